@@ -132,7 +132,7 @@ export function createApplier({
       fields: hashOf(ownedFields(result, fieldManager)),
     });
     const outcome = outcomeOf(live, result);
-    if (outcome !== 'unchanged') log.info({ kind: object.kind, key: objectKey(wanted) }, `object ${outcome}`);
+    if (outcome !== 'unchanged') log.info(describeWrite(wanted, owner), `object ${outcome}`);
     return { outcome, object: result };
   }
 
@@ -144,7 +144,6 @@ export function createApplier({
       if (!isNotFound(error)) throw error;
     });
     memory.delete(uid!);
-    log.info({ kind: object.kind, key: objectKey(object) }, 'object deleted');
     return { outcome: 'deleted', object };
   }
 
@@ -183,6 +182,14 @@ function withoutIdentity({ apiVersion, kind, metadata, ...rest }: KubeObject): o
   const { name, namespace, ...owned } = metadata;
   return { ...rest, metadata: owned };
 }
+
+const describeWrite = ({ kind, metadata: { namespace, name } }: KubeObject, owner: KubeObject) => ({
+  audit: true,
+  kind,
+  namespace,
+  name,
+  owner: `${owner.kind} ${objectKey(owner)}`,
+});
 
 const hashOf = (value: unknown): string => digest('sha256', stableStringify(value), 'hex').slice(0, 32);
 

@@ -7,6 +7,7 @@ import { createKubeClient } from '../kube/client.ts';
 import { loadKubeConfig } from '../kube/connection.ts';
 import { connectRedis } from '../redis/client.ts';
 import { readEnvironment } from './environment.ts';
+import { auditWrites } from './framework/audited-client.ts';
 import { createMetrics } from './metrics.ts';
 import { createProgram } from './program.ts';
 import { watchRedisCA } from './redis-ca.ts';
@@ -21,7 +22,7 @@ async function startOperator(): Promise<RunningProgram> {
   const metrics = createMetrics();
   const config = loadKubeConfig({ file: own.kubeconfig });
   const userAgent = `berth-operator/${settings.version}`;
-  const client = createKubeClient({ config, userAgent, onRequest: metrics.onRequest });
+  const client = auditWrites(createKubeClient({ config, userAgent, onRequest: metrics.onRequest }), log);
   const leaseClient = createKubeClient({
     config,
     userAgent,

@@ -4,6 +4,7 @@ import { Stream } from 'node:stream';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from '../../kit/log.ts';
 import { isRedisAway } from '../../redis/client.ts';
+import { describeChange } from './http/audit.ts';
 import { buildEnvelope, ConsoleError, REDIS_AWAY } from './http/error.ts';
 import type { ConsoleMetrics } from './http/metrics.ts';
 import { describeOrigin, type OriginSettings } from './http/request-origin.ts';
@@ -41,7 +42,10 @@ export const identifyRequest =
       const ms = Math.round(performance.now() - startedAt);
       metrics.count({ area: readArea(path), method, status, seconds: ms / 1_000 });
       const user = ctx.state.session?.user;
-      log.info({ user, method, path, status, ms, request_id: ctx.state.requestId }, 'request');
+      const ids = { user, request_id: ctx.state.requestId };
+      log.info({ ...ids, method, path, status, ms }, 'request');
+      const change = describeChange(method, path, ctx.body);
+      if (change) log.info({ audit: true, ...ids, ...change, status }, 'audit');
     };
     // The response may be a stream that has only started.
     if (ctx.body instanceof Stream) ctx.res.once('close', record);

@@ -130,10 +130,11 @@ function settleSpeech(services: AudioServices, state: GatewayState, characters: 
 
 function settle(
   { config, settlements }: AudioServices,
-  { keyHash: sha256 }: GatewayState,
+  { exchange, keyHash: sha256 }: GatewayState,
   price: (pricing: GatewayConfig['pricing']) => number,
 ): void {
   const { namespace, pricing } = config();
-  const micros = price(pricing);
+  const micros = Math.round(price(pricing));
+  exchange.bill = { usage: null, micros };
   if (micros > 0) settlements.add({ namespace, sha256, tokens: 0, micros });
 }

@@ -29,6 +29,8 @@ export interface Admitted {
   uncount: (() => void) | null;
   /** Of the key, higher first. */
   priority: number;
+  /** Of the APIKey. */
+  keyName: string;
 }
 
 /** The last answer of Redis about a key. */
@@ -38,6 +40,7 @@ interface Memory {
   expiresAt: number;
   creditLeft: boolean;
   priority: number;
+  keyName: string;
 }
 
 const MEMORY_MS = 5 * 60_000;
@@ -72,14 +75,14 @@ export class Admissions {
     } catch (error) {
       if (!isRedisAway(error)) throw error;
       this.#setAway(true, error as Error);
-      const { priority } = this.#admitFromMemory(request);
-      return { headers: [], uncount: null, priority };
+      const { priority, keyName } = this.#admitFromMemory(request);
+      return { headers: [], uncount: null, priority, keyName };
     }
     if (this.#isAway) this.#setAway(false);
     this.#remember(request.sha256, admission);
     if (admission.verdict !== 'ok') throw buildRefusal(admission);
-    const { priority } = admission;
-    if (request.counted === 'no') return { headers: [], uncount: null, priority };
+    const { priority, keyName } = admission;
+    if (request.counted === 'no') return { headers: [], uncount: null, priority, keyName };
     const uncount = () => this.#uncount(request, admission.rpm.resetAt);
     if (watch && admission.tpd.used + watch.read() >= admission.tpd.limit) {
       uncount();
@@ -89,7 +92,7 @@ export class Admissions {
         retryAfter: this.#secondsUntil(admission.tpd.resetAt),
       });
     }
-    return { headers: buildLimitHeaders(admission), uncount, priority };
+    return { headers: buildLimitHeaders(admission), uncount, priority, keyName };
   }
 
   /** Returns at once; a request that stays counted does no harm. */
@@ -104,12 +107,12 @@ export class Admissions {
     Math.max(1, unixSeconds - Math.floor(this.#clock() / 1000));
 
   #remember(sha256: string, admission: Admission): void {
-    const { verdict, expiresAt, creditLeft, priority } = admission;
+    const { verdict, expiresAt, creditLeft, priority, keyName } = admission;
     if (verdict === 'unknown_key' || verdict === 'disabled') {
       this.#memories.delete(sha256);
       return;
     }
-    this.#memories.set(sha256, { seenAt: this.#clock(), expiresAt, creditLeft, priority });
+    this.#memories.set(sha256, { seenAt: this.#clock(), expiresAt, creditLeft, priority, keyName });
   }
 
   /** Limits are suspended; expiry and the last known credit still apply. */

@@ -24,6 +24,7 @@ export const authenticate =
     }
     state.exchange.check();
     state.keyHash = sha256;
+    state.keyName = admitted.keyName;
     state.priority = admitted.priority;
     state.exchange.sendContinue();
     state.exchange.limitHeaders = admitted.headers;

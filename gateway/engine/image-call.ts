@@ -3,6 +3,7 @@ import { readBodyStart } from '../../kit/bounded-body.ts';
 import type { EngineTarget } from '../capacity/capacity.ts';
 import { sniffMediaType } from '../egress/media-type.ts';
 import { ApiError } from '../http/error-response.ts';
+import type { TraceContext } from '../http/trace-context.ts';
 import type { EnginePool } from './engine-call.ts';
 import { describeConnectionLoss, findEngineError, readEngineError } from './engine-error.ts';
 import { EngineConnectionError, readResponse, requestEngine } from './engine-request.ts';
@@ -14,6 +15,8 @@ export interface ImageCall {
   pool: EnginePool;
   target: Pick<EngineTarget, 'pathPrefix' | 'headers'>;
   requestId: string;
+  /** Of the caller, who waits for the image. */
+  trace?: TraceContext | null;
   /** The engine's own name of the model. */
   servedModelName: string;
   parameters: ImageParameters;
@@ -63,7 +66,7 @@ export async function generateImages(call: ImageCall): Promise<GeneratedImage[]>
 }
 
 async function ask(call: ImageCall, body: ImageBody): Promise<Buffer> {
-  const { pool, target, requestId, signal } = call;
+  const { pool, target, requestId, trace, signal } = call;
   let hasResponded = false;
   try {
     const response = await requestEngine(pool, {
@@ -73,6 +76,7 @@ async function ask(call: ImageCall, body: ImageBody): Promise<Buffer> {
         ...body.headers,
         accept: 'application/json',
         'x-request-id': requestId,
+        ...trace?.headers,
         ...target.headers,
       },
       open: body.open,

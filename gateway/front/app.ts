@@ -165,6 +165,7 @@ const authenticateCaller =
     const { namespace } = ctx.state.deployment.config;
     ctx.state.caller = await authenticate(redis, namespace, ctx.req.headers);
     ctx.state.keyHash = ctx.state.caller.sha256;
+    ctx.state.keyName = ctx.state.caller.admission.keyName;
     ctx.state.tenant = namespace;
     return next();
   };

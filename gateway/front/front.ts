@@ -48,7 +48,7 @@ export interface Front {
 
 /** Listens when it resolves; Redis may be away. */
 export async function startFront(environment: FrontEnvironment): Promise<Front> {
-  const log = createLog(environment.logLevel, { role: 'front' });
+  const log = createLog(environment.logLevel, { role: 'front', replica: environment.podName });
   const metrics = createMetrics();
   setDocumentationSite(environment.documentationURL);
   const settings: RedisSettings = {

@@ -13,8 +13,8 @@ import {
   type GatewayMiddleware,
   type GatewayState,
 } from './exchange.ts';
+import { describeRequest } from './request-log.ts';
 
-const SLOW_MS = 60_000;
 const CLIENT_LEFT = 499;
 const BROKEN = 502;
 const UNROUTED = 'none';
@@ -37,7 +37,7 @@ export const answerErrors =
       answerError(exchange, error, log);
     } finally {
       metrics.inflight.dec();
-      const status = record(exchange, ctx.state.route?.name ?? UNROUTED, { log, metrics });
+      const status = record(ctx.state, { log, metrics });
       // A stream that breaks had its 200 long before.
       const outcome = exchange.errorCode !== null && status < 400 ? BROKEN : status;
       if (isCountedRequest(ctx.state) && !isSentAgain(exchange))
@@ -102,28 +102,22 @@ function toInternalError(thrown: unknown, requestId: string, log: Logger): ApiEr
 }
 
 /** Answers the status. */
-function record(exchange: Exchange, route: string, sinks: Pick<Sinks, 'log' | 'metrics'>): number {
-  const { log, metrics } = sinks;
-  const { res, requestId, errorCode, errorMessage, firstByteAt } = exchange;
-  const milliseconds = exchange.elapsed();
-  const hasLeft = exchange.canceled instanceof ClientDisconnectedError;
+function record(state: GatewayState, { log, metrics }: Pick<Sinks, 'log' | 'metrics'>): number {
+  const { exchange } = state;
+  const { res, errorMessage, firstByteAt } = exchange;
+  const route = state.route?.name ?? UNROUTED;
+  const durationMs = exchange.elapsed();
   const status = res.headersSent ? res.statusCode : CLIENT_LEFT;
   metrics.requests.add(1, route, status);
-  metrics.duration.observe(route, milliseconds / 1000);
+  metrics.duration.observe(route, durationMs / 1000);
   if (firstByteAt > 0) metrics.firstByte.observe(route, (firstByteAt - exchange.startedAt) / 1000);
-  if (hasLeft) metrics.aborted.inc({ phase: res.headersSent ? 'mid_stream' : 'before_first_byte' });
+  if (exchange.hasClientLeft)
+    metrics.aborted.inc({ phase: res.headersSent ? 'mid_stream' : 'before_first_byte' });
 
-  const level = errorMessage !== null ? 'warn' : milliseconds > SLOW_MS ? 'info' : 'debug';
-  if (!log.isLevelEnabled(level)) return status;
-  const entry = {
-    request_id: requestId,
-    route,
-    status,
-    milliseconds: Math.round(milliseconds),
-    error: errorCode,
-    hasLeft,
-  };
-  log[level](entry, errorMessage ?? 'request');
+  // Strangers, and what a front only passes on to replicas, would fill the log.
+  const level = errorMessage !== null ? 'warn' : state.keyHash === undefined ? 'debug' : 'info';
+  if (log.isLevelEnabled(level))
+    log[level](describeRequest(state, { route, status, durationMs }), errorMessage ?? 'request');
   return status;
 }
 

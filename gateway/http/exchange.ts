@@ -6,9 +6,18 @@ import type { Middleware } from 'koa';
 import { type ErrorDialect, readErrorDialect } from './error-dialect.ts';
 import type { EventStream } from './event-stream.ts';
 import type { Route } from './routes.ts';
+import { readTraceContext, type TraceContext } from './trace-context.ts';
 
 /** The client disconnected: the work on its request ends. */
 export class ClientDisconnectedError extends Error {}
+
+/** What a request came to. */
+export interface Bill {
+  /** null where it is not paid by tokens. */
+  usage: { inputTokens: number; cachedInputTokens: number; outputTokens: number } | null;
+  /** Whole millionths of the currency of prices. */
+  micros: number;
+}
 
 type CancelListener = (reason: Error) => void;
 
@@ -17,6 +26,8 @@ export class Exchange {
   readonly res: ServerResponse;
   readonly requestId: string;
   readonly dialect: ErrorDialect;
+  /** null where the caller sent none. */
+  readonly trace: TraceContext | null;
   /** By performance.now(). */
   readonly startedAt = performance.now();
   /** Headers of a successful answer, alternating names and values. */
@@ -39,6 +50,10 @@ export class Exchange {
   errorCode: string | null = null;
   /** Its message, where it is the gateway's or the engine's fault. */
   errorMessage: string | null = null;
+  /** Address of the peer whose engine answers; null while it is this replica's. */
+  peer: string | null = null;
+  /** null until it is known, and where nothing was used. */
+  bill: Bill | null = null;
   #abort: AbortController | null = null;
   readonly #listeners = new Set<CancelListener>();
   #canceled: Error | null = null;
@@ -48,6 +63,7 @@ export class Exchange {
     this.res = res;
     this.requestId = requestId;
     this.dialect = readErrorDialect(req);
+    this.trace = readTraceContext(req.headers);
     this.headers = ['x-request-id', requestId];
     if (this.dialect === 'anthropic') this.headers.push('request-id', requestId);
     // Before anything that takes time, so that no disconnect is missed.
@@ -64,6 +80,10 @@ export class Exchange {
   /** Why the request was canceled, such as ClientDisconnectedError; null while it was not. */
   get canceled(): Error | null {
     return this.#canceled;
+  }
+
+  get hasClientLeft(): boolean {
+    return this.#canceled instanceof ClientDisconnectedError;
   }
 
   /** Aborted when the request is canceled. */
@@ -113,6 +133,8 @@ export interface GatewayState {
   parameter: string;
   /** SHA-256 of the API key. */
   keyHash: string;
+  /** Of the APIKey; '' or absent while it is unknown. */
+  keyName?: string;
   /** Of the API key, higher first; 0 where absent. */
   priority?: number;
   /** Whose share of the process's memory and disk the request takes; its key's where absent. */

@@ -183,7 +183,7 @@ class QueueWorker implements Worker {
   }
 
   #start(job: ClaimedJob, release: () => void): void {
-    const { metrics, config } = this.#options;
+    const { metrics, log, config } = this.#options;
     const startedAt = performance.now();
     const services = { ...this.#options, onEngineLost: () => this.#doubtEngine() };
     const run = new JobRun(services, job, { release, isShuttingDown: () => this.#isWindingDown });
@@ -195,7 +195,10 @@ class QueueWorker implements Worker {
       metrics.jobsRunning.dec();
       metrics.jobs.inc({ outcome });
       const modality = config().kind === 'Video' ? 'video' : 'image';
-      metrics.jobDuration.observe(modality, (performance.now() - startedAt) / 1_000);
+      const durationMs = performance.now() - startedAt;
+      metrics.jobDuration.observe(modality, durationMs / 1_000);
+      const { claim, attempt } = job;
+      log.info({ job_id: claim.id, modality, outcome, attempt, duration_ms: Math.round(durationMs) }, 'job');
       this.wake();
     });
   }

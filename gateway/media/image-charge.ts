@@ -26,9 +26,14 @@ export class ImageCharge {
     this.#bill = {
       namespace: config.namespace,
       token: randomUUID(),
-      micros: priceRequest(request, config),
+      micros: Math.round(priceRequest(request, config)),
       rememberSeconds: Math.ceil(maxMs / 1_000),
     };
+  }
+
+  /** What is taken of the workspace's credit: whole millionths. */
+  get micros(): number {
+    return this.#isTaken ? this.#bill.micros : 0;
   }
 
   /** Throws ApiError 402 for insufficient credit; the error of Redis while it is down, unless the request is free. */

@@ -101,6 +101,8 @@ async function serveNow(request: ImageRequest, services: ImageServices, state: G
   } catch (error) {
     if (!exchange.res.headersSent) settle(charge, isClientsOwn(exchange.canceled) ? work : null);
     throw error;
+  } finally {
+    exchange.bill = { usage: null, micros: charge.micros };
   }
 }
 

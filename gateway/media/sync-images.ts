@@ -60,6 +60,7 @@ export async function makeImages(
       throw error;
     }
     if (!target.local) services.metrics.forwarded.inc();
+    exchange.peer = target.local ? null : new URL(target.origin).hostname;
     const made = await runAtEngine({
       request: { ...request, parameters: addSeed(request.parameters, enginePreset) },
       exchange,
@@ -140,6 +141,7 @@ async function runAtEngine(run: ImageRun): Promise<GeneratedImage[]> {
     pool: engines.findPool(target),
     target,
     requestId: exchange.requestId,
+    trace: exchange.trace,
     servedModelName,
     parameters,
     images,

@@ -29,7 +29,7 @@ export interface Sidecar {
 export async function startSidecar(environment: SidecarEnvironment): Promise<Sidecar> {
   const initialConfig = parseConfig(environment.configText);
   const { namespace, name } = initialConfig;
-  const bindings = { role: 'sidecar', deployment: `${namespace}/${name}` };
+  const bindings = { role: 'sidecar', deployment: `${namespace}/${name}`, replica: environment.podName };
   const log = createLog(environment.logLevel, bindings, environment.writeLog);
   const metrics = createMetrics();
   const connection = connectRedis({

@@ -50,6 +50,7 @@ export async function askTarget(
   { services, exchange, question }: TargetedQuestion,
 ): Promise<void> {
   if (!target.local) services.metrics.forwarded.inc();
+  exchange.peer = target.local ? null : new URL(target.origin).hostname;
   try {
     await callEngine({
       ...question,
@@ -57,7 +58,12 @@ export async function askTarget(
       isPeer: !target.local,
       pool: services.findPool(target),
       path: target.pathPrefix + question.path,
-      headers: { ...question.headers, 'x-request-id': exchange.requestId, ...target.headers },
+      headers: {
+        ...question.headers,
+        'x-request-id': exchange.requestId,
+        ...exchange.trace?.headers,
+        ...target.headers,
+      },
       onRelease: target.release,
     });
   } catch (error) {

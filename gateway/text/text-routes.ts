@@ -126,7 +126,9 @@ function settleUsage(answer: Answer, { services, state, request }: EngineRun): v
   services.metrics.tokens.add(outputTokens, 'output');
   services.usage.add('inputTokens', inputTokens);
   services.usage.add('outputTokens', outputTokens);
-  const micros = priceTokens(usage, pricing);
+  // Whole, as the workspace's account has it.
+  const micros = Math.round(priceTokens(usage, pricing));
+  state.exchange.bill = { usage, micros };
   services.settlements.add({ namespace, sha256: state.keyHash, tokens: totalTokens, micros });
 }
 

@@ -81,6 +81,18 @@ describe("the console's defences", () => {
       .map((line) => JSON.parse(line));
     const line = lines.find(({ path, method }) => path === `${base}/keys` && method === 'POST');
     expect(line).to.include({ status: 201, msg: 'request' });
+    const audited = lines.filter(({ audit }) => audit);
+    expect(
+      audited.map(({ action, resource, name, status }) => [action, resource, name, status]),
+    ).to.deep.equal([
+      ['sign-in', 'session', undefined, 401],
+      ['sign-in', 'session', undefined, 200],
+      ['create', 'keys', 'k', 201],
+      ['roll', 'signing-secret', undefined, 200],
+      ['create', 'storage-credentials', 's', 201],
+    ]);
+    for (const { user, namespace: where } of audited.slice(2))
+      expect([user, where]).to.deep.equal([line.user, namespace]);
     expect(line.user).to.match(new RegExp(`^system:serviceaccount:${namespace}:`));
     const scraped = await (await fetch(`http://127.0.0.1:${another.metricsPort}/metrics`)).text();
     expect(scraped).to.contain('berth_console_requests_total{area="keys",method="POST",status="201"} 1');

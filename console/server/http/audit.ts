@@ -1,0 +1,39 @@
+/** What a request of the API changes, for the audit line in the log. */
+
+export interface AuditedChange {
+  action: string;
+  resource: string;
+  namespace?: string | undefined;
+  name?: string | undefined;
+}
+
+const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
+const ACTIONS: Partial<Record<string, string>> = {
+  POST: 'create',
+  PATCH: 'update',
+  PUT: 'update',
+  DELETE: 'delete',
+};
+const SESSION_ACTIONS: Partial<Record<string, string>> = { POST: 'sign-in', DELETE: 'sign-out' };
+const MAX_NAME_LENGTH = 253;
+
+/** null for what only reads, and for calls of models in the playground. `answer` tells the name of what was created. */
+export function describeChange(method: string, path: string, answer: unknown): AuditedChange | null {
+  if (READS.has(method) || path.includes('/v1/')) return null;
+  const [, , area = '', namespace, resource = '', ...rest] = path
+    .split('/')
+    .map((part) => part.slice(0, MAX_NAME_LENGTH));
+  if (area !== 'namespaces') return { action: SESSION_ACTIONS[method] ?? method, resource: area };
+  // A verb stands at the end: /webhooks/NAME/test.
+  if (method === 'POST' && rest.length > 0)
+    return { action: rest.at(-1)!, resource, namespace, name: rest.slice(0, -1).join('/') || undefined };
+  return { action: ACTIONS[method] ?? method, resource, namespace, name: rest.join('/') || readName(answer) };
+}
+
+function readName(answer: unknown): string | undefined {
+  const { name, key } = (answer ?? {}) as { name?: unknown; key?: { name?: unknown } };
+  return readText(name ?? key?.name);
+}
+
+const readText = (name: unknown): string | undefined =>
+  typeof name === 'string' ? name.slice(0, MAX_NAME_LENGTH) : undefined;

@@ -1,0 +1,61 @@
+/** One line for each request in the log (docs/operations.md, "Logs"): no keys, no prompts, nothing else of its content. */
+import type { Exchange, GatewayState } from './exchange.ts';
+
+/** Enough to find the key by, as `sha256sum` of it shows. */
+const HASH_DIGITS = 12;
+const MICROS = 1_000_000;
+
+export interface RequestLine {
+  request_id: string;
+  trace_id: string | undefined;
+  method: string | undefined;
+  route: string;
+  status: number;
+  /** Code of the error that was answered. */
+  error: string | undefined;
+  /** Present where it is true. */
+  client_disconnected: true | undefined;
+  duration_ms: number;
+  /** Of streams. */
+  time_to_first_token_ms: number | undefined;
+  /** Name of the APIKey. */
+  api_key: string | undefined;
+  /** First digits of its SHA-256. */
+  api_key_hash: string | undefined;
+  /** Address of the replica whose engine answered, where it is another than the one that logs. */
+  peer: string | undefined;
+  input_tokens: number | undefined;
+  cached_input_tokens: number | undefined;
+  output_tokens: number | undefined;
+  /** In the currency of prices. */
+  cost: number | undefined;
+}
+
+/** What is unknown is undefined, which a line leaves out. */
+export function describeRequest(
+  { exchange, keyHash, keyName }: Pick<GatewayState, 'exchange' | 'keyHash' | 'keyName'>,
+  { route, status, durationMs }: { route: string; status: number; durationMs: number },
+): RequestLine {
+  const { bill } = exchange;
+  return {
+    request_id: exchange.requestId,
+    trace_id: exchange.trace?.traceId,
+    method: exchange.req.method,
+    route,
+    status,
+    error: exchange.errorCode ?? undefined,
+    client_disconnected: exchange.hasClientLeft || undefined,
+    duration_ms: Math.round(durationMs),
+    time_to_first_token_ms: readFirstTokenMs(exchange),
+    api_key: keyName || undefined,
+    api_key_hash: keyHash?.slice(0, HASH_DIGITS),
+    peer: exchange.peer ?? undefined,
+    input_tokens: bill?.usage?.inputTokens,
+    cached_input_tokens: bill?.usage?.cachedInputTokens,
+    output_tokens: bill?.usage?.outputTokens,
+    cost: bill ? bill.micros / MICROS : undefined,
+  };
+}
+
+const readFirstTokenMs = ({ stream, firstByteAt, startedAt }: Exchange): number | undefined =>
+  stream && firstByteAt > 0 ? Math.round(firstByteAt - startedAt) : undefined;
