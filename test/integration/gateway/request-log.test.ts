@@ -17,6 +17,13 @@ const FRAMES = [
   '[DONE]',
 ];
 
+const PRICING = {
+  perImage: null,
+  perVideoSecond: null,
+  perMillionInputTokens: 1_000_000,
+  perMillionOutputTokens: 4_000_000,
+};
+
 describe('the log of requests', () => {
   let stack: TestStack;
   let engine: Awaited<ReturnType<typeof startScriptedEngine>>;
@@ -38,7 +45,7 @@ describe('the log of requests', () => {
     endpoint = await startTextEndpoint({
       connection: stack.connection,
       engineURL: engine.url,
-      settings: { pricing: { perMillionInputTokens: 1_000_000, perMillionOutputTokens: 4_000_000 } },
+      settings: { pricing: PRICING },
       log: createLog('info', { role: 'sidecar', replica: 'pod-1' }, (line) => void text.push(line)),
     });
   });

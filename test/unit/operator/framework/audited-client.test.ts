@@ -27,7 +27,7 @@ describe('the audit of what the operator writes', () => {
   });
 
   it('tells of nothing that failed, nor of events', async () => {
-    const failing = { ...answering, create: () => Promise.reject(new Error('denied')) };
+    const failing = { ...answering, create: () => Promise.reject(new Error('denied')) } as KubeClient;
     const error = await auditWrites(failing, log)
       .create(RESOURCES.Secret, secret)
       .catch((thrown: Error) => thrown);
