@@ -1,47 +1,72 @@
 /** Relays the engine's metrics: it listens on loopback, so nothing else can reach it. */
 import { request } from 'undici';
 import type { AdminAnswer } from '../../kit/admin-server.ts';
-import { BodyTooLargeError, readBody } from '../../kit/bounded-body.ts';
+import { readBody } from '../../kit/bounded-body.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { filterExposition } from './exposition.ts';
 
 export interface EngineMetricsOptions {
   url: string;
+  /** Given to all series; names of Kubernetes objects, which need no quoting. */
+  labels: { namespace: string; deployment: string; pod: string };
+  log?: Pick<Logger, 'debug'>;
   timeoutMs?: number;
   maxBytes?: number;
+  maxSeries?: number;
 }
 
-const TIMEOUT_MS = 5_000;
+/** Prometheus waits for 10 s by default, and is told that the engine hangs. */
+const TIMEOUT_MS = 2_000;
 const MAX_BYTES = 8 * 1024 ** 2;
+const TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Concurrent callers share one request, so one response is in memory. */
+/**
+ * Always 200: without the engine's answer `berth_engine_up` is 0, alone. Concurrent callers share one request, so one
+ * response is in memory.
+ */
 export function createEngineMetrics(options: EngineMetricsOptions): () => Promise<AdminAnswer> {
   let underway: Promise<AdminAnswer> | undefined;
   return () => {
-    underway ??= fetchMetrics(options).finally(() => {
+    underway ??= describeEngine(options).finally(() => {
       underway = undefined;
     });
     return underway;
   };
 }
 
+async function describeEngine(options: EngineMetricsOptions): Promise<AdminAnswer> {
+  const { labels, log, maxSeries } = options;
+  let engine = { text: '', series: 0, dropped: 0 };
+  let isUp = 0;
+  try {
+    engine = filterExposition(await fetchMetrics(options), { labels, maxSeries });
+    isUp = 1;
+  } catch (error) {
+    log?.debug({ reason: (error as Error).message }, 'reading the metrics of the engine failed');
+  }
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
+  const writeGauge = (name: string, help: string, value: number) =>
+    `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${name}{${pairs.join(',')}} ${value}`;
+  const lines = [
+    writeGauge('berth_engine_up', '1 if the engine answered with its metrics', isUp),
+    writeGauge('berth_engine_dropped_lines', 'Lines of them that were invalid or too many', engine.dropped),
+    engine.text,
+  ];
+  return { status: 200, body: lines.join('\n').trimEnd(), contentType: TYPE };
+}
+
+/** Throws for whatever is no complete answer in time. */
 async function fetchMetrics({
   url,
   timeoutMs = TIMEOUT_MS,
   maxBytes = MAX_BYTES,
-}: EngineMetricsOptions): Promise<AdminAnswer> {
+}: EngineMetricsOptions): Promise<string> {
   const signal = AbortSignal.timeout(timeoutMs);
-  try {
-    const answer = await request(url, { headers: { accept: 'text/plain;version=0.0.4' }, signal });
-    if (answer.statusCode !== 200) {
-      // Its end is an error, which nobody waits for.
-      answer.body.on('error', () => {}).destroy();
-      return { status: 502, body: `the engine's metrics endpoint returned status ${answer.statusCode}` };
-    }
-    const body = (await readBody(answer.body, maxBytes)).toString().trimEnd();
-    return { status: 200, body, contentType: 'text/plain; version=0.0.4; charset=utf-8' };
-  } catch (error) {
-    if (signal.aborted) return { status: 504, body: `the engine returned no metrics within ${timeoutMs} ms` };
-    if (error instanceof BodyTooLargeError)
-      return { status: 502, body: `the engine's metrics are larger than ${maxBytes} bytes` };
-    return { status: 503, body: 'could not connect to the engine' };
+  const answer = await request(url, { headers: { accept: 'text/plain;version=0.0.4' }, signal });
+  if (answer.statusCode !== 200) {
+    // Its end is an error, which nobody waits for.
+    answer.body.on('error', () => {}).destroy();
+    throw new Error(`status ${answer.statusCode}`);
   }
+  return (await readBody(answer.body, maxBytes)).toString();
 }

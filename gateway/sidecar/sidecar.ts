@@ -31,7 +31,7 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
   const { namespace, name } = initialConfig;
   const bindings = { role: 'sidecar', deployment: `${namespace}/${name}`, replica: environment.podName };
   const log = createLog(environment.logLevel, bindings, environment.writeLog);
-  const metrics = createMetrics();
+  const metrics = createMetrics({ namespace, deployment: name, pod: environment.podName });
   const connection = connectRedis({
     url: environment.redisURL,
     username: environment.redisUsername,
@@ -87,7 +87,11 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
   const metricsServer = createAdminServer({
     ...serveMetrics(metrics),
     ...(engineMetricsPath !== null && {
-      [ENGINE_METRICS_PATH]: createEngineMetrics({ url: `${engineURL}${engineMetricsPath}` }),
+      [ENGINE_METRICS_PATH]: createEngineMetrics({
+        url: `${engineURL}${engineMetricsPath}`,
+        labels: { namespace, deployment: name, pod: podName },
+        log,
+      }),
     }),
   });
   await Promise.all([

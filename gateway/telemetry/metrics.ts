@@ -61,8 +61,10 @@ export interface GatewayMetrics {
   webhookDuration: Histogram;
 }
 
-export function createMetrics(): GatewayMetrics {
+/** `labels`: of every series, such as the deployment of a sidecar. */
+export function createMetrics(labels: Record<string, string> = {}): GatewayMetrics {
   const register = new Registry();
+  register.setDefaultLabels(labels);
   const registers = [register];
   collectDefaultMetrics({ register, eventLoopMonitoringPrecision: 50 });
   const level = (name: string, help: string) => {

@@ -163,7 +163,12 @@ describe('the chart', () => {
     const engines = monitors.find(({ metadata }) => metadata.name === 'berth-engines');
     expect(engines.spec.selector.matchLabels).to.include({ 'berth.dev/engine-metrics': 'true' });
     expect(engines.spec.podMetricsEndpoints).to.deep.equal([
-      { port: 'metrics', path: '/engine/metrics', interval: '30s' },
+      {
+        port: 'metrics',
+        path: '/engine/metrics',
+        interval: '30s',
+        metricRelabelings: [{ action: 'labeldrop', regex: 'exported_(namespace|pod)' }],
+      },
     ]);
   });
 

@@ -23,47 +23,59 @@ describe("the engine's metrics", () => {
     engine.close();
   });
 
-  it('are relayed as they are, for Prometheus', async () => {
-    answer = (_, res) => res.end('vllm:num_requests_running 3\n');
-    expect(await createEngineMetrics({ url })()).to.deep.equal({
-      status: 200,
-      body: 'vllm:num_requests_running 3',
-      contentType: 'text/plain; version=0.0.4; charset=utf-8',
-    });
+  const LABELS = { namespace: 'team', deployment: 'chat', pod: 'chat-1' };
+  const OWN = 'namespace="team",deployment="chat",pod="chat-1"';
+  const read = async (more: object = {}) => {
+    const answered = await createEngineMetrics({ url, labels: LABELS, ...more })();
+    expect([answered.status, answered.contentType]).to.deep.equal([
+      200,
+      'text/plain; version=0.0.4; charset=utf-8',
+    ]);
+    return answered.body.split('\n').filter((line) => !line.startsWith('#'));
+  };
+  const UP = `berth_engine_up{${OWN}} 1`;
+  const DOWN = [`berth_engine_up{${OWN}} 0`, `berth_engine_dropped_lines{${OWN}} 0`];
+
+  it('are relayed under labels of the deployment, beside a word that the engine is up', async () => {
+    answer = (_, res) =>
+      res.end('vllm:num_requests_running 3\nvllm:ok_total{model_name="m"} 1 1700000000000\n');
+    expect(await read()).to.deep.equal([
+      UP,
+      `berth_engine_dropped_lines{${OWN}} 0`,
+      `vllm:num_requests_running{${OWN}} 3`,
+      `vllm:ok_total{${OWN},model_name="m"} 1`,
+    ]);
   });
 
   it('are fetched once for concurrent scrapes, and again after that', async () => {
     answer = (_, res) => setTimeout(() => res.end('a 1\n'), 50);
-    const read = createEngineMetrics({ url });
-    const answers = await Promise.all(Array.from({ length: 100 }, () => read()));
-    expect(new Set(answers.map(({ body }) => body))).to.deep.equal(new Set(['a 1']));
+    const relay = createEngineMetrics({ url, labels: LABELS });
+    const answers = await Promise.all(Array.from({ length: 100 }, () => relay()));
+    expect(new Set(answers.map(({ body }) => body.endsWith('} 1')))).to.deep.equal(new Set([true]));
     expect(asked).to.equal(1);
-    await read();
+    await relay();
     expect(asked).to.equal(2);
   });
 
-  it('are refused once they are too large, without the rest of them', async () => {
+  it('are nothing once they are too large, without the rest of them', async () => {
     answer = (_, res) => {
       const write = () => res.write('x'.repeat(1024)) && setImmediate(write);
       res.on('drain', write).on('error', () => {});
       write();
     };
-    const { status, body } = await createEngineMetrics({ url, maxBytes: 10_000 })();
-    expect([status, body]).to.deep.equal([502, "the engine's metrics are larger than 10000 bytes"]);
+    expect(await read({ maxBytes: 10_000 })).to.deep.equal(DOWN);
   });
 
-  it('are not waited for longer than their time, also in the middle of an answer', async () => {
+  it('tell that the engine hangs, also in the middle of an answer', async () => {
     for (const begin of [false, true]) {
       answer = (_, res) => begin && res.write('a 1\n');
-      const { status, body } = await createEngineMetrics({ url, timeoutMs: 100 })();
-      expect([status, body]).to.deep.equal([504, 'the engine returned no metrics within 100 ms']);
+      expect(await read({ timeoutMs: 100 })).to.deep.equal(DOWN);
     }
   });
 
-  it('are reported as missing if the engine has none, or is unavailable', async () => {
+  it('tell that the engine has none, or is unavailable', async () => {
     answer = (_, res) => res.writeHead(404).end('no');
-    expect((await createEngineMetrics({ url })()).status).to.equal(502);
-    const { status } = await createEngineMetrics({ url: 'http://127.0.0.1:1/metrics' })();
-    expect(status).to.equal(503);
+    expect(await read()).to.deep.equal(DOWN);
+    expect(await read({ url: 'http://127.0.0.1:1/metrics' })).to.deep.equal(DOWN);
   });
 });
