@@ -38,15 +38,22 @@ export function createAdminServer(
 export interface MetricsSource {
   contentType: string;
   render: () => Promise<string>;
+  /** The same in the OpenMetrics format, for who accepts it. */
+  renderOpenMetrics?: () => Promise<string>;
 }
+
+const OPEN_METRICS = 'application/openmetrics-text';
 
 /** The route of Prometheus. */
 export const serveMetrics = (metrics: MetricsSource): AdminRoutes => ({
-  [METRICS_PATH]: async () => ({
-    status: 200,
-    body: await metrics.render(),
-    contentType: metrics.contentType,
-  }),
+  [METRICS_PATH]: async ({ headers }) =>
+    metrics.renderOpenMetrics && headers.accept?.includes(OPEN_METRICS)
+      ? {
+          status: 200,
+          body: await metrics.renderOpenMetrics(),
+          contentType: `${OPEN_METRICS}; version=1.0.0; charset=utf-8`,
+        }
+      : { status: 200, body: await metrics.render(), contentType: metrics.contentType },
 });
 
 async function answerRoute(

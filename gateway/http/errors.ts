@@ -1,6 +1,7 @@
 /** The outermost middleware: every error is answered in the envelope, logged and counted. */
 import type { ServerResponse } from 'node:http';
 import type { Middleware } from 'koa';
+import type { Operation } from '../telemetry/gen-ai-metrics.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
@@ -16,6 +17,9 @@ import {
 import { describeRequest } from './request-log.ts';
 
 const CLIENT_LEFT = 499;
+const ACCEPTED = 202;
+/** The error of requests whose clients left. */
+const LEFT = 'client_disconnected';
 const BROKEN = 502;
 const UNROUTED = 'none';
 
@@ -24,10 +28,15 @@ export interface Sinks<S extends GatewayState = GatewayState> {
   metrics: GatewayMetrics;
   /** Of the deployment that was asked; null where none was found. */
   findUsage: (state: S) => DeploymentUsage | null;
+  /** What serves the requests; absent in a front. */
+  model?: () => ServingModel;
 }
 
+/** As metrics name it. */
+export type ServingModel = Pick<Operation, 'provider' | 'model'>;
+
 export const answerErrors =
-  <S extends GatewayState>({ log, metrics, findUsage }: Sinks<S>): Middleware<S> =>
+  <S extends GatewayState>({ log, metrics, findUsage, model }: Sinks<S>): Middleware<S> =>
   async (ctx, next) => {
     const { exchange } = ctx.state;
     metrics.inflight.inc();
@@ -37,7 +46,7 @@ export const answerErrors =
       answerError(exchange, error, log);
     } finally {
       metrics.inflight.dec();
-      const status = record(ctx.state, { log, metrics });
+      const status = record(ctx.state, { log, metrics, model: model?.() });
       // A stream that breaks had its 200 long before.
       const outcome = exchange.errorCode !== null && status < 400 ? BROKEN : status;
       if (isCountedRequest(ctx.state) && !isSentAgain(exchange))
@@ -101,16 +110,30 @@ function toInternalError(thrown: unknown, requestId: string, log: Logger): ApiEr
   );
 }
 
+type RecordSinks = Pick<Sinks, 'log' | 'metrics'> & { model: ServingModel | undefined };
+
 /** Answers the status. */
-function record(state: GatewayState, { log, metrics }: Pick<Sinks, 'log' | 'metrics'>): number {
+function record(state: GatewayState, { log, metrics, model }: RecordSinks): number {
   const { exchange } = state;
   const { res, errorMessage, firstByteAt } = exchange;
   const route = state.route?.name ?? UNROUTED;
   const durationMs = exchange.elapsed();
   const status = res.headersSent ? res.statusCode : CLIENT_LEFT;
   metrics.requests.add(1, route, status);
-  metrics.duration.observe(route, durationMs / 1000);
-  if (firstByteAt > 0) metrics.firstByte.observe(route, (firstByteAt - exchange.startedAt) / 1000);
+  const traceId = exchange.trace?.traceId;
+  const firstByteSeconds = firstByteAt > 0 ? (firstByteAt - exchange.startedAt) / 1_000 : null;
+  metrics.duration.observe(route, durationMs / 1_000, traceId);
+  if (firstByteSeconds !== null) metrics.firstByte.observe(route, firstByteSeconds, traceId);
+  if (model && isCountedRequest(state) && status !== ACCEPTED)
+    metrics.genAI.observe({
+      ...model,
+      route,
+      error: exchange.errorCode ?? (exchange.hasClientLeft ? LEFT : null),
+      durationSeconds: durationMs / 1_000,
+      firstTokenSeconds: exchange.stream ? firstByteSeconds : null,
+      usage: exchange.bill?.usage ?? null,
+      traceId,
+    });
   if (exchange.hasClientLeft)
     metrics.aborted.inc({ phase: res.headersSent ? 'mid_stream' : 'before_first_byte' });
 

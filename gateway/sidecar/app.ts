@@ -126,7 +126,8 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   // 1. Everything that follows, errors included, carries the request's id.
   app.use(identifyRequest());
   // 2. Whatever is thrown below becomes the envelope; Koa's own error page is never seen.
-  app.use(answerErrors({ log, metrics, findUsage: () => usage }));
+  const model = () => ({ provider: config().enginePreset, model: config().modelId });
+  app.use(answerErrors({ log, metrics, findUsage: () => usage, model }));
   if (options.peerToken !== undefined) app.use(recognizeHeld(options.peerToken));
   app.use(cutOff.middleware);
   // 3. Pages of other origins, whose preflights carry no key.

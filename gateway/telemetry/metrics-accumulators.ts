@@ -7,7 +7,8 @@ export interface Tally {
 }
 
 export interface Histogram {
-  observe(label: string, seconds: number): void;
+  /** `traceId`: shown as the exemplar of its bucket. */
+  observe(label: string, value: number, traceId?: string): void;
 }
 
 interface TallyOptions {
@@ -43,20 +44,37 @@ export function createTally(register: Registry, options: TallyOptions): Tally {
   };
 }
 
+/** The latest traced observation of a bucket. */
+interface Exemplar {
+  labelSet: { trace_id: string };
+  value: number;
+  /** Unix seconds. */
+  timestamp: number;
+}
+
+interface Series {
+  counts: number[];
+  /** By bucket; with holes. */
+  exemplars: Exemplar[];
+  sum: number;
+}
+
 interface HistogramOptions {
   name: string;
   help: string;
-  label: string;
-  /** Upper bounds in seconds, rising. */
+  /** Name of the one label; or the labels of a series by its key, which `observe` is given. */
+  label: string | ((key: string) => Record<string, string>);
+  /** Upper bounds, rising. */
   bounds: number[];
 }
 
 export function createHistogram(register: Registry, options: HistogramOptions): Histogram {
   const { name, help, label, bounds } = options;
-  const series = new Map<string, { counts: number[]; sum: number }>();
+  const series = new Map<string, Series>();
+  const readLabels = typeof label === 'string' ? (value: string) => ({ [label]: value }) : label;
   const list = () =>
-    [...series].flatMap(([value, { counts, sum }]) => {
-      const labels = { [label]: value };
+    [...series].flatMap(([value, { counts, exemplars, sum }]) => {
+      const labels = readLabels(value);
       let total = 0;
       const buckets = counts.map((count, index) => {
         total += count;
@@ -64,6 +82,7 @@ export function createHistogram(register: Registry, options: HistogramOptions): 
           metricName: `${name}_bucket`,
           labels: { ...labels, le: bounds[index] ?? '+Inf' },
           value: total,
+          exemplar: exemplars[index],
         };
       });
       return [
@@ -78,16 +97,22 @@ export function createHistogram(register: Registry, options: HistogramOptions): 
   };
   register.registerMetric(metric as unknown as Parameters<Registry['registerMetric']>[0]);
   return {
-    observe(value, seconds) {
+    observe(value, amount, traceId) {
       let entry = series.get(value);
       if (!entry) {
-        entry = { counts: new Array(bounds.length + 1).fill(0), sum: 0 };
+        entry = { counts: new Array(bounds.length + 1).fill(0), exemplars: [], sum: 0 };
         series.set(value, entry);
       }
       let index = 0;
-      while (index < bounds.length && seconds > bounds[index]!) index++;
+      while (index < bounds.length && amount > bounds[index]!) index++;
       entry.counts[index]!++;
-      entry.sum += seconds;
+      entry.sum += amount;
+      if (traceId !== undefined)
+        entry.exemplars[index] = {
+          labelSet: { trace_id: traceId },
+          value: amount,
+          timestamp: Date.now() / 1_000,
+        };
     },
   };
 }

@@ -1,6 +1,8 @@
 /** The owner of prom-client: what a gateway counts. Names and meanings are in docs/metrics.md. */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { createGenAIMetrics, type GenAIMetrics } from './gen-ai-metrics.ts';
 import { createHistogram, createTally, type Histogram, type Tally } from './metrics-accumulators.ts';
+import { renderOpenMetrics } from './open-metrics.ts';
 
 const JOB_SECONDS = [0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 86_400];
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
@@ -8,6 +10,9 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60
 export interface GatewayMetrics {
   readonly contentType: string;
   render(): Promise<string>;
+  /** With exemplars. */
+  renderOpenMetrics(): Promise<string>;
+  genAI: GenAIMetrics;
   /** Labels: route, code (the status; 499 when the client left before the first byte). */
   requests: Tally;
   /** Label: route. */
@@ -84,6 +89,8 @@ export function createMetrics(labels: Record<string, string> = {}): GatewayMetri
   return {
     contentType: register.contentType,
     render: () => register.metrics(),
+    renderOpenMetrics: () => renderOpenMetrics(register, labels),
+    genAI: createGenAIMetrics(register),
     inflight: level('requests_inflight', 'Requests being answered now'),
     held: level('requests_held', 'Requests that wait for a replica now'),
     holdTime: createHistogram(register, {

@@ -107,6 +107,20 @@ describe('the log of requests', () => {
     expect(asked).to.not.have.any.keys('traceparent', 'tracestate');
   });
 
+  it('goes with metrics that lead to the trace', async () => {
+    await ask(await endpoint.makeKey(), { traceparent: TRACEPARENT });
+    await readLine();
+    const metrics = (await endpoint.metrics.renderOpenMetrics()).split('\n');
+    const find = (name: string) => metrics.filter((line) => line.startsWith(name) && line.includes(TRACE));
+    for (const name of [
+      'berth_gateway_request_duration_seconds_bucket{route="chat_completions"',
+      'gen_ai_server_request_duration_seconds_bucket{gen_ai_operation_name="chat"',
+      'gen_ai_server_time_to_first_token_seconds_bucket{gen_ai_operation_name="chat"',
+      'gen_ai_client_token_usage_bucket{gen_ai_operation_name="chat"',
+    ])
+      expect(find(name), name).to.not.deep.equal([]);
+  });
+
   it('warns of a failure of the engine, with what it said', async () => {
     isBroken = true;
     await ask(await endpoint.makeKey());

@@ -1,0 +1,103 @@
+/**
+ * OpenTelemetry's metrics of GenAI servers, under the names that Prometheus gives them, beside Berth's own
+ * (https://github.com/open-telemetry/semantic-conventions-genai: names, attributes and buckets are the convention's).
+ */
+import type { Registry } from 'prom-client';
+import { createHistogram } from './metrics-accumulators.ts';
+
+const DURATION_SECONDS = Array.from({ length: 14 }, (_, index) => 2 ** index / 100);
+const FIRST_TOKEN_SECONDS = [
+  0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
+];
+const OUTPUT_TOKEN_SECONDS = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
+const TOKENS = Array.from({ length: 14 }, (_, index) => 4 ** index);
+
+/** The convention's where it has one. */
+const OPERATIONS: Record<string, string> = {
+  chat_completions: 'chat',
+  responses: 'chat',
+  messages: 'chat',
+  completions: 'text_completion',
+  embeddings: 'embeddings',
+  rerank: 'rerank',
+  score: 'rerank',
+  image_generations: 'generate_content',
+  image_edits: 'generate_content',
+  speech: 'generate_content',
+  transcriptions: 'transcription',
+  translations: 'transcription',
+};
+
+export interface Operation {
+  route: string;
+  /** The engine's preset. */
+  provider: string;
+  model: string;
+  /** Code of the error that it ended with. */
+  error: string | null;
+  durationSeconds: number;
+  /** Of a stream. */
+  firstTokenSeconds: number | null;
+  usage: { inputTokens: number; outputTokens: number } | null;
+  traceId: string | undefined;
+}
+
+export interface GenAIMetrics {
+  /** Nothing is counted of routes that are no operation. */
+  observe(operation: Operation): void;
+}
+
+const SEPARATOR = '\n';
+
+/** A series by its attributes: names of its own beside those that all have, in this order. */
+const readLabels =
+  (...more: string[]) =>
+  (key: string): Record<string, string> => {
+    const values = key.split(SEPARATOR);
+    const names = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model', ...more];
+    return Object.fromEntries(names.flatMap((name, index) => (values[index] ? [[name, values[index]]] : [])));
+  };
+
+export function createGenAIMetrics(register: Registry): GenAIMetrics {
+  const duration = createHistogram(register, {
+    name: 'gen_ai_server_request_duration_seconds',
+    help: 'From the request head to the last byte of the response',
+    label: readLabels('error_type'),
+    bounds: DURATION_SECONDS,
+  });
+  const firstToken = createHistogram(register, {
+    name: 'gen_ai_server_time_to_first_token_seconds',
+    help: 'From the request head to the first token of a successful stream',
+    label: readLabels(),
+    bounds: FIRST_TOKEN_SECONDS,
+  });
+  const outputToken = createHistogram(register, {
+    name: 'gen_ai_server_time_per_output_token_seconds',
+    help: 'Time of each token after the first of a successful stream',
+    label: readLabels(),
+    bounds: OUTPUT_TOKEN_SECONDS,
+  });
+  const tokens = createHistogram(register, {
+    name: 'gen_ai_client_token_usage',
+    help: 'Tokens of a request, as charged',
+    label: readLabels('gen_ai_token_type'),
+    bounds: TOKENS,
+  });
+  return {
+    observe({ route, provider, model, error, traceId, ...measured }) {
+      const operation = OPERATIONS[route];
+      if (operation === undefined) return;
+      const { durationSeconds, firstTokenSeconds, usage } = measured;
+      const key = operation + SEPARATOR + provider + SEPARATOR + model;
+      duration.observe(error === null ? key : key + SEPARATOR + error, durationSeconds, traceId);
+      if (usage) {
+        tokens.observe(`${key}${SEPARATOR}input`, usage.inputTokens, traceId);
+        if (usage.outputTokens > 0) tokens.observe(`${key}${SEPARATOR}output`, usage.outputTokens, traceId);
+      }
+      if (error !== null || firstTokenSeconds === null) return;
+      firstToken.observe(key, firstTokenSeconds, traceId);
+      const following = (usage?.outputTokens ?? 0) - 1;
+      if (following > 0) outputToken.observe(key, (durationSeconds - firstTokenSeconds) / following, traceId);
+    },
+  };
+}
