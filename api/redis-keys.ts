@@ -93,6 +93,8 @@ export const configKeys = (namespace: string) => ({
   credentials: tagged('c', namespace, 'credentials'),
   /** Hash: name of a WebhookEndpoint → PublishedEndpoint as JSON. */
   endpoints: tagged('c', namespace, 'endpoints'),
+  /** List: how a deployment was scaled, oldest first (redis/demand/scaling-history.ts). */
+  scaling: (deployment: string) => tagged('c', namespace, `scaling:${deployment}`),
   prefix: `c:{${namespace}}:`,
 });
 

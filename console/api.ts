@@ -112,6 +112,28 @@ export interface DeploymentView {
   } | null;
 }
 
+export const SCALING_RANGES = ['1h', '6h', '24h'] as const;
+export type ScalingRange = (typeof SCALING_RANGES)[number];
+
+/** `GET ns/deployments/{name}/scaling?range=`: how it was scaled, as far as that is remembered; 1h by default. */
+export interface ScalingHistoryView {
+  /** ISO; the range that was asked for. */
+  from: string;
+  to: string;
+  /** Oldest first, at any distance: each holds until the next one. The last is now. */
+  points: ScalingPointView[];
+  /** Newest first. */
+  changes: { at: string; from: number; to: number; reason: string }[];
+}
+export interface ScalingPointView {
+  at: string;
+  /** Requests under way, waiting and held, on average. */
+  demand: number;
+  /** Replicas. */
+  wanted: number;
+  ready: number;
+}
+
 /** `GET ns/keys`, `POST ns/keys` (answers NewKeyView), `PATCH ns/keys/{name}` (disabled), `DELETE ns/keys/{name}`. */
 export interface KeyView {
   name: string;

@@ -19,6 +19,7 @@ import {
   resetEndpointHealth,
   restoreEndpointHealth,
 } from '../redis/deliveries/delivery-log.ts';
+import { appendScaling } from '../redis/demand/scaling-history.ts';
 import { readCredentials } from '../redis/publication/published.ts';
 import { type Controllers, createControllers, keepStores } from './controllers.ts';
 import { createBucketChecker } from './credential/bucket-check.ts';
@@ -38,6 +39,7 @@ import { RedisReports } from './redis-reports.ts';
 import { buildChildren } from './resources/children.ts';
 import { isHostAllowed } from './resources/route.ts';
 import { sidecarImage, sidecarRevision } from './resources/sidecar-revision.ts';
+import { ScalingHistory } from './scaling/history.ts';
 import { Looks } from './scaling/looks.ts';
 import { Scaler } from './scaling/scaler.ts';
 import { createErrorReader } from './sidecar/error-counts.ts';
@@ -172,6 +174,10 @@ export function createProgram(options: ProgramOptions) {
     log,
     intervalMs: options.sidecarCheckIntervalMs,
   });
+  const history = new ScalingHistory({
+    append: (entries) => appendScaling(redis.redis, entries),
+    now: options.now ?? Date.now,
+  });
   const scaler = new Scaler({
     client,
     view,
@@ -181,10 +187,14 @@ export function createProgram(options: ProgramOptions) {
     enqueue: (key, lane) => controllers.models.queue.add(key, lane),
     now: options.now ?? Date.now,
     log,
-    onWritten: metrics?.onScaled,
+    onWritten: (key, change) => {
+      metrics?.onScaled(key, change);
+      history.note(key, change);
+    },
   });
   const looks = new Looks({
     scaler,
+    history,
     models,
     connection: redis,
     now: options.now ?? Date.now,

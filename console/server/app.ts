@@ -16,6 +16,7 @@ import { addDeploymentRoutes } from './routes/deployments.ts';
 import { addKeyRoutes } from './routes/keys.ts';
 import { addPlaygroundRoutes } from './routes/playground.ts';
 import { addRequestRoutes } from './routes/requests.ts';
+import { addScalingRoutes } from './routes/scaling.ts';
 import type { Services } from './routes/services.ts';
 import { addSessionRoutes } from './routes/session.ts';
 import { addSigningSecretRoutes } from './routes/signing-secret.ts';
@@ -96,6 +97,7 @@ function serveAPI(services: Services): Koa.Middleware<ConsoleState> {
   addStorageCredentialRoutes(inNamespace, services);
   addRequestRoutes(inNamespace, services);
   addUsageRoutes(inNamespace, services);
+  addScalingRoutes(inNamespace, services);
   addPlaygroundRoutes(inNamespace, services);
   router.use(inNamespace.routes());
 

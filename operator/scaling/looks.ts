@@ -7,6 +7,7 @@ import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
 import { MAX_KEYS, readDemand } from '../../redis/demand/demand.ts';
 import { type Subscription, subscribe } from '../../redis/subscription.ts';
 import type { ParsedStore } from '../framework/parsed-store.ts';
+import type { ScalingHistory } from './history.ts';
 import { LookSchedule } from './look-schedule.ts';
 import type { Scaler } from './scaler.ts';
 
@@ -14,7 +15,8 @@ const INTERVAL_MS = 2_000;
 const CONCURRENT_CALLS = 16;
 
 export interface LooksOptions {
-  scaler: Pick<Scaler, 'begin' | 'decide' | 'wake' | 'stop' | 'isScaled'>;
+  scaler: Pick<Scaler, 'begin' | 'decide' | 'wake' | 'stop' | 'isScaled' | 'list'>;
+  history: Pick<ScalingHistory, 'observe' | 'flush'>;
   models: Pick<ParsedStore<ModelDeployment>, 'namespaces' | 'keys'>;
   connection: RedisConnection;
   log: Log;
@@ -77,8 +79,18 @@ export class Looks {
     );
     for (let start = 0; start < calls.length; start += CONCURRENT_CALLS)
       await Promise.all(calls.slice(start, start + CONCURRENT_CALLS).map((keys) => this.#scale(keys)));
+    await this.#remember();
     if (this.#isAway && connection.state === 'up') log.info({}, 'demand is read again');
     this.#isAway = false;
+  }
+
+  /** For people: what cannot be written now keeps nothing from being scaled. */
+  async #remember(): Promise<void> {
+    const { scaler, history, log } = this.#options;
+    history.observe(scaler.list());
+    await history.flush().catch((error: Error) => {
+      if (!isRedisAway(error)) log.warn({ err: error }, 'could not write the history of scaling');
+    });
   }
 
   #listScaled(): Set<string> {

@@ -9,7 +9,7 @@ import { BY_MODEL, type ClusterView } from '../framework/cluster-view.ts';
 import type { ParsedStore } from '../framework/parsed-store.ts';
 import { deploymentTarget } from '../publish/desired-state.ts';
 import type { Publisher } from '../publish/publisher.ts';
-import { explainMinimum, NO_DEMAND } from './reasons.ts';
+import { explainMinimum, FIRST_REQUEST, NO_DEMAND } from './reasons.ts';
 import {
   type Drain,
   type LiveDeployment,
@@ -153,7 +153,7 @@ export class Scaler {
     deployment.waitingSince ??= this.#options.now();
     if (!this.#mayProbe(key, model)) return;
     const replicas = deployment.wake(model, this.#options.now());
-    this.#write(key, live, { replicas, reason: 'woken by a request', cause: 'wake' });
+    this.#write(key, live, { replicas, ...FIRST_REQUEST });
     this.#options.enqueue(key, 'fast');
   }
 
@@ -206,7 +206,10 @@ export class Scaler {
     const { now, enqueue } = this.#options;
     const deployment = this.#find(model);
     // A want that nobody has any more must not wait in line for others' room.
-    if (deployment) deployment.waitingSince = undefined;
+    if (deployment) {
+      deployment.waitingSince = undefined;
+      deployment.seen = { demand: 0, ready: 0, held: 0 };
+    }
     if (deployment && now() - deployment.decidedAt <= FRESH_MS) return;
     // Another leader may have taken the step to zero, and not have said so.
     const said = this.statusOf(model);

@@ -37,13 +37,13 @@ function encodeLimits({ kind, limits, registrationId }: GatewayConfig): string {
   return [limits.maxQueued, limits.recordRetentionMs, jobMs, registrationId].join(' ');
 }
 
-/** Removes a deployment's configuration, replicas and heartbeats; its hosts are removed by `removeHost`. */
+/** Removes a deployment's configuration, replicas, heartbeats and history of scaling; its hosts are removed by `removeHost`. */
 export async function removeDeployment(
   redis: RedisClient,
   namespace: string,
   name: string,
 ): Promise<boolean> {
-  const { deployments, limits, replicas } = configKeys(namespace);
+  const { deployments, limits, replicas, scaling } = configKeys(namespace);
   const heartbeats = workKeys(namespace).heartbeats(name);
   const [config, addresses, beating] = await Promise.all([
     redis.hexists(deployments, name),
@@ -56,7 +56,7 @@ export async function removeDeployment(
     .hdel(deployments, name)
     .hdel(limits, name)
     .hdel(replicas, name)
-    .unlink(heartbeats);
+    .unlink(heartbeats, scaling(name));
   return commit(batch, { what: 'deployment', namespace, name });
 }
 

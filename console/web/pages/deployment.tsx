@@ -1,22 +1,23 @@
-/** One deployment: connection, playground, conditions. */
+/** One deployment: connection, playground, scaling, conditions. */
 import { Anchor, Stack, Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useParams, useSearchParams } from 'react-router';
 import type { DeploymentView } from '../../api.ts';
 import { call } from '../client/call.ts';
-import { useBase, useNamespace } from '../client/session.ts';
+import { useAccess, useBase, useNamespace } from '../client/session.ts';
 import { Conditions } from '../deployment/conditions.tsx';
 import { Connect } from '../deployment/connect.tsx';
 import { EngineAndPrices, KindAndModel, ReplicasAndQueue, StatusMessage } from '../deployment/facts.tsx';
 import { Scaling } from '../deployment/scaling.tsx';
+import { ScalingTab } from '../deployment/scaling-tab.tsx';
 import { Startup } from '../deployment/startup.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { Playground } from '../playground/playground.tsx';
 
-const TABS = ['connect', 'playground', 'conditions'];
+const TABS = ['connect', 'playground', 'scaling', 'conditions'];
 
 export function DeploymentPage() {
   const base = useBase();
@@ -45,7 +46,9 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
   const { state, message, createdAt, conditions } = deployment;
   const [search, setSearch] = useSearchParams();
   const chosen = search.get('tab') ?? '';
-  const tab = TABS.includes(chosen) ? chosen : 'connect';
+  const { readUsage } = useAccess();
+  const isScaled = deployment.scaling !== null && readUsage;
+  const tab = TABS.includes(chosen) && (isScaled || chosen !== 'scaling') ? chosen : 'connect';
   const isTrying = tab === 'playground';
   // Keeps the playground's state when another tab is opened.
   const [wasTrying, setWasTrying] = useState(isTrying);
@@ -69,6 +72,7 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
         <Tabs.List aria-label="About this deployment">
           <Tabs.Tab value="connect">Connect</Tabs.Tab>
           <Tabs.Tab value="playground">Playground</Tabs.Tab>
+          {isScaled && <Tabs.Tab value="scaling">Scaling</Tabs.Tab>}
           <Tabs.Tab value="conditions">Conditions</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="connect" pt="md">
@@ -77,6 +81,11 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
         <Tabs.Panel value="playground" pt="md" keepMounted={wasTrying}>
           <Playground deployment={deployment} isShown={isTrying} />
         </Tabs.Panel>
+        {isScaled && (
+          <Tabs.Panel value="scaling" pt="md">
+            <ScalingTab name={deployment.name} />
+          </Tabs.Panel>
+        )}
         <Tabs.Panel value="conditions" pt="md">
           <Conditions conditions={conditions} />
         </Tabs.Panel>

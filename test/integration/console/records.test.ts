@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import { configKeys, workKeys } from '../../../api/redis-keys.ts';
+import { appendScaling } from '../../../redis/demand/scaling-history.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { useConsole } from './console-harness.ts';
 import { useEndpoint } from './endpoint-fixture.ts';
 
@@ -129,5 +131,32 @@ describe("the console's records", () => {
     expect((await fixture.someone.call('GET', `${fixture.base}/usage?range=2h`)).body.error.param).to.equal(
       'range',
     );
+  });
+
+  it('shows how a deployment was scaled, up to now', async () => {
+    const { namespace } = fixture;
+    const minutesAgo = (minutes: number) => Date.now() - minutes * 60_000;
+    const point = { demand: 0, wanted: 0, ready: 0 };
+    const change = { from: 0, reason: 'a request waits for the first replica' };
+    await appendScaling(
+      console.redis.redis,
+      [
+        { ...point, at: minutesAgo(120), demand: 9 },
+        { ...point, at: minutesAgo(-0.01), wanted: 1, change },
+      ].map((each) => ({ namespace, name: 'llm', point: each })),
+    );
+    const read = async (query: string) =>
+      (await fixture.someone.call('GET', `${fixture.base}/deployments/llm/scaling${query}`)).body;
+    await pollUntil(async () => (await read('')).points.length === 2);
+    const { from, to, points, changes } = await read('?range=6h');
+    expect(Date.parse(to) - Date.parse(from)).to.equal(6 * 3_600_000);
+    // What was before this deployment was another's.
+    expect(points.map((each: { wanted: number }) => each.wanted)).to.deep.equal([1, 1]);
+    expect(points.at(-1).at).to.equal(to);
+    expect(changes).to.have.length(1);
+    expect(changes[0]).to.include({ ...change, to: 1 });
+    expect((await read('?range=2h')).error.param).to.equal('range');
+    const missing = await fixture.someone.call('GET', `${fixture.base}/deployments/nobody/scaling`);
+    expect(missing.status).to.equal(404);
   });
 });

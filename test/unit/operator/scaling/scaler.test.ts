@@ -80,6 +80,7 @@ describe('the scaler', () => {
     } as unknown as ScalerOptions);
     demand = new Looks({
       scaler,
+      history: { observe: () => {}, flush: () => Promise.resolve() },
       models,
       connection: {
         get state() {
