@@ -49,6 +49,7 @@ export function parseGatewayConfig(text: string): GatewayConfig {
   // An older operator publishes none.
   config.routes ??= [...listEngineRoutes(config.enginePreset as EnginePreset, config.kind!)];
   if (!Array.isArray(config.cordoned)) config.cordoned = [];
+  if (!Array.isArray(config.sleeping)) delete config.sleeping;
   if (config.scaling !== undefined) checkScaling(config.scaling);
   // Only what is there: an older operator publishes fewer of them, and NaN would be no limit at all.
   for (const timer of TIMERS) if (config.limits[timer] > MAX_TIMER_MS) config.limits[timer] = MAX_TIMER_MS;

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { ENGINE_PRIORITIES, enginePriorityOf } from './engine-priority.ts';
 import { listEngineRoutes } from './engine-routes.ts';
+import { sleepsWhenIdle } from './engine-sleep.ts';
 import { deriveId } from './identity.ts';
 import { MODEL_KINDS, type ModelDeployment } from './model-deployment.ts';
 import { type ResolvedLimits, resolveLimits } from './model-limits.ts';
@@ -44,6 +45,8 @@ export const gatewayConfig = z.object({
     .optional(),
   /** Names of pods that are to become idle: they stay ready, and leave new work to their peers. */
   cordoned: z.array(z.string()).default([]),
+  /** Names of pods whose engines are to sleep until a request comes; absent: they cannot. */
+  sleeping: z.array(z.string()).optional(),
   /** True while the object has a deletion timestamp: new work gets 503. */
   deleting: z.boolean(),
   enginePreset: z.string(),
@@ -89,8 +92,9 @@ export interface InstallationSettings {
 export interface LiveScaling {
   /** null before the first measurement. */
   loadTimeMs: number | null;
-  /** Names of pods. */
+  /** Names of pods; so below. */
   cordoned: string[];
+  sleeping: string[];
 }
 
 /** vLLM does not take up a message of gpt-oss, which it writes by other means than a chat template. */
@@ -102,7 +106,7 @@ const speaksHarmony = ({ engine, model: { id, source } }: ModelDeployment['spec'
 export function buildGatewayConfig(
   deployment: ModelDeployment,
   { documentationURL }: InstallationSettings = {},
-  { loadTimeMs, cordoned }: LiveScaling = { loadTimeMs: null, cordoned: [] },
+  { loadTimeMs, cordoned, sleeping }: LiveScaling = { loadTimeMs: null, cordoned: [], sleeping: [] },
 ): GatewayConfig {
   const { metadata, spec } = deployment;
   const isQueued = spec.kind === 'Image' || spec.kind === 'Video';
@@ -124,6 +128,7 @@ export function buildGatewayConfig(
       ? { replicas: spec.replicas ?? 1 }
       : { scaling: { ...describeColdStart(spec.scaling.coldStart), loadTimeMs } }),
     cordoned,
+    ...(sleepsWhenIdle(spec) && { sleeping }),
     deleting: metadata.deletionTimestamp !== undefined,
     enginePreset: spec.engine.preset,
     routes: [...(spec.engine.routes ?? listEngineRoutes(spec.engine.preset, spec.kind))],

@@ -188,6 +188,10 @@ export const modelDeploymentStatus = z.object({
         .describe('Replicas that the demand needs; more than wanted where the cluster lacks room.'),
       reason: z.string().describe('Why so many.'),
       short: z.boolean().optional().describe('The cluster has no room for all that are needed.'),
+      asleep: z
+        .boolean()
+        .optional()
+        .describe('The engine of its only replica sleeps: the next request wakes it.'),
       loadTime: z
         .string()
         .optional()

@@ -51,6 +51,12 @@ export const modelScaling = z
     idleTimeout: duration(
       'Quiet time before the last replica goes; the measured load time where that is longer.',
     ).default('10m'),
+    idle: z
+      .enum(['Remove', 'Sleep'])
+      .default('Remove')
+      .describe(
+        "What becomes of the last replica after that, with min 0: it is removed, or, where the engine can, it sleeps: its pod stays, the GPU's memory is free, and the next request wakes it.",
+      ),
     targetWait: duration(
       'How long a queued image or video may wait; the load time where that is longer.',
     ).default('1m'),

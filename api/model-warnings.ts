@@ -1,4 +1,5 @@
 /** What `kubectl apply` is warned of, by the object alone: also written in CEL, in charts/berth/templates/model-warnings-policy.yaml. Pure. */
+import { canSleep } from './engine-sleep.ts';
 import type { ModelDeploymentSpec } from './model-deployment.ts';
 
 const GIBIBYTE = 1024 ** 3;
@@ -8,7 +9,15 @@ const SLICE_GIB = 0.95;
 const UTILIZATION = 0.9;
 
 /** Of what can be known without a look at the model itself; the condition `Fits` says the rest. ASCII, for a header. */
-export function findModelWarnings({ kind, engine, gpu, model, resilience }: ModelDeploymentSpec): string[] {
+export function findModelWarnings(spec: ModelDeploymentSpec): string[] {
+  const isSleepless = spec.scaling?.idle === 'Sleep' && !canSleep(spec);
+  return [...findEngineWarnings(spec), ...(isSleepless ? [NO_SLEEP] : [])];
+}
+
+const NO_SLEEP =
+  'spec.scaling.idle: this engine cannot sleep, only vllm with GPUs can; its last replica is removed instead';
+
+function findEngineWarnings({ kind, engine, gpu, model, resilience }: ModelDeploymentSpec): string[] {
   const count = gpu?.count ?? 1;
   if (engine.preset === 'custom') return resilience.continueStreams ? [UNKNOWN_CONTINUATION] : [];
   if ((engine.preset !== 'vllm' && engine.preset !== 'sglang') || count === 0) return [];

@@ -300,6 +300,8 @@ export interface Heartbeat extends WorkCounters {
   /** Slots; null = unlimited. */
   limit: number | null;
   ready: boolean;
+  /** Its engine sleeps until a request comes; absent: it does not. */
+  asleep?: boolean;
   draining: boolean;
   version: string;
   /** Milliseconds until its next one, at the latest. */

@@ -14,6 +14,8 @@ export interface EngineOptions {
   kind: Kind;
   /** For so long the engine answers 503 to everything. */
   startupSeconds: number;
+  /** Whether it has vLLM's sleep mode. */
+  sleepMode?: boolean;
   settings: Settings;
   /** Ends the process, for the fault `exit`. */
   exit: () => void;
@@ -29,6 +31,9 @@ export class Engine {
   readonly created = Math.floor(Date.now() / 1000);
   /** Aborted when SIGTERM has come and calls in flight do not end as they would. */
   readonly stopping = new AbortController();
+  isAsleep = false;
+  /** It was put to sleep while it worked. */
+  isDead = false;
   readonly #readyAt: number;
   #abortions = 0;
 
@@ -55,6 +60,6 @@ export class Engine {
   }
 
   get isHealthy(): boolean {
-    return this.isLoaded && this.settings.current.healthy;
+    return this.isLoaded && !this.isDead && this.settings.current.healthy;
   }
 }

@@ -18,6 +18,7 @@ const SETTING_VARIABLES: Record<SettingName, string> = {
   maxConcurrency: 'SIMULATOR_MAX_CONCURRENCY',
   healthy: 'SIMULATOR_HEALTHY',
   healthDelayMs: 'SIMULATOR_HEALTH_DELAY_MS',
+  sleepMs: 'SIMULATOR_SLEEP_MS',
   like: 'SIMULATOR_LIKE',
   fault: 'SIMULATOR_FAULT',
   faultTimes: 'SIMULATOR_FAULT_TIMES',
@@ -34,6 +35,7 @@ A GPU-free engine that speaks the routes of real ones. Everything is set by envi
   SIMULATOR_MODEL            id of the served model (simulator)
   SIMULATOR_KIND             ${KINDS.join(', ')} (LLM)
   SIMULATOR_STARTUP_SECONDS  for so long everything answers 503 (0)
+  SIMULATOR_SLEEP_MODE       1: it has vLLM's /sleep, /wake_up and /is_sleeping (unset: it has not)
 
 The start values of what the control port can change:
 
@@ -44,6 +46,7 @@ The start values of what the control port can change:
   SIMULATOR_MAX_CONCURRENCY  calls worked on at once; more wait (0: unlimited)
   SIMULATOR_HEALTHY          true, or false: the health check fails (true)
   SIMULATOR_HEALTH_DELAY_MS  milliseconds that the health check takes (0)
+  SIMULATOR_SLEEP_MS         milliseconds that falling asleep takes, and waking (0)
   SIMULATOR_LIKE             the habits of ${ENGINES.join(', ')} (unset: none)
   SIMULATOR_FAULT            a fault as JSON, such as {"kind":"drop","afterFrames":3}
   SIMULATOR_FAULT_TIMES      how many calls the fault hits; -1 for ever (1)
@@ -63,6 +66,7 @@ export function readEnvironment(env: Environment = process.env): SimulatorEnviro
     model: env.SIMULATOR_MODEL || 'simulator',
     kind: readKind(env),
     startupSeconds: readSeconds(env, 'SIMULATOR_STARTUP_SECONDS'),
+    sleepMode: env.SIMULATOR_SLEEP_MODE === '1',
     settings: { ...DEFAULT_SETTINGS, ...readSettings(env) },
   };
 }

@@ -14,6 +14,7 @@ import { peekConversation } from './messages.ts';
 import { parseJSON, readBody } from './request-body.ts';
 import { planRerank, planScore } from './rerank.ts';
 import { peekInputItems, planResponse } from './responses.ts';
+import { requireAwake } from './sleep.ts';
 import { serveSpeech } from './speech.ts';
 import { peekInput } from './text-input.ts';
 import { serveText } from './text-route.ts';
@@ -193,6 +194,7 @@ export async function serveInference({ engine, call, path, release }: Arrival): 
   const exchange = { engine, call, route, body, release };
   record(exchange, path);
   if (!engine.isLoaded) throw refuseLoading();
+  requireAwake(engine);
   await route.serve(exchange);
 }
 

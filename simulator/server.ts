@@ -9,6 +9,7 @@ import { checkFilms } from './films.ts';
 import { checkHealth } from './health.ts';
 import { answerFailure, INFERENCE_ROUTES, serveInference } from './inference.ts';
 import { writeMetrics } from './metrics.ts';
+import { isSleepPath, serveSleep } from './sleep.ts';
 import { MAX_MODEL_LENGTH } from './tokenizer.ts';
 import { readVideoPath, serveVideo } from './videos.ts';
 
@@ -87,7 +88,9 @@ function createListener(engine: Engine): RequestListener {
 function serveRest(engine: Engine, call: Call, path: string): void {
   const video = readVideoPath(path);
   const serve = READS.get(path);
-  if (video) serveVideo(engine, call, video);
+  if (engine.options.sleepMode && isSleepPath(path))
+    void serveSleep(engine, call, path).catch((error) => answerFailure(call, error));
+  else if (video) serveVideo(engine, call, video);
   else if (!serve) call.sendRefusal(refuseRoute(INFERENCE_ROUTES.has(path) ? 405 : 404));
   else if (call.request.method === 'GET') serve(engine, call);
   else call.sendRefusal(refuseRoute(405));

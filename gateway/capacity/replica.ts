@@ -6,12 +6,14 @@ import { VERSION } from '../../api/names.ts';
 import type { Heartbeat } from '../../api/redis-keys.ts';
 import { Pools } from '../upstream/pools.ts';
 import type { Capacity } from './capacity.ts';
+import type { EngineSleep } from './engine-sleep.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { createPeerRoutes, type PeerRoutes } from './peer-routes.ts';
 import { formatOrigin, Peers } from './peers.ts';
 import { ReplicaCapacity, Slots } from './replica-capacity.ts';
 import { Reservations } from './reservations.ts';
 import { SlotLine } from './slot-line.ts';
+import { WakingCapacity } from './waking-capacity.ts';
 
 export interface ReplicaOptions {
   readConfig: () => GatewayConfig;
@@ -19,6 +21,7 @@ export interface ReplicaOptions {
   isEngineReady: () => boolean;
   isDraining: () => boolean;
   onEngineLost: () => void;
+  sleep: Pick<EngineSleep, 'isAwake' | 'isAsleep' | 'wake'>;
   /** Connections to the engine. */
   enginePool: Dispatcher;
   peerToken: string;
@@ -42,7 +45,8 @@ export interface Replica {
 }
 
 export function startReplica(options: ReplicaOptions): Replica {
-  const { self, engineURL, isEngineReady, isDraining } = options;
+  const { self, engineURL, isEngineReady, isDraining, sleep } = options;
+  const isEngineOpen = () => isEngineReady() && sleep.isAwake;
   const slots = new Slots(() => options.readConfig().concurrency);
   const peerPools = new Pools();
   const heartbeats = new Heartbeats({
@@ -53,6 +57,7 @@ export function startReplica(options: ReplicaOptions): Replica {
       relayed: capacity.relayed,
       limit: slots.limit,
       ready: isEngineReady(),
+      ...(sleep.isAsleep && { asleep: true }),
       draining: isDraining(),
       version: VERSION,
       ...slots.busy.read(),
@@ -77,7 +82,13 @@ export function startReplica(options: ReplicaOptions): Replica {
     pod: self.pod,
   });
   const isCordoned = () => cordoned().includes(self.pod);
-  const capacity = new ReplicaCapacity({ slots, engineURL, isEngineReady, isCordoned, peers });
+  const capacity = new ReplicaCapacity({
+    slots,
+    engineURL,
+    isEngineReady: isEngineOpen,
+    isCordoned,
+    peers,
+  });
   const line = new SlotLine({
     capacity,
     takeLocal: () => capacity.takeLocal(),
@@ -87,13 +98,13 @@ export function startReplica(options: ReplicaOptions): Replica {
   });
   slots.onCrossing(() => line.serve());
   return {
-    capacity: line,
+    capacity: new WakingCapacity({ capacity: line, sleep, isEngineReady, busy: slots.busy }),
     slots,
     peerRoutes: createPeerRoutes({
       token: options.peerToken,
       reservations: new Reservations(slots),
       enginePool: options.enginePool,
-      isOpen: () => isEngineReady() && !isDraining(),
+      isOpen: () => isEngineOpen() && !isDraining(),
       onEngineLost: options.onEngineLost,
     }),
     announce: () => heartbeats.poke(),

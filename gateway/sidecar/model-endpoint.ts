@@ -6,6 +6,7 @@ import { closeServer, listen } from '../../kit/http-server.ts';
 import { heartbeat, leave } from '../../redis/admission/admission-calls.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
 import { readDeployment } from '../../redis/publication/published.ts';
+import { EngineSleep } from '../capacity/engine-sleep.ts';
 import { type Replica, startReplica } from '../capacity/replica.ts';
 import type { EgressSettings } from '../egress/agent.ts';
 import { tryEngine } from '../health/canary.ts';
@@ -73,12 +74,14 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     path: options.engineHealthPath,
     stalledMs: () => readStalledMs(live.current),
     bounds: isQueued(options.initialConfig) ? JOB_BOUNDS : undefined,
-    tryEngine: () =>
-      tryEngine({
-        pool: enginePools.get(options.engineURL),
-        config: live.current,
-        slots: replica.slots,
-      }),
+    tryEngine: async () =>
+      sleep.isAwake
+        ? tryEngine({
+            pool: enginePools.get(options.engineURL),
+            config: live.current,
+            slots: replica.slots,
+          })
+        : 'unknown',
     onChange: (now, before) => {
       const { phase, reason, isReady } = now;
       const lastedSeconds = Math.round((now.since - before.since) / 1000);
@@ -91,11 +94,26 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
       if (isReady && !before.isReady) {
         drain.cancel({ isRestarted: before.phase === 'starting' });
         contextLength.refresh();
+        sleep.check();
       }
       // Kept-alive connections would stay here, where the Service leads new ones to who can answer.
       activity.setClosing(!isReady || drain.isDraining);
       replica.announce();
       worker?.wake();
+    },
+  });
+  const sleep = new EngineSleep({
+    engineURL: options.engineURL,
+    pool: () => enginePools.get(options.engineURL),
+    isOffered: () => live.current.sleeping !== undefined,
+    isIdle: () => replica.slots.inflight === 0 && replica.slots.busy.level === 0,
+    onChange: (isAsleep, tookMs) => {
+      log.info({ tookMs: Math.round(tookMs) }, isAsleep ? 'engine sleeps' : 'engine woken');
+      replica.announce();
+    },
+    onError: (error, message) => {
+      log.warn({ err: error }, message);
+      health.suspect();
     },
   });
   const contextLength = new ContextLength({
@@ -122,6 +140,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     isEngineReady: () => health.isReady,
     isDraining: () => drain.isDraining,
     onEngineLost: () => health.suspect(),
+    sleep,
     enginePool,
     peerToken: options.peerToken,
     self,
@@ -131,7 +150,8 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
   });
   setDocumentationSite(live.current.documentationURL);
   live.onChange(({ documentationURL }) => setDocumentationSite(documentationURL));
-  live.onChange(() => {
+  live.onChange(({ sleeping }) => {
+    sleep.tell(sleeping?.includes(self.pod) ?? false);
     replica.announce();
     // It may be cordoned or paused no more.
     worker?.wake();

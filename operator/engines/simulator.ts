@@ -1,4 +1,5 @@
 /** Berth's own engine without a model or a GPU. */
+import { sleepsWhenIdle } from '../../api/engine-sleep.ts';
 import {
   ENGINE_HOST,
   type EngineCommand,
@@ -23,6 +24,7 @@ export const simulator: EnginePresetDefinition = {
       SIMULATOR_PORT: String(spec.engine.port),
       SIMULATOR_MODEL: servedModelName,
       SIMULATOR_KIND: spec.kind,
+      ...(sleepsWhenIdle(spec) && { SIMULATOR_SLEEP_MODE: '1' }),
     }),
   }),
 };

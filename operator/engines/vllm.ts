@@ -1,4 +1,5 @@
 /** vLLM: LLM, vision-language, embedding, reranking and transcription models. */
+import { sleepsWhenIdle } from '../../api/engine-sleep.ts';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { readArgument } from './arguments.ts';
 import {
@@ -26,6 +27,9 @@ const AUDIO_ENV = variables({
   VLLM_MAX_AUDIO_DECODE_DURATION_S: '14400',
   VLLM_MAX_AUDIO_DECODE_BYTES: String(2 * 1024 ** 3),
 });
+
+/** Its routes for that belong to those of its developers: the gateway alone reaches them, since it listens on loopback. */
+const SLEEP_ENV = variables({ VLLM_SERVER_DEV_MODE: '1' });
 
 export const VLLM_ENV = variables({
   VLLM_MEDIA_URL_ALLOW_REDIRECTS: '0',
@@ -83,8 +87,13 @@ export const vllm: EnginePresetDefinition = {
       // It would abort what is in flight at once, as if the answers were complete.
       `--shutdown-timeout=${Math.ceil(drainMs / 1000)}`,
       `--allowed-media-domains=${NO_MEDIA_HOST}`,
+      ...(sleepsWhenIdle(spec) ? ['--enable-sleep-mode'] : []),
     ],
-    env: spec.kind === 'Transcription' ? [...VLLM_ENV, ...AUDIO_ENV] : VLLM_ENV,
+    env: [
+      ...VLLM_ENV,
+      ...(spec.kind === 'Transcription' ? AUDIO_ENV : []),
+      ...(sleepsWhenIdle(spec) ? SLEEP_ENV : []),
+    ],
   }),
 };
 

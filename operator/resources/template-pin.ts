@@ -1,6 +1,7 @@
 /** Keeps the pods' template as it was while the spec asks for the same pods, so that an upgrade restarts nothing. */
 import { createHash } from 'node:crypto';
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
+import { sleepsWhenIdle } from '../../api/engine-sleep.ts';
 import { type ModelDeploymentSpec, modelDeploymentSpec } from '../../api/model-deployment.ts';
 import { ANNOTATIONS } from '../../api/names.ts';
 import type { KubeObject } from '../../kube/object.ts';
@@ -129,6 +130,7 @@ export function hashInputs(spec: ModelDeploymentSpec): string {
     engine: { ...engine, stallTimeout: undefined, routes: undefined },
     gpu: selectGPU(spec, gpu),
     resources,
+    sleeps: sleepsWhenIdle(spec) || undefined,
     rollout: { drainTimeout: rollout?.drainTimeout, revision: rollout?.revision },
     template,
   };

@@ -6,6 +6,7 @@ import {
   explainMaximum,
   explainPeak,
   explainShortage,
+  explainSleep,
   type Reason,
 } from './reasons.ts';
 
@@ -18,6 +19,8 @@ export interface ScalingRules {
   stableMs: number;
   panicMs: number;
   idleMs: number;
+  /** The last replica sleeps while it is idle, and is not removed. */
+  sleeps?: boolean;
   /** How long a queued job may wait. */
   targetWaitMs: number;
 }
@@ -73,6 +76,8 @@ export interface ScaleDecision extends Reason {
   isShort: boolean;
   /** Fewer would do, but not now: what was prepared for that may stay. */
   isHeld: boolean;
+  /** Nothing is to be done: a replica that is alone may sleep. */
+  maySleep: boolean;
   memory: ScaleMemory;
   /** Decide again after this time at the latest; undefined: with the next sample. */
   recheckAfterMs: number | undefined;
@@ -95,6 +100,7 @@ interface Need extends Reason {
   replicas: number;
   /** Fewer would do, but not now. */
   isHeld?: boolean;
+  maySleep?: boolean;
 }
 
 export function decideScale(asked: ScaleQuestion): ScaleDecision {
@@ -159,7 +165,8 @@ function decideDown(question: ScaleQuestion, up: Need): Need {
   const { rules, demand, pods, loadTimeMs, holdDown } = question;
   const stay = { ...up, replicas: pods.wanted };
   if (pods.wanted <= rules.min) return stay;
-  const idleForMs = Math.max(rules.idleMs, loadTimeMs ?? 0);
+  // To wake one costs no load.
+  const idleForMs = rules.sleeps ? rules.idleMs : Math.max(rules.idleMs, loadTimeMs ?? 0);
   const windowMs = Math.max(rules.stableMs, loadTimeMs ?? 0);
   const peak = demand.peak(windowMs);
   const isHeld = holdDown !== undefined || pods.starting > 0;
@@ -167,7 +174,9 @@ function decideDown(question: ScaleQuestion, up: Need): Need {
     return isHeld ? { ...stay, isHeld } : { replicas: rules.max, ...explainMaximum(rules.max) };
   if (peak === undefined) return stay;
   if (rules.min === 0 && !demand.isWanted && demand.idleMs >= idleForMs && !isHeld)
-    return { replicas: 0, ...explainIdleness(demand.idleMs) };
+    return rules.sleeps
+      ? { replicas: 1, maySleep: true, ...explainSleep(demand.idleMs) }
+      : { replicas: 0, ...explainIdleness(demand.idleMs) };
   const replicas = Math.max(up.replicas, needAt(peak, rules));
   if (replicas >= pods.wanted) return stay;
   if (isHeld || isRising(question)) return { ...stay, isHeld: true };
@@ -211,6 +220,7 @@ function admit(question: ScaleQuestion, need: Need): ScaleDecision {
     needed: need.replicas,
     isShort,
     isHeld: need.isHeld === true,
+    maySleep: need.maySleep === true,
     ...(isShort && wanted < need.replicas ? explainShortage(need.replicas, loaded) : reason),
     memory: {
       burstSince: memory.burstSince,

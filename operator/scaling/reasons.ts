@@ -61,6 +61,11 @@ export const explainIdleness = (idleMs: number): Reason => ({
   cause: 'idle',
 });
 
+export const explainSleep = (idleMs: number): Reason => ({
+  reason: `idle for ${formatSpan(idleMs)}: the last replica sleeps`,
+  cause: 'idle',
+});
+
 export function explainPeak(peak: {
   slots: number;
   windowMs: number;

@@ -1,4 +1,5 @@
 /** What holds for a deployment's scaling at a time: its spec, and its schedules. */
+import { sleepsWhenIdle } from '../../api/engine-sleep.ts';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import type { ModelScaling } from '../../api/model-scaling.ts';
 import { parseDuration } from '../../api/quantity.ts';
@@ -30,6 +31,7 @@ export function resolveRules(
     stableMs: parseDuration(scaling.stableWindow),
     panicMs: Math.min(parseDuration(scaling.panicWindow), parseDuration(scaling.stableWindow)),
     idleMs: parseDuration(scaling.idleTimeout),
+    sleeps: sleepsWhenIdle(spec),
     targetWaitMs: parseDuration(scaling.targetWait),
   };
 }

@@ -64,6 +64,8 @@ export class ScaledDeployment {
   decidedAt = 0;
   /** Unix milliseconds since when it needs more than has a node; undefined while it does not. */
   waitingSince: number | undefined;
+  /** Names of pods that are to sleep until a request comes. */
+  sleeping: string[] = [];
   /** As the last decision saw it. */
   seen = { demand: 0, ready: 0, held: 0 };
   #trend: DemandTrend | undefined;
@@ -84,7 +86,7 @@ export class ScaledDeployment {
     const { model, live, sample, current, mayProbe, now } = look;
     if (this.#trend?.takes(sample.at) === false) return undefined;
     const staying = listStaying(look.pods);
-    const before = { loadTimeMs: this.loadTimeMs, cordoned: this.cordon.names().join() };
+    const before = this.#describeLive();
     const startMs = parseDuration(model.spec.engine.startupTimeout) + START_MARGIN_MS;
     this.#learnLoadTime(staying, startMs);
     this.cordon.prune(staying, now);
@@ -111,6 +113,7 @@ export class ScaledDeployment {
     this.waitingSince = decision.needed > loaded ? (this.waitingSince ?? now) : undefined;
     const step = this.#plan(look, { decision, counts, staying });
     this.wanted = step.what === 'keep' ? current : step.replicas;
+    this.sleeping = decision.maySleep && current === 1 ? staying.filter(isReady).map(nameOf) : [];
     this.decidedAt = now;
     const demand = trend.average(rules.stableMs) ?? trend.average(rules.panicMs) ?? 0;
     const held = sample.fronts.reduce((sum, front) => sum + front.held, 0);
@@ -122,13 +125,13 @@ export class ScaledDeployment {
         wanted: this.wanted,
         needed: decision.needed,
         isShort: decision.isShort && decision.wanted < decision.needed,
+        isAsleep: sample.replicas.length > 0 && sample.replicas.every(({ asleep }) => asleep),
         reason: decision.reason,
         loadTimeMs: this.loadTimeMs,
       },
       now,
     );
-    const isConfigChanged =
-      before.loadTimeMs !== this.loadTimeMs || before.cordoned !== this.cordon.names().join();
+    const isConfigChanged = before !== this.#describeLive();
     return { step, decision, counts, isStatusChanged, isConfigChanged };
   }
 
@@ -173,8 +176,12 @@ export class ScaledDeployment {
     this.#memory = {};
     this.wanted = undefined;
     this.waitingSince = undefined;
+    this.sleeping = [];
     this.cordon.lift();
   }
+
+  /** What gateways are told. */
+  #describeLive = (): string => [this.loadTimeMs, this.cordon.names().join(), this.sleeping.join()].join(' ');
 
   #plan(
     { sample, current, now }: Look,
@@ -228,6 +235,8 @@ export class ScaledDeployment {
     return this.#calendar.calendar;
   }
 }
+
+const nameOf = ({ metadata }: V1Pod): string => metadata!.name!;
 
 function findHold(live: LiveDeployment, counts: PodCounts, sample: DeploymentSample): string | undefined {
   if (isRolling(live)) return 'a rollout is under way';

@@ -92,7 +92,8 @@ export class Scaler {
   liveOf(model: ModelDeployment): LiveScaling {
     const deployment = this.#find(model);
     const loadTimeMs = deployment ? deployment.loadTimeMs : readLoadTime(model.status.scaling);
-    return { loadTimeMs, cordoned: deployment?.cordon.names() ?? [] };
+    const { cordon, sleeping = [] } = deployment ?? {};
+    return { loadTimeMs, cordoned: cordon?.names() ?? [], sleeping };
   }
 
   /** Of those that were decided on at least once, and are scaled. */

@@ -17,6 +17,8 @@ export interface ScalingFacts {
   wanted: number;
   needed: number;
   isShort: boolean;
+  /** The engine of its only replica sleeps. */
+  isAsleep?: boolean;
   reason: string;
   loadTimeMs: number | null;
 }
@@ -37,12 +39,16 @@ export class StatusReport {
   /** Takes what was decided; whether the status is another now. `now`: Unix milliseconds. */
   update(facts: ScalingFacts, now: number): boolean {
     const before = this.#status;
-    const { wanted, needed, isShort, reason } = facts;
+    const { wanted, needed, isShort, isAsleep = false, reason } = facts;
     // Asleep, it has no status before its first request.
     const from = before?.wanted ?? facts.current;
     const isChanged = from !== wanted;
     const isRenewed =
-      isChanged || before === undefined || before.needed !== needed || (before.short ?? false) !== isShort;
+      isChanged ||
+      before === undefined ||
+      before.needed !== needed ||
+      (before.short ?? false) !== isShort ||
+      (before.asleep ?? false) !== isAsleep;
     const isDue = now - this.#demandAt >= DEMAND_INTERVAL_MS;
     const demand = Math.round(facts.demand * 10) / 10;
     const takesDemand = isRenewed || (isDue && isWorthwhile(before.demand, demand));
@@ -57,6 +63,7 @@ export class StatusReport {
       needed,
       reason: isRenewed ? reason : (before?.reason ?? reason),
       ...(isShort && { short: true }),
+      ...(isAsleep && { asleep: true }),
       ...(loadTime !== undefined && { loadTime }),
       ...(lastChange && { lastChange }),
     };

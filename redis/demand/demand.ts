@@ -15,6 +15,8 @@ export interface DeploymentSample {
     /** Slots; null = unlimited. */
     limit: number | null;
     ready: boolean;
+    /** Its engine sleeps. */
+    asleep?: boolean;
     draining: boolean;
     activeAt: number;
     at: number;
@@ -107,7 +109,21 @@ function decodeReplica(text: string, now: number): DeploymentSample['replicas'][
   if (![busyMs, arrivals, inflight, relayed, activeAt, at].every(isCount)) return null;
   if (limit !== null && !isCount(limit)) return null;
   const past = Math.min(activeAt, now);
-  return { pod, boot, busyMs, arrivals, inflight, relayed, limit, ready, draining, activeAt: past, at };
+  const asleep = beat.asleep === true;
+  return {
+    pod,
+    boot,
+    busyMs,
+    arrivals,
+    inflight,
+    relayed,
+    limit,
+    ready,
+    asleep,
+    draining,
+    activeAt: past,
+    at,
+  };
 }
 
 function decodeShare(text: string, now: number): DeploymentSample['fronts'][number] | null {

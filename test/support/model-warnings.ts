@@ -30,6 +30,22 @@ export const WARNING_CASES: WarningCase[] = [
     warning:
       /spec\.gpu: by the name of meta-llama\/llama-3\.1-70b-instruct its weights take about 130 GiB, more than 1 x 80 GiB of GPU memory; set spec\.gpu\.memory/,
   },
+  {
+    what: 'an engine that cannot sleep',
+    spec: { ...custom(), scaling: { min: 0, max: 1, idle: 'Sleep' } },
+    warning:
+      /^spec\.scaling\.idle: this engine cannot sleep, only vllm with GPUs can; its last replica is removed instead$/,
+  },
+  {
+    what: 'vLLM that sleeps without a GPU',
+    spec: vllm({ gpu: { count: 0 }, scaling: { min: 0, max: 1, idle: 'Sleep' } }),
+    warning: /spec\.scaling\.idle/,
+  },
+  {
+    what: 'vLLM that sleeps',
+    spec: vllm({ scaling: { min: 0, max: 1, idle: 'Sleep' } }),
+    warning: undefined,
+  },
   { what: 'it on two', spec: vllm({ ...LARGE, gpu: { count: 2 } }), warning: undefined },
   { what: 'it on a larger one', spec: vllm({ ...LARGE, gpu: { memory: '180Gi' } }), warning: undefined },
   {

@@ -58,6 +58,11 @@ describe('deployments that scale, as processes', function () {
     const hold = { mode: 'Hold', holdFor: '5m' };
     for (let index = 0; index < SLEEPERS; index++)
       write(`sleeper-${index}`, { scaling: { ...SCALING, coldStart: hold } }, startup);
+    write(
+      'drowsy',
+      { scaling: { ...SCALING, idle: 'Sleep', coldStart: hold } },
+      { SIMULATOR_SLEEP_MS: '300' },
+    );
     write('rejecting', { scaling: SCALING }, startup);
     const tides = { min: 1, max: MAX_REPLICAS, targetConcurrency: STREAMS / MAX_REPLICAS };
     write('tidal', { scaling: { ...SCALING, ...tides } }, { SIMULATOR_TOKENS: '60', SIMULATOR_ITL_MS: '50' });
@@ -110,6 +115,28 @@ describe('deployments that scale, as processes', function () {
       `        ${lags.length} starts of ${STARTUP_SECONDS} s: answered ${median} ms after readiness, p95 ${p95}, slowest ${slowest}`,
     );
     expect(lags).to.have.length.at.least(STARTS);
+  });
+
+  it('sleep in place, and are woken in place, where their engine can', async () => {
+    const read = async () => {
+      const path = '/apis/berth.dev/v1alpha1/namespaces/default/modeldeployments/drowsy';
+      const { url, token } = stack.endpoints.objects!;
+      const answer = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } });
+      return ((await answer.json()) as { status: { scaling?: { asleep?: boolean; reason: string } } }).status;
+    };
+    const ask = async () => {
+      const answer = await chat('drowsy');
+      expect(answer.status, await answer.text()).to.equal(200);
+    };
+    await ask();
+    const [first] = present('drowsy');
+    for (let round = 0; round < 2; round++) {
+      await pollUntil(async () => (await read()).scaling?.asleep === true, 'it to sleep', 120_000);
+      expect((await read()).scaling!.reason).to.match(/^idle for .*: the last replica sleeps$/);
+      await ask();
+      await pollUntil(async () => !(await read()).scaling?.asleep, 'it to be awake', 120_000);
+    }
+    expect(present('drowsy')).to.deep.equal([first]);
   });
 
   it(`say how long the next start takes, ${IS_LONG ? 'within a fifth' : 'by those before it'}`, async () => {

@@ -15,7 +15,7 @@ describe('what ought to be in Redis', () => {
     const pods = new WritableCache({ [BY_MODEL]: modelKeyOf });
     const models = new ModelStore('example', () => true);
     const desired = createDesiredState({
-      liveScaling: () => ({ loadTimeMs: null, cordoned: [] }),
+      liveScaling: () => ({ loadTimeMs: null, cordoned: [], sleeping: [] }),
       settings: { documentationURL: 'https://docs.example.com' },
       view: { workspaces, pods, unseen: () => new Set() } as never,
       models,

@@ -10,6 +10,7 @@ describe("the simulator's environment", () => {
       model: 'simulator',
       kind: 'LLM',
       startupSeconds: 0,
+      sleepMode: false,
       settings: DEFAULT_SETTINGS,
     });
   });
@@ -23,6 +24,7 @@ describe("the simulator's environment", () => {
       SIMULATOR_MODEL: 'org/model',
       SIMULATOR_KIND: 'Embedding',
       SIMULATOR_STARTUP_SECONDS: '1.5',
+      SIMULATOR_SLEEP_MODE: '1',
       SIMULATOR_TTFT_MS: '20.5',
       SIMULATOR_ITL_MS: '5',
       SIMULATOR_TOKENS: '100',
@@ -30,6 +32,7 @@ describe("the simulator's environment", () => {
       SIMULATOR_MAX_CONCURRENCY: '4',
       SIMULATOR_HEALTHY: 'false',
       SIMULATOR_HEALTH_DELAY_MS: '2500',
+      SIMULATOR_SLEEP_MS: '700',
       SIMULATOR_LIKE: 'sglang',
       SIMULATOR_FAULT: '{"kind":"drop","afterFrames":3}',
       SIMULATOR_FAULT_TIMES: '-1',
@@ -40,6 +43,7 @@ describe("the simulator's environment", () => {
       model: 'org/model',
       kind: 'Embedding',
       startupSeconds: 1.5,
+      sleepMode: true,
       settings: {
         ttftMs: 20.5,
         itlMs: 5,
@@ -48,6 +52,7 @@ describe("the simulator's environment", () => {
         maxConcurrency: 4,
         healthy: false,
         healthDelayMs: 2_500,
+        sleepMs: 700,
         like: 'sglang',
         fault: { kind: 'drop', afterFrames: 3 },
         faultTimes: -1,

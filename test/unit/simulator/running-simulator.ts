@@ -23,13 +23,14 @@ export class RunningSimulator {
   }
 
   static async start(
-    options: { kind?: Kind; startupSeconds?: number; settings?: Partial<Settings> } = {},
+    options: { kind?: Kind; startupSeconds?: number; sleepMode?: boolean; settings?: Partial<Settings> } = {},
   ): Promise<RunningSimulator> {
     const running: RunningSimulator = new RunningSimulator(
       await startSimulator({
         model: MODEL,
         kind: options.kind ?? 'LLM',
         startupSeconds: options.startupSeconds ?? 0,
+        sleepMode: options.sleepMode ?? false,
         settings: { ...DEFAULT_SETTINGS, ...options.settings },
         listen: { host: '127.0.0.1', port: 0 },
         control: { host: '127.0.0.1', port: 0 },

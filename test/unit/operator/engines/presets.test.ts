@@ -98,6 +98,18 @@ describe('vLLM', () => {
     expect(argsOf('vllm').join()).not.to.include('tensor-parallel');
   });
 
+  it('can be put to sleep where that is asked for, and the GPU lets it', () => {
+    const sleeps = { scaling: { min: 0, max: 1, idle: 'Sleep' } };
+    const isTold = (more: object) => {
+      const { engine } = build(spec('vllm', more));
+      const isDev = variable(engine, 'VLLM_SERVER_DEV_MODE')?.value === '1';
+      return [engine.args!.includes('--enable-sleep-mode'), isDev];
+    };
+    expect(isTold(sleeps)).to.deep.equal([true, true]);
+    expect(isTold({ ...sleeps, gpu: { count: 0 } })).to.deep.equal([false, false]);
+    expect(isTold({ scaling: { min: 0, max: 1 } })).to.deep.equal([false, false]);
+  });
+
   it('pools for embeddings', () => {
     expect(argsOf('vllm', { kind: 'Embedding' })).to.include('--runner=pooling');
   });

@@ -94,6 +94,7 @@ describe('a change of the spec', () => {
     ['resilience', { resilience: { continueStreams: true } }],
     ['pausing', { paused: true }],
     ['replicas', { replicas: 4 }],
+    ['scaling', { scaling: { min: 0, max: 4, idleTimeout: '5m' } }],
     ['the route', { route: { host: 'llm.example.com' } }],
     ['surge', { rollout: { maxSurge: 1 } }],
     ['storage', { storage: { credential: 'mine' } }],
@@ -116,6 +117,7 @@ describe('a change of the spec', () => {
     ['the revision', { rollout: { revision: 'again' } }],
     ['resources', { resources: { requests: { cpu: 2 } } }],
     ['the drain time', { rollout: { drainTimeout: '9m' } }],
+    ['the sleep of its engine', { scaling: { min: 0, max: 1, idle: 'Sleep' } }],
     ['the template', { template: { nodeSelector: { zone: 'a' } } }],
   ];
   for (const [name, spec] of rolling)

@@ -71,6 +71,40 @@ function decide(given: Case) {
 const lasting: ScaleMemory = { lackSince: NOW - 60_000 };
 
 describe('the scaling decision', () => {
+  describe('the sleep of the last replica', () => {
+    const rules = { sleeps: true };
+
+    it('takes the place of its end, after the idle time alone', () => {
+      const idle = { rules, stable: 0, peak: 0, loadTimeMs: 900_000 };
+      expect(decide({ ...idle, idleMs: 599_000 })).to.include({ wanted: 1, maySleep: false });
+      const { wanted, needed, maySleep, reason } = decide({ ...idle, idleMs: 600_000 });
+      expect({ wanted, needed, maySleep }).to.deep.equal({ wanted: 1, needed: 1, maySleep: true });
+      expect(reason).to.equal('idle for 10 min: the last replica sleeps');
+    });
+
+    it('is not while somebody waits, a rollout is under way, or not enough was seen', () => {
+      const idle = { rules, stable: 0, peak: 0, idleMs: 600_000 };
+      for (const given of [
+        { isWanted: true },
+        { holdDown: 'a rollout' },
+        { peak: undefined },
+        { pods: { starting: 1 } },
+      ])
+        expect(decide({ ...idle, ...given }).maySleep, JSON.stringify(given)).to.equal(false);
+    });
+
+    it('comes after the others have gone', () => {
+      const { wanted } = decide({
+        rules,
+        stable: 0,
+        peak: 0,
+        idleMs: 600_000,
+        pods: { wanted: 3, ready: 3 },
+      });
+      expect(wanted).to.equal(1);
+    });
+  });
+
   describe('how many', () => {
     it('wants as many as the average demand fills, with the numbers in the reason', () => {
       const { wanted, reason } = decide({ stable: 31, pods: { wanted: 2 }, memory: lasting });

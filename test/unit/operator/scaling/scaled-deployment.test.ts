@@ -87,6 +87,25 @@ describe('a scaled deployment', () => {
     expect(deployment.wanted).to.not.equal(0);
   });
 
+  it('lets its last replica sleep where the engine can, until it has work again', () => {
+    const sleeper = makeModel({
+      engine: { preset: 'vllm' },
+      scaling: { ...SCALING, idle: 'Sleep' },
+    }) as ScaledModel;
+    const pods = [makePod('p1', 1)];
+    const looks = [20, 22, 24, 26, 28, 30].map((second) => look(second, { model: sleeper, pods })!);
+    expect(looks.map(({ step }) => step.what)).to.deep.equal(looks.map(() => 'keep'));
+    expect(looks.filter(({ isConfigChanged }) => isConfigChanged)).to.have.length(1);
+    expect(deployment.sleeping).to.deep.equal(['p1']);
+    const sample = makeSample(32, { p1: 0 });
+    sample.replicas[0]!.asleep = true;
+    expect(look(32, { model: sleeper, pods, sample })!.isStatusChanged).to.equal(true);
+    expect(deployment.report.current).to.include({ wanted: 1, asleep: true });
+    expect(look(34, { model: sleeper, pods, loads: { p1: 1 } })!.isConfigChanged).to.equal(true);
+    expect(deployment.sleeping).to.deep.equal([]);
+    expect(deployment.report.current).not.to.have.property('asleep');
+  });
+
   it('decides nothing by a sample that is not newer', () => {
     const pods = [makePod('p1', 1)];
     expect(look(10, { pods })).to.not.equal(undefined);

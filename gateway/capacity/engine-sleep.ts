@@ -1,0 +1,133 @@
+/**
+ * The sleep of an engine that has nothing to do, as vLLM has it: it frees its GPU's memory and keeps its process. The operator
+ * says when; the next request ends it. Nothing is sent to an engine that sleeps, or is about to.
+ */
+import type { Dispatcher } from 'undici';
+
+/** `unknown`: of an engine that this process has not asked yet. */
+type State = 'unknown' | 'awake' | 'falling' | 'asleep' | 'waking';
+
+export interface EngineSleepOptions {
+  engineURL: string;
+  pool: () => Pick<Dispatcher, 'request'>;
+  /** Whether its configuration says that this engine can sleep. */
+  isOffered: () => boolean;
+  /** Whether nobody has a place on the engine, waits for one or was promised one. */
+  isIdle: () => boolean;
+  /** It fell asleep, or was woken (after `tookMs`). */
+  onChange: (isAsleep: boolean, tookMs: number) => void;
+  onError: (error: unknown, message: string) => void;
+  timeoutMs?: number;
+}
+
+/** Weights come back from the host's memory in seconds, however large. */
+const TIMEOUT_MS = 60_000;
+const MAX_ANSWER_BYTES = 4_096;
+
+export class EngineSleep {
+  readonly #options: EngineSleepOptions;
+  #state: State = 'unknown';
+  #wasTold = false;
+  /** The change under way: one at a time. */
+  #change: Promise<void> = Promise.resolve();
+
+  constructor(options: EngineSleepOptions) {
+    this.#options = options;
+  }
+
+  /** Requests may be sent to it. */
+  get isAwake(): boolean {
+    return this.#state === 'awake' || (this.#state === 'unknown' && !this.#options.isOffered());
+  }
+
+  get isAsleep(): boolean {
+    return this.#state === 'asleep';
+  }
+
+  /** Takes what the operator says. Each time that it begins to say so the engine sleeps, if it is idle then; no request is hurried. */
+  tell(mustSleep: boolean): void {
+    const isNew = mustSleep && !this.#wasTold;
+    this.#wasTold = mustSleep;
+    if (isNew && this.#options.isOffered() && this.isAwake && this.#options.isIdle()) this.#fall();
+  }
+
+  /** Resolves once the engine is awake. Rejects where it cannot be woken: the next call tries again. */
+  wake(): Promise<void> {
+    if (this.isAwake || this.#state === 'waking') return this.isAwake ? Promise.resolve() : this.#change;
+    const isFalling = this.#state === 'falling';
+    this.#state = 'waking';
+    this.#change = (isFalling ? this.#change : Promise.resolve()).then(() => this.#wakeNow());
+    return this.#change;
+  }
+
+  /** Another process of the engine serves from here on, or this gateway's is new: what it does is asked of it. */
+  check(): void {
+    if (!this.#options.isOffered() || this.#state === 'waking' || this.#state === 'falling') return;
+    this.#state = 'unknown';
+    this.#isSleeping().then(
+      (isSleeping) => {
+        if (this.#state !== 'unknown') return;
+        this.#state = isSleeping ? 'asleep' : 'awake';
+        if (!isSleeping && this.#wasTold && this.#options.isIdle()) this.#fall();
+      },
+      (error: unknown) => this.#options.onError(error, 'could not ask the engine whether it sleeps'),
+    );
+  }
+
+  #fall(): void {
+    this.#state = 'falling';
+    const startedAt = performance.now();
+    this.#change = this.#call('POST', '/sleep?level=1').then(
+      () => {
+        // A request may have come meanwhile: it waits for this.
+        if (this.#state === 'falling') this.#state = 'asleep';
+        this.#options.onChange(true, performance.now() - startedAt);
+      },
+      (error: unknown) => {
+        if (this.#state === 'falling') this.#state = 'unknown';
+        this.#options.onError(error, 'could not put the engine to sleep');
+      },
+    );
+  }
+
+  async #wakeNow(): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      if (await this.#isSleeping()) {
+        await this.#call('POST', '/wake_up');
+        this.#options.onChange(false, performance.now() - startedAt);
+      }
+      this.#state = 'awake';
+    } catch (error) {
+      this.#state = 'unknown';
+      this.#options.onError(error, 'could not wake the engine');
+      throw error;
+    }
+  }
+
+  /** An engine without these routes never sleeps. */
+  async #isSleeping(): Promise<boolean> {
+    const answer = await this.#call('GET', '/is_sleeping', [404]);
+    return answer !== null && (JSON.parse(answer) as { is_sleeping?: unknown }).is_sleeping === true;
+  }
+
+  /** null: one of the statuses that are `known`. */
+  async #call(method: 'GET' | 'POST', path: string, known: number[] = []): Promise<string | null> {
+    const { pool, engineURL, timeoutMs = TIMEOUT_MS } = this.#options;
+    const { statusCode, body } = await pool().request({
+      origin: engineURL,
+      path,
+      method,
+      signal: AbortSignal.timeout(timeoutMs),
+      headersTimeout: timeoutMs,
+    });
+    let text = '';
+    for await (const chunk of body) {
+      text += chunk;
+      if (text.length > MAX_ANSWER_BYTES) throw new Error(`${path} answered with more than expected`);
+    }
+    if (known.includes(statusCode)) return null;
+    if (statusCode !== 200) throw new Error(`${path} answered ${statusCode}`);
+    return text;
+  }
+}

@@ -1,0 +1,123 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import { Pool } from 'undici';
+import { EngineSleep } from '../../../../gateway/capacity/engine-sleep.ts';
+import { pollUntil } from '../../../support/poll.ts';
+import { RunningSimulator } from '../../simulator/running-simulator.ts';
+
+describe('the sleep of an engine', () => {
+  let engine: RunningSimulator;
+  let pool: Pool;
+  let isIdle: boolean;
+  let isOffered: boolean;
+  let changes: string[];
+  let sleep: EngineSleep;
+
+  const start = async (sleepMode = true) => {
+    engine = await RunningSimulator.start({ sleepMode });
+    pool = new Pool(engine.url);
+    [isIdle, isOffered, changes] = [true, true, []];
+    sleep = makeSleep();
+  };
+  const makeSleep = () =>
+    new EngineSleep({
+      engineURL: engine.url,
+      pool: () => pool,
+      isOffered: () => isOffered,
+      isIdle: () => isIdle,
+      onChange: (isAsleep) => changes.push(isAsleep ? 'asleep' : 'woken'),
+      onError: (_, message) => changes.push(message),
+    });
+  const isSleeping = async () =>
+    ((await (await fetch(`${engine.url}/is_sleeping`)).json()) as { is_sleeping: boolean }).is_sleeping;
+  const untilAsleep = () => pollUntil(() => sleep.isAsleep, 'its sleep');
+
+  afterEach(async () => {
+    await pool?.destroy();
+    await engine?.stop();
+  });
+
+  it('begins when it is told, and ends for whoever wants it', async () => {
+    await start();
+    sleep.check();
+    await pollUntil(() => sleep.isAwake);
+    sleep.tell(true);
+    expect(sleep.isAwake).to.equal(false);
+    await untilAsleep();
+    expect(await isSleeping()).to.equal(true);
+    await Promise.all([sleep.wake(), sleep.wake()]);
+    expect([sleep.isAwake, await isSleeping()]).to.deep.equal([true, false]);
+    expect(changes).to.deep.equal(['asleep', 'woken']);
+  });
+
+  it('is not for one that has work, nor again until it is told anew', async () => {
+    await start();
+    await sleep.wake();
+    isIdle = false;
+    sleep.tell(true);
+    isIdle = true;
+    sleep.tell(true);
+    expect(sleep.isAwake).to.equal(true);
+    sleep.tell(false);
+    sleep.tell(true);
+    await untilAsleep();
+    await sleep.wake();
+    sleep.tell(true);
+    expect(sleep.isAwake).to.equal(true);
+  });
+
+  it('ends although it has not begun yet', async () => {
+    await start();
+    await sleep.wake();
+    await engine.putControl({ sleepMs: 100 });
+    sleep.tell(true);
+    await sleep.wake();
+    expect([sleep.isAwake, await isSleeping()]).to.deep.equal([true, false]);
+  });
+
+  it('is found by a gateway that has just started', async () => {
+    await start();
+    await fetch(`${engine.url}/sleep?level=1`, { method: 'POST' });
+    expect(sleep.isAwake).to.equal(false);
+    sleep.check();
+    await untilAsleep();
+    const other = makeSleep();
+    await other.wake();
+    expect([other.isAwake, await isSleeping()]).to.deep.equal([true, false]);
+  });
+
+  it('comes once the engine is there, where it was told before', async () => {
+    await start();
+    sleep.tell(true);
+    sleep.check();
+    await untilAsleep();
+  });
+
+  it('is nothing for an engine that cannot, or is not to', async () => {
+    await start(false);
+    await sleep.wake();
+    expect(sleep.isAwake).to.equal(true);
+    sleep.tell(true);
+    await pollUntil(() => changes.includes('could not put the engine to sleep'));
+    await sleep.wake();
+    isOffered = false;
+    const other = makeSleep();
+    other.tell(true);
+    await pause(0);
+    expect(other.isAwake).to.equal(true);
+  });
+
+  it('is tried again where waking failed', async () => {
+    await start();
+    await sleep.wake();
+    sleep.tell(true);
+    await untilAsleep();
+    const { url } = engine;
+    await pool.destroy();
+    const failed = await sleep.wake().catch((error: Error) => error);
+    expect(failed).to.be.instanceOf(Error);
+    pool = new Pool(url);
+    await sleep.wake();
+    expect(await isSleeping()).to.equal(false);
+  });
+});
