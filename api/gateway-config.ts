@@ -10,6 +10,7 @@ import { deriveId } from './identity.ts';
 import { MODEL_KINDS, type ModelDeployment } from './model-deployment.ts';
 import { type ResolvedLimits, resolveLimits } from './model-limits.ts';
 import { imageModel, videoModel } from './model-media.ts';
+import type { ModelSLO } from './model-slo.ts';
 import { parseAmount, parseDuration } from './quantity.ts';
 import { servedModelName } from './served-model.ts';
 
@@ -58,6 +59,14 @@ export const gatewayConfig = z.object({
   engineStalledMs: z.number().optional(),
   /** Whether streams that their engine broke go on elsewhere; absent = no. */
   continueStreams: z.boolean().optional(),
+  /** Whose keeping is counted; absent: none. */
+  slo: z
+    .object({
+      /** Share of requests. */
+      availability: z.number().optional(),
+      timeToFirstToken: z.object({ withinMs: z.number() }).optional(),
+    })
+    .optional(),
   limits,
   image: imageModel.nullable(),
   video: videoModel.nullable(),
@@ -137,6 +146,7 @@ export function buildGatewayConfig(
       engineStalledMs: parseDuration(spec.engine.stallTimeout),
     }),
     ...(spec.resilience.continueStreams && !speaksHarmony(spec) && { continueStreams: true }),
+    ...(spec.slo && { slo: describeSLO(spec.slo) }),
     limits: resolveLimits(spec.limits),
     image: spec.kind === 'Image' ? imageModel.parse(spec.image ?? {}) : null,
     video: spec.kind === 'Video' ? videoModel.parse(spec.video ?? {}) : null,
@@ -158,6 +168,11 @@ export function buildGatewayConfig(
 const describeColdStart = ({ mode, holdFor }: { mode: 'Reject' | 'Hold'; holdFor: string }) => ({
   coldStart: mode,
   holdForMs: parseDuration(holdFor),
+});
+
+const describeSLO = ({ availability, timeToFirstToken }: ModelSLO) => ({
+  ...(availability !== undefined && { availability: availability / 100 }),
+  ...(timeToFirstToken && { timeToFirstToken: { withinMs: parseDuration(timeToFirstToken.within) } }),
 });
 
 const toUnixSeconds = (time: string | Date | undefined): number =>

@@ -13,6 +13,7 @@ import { imageModel, videoModel } from './model-media.ts';
 import { type EnginePreset, modelEngine, modelGPU, modelResources, modelTemplate } from './model-pod.ts';
 import { modelRoute } from './model-route.ts';
 import { modelRollout, modelScaling } from './model-scaling.ts';
+import { modelSLO } from './model-slo.ts';
 import { modelSource } from './model-source.ts';
 import { modelStartup } from './model-startup.ts';
 import { amount } from './quantity.ts';
@@ -120,6 +121,7 @@ export const modelDeploymentSpec = z
       })
       .prefault({})
       .describe('What answers survive.'),
+    slo: modelSLO.optional(),
     template: modelTemplate,
   })
   .meta({

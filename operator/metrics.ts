@@ -1,6 +1,9 @@
 /** The operator's metrics; the owner of prom-client here. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { KubeObject } from '../kube/object.ts';
 import type { QueueSample } from '../kube/work-queue.ts';
+import type { MemoryUse } from '../redis/workspaces/memory-shares.ts';
+import { describeCredits, describeDeployments, listFailingConditions } from './object-metrics.ts';
 import type { WrittenChange } from './scaling/replica-writer.ts';
 import type { ScalingSample } from './scaling/scaler.ts';
 import type { SidecarCounts } from './sidecar/rollout.ts';
@@ -16,6 +19,14 @@ export interface MetricSources {
   sidecars: () => SidecarCounts;
   scaling: () => ScalingSample[];
   droppedEvents: () => number;
+  /** Of this process while it leads; as a follower, nothing. */
+  objects: () => {
+    models: readonly KubeObject[];
+    workspaces: readonly KubeObject[];
+    all: readonly KubeObject[];
+  } | null;
+  /** As last read; null before. */
+  redisMemory: () => MemoryUse | null;
 }
 
 export type OperatorMetrics = ReturnType<typeof createMetrics>;
@@ -134,6 +145,52 @@ export function createMetrics() {
       scaling('demand', 'Requests under way, waiting and held, on average.', ({ demand }) => demand);
       scaling('held_requests', 'Requests that fronts hold until a replica is ready.', ({ held }) => held);
       scaling('decision_age_seconds', 'Time since the last decision.', ({ ageMs }) => ageMs / 1_000);
+      gauge(
+        'failing_conditions',
+        'Conditions of objects that are False and should not be.',
+        ['kind', 'namespace', 'name', 'condition', 'reason'],
+        (set) => {
+          for (const condition of listFailingConditions(sources.objects()?.all ?? []))
+            set({ ...condition }, 1);
+        },
+      );
+      const deployments = () => describeDeployments(sources.objects()?.models ?? []);
+      gauge('deployments', 'ModelDeployments by their phase.', ['phase'], (set) => {
+        const phases = new Map<string, number>();
+        for (const { phase } of deployments()) phases.set(phase, (phases.get(phase) ?? 0) + 1);
+        for (const [phase, count] of phases) set({ phase }, count);
+      });
+      gauge('replicas', 'Replicas of ModelDeployments.', ['namespace', 'deployment', 'state'], (set) => {
+        for (const { namespace, deployment, desired, ready } of deployments()) {
+          set({ namespace, deployment, state: 'desired' }, desired);
+          set({ namespace, deployment, state: 'ready' }, ready);
+        }
+      });
+      gauge('credit', 'Of a workspace, in the currency of prices.', ['namespace', 'state'], (set) => {
+        for (const { namespace, granted, remaining } of describeCredits(
+          sources.objects()?.workspaces ?? [],
+        )) {
+          set({ namespace, state: 'granted' }, granted);
+          set({ namespace, state: 'remaining' }, remaining);
+        }
+      });
+      gauge('redis_memory_bytes', 'Memory of Redis: used, and its limit.', ['state'], (set) => {
+        const memory = sources.redisMemory();
+        if (!memory) return;
+        set({ state: 'used' }, memory.used);
+        set({ state: 'max' }, memory.max);
+      });
+      new Gauge({
+        name: 'berth_slo_target_ratio',
+        help: 'Share of requests that spec.slo promises.',
+        labelNames: ['namespace', 'deployment', 'objective'],
+        registers,
+        collect() {
+          this.reset();
+          for (const { namespace, deployment, targets } of deployments())
+            for (const [objective, ratio] of targets) this.set({ namespace, deployment, objective }, ratio);
+        },
+      });
       gauge('events_dropped', 'Events that were not written.', [], (set) => set({}, sources.droppedEvents()));
     },
     contentType: registry.contentType,

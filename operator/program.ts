@@ -272,6 +272,13 @@ export function createProgram(options: ProgramOptions) {
     sidecars: () => sidecars.counts(),
     scaling: () => (lease.isLeading() ? scaler.list() : []),
     droppedEvents: () => events.dropped(),
+    objects: () => {
+      if (!lease.isLeading()) return null;
+      const [models, workspaces] = [view.models.list(), view.workspaces.list()];
+      const others = [...view.credentials.list(), ...view.endpoints.list()];
+      return { models, workspaces, all: [...models, ...workspaces, ...others] };
+    },
+    redisMemory: () => guard?.memory ?? null,
   });
 
   function enqueueWorkspaces(): void {

@@ -50,6 +50,7 @@ export default defineConfig({
           page('Security', '/security'),
           page('Conditions', '/conditions'),
           page('Metrics', '/metrics'),
+          page('Runbooks', '/runbooks/'),
         ],
       },
       {

@@ -22,6 +22,7 @@ import { buildMediaHandlers } from '../media/media-routes.ts';
 import { buildDocumentHandlers } from '../openapi/handler.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
+import type { PromisedService } from '../telemetry/slo-metrics.ts';
 import type { UsageMeter } from '../telemetry/usage.ts';
 import { buildModelHandlers } from '../text/model-routes.ts';
 import { authenticate, type Caller, countWaiting, findRefusal, requireAdmissible } from './authentication.ts';
@@ -67,7 +68,9 @@ export function createFrontApp(options: FrontAppOptions): RequestListener {
   const app = new Koa<FrontState>();
   const holding = { ...options.coldStarts, ...options };
   app.use(identifyRequest());
-  app.use(answerErrors<FrontState>({ ...options, findUsage: (state) => findUsage(options, state) }));
+  app.use(
+    answerErrors<FrontState>({ ...options, findUsage: (state) => findUsage(options, state), findService }),
+  );
   app.use(findDeployment(options));
   app.use(allowOrigins<FrontState>(({ deployment }) => deployment.config.corsOrigins));
   app.use(answerRootProbe());
@@ -257,6 +260,12 @@ const wakeForMedia =
 
 const findUsage = ({ usage }: FrontAppOptions, { deployment }: FrontState) =>
   deployment ? usage.of(deployment.config.namespace, deployment.config.name) : null;
+
+function findService({ deployment }: FrontState): PromisedService | null {
+  if (!deployment || deployment.config.paused || deployment.config.deleting) return null;
+  const { namespace, name, slo } = deployment.config;
+  return { slo, labels: { namespace, deployment: name } };
+}
 
 function buildServices(options: FrontAppOptions): MediaServices {
   const { redis, storage, egress, log, metrics } = options;

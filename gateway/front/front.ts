@@ -99,7 +99,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
   const proxy = { pools, picker: new ReplicaPicker(), replicaPort };
   const egress = new EgressAgent(environment.egress);
   const { redis } = connection;
-  const usage = new UsageMeter({ redis, log });
+  const usage = new UsageMeter({ redis, log, queues: metrics.queues });
   const demand = openDemandWatch(redis, log);
   metrics.exportDemand(() => demand.report());
   const app = createFrontApp({

@@ -4,6 +4,7 @@ import type { Middleware } from 'koa';
 import type { Operation } from '../telemetry/gen-ai-metrics.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
+import type { PromisedService } from '../telemetry/slo-metrics.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
 import { formatErrorEvent } from './error-event.ts';
 import { ApiError, endAfterRequestBody, explainRedisOutage, sendError } from './error-response.ts';
@@ -30,13 +31,15 @@ export interface Sinks<S extends GatewayState = GatewayState> {
   findUsage: (state: S) => DeploymentUsage | null;
   /** What serves the requests; absent in a front. */
   model?: () => ServingModel;
+  /** What the deployment that was asked promises; null where its owner stopped it. */
+  findService?: (state: S) => PromisedService | null;
 }
 
 /** As metrics name it. */
 export type ServingModel = Pick<Operation, 'provider' | 'model'>;
 
 export const answerErrors =
-  <S extends GatewayState>({ log, metrics, findUsage, model }: Sinks<S>): Middleware<S> =>
+  <S extends GatewayState>({ log, metrics, findUsage, model, findService }: Sinks<S>): Middleware<S> =>
   async (ctx, next) => {
     const { exchange } = ctx.state;
     metrics.inflight.inc();
@@ -49,14 +52,32 @@ export const answerErrors =
       const status = record(ctx.state, { log, metrics, model: model?.() });
       // A stream that breaks had its 200 long before.
       const outcome = exchange.errorCode !== null && status < 400 ? BROKEN : status;
-      if (isCountedRequest(ctx.state) && !isSentAgain(exchange))
+      if (isCountedRequest(ctx.state) && !isSentAgain(exchange)) {
         findUsage(ctx.state)?.countRequest(outcome, exchange.elapsed());
+        const service = findService?.(ctx.state);
+        if (service) observeService(exchange, outcome, { metrics, service });
+      }
     }
   };
 
 /** Requests without a valid key do not count, nor do reads of models and requests. */
 const isCountedRequest = ({ keyHash, route }: GatewayState): boolean =>
   keyHash !== undefined && route?.method === 'POST' && route.served !== 'always';
+
+/** What its caller got wrong or left, or has no credit for, neither keeps an objective nor misses it. */
+function observeService(
+  { errorCode, stream, firstByteAt, startedAt, hasClientLeft }: Exchange,
+  outcome: number,
+  { metrics, service }: { metrics: GatewayMetrics; service: PromisedService },
+): void {
+  const hasFailed = outcome >= 500;
+  const isCallers = errorCode === 'insufficient_quota' || (hasClientLeft && !hasFailed);
+  if (isCallers || (outcome >= 400 && !hasFailed)) return;
+  metrics.slo.observe(service, {
+    hasFailed,
+    firstTokenMs: stream && firstByteAt > 0 ? firstByteAt - startedAt : null,
+  });
+}
 
 /** What a front sends again counts at its last attempt, or at the front. */
 const isSentAgain = ({ isHeldByFront, errorCode }: Exchange): boolean =>

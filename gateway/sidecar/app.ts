@@ -127,7 +127,8 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   app.use(identifyRequest());
   // 2. Whatever is thrown below becomes the envelope; Koa's own error page is never seen.
   const model = () => ({ provider: config().enginePreset, model: config().modelId });
-  app.use(answerErrors({ log, metrics, findUsage: () => usage, model }));
+  const findService = () => (config().paused || config().deleting ? null : { slo: config().slo });
+  app.use(answerErrors({ log, metrics, findUsage: () => usage, model, findService }));
   if (options.peerToken !== undefined) app.use(recognizeHeld(options.peerToken));
   app.use(cutOff.middleware);
   // 3. Pages of other origins, whose preflights carry no key.

@@ -156,7 +156,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     // It may be cordoned or paused no more.
     worker?.wake();
   });
-  const meter = new UsageMeter({ redis: connection.redis, log });
+  const meter = new UsageMeter({ redis: connection.redis, log, queues: metrics.queues });
   const usage = meter.of(namespace, name, isQueued(options.initialConfig));
   const worker = buildWorker(options, {
     config: () => live.current,

@@ -3,6 +3,8 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { createGenAIMetrics, type GenAIMetrics } from './gen-ai-metrics.ts';
 import { createHistogram, createTally, type Histogram, type Tally } from './metrics-accumulators.ts';
 import { renderOpenMetrics } from './open-metrics.ts';
+import { createQueueGauges, type QueueGauges } from './queue-gauges.ts';
+import { createSLOMetrics, type SLOMetrics } from './slo-metrics.ts';
 
 const JOB_SECONDS = [0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 86_400];
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
@@ -13,6 +15,8 @@ export interface GatewayMetrics {
   /** With exemplars. */
   renderOpenMetrics(): Promise<string>;
   genAI: GenAIMetrics;
+  slo: SLOMetrics;
+  queues: QueueGauges;
   /** Labels: route, code (the status; 499 when the client left before the first byte). */
   requests: Tally;
   /** Label: route. */
@@ -91,6 +95,8 @@ export function createMetrics(labels: Record<string, string> = {}): GatewayMetri
     render: () => register.metrics(),
     renderOpenMetrics: () => renderOpenMetrics(register, labels),
     genAI: createGenAIMetrics(register),
+    slo: createSLOMetrics(register),
+    queues: createQueueGauges(register),
     inflight: level('requests_inflight', 'Requests being answered now'),
     held: level('requests_held', 'Requests that wait for a replica now'),
     holdTime: createHistogram(register, {

@@ -1,9 +1,10 @@
 /** What deployments serve, for the console's charts: added up in memory, written every few seconds. */
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
-import { SAMPLE_INTERVAL_MS, sampleQueueDepth } from '../../redis/requests/queue-depth.ts';
+import { countSample, SAMPLE_INTERVAL_MS, sampleQueueDepth } from '../../redis/requests/queue-depth.ts';
 import { findBucket } from '../../redis/usage/latency-buckets.ts';
 import { addUsage, type UsageCounter } from '../../redis/usage/usage.ts';
 import type { Logger } from './log.ts';
+import type { QueueGauges } from './queue-gauges.ts';
 
 const ACCEPTED = 202;
 /** Anthropic's word for the 429 of a full deployment. */
@@ -12,6 +13,8 @@ const OVERLOADED = 529;
 export interface UsageMeterOptions {
   redis: RedisClient;
   log: Logger;
+  /** Told of samples of queues. */
+  queues?: QueueGauges;
 }
 
 /** One deployment's sums that are not written yet. */
@@ -76,13 +79,15 @@ export class UsageMeter {
   }
 
   async #write({ namespace, name, usage, hasQueue }: Entry): Promise<void> {
-    const { redis, log } = this.#options;
+    const { redis, log, queues } = this.#options;
     const sums = new Map(usage.sums);
     usage.sums.clear();
     try {
-      if (hasQueue)
-        for (const [counter, amount] of await sampleQueueDepth(redis, namespace, name))
-          sums.set(counter, amount);
+      const sample = hasQueue ? await sampleQueueDepth(redis, namespace, name) : null;
+      if (sample) {
+        queues?.note({ namespace, name }, sample);
+        for (const [counter, amount] of countSample(sample)) sums.set(counter, amount);
+      }
       await addUsage(redis, { namespace, deployment: name, at: Date.now(), sums });
     } catch (error) {
       sums.delete('queueLooks');

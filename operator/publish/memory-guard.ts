@@ -2,7 +2,7 @@
 import { workspaceRedisUser } from '../../api/identity.ts';
 import type { Log } from '../../kube/log.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
-import { readMemoryUse, weighWorkspaces } from '../../redis/workspaces/memory-shares.ts';
+import { type MemoryUse, readMemoryUse, weighWorkspaces } from '../../redis/workspaces/memory-shares.ts';
 import { suspendWorkspaceUser } from '../../redis/workspaces/users.ts';
 import { trimWorkspace } from '../../redis/workspaces/workspace-trim.ts';
 
@@ -39,6 +39,7 @@ export class MemoryGuard {
   readonly #suspended = new Map<string, number>();
   /** How often each was: the next time lasts twice as long. */
   readonly #times = new Map<string, number>();
+  #memory: MemoryUse | null = null;
   #lastUsed = 0;
   #lastWeighed = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -64,6 +65,11 @@ export class MemoryGuard {
     clearTimeout(this.#timer);
   }
 
+  /** As last read; null before. */
+  get memory(): MemoryUse | null {
+    return this.#memory;
+  }
+
   isSuspended(namespace: string): boolean {
     return this.#suspended.has(namespace);
   }
@@ -83,6 +89,7 @@ export class MemoryGuard {
     const { redis, sharePercent } = this.#settings;
     this.#releaseDue();
     const { used, max } = await readMemoryUse(redis);
+    this.#memory = { used, max };
     const share = (max * sharePercent) / 100;
     if (used < share * REFUSED_SHARE || max === 0) return this.#noteFull([]);
     const isChanged = Math.abs(used - this.#lastUsed) >= NOTABLE_CHANGE * max;

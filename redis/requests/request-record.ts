@@ -170,6 +170,23 @@ export async function countWaiting(
   return queued + again;
 }
 
+const MICROS_PER_MS = 1_000;
+
+/** When the oldest request that waits was queued, in Unix milliseconds; null where none does. */
+export async function readOldest(
+  redis: RedisClient,
+  namespace: string,
+  deployment: string,
+): Promise<number | null> {
+  const [, micros] = await redis.zrange(
+    workKeys(namespace).index(deployment, 'queued'),
+    '0',
+    '0',
+    'WITHSCORES',
+  );
+  return micros === undefined ? null : Number(micros) / MICROS_PER_MS;
+}
+
 export interface EarlierRequest {
   record: RequestRecord;
   /** As it was submitted. */

@@ -172,6 +172,33 @@ describe('the chart', () => {
     ]);
   });
 
+  it('has alerts and dashboards where they are asked for, and links to runbooks where those are published', async () => {
+    const kinds = async (...values: string[]) =>
+      (await render(...values)).filter(
+        ({ kind, metadata }) => kind === 'PrometheusRule' || /dashboard/.test(metadata.name),
+      );
+    expect(await kinds()).to.deep.equal([]);
+    const dashboards = await kinds('metrics.dashboards.enabled=true');
+    expect(dashboards.map(({ metadata }) => metadata.name)).to.have.members(
+      ['fleet', 'deployment', 'workspace', 'queue', 'operator'].map((name) => `berth-dashboard-${name}`),
+    );
+    for (const { metadata, data } of dashboards) {
+      expect(metadata.labels).to.include({ grafana_dashboard: '1' });
+      for (const text of Object.values(data)) expect(JSON.parse(text as string).uid).to.match(/^berth-/);
+    }
+    const [rules] = await kinds('metrics.rules.enabled=true', 'documentationURL=https://docs.example.com/');
+    const alerts = rules.spec.groups
+      .flatMap((group: Manifest) => group.rules)
+      .filter((rule: Manifest) => rule.alert);
+    expect(alerts).to.have.length.above(15);
+    for (const { annotations } of alerts)
+      expect(annotations.runbook_url).to.match(/^https:\/\/docs\.example\.com\/runbooks\/[a-z-]+$/);
+    const [bare] = await kinds('metrics.rules.enabled=true');
+    expect(JSON.stringify(bare))
+      .to.contain('$labels.namespace')
+      .and.not.match(/runbook|RUNBOOKS/);
+  });
+
   it('lets the operator alone list Secrets, of which it asks for metadata, and nobody read logs', async () => {
     for (const role of await render())
       for (const rule of role.kind === 'ClusterRole' || role.kind === 'Role' ? role.rules : []) {

@@ -8,6 +8,7 @@ import { storageCredentialResource } from '../../api/storage-credential.ts';
 import { webhookEndpointResource } from '../../api/webhook-endpoint.ts';
 import { workspaceResource } from '../../api/workspace.ts';
 import { formatCustomResource } from './custom-resource.ts';
+import { writeDashboards } from './dashboards.ts';
 import { writeOpenAPI } from './openapi.ts';
 import { writeConditionPage, writeErrorPage } from './pages.ts';
 
@@ -25,6 +26,7 @@ function listGeneratedFiles(): Map<string, string> {
     ['docs/errors.md', writeErrorPage()],
     ['docs/conditions.md', writeConditionPage()],
     ['docs/openapi.json', writeOpenAPI()],
+    ...writeDashboards(),
   ]);
   for (const resource of RESOURCES) {
     const text = formatCustomResource(resource);

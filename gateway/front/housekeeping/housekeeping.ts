@@ -13,7 +13,7 @@ export interface HousekeepingOptions {
   connection: RedisConnection;
   stores: Pick<Stores, 'find'>;
   log: Logger;
-  metrics: Pick<GatewayMetrics, 'cleanedObjects' | 'sweptRequests'>;
+  metrics: Pick<GatewayMetrics, 'cleanedObjects' | 'sweptRequests' | 'queues'>;
 }
 
 export interface Housekeeping {
@@ -46,7 +46,7 @@ export function startHousekeeping(options: HousekeepingOptions): Housekeeping {
     onObject: (outcome) => metrics.cleanedObjects.inc({ outcome }),
     log,
   });
-  const looks = startQueueDepthSampling({ redis, listWorkspaces, log });
+  const looks = startQueueDepthSampling({ redis, listWorkspaces, log, queues: metrics.queues });
   return {
     close: async () => {
       stopListening();

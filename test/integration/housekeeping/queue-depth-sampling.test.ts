@@ -70,6 +70,19 @@ describe('the queue of a deployment without replicas', () => {
     expect(await countLooks()).to.equal(1);
   });
 
+  it('is told to Prometheus by the gateway that sampled it, with the age of the oldest', async () => {
+    const metrics = createMetrics();
+    const meter = new UsageMeter({ redis: stack.redis, log, queues: metrics.queues });
+    meter.of(namespace, deployment, true);
+    await meter.flush();
+    const text = await metrics.render();
+    const labels = `{namespace="${namespace}",deployment="${deployment}"}`;
+    expect(text).to.contain(`berth_queue_waiting${labels} 3\n`);
+    const [, age] = new RegExp(`^berth_queue_oldest_seconds${labels} (\\S+)$`, 'm').exec(text)!;
+    expect(Number(age)).to.be.within(0, 60);
+    await meter.close();
+  });
+
   it('is not looked at a second time where a replica has just done so', async () => {
     const meter = new UsageMeter({ redis: stack.redis, log });
     meter.of(namespace, deployment, true);

@@ -92,6 +92,7 @@ describe('a change of the spec', () => {
     ['prices', { pricing: { perImage: '1' } }],
     ['concurrency', { concurrency: 5 }],
     ['resilience', { resilience: { continueStreams: true } }],
+    ['objectives', { slo: { availability: 99.9, timeToFirstToken: { within: '800ms' } } }],
     ['pausing', { paused: true }],
     ['replicas', { replicas: 4 }],
     ['scaling', { scaling: { min: 0, max: 4, idleTimeout: '5m' } }],

@@ -1,0 +1,36 @@
+/** What the owner of a deployment promises its callers: alerts and dashboards measure what is served by it. */
+import { z } from 'zod';
+import { duration } from './quantity.ts';
+
+const percent = (describe: string) => z.number().gt(0).lt(100).describe(describe);
+
+export const modelSLO = z
+  .object({
+    availability: percent(
+      'Percentage of requests that end without a server error; those that their caller got wrong, or left, do not count.',
+    ).optional(),
+    timeToFirstToken: z
+      .object({
+        within: duration('Time to the first token.'),
+        percent: percent('Percentage of streams whose first token comes in this time.').default(95),
+      })
+      .optional(),
+  })
+  .describe(
+    'Service level objectives: berth_slo_* metrics and the chart’s alerts follow them. They restart nothing.',
+  );
+export type ModelSLO = z.infer<typeof modelSLO>;
+
+/** As metrics name them. */
+export type Objective = 'availability' | 'time_to_first_token';
+
+/** Shares of requests, by objective. */
+export function listTargets({ availability, timeToFirstToken }: ModelSLO): [Objective, number][] {
+  const targets: [Objective, number][] = [];
+  if (availability !== undefined) targets.push(['availability', toRatio(availability)]);
+  if (timeToFirstToken) targets.push(['time_to_first_token', toRatio(timeToFirstToken.percent)]);
+  return targets;
+}
+
+/** Without the digits that a division adds. */
+const toRatio = (percent: number): number => Number((percent / 100).toPrecision(12));

@@ -1,0 +1,39 @@
+/** How many requests of each deployment's queue wait, and for how long, as one of the gateways has just sampled it. */
+import { Gauge, type Registry } from 'prom-client';
+import type { QueueSample } from '../../redis/requests/queue-depth.ts';
+
+export interface QueueGauges {
+  note(deployment: { namespace: string; name: string }, sample: QueueSample): void;
+}
+
+/** Two intervals of samples: what another gateway samples now is not told here any more. */
+const MAX_AGE_MS = 20_000;
+
+export function createQueueGauges(register: Registry, now = () => performance.now()): QueueGauges {
+  const samples = new Map<string, QueueSample & { labels: Record<string, string>; at: number }>();
+  const exportGauge = (name: string, help: string, read: (sample: QueueSample) => number) =>
+    new Gauge<string>({
+      name,
+      help,
+      labelNames: ['namespace', 'deployment'],
+      registers: [register],
+      collect() {
+        this.reset();
+        for (const [key, sample] of samples)
+          if (now() - sample.at > MAX_AGE_MS) samples.delete(key);
+          else this.set(sample.labels, read(sample));
+      },
+    });
+  exportGauge('berth_queue_waiting', 'Requests of the queue that wait', ({ waiting }) => waiting);
+  exportGauge(
+    'berth_queue_oldest_seconds',
+    'How long the oldest request of the queue has waited',
+    ({ oldestMs }) => oldestMs / 1_000,
+  );
+  return {
+    note({ namespace, name }, sample) {
+      const labels = { namespace, deployment: name };
+      samples.set(`${namespace}/${name}`, { ...sample, labels, at: now() });
+    },
+  };
+}

@@ -1,0 +1,48 @@
+/** The metrics that Berth exports, by the code that exports them. */
+import { readFileSync } from 'node:fs';
+import { createMetrics as createConsoleMetrics } from '../../console/server/http/metrics.ts';
+import { createMetrics as createGatewayMetrics } from '../../gateway/telemetry/metrics.ts';
+import { createMetrics as createOperatorMetrics } from '../../operator/metrics.ts';
+
+const FAMILY = /^# TYPE (\S+) (\S+)$/gm;
+/** Written as they are into their texts. */
+const RELAYED = ['gateway/sidecar/engine-metrics.ts', 'simulator/metrics.ts'];
+
+/** Names of series: of histograms those of their buckets, sum and count. */
+export async function listMetricNames(): Promise<Set<string>> {
+  const gateway = createGatewayMetrics();
+  gateway.exportDemand(() => []);
+  const operator = createOperatorMetrics();
+  operator.watch({
+    queues: () => [],
+    watches: () => [],
+    isLeading: () => false,
+    isRedisUp: () => false,
+    isQueueRefused: () => false,
+    credentials: () => [],
+    sidecars: () => ({ outdated: 0, excluded: 0, rolling: 0, failed: 0, isStopped: false }) as never,
+    scaling: () => [],
+    droppedEvents: () => 0,
+    objects: () => null,
+    redisMemory: () => null,
+  });
+  const texts = await Promise.all(
+    [gateway, operator, createConsoleMetrics()].map((metrics) => metrics.render()),
+  );
+  const names = new Set<string>();
+  for (const [, name, type] of texts.join('\n').matchAll(FAMILY))
+    for (const suffix of type === 'histogram' ? ['_bucket', '_sum', '_count'] : [''])
+      names.add(name! + suffix);
+  for (const [name] of readFileSync(RELAYED[0]!, 'utf8').matchAll(/berth_engine_\w+/g)) names.add(name);
+  for (const [, name] of readFileSync(RELAYED[1]!, 'utf8').matchAll(/\['(\w+)', '(?:gauge|counter)'/g))
+    names.add(`vllm:${name}`);
+  return names;
+}
+
+/** Names of Berth's series in a query: not of its labels. */
+export function findMetricNames(expr: string): string[] {
+  const withoutLabels = expr
+    .replaceAll(/\{[^}]*\}/g, '')
+    .replaceAll(/\b(by|on|without|group_left|group_right) \([^)]*\)/g, '');
+  return withoutLabels.match(/\b(?:berth_|gen_ai_|nodejs_|process_|vllm:)\w+/g) ?? [];
+}
