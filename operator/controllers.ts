@@ -10,7 +10,7 @@ import type { CredentialStore } from './credential/credential-store.ts';
 import { BERTH_RESOURCES, type ClusterView, modelKeyOf } from './framework/cluster-view.ts';
 import type { ParsedStore, RawObject } from './framework/parsed-store.ts';
 import { type KeyContext, KeyReconciler } from './key/key-reconciler.ts';
-import type { KeyStore } from './key/key-store.ts';
+import { type KeyStore, listHashes } from './key/key-store.ts';
 import type { ModelContext } from './model/context.ts';
 import { ModelReconciler } from './model/model-reconciler.ts';
 import type { ModelStore } from './model/model-store.ts';
@@ -163,9 +163,10 @@ export interface StoreListeners {
 export function keepStores(view: ClusterView, stores: Stores, { enqueue, mark }: StoreListeners): void {
   for (const kind of Object.keys(stores) as (keyof Stores)[])
     keepStore(view[kind], stores[kind], (key) => enqueue(kind, key));
-  view.keys.onChange((old, current) =>
-    mark({ what: 'apikeys', namespace: (current ?? old!).metadata.namespace! }),
-  );
+  view.keys.onChange((old, current) => {
+    const only = new Set([old, current].flatMap((object) => (object ? listHashes(object) : [])));
+    if (only.size > 0) mark({ what: 'apikeys', namespace: (current ?? old!).metadata.namespace!, only });
+  });
   // Entries of those that are there are marked when they were reconciled.
   for (const what of ['credentials', 'endpoints'] as const)
     view[what].onChange((old, current) => {

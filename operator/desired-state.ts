@@ -82,6 +82,7 @@ export function createDesiredState(sources: DesiredStateSources): DesiredState {
       };
     },
     apiKeys: (namespace) => keys.published(namespace),
+    apiKey: (namespace, sha256) => keys.publishedAs(namespace, sha256),
     credentials: (namespace) => credentials.entries(namespace),
     endpoints: (namespace) => endpoints.entries(namespace),
     signingSecret: (namespace) => signingSecrets.get(namespace),

@@ -33,7 +33,13 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
   }
 
   override reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
-    this.context.publisher.mark({ what: 'apikeys', namespace: splitKey(key).namespace! });
+    const sha256 = this.context.keys.hashOf(key);
+    if (sha256 !== undefined)
+      this.context.publisher.mark({
+        what: 'apikeys',
+        namespace: splitKey(key).namespace!,
+        only: new Set([sha256]),
+      });
     return super.reconcile(key, signal);
   }
 

@@ -1,6 +1,7 @@
 /** All APIKeys as last seen, with the hash that each claims. */
 import { type APIKey, apiKey } from '../../api/api-key.ts';
 import type { PublishedKey } from '../../api/redis-keys.ts';
+import type { KubeObject } from '../../kube/object.ts';
 import { toMillis } from '../../kube/time.ts';
 import { ClaimIndex } from '../framework/claim-index.ts';
 import { type Parsed, ParsedStore, type RawObject } from '../framework/parsed-store.ts';
@@ -12,8 +13,8 @@ export class KeyStore extends ParsedStore<APIKey> {
     super(apiKey);
   }
 
-  protected onPut(key: string, { metadata }: RawObject, parsed: Parsed<APIKey>): string[] {
-    const hash = parsed.ok && !this.isLeaving(key) ? hashOf(parsed.value) : undefined;
+  protected onPut(key: string, { metadata }: RawObject): string[] {
+    const hash = this.hashOf(key);
     const thing = hash === undefined ? undefined : `${metadata.namespace}/${hash}`;
     return this.#hashes.claim(thing, { key, since: toMillis(metadata.creationTimestamp) });
   }
@@ -27,17 +28,33 @@ export class KeyStore extends ParsedStore<APIKey> {
     return this.#hashes.owner(`${namespace}/${sha256}`);
   }
 
+  /** The hash that an APIKey claims; undefined for none. */
+  hashOf(key: string): string | undefined {
+    const parsed = this.get(key);
+    return parsed?.ok && !this.isLeaving(key) ? hashOf(parsed.value) : undefined;
+  }
+
   /** The keys that a namespace's gateways may accept, by hash. */
   published(namespace: string): Map<string, PublishedKey> {
     const published = new Map<string, PublishedKey>();
     for (const key of this.keys(namespace)) {
-      const parsed = this.get(key);
-      if (!parsed?.ok || this.isLeaving(key)) continue;
-      const sha256 = hashOf(parsed.value);
+      const sha256 = this.hashOf(key);
       if (sha256 === undefined || this.owner(namespace, sha256) !== key) continue;
-      published.set(sha256, toPublished(parsed.value));
+      published.set(sha256, this.#toPublished(key));
     }
     return published;
+  }
+
+  /** The one of this hash that they may accept. */
+  publishedAs(namespace: string, sha256: string): PublishedKey | undefined {
+    const owner = this.owner(namespace, sha256);
+    return owner === undefined ? undefined : this.#toPublished(owner);
+  }
+
+  /** Of one that claims a hash. */
+  #toPublished(key: string): PublishedKey {
+    const parsed = this.get(key) as Parsed<APIKey> & { ok: true };
+    return toPublished(parsed.value);
   }
 }
 
@@ -53,3 +70,10 @@ const toPublished = ({ metadata, spec }: APIKey): PublishedKey => ({
   off: spec.disabled ? 1 : 0,
   ...(spec.priority !== 0 && { pri: spec.priority }),
 });
+
+/** The hashes that an object claims as it is in the cache, of which a stub claims none. */
+export function listHashes({ spec, status }: KubeObject): string[] {
+  const { sha256 } = (typeof spec === 'object' && spec !== null ? spec : {}) as { sha256?: unknown };
+  const { sha256: made } = (status ?? {}) as { sha256?: unknown };
+  return [sha256, made].filter((hash) => typeof hash === 'string');
+}

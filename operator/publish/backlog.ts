@@ -1,6 +1,6 @@
 /** Targets that are to be written: those that were marked, and those that failed before. */
 import { isRedisAway } from '../../redis/client.ts';
-import { type Target, targetKey } from './desired-state.ts';
+import { mergeTargets, type Target, targetKey, widenTarget } from './desired-state.ts';
 import { Retries } from './retries.ts';
 
 /** Of one target that fails while Redis is there. */
@@ -14,7 +14,8 @@ export class Backlog {
   readonly #retries = new Retries(RETRY);
 
   mark(target: Target): void {
-    this.#marked.set(targetKey(target), target);
+    const key = targetKey(target);
+    this.#marked.set(key, mergeTargets(this.#marked.get(key), target));
   }
 
   isMarked(target: Target): boolean {
@@ -62,7 +63,7 @@ export class Backlog {
     } else {
       this.#failures.set(key, describe(failure));
       if (isRedisAway(failure)) this.mark(target);
-      else isFirstRetry = this.#retries.note(target) === 1;
+      else isFirstRetry = this.#retries.note(widenTarget(target)) === 1;
     }
     return { isChanged: hadFailed !== this.#failures.has(key), isFirstRetry };
   }

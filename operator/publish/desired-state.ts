@@ -40,6 +40,8 @@ export interface DesiredState {
   /** The host that each readable deployment of the namespace owns; undefined for none. */
   hosts(namespace: string): ReadonlyMap<string, string | undefined>;
   apiKeys(namespace: string): ReadonlyMap<string, PublishedKey>;
+  /** The one of this hash; undefined where there is none. */
+  apiKey(namespace: string, sha256: string): PublishedKey | undefined;
   credentials(namespace: string): readonly WantedCredential[];
   endpoints(namespace: string): readonly WantedEndpoint[];
   /** null = nothing signs webhooks; undefined = not known yet, so what Redis holds stays. */
@@ -52,10 +54,18 @@ export interface DesiredState {
   needsUser(namespace: string): boolean;
 }
 
+/** A workspace may have very many, so those that changed may be written alone. */
+export interface ApiKeysTarget {
+  what: 'apikeys';
+  namespace: string;
+  /** Hashes of those to be written; absent: all. */
+  only?: ReadonlySet<string>;
+}
+
 /** The units of publishing: each is written whole, from what the desired state holds at that moment. */
 export type Target =
   | { what: 'deployment'; namespace: string; name: string }
-  | { what: 'apikeys'; namespace: string }
+  | ApiKeysTarget
   | { what: 'credentials'; namespace: string }
   | { what: 'endpoints'; namespace: string }
   | { what: 'workspace'; namespace: string };
@@ -64,6 +74,22 @@ export const targetKey = (target: Target): string =>
   target.what === 'deployment'
     ? `deployment/${target.namespace}/${target.name}`
     : `${target.what}/${target.namespace}`;
+
+/** More changed keys than this are written with all others. */
+const MAX_CHANGED_KEYS = 500;
+
+/** Both as one; the two have the same key. */
+export function mergeTargets(one: Target | undefined, other: Target): Target {
+  if (one?.what !== 'apikeys' || other.what !== 'apikeys') return other;
+  const { what, namespace } = other;
+  if (!one.only || !other.only) return { what, namespace };
+  const only = new Set([...one.only, ...other.only]);
+  return only.size > MAX_CHANGED_KEYS ? { what, namespace } : { what, namespace, only };
+}
+
+/** All that the target may stand for. */
+export const widenTarget = (target: Target): Target =>
+  target.what === 'apikeys' ? { what: 'apikeys', namespace: target.namespace } : target;
 
 export const deploymentTarget = ({ namespace, name }: DeploymentName): Target => ({
   what: 'deployment',

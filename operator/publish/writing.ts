@@ -9,6 +9,7 @@ import type { RedisClient } from '../../redis/client.ts';
 import { readServerHealth } from '../../redis/durability.ts';
 import {
   publishApiKeys,
+  publishChangedApiKeys,
   publishDeployment,
   publishHost,
   publishReplicas,
@@ -21,7 +22,7 @@ import {
 } from '../../redis/publication/publication.ts';
 import { isKnownPrefix } from '../../redis/publication/published.ts';
 import { ensureWorkspaceUser, removeWorkspaceUser } from '../../redis/workspaces/users.ts';
-import type { DeploymentName, DesiredState, Target } from './desired-state.ts';
+import type { ApiKeysTarget, DeploymentName, DesiredState, Target } from './desired-state.ts';
 import { writeCredentials, writeEndpoints } from './known-entries.ts';
 import type { MemoryGuard } from './memory-guard.ts';
 
@@ -106,6 +107,13 @@ export class Writer {
     return { ...NOTHING, write: () => this.#writeHash(target) };
   }
 
+  #writeApiKeys({ namespace, only }: ApiKeysTarget): Promise<boolean> {
+    const { redis, desired } = this.#settings;
+    if (!only) return publishApiKeys(redis, namespace, desired.apiKeys(namespace));
+    const changed = [...only].map((sha256) => [sha256, desired.apiKey(namespace, sha256)] as const);
+    return publishChangedApiKeys(redis, namespace, new Map(changed));
+  }
+
   #planDeployment({ namespace, name }: DeploymentName): Plan {
     const { redis, desired } = this.#settings;
     const wanted = desired.deployment({ namespace, name });
@@ -182,9 +190,10 @@ export class Writer {
     });
   }
 
-  async #writeHash({ what, namespace }: Target): Promise<void> {
+  async #writeHash(target: Target): Promise<void> {
     const { redis, desired } = this.#settings;
-    if (what === 'apikeys') await publishApiKeys(redis, namespace, desired.apiKeys(namespace));
+    const { what, namespace } = target;
+    if (what === 'apikeys') await this.#writeApiKeys(target);
     else if (what === 'credentials') await writeCredentials(redis, namespace, desired.credentials(namespace));
     else await writeEndpoints(redis, namespace, desired.endpoints(namespace));
   }

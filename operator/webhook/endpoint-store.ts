@@ -3,6 +3,7 @@ import type { PublishedEndpoint } from '../../api/redis-keys.ts';
 import { type WebhookEndpoint, webhookEndpoint } from '../../api/webhook-endpoint.ts';
 import { toMillis } from '../../kube/time.ts';
 import { EntryStore, type RawObject } from '../framework/parsed-store.ts';
+import { findPlace } from '../framework/sorted-list.ts';
 
 /** Of one workspace; the oldest win. */
 export const MAX_ENDPOINTS = 50;
@@ -28,7 +29,7 @@ export class EndpointStore extends EntryStore<WebhookEndpoint, PublishedEndpoint
     this.#aged.set(key, aged);
     const all = this.#byAge.get(metadata.namespace) ?? [];
     this.#byAge.set(metadata.namespace, all);
-    all.splice(findPlace(all, aged), 0, aged);
+    all.splice(findPlace(all, aged, compareAges), 0, aged);
     const pushedOut = all[MAX_ENDPOINTS];
     return pushedOut && this.isWithin(key) ? [pushedOut.key] : [];
   }
@@ -39,7 +40,7 @@ export class EndpointStore extends EntryStore<WebhookEndpoint, PublishedEndpoint
     this.#aged.delete(key);
     const [namespace = ''] = key.split('/');
     const all = this.#byAge.get(namespace)!;
-    const place = findPlace(all, aged);
+    const place = findPlace(all, aged, compareAges);
     all.splice(place, 1);
     if (all.length === 0) this.#byAge.delete(namespace);
     const admitted = place < MAX_ENDPOINTS ? all[MAX_ENDPOINTS - 1] : undefined;
@@ -62,18 +63,11 @@ export class EndpointStore extends EntryStore<WebhookEndpoint, PublishedEndpoint
   /** Whether it is one of the workspace's oldest, as many as are allowed. */
   isWithin(key: string): boolean {
     const aged = this.#aged.get(key);
-    return aged !== undefined && findPlace(this.#byAge.get(key.split('/')[0]!)!, aged) < MAX_ENDPOINTS;
+    return (
+      aged !== undefined && findPlace(this.#byAge.get(key.split('/')[0]!)!, aged, compareAges) < MAX_ENDPOINTS
+    );
   }
 }
 
-/** The place of one among those sorted by age, whether or not it is there. */
-function findPlace(all: readonly Aged[], { since, key }: Aged): number {
-  let [low, high] = [0, all.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    const other = all[middle]!;
-    if (other.since < since || (other.since === since && other.key < key)) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+const compareAges = (a: Aged, b: Aged): number =>
+  a.since - b.since || (a.key < b.key ? -1 : Number(a.key > b.key));

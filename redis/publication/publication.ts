@@ -22,6 +22,19 @@ export async function publishApiKeys(
   return replaceHash(redis, configKeys(namespace).apiKeys, wanted, { what: 'apikeys', namespace });
 }
 
+/** Writes some of a workspace's keys, and removes those without a value. */
+export function publishChangedApiKeys(
+  redis: RedisClient,
+  namespace: string,
+  keys: ReadonlyMap<string, PublishedKey | undefined>,
+): Promise<boolean> {
+  const { apiKeys } = configKeys(namespace);
+  const fields = [...keys].map(
+    ([sha256, key]): HashField => ({ key: apiKeys, field: sha256, value: key ? encodeKey(key) : null }),
+  );
+  return writeFields(redis, fields, { what: 'apikeys', namespace });
+}
+
 export async function publishDeployment(redis: RedisClient, config: GatewayConfig): Promise<boolean> {
   const { namespace, name } = config;
   const { deployments, limits } = configKeys(namespace);

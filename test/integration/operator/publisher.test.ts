@@ -63,6 +63,7 @@ class FakeCatalogue implements DesiredState {
     new Map(this.names(namespace).map((name) => [name, this.deployments.get(`${namespace}/${name}`)?.host]));
   deployment = ({ namespace, name }: DeploymentName) => this.deployments.get(`${namespace}/${name}`);
   apiKeys = (namespace: string) => this.keys.get(namespace) ?? new Map<string, PublishedKey>();
+  apiKey = (namespace: string, sha256: string) => this.apiKeys(namespace).get(sha256);
   credentials = (namespace: string) => this.wanted.get(namespace) ?? [];
   /** Called while everything is being written. */
   onEndpoints = () => {};
@@ -345,6 +346,28 @@ describe('publishing to Redis', () => {
     await publishHost(redis, 'ghost.example', { namespace: 'team-a', name: 'ghost' });
     await pollUntil(async () => (await published('team-a', 'ghost')) === null);
     await pollUntil(async () => !(await readHosts(redis)).has('ghost.example'));
+  });
+
+  it('writes an API key that changed alone, however many its workspace has', async () => {
+    const many = Array.from({ length: 5_000 }, (_, index) => [`hash-${index}`, KEY] as const);
+    desired.keys.set('team-a', new Map(many));
+    start();
+    await pollUntil(() => publisher.idle);
+    await publisher.stop();
+    const { redis } = connection;
+    const sent = async () => Number(/total_net_output_bytes:(\d+)/.exec(await redis.info('stats'))![1]);
+    const before = await sent();
+    for (const [sha256, key] of [
+      ['hash-7', { ...KEY, rpm: 1 }],
+      ['new', KEY],
+      ['hash-8', undefined],
+    ] as const) {
+      if (key) desired.keys.get('team-a')!.set(sha256, key);
+      else desired.keys.get('team-a')!.delete(sha256);
+      await publisher.publish({ what: 'apikeys', namespace: 'team-a', only: new Set([sha256]) });
+    }
+    expect(await sent()).to.be.below(before + 50_000);
+    expect(await readApiKeys(redis, 'team-a')).to.deep.equal(desired.keys.get('team-a'));
   });
 
   it('publishes the others when one cannot be written', async () => {

@@ -1,0 +1,10 @@
+/** Where something is, or belongs, in a list that is kept sorted: in few steps, however long a tenant makes the list. */
+export function findPlace<T>(sorted: readonly T[], item: T, compare: (a: T, b: T) => number): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compare(sorted[middle]!, item) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
