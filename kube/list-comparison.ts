@@ -6,8 +6,8 @@ export interface WatchTarget<T extends KubeObject> {
   /** The objects that this watch has put there. */
   current(): T[];
   get(key: string): T | undefined;
-  /** What is kept of an object. */
-  trim(object: T): T;
+  /** What is kept of an object; undefined where it is not known and nothing is kept of it. */
+  trim(object: T): T | undefined;
   put(object: T): void;
   remove(key: string): void;
   /** Everything has been listed for the first time, or the namespace was set aside. */
@@ -40,12 +40,17 @@ export class ListComparison<T extends KubeObject> {
     this.#deleted.add(key);
   }
 
-  /** What is kept of a listed object: of what is as it was only the version, or the whole cluster would be in memory twice. */
-  keep(object: T): Listed<T> {
+  /**
+   * What is kept of a listed object: of what is as it was only the version, or the whole cluster would be in memory twice.
+   * Undefined for one of which nothing is kept.
+   */
+  keep(object: T): Listed<T> | undefined {
     const version = object.metadata.resourceVersion;
     const known = this.#target.get(objectKey(object));
     const isNeeded = this.#isMissed(objectKey(object), { version }) || (known && isStub(known));
-    return isNeeded ? { version, object: this.#target.trim(object) } : { version };
+    if (!isNeeded) return { version };
+    const trimmed = this.#target.trim(object);
+    return trimmed && { version, object: trimmed };
   }
 
   /** Stores objects in full that were stubs before and now have room: they were not missed. */

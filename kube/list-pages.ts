@@ -14,8 +14,8 @@ export interface PagedList<T extends KubeObject, R> {
   selection: Selection;
   pageSize: number;
   signal: AbortSignal;
-  /** What is kept of an object. */
-  keep: (object: T) => R;
+  /** What is kept of an object; undefined leaves it out. */
+  keep: (object: T) => R | undefined;
   onPage: () => void;
 }
 
@@ -54,7 +54,10 @@ async function listPages<T extends KubeObject, R>(
       continue;
     }
     onPage();
-    for (const object of page.items) objects.set(objectKey(object), keep(object));
+    for (const object of page.items) {
+      const kept = keep(object);
+      if (kept !== undefined) objects.set(objectKey(object), kept);
+    }
     next = page.metadata.continue || undefined;
     if (!next) return { objects, resourceVersion: page.metadata.resourceVersion };
   }

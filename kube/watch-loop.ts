@@ -181,7 +181,10 @@ export class WatchLoop<T extends KubeObject> {
     if (type === 'DELETED') {
       target.remove(objectKey(object));
       this.#comparison?.noteDeletion(objectKey(object));
-    } else if (type !== 'BOOKMARK' && !this.#isShown(object)) target.put(target.trim(object));
+    } else if (type !== 'BOOKMARK' && !this.#isShown(object)) {
+      const kept = target.trim(object);
+      if (kept) target.put(kept);
+    }
     this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion;
   }
 
@@ -237,7 +240,7 @@ export class WatchLoop<T extends KubeObject> {
     this.#current?.abort(new SilenceError('watch missed changes'));
   }
 
-  #list<R>(keep: (object: T) => R): Promise<Listing<R>> {
+  #list<R>(keep: (object: T) => R | undefined): Promise<Listing<R>> {
     const { client, resource, selection, pageSize } = this.#options;
     const signal = this.#stop.signal;
     return listInPages(client, { resource, selection, pageSize, signal, keep, onPage: () => this.#heard() });

@@ -17,8 +17,8 @@ export interface WatcherOptions<T extends KubeObject> {
   labelSelector?: string;
   fieldSelector?: string;
   indexes?: Indexes<T>;
-  /** Leaves out what nobody reads before an object is kept, to save memory. */
-  trim?: (object: T) => T;
+  /** Leaves out what nobody reads before an object is kept, to save memory; undefined for one that is not to be kept at all. */
+  trim?: (object: T) => T | undefined;
   /** Objects of a page (250). */
   pageSize?: number;
   /** Everything is listed again after this long, in case the watch missed something (10 minutes). */
@@ -96,7 +96,7 @@ export function createWatcher<T extends KubeObject = KubeObject>(options: Watche
     if (!known || isGone || !isOlderState(known, written)) return;
     const listed = resource.isListedByMetadata ? { apiVersion, kind, metadata } : written;
     const object = trim(listed as T);
-    notify(cache.put(object), object);
+    if (object) notify(cache.put(object), object);
   }
 
   const loops = scopes.map((namespace) => {

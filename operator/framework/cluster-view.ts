@@ -6,6 +6,7 @@ import type {
   V1Pod,
   V1Service,
 } from '@kubernetes/client-node';
+import { LRUCache } from 'lru-cache';
 import { apiKeyResource } from '../../api/api-key.ts';
 import { API_VERSION, type ResourceDefinition } from '../../api/kubernetes-types.ts';
 import { modelDeploymentResource } from '../../api/model-deployment.ts';
@@ -41,6 +42,8 @@ export const BERTH_RESOURCES = {
 /** Index of children and pods: `namespace/name` of their deployment. */
 export const BY_MODEL = 'model';
 
+const WARNING_INTERVAL_MS = 600_000;
+
 export interface ClusterViewOptions {
   client: KubeClient;
   /** Only these namespaces; empty for all. */
@@ -55,11 +58,28 @@ export type ClusterView = ReturnType<typeof createClusterView>;
 
 export function createClusterView({ client, namespaces, front, resyncMs, log }: ClusterViewOptions) {
   const budget = new ObjectBudget();
+  const warned = new LRUCache<string, true>({ max: 1_000, ttl: WARNING_INTERVAL_MS });
+  const warnOfTooMany = ({ kind, metadata: { namespace = '' } }: KubeObject) => {
+    if (warned.has(namespace)) return;
+    warned.set(namespace, true);
+    log.warn(
+      { namespace, kind },
+      'a namespace has more objects than the operator keeps, ignoring the others',
+    );
+  };
   const watchFreely = <T extends KubeObject>(resource: Resource, more: Partial<WatcherOptions<T>> = {}) =>
     createWatcher<T>({ client, resource, namespaces, resyncMs, log, trim: trimManagers, ...more });
-  const watch = <T extends KubeObject>(resource: Resource, more: Partial<WatcherOptions<T>> = {}) => {
+  const watch = <T extends KubeObject>(
+    resource: Resource,
+    more: Partial<WatcherOptions<T>> & { trim?: (object: T) => T } = {},
+  ) => {
     const trim = more.trim ?? trimManagers;
-    const watcher = watchFreely<T>(resource, { ...more, trim: (object) => budget.admit(object, trim) });
+    const admit = (object: T): T | undefined => {
+      const kept = budget.admit(object, trim);
+      if (!kept) warnOfTooMany(object);
+      return kept;
+    };
+    const watcher = watchFreely<T>(resource, { ...more, trim: admit });
     watcher.onChange((old, current) => {
       if (current === undefined) budget.release(old!);
     });

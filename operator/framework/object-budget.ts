@@ -1,15 +1,24 @@
 /** Limits how much of the operator's memory one namespace's objects take. */
 import { getHeapStatistics } from 'node:v8';
 import { FINALIZER, LABELS } from '../../api/names.ts';
-import { type KubeObject, objectKey } from '../../kube/object.ts';
+import { isStub, type KubeObject, objectKey } from '../../kube/object.ts';
 import { measureCost } from '../../kube/object-cost.ts';
 
 /** Of one object as it comes; a ModelDeployment has some 5 KiB. */
 const MAX_OBJECT_BYTES = 512 * 1024;
 /** Of the heap, for what is kept of all objects. */
 const HEAP_SHARE = 0.6;
-/** A namespace may have so many times what is still free, so that no one takes all. */
+/** A namespace may have so many times what is still free, so that no one takes all; a little more for stubs of what has no room. */
 const NAMESPACE_SHARE = 2;
+const STUB_SHARE = 3;
+/** What maps, indexes and queues take of each object, and the parsed copy of one of Berth's own (many-objects.test.ts). */
+const INDEX_BYTES = 384;
+const PARSED_BYTES: Readonly<Record<string, number>> = {
+  ModelDeployment: 2_560,
+  APIKey: 640,
+  StorageCredential: 1_024,
+  WebhookEndpoint: 640,
+};
 const MAX_FIELDS_BYTES = 48 * 1024;
 const MAX_STATUS_BYTES = 64 * 1024;
 /** Of an object that is not kept: its finalizers, which other controllers wait for, and each of its owners. */
@@ -32,8 +41,11 @@ export class ObjectBudget {
     this.#bytes = bytes;
   }
 
-  /** What `trim` keeps of the object; of one that is too large or too much what must be known, with the reason as spec. */
-  admit<T extends KubeObject>(object: T, trim: (object: T) => T): T {
+  /**
+   * What `trim` keeps of the object; of one that is too large or too much what must be known, with the reason as spec.
+   * Undefined for one that is new where not even that has room: nothing is kept of it.
+   */
+  admit<T extends KubeObject>(object: T, trim: (object: T) => T): T | undefined {
     const { managedFields, ...metadata } = object.metadata;
     const isLarge = measureCost({ ...object, metadata }, MAX_OBJECT_BYTES) > MAX_OBJECT_BYTES;
     // Anybody may write in the name of the operator's field manager.
@@ -43,9 +55,11 @@ export class ObjectBudget {
     const trimmed = isLarge
       ? stubOf(object, TOO_LARGE)
       : trim({ ...object, metadata: { ...object.metadata, managedFields: fields } });
-    if (this.#take(trimmed)) return trimmed;
+    const isKnown = this.#objects.has(nameOf(object));
+    if (this.#take(trimmed, NAMESPACE_SHARE)) return trimmed;
     const stub = stubOf(object, TOO_MANY);
-    // It is kept in any case, and counts for those that come after it.
+    if (!isKnown && !this.#take(stub, STUB_SHARE)) return undefined;
+    // What is known stays so in any case, and counts for those that come after it.
     this.#set(stub, costOf(stub));
     return stub;
   }
@@ -56,13 +70,12 @@ export class ObjectBudget {
   }
 
   /** False where that is too much; what is kept already may always become less. */
-  #take(object: KubeObject): boolean {
+  #take(object: KubeObject, share: number): boolean {
     const bytes = costOf(object);
     const before = this.#objects.get(nameOf(object)) ?? 0;
     this.#set(object, 0);
     const namespace = this.#namespaces.get(object.metadata.namespace ?? '') ?? 0;
-    if (bytes > before && namespace + bytes > NAMESPACE_SHARE * (this.#bytes - this.#taken - bytes))
-      return false;
+    if (bytes > before && namespace + bytes > share * (this.#bytes - this.#taken - bytes)) return false;
     this.#set(object, bytes);
     return true;
   }
@@ -84,7 +97,8 @@ const nameOf = (object: KubeObject): string => `${object.kind}/${objectKey(objec
 
 function costOf(object: KubeObject): number {
   const { managedFields: _, ...metadata } = object.metadata;
-  return measureCost({ ...object, metadata }, Number.MAX_SAFE_INTEGER);
+  const own = measureCost({ ...object, metadata }, Number.MAX_SAFE_INTEGER);
+  return own + INDEX_BYTES + (isStub(object) ? 0 : (PARSED_BYTES[object.kind] ?? 0));
 }
 
 function stubOf<T extends KubeObject>(object: T, reason: string): T {

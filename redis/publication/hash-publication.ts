@@ -42,10 +42,18 @@ export async function replaceHash(
   const removed = Object.keys(present).filter((field) => !wanted.has(field));
   if (written.length + removed.length === 0) return false;
   const batch = redis.multi();
-  if (written.length > 0) batch.hset(key, ...written.flat());
-  if (removed.length > 0) batch.hdel(key, ...removed);
+  for (const fields of splitIntoParts(written)) batch.hset(key, ...fields.flat());
+  for (const fields of splitIntoParts(removed)) batch.hdel(key, ...fields);
   return commit(recordWorkspace(batch, change), change);
 }
+
+/** Fields of one command: arguments are bounded, and a hash of a workspace may have very many. */
+const MAX_FIELDS = 1_000;
+
+const splitIntoParts = <T>(fields: readonly T[]): T[][] =>
+  Array.from({ length: Math.ceil(fields.length / MAX_FIELDS) }, (_, part) =>
+    fields.slice(part * MAX_FIELDS, (part + 1) * MAX_FIELDS),
+  );
 
 type Batch = ReturnType<RedisClient['multi']>;
 

@@ -189,6 +189,15 @@ describe('publication', () => {
     });
   }
 
+  it('publishes and removes more keys than one command takes arguments', async () => {
+    const { redis } = connection;
+    const keys = Array.from({ length: 150_000 }, (_, index) => [`hash-${index}`, key('many')] as const);
+    await publication.publishApiKeys(redis, 'one', new Map(keys));
+    expect(await redis.hlen(configKeys('one').apiKeys)).to.equal(keys.length);
+    await publication.publishApiKeys(redis, 'one', new Map(keys.slice(0, 1)));
+    expect(await redis.hkeys(configKeys('one').apiKeys)).to.deep.equal(['hash-0']);
+  });
+
   it('replaces a workspace’s keys exactly and leaves another’s alone', async () => {
     const { redis } = connection;
     await publication.publishApiKeys(redis, 'two', new Map([['a', key('theirs')]]));

@@ -39,7 +39,7 @@ describe("the operator's memory for what namespaces hold", () => {
           ...Array.from({ length: 100 }, (_, i) => `example.com/${'x'.repeat(50)}${i}`),
         ],
       };
-      const kept = new ObjectBudget().admit(model('team-a', 'chat', spec, more), keep);
+      const kept = new ObjectBudget().admit(model('team-a', 'chat', spec, more), keep)!;
       expect(kept.spec).to.match(/larger than 512 KiB or nested too deeply/);
       expect(kept.metadata).to.deep.equal({
         name: 'chat',
@@ -58,7 +58,7 @@ describe("the operator's memory for what namespaces hold", () => {
       finalizers: ['berth.dev/cleanup', 'example.com/theirs'],
       ownerReferences: [{ ...owner, name: 'x'.repeat(2_000) }, owner],
     };
-    const kept = new ObjectBudget().admit(model('team-a', 'chat', text(MIB), more), keep);
+    const kept = new ObjectBudget().admit(model('team-a', 'chat', text(MIB), more), keep)!;
     expect(kept.metadata.finalizers).to.deep.equal(more.finalizers);
     expect(kept.metadata.ownerReferences).to.deep.equal([owner]);
   });
@@ -70,28 +70,40 @@ describe("the operator's memory for what namespaces hold", () => {
       budget.admit({ ...model('evil', name, text(bytes)), status }, keep);
     for (let i = 0; i < 60; i++) admit(`large${i}`, MIB);
     const other = model('evil', 'small', text(100));
-    expect(budget.admit(other, keep).spec, 'more').to.be.a('string');
+    expect(budget.admit(other, keep)?.spec, 'more').to.be.a('string');
     for (let i = 0; i < 60; i++) budget.release(model('evil', `large${i}`, {}));
-    expect(budget.admit(other, keep).spec, 'after their deletion').to.be.an('object');
+    expect(budget.admit(other, keep)?.spec, 'after their deletion').to.be.an('object');
   });
 
   it('leaves out what somebody wrote at length in the name of the operator', () => {
     const fields = { manager: 'berth-operator', operation: 'Apply', fieldsV1: nest(9_900) };
-    const kept = new ObjectBudget().admit(model('team-a', 'chat', {}, { managedFields: [fields] }), keep);
+    const kept = new ObjectBudget().admit(model('team-a', 'chat', {}, { managedFields: [fields] }), keep)!;
     expect(kept.metadata.managedFields).to.deep.equal([]);
   });
 
   it('gives no namespace all of it, and gives back what is deleted or becomes smaller', () => {
     const budget = new ObjectBudget(3 * MIB);
     const isKept = (namespace: string, name: string, bytes: number) =>
-      typeof budget.admit(model(namespace, name, text(bytes)), keep).spec !== 'string';
+      typeof budget.admit(model(namespace, name, text(bytes)), keep)?.spec === 'object';
     const names = Array.from({ length: 20 }, (_, i) => `m${i}`);
     const kept = names.filter((name) => isKept('evil', name, 200_000));
     expect(kept).to.have.length(10);
     expect(isKept('good', 'chat', 200_000), 'another namespace').to.equal(true);
     expect(isKept('evil', 'm0', 100_000), 'a smaller one').to.equal(true);
-    budget.release(model('evil', 'm1', {}));
+    for (const name of ['m1', 'm2']) budget.release(model('evil', name, {}));
     expect(isKept('evil', 'm19', 200_000), 'after a deletion').to.equal(true);
+  });
+
+  it('keeps nothing of what is new where a namespace has too many even for their names, so that others have room', () => {
+    const budget = new ObjectBudget(3 * MIB);
+    const admit = (namespace: string, name: string) => budget.admit(model(namespace, name, {}), keep);
+    const names = Array.from({ length: 3_000 }, (_, i) => `m${i}`);
+    const kept = names.filter((name) => admit('evil', name) !== undefined);
+    expect(kept.length).to.be.within(100, 2_000);
+    expect(admit('evil', kept.at(-1)!)?.spec, 'one that is known').to.be.a('string');
+    expect(admit('good', 'chat')?.spec, 'another namespace').to.be.an('object');
+    for (const name of kept) budget.release(model('evil', name, {}));
+    expect(admit('evil', names.at(-1)!)?.spec, 'after their deletion').to.be.an('object');
   });
 
   it('is 60 % of the heap, of which a namespace has at most twice what it leaves', () => {
@@ -99,7 +111,7 @@ describe("the operator's memory for what namespaces hold", () => {
     const bytes = 500_000;
     const spec = text(bytes);
     let kept = 0;
-    while (typeof budget.admit(model('evil', `m${kept}`, spec), keep).spec !== 'string') kept++;
+    while (typeof budget.admit(model('evil', `m${kept}`, spec), keep)?.spec === 'object') kept++;
     const share = (0.6 * getHeapStatistics().heap_size_limit * 2) / 3;
     expect((kept * bytes) / share).to.be.within(0.95, 1);
   });

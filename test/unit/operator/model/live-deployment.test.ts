@@ -34,8 +34,9 @@ describe("a deployment's Deployment", () => {
     expect(reads).to.deep.equal([]);
   });
 
-  it('is read with its template if the watch has only a stub for lack of memory', async () => {
-    const stub = new ObjectBudget(1).admit(deployment, (object) => object);
+  it('is read with its template if the watch has only a stub since it is too large', async () => {
+    const large = { ...deployment, spec: { text: 'x'.repeat(1024 * 1024) } };
+    const stub = new ObjectBudget().admit(large as unknown as typeof deployment, (object) => object)!;
     expect(stub.metadata.annotations).to.equal(undefined);
     const { reads, find } = start(stub, deployment);
     expect(await find()).to.equal(deployment);
