@@ -190,10 +190,16 @@ function openDirectory({ redis }: RedisConnection, shared?: SharedLimits): Direc
   });
 }
 
+/** Of one workspace, whose demand is exported. */
+const MAX_WATCHED_DEPLOYMENTS = 1_000;
+
 const openDemandWatch = (redis: RedisClient, log: Logger): DemandWatch =>
   new DemandWatch({
     listWorkspaces: () => readWorkspaces(redis),
-    read: async (namespace) => readWorkspaceDemand(redis, namespace, await listDeployments(redis, namespace)),
+    read: async (namespace) => {
+      const names = await listDeployments(redis, namespace);
+      return readWorkspaceDemand(redis, namespace, names.slice(0, MAX_WATCHED_DEPLOYMENTS));
+    },
     onError: (error) => {
       if (!isRedisAway(error))
         log.warn({ err: error as Error }, 'the demand of a workspace could not be read');

@@ -15,7 +15,7 @@ const INTERVAL_MS = 2_000;
 const CONCURRENT_CALLS = 16;
 
 export interface LooksOptions {
-  scaler: Pick<Scaler, 'begin' | 'decide' | 'wake' | 'stop' | 'isScaled' | 'list'>;
+  scaler: Pick<Scaler, 'begin' | 'countReplicas' | 'decide' | 'wake' | 'stop' | 'isScaled' | 'list'>;
   history: Pick<ScalingHistory, 'observe' | 'flush'>;
   models: Pick<ParsedStore<ModelDeployment>, 'namespaces' | 'keys'>;
   connection: RedisConnection;
@@ -102,7 +102,7 @@ export class Looks {
   async #scale(keys: readonly string[]): Promise<void> {
     const { scaler, connection, read = readDemand, now, log } = this.#options;
     try {
-      const samples = await read(connection.redis, keys);
+      const samples = await read(connection.redis, keys, (key) => scaler.countReplicas(key));
       for (const [key, sample] of samples)
         if (scaler.decide(key, sample) === 'asleep') this.#schedule.sleep(key, now());
         else this.#schedule.wake(key);

@@ -163,6 +163,9 @@ export class Scaler {
     return this.#scaledModel(key) !== undefined;
   }
 
+  /** Pods that a deployment has now. */
+  countReplicas = (key: string): number => this.#podsOf(key).length;
+
   /** Before a look at all deployments, of which these are `scaled` now. */
   begin(scaled: ReadonlySet<string>): void {
     const now = this.#options.now();

@@ -31,8 +31,8 @@ const MAX_GAP_MS = 30_000;
 const SERVICE_MS = { fallback: 1_000, min: 100, max: 60_000 };
 /** Time of Redis that goes back by more is another clock's. */
 const MAX_SETBACK_MS = 2_000;
-/** Four for each replica or so; of those that left, in case they only missed a heartbeat. */
-const MAX_COUNTERS = 5_000;
+/** Beside two for each replica and front: of those that left, in case they only missed a heartbeat. */
+const SPARE_COUNTERS = 64;
 
 interface Counter {
   boot: string;
@@ -164,7 +164,7 @@ export class DemandTrend implements DemandReading {
       area += this.#advance(`held ${front}`, { boot, value: heldMs }, most);
       refused += this.#advance(`refused ${front}`, { boot, value: count }, isFirst ? 0 : count);
     }
-    this.#forgetGone();
+    this.#forgetGone(2 * (sample.replicas.length + sample.fronts.length) + SPARE_COUNTERS);
     return area + refused * this.#serviceMs();
   }
 
@@ -179,9 +179,9 @@ export class DemandTrend implements DemandReading {
   }
 
   /** Those that were not seen for longest. */
-  #forgetGone(): void {
+  #forgetGone(most: number): void {
     for (const name of this.#counters.keys()) {
-      if (this.#counters.size <= MAX_COUNTERS) return;
+      if (this.#counters.size <= most) return;
       this.#counters.delete(name);
     }
   }

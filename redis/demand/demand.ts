@@ -1,6 +1,7 @@
 /** What deployments have to do, as replicas and fronts say and the operator reads it: many of them in one call. */
 import { channels, type FrontShare, FUNCTIONS, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
+import { readReplicaCounts } from '../publication/published.ts';
 import { decodeWord, isCount, isShortText } from '../words.ts';
 
 export interface DeploymentSample {
@@ -39,16 +40,22 @@ export interface DeploymentSample {
 /** Deployments of one call, and the bytes of their keys. */
 export const MAX_KEYS = 100;
 const MAX_KEYS_BYTES = 12 * 1024;
+/** Of a deployment that leave or come just now, beside twice as many as are known. */
+const SPARE_REPLICAS = 20;
 
 type Reply = [string, ...[string[], string[], number, number, string][]];
 
+/** How many pods a deployment has, as far as they are known. */
+export type CountReplicas = (key: string) => number;
+
 /**
  * Samples of deployments by key, `namespace/name`. The words are the workspace's own to write, so what is no sane word is left
- * out. Throws while Redis is away.
+ * out, and with `countReplicas` all words of a deployment where they are many more than it has pods. Throws while Redis is away.
  */
 export async function readDemand(
   redis: RedisClient,
   keys: readonly string[],
+  countReplicas?: CountReplicas,
 ): Promise<Map<string, DeploymentSample>> {
   const samples = new Map<string, DeploymentSample>();
   for (let left = [...keys]; left.length > 0; ) {
@@ -57,7 +64,7 @@ export async function readDemand(
       FUNCTIONS.demand,
       1,
       heartbeatsOf(asked[0]!),
-      ...asked,
+      ...asked.map((key) => (countReplicas ? `${key}/${2 * countReplicas(key) + SPARE_REPLICAS}` : key)),
     )) as Reply;
     const at = Number(time);
     for (const [index, [beats, shares, queued, running, pace]] of found.entries())
@@ -79,9 +86,11 @@ export async function readWorkspaceDemand(
   namespace: string,
   names: readonly string[],
 ): Promise<Map<string, DeploymentSample>> {
+  const addresses = await readReplicaCounts(redis, namespace);
   const samples = await readDemand(
     redis,
     names.map((name) => `${namespace}/${name}`),
+    (key) => addresses.get(key.slice(namespace.length + 1)) ?? 0,
   );
   return new Map([...samples].map(([key, sample]) => [key.slice(namespace.length + 1), sample]));
 }

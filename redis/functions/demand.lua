@@ -1,24 +1,28 @@
 -- What deployments have to do, for the operator: live heartbeats, fronts' shares, and the queue of each.
--- KEYS: the heartbeats of the first. ARGV: `namespace/name` of each. Answers Redis' time, then for as many of them as the work of
--- one call allows, in their order: heartbeats, shares, waiting requests, running ones, and the average milliseconds of a job or ''.
+-- KEYS: the heartbeats of the first. ARGV: `namespace/name` of each, or `namespace/name/most`, the replicas that it can have.
+-- Answers Redis' time, then for as many of them as the work of one call allows, in their order: heartbeats, shares, waiting
+-- requests, running ones, and the average milliseconds of a job or ''.
 local MAX_NAMES = 100
--- Twice as many as the replicas that a deployment may have, since each has two.
-local MAX_FIELDS = 2 * 1000 + 200
+local MAX_REPLICAS = 1100
+local MAX_FRONTS = 64
+-- Of all fronts: what takes more is a tenant's own making, and fronts write theirs for all tenants.
+local MAX_SHARES_BYTES = 64 * 1024
 -- Of all hashes in one call.
 local MAX_READ_BYTES = 4 * 1024 * 1024
 local MAX_DIGITS = 20
 
 -- The live words of a hash, and the bytes that it took to look. What a tenant made of the key instead counts as none.
-local function read_hash(key, now)
+local function read_hash(key, now, speakers, most_bytes)
   local length = redis.pcall('HLEN', key)
-  if type(length) ~= 'number' or length > MAX_FIELDS then
+  -- Each has two fields.
+  if type(length) ~= 'number' or length > 2 * speakers then
     return {}, 0
   end
   local bytes = redis.call('MEMORY', 'USAGE', key, 'SAMPLES', 0) or 0
-  if bytes > MAX_WORDS_BYTES then
-    return {}, MAX_WORDS_BYTES
+  if bytes > most_bytes then
+    return {}, most_bytes
   end
-  return list_live(read_words(key, MAX_WORDS_BYTES), now), bytes
+  return list_live(read_words(key, most_bytes), now), bytes
 end
 
 local function count(key)
@@ -42,9 +46,10 @@ register_reader('demand', { least = 1, most = MAX_NAMES, bytes = 16384 }, functi
     if left <= 0 then
       break
     end
-    local namespace, name = string.match(args[i], '^([^/]*)/(.*)$')
-    local beats, beats_bytes = read_hash(work_key(namespace, 'replicas:', name), now)
-    local shares, shares_bytes = read_hash(work_key(namespace, 'fronts:', name), now)
+    local namespace, name, most = string.match(args[i], '^([^/]*)/([^/]*)/?(%d*)$')
+    local replicas = math.min(MAX_REPLICAS, tonumber(most) or MAX_REPLICAS)
+    local beats, beats_bytes = read_hash(work_key(namespace, 'replicas:', name), now, replicas, MAX_WORDS_BYTES)
+    local shares, shares_bytes = read_hash(work_key(namespace, 'fronts:', name), now, MAX_FRONTS, MAX_SHARES_BYTES)
     local waiting, running, average = read_jobs(namespace, name)
     reply[i + 1] = { beats, shares, waiting, running, average }
     left = left - beats_bytes - shares_bytes
@@ -54,8 +59,6 @@ end)
 
 -- Writes one front's share of the demand for a deployment, and answers how many requests all other fronts hold for it.
 -- KEYS: the deployment's fronts. ARGV: the front, its share as a JSON object without `at`.
--- Of all fronts: what takes more is a tenant's own making, and fronts call this for all tenants.
-local MAX_SHARES_BYTES = 64 * 1024
 
 register('share', { least = 2, bytes = 4096 }, function(keys, args)
   local held = 0

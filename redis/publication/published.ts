@@ -30,6 +30,14 @@ export async function readReplicas(redis: RedisClient, namespace: string, name: 
   return text === null ? [] : (JSON.parse(text) as PublishedReplicas).addresses;
 }
 
+/** How many ready pods each deployment of a workspace has, by name. */
+export async function readReplicaCounts(redis: RedisClient, namespace: string): Promise<Map<string, number>> {
+  const entries = Object.entries(await redis.hgetall(configKeys(namespace).replicas));
+  return new Map(
+    entries.map(([name, text]) => [name, (JSON.parse(text) as PublishedReplicas).addresses.length]),
+  );
+}
+
 /** All storage credentials of a workspace. */
 export async function readCredentials(redis: RedisClient, namespace: string): Promise<PublishedCredential[]> {
   const entries = await redis.hgetall(configKeys(namespace).credentials);

@@ -4,7 +4,7 @@ import type { ModelDeployment } from '../../../../api/model-deployment.ts';
 import { Looks, type LooksOptions } from '../../../../operator/scaling/looks.ts';
 import type { WrittenChange } from '../../../../operator/scaling/replica-writer.ts';
 import { Scaler, type ScalerOptions } from '../../../../operator/scaling/scaler.ts';
-import type { DeploymentSample } from '../../../../redis/demand/demand.ts';
+import type { CountReplicas, DeploymentSample } from '../../../../redis/demand/demand.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { makeModel } from '../resources/fixtures.ts';
 
@@ -29,6 +29,8 @@ describe('the scaler', () => {
   let enqueued: string[];
   /** Keys of each call so far. */
   let reads: string[][];
+  /** Replicas that each deployment of the last read has. */
+  let counts: number[];
   let scaler: Scaler;
   let demand: Looks;
 
@@ -89,8 +91,9 @@ describe('the scaler', () => {
       },
       log: { info: () => {}, warn: () => {} },
       now: () => time,
-      read: (_: unknown, keys: readonly string[]) => {
+      read: (_: unknown, keys: readonly string[], countReplicas: CountReplicas) => {
         reads.push([...keys]);
+        counts = keys.map(countReplicas);
         return Promise.resolve(new Map(keys.map((key) => [key, sampleOf(key)])));
       },
     } as unknown as LooksOptions);
@@ -148,6 +151,16 @@ describe('the scaler', () => {
     await demand.look();
     await settle();
   };
+
+  it('reads no more heartbeats of a deployment than its pods can send', async () => {
+    deployments = new Map([
+      ['team-a/a', rest('team-a/a')],
+      ['team-a/b', { replicas: 0, sample: QUEUED }],
+    ]);
+    await look(0);
+    expect(reads).to.deep.equal([['team-a/a', 'team-a/b']]);
+    expect(counts).to.deep.equal([1, 0]);
+  });
 
   it('scales others where one cannot be judged', async () => {
     deployments = new Map<string, Deployment>([

@@ -1,6 +1,11 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import type { DeploymentSample } from '../../../../redis/demand/demand.ts';
 import { DemandTrend } from '../../../../redis/demand/demand-trend.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
 
 const START = 1_800_000_000_000;
 
@@ -159,5 +164,25 @@ describe('demand from counters', () => {
     trend.add(sample(162, { front, replicas: [] }));
     expect(trend.isWanted).to.equal(false);
     expect(trend.idleMs, 'since it was wanted').to.equal(62_000);
+  });
+
+  it('keeps no more of those that are gone than of those that are there, whatever a tenant says', () => {
+    const speakers = (second: number, count: number) =>
+      Array.from({ length: count }, (_, index) => ({
+        ...sample(second).replicas[0]!,
+        pod: `pod-${second}-${index}`.padEnd(100, 'x'),
+      }));
+    const makeUsed = () => {
+      const trend = makeTrend();
+      for (let second = 0; second < 100; second += 2)
+        trend.add(sample(second, { replicas: speakers(second, second < 90 ? 100 : 2) }));
+      return trend;
+    };
+    makeUsed();
+    collectGarbage();
+    const before = process.memoryUsage().heapUsed;
+    const trends = Array.from({ length: 50 }, makeUsed);
+    collectGarbage();
+    expect((process.memoryUsage().heapUsed - before) / trends.length).to.be.below(64 * 1024);
   });
 });
