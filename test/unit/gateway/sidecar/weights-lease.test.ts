@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -25,6 +25,20 @@ describe('the lease of weights in a shared cache', () => {
     stop();
     expect(await readFile(path, 'utf8')).to.equal('digest');
     expect(await readdir(folder)).to.deep.equal(['pod-1']);
+  });
+
+  it('is read no further than a lease is long, whatever another pod made of the file', async () => {
+    const path = join(folder, 'pod-1');
+    const longAgo = new Date(Date.now() - 3_600_000);
+    await writeFile(path, 'digest');
+    // A hole: nothing of it is on the disk until it is written.
+    await truncate(path, 64 * 1024 * 1024);
+    await utimes(path, longAgo, longAgo);
+    const stop = keep();
+    await pollUntil(async () => (await stat(path)).mtimeMs > longAgo.getTime() + 60_000, 'a renewal');
+    stop();
+    expect((await stat(path)).blocks * 512).to.be.below(1024 * 1024);
+    await rm(path);
   });
 
   it('is never renewed twice at once, so that a volume that hangs takes one thread alone', async () => {
