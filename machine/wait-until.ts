@@ -5,10 +5,11 @@ export async function waitUntil(
   condition: () => boolean | Promise<boolean>,
   what: string,
   timeoutMs: number,
+  intervalMs = INTERVAL_MS,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`Not within ${timeoutMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, INTERVAL_MS));
+    await new Promise((resolve) => setTimeout(resolve, intervalMs));
   }
 }

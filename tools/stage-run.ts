@@ -140,15 +140,22 @@ const sum = (numbers: number[]): number => numbers.reduce((total, number) => tot
 const readCount = (output: string, word: string): number =>
   sum([...output.matchAll(new RegExp(`^ *(\\d+) ${word}\\b`, 'gm'))].map(([, count]) => Number(count)));
 
-/** The beginnings of Mocha's own list of what failed, without stack frames. */
+/** The beginnings of Mocha's own lists of what failed, without stack frames; a stage may run Mocha more than once. */
 const readFailures = (output: string): string =>
-  (output.split(/^ *\d+ failing\b.*$/m)[1] ?? '')
-    .split(/^(?= {2}\d+\) )/m)
-    .slice(1, MAX_FAILURES_SHOWN + 1)
+  output
+    .split(/^ *\d+ failing\b.*$/m)
+    .slice(1)
+    .flatMap((list) =>
+      list
+        .split(/^failed file /m)[0]!
+        .split(/^(?= {2}\d+\) )/m)
+        .slice(1),
+    )
+    .slice(0, MAX_FAILURES_SHOWN)
     .flatMap((failure) =>
       failure
         .split('\n')
-        .filter((line) => line.trim() !== '' && !/^\s+at |^failed file /.test(line))
+        .filter((line) => line.trim() !== '' && !/^\s+at /.test(line))
         .slice(0, MAX_FAILURE_LINES),
     )
     .join('\n');

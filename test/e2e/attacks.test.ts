@@ -43,7 +43,7 @@ describe('attacks on what workspaces share', function () {
 
   before(async () => {
     const secret = await readObject<{ data: Record<string, string> }>(
-      'secret',
+      'Secret',
       childNames(deployment).sidecarSecret,
       namespace,
     );

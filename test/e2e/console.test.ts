@@ -26,7 +26,7 @@ describe('the console, for a member of one namespace', () => {
   const open = (name: string) => page.getByRole('navigation').getByRole('link', { name }).click();
   const dialog = () => page.getByRole('dialog');
   const readData = async () =>
-    (await readObject<{ data: Record<string, string> }>('secret', SIGNING_SECRET_NAME)).data;
+    (await readObject<{ data: Record<string, string> }>('Secret', SIGNING_SECRET_NAME)).data;
 
   before(async function () {
     this.timeout(120_000);

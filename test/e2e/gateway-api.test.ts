@@ -63,7 +63,7 @@ describe('with the chart’s own Gateway, without any Ingress', function () {
 
   it('a host that no deployment owns gets the 404 envelope from the front', async () => {
     const route = await readObject<{ spec: { hostnames: string[] } }>(
-      'httproute',
+      'HTTPRoute',
       `${RELEASE}-catch-all`,
       RELEASE_NAMESPACE,
     );
@@ -91,7 +91,7 @@ async function listRoutes(kind: 'ingress' | 'httproute'): Promise<string[]> {
 }
 
 async function isRouted(): Promise<boolean> {
-  const { status } = await readObject<RoutedModel>('modeldeployment', MODEL);
+  const { status } = await readObject<RoutedModel>('ModelDeployment', MODEL);
   const isReady = status?.conditions?.some(({ type, status }) => type === 'RouteReady' && status === 'True');
   return (isReady ?? false) && (await listRoutes('httproute')).includes(MODEL);
 }

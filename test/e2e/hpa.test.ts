@@ -49,7 +49,7 @@ describe('an HPA that scales a model by its demand', function () {
     const streams = keepStreaming(endpoint, STREAMS);
     await waitUntil('three replicas', 300, async () => (await countReady()) === 3);
     console.log(`        ${STREAMS} streams: a demand of ${metrics.values.get(name)}, 3 replicas`);
-    const [metric] = (await readObject<HPA>('hpa', name)).status.currentMetrics ?? [];
+    const [metric] = (await readObject<HPA>('HorizontalPodAutoscaler', name)).status.currentMetrics ?? [];
     expect(metric?.external?.current.averageValue).to.be.a('string');
     streams.limit(2);
     await waitUntil('one replica', 480, async () => {

@@ -5,11 +5,17 @@ import OpenAI from 'openai';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { LABELS } from '../../api/names.ts';
 import { type Cluster, readCluster } from '../../cluster/layout.ts';
+import { createKubeClient } from '../../kube/client.ts';
+import { loadKubeConfig } from '../../kube/connection.ts';
+import { RESOURCES, type Resource } from '../../kube/resource.ts';
 import { isSettled } from '../../launch/cluster-models.ts';
 import { type EndpointEntry, readEndpoints } from '../../launch/endpoints-file.ts';
 import { applyObjects, runKubectl } from '../../launch/kubectl.ts';
+import { BERTH_RESOURCES } from '../../operator/framework/cluster-view.ts';
 import { pollUntil } from '../support/poll.ts';
 import { CLUSTER_VARIABLE, ENDPOINTS_FILE } from './environment.ts';
+
+const POLL_MS = 100;
 
 const name = process.env[CLUSTER_VARIABLE];
 if (!name) throw new Error('run these tests by `make test-e2e`: they need a cluster');
@@ -17,6 +23,20 @@ if (!name) throw new Error('run these tests by `make test-e2e`: they need a clus
 /** As it is seen from inside: nothing needs to be entered. */
 export const cluster: Cluster = { ...readCluster(name), exec: [] };
 const endpoints = readEndpoints(join(cluster.stateFolder, ENDPOINTS_FILE))!;
+/** For what is polled: a kubectl for each look would keep a core busy. */
+const client = createKubeClient({
+  config: loadKubeConfig({ file: cluster.kubeconfig }),
+  userAgent: 'berth-e2e',
+});
+
+const HPA: Resource = {
+  apiVersion: 'autoscaling/v2',
+  kind: 'HorizontalPodAutoscaler',
+  plural: 'horizontalpodautoscalers',
+  namespaced: true,
+};
+const KINDS = { ...RESOURCES, ...BERTH_RESOURCES, HorizontalPodAutoscaler: HPA };
+export type Kind = keyof typeof KINDS;
 
 export { endpoints };
 
@@ -63,11 +83,14 @@ export const kubectl = (...args: string[]): Promise<string> => runKubectl(cluste
 
 export const apply = (...objects: object[]): Promise<void> => applyObjects(cluster, objects);
 
-export async function readObject<T>(kind: string, name: string, namespace = 'default'): Promise<T> {
-  return JSON.parse(await kubectl('get', kind, name, '-n', namespace, '-o', 'json')) as T;
-}
+export const readObject = <T>(kind: Kind, name: string, namespace = 'default'): Promise<T> =>
+  client.get(KINDS[kind], { name, namespace }) as Promise<T>;
 
-export const readModel = (name: string): Promise<ModelDeployment> => readObject('modeldeployment', name);
+/** Undefined where there is none. */
+export const findObject = <T>(kind: Kind, name: string, namespace = 'default'): Promise<T | undefined> =>
+  client.find(KINDS[kind], { name, namespace }) as Promise<T | undefined>;
+
+export const readModel = (name: string): Promise<ModelDeployment> => readObject('ModelDeployment', name);
 
 /** Merges a patch into a ModelDeployment. */
 export async function patchModel(name: string, spec: object): Promise<void> {
@@ -75,8 +98,9 @@ export async function patchModel(name: string, spec: object): Promise<void> {
 }
 
 /** Pods by selector, those that are going included. */
-export async function listPods(selector: string, namespace = 'default'): Promise<Pod[]> {
-  return JSON.parse(await kubectl('get', 'pods', '-n', namespace, '-l', selector, '-o', 'json')).items;
+export async function listPods(labelSelector: string, namespace = 'default'): Promise<Pod[]> {
+  const { items } = await client.list(RESOURCES.Pod, { namespace, labelSelector });
+  return items as unknown as Pod[];
 }
 
 export const listModelPods = (name: string): Promise<Pod[]> => listPods(`${LABELS.deployment}=${name}`);
@@ -87,7 +111,7 @@ export const isPodReady = ({ metadata, status }: Pod): boolean =>
 
 /** Polls until `isMet`; throws, naming what was waited for. */
 export const waitUntil = (what: string, seconds: number, isMet: () => Promise<boolean>): Promise<void> =>
-  pollUntil(isMet, what, seconds * 1000);
+  pollUntil(isMet, what, seconds * 1000, POLL_MS);
 
 export const waitForModel = (name: string, seconds = 180): Promise<void> =>
   waitUntil(`${name} to be ready`, seconds, async () => {

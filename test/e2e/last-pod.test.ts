@@ -71,7 +71,7 @@ describe('while the last pod of a deployment goes, on a busy machine, clients ge
       route: { type: 'HTTPRoute', gateway: { name: 'last-pod' }, preset: 'gateway-api' },
     });
     for (const name of [routed, gated]) await waitForModel(name);
-    const service = await readObject<{ spec: { clusterIP: string } }>('service', routed);
+    const service = await readObject<{ spec: { clusterIP: string } }>('Service', routed);
     ways = [
       wayOf('Ingress', byIngress),
       wayOf('HTTPRoute', byGateway),

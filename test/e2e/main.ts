@@ -1,28 +1,36 @@
 /**
  * `main.ts MOCHA-ARGUMENTS…`: the end-to-end tests on a cluster of their own, torn down at the end whatever happens.
  * Mocha runs behind the cluster's `exec` prefix, so that fetch, SDKs and kubectl find ingress hosts and pods by
- * themselves. E2E_KEEP=1 keeps the cluster for the next run.
+ * themselves: once for each lane of files, side by side, and then for the files that run alone. E2E_KEEP=1 keeps the
+ * cluster for the next run.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { stopCluster } from '../../cluster/cluster.ts';
+import type { Cluster } from '../../cluster/layout.ts';
 import { installCluster } from '../../launch/cluster-up.ts';
 import { writeEndpoints } from '../../launch/endpoints-file.ts';
 import { ensureProgram } from '../../machine/system-package.ts';
 import { ensurePython } from '../support/python.ts';
 import { CLUSTER_VARIABLE, ENDPOINTS_FILE, OPENAI_PYTHON } from './environment.ts';
+import { planFiles } from './lanes.ts';
 import { lockRun } from './run-lock.ts';
 
 /** Another name lets a second run go on beside this one. */
 const CLUSTER = process.env[CLUSTER_VARIABLE] ?? 'berth-e2e';
 const isKept = process.env.E2E_KEEP === '1';
 
-let mocha: ChildProcess | undefined;
+/** For who counts: tests that nobody told of must not be missed because those of other lanes are there. */
+const BROKEN_OFF = '\n  1 failing\n\n  1) the run broke off before its end\nfailed file unknown (0 passed)';
+const hasSummary = (output: string): boolean => /^ *\d+ passing\b|^# pass \d+/m.test(output);
+
+const running = new Set<ChildProcess>();
 let isInterrupted = false;
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.on(signal, () => {
     isInterrupted = true;
-    mocha?.kill(signal);
+    for (const mocha of running) mocha.kill(signal);
   });
 
 async function runTests(): Promise<number> {
@@ -34,13 +42,36 @@ async function runTests(): Promise<number> {
   if (!isKept) await stopCluster(CLUSTER);
   const { cluster, endpoints } = await installCluster(CLUSTER);
   writeEndpoints(endpoints, join(cluster.stateFolder, ENDPOINTS_FILE));
+  const isFile = (argument: string) => argument.endsWith('.test.ts');
+  const settings = process.argv.slice(2).filter((argument) => !isFile(argument));
+  const { lanes, alone } = planFiles(process.argv.slice(2).filter(isFile));
+  const run = (files: string[], isHeld: boolean) => runMocha(cluster, [...settings, ...files], isHeld);
+  const codes = await Promise.all(lanes.map((files) => run(files, lanes.length > 1)));
+  if (alone.length > 0) codes.push(await run(alone, false));
+  return isInterrupted ? 130 : Math.max(...codes);
+}
+
+/** Answers its exit code. What it writes is held until its end where others write at the same time. */
+async function runMocha({ exec }: Cluster, args: string[], isHeld: boolean): Promise<number> {
   if (isInterrupted) return 130;
-  const [program, ...args] = [...cluster.exec, process.execPath, 'node_modules/.bin/mocha'];
-  mocha = spawn(program!, [...args, '--require', 'test/e2e/hooks.ts', ...process.argv.slice(2)], {
+  const [program, ...rest] = [...exec, process.execPath, 'node_modules/.bin/mocha'];
+  const mocha = spawn(program!, [...rest, '--require', 'test/e2e/hooks.ts', ...args], {
     env: { ...process.env, [CLUSTER_VARIABLE]: CLUSTER },
-    stdio: 'inherit',
+    stdio: ['inherit', 'pipe', 'pipe'],
   });
-  return new Promise((resolve) => mocha!.once('close', (code) => resolve(code ?? 1)));
+  running.add(mocha);
+  const chunks: Buffer[] = [];
+  for (const stream of [mocha.stdout, mocha.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      if (!isHeld) process.stdout.write(chunk);
+    });
+  const [code] = (await once(mocha, 'close')) as [number | null];
+  running.delete(mocha);
+  const output = Buffer.concat(chunks);
+  if (isHeld) process.stdout.write(output);
+  if (code !== 0 && !hasSummary(output.toString())) console.log(BROKEN_OFF);
+  return code ?? 1;
 }
 
 const lock = await lockRun(CLUSTER);

@@ -92,7 +92,7 @@ describe('webhooks', function () {
     });
   };
   const findCondition = async (namespace: string, name: string, type: string) => {
-    const { status } = await readObject<WebhookEndpoint>('webhookendpoint', name, namespace);
+    const { status } = await readObject<WebhookEndpoint>('WebhookEndpoint', name, namespace);
     return status?.conditions?.find((each) => each.type === type);
   };
   const untilReason = (namespace: string, name: string, wanted: string, seconds = 60) =>
@@ -125,7 +125,7 @@ describe('webhooks', function () {
     return records.every((record) => record !== undefined && record.state !== 'pending');
   };
   const secretOf = async (namespace: string) => {
-    const { data } = await readObject<{ data: { secret: string } }>('secret', SIGNING_SECRET_NAME, namespace);
+    const { data } = await readObject<{ data: { secret: string } }>('Secret', SIGNING_SECRET_NAME, namespace);
     return Buffer.from(data.secret, 'base64').toString();
   };
 
@@ -286,7 +286,7 @@ describe('webhooks', function () {
     await Promise.all(Array.from({ length: 20 }, () => makeImage(otherImage)));
     await untilReason('other', 'e2e-dead', 'AutoDisabled', 90);
     expect(receiver.at('/dead')).to.have.length(60);
-    const { status } = await readObject<WebhookEndpoint>('webhookendpoint', 'e2e-dead', 'other');
+    const { status } = await readObject<WebhookEndpoint>('WebhookEndpoint', 'e2e-dead', 'other');
     expect(status!.consecutiveFailures).to.equal(20);
 
     isHealed = true;

@@ -10,6 +10,7 @@ import {
   connect,
   deploySimulator,
   isPodReady,
+  type Kind,
   kubectl,
   listPods,
   proveReconciling,
@@ -54,7 +55,7 @@ const isServiceUp = (): Promise<boolean> =>
     socket.once('close', () => resolve(isUp));
   });
 
-const isPresent = (kind: string, name: string): Promise<boolean> =>
+const isPresent = (kind: Kind, name: string): Promise<boolean> =>
   readObject(kind, name).then(
     () => true,
     () => false,
@@ -136,7 +137,7 @@ describe('the operator', function () {
         await waitUntil('the API server for pods', 120, isServiceUp);
         await proveReconciling('e2e-outage', 45);
         const added = await deploySimulator('added-afterwards');
-        await waitUntil('the Deployment of the new model', 30, () => isPresent('deployment', added.name));
+        await waitUntil('the Deployment of the new model', 30, () => isPresent('Deployment', added.name));
         await waitUntil('the new model to serve', OTHERS_SECONDS, () => serves(added));
         await traffic.more(10);
       } finally {

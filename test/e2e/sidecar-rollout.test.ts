@@ -29,9 +29,9 @@ type SidecarPod = Pod & {
   spec: { initContainers: { name: string; resources: { requests: Record<string, string> } }[] };
 };
 
-const readDeployment = (name: string) => readObject<Deployment>('deployment', name, NAMESPACE);
+const readDeployment = (name: string) => readObject<Deployment>('Deployment', name, NAMESPACE);
 const readModel = (name: string) =>
-  readObject<Parameters<typeof isSettled>[0]>('modeldeployment', name, NAMESPACE);
+  readObject<Parameters<typeof isSettled>[0]>('ModelDeployment', name, NAMESPACE);
 const listModelPods = (name: string) =>
   listPods(`berth.dev/deployment=${name}`, NAMESPACE) as Promise<SidecarPod[]>;
 const requestsOf = ({ spec }: SidecarPod) =>
@@ -81,7 +81,7 @@ describe('an upgrade of the chart with sidecarRollout', function () {
       (await Promise.all(NAMES.map(readModel))).every(isSettled),
     );
     const { data } = await readObject<{ data: Record<string, string> }>(
-      'secret',
+      'Secret',
       apiKeySecretName('own'),
       NAMESPACE,
     );
@@ -137,7 +137,7 @@ describe('an upgrade of the chart with sidecarRollout', function () {
       // No node has as much.
       await upgrade({ cpu: '500', memory: '97Mi' }, { readyTimeout: '5s' });
       const readStop = () =>
-        readObject<{ data?: Record<string, string> }>('configmap', STOP_FILE, RELEASE_NAMESPACE);
+        readObject<{ data?: Record<string, string> }>('ConfigMap', STOP_FILE, RELEASE_NAMESPACE);
       await waitUntil('the rollout to stop', 120, async () => (await readStop()).data?.state === 'Stopped');
       expect((await readStop()).data!.reason).to.equal(
         `1 of 1 updated deployments failed: ${NAMESPACE}/first: its new pods did not become ready`,

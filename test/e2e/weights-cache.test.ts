@@ -5,6 +5,7 @@ import {
   apply,
   cluster,
   deploySimulator,
+  findObject,
   kubectl,
   listModelPods,
   patchModel,
@@ -60,8 +61,8 @@ describe('a cache of weights that deployments share', function () {
   it('is filled before a pod is wanted', async () => {
     await deploy('cached-a', { replicas: 0 });
     await waitUntil('the prefetch', 180, async () => {
-      const job = JSON.parse(await kubectl('get', 'job', 'cached-a-prefetch', '-n', 'default', '-o', 'json'));
-      return job.status.succeeded === 1;
+      const job = await findObject<{ status: { succeeded?: number } }>('Job', 'cached-a-prefetch');
+      return job?.status.succeeded === 1;
     });
     expect(largeDownloads()).to.equal(1);
     expect(await listModelPods('cached-a')).to.deep.equal([]);

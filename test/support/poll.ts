@@ -5,4 +5,5 @@ export const pollUntil = (
   condition: () => boolean | Promise<boolean>,
   what: string = condition.toString(),
   timeoutMs = 60_000,
-): Promise<void> => waitUntil(condition, what, timeoutMs);
+  intervalMs?: number,
+): Promise<void> => waitUntil(condition, what, timeoutMs, intervalMs);

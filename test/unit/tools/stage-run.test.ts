@@ -48,6 +48,14 @@ describe('a stage', () => {
     expect(await run(script, { isRepeated: true })).to.include({ passed: 0, failed: 3 });
   });
 
+  it('tells what failed in each of several runs of Mocha', async () => {
+    const script =
+      'for file in "$@"; do echo "  1 failing"; echo "  1) $file breaks"; echo "failed file $file (0 passed)"; echo "$0"; done';
+    const { failed, failures } = await run(script);
+    expect(failed).to.equal(3);
+    expect(failures!.split('\n')).to.deep.equal(files.map((file) => `  1) ${file} breaks`));
+  });
+
   it('has failed with one file where its tests are of no real processes', async () => {
     expect(await run(failOnce('a.test.ts'))).to.include({ passed: 2, failed: 1 });
   });
