@@ -18,7 +18,7 @@ const MIB = 1024 * 1024;
 const namespace = WORKSPACES.other;
 const deployment = 'tiny-image';
 const keys = workKeys(namespace);
-/** A look at queues, and many rounds of all else. */
+/** A look at queues, and many rounds of all else: as long as what was written lies there. */
 const ROUNDS_MS = 15_000;
 /** Of another workspace's answers. */
 const SLOWEST_MS = 5_000;
@@ -78,12 +78,12 @@ describe('attacks on what workspaces share', function () {
   const describePod = ({ metadata, status }: Pod) =>
     `${metadata.uid} ${metadata.name} ${(status.containerStatuses ?? []).map(({ restartCount }) => restartCount)}`;
 
-  /** Runs an attack, and some rounds of the programs after it, beside the traffic of another workspace. */
+  /** Runs an attack beside the traffic of another workspace, which goes on for some seconds after it. */
   async function survive(attack: () => Promise<void>): Promise<void> {
     const traffic = startTraffic(findEndpoint('tiny-chat', WORKSPACES.own));
     try {
       await attack();
-      await wait(ROUNDS_MS);
+      await traffic.more(20);
     } finally {
       const { answers, failures, slowestMs } = await traffic.stop();
       expect(failures, 'requests of another workspace').to.deep.equal([]);
@@ -123,6 +123,7 @@ describe('attacks on what workspaces share', function () {
   it('hundreds of thousands of names of deployments', () =>
     survive(async () => {
       await fillSet(keys.deployments, 300_000);
+      await wait(ROUNDS_MS);
       await connection.redis.unlink(keys.deployments);
     }));
 
@@ -131,6 +132,7 @@ describe('attacks on what workspaces share', function () {
       await fillSet(keys.again(deployment), 500_000);
       const claim = { namespace, deployment, token: 'a'.repeat(32), pod: 'evil' };
       await claimRequest(connection.redis, claim).catch(() => {});
+      await wait(ROUNDS_MS);
       await connection.redis.unlink(keys.again(deployment));
     }));
 

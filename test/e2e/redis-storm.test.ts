@@ -50,7 +50,6 @@ describe('a restart of the bundled Redis while it is busy', function () {
     });
     await kubectl('wait', 'apikey/e2e-storm', '--for=condition=Ready', '--timeout=60s');
     await waitUntil('the gateways to know the key', 60, async () => (await postChat(chat)).status === 200);
-    await steer(image, { jobSeconds: 1 });
     await patchModel(image.name, { pricing: { perImage: PRICE } });
     const { credit } = await readCounters();
     await waitUntil('images to have their price', 120, async () => {
@@ -104,6 +103,7 @@ describe('a restart of the bundled Redis while it is busy', function () {
   for (const [how, end] of ENDS)
     it(`loses nothing when ${how}`, async () => {
       isHealed = false;
+      await steer(image, { jobSeconds: 1 });
       const day = today();
       const begin = await readCounters(day);
       const ids: string[] = [];
@@ -146,6 +146,7 @@ describe('a restart of the bundled Redis while it is busy', function () {
       expect(made).to.be.at.least(ids.length);
       expect(after.credit - begin.credit).to.equal(made * PRICE_MICROS);
       isHealed = true;
+      await steer(image, { jobSeconds: 0.1 });
       for (const id of ids)
         await waitUntil(`${id} to succeed`, 180, async () => {
           const status = await readStatus(id);

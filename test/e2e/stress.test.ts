@@ -14,6 +14,7 @@ import {
 } from './installation.ts';
 import { startTraffic, type Traffic } from './traffic.ts';
 
+const NAMES = ['pressed-pair', 'pressed-single'] as const;
 /** Streams of a second each, where there is a core to spare. */
 const PACE = { SIMULATOR_TOKENS: '40', SIMULATOR_ITL_MS: '25' };
 const TEST_TIMEOUT_MS = 300_000;
@@ -32,7 +33,7 @@ describe('on a node whose every core is busy', function () {
       deploySimulator('pressed-pair', { env: PACE, replicas: 2 }),
       deploySimulator('pressed-single', { env: PACE }),
     ]);
-    await Promise.all(['pressed-pair', 'pressed-single'].map((name) => waitForModel(name)));
+    await Promise.all(NAMES.map((name) => waitForModel(name)));
   });
   beforeEach(async () => {
     // Never before the test.
@@ -41,7 +42,7 @@ describe('on a node whose every core is busy', function () {
   });
   afterEach(() => load?.stop());
   after(async () => {
-    await Promise.all(['pressed-pair', 'pressed-single', 'pressed-neighbour'].map(removeModel));
+    await Promise.all([...NAMES, 'pressed-neighbour'].map(removeModel));
   });
 
   /** With traffic on both; what failed of each. */
@@ -57,6 +58,8 @@ describe('on a node whose every core is busy', function () {
       seen = await Promise.all(all.map((traffic) => traffic.stop()));
     }
     expectLoad();
+    for (const pod of (await Promise.all(NAMES.map(listModelPods))).flat())
+      expect(readContainer(pod, 'engine').restartCount, `${pod.metadata.name}, by its probes`).to.equal(0);
     for (const { answers } of seen) expect(answers).to.be.greaterThan(0);
     return { pair: seen[0]!.failures, single: seen[1]!.failures };
   }
@@ -91,13 +94,17 @@ describe('on a node whose every core is busy', function () {
     expect(failures).to.deep.equal({ pair: [], single: [] });
   });
 
-  it('two replicas lose nothing to a deleted pod', async () => {
+  it('two replicas lose nothing to a deleted pod, and one has no answer cut by it', async () => {
     const failures = await watch(async () => {
-      const [pod] = await listModelPods('pressed-pair');
-      await kubectl('delete', 'pod', pod!.metadata.name, '--wait=false');
-      await waitForPods('pressed-pair', 2, [pod!.metadata.uid]);
+      const firsts = await Promise.all(NAMES.map(async (name) => (await listModelPods(name))[0]!));
+      const gone = firsts.map(({ metadata }) => metadata);
+      await kubectl('delete', 'pod', ...gone.map((pod) => pod.name), '--wait=false');
+      const uids = gone.map(({ uid }) => uid);
+      await waitForPods('pressed-pair', 2, uids);
+      await waitForPods('pressed-single', 1, uids);
     });
-    expect(failures).to.deep.equal({ pair: [], single: [] });
+    expect(failures.pair).to.deep.equal([]);
+    expectNothingCut(failures.single);
   });
 
   it('two replicas lose nothing to a rollout, and one has no answer cut by its own', async () => {
@@ -112,36 +119,18 @@ describe('on a node whose every core is busy', function () {
     expectNothingCut(failures.single);
   });
 
-  it('one replica has no answer cut when its pod is deleted', async () => {
+  it('two replicas lose nothing to a change of scale, and one has no answer cut by it', async () => {
+    const scale = async (pair: number, single: number) => {
+      await patchModel('pressed-pair', { replicas: pair });
+      await patchModel('pressed-single', { replicas: single });
+      await waitForPods('pressed-pair', pair, []);
+      await waitForPods('pressed-single', single, []);
+    };
     const failures = await watch(async () => {
-      const before = await listUIDs('pressed-single');
-      const [pod] = await listModelPods('pressed-single');
-      await kubectl('delete', 'pod', pod!.metadata.name, '--wait=false');
-      await waitForPods('pressed-single', 1, before);
+      await scale(1, 0);
+      await scale(2, 1);
     });
     expect(failures.pair).to.deep.equal([]);
     expectNothingCut(failures.single);
-  });
-
-  it('one replica has no answer cut when it is scaled in to none, and out again', async () => {
-    const failures = await watch(async () => {
-      await patchModel('pressed-single', { replicas: 0 });
-      await waitForPods('pressed-single', 0, []);
-      await patchModel('pressed-single', { replicas: 1 });
-      await waitForPods('pressed-single', 1, []);
-    });
-    expect(failures.pair).to.deep.equal([]);
-    expectNothingCut(failures.single);
-  });
-
-  it('two replicas lose nothing when one is taken away, and no engine was restarted by its probes', async () => {
-    const failures = await watch(async () => {
-      await patchModel('pressed-pair', { replicas: 1 });
-      await waitForPods('pressed-pair', 1, []);
-    });
-    expect(failures).to.deep.equal({ pair: [], single: [] });
-    for (const name of ['pressed-pair', 'pressed-single'])
-      for (const pod of await listModelPods(name))
-        expect(readContainer(pod, 'engine').restartCount, pod.metadata.name).to.equal(0);
   });
 });
