@@ -21,7 +21,6 @@ describe('an upgrade of the chart', function () {
     const [image] = projectImages();
     await runCommand(['ctr', '--namespace=k8s.io', 'images', 'tag', '--force', image!.name, NEWER]);
   });
-  after(() => installRelease(cluster));
 
   it('to a newer image restarts no model pod', async () => {
     const before = await describePods();

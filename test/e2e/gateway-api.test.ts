@@ -39,18 +39,6 @@ describe('with the chart’s own Gateway, without any Ingress', function () {
     });
     await waitUntil(`the HTTPRoute of ${MODEL} to be accepted`, 120, isRouted);
   });
-  after(async () => {
-    await installRelease(cluster);
-    await kubectl('delete', 'gateway', GATEWAY, '-n', RELEASE_NAMESPACE, '--ignore-not-found');
-    await waitUntil(`the Ingress of ${MODEL}`, 120, async () =>
-      (await listRoutes('ingress')).includes(MODEL),
-    );
-    await waitUntil(
-      'the Ingress to serve',
-      60,
-      async () => (await postChat(findEndpoint(MODEL))).status === 200,
-    );
-  });
 
   it('deployments are reached by HTTPRoutes that the Gateway accepts', async () => {
     expect(await listRoutes('ingress')).to.deep.equal([]);

@@ -12,8 +12,8 @@ const LANES = [
   // Models and buckets of the examples are this one's: what it asks for would be refused while others keep them busy.
   ['media-limits', 'media-images', 'media-videos', 'console', 'chat'],
 ];
-/** Nothing is left after it. */
-const LAST = 'uninstall';
+/** They leave the release as they upgraded it, for the next one to upgrade it again; after the last, nothing is left. */
+const LAST = ['sidecar-rollout', 'chart', 'gateway-api', 'uninstall'];
 
 export interface FilePlan {
   /** None is empty. */
@@ -24,7 +24,7 @@ export interface FilePlan {
 export function planFiles(files: readonly string[]): FilePlan {
   const find = (name: string) => files.filter((file) => basename(file) === `${name}.test.ts`);
   const lanes = LANES.map((names) => names.flatMap(find)).filter((lane) => lane.length > 0);
-  const last = find(LAST);
+  const last = LAST.flatMap(find);
   const rest = files.filter((file) => ![...lanes.flat(), ...last].includes(file));
   return { lanes, alone: [...rest, ...last] };
 }

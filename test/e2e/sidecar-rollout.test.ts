@@ -98,7 +98,6 @@ describe('an upgrade of the chart with sidecarRollout', function () {
   after(async () => {
     await kubectl('delete', 'modeldeployments', '--all', '-n', NAMESPACE, '--timeout=120s');
     await kubectl('delete', 'namespace', NAMESPACE, '--wait=false');
-    await installRelease(cluster);
   });
 
   /** Chats go on meanwhile, and none fails. */

@@ -5,7 +5,7 @@ import { planFiles } from '../../e2e/lanes.ts';
 const pathOf = (name: string) => `test/e2e/${name}.test.ts`;
 
 describe('the plan of end-to-end tests', () => {
-  it('runs each file once, and uninstalls at the end', () => {
+  it('runs each file once, and upgrades and uninstalls at the end', () => {
     const files = globSync('test/e2e/*.test.ts');
     const { lanes, alone } = planFiles(files);
     expect([...lanes.flat(), ...alone].sort()).to.deep.equal(files.sort());
@@ -13,10 +13,10 @@ describe('the plan of end-to-end tests', () => {
   });
 
   it('runs alone what no lane names', () => {
-    const plan = planFiles(['uninstall', 'newcomer', 'hpa', 'stress', 'limits', 'chat'].map(pathOf));
+    const plan = planFiles(['uninstall', 'chart', 'newcomer', 'hpa', 'stress', 'limits', 'chat'].map(pathOf));
     expect(plan).to.deep.equal({
       lanes: [['hpa', 'limits'].map(pathOf), ['chat'].map(pathOf)],
-      alone: ['newcomer', 'stress', 'uninstall'].map(pathOf),
+      alone: ['newcomer', 'stress', 'chart', 'uninstall'].map(pathOf),
     });
   });
 
