@@ -23,7 +23,8 @@ const INJECTED = new Set([
   'gateway/health/watched-dispatcher.ts',
   'gateway/storage/remote-url-signer.ts',
 ]);
-const MAX_LINES = 300;
+/** "About 250 lines" (CONTRIBUTING.md), and a tenth more. */
+const MAX_LINES = 275;
 const imports = listImports();
 
 describe('the journeys of docs/architecture.md', () => {
