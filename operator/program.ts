@@ -1,26 +1,19 @@
 /** Composes the operator, which starts, leads and stops as one. */
 
 import { operatorToken } from '../api/identity.ts';
-import { FIELD_MANAGER, GROUP, STATUS_FIELD_MANAGER } from '../api/names.ts';
+import { GROUP, STATUS_FIELD_MANAGER } from '../api/names.ts';
 import { WORKSPACE_NAME } from '../api/workspace.ts';
-import { createApplier, createStatusWriter } from '../kube/apply.ts';
+import { createStatusWriter } from '../kube/apply.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { createEventRecorder } from '../kube/events.ts';
 import { createLeaderLease } from '../kube/leader-lease.ts';
 import type { Log } from '../kube/log.ts';
-import { RESOURCES } from '../kube/resource.ts';
 import { writeThrough } from '../kube/watcher.ts';
 import { readSpentMicros } from '../redis/admission/admission-calls.ts';
 import type { RedisConnection } from '../redis/client.ts';
-import {
-  forgetEndpoint,
-  knowsEndpoint,
-  readEndpointHealth,
-  resetEndpointHealth,
-  restoreEndpointHealth,
-} from '../redis/deliveries/delivery-log.ts';
 import { appendScaling } from '../redis/demand/scaling-history.ts';
 import { readCredentials } from '../redis/publication/published.ts';
+import { createChildApplier } from './child-applier.ts';
 import { type Controllers, createControllers, keepStores } from './controllers.ts';
 import { createBucketChecker } from './credential/bucket-check.ts';
 import { CredentialStore, countVerified } from './credential/credential-store.ts';
@@ -36,6 +29,7 @@ import { ConnectionGuard } from './publish/connection-guard.ts';
 import { MemoryGuard } from './publish/memory-guard.ts';
 import { Publisher } from './publish/publisher.ts';
 import { RedisReports } from './redis-reports.ts';
+
 import { buildChildren } from './resources/children.ts';
 import { isHostAllowed } from './resources/route.ts';
 import { sidecarImage, sidecarRevision } from './resources/sidecar-revision.ts';
@@ -44,6 +38,7 @@ import { Looks } from './scaling/looks.ts';
 import { Scaler } from './scaling/scaler.ts';
 import { createErrorReader } from './sidecar/error-counts.ts';
 import { SidecarRollout } from './sidecar/rollout.ts';
+import { createEndpointHealth } from './webhook/endpoint-health.ts';
 import { EndpointStore } from './webhook/endpoint-store.ts';
 import { createURLChecker } from './webhook/url-check.ts';
 
@@ -142,24 +137,7 @@ export function createProgram(options: ProgramOptions) {
     enqueue: (kind, key) => controllers[kind].queue.add(key),
     mark: (target) => publisher.mark(target),
   });
-  const applier = createApplier({
-    client,
-    fieldManager: FIELD_MANAGER,
-    hashAnnotation: `${GROUP}/applied`,
-    resources: [
-      { resource: RESOURCES.Deployment, cache: view.deployments },
-      { resource: RESOURCES.Service, cache: view.services },
-      { resource: RESOURCES.Ingress, cache: view.ingresses },
-      { resource: RESOURCES.PodDisruptionBudget, cache: view.budgets },
-      { resource: RESOURCES.NetworkPolicy, cache: view.policies },
-      { resource: RESOURCES.PersistentVolumeClaim, cache: view.claims },
-      { resource: RESOURCES.EndpointSlice, cache: view.slices },
-      { resource: RESOURCES.Secret, cache: view.secrets },
-      // Not watched, since a cluster may lack their definition.
-      { resource: RESOURCES.HTTPRoute },
-    ],
-    log,
-  });
+  const applier = createChildApplier(view, { client, log });
   const sidecars = new SidecarRollout({
     client,
     view,
@@ -236,13 +214,7 @@ export function createProgram(options: ProgramOptions) {
       readCredentials: (workspace) => readCredentials(redis.redis, workspace),
       checkBucket: createBucketChecker(front),
       checkURL: createURLChecker(front),
-      endpointHealth: {
-        read: (workspace, name) => readEndpointHealth(redis.redis, workspace, name),
-        isKnown: (workspace, name) => knowsEndpoint(redis.redis, workspace, name),
-        restore: (workspace, name, health) => restoreEndpointHealth(redis.redis, workspace, name, health),
-        reset: (workspace, name) => resetEndpointHealth(redis.redis, workspace, name),
-        delete: (workspace, name) => forgetEndpoint(redis.redis, workspace, name),
-      },
+      endpointHealth: createEndpointHealth(redis.redis),
     },
     { onProcessed: metrics?.onProcessed },
   );

@@ -13,6 +13,7 @@ import type { CheckState } from '../framework/external-check.ts';
 import { type Leaving, type ReconcileContext, Reconciler } from '../framework/reconciler.ts';
 import { findCondition, type Verdict, verdict } from '../status/condition-list.ts';
 import type { Problem } from '../status/problem.ts';
+import type { EndpointHealthStore } from './endpoint-health.ts';
 import { type EndpointStore, MAX_ENDPOINTS } from './endpoint-store.ts';
 import { judgeURL, startURLCheck, type URLChecker } from './url-check.ts';
 
@@ -31,15 +32,6 @@ const NOT_PUBLISHED = verdict(
   'NotPublished',
   'deliveries begin once Redis, which is unavailable, has the endpoint',
 );
-
-/** What Redis counts of an endpoint; all throw while it is away. */
-export interface EndpointHealthStore {
-  read: (namespace: string, name: string) => Promise<EndpointHealth>;
-  isKnown: (namespace: string, name: string) => Promise<boolean>;
-  restore: (namespace: string, name: string, health: EndpointHealth) => Promise<void>;
-  reset: (namespace: string, name: string) => Promise<void>;
-  delete: (namespace: string, name: string) => Promise<void>;
-}
 
 export type EndpointContext = ReconcileContext & {
   endpoints: EndpointStore;
