@@ -36,8 +36,7 @@ const CHART_PROGRAMS = ['etcd', 'kube-apiserver', 'helm', 'kubeconform', 'helm-u
 
 /** Files at a time, in processes of their own: their tests mostly wait for something. */
 const JOBS = Number(process.env.JOBS ?? 2);
-/** A file of these takes a third of a core. */
-const INTEGRATION_JOBS = Number(process.env.JOBS ?? 3);
+const PARALLEL = JOBS > 1 ? ['--parallel', '--jobs', String(JOBS)] : [];
 /** These begin first, so that none of them is what everything waits for at the end. */
 const LONGEST = [
   'integration/jobs/storm',
@@ -53,12 +52,11 @@ const LONGEST = [
   'conformance/openapi',
 ].map((name) => `test/${name}.test.ts`);
 
-function parallel(folder: string, jobs: number): TestStage {
+function parallel(folder: string): TestStage {
   const files = listTests(folder);
   const longest = LONGEST.filter((file) => files.includes(file));
   const rest = files.filter((file) => !longest.includes(file));
-  const settings = jobs > 1 ? ['--parallel', '--jobs', String(jobs)] : [];
-  return mocha(folder, 120_000, [...settings, ...longest, ...rest]);
+  return mocha(folder, 120_000, [...PARALLEL, ...longest, ...rest]);
 }
 
 const STAGES: Record<string, () => TestStage> = {
@@ -67,11 +65,11 @@ const STAGES: Record<string, () => TestStage> = {
   verify: () => check('node', 'tools/generate/main.ts', '--verify'),
   unit: () => mocha('unit', 10_000),
   integration: () => ({
-    ...parallel('integration', INTEGRATION_JOBS),
+    ...parallel('integration'),
     programs: ['etcd', 'kube-apiserver', 'helm', 'versitygw'],
     needsPage: true,
   }),
-  conformance: () => ({ ...parallel('conformance', JOBS), programs: ['versitygw'], needsPage: true }),
+  conformance: () => ({ ...parallel('conformance'), programs: ['versitygw'], needsPage: true }),
   chart: () => ({ ...mocha('chart', 300_000), programs: CHART_PROGRAMS }),
   // All files of a process share one `make run` and one Chromium.
   console: () => ({ ...mocha('console', 60_000), shards: JOBS, needsPage: true }),
