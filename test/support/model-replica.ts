@@ -98,6 +98,7 @@ export interface ModelReplica {
   origin: string;
   /** Calls the admin port. */
   admin(path: string, init?: RequestInit): Promise<Response>;
+  /** Without the labels that all series have: its deployment and pod. */
   metrics(): Promise<string>;
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
@@ -140,7 +141,8 @@ export async function startReplica(settings: ReplicaSettings): Promise<ModelRepl
     url: `http://${address}:${port}/v1`,
     origin: `http://${address}:${port}`,
     admin,
-    metrics: async () => (await fetch(`http://${address}:${metricsPort}/metrics`)).text(),
+    metrics: async () =>
+      withoutOwnLabels(await (await fetch(`http://${address}:${metricsPort}/metrics`)).text()),
     stop: async (signal) => {
       await program.stop(signal);
       rmSync(folder, { recursive: true, force: true });
@@ -162,3 +164,6 @@ export async function waitForAnswer(program: ChildProgram, ask: () => Promise<Re
     60_000,
   );
 }
+
+const withoutOwnLabels = (text: string): string =>
+  text.replaceAll(/,?namespace="[^"]*",deployment="[^"]*",pod="[^"]*"/g, '').replaceAll('{}', '');
