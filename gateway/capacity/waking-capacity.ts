@@ -35,12 +35,12 @@ export class WakingCapacity implements Capacity {
     const leave = busy.enter({ isWaiting: true });
     try {
       await Promise.race([sleep.wake(), untilAborted(signal)]);
-      return await capacity.acquire(signal, caller);
     } catch {
       return { refusal: 'no_pod_available' };
     } finally {
       leave();
     }
+    return capacity.acquire(signal, caller);
   }
 }
 

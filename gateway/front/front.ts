@@ -13,9 +13,9 @@ import {
   type RedisConnection,
   type RedisSettings,
 } from '../../redis/client.ts';
-import { readWorkspaceDemand } from '../../redis/demand/demand.ts';
+import { readDemand } from '../../redis/demand/demand.ts';
 import {
-  listDeployments,
+  countPods,
   readCredential,
   readDeployment,
   readHost,
@@ -196,12 +196,12 @@ const MAX_WATCHED_DEPLOYMENTS = 1_000;
 const openDemandWatch = (redis: RedisClient, log: Logger): DemandWatch =>
   new DemandWatch({
     listWorkspaces: () => readWorkspaces(redis),
-    read: async (namespace) => {
-      const names = await listDeployments(redis, namespace);
-      return readWorkspaceDemand(redis, namespace, names.slice(0, MAX_WATCHED_DEPLOYMENTS));
+    read: async (namespaces) => {
+      const pods = await countPods(redis, namespaces, MAX_WATCHED_DEPLOYMENTS);
+      return readDemand(redis, [...pods.keys()], (key) => pods.get(key) ?? 0);
     },
     onError: (error) => {
       if (!isRedisAway(error))
-        log.warn({ err: error as Error }, 'the demand of a workspace could not be read');
+        log.warn({ err: error as Error }, 'the demand for deployments could not be read');
     },
   });

@@ -1,7 +1,6 @@
 /** What deployments have to do, as replicas and fronts say and the operator reads it: many of them in one call. */
 import { channels, type FrontShare, FUNCTIONS, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
-import { readReplicaCounts } from '../publication/published.ts';
 import { decodeWord, isCount, isShortText } from '../words.ts';
 
 export interface DeploymentSample {
@@ -78,21 +77,6 @@ export async function readDemand(
     left = left.slice(Math.max(1, found.length));
   }
   return samples;
-}
-
-/** Samples of a workspace's deployments by name. Throws while Redis is away. */
-export async function readWorkspaceDemand(
-  redis: RedisClient,
-  namespace: string,
-  names: readonly string[],
-): Promise<Map<string, DeploymentSample>> {
-  const addresses = await readReplicaCounts(redis, namespace);
-  const samples = await readDemand(
-    redis,
-    names.map((name) => `${namespace}/${name}`),
-    (key) => addresses.get(key.slice(namespace.length + 1)) ?? 0,
-  );
-  return new Map([...samples].map(([key, sample]) => [key.slice(namespace.length + 1), sample]));
 }
 
 const heartbeatsOf = (key: string): string => {

@@ -30,11 +30,28 @@ export async function readReplicas(redis: RedisClient, namespace: string, name: 
   return text === null ? [] : (JSON.parse(text) as PublishedReplicas).addresses;
 }
 
-/** How many ready pods each deployment of a workspace has, by name. */
-export async function readReplicaCounts(redis: RedisClient, namespace: string): Promise<Map<string, number>> {
-  const entries = Object.entries(await redis.hgetall(configKeys(namespace).replicas));
+/**
+ * How many ready pods each published deployment of these workspaces has, by `namespace/name`: `most` deployments of each. One
+ * round trip.
+ */
+export async function countPods(
+  redis: RedisClient,
+  namespaces: readonly string[],
+  most: number,
+): Promise<Map<string, number>> {
+  const batch = redis.pipeline();
+  for (const keys of namespaces.map(configKeys)) batch.hkeys(keys.deployments).hgetall(keys.replicas);
+  const replies = (await batch.exec()) ?? [];
+  for (const [error] of replies) if (error) throw error;
   return new Map(
-    entries.map(([name, text]) => [name, (JSON.parse(text) as PublishedReplicas).addresses.length]),
+    namespaces.flatMap((namespace, index) => {
+      const [names, replicas] = [replies[2 * index]![1], replies[2 * index + 1]![1]];
+      return (names as string[]).slice(0, most).map((name): [string, number] => {
+        const text = (replicas as Record<string, string>)[name];
+        const { addresses } = text ? (JSON.parse(text) as PublishedReplicas) : { addresses: [] };
+        return [`${namespace}/${name}`, addresses.length];
+      });
+    }),
   );
 }
 

@@ -17,6 +17,7 @@ const SERIES = [
 
 /** More dots would hide the lines. */
 const MAX_DOTS = 30;
+const TICKS = 7;
 /** Labels have the date where a range has two days. */
 const STEP_SECONDS = { short: 60, long: 3_600 };
 
@@ -61,6 +62,7 @@ export function ScalingChart({ history, range }: ScalingChartProps) {
             scale: 'time',
             domain: [Date.parse(from), Date.parse(to)],
             tickFormatter: formatTime,
+            ticks: spreadTicks(Date.parse(from), Date.parse(to)),
             minTickGap: 32,
           }}
           // Also asked before there is a point to show.
@@ -74,6 +76,10 @@ export function ScalingChart({ history, range }: ScalingChartProps) {
     </Stack>
   );
 }
+
+/** Over the whole range, however few points it has. */
+const spreadTicks = (from: number, to: number): number[] =>
+  Array.from({ length: TICKS }, (_, index) => from + ((to - from) * index) / (TICKS - 1));
 
 function Changes({ changes, range }: { changes: ScalingHistoryView['changes']; range: string }) {
   const id = useId();

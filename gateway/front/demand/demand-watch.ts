@@ -21,8 +21,8 @@ export interface DemandFigures {
 
 export interface DemandWatchOptions {
   listWorkspaces: () => Promise<readonly string[]>;
-  /** Samples of a workspace's deployments by name; throws while Redis is away. */
-  read: (namespace: string) => Promise<ReadonlyMap<string, DeploymentSample>>;
+  /** Samples of all deployments of these workspaces by `namespace/name`; throws while Redis is away. */
+  read: (namespaces: readonly string[]) => Promise<ReadonlyMap<string, DeploymentSample>>;
   onError: (error: unknown) => void;
   clock?: Clock;
 }
@@ -33,7 +33,8 @@ interface Watched {
 }
 
 interface Workspace {
-  deployments: ReadonlyMap<string, Watched>;
+  /** By name. */
+  deployments: Map<string, Watched>;
   /** By the clock. */
   readAt: number;
   askedAt: number;
@@ -48,7 +49,8 @@ const WATCH_MS = 300_000;
 /** What is older is not exported: no figure is better than a wrong one. */
 const STALE_MS = 30_000;
 const MAX_WORKSPACES = 5_000;
-const CONCURRENT_READS = 16;
+/** Of one reading, so that no answer of Redis gets too large. */
+const WORKSPACES_AT_ONCE = 200;
 /** Work in the queue is to be gone within this time. */
 const TARGET_WAIT_MS = 60_000;
 
@@ -56,7 +58,7 @@ export class DemandWatch {
   readonly #options: DemandWatchOptions;
   readonly #clock: Clock;
   readonly #workspaces = new LRUCache<string, Workspace>({ max: MAX_WORKSPACES });
-  readonly #reading = new Map<string, Promise<Workspace>>();
+  readonly #reading = new Map<string, Promise<void>>();
   #allAskedAt = Number.NEGATIVE_INFINITY;
   #cancelTick: (() => void) | null = null;
   #isClosed = false;
@@ -111,39 +113,45 @@ export class DemandWatch {
     for (const [namespace, { askedAt }] of [...this.#workspaces.entries()])
       if (now - askedAt <= WATCH_MS) published.add(namespace);
       else if (!published.has(namespace)) this.#workspaces.delete(namespace);
-    const due = [...published];
-    const work = async () => {
-      for (let namespace = due.pop(); namespace !== undefined; namespace = due.pop())
-        await this.#refresh(namespace).catch(this.#options.onError);
-    };
-    await Promise.all(Array.from({ length: CONCURRENT_READS }, work));
+    const due = [...published].filter((namespace) => !this.#isFresh(namespace));
+    for (let start = 0; start < due.length && !this.#isClosed; start += WORKSPACES_AT_ONCE)
+      await this.#read(due.slice(start, start + WORKSPACES_AT_ONCE)).catch(this.#options.onError);
   }
 
   #isAllAsked = (): boolean => this.#clock.now() - this.#allAskedAt <= WATCH_MS;
 
-  #refresh(namespace: string): Promise<Workspace> {
-    const known = this.#workspaces.get(namespace);
-    if (known && this.#clock.now() - known.readAt < FRESH_MS) return Promise.resolve(known);
-    const running = this.#reading.get(namespace);
-    if (running) return running;
-    const reading = this.#read(namespace).finally(() => this.#reading.delete(namespace));
-    this.#reading.set(namespace, reading);
-    return reading;
+  #isFresh(namespace: string): boolean {
+    const known = this.#workspaces.peek(namespace);
+    return known !== undefined && this.#clock.now() - known.readAt < FRESH_MS;
   }
 
-  async #read(namespace: string): Promise<Workspace> {
-    const samples = await this.#options.read(namespace);
-    const before = this.#workspaces.get(namespace);
-    const deployments = new Map<string, Watched>();
-    for (const [name, sample] of samples) {
-      const trend = before?.deployments.get(name)?.trend ?? new DemandTrend(WINDOWS);
-      trend.add(sample);
-      deployments.set(name, { trend, sample });
+  /** One that is asked for again meanwhile is not read twice. */
+  async #refresh(namespace: string): Promise<Workspace> {
+    if (!this.#isFresh(namespace)) {
+      const running = this.#reading.get(namespace);
+      const reading = running ?? this.#read([namespace]).finally(() => this.#reading.delete(namespace));
+      this.#reading.set(namespace, reading);
+      await reading;
     }
-    const askedAt = before?.askedAt ?? Number.NEGATIVE_INFINITY;
-    const workspace = { deployments, readAt: this.#clock.now(), askedAt };
-    this.#workspaces.set(namespace, workspace);
-    return workspace;
+    return this.#workspaces.get(namespace)!;
+  }
+
+  async #read(namespaces: readonly string[]): Promise<void> {
+    const samples = await this.#options.read(namespaces);
+    const readAt = this.#clock.now();
+    const found = new Map<string, Workspace>();
+    for (const namespace of namespaces) {
+      const askedAt = this.#workspaces.peek(namespace)?.askedAt ?? Number.NEGATIVE_INFINITY;
+      found.set(namespace, { deployments: new Map(), readAt, askedAt });
+    }
+    for (const [key, sample] of samples) {
+      const [namespace = '', name = ''] = key.split('/');
+      const trend =
+        this.#workspaces.peek(namespace)?.deployments.get(name)?.trend ?? new DemandTrend(WINDOWS);
+      trend.add(sample);
+      found.get(namespace)?.deployments.set(name, { trend, sample });
+    }
+    for (const [namespace, workspace] of found) this.#workspaces.set(namespace, workspace);
   }
 }
 

@@ -1,6 +1,7 @@
 /** A real HPA that scales a deployment by the demand that the front says: on fake nodes, with the example as people apply it. */
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
+import type { KubeClient } from '../../../kube/client.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
 import { serveExternalMetrics } from '../../support/external-metrics.ts';
@@ -60,7 +61,9 @@ export async function measureHPA(installation: Installation, operator: Operator)
         },
         `${replicas} replicas`,
         TIMEOUT_MS,
-      );
+      ).catch(async (error: Error) => {
+        throw new Error(`${error.message}: ${await describeState(client, metrics.values)}`, { cause: error });
+      });
     await until(3);
     const upSeconds = (performance.now() - startedAt) / 1_000;
     await pause(2_000);
@@ -72,6 +75,27 @@ export async function measureHPA(installation: Installation, operator: Operator)
   } finally {
     metrics.close();
   }
+}
+
+const HPA = {
+  apiVersion: 'autoscaling/v2',
+  kind: 'HorizontalPodAutoscaler',
+  plural: 'horizontalpodautoscalers',
+  namespaced: true,
+};
+
+/** What the HPA thinks, what it was told, and what became of that: which of them failed cannot be seen afterwards. */
+async function describeState(client: KubeClient, values: ReadonlyMap<string, number>): Promise<string> {
+  const at = { namespace: MODEL.namespace, name: MODEL.name };
+  const [hpa, model] = await Promise.all([
+    client.get<KubeObject & { status?: object }>(HPA, at),
+    client.get<KubeObject & { spec?: { replicas?: number }; status?: object }>(
+      BERTH_RESOURCES.ModelDeployment,
+      at,
+    ),
+  ]);
+  const demand = values.get(MODEL.name);
+  return JSON.stringify({ demand, hpa: hpa.status, replicas: model.spec?.replicas, status: model.status });
 }
 
 const PLURALS: Record<string, { plural: string; namespaced: boolean }> = {

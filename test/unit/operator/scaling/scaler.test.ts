@@ -15,6 +15,7 @@ interface Deployment {
   replicas: number;
   pods?: V1Pod[];
   scaling?: object;
+  isPaused?: boolean;
   status?: object;
   sample?: Partial<DeploymentSample>;
 }
@@ -44,6 +45,7 @@ describe('the scaler', () => {
       // Parsed once, as by the store.
       get: (key: string) => {
         const known = parsed.get(deployments.get(key)!) ?? { ok: true, value: modelOf(key) };
+        if (deployments.get(key)!.isPaused) return { ok: true, value: modelOf(key) };
         parsed.set(deployments.get(key)!, known);
         return known;
       },
@@ -109,8 +111,8 @@ describe('the scaler', () => {
     }) as DeploymentSample;
   const modelOf = (key: string) => {
     const [namespace = '', name = ''] = key.split('/');
-    const { scaling = SCALING, status } = deployments.get(key)!;
-    const model = makeModel({ scaling }, { namespace, name, uid: key });
+    const { scaling = SCALING, status, isPaused = false } = deployments.get(key)!;
+    const model = makeModel({ scaling, paused: isPaused }, { namespace, name, uid: key });
     return (status ? { ...model, status } : model) as ModelDeployment;
   };
   const QUEUED = { jobs: { queued: 1, running: 0, paceMs: null } };
@@ -236,5 +238,19 @@ describe('the scaler', () => {
     expect(scaler.list()).to.deep.equal([
       { namespace: 'team-a', name: 'a', wanted: 1, ready: 1, demand: 0, held: 0, ageMs: 3_000 },
     ]);
+  });
+
+  it('shows nothing of one that is paused or gone', async () => {
+    deployments = new Map([
+      ['team-a/a', rest('team-a/a')],
+      ['team-a/b', rest('team-a/b')],
+    ]);
+    await look(0);
+    expect(scaler.list()).to.have.length(2);
+    deployments.get('team-a/a')!.isPaused = true;
+    scaler.delete('team-a/b');
+    deployments.delete('team-a/b');
+    await look(2);
+    expect(scaler.list()).to.deep.equal([]);
   });
 });

@@ -10,25 +10,31 @@ describe('the demand that autoscalers of others read', () => {
   let clock: FakeClock;
   let watch: DemandWatch;
   let isAway: boolean;
-  let readings: string[];
+  /** Workspaces of each reading. */
+  let readings: string[][];
   /** Slots in use, all the time. */
   let load: number;
   let parts: Partial<DeploymentSample>;
+  /** Whose deployment is gone. */
+  let gone: Set<string>;
+  let workspaces: string[];
 
-  const read = async (namespace: string) => {
-    readings.push(namespace);
+  const read = async (namespaces: readonly string[]) => {
+    readings.push([...namespaces]);
     if (isAway) throw new Error('away');
     const at = clock.date().getTime();
     const busyMs = load * clock.now();
     const replica = { ...describeReplica({ pod: 'a', boot: '1', busyMs, inflight: load }), at };
     const jobs = { queued: 0, running: 0, paceMs: null };
-    return new Map([['chat', { replicas: [replica], fronts: [], jobs, at, ...parts }]]);
+    const sample = { replicas: [replica], fronts: [], jobs, at, ...parts };
+    return new Map(namespaces.flatMap((name) => (gone.has(name) ? [] : [[`${name}/chat`, sample]])));
   };
   beforeEach(() => {
     clock = new FakeClock();
     [isAway, readings, load, parts] = [false, [], 0, {}];
+    [gone, workspaces] = [new Set(), ['team', 'other']];
     watch = new DemandWatch({
-      listWorkspaces: async () => ['team', 'other'],
+      listWorkspaces: async () => workspaces,
       read,
       onError: () => {},
       clock,
@@ -90,6 +96,25 @@ describe('the demand that autoscalers of others read', () => {
     expect(watch.report()).to.deep.equal([]);
     await clock.advance(6_000);
     expect(watch.report().map(({ namespace }) => namespace)).to.have.members(['team', 'other']);
+  });
+
+  it('is read of many workspaces at a time', async () => {
+    workspaces = Array.from({ length: 450 }, (_, i) => `team-${i}`);
+    watch.report();
+    await clock.advance(6_000);
+    expect(readings.map(({ length }) => length)).to.deep.equal([200, 200, 50]);
+    expect(watch.report()).to.have.length(450);
+  });
+
+  it('is no figure of a deployment that is gone', async () => {
+    watch.report();
+    await clock.advance(6_000);
+    gone.add('other');
+    await clock.advance(6_000);
+    expect(watch.report().map(({ namespace }) => namespace)).to.deep.equal(['team']);
+    workspaces = [];
+    await clock.advance(6_000);
+    expect(watch.report()).to.deep.equal([]);
   });
 
   it('is no figure while Redis is away', async () => {
