@@ -140,6 +140,8 @@ export const workKeys = (namespace: string) => ({
   /** Hash: counters of what it served (redis/usage/usage.ts) by minute of one hour, or by hour of one day, since 1970. */
   usage: (deployment: string, resolution: 'minute' | 'hour', period: number) =>
     tagged('w', namespace, `usage:${deployment}:${resolution}:${period}`),
+  /** Hash: what each API key (24 digits of its hash) used on one UTC day since 1970 (redis/usage/key-usage.ts). */
+  keyUsage: (deployment: string, day: number) => tagged('w', namespace, `usage:${deployment}:keys:${day}`),
   /** String: a gateway has just sampled the deployment's queue depth for these counters. */
   looked: (deployment: string) => tagged('w', namespace, `looked:${deployment}`),
   /** Sorted set: ids of running requests, by when (Unix ms) the sweeper takes their worker for lost. */

@@ -300,6 +300,22 @@ export interface UsageView {
 export interface UsagePoint extends UsageCounts {
   at: string;
 }
+/** `GET ns/usage/keys?deployment=&from=&to=&format=json|csv`: days in UTC, both included, the last 30 by default. */
+export interface KeyUsageView {
+  day: string;
+  deployment: string;
+  /** null: the deployment is gone. */
+  model: string | null;
+  /** Name of the APIKey; null: it is gone, of a playground, or not for this user to see. */
+  key: string | null;
+  /** First 24 digits of its SHA-256. */
+  keyHash: string;
+  requests: number;
+  inputTokens: number;
+  outputTokens: number;
+  /** In the currency of the prices. */
+  cost: string;
+}
 /** In the currency of the prices; null = unlimited. */
 export interface CreditView {
   granted: string | null;

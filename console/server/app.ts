@@ -13,6 +13,7 @@ import { serveErrorPage } from './page/error-page.ts';
 import { servePage } from './page/page.ts';
 import { addDeliveryRoutes } from './routes/deliveries.ts';
 import { addDeploymentRoutes } from './routes/deployments.ts';
+import { addKeyUsageRoutes } from './routes/key-usage.ts';
 import { addKeyRoutes } from './routes/keys.ts';
 import { addPlaygroundRoutes } from './routes/playground.ts';
 import { addRequestRoutes } from './routes/requests.ts';
@@ -97,6 +98,7 @@ function serveAPI(services: Services): Koa.Middleware<ConsoleState> {
   addStorageCredentialRoutes(inNamespace, services);
   addRequestRoutes(inNamespace, services);
   addUsageRoutes(inNamespace, services);
+  addKeyUsageRoutes(inNamespace, services);
   addScalingRoutes(inNamespace, services);
   addPlaygroundRoutes(inNamespace, services);
   router.use(inNamespace.routes());

@@ -47,6 +47,10 @@ async function transcribe(path: string, services: AudioServices, state: GatewayS
           write: (whole) => writeTranscript(whole, request.format),
           reserve: reserveLazily(state),
         });
+    exchange.settle = () => {
+      if (answer instanceof EventAnswer && answer.events > 0) seconds = request.seconds;
+      if (seconds !== null && !exchange.bill) settleAudio(services, state, seconds);
+    };
     const { form, isStream } = request;
     await runAtEngine(services, state, {
       path,
@@ -54,10 +58,7 @@ async function transcribe(path: string, services: AudioServices, state: GatewayS
       body: form.open,
       answer,
       isStream,
-    }).finally(() => {
-      if (answer instanceof EventAnswer && answer.events > 0) seconds = request.seconds;
-      if (seconds !== null) settleAudio(services, state, seconds);
-    });
+    }).finally(exchange.settle);
   } finally {
     await request.remove();
   }
@@ -80,6 +81,10 @@ async function speak(services: AudioServices, state: GatewayState): Promise<void
   const answer = request.isEventStream
     ? new EventAnswer(exchange, SPEECH_EVENTS)
     : new BytesAnswer(exchange, { types: /^audio\/[\w.+-]+\s*(;|$)/, fallbackType: request.contentType });
+  exchange.settle = () => {
+    const isHeard = answer instanceof EventAnswer ? answer.events > 0 : answer.bytes > 0;
+    if (isHeard && !exchange.bill) settleSpeech(services, state, request.characters);
+  };
   const { payload, isEventStream } = request;
   await runAtEngine(services, state, {
     path: '/v1/audio/speech',
@@ -91,10 +96,7 @@ async function speak(services: AudioServices, state: GatewayState): Promise<void
     body: payload,
     answer,
     isStream: isEventStream,
-  }).finally(() => {
-    const isHeard = answer instanceof EventAnswer ? answer.events > 0 : answer.bytes > 0;
-    if (isHeard) settleSpeech(services, state, request.characters);
-  });
+  }).finally(exchange.settle);
 }
 
 /** As the engine sends them. */

@@ -44,9 +44,9 @@ export class BytesAnswer implements Answer {
     if (this.failure) return true;
     if (this.bytes === 0) {
       this.#exchange.firstByteAt = performance.now();
-      res.writeHead(200, headers.concat(this.#head));
-    }
-    this.bytes += chunk.length;
+      this.bytes = chunk.length;
+      res.writeHead(200, headers.concat(this.#exchange.receiptHeaders(), this.#head));
+    } else this.bytes += chunk.length;
     return res.write(chunk);
   }
 

@@ -95,7 +95,7 @@ export class EventAnswer implements Answer {
     const exchange = this.#exchange;
     if (!exchange.stream) {
       exchange.firstByteAt = performance.now();
-      exchange.stream = new EventStream(exchange.res, exchange.headers);
+      exchange.stream = new EventStream(exchange.res, exchange.headers, () => exchange.receiptComment());
     }
     this.events += events.length;
     return exchange.stream.write(toBytesText(text));

@@ -91,7 +91,7 @@ export class StreamAnswer implements Answer {
     const exchange = this.#exchange;
     if (!exchange.stream) {
       exchange.firstByteAt = performance.now();
-      exchange.stream = new EventStream(exchange.res, exchange.headers);
+      exchange.stream = new EventStream(exchange.res, exchange.headers, () => exchange.receiptComment());
       if (this.#filter.events !== undefined) exchange.countEvents = () => this.#filter.events!;
     }
     return exchange.stream.write(output);

@@ -86,7 +86,8 @@ export class WholeAnswer implements Answer {
   #send(text: string, bytes = Buffer.byteLength(text), type = JSON_TYPE): void {
     const { res, headers } = this.#exchange;
     this.#exchange.firstByteAt = performance.now();
-    res.writeHead(200, headers.concat('content-type', type, 'content-length', String(bytes)));
+    const receipt = this.#exchange.receiptHeaders();
+    res.writeHead(200, headers.concat(receipt, 'content-type', type, 'content-length', String(bytes)));
     res.end(text);
   }
 }

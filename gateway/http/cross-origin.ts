@@ -11,6 +11,8 @@ const EXPOSED = [
   'x-should-retry',
   'openai-poll-after-ms',
   'metadata',
+  'x-berth-cost',
+  'x-berth-tokens',
 ].join(', ');
 const METHODS = 'GET, HEAD, POST, DELETE';
 const DEFAULT_HEADERS =

@@ -10,6 +10,7 @@ import { formatErrorEvent } from './error-event.ts';
 import { ApiError, endAfterRequestBody, explainRedisOutage, sendError } from './error-response.ts';
 import { toBytesText } from './event-stream.ts';
 import {
+  type Bill,
   ClientDisconnectedError,
   type Exchange,
   type GatewayMiddleware,
@@ -53,7 +54,11 @@ export const answerErrors =
       // A stream that breaks had its 200 long before.
       const outcome = exchange.errorCode !== null && status < 400 ? BROKEN : status;
       if (isCountedRequest(ctx.state) && !isSentAgain(exchange)) {
-        findUsage(ctx.state)?.countRequest(outcome, exchange.elapsed());
+        const usage = findUsage(ctx.state);
+        usage?.countRequest(outcome, exchange.elapsed());
+        // What was queued is charged for by the job that makes it.
+        if (exchange.bill && status !== ACCEPTED && ctx.state.keyHash !== undefined)
+          usage?.addOfKey(ctx.state.keyHash, describeUse(exchange.bill));
         const service = findService?.(ctx.state);
         if (service) observeService(exchange, outcome, { metrics, service });
       }
@@ -63,6 +68,13 @@ export const answerErrors =
 /** Requests without a valid key do not count, nor do reads of models and requests. */
 const isCountedRequest = ({ keyHash, route }: GatewayState): boolean =>
   keyHash !== undefined && route?.method === 'POST' && route.served !== 'always';
+
+const describeUse = ({ usage, micros }: Bill) => ({
+  requests: 1,
+  inputTokens: usage?.inputTokens ?? 0,
+  outputTokens: usage?.outputTokens ?? 0,
+  micros,
+});
 
 /** What its caller got wrong or left, or has no credit for, neither keeps an objective nor misses it. */
 function observeService(

@@ -5,16 +5,24 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Middleware } from 'koa';
 import { type ErrorDialect, readErrorDialect } from './error-dialect.ts';
 import type { EventStream } from './event-stream.ts';
+import { formatReceiptComment, formatReceiptHeaders, RECEIPT_HEADER } from './receipt.ts';
 import type { Route } from './routes.ts';
 import { readTraceContext, type TraceContext } from './trace-context.ts';
 
 /** The client disconnected: the work on its request ends. */
 export class ClientDisconnectedError extends Error {}
 
+interface TokenUsage {
+  inputTokens: number;
+  cachedInputTokens: number;
+  outputTokens: number;
+  totalTokens: number;
+}
+
 /** What a request came to. */
 export interface Bill {
   /** null where it is not paid by tokens. */
-  usage: { inputTokens: number; cachedInputTokens: number; outputTokens: number } | null;
+  usage: TokenUsage | null;
   /** Whole millionths of the currency of prices. */
   micros: number;
 }
@@ -54,6 +62,8 @@ export class Exchange {
   peer: string | null = null;
   /** null until it is known, and where nothing was used. */
   bill: Bill | null = null;
+  /** Works out the bill from what was used so far: right before the end of an answer is sent, or else when the request ends. */
+  settle: () => void = () => {};
   #abort: AbortController | null = null;
   readonly #listeners = new Set<CancelListener>();
   #canceled: Error | null = null;
@@ -84,6 +94,24 @@ export class Exchange {
 
   get hasClientLeft(): boolean {
     return this.#canceled instanceof ClientDisconnectedError;
+  }
+
+  /** Headers of an answer that is complete, alternating names and values; none unless the client asks for its receipt. */
+  receiptHeaders(): string[] {
+    if (!this.#wantsReceipt) return [];
+    this.settle();
+    return this.bill ? formatReceiptHeaders(this.bill) : [];
+  }
+
+  /** A comment for the end of an event stream, whose head was sent before anything was used; '' unless the client asks for it. */
+  receiptComment(): string {
+    if (!this.#wantsReceipt) return '';
+    this.settle();
+    return this.bill ? formatReceiptComment(this.bill) : '';
+  }
+
+  get #wantsReceipt(): boolean {
+    return this.req.headers[RECEIPT_HEADER] === 'true';
   }
 
   /** Aborted when the request is canceled. */

@@ -8,7 +8,7 @@ import {
   releaseRequest,
   renewClaim,
 } from '../../redis/requests/request-calls.ts';
-import { readRequest } from '../../redis/requests/request-record.ts';
+import { readCharge, readRequest } from '../../redis/requests/request-record.ts';
 import { EngineUnreachableError } from '../engine/engine-error.ts';
 import type { Job } from '../engine/job.ts';
 import type { AbandonedEnd } from '../engine/video-call.ts';
@@ -103,6 +103,7 @@ export class JobRun {
           spec: this.#spec,
           milliseconds: performance.now() - this.#startedAt,
         });
+        if (outcome.status === 'succeeded') await this.#countForKey();
         return outcome.status === 'succeeded' ? 'succeeded' : outcome.code;
       }
       await this.#removeUploads();
@@ -115,6 +116,15 @@ export class JobRun {
       endLease();
       await this.#removeFiles();
     }
+  }
+
+  /** Its price was charged when it was queued; what fails is refunded. */
+  async #countForKey(): Promise<void> {
+    const { redis, usage } = this.#services;
+    const { namespace, id } = this.#job.claim;
+    const charge = await readCharge(redis, namespace, id).catch(() => null);
+    if (charge)
+      usage.addOfKey(charge.keyHash, { requests: 1, inputTokens: 0, outputTokens: 0, micros: charge.micros });
   }
 
   /** null: the run was aborted. */

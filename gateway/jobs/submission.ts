@@ -80,7 +80,7 @@ async function submit(
     sha256: state.keyHash,
     idempotency: digestRequest(request, state.keyHash, deployment),
     ...(request.fingerprint !== null && { fingerprint: request.fingerprint }),
-    priceMicros: priceRequest(request, config),
+    priceMicros: Math.round(priceRequest(request, config)),
     slots: services.countSlots(state),
     expectedMs: expectJobMs(request),
     model: config.modelId,
@@ -96,7 +96,12 @@ async function submit(
     () => submitRequest(services.redis, submission),
     AbortSignal.timeout(RETRY_TIMEOUT_MS),
   );
-  if (answer.verdict === 'accepted') return answer;
+  if (answer.verdict === 'accepted') {
+    const { exchange } = state;
+    exchange.bill = { usage: null, micros: submission.priceMicros };
+    exchange.headers.push(...exchange.receiptHeaders());
+    return answer;
+  }
   if (inputs.length > 0) await registerObjects(services.redis, namespace, { objects: inputs, removeInMs: 0 });
   if (answer.verdict === 'duplicate') {
     // Both were on their way at once.

@@ -1,6 +1,7 @@
 /** What deployments serve, for the console's charts: added up in memory, written every few seconds. */
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import { countSample, SAMPLE_INTERVAL_MS, sampleQueueDepth } from '../../redis/requests/queue-depth.ts';
+import { addKeyUsage, HASH_DIGITS, type KeyUsage } from '../../redis/usage/key-usage.ts';
 import { findBucket } from '../../redis/usage/latency-buckets.ts';
 import { addUsage, type UsageCounter } from '../../redis/usage/usage.ts';
 import type { Logger } from './log.ts';
@@ -20,9 +21,19 @@ export interface UsageMeterOptions {
 /** One deployment's sums that are not written yet. */
 export class DeploymentUsage {
   readonly sums = new Map<UsageCounter | number, number>();
+  /** By the first digits of the keys' SHA-256. */
+  readonly keys = new Map<string, KeyUsage>();
 
   add(counter: UsageCounter | number, amount = 1): void {
     this.sums.set(counter, (this.sums.get(counter) ?? 0) + amount);
+  }
+
+  /** What a key is charged for. */
+  addOfKey(sha256: string, used: KeyUsage): void {
+    const keyHash = sha256.slice(0, HASH_DIGITS);
+    const sum = this.keys.get(keyHash);
+    if (!sum) this.keys.set(keyHash, { ...used });
+    else for (const counter of Object.keys(used) as (keyof KeyUsage)[]) sum[counter] += used[counter];
   }
 
   /** A request that was answered: `status` is HTTP's, 499 when the client left. */
@@ -82,6 +93,7 @@ export class UsageMeter {
     const { redis, log, queues } = this.#options;
     const sums = new Map(usage.sums);
     usage.sums.clear();
+    await this.#writeKeys({ namespace, name, usage });
     try {
       const sample = hasQueue ? await sampleQueueDepth(redis, namespace, name) : null;
       if (sample) {
@@ -94,6 +106,18 @@ export class UsageMeter {
       sums.delete('queuePeak');
       for (const [counter, amount] of sums) usage.add(counter, amount);
       if (!isRedisAway(error)) log.error({ err: error, namespace, name }, 'writing usage failed');
+    }
+  }
+
+  async #writeKeys({ namespace, name, usage }: Pick<Entry, 'namespace' | 'name' | 'usage'>): Promise<void> {
+    const { redis, log } = this.#options;
+    const used = new Map(usage.keys);
+    usage.keys.clear();
+    try {
+      await addKeyUsage(redis, { namespace, deployment: name, at: Date.now(), used });
+    } catch (error) {
+      for (const [keyHash, sums] of used) usage.addOfKey(keyHash, sums);
+      if (!isRedisAway(error)) log.error({ err: error, namespace, name }, 'writing usage of keys failed');
     }
   }
 }

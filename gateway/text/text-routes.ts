@@ -90,13 +90,13 @@ async function runAtEngine(run: EngineRun): Promise<void> {
     const isUsageContinuous = tellsUsageContinuously(enginePreset);
     const filter = new ContinuedFilter({ ...request, ...continuable, modelId, isUsageContinuous, reserve });
     const answer = new StreamAnswer(state.exchange, filter);
+    state.exchange.settle = () => settleUsage(answer, run);
     const question = { path, headers, body, answer, isStream, filter, continuable, reserve };
-    return askContinued(services, state, question).finally(() => settleUsage(answer, run));
+    return askContinued(services, state, question).finally(state.exchange.settle);
   }
   const answer = openAnswer(run, modelId, reserve);
-  await askEngine(services, state, { path, headers, body, answer, isStream }).finally(() =>
-    settleUsage(answer, run),
-  );
+  state.exchange.settle = () => settleUsage(answer, run);
+  await askEngine(services, state, { path, headers, body, answer, isStream }).finally(state.exchange.settle);
 }
 
 function openAnswer({ route, state, request }: EngineRun, modelId: string, reserve: Reserve): Answer {
@@ -119,7 +119,7 @@ function settleUsage(answer: Answer, { services, state, request }: EngineRun): v
   const usage =
     answer.usage ??
     (answer.estimatedTokens > 0 ? estimateUsage(request.promptBytes, answer.estimatedTokens) : null);
-  if (!usage) return;
+  if (!usage || state.exchange.bill) return;
   const { namespace, pricing } = services.config();
   const { inputTokens, outputTokens, totalTokens } = usage;
   services.metrics.tokens.add(inputTokens, 'input');

@@ -15,12 +15,17 @@ const HOP_BY_HOP = new Set([
 /** Node has answered it already. */
 const ANSWERED = 'expect';
 const OWN_PREFIX = 'x-berth-';
+/** Asks for a receipt. */
+export const RECEIPT_HEADER = 'x-berth-receipt';
 
 export type RelayedHeaders = Record<string, string | string[]>;
 
-/** Without hop-by-hop headers, those that `Connection` names, and `x-berth-*`, which no outsider may set. */
+/** Without hop-by-hop headers, those that `Connection` names, and `x-berth-*` but for one, which no outsider may set. */
 export function selectRequestHeaders(headers: IncomingHttpHeaders): RelayedHeaders {
-  return select(headers, (name) => name !== ANSWERED && !name.startsWith(OWN_PREFIX));
+  return select(
+    headers,
+    (name) => name === RECEIPT_HEADER || (name !== ANSWERED && !name.startsWith(OWN_PREFIX)),
+  );
 }
 
 /** Without hop-by-hop headers. */

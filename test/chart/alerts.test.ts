@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { parse } from 'yaml';
+import { DASHBOARDS } from '../../tools/generate/dashboard-panels.ts';
 import { findMetricNames, listMetricNames } from '../support/metric-names.ts';
 import { ensurePrometheus } from '../support/prometheus.ts';
 import { ALERT_CASES, LONG_STEP } from './alert-cases.ts';
@@ -23,6 +24,10 @@ describe("the chart's alerts", () => {
   const rules = groups.flatMap((group) => group.rules);
   const alerts = rules.filter(({ alert }) => alert !== undefined);
   let folder: string;
+  const expectSuccess = (...args: string[]) => {
+    const { status, stdout, stderr } = spawnSync(ensurePrometheus('promtool'), args, { encoding: 'utf8' });
+    expect(status, stdout + stderr).to.equal(0);
+  };
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'berth-alerts-'));
   });
@@ -47,6 +52,18 @@ describe("the chart's alerts", () => {
       for (const name of findMetricNames(expr)) expect(known.has(name), name).to.equal(true);
   });
 
+  it('have dashboards beside them whose queries Prometheus can read', () => {
+    const queries = DASHBOARDS.flatMap(({ panels }) => panels.flatMap((panel) => panel.queries));
+    const records = queries.map(({ expr }, index) => ({
+      record: `query:${index}`,
+      // What Grafana puts there; names of namespaces and deployments stand in quotes.
+      expr: expr.replaceAll('$__rate_interval', '2m'),
+    }));
+    const file = join(folder, 'queries.json');
+    writeFileSync(file, JSON.stringify({ groups: [{ name: 'queries', rules: records }] }));
+    expectSuccess('check', 'rules', file);
+  });
+
   it('fire once each where they should, and stop', () => {
     const ask = (alert: string, minute: number, count: number) => ({
       expr: `count(ALERTS{alertname="${alert}", alertstate="firing"})`,
@@ -65,9 +82,6 @@ describe("the chart's alerts", () => {
       writeFileSync(file, JSON.stringify({ rule_files: [RULES], evaluation_interval: `${step}m`, tests }));
       return file;
     });
-    const { status, stdout, stderr } = spawnSync(ensurePrometheus('promtool'), ['test', 'rules', ...files], {
-      encoding: 'utf8',
-    });
-    expect(status, stdout + stderr).to.equal(0);
+    expectSuccess('test', 'rules', ...files);
   });
 });

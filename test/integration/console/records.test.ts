@@ -1,6 +1,8 @@
 import { expect } from 'chai';
+import { hashApiKey } from '../../../api/identity.ts';
 import { configKeys, workKeys } from '../../../api/redis-keys.ts';
 import { appendScaling } from '../../../redis/demand/scaling-history.ts';
+import { addKeyUsage } from '../../../redis/usage/key-usage.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { useConsole } from './console-harness.ts';
 import { useEndpoint } from './endpoint-fixture.ts';
@@ -47,6 +49,57 @@ describe("the console's records", () => {
     expect(await list(`?id=${id('9')}`)).to.deep.equal([]);
     const { body: views } = await fixture.someone.call('GET', `${fixture.base}/deployments`);
     expect(views[0].queue).to.deep.equal({ waiting: 1, running: 1 });
+  });
+
+  it('tells what each key used of each model on each day, as JSON and as CSV', async () => {
+    const { redis } = console.redis;
+    const { someone, base, namespace } = fixture;
+    await redis.zadd(workKeys(namespace).deployments, 0, 'llm');
+    const made = await someone.call('POST', `${base}/keys`, { name: 'billed' });
+    const sha256 = hashApiKey(made.body.secret);
+    const used = { requests: 2, inputTokens: 30, outputTokens: 20, micros: 110 };
+    const at = Date.parse('2026-11-20T12:00:00Z');
+    const add = (day: number, keyHash: string) =>
+      addKeyUsage(redis, {
+        namespace,
+        deployment: 'llm',
+        at: at + day * 86_400_000,
+        used: new Map([[keyHash, used]]),
+      });
+    await add(0, sha256.slice(0, 24));
+    await add(1, sha256.slice(0, 24));
+    await add(1, 'f'.repeat(24));
+    const read = async (query: string) =>
+      (await someone.call('GET', `${base}/usage/keys?from=2026-11-20&to=2026-11-21${query}`)).body;
+    const row = {
+      deployment: 'llm',
+      key: 'billed',
+      keyHash: sha256.slice(0, 24),
+      requests: 2,
+      inputTokens: 30,
+      outputTokens: 20,
+      cost: '0.00011',
+    };
+    const rows = (await read('')) as (typeof row & { day: string; model: string | null })[];
+    expect(rows.map(({ model: _, ...rest }) => rest)).to.have.deep.members([
+      { ...row, day: '2026-11-20' },
+      { ...row, day: '2026-11-21' },
+      { ...row, day: '2026-11-21', key: null, keyHash: 'f'.repeat(24) },
+    ]);
+    const response = await fetch(
+      `${console.origin}${base}/usage/keys?from=2026-11-20&to=2026-11-20&format=csv`,
+      {
+        headers: { cookie: someone.cookie },
+      },
+    );
+    expect(response.headers.get('content-type')).to.equal('text/csv; charset=utf-8');
+    const [head, only, ...rest] = (await response.text()).split('\r\n');
+    expect(head).to.equal('day,deployment,model,key,key_hash,requests,input_tokens,output_tokens,cost');
+    expect(only).to.match(/^2026-11-20,llm,[^,]*,billed,[0-9a-f]{24},2,30,20,0\.00011$/);
+    expect(rest).to.deep.equal(['']);
+    expect((await someone.call('GET', `${base}/usage/keys?from=yesterday`)).body.error.param).to.equal(
+      'from',
+    );
   });
 
   it('shows one with links that an endpoint of the workspace signs', async () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { PEER_TOKEN_HEADER, RESERVATIONS_PATH } from '../../../gateway/capacity/peer-protocol.ts';
+import { readKeyUsageRows } from '../../../redis/usage/key-usage.ts';
 import { describePicture, makePicture } from '../../support/media-files.ts';
 import { PEER_TOKEN } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
@@ -30,6 +31,20 @@ describe('image jobs', () => {
     expect(payload.data.map(({ object_key }) => object_key)).to.deep.equal(output!.keys);
     for (const { url } of payload.data)
       expect(await describePicture(await (await fetch(url)).arrayBuffer())).to.equal('png 64x64');
+  });
+
+  it('are counted for their key, with their price, once they have succeeded', async () => {
+    const sha256 = 'c'.repeat(64);
+    const id = await stack.submit({}, {}, { sha256, priceMicros: 1_500 });
+    await stack.untilIs(id, 'succeeded');
+    const { namespace, name: deployment } = stack.config;
+    const day = { from: Date.now() - 86_400_000, to: Date.now() };
+    const read = async () =>
+      (
+        await readKeyUsageRows(stack.connection.redis, { namespace, deployments: [deployment], ...day })
+      ).filter(({ keyHash }) => sha256.startsWith(keyHash));
+    await pollUntil(async () => (await read()).length > 0, 'the usage of the key');
+    expect((await read())[0]).to.include({ requests: 1, micros: 1_500, inputTokens: 0 });
   });
 
   it('provide edits with their images, in order', async () => {

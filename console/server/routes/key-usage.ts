@@ -1,0 +1,116 @@
+/** What each API key used of each model on each day, and what it cost: as JSON, or as CSV for spreadsheets. */
+import type Router from '@koa/router';
+import { z } from 'zod';
+import { apiKey, apiKeyResource } from '../../../api/api-key.ts';
+import { formatAmount } from '../../../api/quantity.ts';
+import { readDeploymentNames } from '../../../redis/console/console-reads.ts';
+import { readDeployment } from '../../../redis/publication/published.ts';
+import { HASH_DIGITS, type KeyUsageRow, readKeyUsageRows } from '../../../redis/usage/key-usage.ts';
+import type { KeyUsageView } from '../../api.ts';
+import { check } from '../http/bodies.ts';
+import { viewAs } from '../kubernetes/client.ts';
+import { KubernetesError } from '../kubernetes/error.ts';
+import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
+import type { Services } from './services.ts';
+
+const DAY_MS = 86_400_000;
+const DEFAULT_DAYS = 30;
+const FORBIDDEN = 403;
+
+const day = z.iso.date('must be a day such as 2026-11-23');
+const query = z.object({
+  deployment: z.string().optional(),
+  from: day.optional(),
+  to: day.optional(),
+  format: z.enum(['json', 'csv']).default('json'),
+});
+
+export function addKeyUsageRoutes(router: Router<ConsoleState>, services: Services): void {
+  const { access, redis } = services;
+
+  router.get('/usage/keys', async (ctx) => {
+    const { namespace = '' } = ctx.params;
+    const { deployment, format, ...range } = check(ctx.query, query);
+    const session = sessionOf(ctx);
+    await access.require(session, namespace, 'readUsage');
+    const deployments = deployment ? [deployment] : await readDeploymentNames(redis, namespace);
+    const to = range.to === undefined ? Date.now() : Date.parse(range.to);
+    const from = range.from === undefined ? to - (DEFAULT_DAYS - 1) * DAY_MS : Date.parse(range.from);
+    const [rows, names, models] = await Promise.all([
+      readKeyUsageRows(redis, { namespace, deployments, from, to }),
+      readKeyNames(session.token, namespace),
+      readModels(namespace, deployments),
+    ]);
+    const views = rows.map((row) =>
+      describeRow(row, { key: names.get(row.keyHash), model: models.get(row.deployment) }),
+    );
+    if (format === 'json') {
+      ctx.body = views;
+      return;
+    }
+    ctx.type = 'text/csv; charset=utf-8';
+    ctx.attachment(`usage-${namespace}.csv`);
+    ctx.body = formatTable(views);
+  });
+
+  /** Those that the user may see. */
+  async function readKeyNames(token: string, namespace: string): Promise<Map<string, string>> {
+    const { plural } = apiKeyResource;
+    const view = viewAs(apiKey, ({ metadata, spec, status }) => ({
+      name: metadata.name,
+      sha256: spec.sha256 ?? status.sha256,
+    }));
+    const keys = await services.kubernetes.list(token, { plural, namespace }, view).catch((error) => {
+      if (error instanceof KubernetesError && error.status === FORBIDDEN) return [];
+      throw error;
+    });
+    return new Map(
+      keys.flatMap(({ name, sha256 }) => (sha256 ? [[sha256.slice(0, HASH_DIGITS), name]] : [])),
+    );
+  }
+
+  /** Of deployments that are still there. */
+  async function readModels(namespace: string, deployments: readonly string[]): Promise<Map<string, string>> {
+    const models = new Map<string, string>();
+    for (const name of deployments) {
+      const config = await readDeployment(redis, namespace, name).catch(() => null);
+      if (config) models.set(name, config.modelId);
+    }
+    return models;
+  }
+}
+
+const describeRow = (
+  { day, deployment, keyHash, requests, inputTokens, outputTokens, micros }: KeyUsageRow,
+  { key, model }: { key: string | undefined; model: string | undefined },
+): KeyUsageView => ({
+  day,
+  deployment,
+  model: model ?? null,
+  key: key ?? null,
+  keyHash,
+  requests,
+  inputTokens,
+  outputTokens,
+  cost: formatAmount(micros),
+});
+
+const COLUMNS = [
+  ['day', 'day'],
+  ['deployment', 'deployment'],
+  ['model', 'model'],
+  ['key', 'key'],
+  ['key_hash', 'keyHash'],
+  ['requests', 'requests'],
+  ['input_tokens', 'inputTokens'],
+  ['output_tokens', 'outputTokens'],
+  ['cost', 'cost'],
+] as const satisfies readonly [string, keyof KeyUsageView][];
+
+/** RFC 4180. Names and ids hold no commas, quotes or line breaks, and begin with a letter or digit: no spreadsheet runs them. */
+const formatTable = (rows: readonly KeyUsageView[]): string =>
+  [
+    COLUMNS.map(([title]) => title).join(','),
+    ...rows.map((row) => COLUMNS.map(([, field]) => row[field] ?? '').join(',')),
+    '',
+  ].join('\r\n');

@@ -1,0 +1,95 @@
+/** What each API key used of each deployment on each day, and what it cost: equal to the workspace's account, but for what is under way. */
+import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import type { RedisClient } from '../client.ts';
+
+const COUNTERS = { requests: 'r', inputTokens: 'i', outputTokens: 'o', micros: 'c' } as const;
+type KeyCounter = keyof typeof COUNTERS;
+const COUNTER_NAMES = Object.keys(COUNTERS) as KeyCounter[];
+
+/** `micros`: millionths of the currency of prices. */
+export type KeyUsage = Record<KeyCounter, number>;
+
+export interface KeyUsageRow extends KeyUsage {
+  /** UTC, such as 2026-11-23. */
+  day: string;
+  deployment: string;
+  /** First 24 digits of the key's SHA-256. */
+  keyHash: string;
+}
+
+const DAY_MS = 86_400_000;
+/** The month before this one is complete until this one ends. */
+const KEEP_SECONDS = 62 * 86_400;
+export const MAX_DAYS = 62;
+/** As other keys of Redis have them. */
+export const HASH_DIGITS = 24;
+
+const dayOf = (at: number): number => Math.floor(at / DAY_MS);
+const formatDay = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
+
+/** Adds to a day, that of `at` (Unix milliseconds). `used`: by the first digits of the keys' SHA-256. */
+export async function addKeyUsage(
+  redis: RedisClient,
+  {
+    namespace,
+    deployment,
+    at,
+    used,
+  }: { namespace: string; deployment: string; at: number; used: ReadonlyMap<string, KeyUsage> },
+): Promise<void> {
+  if (used.size === 0) return;
+  const batch = redis.pipeline();
+  const key = workKeys(namespace).keyUsage(deployment, dayOf(at));
+  for (const [keyHash, usage] of used)
+    for (const counter of COUNTER_NAMES)
+      if (usage[counter] !== 0) batch.hincrby(key, `${keyHash}:${COUNTERS[counter]}`, usage[counter]);
+  batch.expire(key, KEEP_SECONDS);
+  for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
+}
+
+const FIELD = /^([0-9a-f]{24}):([rioc])$/;
+
+/** `from`, `to`: Unix milliseconds, both days included; 62 days at most. The newest day first. */
+export async function readKeyUsageRows(
+  redis: RedisClient,
+  {
+    namespace,
+    deployments,
+    from,
+    to,
+  }: { namespace: string; deployments: readonly string[]; from: number; to: number },
+): Promise<KeyUsageRow[]> {
+  const last = dayOf(to);
+  const first = Math.max(dayOf(from), last - MAX_DAYS + 1);
+  const rows: KeyUsageRow[] = [];
+  for (let day = last; day >= first; day--)
+    for (const read of await Promise.all(
+      deployments.map(async (deployment) => readDay(redis, { namespace, deployment, day })),
+    ))
+      rows.push(...read);
+  return rows;
+}
+
+async function readDay(
+  redis: RedisClient,
+  { namespace, deployment, day }: { namespace: string; deployment: string; day: number },
+): Promise<KeyUsageRow[]> {
+  const key = workKeys(namespace).keyUsage(deployment, day);
+  const entries = (await redis.fcall(FUNCTIONS.usage, 1, key)) as string[];
+  const rows = new Map<string, KeyUsageRow>();
+  for (let i = 0; i < entries.length; i += 2) {
+    const [, keyHash, short] = FIELD.exec(entries[i]!) ?? [];
+    const amount = Number(entries[i + 1]);
+    // The workspace's own Redis user may write there.
+    if (!keyHash || !Number.isSafeInteger(amount)) continue;
+    const row = rows.get(keyHash) ?? {
+      day: formatDay(day),
+      deployment,
+      keyHash,
+      ...{ requests: 0, inputTokens: 0, outputTokens: 0, micros: 0 },
+    };
+    row[COUNTER_NAMES.find((name) => COUNTERS[name] === short)!] = amount;
+    rows.set(keyHash, row);
+  }
+  return [...rows.values()];
+}
