@@ -131,3 +131,6 @@ export function defaultHost(name: string, namespace: string, domain: string): st
 
 /** 48 bits: nobody finds another name with the same ones. */
 const HASH_DIGITS = 12;
+
+/** With it, and `true`, a client asks a gateway what its request cost. */
+export const RECEIPT_HEADER = 'x-berth-receipt';

@@ -3,9 +3,10 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Middleware } from 'koa';
+import { RECEIPT_HEADER } from '../../api/names.ts';
 import { type ErrorDialect, readErrorDialect } from './error-dialect.ts';
 import type { EventStream } from './event-stream.ts';
-import { formatReceiptComment, formatReceiptHeaders, RECEIPT_HEADER } from './receipt.ts';
+import { formatReceiptComment, formatReceiptHeaders } from './receipt.ts';
 import type { Route } from './routes.ts';
 import { readTraceContext, type TraceContext } from './trace-context.ts';
 

@@ -1,9 +1,6 @@
 /** What a request cost, told to a client that asks for it (docs/api.md, "Receipts"). */
 import { formatAmount } from '../../api/quantity.ts';
-import { RECEIPT_HEADER } from '../upstream/headers.ts';
 import type { Bill } from './exchange.ts';
-
-export { RECEIPT_HEADER };
 
 /** Alternating names and values. */
 export function formatReceiptHeaders({ usage, micros }: Bill): string[] {

@@ -1,5 +1,6 @@
 /** Which headers go on through a relay. */
 import type { IncomingHttpHeaders } from 'node:http';
+import { RECEIPT_HEADER } from '../../api/names.ts';
 
 const HOP_BY_HOP = new Set([
   'connection',
@@ -15,8 +16,6 @@ const HOP_BY_HOP = new Set([
 /** Node has answered it already. */
 const ANSWERED = 'expect';
 const OWN_PREFIX = 'x-berth-';
-/** Asks for a receipt. */
-export const RECEIPT_HEADER = 'x-berth-receipt';
 
 export type RelayedHeaders = Record<string, string | string[]>;
 
