@@ -10,6 +10,7 @@ import { deriveId } from './identity.ts';
 import { MODEL_KINDS, type ModelDeployment } from './model-deployment.ts';
 import { type ResolvedLimits, resolveLimits } from './model-limits.ts';
 import { imageModel, videoModel } from './model-media.ts';
+import { decideBalance, ROUTE_BALANCES } from './model-route.ts';
 import type { ModelSLO } from './model-slo.ts';
 import { parseAmount, parseDuration } from './quantity.ts';
 import { servedModelName } from './served-model.ts';
@@ -57,6 +58,8 @@ export const gatewayConfig = z.object({
   enginePriority: z.enum(ENGINE_PRIORITIES).optional(),
   /** Absent: the gateway's own rule. */
   engineStalledMs: z.number().optional(),
+  /** How a request finds its replica; absent: where it came while there is a slot, else the least loaded one. */
+  balance: z.enum(ROUTE_BALANCES).optional(),
   /** Whether streams that their engine broke go on elsewhere; absent = no. */
   continueStreams: z.boolean().optional(),
   /** Whose keeping is counted; absent: none. */
@@ -147,6 +150,7 @@ export function buildGatewayConfig(
     }),
     ...(spec.resilience.continueStreams && !speaksHarmony(spec) && { continueStreams: true }),
     ...(spec.slo && { slo: describeSLO(spec.slo) }),
+    ...(decideBalance(spec) === 'Prefix' && { balance: 'Prefix' as const }),
     limits: resolveLimits(spec.limits),
     image: spec.kind === 'Image' ? imageModel.parse(spec.image ?? {}) : null,
     video: spec.kind === 'Video' ? videoModel.parse(spec.video ?? {}) : null,

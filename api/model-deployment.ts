@@ -146,6 +146,11 @@ export const modelDeploymentSpec = z
         message: 'resilience.continueStreams is allowed with kind LLM only',
         fieldPath: '.resilience.continueStreams',
       },
+      {
+        rule: "!has(self.route) || !has(self.route.balance) || self.route.balance != 'Prefix' || self.kind == 'LLM'",
+        message: 'route.balance Prefix is allowed with kind LLM only',
+        fieldPath: '.route.balance',
+      },
       { rule: 'has(self.id) == has(oldSelf.id)', message: 'id is immutable', fieldPath: '.id' },
       {
         rule: `self.engine.preset in ${PRESETS_IN_CEL}[self.kind]`,

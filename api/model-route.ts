@@ -8,6 +8,9 @@ export type RoutePreset = (typeof ROUTE_PRESETS)[number];
 export const ROUTE_VIA = ['Direct', 'Front'] as const;
 export type RouteVia = (typeof ROUTE_VIA)[number];
 
+export const ROUTE_BALANCES = ['Prefix', 'LeastLoaded'] as const;
+export type RouteBalance = (typeof ROUTE_BALANCES)[number];
+
 export const modelRoute = z
   .object({
     enabled: z.boolean().default(true),
@@ -64,5 +67,30 @@ export const modelRoute = z
       .enum(ROUTE_VIA)
       .optional()
       .describe("Direct to the pods, or through the front; the operator's if absent."),
+    balance: z
+      .enum(ROUTE_BALANCES)
+      .optional()
+      .describe(
+        'Prefix: requests that begin alike go to the replica that has their beginning in its cache, unless it has more to do than others. LeastLoaded: a request stays where it arrives while there is a slot, else goes to the replica with the least to do. Prefix with kind LLM if absent, LeastLoaded with others and where the engine caches no prefixes.',
+      ),
   })
   .prefault({});
+
+interface Balanced {
+  kind: string;
+  engine: { args: readonly string[] };
+  route: { balance?: RouteBalance | undefined };
+}
+
+/** Of vLLM, SGLang and llama.cpp. */
+const NO_PREFIX_CACHE = /^(--no-enable-prefix-caching|--disable-radix-cache|--no-cache-prompt)$/;
+
+/** Whether the engine is told to forget each prompt. */
+export const hasNoPrefixCache = ({ args }: Balanced['engine']): boolean =>
+  args.some((arg) => NO_PREFIX_CACHE.test(arg));
+
+/** How a request finds its replica. */
+export function decideBalance({ kind, engine, route }: Balanced): RouteBalance {
+  if (route.balance) return route.balance;
+  return kind === 'LLM' && !hasNoPrefixCache(engine) ? 'Prefix' : 'LeastLoaded';
+}

@@ -1,6 +1,7 @@
 /** What `kubectl apply` is warned of, by the object alone: also written in CEL, in charts/berth/templates/model-warnings-policy.yaml. Pure. */
 import { canSleep } from './engine-sleep.ts';
 import type { ModelDeploymentSpec } from './model-deployment.ts';
+import { hasNoPrefixCache } from './model-route.ts';
 
 const GIBIBYTE = 1024 ** 3;
 /** The largest that most clusters have; `spec.gpu.memory` says if others are meant. */
@@ -11,7 +12,7 @@ const UTILIZATION = 0.9;
 /** Of what can be known without a look at the model itself; the condition `Fits` says the rest. ASCII, for a header. */
 export function findModelWarnings(spec: ModelDeploymentSpec): string[] {
   const isSleepless = spec.scaling?.idle === 'Sleep' && !canSleep(spec);
-  return [...findEngineWarnings(spec), ...(isSleepless ? [NO_SLEEP] : [])];
+  return [...warnOfUncached(spec), ...findEngineWarnings(spec), ...(isSleepless ? [NO_SLEEP] : [])];
 }
 
 const NO_SLEEP =
@@ -26,6 +27,12 @@ function findEngineWarnings({ kind, engine, gpu, model, resilience }: ModelDeplo
 
 const UNKNOWN_CONTINUATION =
   'spec.resilience.continueStreams: needs an engine that knows continue_final_message; one that ignores it answers from the beginning in the middle of an answer';
+
+const warnOfUncached = ({ engine, route }: Pick<ModelDeploymentSpec, 'engine' | 'route'>): string[] =>
+  route.balance === 'Prefix' && hasNoPrefixCache(engine) ? [UNCACHED] : [];
+
+const UNCACHED =
+  'spec.route.balance: Prefix is of no use while spec.engine.args turn off the prefix cache of the engine';
 
 function warnOfSplit(args: readonly string[], count: number): string[] {
   const split = args.filter((arg) => /^--(tensor[-_]parallel|tp)[-_]size=[0-9]{1,4}$/.test(arg)).at(-1);

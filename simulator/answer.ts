@@ -1,6 +1,7 @@
 /** What a route makes of a request, before anything is sent. */
 import type { Exchange } from './exchange.ts';
 import type { Fields } from './fields.ts';
+import type { PrefixCache } from './prefix-cache.ts';
 
 export interface Frame {
   /** Which token it comes with: all frames of a step go out together. */
@@ -12,6 +13,8 @@ export interface Usage {
   prompt_tokens: number;
   completion_tokens: number;
   total_tokens: number;
+  /** Absent without a prefix cache. */
+  prompt_tokens_details?: { cached_tokens: number };
 }
 
 export interface Answer {
@@ -20,6 +23,8 @@ export interface Answer {
   usage: Usage;
   /** Its frames are named events, and no `[DONE]` ends them. */
   isNamed?: true;
+  /** With the prompt, what a following prompt of the same conversation begins with. */
+  conversation?: string;
   /** The whole answer of a call that is not streamed. */
   buildBody: () => object;
   /** An answer that is no JSON. */
@@ -32,6 +37,8 @@ export interface PlanContext {
   model: string;
   /** Length of an answer in tokens; null: the prompt decides. */
   tokens: number | null;
+  /** Null: prompts are computed from their beginning. */
+  cache: PrefixCache | null;
 }
 
 /** Makes the answer to a request's body; throws an EngineError to refuse it. */
@@ -46,8 +53,16 @@ export const makeAnswerId = (prefix: string): string =>
 
 export const readUnixSeconds = (): number => Math.floor(Date.now() / 1000);
 
-export const sumUsage = (promptTokens: number, completionTokens: number): Usage => ({
+/** `cachedTokens`: of the prompt; null without a prefix cache. */
+export const sumUsage = (
+  promptTokens: number,
+  completionTokens: number,
+  cachedTokens: number | null = null,
+): Usage => ({
   prompt_tokens: promptTokens,
   completion_tokens: completionTokens,
   total_tokens: promptTokens + completionTokens,
+  ...(cachedTokens !== null && { prompt_tokens_details: { cached_tokens: cachedTokens } }),
 });
+
+export const countCached = ({ prompt_tokens_details: details }: Usage): number => details?.cached_tokens ?? 0;

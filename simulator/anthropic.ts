@@ -1,5 +1,5 @@
 /** POST /v1/messages and /v1/messages/count_tokens, as Anthropic has them. */
-import { type Answer, makeAnswerId, type PlanContext, sumUsage } from './answer.ts';
+import { type Answer, countCached, makeAnswerId, type PlanContext, sumUsage } from './answer.ts';
 import { type Chat, type ChatChoice, makeChat } from './chat.ts';
 import { type EngineError, refuseField } from './errors.ts';
 import { type Fields, isObject, readBoolean } from './fields.ts';
@@ -20,7 +20,7 @@ export function planMessage(body: Fields, context: PlanContext): Answer {
 }
 
 export function planCount(body: Fields, context: PlanContext): Answer {
-  const { usage } = makeChat({ ...readRequest(body), max_tokens: 1 }, context);
+  const { usage } = makeChat({ ...readRequest(body), max_tokens: 1 }, { ...context, cache: null });
   return {
     steps: 0,
     usage: sumUsage(0, 0),
@@ -112,9 +112,9 @@ const describeMessage = (chat: Chat, choice: ChatChoice): MessageBody => ({
   stop_reason: STOP_REASONS[choice.finish],
   stop_sequence: null,
   usage: {
-    input_tokens: chat.usage.prompt_tokens,
+    input_tokens: chat.usage.prompt_tokens - countCached(chat.usage),
     cache_creation_input_tokens: 0,
-    cache_read_input_tokens: 0,
+    cache_read_input_tokens: countCached(chat.usage),
     output_tokens: chat.usage.completion_tokens,
   },
 });

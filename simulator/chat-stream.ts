@@ -20,7 +20,7 @@ function* addUsage({ usage }: Chat, frames: Iterable<Frame>): Generator<Frame> {
   for (const frame of frames) {
     const { choices } = frame.data as { choices: { delta: object; finish_reason: unknown }[] };
     said += choices.filter(({ delta }) => Object.keys(delta).length > 0 && !('role' in delta)).length;
-    yield { ...frame, data: { ...frame.data, usage: sumUsage(usage.prompt_tokens, said) } };
+    yield { ...frame, data: { ...frame.data, usage: { ...usage, ...sumUsage(usage.prompt_tokens, said) } } };
   }
 }
 

@@ -41,6 +41,8 @@ export interface Chat {
   /** Rivals to show with each token; null: no log probabilities. */
   topLogprobs: number | null;
   usage: Usage;
+  /** With the answer. */
+  conversation: string;
   withUsage: boolean;
   /** In every frame of a stream. */
   withContinuousUsage: boolean;
@@ -51,6 +53,7 @@ export function planChat(body: Fields, context: PlanContext): Answer {
   return {
     steps: Math.max(...chat.choices.map(countChoice)),
     usage: chat.usage,
+    conversation: chat.conversation,
     buildBody: () => buildChatBody(chat),
     frames: readBoolean(body, 'stream') ? () => streamChat(chat) : null,
   };
@@ -81,6 +84,8 @@ export function makeChat(body: Fields, context: PlanContext): Chat {
   });
 
   const promptTokens = conversation.promptTokens + countTokens(tools.promptText);
+  // Tools stand before the messages in a prompt.
+  const prompt = tools.promptText + conversation.prompt;
   return {
     id: makeAnswerId('chatcmpl'),
     created: readUnixSeconds(),
@@ -90,7 +95,9 @@ export function makeChat(body: Fields, context: PlanContext): Chat {
     usage: sumUsage(
       promptTokens,
       choices.reduce((sum, choice) => sum + countChoice(choice), 0),
+      context.cache && context.cache.enter(prompt, promptTokens),
     ),
+    conversation: `${prompt}assistant: ${choices[0]!.tokens.join('')}\n`,
     withUsage: sampling.withUsage,
     withContinuousUsage: sampling.withContinuousUsage,
   };

@@ -11,10 +11,11 @@ import {
 import { refuse } from './errors.ts';
 import { type Fields, readBoolean, readInteger } from './fields.ts';
 import { describeCompletionTokens } from './logprobs.ts';
+import type { PrefixCache } from './prefix-cache.ts';
 import { hashText } from './random.ts';
 import { boundSampling, type Choice, createChoiceRandom, generateProse, readSampling } from './sampling.ts';
 import { splitTokens } from './text.ts';
-import { readInputs } from './text-input.ts';
+import { readInputs, type TextInput } from './text-input.ts';
 
 interface CompletionChoice extends Choice {
   /** The prompt, repeated before the answer; empty unless asked for. */
@@ -61,6 +62,7 @@ export function planCompletion(body: Fields, context: PlanContext): Answer {
     usage: sumUsage(
       prompts.reduce((sum, { tokens }) => sum + tokens, 0),
       choices.reduce((sum, { tokens }) => sum + tokens.length, 0),
+      context.cache && enterAll(context.cache, prompts),
     ),
     withUsage: sampling.withUsage,
   };
@@ -71,6 +73,9 @@ export function planCompletion(body: Fields, context: PlanContext): Answer {
     frames: sampling.isStreamed ? () => streamCompletion(completion) : null,
   };
 }
+
+const enterAll = (cache: PrefixCache, prompts: readonly TextInput[]): number =>
+  prompts.reduce((sum, { text, tokens }) => sum + cache.enter(text, tokens), 0);
 
 function checkEcho(characters: number, topLogprobs: number | null): void {
   const most = topLogprobs === null ? MAX_ECHO_CHARACTERS : MAX_ECHO_CHARACTERS / 256;

@@ -1,6 +1,7 @@
 /** The state of one simulated engine. */
 import { Activity } from './activity.ts';
 import { type Personality, personalityOf } from './personality.ts';
+import { PrefixCache } from './prefix-cache.ts';
 import { type Settings, SettingsStore } from './settings.ts';
 import { Slots } from './slots.ts';
 import { VideoJobs } from './video-jobs.ts';
@@ -34,7 +35,10 @@ export class Engine {
   isAsleep = false;
   /** It was put to sleep while it worked. */
   isDead = false;
+  readonly cache: PrefixCache;
   readonly #readyAt: number;
+  /** When the prompts so far are computed, of performance.now(). */
+  #prefilledAt = 0;
   #abortions = 0;
 
   constructor(options: EngineOptions) {
@@ -42,8 +46,17 @@ export class Engine {
     this.settings = new SettingsStore(options.settings);
     this.slots = new Slots(() => this.settings.current.maxConcurrency);
     this.jobs = new VideoJobs({ slots: this.slots, activity: this.activity, exit: options.exit });
+    this.cache = new PrefixCache(() => this.settings.current.cacheTokens);
     this.settings.onChange(() => this.slots.admit());
     this.#readyAt = performance.now() + options.startupSeconds * 1000;
+  }
+
+  /** Milliseconds to the first token of a call with so many tokens to compute: prompts are computed one after the other. */
+  beginPrefill(tokens: number): number {
+    const { ttftMs, prefillMs } = this.settings.current;
+    const now = performance.now();
+    this.#prefilledAt = Math.max(now, this.#prefilledAt) + tokens * prefillMs;
+    return ttftMs + this.#prefilledAt - now;
   }
 
   /** How many calls were aborted so before. */

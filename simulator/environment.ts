@@ -13,6 +13,8 @@ export class EnvironmentError extends Error {}
 const SETTING_VARIABLES: Record<SettingName, string> = {
   ttftMs: 'SIMULATOR_TTFT_MS',
   itlMs: 'SIMULATOR_ITL_MS',
+  prefillMs: 'SIMULATOR_PREFILL_MS',
+  cacheTokens: 'SIMULATOR_CACHE_TOKENS',
   tokens: 'SIMULATOR_TOKENS',
   jobSeconds: 'SIMULATOR_JOB_SECONDS',
   maxConcurrency: 'SIMULATOR_MAX_CONCURRENCY',
@@ -41,6 +43,8 @@ The start values of what the control port can change:
 
   SIMULATOR_TTFT_MS          milliseconds to the first token (0)
   SIMULATOR_ITL_MS           milliseconds between tokens (0)
+  SIMULATOR_PREFILL_MS       milliseconds for each prompt token that is not cached (0)
+  SIMULATOR_CACHE_TOKENS     size of the prefix cache in tokens (0: none)
   SIMULATOR_TOKENS           length of an answer (unset: 16 to 64, by the prompt)
   SIMULATOR_JOB_SECONDS      time of an image or a video (${DEFAULT_SETTINGS.jobSeconds})
   SIMULATOR_MAX_CONCURRENCY  calls worked on at once; more wait (0: unlimited)

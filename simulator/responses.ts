@@ -1,5 +1,5 @@
 /** POST /v1/responses, as an engine without a store answers it. */
-import { type Answer, makeAnswerId, type PlanContext } from './answer.ts';
+import { type Answer, countCached, makeAnswerId, type PlanContext } from './answer.ts';
 import type { Chat, ChatChoice } from './chat.ts';
 import { refuseField } from './errors.ts';
 import { type Fields, isObject, readBoolean, readObject } from './fields.ts';
@@ -129,7 +129,7 @@ function describeResponse(body: Fields, chat: Chat, choice: ChatChoice): Respons
     prompt_cache_key: null,
     usage: {
       input_tokens: input,
-      input_tokens_details: { cached_tokens: 0 },
+      input_tokens_details: { cached_tokens: countCached(chat.usage) },
       output_tokens: output,
       output_tokens_details: { reasoning_tokens: 0 },
       total_tokens: input + output,

@@ -1,5 +1,5 @@
 /** Serves a route that answers in text or numbers: planned, queued, delivered. */
-import type { Planner } from './answer.ts';
+import { countCached, type Planner } from './answer.ts';
 import { deliver } from './delivery.ts';
 import { checkBody, type Exchange } from './exchange.ts';
 import { strike } from './faults.ts';
@@ -13,11 +13,15 @@ export const serveText =
     if (fault && !breaking) return;
 
     const fields = checkBody(exchange);
-    const { ttftMs, itlMs, tokens } = engine.settings.current;
-    const answer = plan(fields, { model: engine.options.model, tokens }, exchange);
+    const { itlMs, tokens, cacheTokens } = engine.settings.current;
+    const cache = cacheTokens > 0 ? engine.cache : null;
+    const answer = plan(fields, { model: engine.options.model, tokens, cache }, exchange);
     await call.waitForSlot(engine.slots);
     try {
+      const { usage, conversation } = answer;
+      const ttftMs = engine.beginPrefill(usage.prompt_tokens - countCached(usage));
       await deliver(exchange, { answer, ttftMs, itlMs, fault: breaking });
+      if (conversation !== undefined) cache?.add(conversation);
       const { totals } = engine.activity;
       totals.answered++;
       totals.promptTokens += answer.usage.prompt_tokens;

@@ -17,6 +17,7 @@ export function planTranslated({ chat: request, ...dialect }: Translation, conte
   return {
     steps: countChoice(choice),
     usage: chat.usage,
+    conversation: chat.conversation,
     isNamed: true,
     buildBody: () => dialect.buildBody(chat, choice),
     frames: dialect.isStreamed ? () => dialect.stream(chat, choice) : null,

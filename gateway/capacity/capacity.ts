@@ -23,12 +23,14 @@ export interface Caller {
   id: string;
   /** Higher first. */
   priority: number;
+  /** Of its prompt, which leads to the replica that may have it in its cache; null: too short; absent: where it came. */
+  prefix?: number | null | undefined;
 }
 
 export interface Capacity {
   /**
-   * Answers at once while a local slot is free; otherwise asks the peers, least loaded first. Who has to wait does so in
-   * turn with other callers, those of a higher priority first.
+   * Answers at once while a local slot is free; otherwise asks the peers, least loaded first. A caller with a prefix is led
+   * to its replica first. Who has to wait does so in turn with other callers, those of a higher priority first.
    */
   acquire(signal: AbortSignal, caller?: Caller): Acquisition | Promise<Acquisition>;
   /** A place that is free now and at none of `lost`, the origins of targets whose engines have just failed. */

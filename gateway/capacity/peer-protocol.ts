@@ -9,6 +9,11 @@ export const PEER_ENGINE_PREFIX = '/internal/engine';
 export const PEER_TOKEN_HEADER = 'x-berth-peer-token';
 export const RESERVATION_HEADER = 'x-berth-reservation';
 
+/** Of a reservation by prefix: the pod that asks. It gets no place where the other one has its share already. */
+export const BALANCED_HEADER = 'x-berth-balanced';
+/** Requests at the sender's engine, of such a reservation and its answer. */
+export const INFLIGHT_HEADER = 'x-berth-inflight';
+
 /** Of a request that a front holds, and sends again where there is no place for it. */
 export const HELD_HEADER = 'x-berth-held';
 

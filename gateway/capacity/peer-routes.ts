@@ -4,7 +4,9 @@ import type { Dispatcher } from 'undici';
 import { type RelayedHeaders, selectRequestHeaders } from '../upstream/headers.ts';
 import { PlainAnswer, relay } from '../upstream/relay.ts';
 import {
+  BALANCED_HEADER,
   buildTokenCheck,
+  INFLIGHT_HEADER,
   PEER_ENGINE_PREFIX,
   PEER_PREFIX,
   PEER_TOKEN_HEADER,
@@ -12,6 +14,7 @@ import {
   RESERVATIONS_PATH,
   UNSENT_HEADER,
 } from './peer-protocol.ts';
+import type { PrefixBalance } from './prefix-balance.ts';
 import type { Reservations } from './reservations.ts';
 
 export interface PeerRoutesOptions {
@@ -20,6 +23,7 @@ export interface PeerRoutesOptions {
   enginePool: Dispatcher;
   /** Whether a peer's request may start here now: engine healthy, not draining. */
   isOpen: () => boolean;
+  balance: Pick<PrefixBalance, 'hear' | 'hasShare' | 'inflight'>;
   /** The engine did not take a connection. */
   onEngineLost: () => void;
 }
@@ -36,7 +40,7 @@ export function createPeerRoutes(options: PeerRoutesOptions): PeerRoutes {
     if (!req.url?.startsWith(PEER_PREFIX)) return false;
     if (!isToken(req.headers[PEER_TOKEN_HEADER])) return false;
     if (req.url === RESERVATIONS_PATH && req.method === 'POST') {
-      reserve(options, res);
+      reserve(options, req, res);
       return true;
     }
     if (!req.url.startsWith(`${PEER_ENGINE_PREFIX}/`)) return false;
@@ -45,8 +49,16 @@ export function createPeerRoutes(options: PeerRoutesOptions): PeerRoutes {
   };
 }
 
-function reserve({ reservations, isOpen }: PeerRoutesOptions, res: ServerResponse): void {
-  const id = isOpen() ? reservations.make() : null;
+function reserve(
+  { reservations, isOpen, balance }: PeerRoutesOptions,
+  req: IncomingMessage,
+  res: ServerResponse,
+): void {
+  const pod = req.headers[BALANCED_HEADER];
+  const isBalanced = typeof pod === 'string';
+  if (isBalanced) balance.hear(pod, req.headers[INFLIGHT_HEADER]);
+  const id = isOpen() && (!isBalanced || balance.hasShare()) ? reservations.make() : null;
+  if (isBalanced) res.setHeader(INFLIGHT_HEADER, balance.inflight);
   if (id) res.setHeader(RESERVATION_HEADER, id);
   if (id) answer(res, 201);
   else answer(res, isOpen() ? 429 : 503);

@@ -1,9 +1,12 @@
 /** Reserves a slot at another replica of this deployment. */
 
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Heartbeat } from '../../api/redis-keys.ts';
 import type { Pools } from '../upstream/pools.ts';
 import type { EngineTarget } from './capacity.ts';
 import {
+  BALANCED_HEADER,
+  INFLIGHT_HEADER,
   PEER_ENGINE_PREFIX,
   PEER_TOKEN_HEADER,
   RESERVATION_HEADER,
@@ -27,6 +30,15 @@ export type PeerAnswer = { target: EngineTarget } | { refusal: 'full' | 'unavail
 const MAX_ASKED = 8;
 /** As long as a place is kept for a peer. */
 const ANSWER_TIMEOUT_MS = RESERVATION_MS;
+/** What a cached prefix saves is soon lost by waiting for it. */
+const BALANCED_TIMEOUT_MS = 300;
+
+/** What an answer to a reservation by prefix says besides. */
+export interface BalancedAnswer {
+  answer: PeerAnswer;
+  /** Requests at the peer's engine; absent: it did not answer, or is older. */
+  inflight: string | string[] | undefined;
+}
 
 export class Peers {
   readonly #options: PeersOptions;
@@ -51,6 +63,25 @@ export class Peers {
     return { refusal };
   }
 
+  /** A place at one peer, for as long as it has not more than its share; `inflight`: of this replica's engine. */
+  async acquireBalanced(peer: Heartbeat, inflight: number, signal: AbortSignal): Promise<BalancedAnswer> {
+    let said: BalancedAnswer['inflight'];
+    const answer = await this.#ask(formatOrigin(peer.address, peer.port), signal, {
+      timeoutMs: BALANCED_TIMEOUT_MS,
+      headers: { [BALANCED_HEADER]: this.#options.pod ?? '', [INFLIGHT_HEADER]: String(inflight) },
+      onHeaders: (received) => {
+        said = received[INFLIGHT_HEADER];
+      },
+    });
+    return { answer, inflight: said };
+  }
+
+  /** Those that may be given work: ready and awake, neither draining nor cordoned. */
+  listOpen(): Heartbeat[] {
+    const names = new Set(this.#options.cordoned?.());
+    return this.#options.list().filter(({ pod, ready, asleep, draining }) => ready && !asleep && !draining && !names.has(pod));
+  }
+
   /** Two cordoned replicas do not hand each other their requests. */
   #rank(): Heartbeat[] {
     const { list, cordoned = () => [], pod } = this.#options;
@@ -62,7 +93,11 @@ export class Peers {
       : [...open, ...ranked.filter((peer) => names.has(peer.pod))];
   }
 
-  async #ask(origin: string, signal: AbortSignal): Promise<PeerAnswer> {
+  async #ask(
+    origin: string,
+    signal: AbortSignal,
+    { timeoutMs = ANSWER_TIMEOUT_MS, headers: more, onHeaders }: Asking = {},
+  ): Promise<PeerAnswer> {
     const { token, pools } = this.#options;
     const headers = { [PEER_TOKEN_HEADER]: token };
     try {
@@ -73,10 +108,11 @@ export class Peers {
       } = await pools.get(origin).request({
         path: RESERVATIONS_PATH,
         method: 'POST',
-        headers,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
+        headers: { ...headers, ...more },
+        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
       });
       void body.dump();
+      onHeaders?.(received);
       if (statusCode === 429) return { refusal: 'full' };
       const id = received[RESERVATION_HEADER];
       if (statusCode !== 201 || typeof id !== 'string') return { refusal: 'unavailable' };
@@ -95,6 +131,12 @@ export class Peers {
       return { refusal: isSlow(error) ? 'full' : 'unavailable' };
     }
   }
+}
+
+interface Asking {
+  timeoutMs?: number;
+  headers?: Record<string, string>;
+  onHeaders?: (received: IncomingHttpHeaders) => void;
 }
 
 const isSlow = (error: unknown): boolean =>

@@ -1,8 +1,9 @@
 /** The places on this replica's engine, and where its requests run: here while there is a place, else at a peer. */
 
 import { BusyTime } from './busy-time.ts';
-import type { Acquisition, Capacity, EngineTarget } from './capacity.ts';
+import type { Acquisition, Caller, Capacity, EngineTarget } from './capacity.ts';
 import type { Peers } from './peers.ts';
+import type { PrefixBalance } from './prefix-balance.ts';
 
 /** The places on this replica's engine. */
 export class Slots {
@@ -78,9 +79,11 @@ export interface ReplicaCapacityOptions {
   /** Whether it is to become idle. */
   isCordoned?: () => boolean;
   peers: Pick<Peers, 'acquire'>;
+  /** Absent: no request is led to a replica by its prefix. */
+  balance?: Pick<PrefixBalance, 'acquire'>;
 }
 
-/** Here while there is a place, else at a peer; the other way round while the replica is cordoned. */
+/** Where the prefix leads; else here while there is a place, else at a peer; the other way round while the replica is cordoned. */
 export class ReplicaCapacity implements Capacity {
   readonly #options: ReplicaCapacityOptions;
   #relayed = 0;
@@ -94,7 +97,14 @@ export class ReplicaCapacity implements Capacity {
     return this.#relayed;
   }
 
-  acquire(signal: AbortSignal): Acquisition | Promise<Acquisition> {
+  acquire(signal: AbortSignal, caller?: Caller): Acquisition | Promise<Acquisition> {
+    const led = caller?.prefix === undefined ? null : this.#options.balance?.acquire(caller.prefix, signal);
+    if (led)
+      return led.then((target) => (target ? { target: this.#countRelayed(target) } : this.#acquire(signal)));
+    return this.#acquire(signal);
+  }
+
+  #acquire(signal: AbortSignal): Acquisition | Promise<Acquisition> {
     const target = this.#options.isCordoned?.() ? null : this.takeLocal();
     return target ? { target } : this.#acquireFromPeers(signal);
   }

@@ -10,6 +10,7 @@ import type { EngineSleep } from './engine-sleep.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { createPeerRoutes, type PeerRoutes } from './peer-routes.ts';
 import { formatOrigin, Peers } from './peers.ts';
+import { PrefixBalance, type PrefixChoice } from './prefix-balance.ts';
 import { ReplicaCapacity, Slots } from './replica-capacity.ts';
 import { Reservations } from './reservations.ts';
 import { SlotLine } from './slot-line.ts';
@@ -31,11 +32,15 @@ export interface ReplicaOptions {
   onHeartbeatError: (error: unknown) => void;
   /** Called with the origins of the peers after each heartbeat, so that connections to others can be closed. */
   onPeerOrigins?: (origins: ReadonlySet<string>) => void;
+  /** Called for each request that was to be led by its prefix. */
+  onPrefixChoice?: (choice: PrefixChoice) => void;
 }
 
 export interface Replica {
   capacity: Capacity;
   slots: Slots;
+  /** Of a prompt by its parts, see `Caller.prefix`. */
+  readPrefix: (parts: readonly unknown[]) => number | null | undefined;
   peerRoutes: PeerRoutes;
   /** Announces a change to the peers soon. */
   announce(): void;
@@ -66,6 +71,7 @@ export function startReplica(options: ReplicaOptions): Replica {
     onPeers: (peers) => {
       const origins = new Set(peers.map(({ address, port }) => formatOrigin(address, port)));
       peerPools.keepOnly(origins);
+      balance.keepOnly(peers);
       options.onPeerOrigins?.(origins);
     },
     onError: options.onHeartbeatError,
@@ -82,12 +88,24 @@ export function startReplica(options: ReplicaOptions): Replica {
     pod: self.pod,
   });
   const isCordoned = () => cordoned().includes(self.pod);
+  const balance = new PrefixBalance({
+    isOn: () => options.readConfig().balance === 'Prefix',
+    secret: options.peerToken,
+    pod: self.pod,
+    slots,
+    isOwnOpen: () => isEngineOpen() && !isCordoned(),
+    isLeaving: isDraining,
+    list: () => heartbeats.peers,
+    peers,
+    onChoice: options.onPrefixChoice,
+  });
   const capacity = new ReplicaCapacity({
     slots,
     engineURL,
     isEngineReady: isEngineOpen,
     isCordoned,
     peers,
+    balance,
   });
   const line = new SlotLine({
     capacity,
@@ -100,11 +118,13 @@ export function startReplica(options: ReplicaOptions): Replica {
   return {
     capacity: new WakingCapacity({ capacity: line, sleep, isEngineReady, busy: slots.busy }),
     slots,
+    readPrefix: (parts) => balance.read(parts),
     peerRoutes: createPeerRoutes({
       token: options.peerToken,
       reservations: new Reservations(slots),
       enginePool: options.enginePool,
       isOpen: () => isEngineOpen() && !isDraining(),
+      balance,
       onEngineLost: options.onEngineLost,
     }),
     announce: () => heartbeats.poke(),

@@ -54,7 +54,7 @@ export class SlotLine implements Capacity {
   #acquire(signal: AbortSignal, caller: Caller): Acquisition | Promise<Acquisition> {
     // Nobody overtakes those who wait.
     if (this.waiting > 0) return this.#wait(signal, caller);
-    const acquisition = this.#options.capacity.acquire(signal);
+    const acquisition = this.#options.capacity.acquire(signal, caller);
     return acquisition instanceof Promise ? this.#waitIfFull(acquisition, signal, caller) : acquisition;
   }
 

@@ -7,7 +7,12 @@ import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { isNotConnected } from '../upstream/connection-error.ts';
 import type { Answer } from './answer.ts';
-import { describeConnectionLoss, EngineUnreachableError, readEngineError } from './engine-error.ts';
+import {
+  describeConnectionLoss,
+  EngineUnreachableError,
+  PeerLostError,
+  readEngineError,
+} from './engine-error.ts';
 
 /** Connections to one engine or peer. */
 export type EnginePool = Dispatcher;
@@ -115,7 +120,13 @@ class EngineCall implements Dispatcher.DispatchHandler {
       return;
     }
     if (this.#options.answer.isComplete) this.onResponseEnd();
-    else this.#end(describeConnectionLoss(cause, this.#status !== 0));
+    else this.#end(this.#describeLoss(cause));
+  }
+
+  #describeLoss(cause: Error): ApiError {
+    const hasResponded = this.#status !== 0;
+    if (this.#options.isPeer && !hasResponded && !isNotConnected(cause)) return new PeerLostError();
+    return describeConnectionLoss(cause, hasResponded);
   }
 
   #readError(): ApiError {

@@ -35,6 +35,13 @@ export class EngineUnreachableError extends ApiError {
   }
 }
 
+/** Another replica was to answer for its engine, and is gone. */
+export class PeerLostError extends ApiError {
+  constructor() {
+    super('upstream_error', 'The replica closed the connection without a response.');
+  }
+}
+
 /** `hasResponded`: the status had come. */
 export function describeConnectionLoss(cause: unknown, hasResponded: boolean): ApiError {
   if (isNotConnected(cause)) return new EngineUnreachableError();

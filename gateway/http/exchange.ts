@@ -166,6 +166,8 @@ export interface GatewayState {
   keyName?: string;
   /** Of the API key, higher first; 0 where absent. */
   priority?: number;
+  /** Of the prompt: leads to the replica that may have it in its cache. */
+  prefix?: number | null | undefined;
   /** Whose share of the process's memory and disk the request takes; its key's where absent. */
   tenant?: string;
 }

@@ -39,6 +39,8 @@ export interface SidecarAppOptions {
   /** Read for every request, so that published changes apply at once. */
   config: () => GatewayConfig;
   capacity: Capacity;
+  /** Of a prompt by its parts, see `Caller.prefix`; absent: none leads anywhere. */
+  readPrefix?: (parts: readonly unknown[]) => number | null | undefined;
   connection: Pick<RedisConnection, 'redis'>;
   engineReady: () => boolean;
   /** Most tokens of a request; null while that is unknown. */
@@ -91,6 +93,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   const textServices = {
     config,
     ...engines,
+    readPrefix: options.readPrefix,
     egress,
     settlements,
     metrics,

@@ -147,6 +147,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     sendHeartbeat: (own) => heartbeat(connection.redis, { namespace, name, heartbeat: own }),
     onHeartbeatError: logUnlessAway('heartbeat failed'),
     onPeerOrigins: (origins) => app.keepPeers(origins),
+    onPrefixChoice: (choice) => metrics.prefixChoices.inc({ choice }),
   });
   setDocumentationSite(live.current.documentationURL);
   live.onChange(({ documentationURL }) => setDocumentationSite(documentationURL));
@@ -176,6 +177,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
   const app = createSidecarApp({
     config: () => live.current,
     capacity: replica.capacity,
+    readPrefix: replica.readPrefix,
     connection,
     engineReady: () => health.isReady,
     contextLength: () => contextLength.value,

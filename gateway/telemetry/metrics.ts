@@ -44,6 +44,10 @@ export interface GatewayMetrics {
   /** Label: task. Of the engine. */
   imageSeconds: Histogram;
   forwarded: Counter;
+  /** Label: choice (`own`, `peer`, `other`). */
+  prefixChoices: Counter<'choice'>;
+  /** Prompt tokens that engines had in their caches. */
+  cachedInputTokens: Counter;
   /** Streams that their engine broke, where they are to be continued. Label: outcome (`completed`, `failed`, `impossible`). */
   continuedStreams: Counter<'outcome'>;
   /** Label: phase (`starting`, `healthy`, `busy`, `unhealthy`). */
@@ -154,6 +158,13 @@ export function createMetrics(labels: Record<string, string> = {}): GatewayMetri
       bounds: SECONDS,
     }),
     forwarded: counter('forwarded_requests_total', 'Requests forwarded to a peer'),
+    prefixChoices: counter('prefix_choices_total', 'Requests whose replica was chosen by their prompt', [
+      'choice',
+    ]),
+    cachedInputTokens: counter(
+      'cached_input_tokens_total',
+      'Prompt tokens that engines had in their prefix caches',
+    ),
     continuedStreams: counter(
       'continued_streams_total',
       'Streams broken by their engine that were to be continued',

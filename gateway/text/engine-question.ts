@@ -2,7 +2,7 @@
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { Capacity, EngineTarget } from '../capacity/capacity.ts';
 import { callEngine, type EngineCallOptions, type EnginePool } from '../engine/engine-call.ts';
-import { hideEngineName } from '../engine/engine-error.ts';
+import { EngineUnreachableError, hideEngineName, PeerLostError } from '../engine/engine-error.ts';
 import type { BodyLease } from '../http/body-memory.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange, GatewayState } from '../http/exchange.ts';
@@ -44,8 +44,33 @@ export interface TargetedQuestion {
   question: EngineQuestion;
 }
 
-/** Rejects as `callEngine`; the target is released. */
-export async function askTarget(
+/** Rejects as `callEngine`; the target is released. Asks another one where a peer was lost that had answered nothing. */
+export async function askTarget(target: EngineTarget, asked: TargetedQuestion): Promise<void> {
+  try {
+    await callTarget(target, asked);
+  } catch (error) {
+    const substitute = await findSubstitute(error, target, asked);
+    if (!substitute) throw error;
+    await callTarget(substitute, asked);
+  }
+}
+
+/** null: the error is the answer. */
+async function findSubstitute(
+  error: unknown,
+  { local, origin }: EngineTarget,
+  { services, exchange }: TargetedQuestion,
+): Promise<EngineTarget | null> {
+  const isLost = error instanceof EngineUnreachableError || error instanceof PeerLostError;
+  if (local || !isLost || exchange.canceled || exchange.stream !== null) return null;
+  const found = await services.capacity.acquireElsewhere(new Set([origin]), exchange.signal);
+  if (!('target' in found)) return null;
+  if (!exchange.canceled) return found.target;
+  found.target.release();
+  return null;
+}
+
+async function callTarget(
   target: EngineTarget,
   { services, exchange, question }: TargetedQuestion,
 ): Promise<void> {
@@ -92,8 +117,8 @@ export function reserveLazily(state: GatewayState): (bytes: number) => boolean {
 
 /** Waits in line where all are taken. Rejects with ApiError where no engine has a place. */
 export async function acquireTarget(capacity: Capacity, state: GatewayState): Promise<EngineTarget> {
-  const { exchange, keyHash: id, priority = 0 } = state;
-  let acquisition = capacity.acquire(exchange.signal, { id, priority });
+  const { exchange, keyHash: id, priority = 0, prefix } = state;
+  let acquisition = capacity.acquire(exchange.signal, { id, priority, prefix });
   if (acquisition instanceof Promise) {
     acquisition = await acquisition;
     if (exchange.canceled && 'target' in acquisition) acquisition.target.release();

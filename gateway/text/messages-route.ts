@@ -16,6 +16,7 @@ export const MESSAGES: TextRoute = {
   fields: MESSAGES_FIELDS,
   refuse: refuseServerTools,
   readMedia,
+  readPrompt: ({ tools, system, messages }) => [tools, system, ...(messages as unknown[])],
   stream: { needsUsageOption: false, watch: (modelId) => new EventFilter(EVENTS, modelId) },
   complete: completeMessage,
   readUsage: readMessagesUsage,

@@ -17,6 +17,11 @@ export const RESPONSES: TextRoute = {
     refuseHostedTools(body.tools);
   },
   readMedia: ({ input }) => readInputMedia(input),
+  readPrompt: ({ tools, instructions, input }) => [
+    tools,
+    instructions,
+    ...(Array.isArray(input) ? input : [input]),
+  ],
   // Engines keep responses in memory for ever unless told otherwise.
   fixed: new Map([['store', 'false']]),
   stream: { needsUsageOption: false, watch: (modelId) => new EventFilter(EVENTS, modelId) },

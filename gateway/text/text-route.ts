@@ -15,6 +15,8 @@ export interface TextRoute {
   refuse?(body: JSONObject): void;
   /** Checks what the body names by URL. Throws ApiError. */
   readMedia(body: JSONObject): MessageMedia;
+  /** What the engine reads, part by part in its order, where it caches prompts; absent: it does not. */
+  readPrompt?(body: JSONObject): readonly unknown[];
   /** Says it in the words of the engine. Throws ApiError. */
   translate?(body: JSONObject, preset: string): Translation;
   /** Members that the engine is sent whatever the client sends, as JSON texts. */

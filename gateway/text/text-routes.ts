@@ -26,6 +26,7 @@ export interface TextServices extends ContinuationServices {
   egress: EgressAgent;
   settlements: Settlements;
   usage: DeploymentUsage;
+  readPrefix?: ((parts: readonly unknown[]) => number | null | undefined) | undefined;
 }
 
 export const buildTextHandlers = (services: TextServices) => ({
@@ -46,7 +47,11 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
   const config = services.config();
   const request = await readJsonBody(state, {
     limits: config.limits,
-    interpret: (body) => readTextRequest(body, route, config, state.priority),
+    interpret: (body) => {
+      const request = readTextRequest(body, route, config, state.priority);
+      if (route.readPrompt) state.prefix = services.readPrefix?.(route.readPrompt(body.value));
+      return request;
+    },
     isKept: true,
   });
   const deadline = startDeadline(exchange, config.limits.requestTimeoutMs);
@@ -126,6 +131,7 @@ function settleUsage(answer: Answer, { services, state, request }: EngineRun): v
   services.metrics.tokens.add(outputTokens, 'output');
   services.usage.add('inputTokens', inputTokens);
   services.usage.add('outputTokens', outputTokens);
+  if (usage.cachedInputTokens > 0) services.metrics.cachedInputTokens.inc(usage.cachedInputTokens);
   // Whole, as the workspace's account has it.
   const micros = Math.round(priceTokens(usage, pricing));
   state.exchange.bill = { usage, micros };

@@ -125,6 +125,20 @@ export const WARNING_CASES: WarningCase[] = [
     warning: /^spec\.resilience\.continueStreams: needs an engine that knows continue_final_message/,
   },
   { what: 'an unknown engine', spec: custom(), warning: undefined },
+  ...[
+    { preset: 'vllm', args: ['--no-enable-prefix-caching'] },
+    { preset: 'sglang', args: ['--disable-radix-cache'] },
+    { preset: 'llama-cpp', args: ['--no-cache-prompt'] },
+  ].flatMap((engine) => [
+    {
+      what: `a balance by prefix without a cache of ${engine.preset}`,
+      spec: { ...vllm(), engine, route: { balance: 'Prefix' } },
+      warning:
+        /^spec\.route\.balance: Prefix is of no use while spec\.engine\.args turn off the prefix cache/,
+    },
+    { what: `${engine.preset} without its cache`, spec: { ...vllm(), engine }, warning: undefined },
+  ]),
+  { what: 'a balance by prefix', spec: vllm({ route: { balance: 'Prefix' } }), warning: undefined },
   {
     what: 'streams that vLLM is to continue',
     spec: vllm({ resilience: { continueStreams: true } }),

@@ -202,6 +202,17 @@ export const BAD: [string, string, Spec, RegExp[]][] = [
     [/resilience\.continueStreams is allowed with kind LLM only/],
   ],
   [
+    'a balance of embeddings by prefix',
+    'ModelDeployment',
+    {
+      kind: 'Embedding',
+      model: { id: 'e' },
+      engine: { preset: 'simulator' },
+      route: { balance: 'Prefix' },
+    },
+    [/route\.balance Prefix is allowed with kind LLM only/],
+  ],
+  [
     'steps out of order',
     'ModelDeployment',
     {

@@ -27,6 +27,8 @@ describe("the simulator's environment", () => {
       SIMULATOR_SLEEP_MODE: '1',
       SIMULATOR_TTFT_MS: '20.5',
       SIMULATOR_ITL_MS: '5',
+      SIMULATOR_PREFILL_MS: '0.05',
+      SIMULATOR_CACHE_TOKENS: '60000',
       SIMULATOR_TOKENS: '100',
       SIMULATOR_JOB_SECONDS: '3',
       SIMULATOR_MAX_CONCURRENCY: '4',
@@ -47,6 +49,8 @@ describe("the simulator's environment", () => {
       settings: {
         ttftMs: 20.5,
         itlMs: 5,
+        prefillMs: 0.05,
+        cacheTokens: 60_000,
         tokens: 100,
         jobSeconds: 3,
         maxConcurrency: 4,

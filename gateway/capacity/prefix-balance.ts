@@ -1,0 +1,170 @@
+/**
+ * Leads requests that begin alike to the same replica, whose engine then has their beginning in its cache. All replicas come
+ * to the same choice by themselves: by the prefix, the names of the replicas and their loads.
+ */
+import type { Heartbeat } from '../../api/redis-keys.ts';
+import { type Clock, systemClock } from '../../kit/clock.ts';
+import type { EngineTarget } from './capacity.ts';
+import { MovingAverage } from './moving-average.ts';
+import { PeerLoads } from './peer-loads.ts';
+import type { BalancedAnswer, Peers } from './peers.ts';
+import { Popularity } from './popularity.ts';
+import { deriveSeed, hashPrefix } from './prefix-hash.ts';
+import type { Slots } from './replica-capacity.ts';
+import { type Choosable, chooseReplica, computeBounds, isWithin } from './replica-choice.ts';
+
+export interface PrefixBalanceOptions {
+  isOn: () => boolean;
+  /** Of the deployment: nobody else knows where a prefix leads. */
+  secret: string;
+  pod: string;
+  slots: Pick<Slots, 'inflight' | 'limit'>;
+  /** Whether new work may start at the own engine. */
+  isOwnOpen: () => boolean;
+  /** Whether this replica is about to leave, and hands nothing on. */
+  isLeaving: () => boolean;
+  list: () => readonly Heartbeat[];
+  peers: Pick<Peers, 'acquireBalanced' | 'listOpen'>;
+  onChoice?: ((choice: PrefixChoice) => void) | undefined;
+  clock?: Pick<Clock, 'now'>;
+}
+
+/** `own`, `peer`: the first choice took it. `other`: that had no place after all. */
+export type PrefixChoice = 'own' | 'peer' | 'other';
+
+/**
+ * A prefix that more requests have leads nowhere: a longer one does. In parts of a replica's fair share; the smaller, the more
+ * evenly are requests spread, and the more replicas keep the same popular beginnings.
+ */
+const POPULAR_SHARE = 0.1;
+/** Peers that are asked for one request. */
+const MAX_ASKED = 2;
+
+interface Option extends Choosable {
+  /** null: the own replica. */
+  peer: Heartbeat | null;
+}
+
+export class PrefixBalance {
+  readonly #options: PrefixBalanceOptions;
+  readonly #loads: PeerLoads;
+  readonly #popularity = new Popularity();
+  readonly #seed: number;
+  /** By pod. */
+  readonly #known = new Map<string, { seed: number; average: MovingAverage }>();
+
+  constructor(options: PrefixBalanceOptions) {
+    this.#options = options;
+    this.#loads = new PeerLoads(options.list);
+    this.#seed = deriveSeed(options.secret, 'prompt prefix');
+  }
+
+  get inflight(): number {
+    return this.#options.slots.inflight;
+  }
+
+  /**
+   * What leads a request to its replica, by the parts of its prompt in the order in which the engine reads them; null for a short one;
+   * undefined where there is nothing to choose.
+   */
+  read(parts: readonly unknown[]): number | null | undefined {
+    const { isOn, list } = this.#options;
+    const peers = list().length;
+    if (peers === 0 || !isOn()) return undefined;
+    this.#popularity.beginRequest();
+    const share = POPULAR_SHARE / (peers + 1);
+    return hashPrefix(parts, this.#seed, (hash) => !this.#popularity.count(hash, share));
+  }
+
+  /** A place at the peer that the prefix leads to; null: the request is to run here, or wherever there is a place. */
+  acquire(prefix: number | null, signal: AbortSignal): Promise<EngineTarget | null> | null {
+    const { isOn, isLeaving, onChoice } = this.#options;
+    if (!isOn() || isLeaving()) return null;
+    const options = this.#listOptions();
+    const chosen = chooseReplica(prefix, options);
+    if (chosen?.peer) return this.#askPeers(prefix, signal, { options, first: chosen });
+    if (chosen) onChoice?.('own');
+    return null;
+  }
+
+  /** Whether one more request that was led here is still within this replica's share. */
+  hasShare(): boolean {
+    const options = this.#listOptions();
+    const own = options.find(({ isOwn }) => isOwn);
+    return own !== undefined && isWithin(own, computeBounds(options));
+  }
+
+  /** What a peer says of its load. */
+  hear(pod: string, inflight: BalancedAnswer['inflight']): void {
+    const count = typeof inflight === 'string' && /^\d{1,9}$/.test(inflight) ? Number(inflight) : null;
+    if (count !== null) this.#loads.hear(pod, count);
+  }
+
+  /** After each heartbeat, with all peers that are there. */
+  keepOnly(peers: readonly Heartbeat[]): void {
+    this.#loads.keepOnly(peers);
+    const pods = new Set([this.#options.pod, ...peers.map(({ pod }) => pod)]);
+    for (const pod of this.#known.keys()) if (!pods.has(pod)) this.#known.delete(pod);
+  }
+
+  async #askPeers(
+    prefix: number | null,
+    signal: AbortSignal,
+    { options, first }: { options: Option[]; first: Option },
+  ): Promise<EngineTarget | null> {
+    const { onChoice } = this.#options;
+    let chosen: Option | null = first;
+    for (let asked = 0; chosen?.peer && asked < MAX_ASKED && !signal.aborted; asked++) {
+      const target = await this.#ask(chosen.peer, signal);
+      if (target) {
+        onChoice?.(asked === 0 ? 'peer' : 'other');
+        return target;
+      }
+      options.splice(options.indexOf(chosen), 1);
+      chosen = chooseReplica(prefix, options);
+    }
+    onChoice?.('other');
+    return null;
+  }
+
+  async #ask(peer: Heartbeat, signal: AbortSignal): Promise<EngineTarget | null> {
+    const { answer, inflight } = await this.#options.peers.acquireBalanced(peer, this.inflight, signal);
+    this.hear(peer.pod, inflight);
+    if ('target' in answer)
+      return {
+        ...answer.target,
+        release: () => {
+          this.#loads.leave(peer.pod);
+          answer.target.release();
+        },
+      };
+    const isLost = inflight === undefined || answer.refusal === 'unavailable';
+    if (isLost && !signal.aborted) this.#loads.lose(peer.pod);
+    return null;
+  }
+
+  #listOptions(): Option[] {
+    const { peers, slots, pod, isOwnOpen } = this.#options;
+    const options: Option[] = [];
+    for (const peer of peers.listOpen()) {
+      if (this.#loads.isLost(peer)) continue;
+      const inflight = this.#loads.estimate(peer);
+      options.push({ peer, isOwn: false, ...this.#describe(peer.pod, inflight), limit: peer.limit });
+    }
+    if (isOwnOpen()) {
+      const { inflight, limit } = slots;
+      options.push({ peer: null, isOwn: true, ...this.#describe(pod, inflight), limit });
+    }
+    return options;
+  }
+
+  #describe(pod: string, inflight: number): { seed: number; inflight: number; average: number } {
+    const { secret, clock = systemClock } = this.#options;
+    let known = this.#known.get(pod);
+    if (known === undefined) {
+      known = { seed: deriveSeed(secret, pod), average: new MovingAverage() };
+      this.#known.set(pod, known);
+    }
+    return { seed: known.seed, inflight, average: known.average.add(inflight, clock.now()) };
+  }
+}

@@ -1,0 +1,78 @@
+/** Which replica answers a request: the one that its prefix leads to, unless that has more than its share to do. Pure. */
+import { mixBits } from './prefix-hash.ts';
+
+export interface Load {
+  /** Requests at its engine. */
+  inflight: number;
+  /** The same over the last seconds. */
+  average: number;
+}
+
+export interface Choosable extends Load {
+  /** A number made of the replica's name, the same at all gateways. */
+  seed: number;
+  /** Slots; null = unlimited. */
+  limit: number | null;
+  /** Of the gateway that chooses. */
+  isOwn: boolean;
+}
+
+/** What one more request may find at a replica that it is led to. */
+export interface Bounds {
+  /** Below so many requests it is welcome. */
+  share: number;
+  /** Below so many it is, too, while the replica has had no more than others to do: requests come by chance. */
+  burst: number;
+  mostOnAverage: number;
+}
+
+/** No replica is chosen by prefix for long that has more than so many times the mean to do. */
+export const MAX_LOAD_OVER_MEAN = 1.25;
+/** Below the above, since an average lags behind. */
+const MAX_AVERAGE_OVER_MEAN = 1.15;
+/** In standard deviations of what comes by chance. */
+const BURST_DEVIATIONS = 2;
+/** So many at once are no load for any engine. */
+const MIN_SHARE = 2;
+
+export function computeBounds(loads: readonly Load[]): Bounds {
+  let total = 1;
+  let averages = 0;
+  for (const { inflight, average } of loads) {
+    total += inflight;
+    averages += average;
+  }
+  const share = (MAX_LOAD_OVER_MEAN * total) / loads.length;
+  return {
+    share: Math.max(MIN_SHARE, Math.floor(share)),
+    burst: Math.ceil(share + BURST_DEVIATIONS * Math.sqrt(total / loads.length)),
+    mostOnAverage: (MAX_AVERAGE_OVER_MEAN * averages) / loads.length,
+  };
+}
+
+export const isWithin = ({ inflight, average }: Load, { share, burst, mostOnAverage }: Bounds): boolean =>
+  inflight < share || (inflight < burst && average <= mostOnAverage);
+
+/**
+ * Consistent hashing with bounded load: the first replica in the order of the prefix (rendezvous hashing) that is within the
+ * bounds. Without a prefix the own one is preferred. The least loaded where none is within; null where all are full.
+ */
+export function chooseReplica<T extends Choosable>(prefix: number | null, replicas: readonly T[]): T | null {
+  const bounds = computeBounds(replicas);
+  let chosen: T | null = null;
+  let highest = -1;
+  let least: T | null = null;
+  for (const replica of replicas) {
+    const { seed, inflight, limit, isOwn } = replica;
+    if (limit !== null && inflight >= limit) continue;
+    if (least === null || inflight < least.inflight || (inflight === least.inflight && isOwn))
+      least = replica;
+    if (!isWithin(replica, bounds)) continue;
+    const weight = prefix === null ? Number(isOwn) : mixBits(prefix ^ seed);
+    if (weight <= highest) continue;
+    highest = weight;
+    chosen = replica;
+  }
+  if (prefix === null && chosen?.isOwn !== true) return least;
+  return chosen ?? least;
+}

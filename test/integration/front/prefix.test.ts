@@ -1,0 +1,155 @@
+import { expect } from 'chai';
+import { hashApiKey } from '../../../api/identity.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
+import { publishDeployment } from '../../../redis/publication/publication.ts';
+import { callChat, streamChat } from '../../support/chat.ts';
+import { readHeartbeats } from '../../support/heartbeats.ts';
+import {
+  API_KEY,
+  describeModel,
+  type Engine,
+  type ModelReplica,
+  startEngine,
+} from '../../support/model-replica.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { type Replicas, startReplicas } from '../../support/replicas.ts';
+import { TestStack } from '../../support/test-stack.ts';
+
+const ADDRESSES = ['127.0.0.2', '127.0.0.3', '127.0.0.4'];
+
+interface Message {
+  role: string;
+  content: string;
+}
+interface ChatAnswer {
+  choices: { message: Message }[];
+  usage: { prompt_tokens: number; total_tokens: number; prompt_tokens_details: { cached_tokens: number } };
+}
+
+describe('requests that begin alike', () => {
+  let stack: TestStack;
+  let started: Replicas;
+  let engines: Engine[];
+  let replicas: ModelReplica[];
+  const config = describeModel({ concurrency: 4 });
+  const { namespace, name } = config;
+
+  before(async () => {
+    stack = await TestStack.start();
+    started = await startReplicas(stack, config, ADDRESSES, () =>
+      startEngine({ SIMULATOR_CACHE_TOKENS: '100000' }),
+    );
+    ({ engines, replicas } = started);
+  });
+  after(async () => {
+    await started?.stop();
+    await stack?.stop();
+  });
+
+  beforeEach(() => untilIdle(3));
+  /** All of them know of each other by then. */
+  const untilIdle = async (count: number) => {
+    await pollUntil(async () => {
+      const beats = await readHeartbeats(stack.redis, namespace, name);
+      return beats.length === count && beats.every(({ ready, inflight }) => ready && inflight === 0);
+    }, 'all replicas to be ready and idle');
+    // A replica hears the others with its own next heartbeat.
+    const [first] = await readHeartbeats(stack.redis, namespace, name);
+    await Promise.all(replicas.map(({ url }) => callChat(url).catch(() => {})));
+    await pollUntil(async () => {
+      const beats = await readHeartbeats(stack.redis, namespace, name);
+      return beats.every(({ at, inflight }) => at > first!.at && inflight === 0);
+    }, 'a heartbeat of each');
+  };
+  const countRequests = async () =>
+    (await Promise.all(engines.map((engine) => engine.read()))).map(({ requests }) => requests);
+  /** How many requests each engine has had since. */
+  const countSince = async (before: number[]) =>
+    (await countRequests()).map((count, index) => count - before[index]!);
+  const begin = (about: string): Message[] => [
+    { role: 'system', content: `You know all about ${about}. `.repeat(40) },
+    { role: 'user', content: `Tell me of ${about}.` },
+  ];
+  const ask = async (replica: ModelReplica, messages: Message[], headers = {}): Promise<ChatAnswer> => {
+    const response = await callChat(replica.url, { body: { messages }, headers });
+    expect(response.status).to.equal(200);
+    return (await response.json()) as ChatAnswer;
+  };
+
+  it('go to the replica that has their beginning in its cache, wherever each turn of a conversation arrives', async () => {
+    let found = 0;
+    for (const about of ['harbours', 'bridges', 'gardens', 'rivers']) {
+      const before = await countRequests();
+      let messages = begin(about);
+      for (let turn = 0; turn < 6; turn++) {
+        const { choices, usage } = await ask(replicas[turn % 3]!, messages);
+        const cached = usage.prompt_tokens_details.cached_tokens;
+        if (turn > 0) expect(cached).to.be.above(usage.prompt_tokens - 80);
+        found += cached;
+        messages = [...messages, choices[0]!.message, { role: 'user', content: `And then? (${turn})` }];
+      }
+      expect((await countSince(before)).filter((count) => count > 0)).to.deep.equal([6]);
+    }
+    const metrics = await Promise.all(replicas.map((replica) => replica.metrics()));
+    const sum = (pattern: RegExp) =>
+      metrics.reduce((total, text) => total + Number(pattern.exec(text)?.[1] ?? 0), 0);
+    expect(sum(/^berth_gateway_cached_input_tokens_total (\d+)/m)).to.equal(found);
+    expect(sum(/^berth_gateway_prefix_choices_total\{choice="own"\} (\d+)/m)).to.be.above(0);
+    expect(sum(/^berth_gateway_prefix_choices_total\{choice="peer"\} (\d+)/m)).to.be.above(0);
+  });
+
+  it('are counted once against the limits of their key, and streamed as elsewhere', async () => {
+    const key = workKeys(namespace).tpd(hashApiKey(API_KEY), Math.floor(Date.now() / 86_400_000));
+    const readTokens = async () => Number((await stack.redis.get(key)) ?? 0);
+    const settled = await readTokens();
+    const answers = await Promise.all(replicas.map((replica) => ask(replica, begin('mountains'))));
+    const tokens = answers.reduce((sum, { usage }) => sum + usage.total_tokens, 0);
+    await pollUntil(async () => (await readTokens()) >= settled + tokens, 'the settlement');
+    expect(await readTokens()).to.equal(settled + tokens);
+
+    const streams = await Promise.all(
+      replicas.map(({ url }) => streamChat(url, { body: { messages: begin('mountains') } })),
+    );
+    for (const { ended } of streams) expect((await ended).isWhole).to.equal(true);
+  });
+
+  it('use all replicas when they are more than one has places for', async () => {
+    await Promise.all(engines.map((engine) => engine.control({ ttftMs: 400 })));
+    const before = await countRequests();
+    const messages = begin('cities');
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => callChat(replicas[index % 3]!.url, { body: { messages } })),
+    );
+    expect(answers.map(({ status }) => status)).to.deep.equal(Array(12).fill(200));
+    expect(await countSince(before)).to.deep.equal([4, 4, 4]);
+    await Promise.all(engines.map((engine) => engine.control({ ttftMs: 0 })));
+  });
+
+  it('stay where they arrive once the deployment says so, at once', async () => {
+    await publishDeployment(stack.redis, { ...config, balance: undefined });
+    const messages = begin('lakes');
+    await pollUntil(async () => {
+      const before = await countRequests();
+      for (const replica of replicas) await ask(replica, messages);
+      return (await countSince(before)).every((count) => count === 1);
+    }, 'the change');
+    await publishDeployment(stack.redis, config);
+    await pollUntil(async () => {
+      const before = await countRequests();
+      for (const replica of replicas) await ask(replica, messages);
+      return (await countSince(before)).includes(3);
+    }, 'the change back');
+  });
+
+  it('go on at once when the replica that they are led to is killed', async () => {
+    const before = await countRequests();
+    const messages = begin('deserts');
+    await ask(replicas[0]!, messages);
+    const owner = (await countSince(before)).indexOf(1);
+    const others = replicas.filter((_, index) => index !== owner);
+    await replicas[owner]!.stop('SIGKILL');
+    for (let index = 0; index < 6; index++) await ask(others[index % 2]!, messages);
+    const [one, two] = (await countSince(before)).filter((_, index) => index !== owner);
+    expect(one! + two!).to.equal(6);
+  });
+});
