@@ -65,13 +65,20 @@ class PrefixReader {
     if (this.isDone) return;
     if (typeof value === 'string') this.#readText(value);
     else if (typeof value === 'number') this.#readNumber(value);
-    else if (Array.isArray(value)) for (const item of value) this.read(item);
+    else if (Array.isArray(value)) this.#readItems(value);
     else if (typeof value === 'object' && value !== null)
       for (const name in value) {
         this.#readText(name);
         this.read((value as Record<string, unknown>)[name]);
       }
     else this.#readText(String(value));
+  }
+
+  #readItems(items: readonly unknown[]): void {
+    for (const item of items) {
+      if (this.isDone) return;
+      this.read(item);
+    }
   }
 
   endBeginning(): void {
