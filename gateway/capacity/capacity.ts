@@ -23,7 +23,7 @@ export interface Caller {
   id: string;
   /** Higher first. */
   priority: number;
-  /** Of its prompt, which leads to the replica that may have it in its cache; null: too short; absent: where it came. */
+  /** Of its prompt, which leads to the replica that may have it in its cache; null or absent: it stays where it came. */
   prefix?: number | null | undefined;
 }
 

@@ -79,7 +79,9 @@ export class Peers {
   /** Those that may be given work: ready and awake, neither draining nor cordoned. */
   listOpen(): Heartbeat[] {
     const names = new Set(this.#options.cordoned?.());
-    return this.#options.list().filter(({ pod, ready, asleep, draining }) => ready && !asleep && !draining && !names.has(pod));
+    return this.#options
+      .list()
+      .filter(({ pod, ready, asleep, draining }) => ready && !asleep && !draining && !names.has(pod));
   }
 
   /** Two cordoned replicas do not hand each other their requests. */

@@ -77,7 +77,7 @@ export class PrefixBalance {
   }
 
   /** A place at the peer that the prefix leads to; null: the request is to run here, or wherever there is a place. */
-  acquire(prefix: number | null, signal: AbortSignal): Promise<EngineTarget | null> | null {
+  acquire(prefix: number, signal: AbortSignal): Promise<EngineTarget | null> | null {
     const { isOn, isLeaving, onChoice } = this.#options;
     if (!isOn() || isLeaving()) return null;
     const options = this.#listOptions();
@@ -108,7 +108,7 @@ export class PrefixBalance {
   }
 
   async #askPeers(
-    prefix: number | null,
+    prefix: number,
     signal: AbortSignal,
     { options, first }: { options: Option[]; first: Option },
   ): Promise<EngineTarget | null> {

@@ -98,7 +98,8 @@ export class ReplicaCapacity implements Capacity {
   }
 
   acquire(signal: AbortSignal, caller?: Caller): Acquisition | Promise<Acquisition> {
-    const led = caller?.prefix === undefined ? null : this.#options.balance?.acquire(caller.prefix, signal);
+    const prefix = caller?.prefix ?? null;
+    const led = prefix === null ? null : this.#options.balance?.acquire(prefix, signal);
     if (led)
       return led.then((target) => (target ? { target: this.#countRelayed(target) } : this.#acquire(signal)));
     return this.#acquire(signal);

@@ -55,9 +55,9 @@ export const isWithin = ({ inflight, average }: Load, { share, burst, mostOnAver
 
 /**
  * Consistent hashing with bounded load: the first replica in the order of the prefix (rendezvous hashing) that is within the
- * bounds. Without a prefix the own one is preferred. The least loaded where none is within; null where all are full.
+ * bounds. The least loaded where none is within; null where all are full.
  */
-export function chooseReplica<T extends Choosable>(prefix: number | null, replicas: readonly T[]): T | null {
+export function chooseReplica<T extends Choosable>(prefix: number, replicas: readonly T[]): T | null {
   const bounds = computeBounds(replicas);
   let chosen: T | null = null;
   let highest = -1;
@@ -68,11 +68,10 @@ export function chooseReplica<T extends Choosable>(prefix: number | null, replic
     if (least === null || inflight < least.inflight || (inflight === least.inflight && isOwn))
       least = replica;
     if (!isWithin(replica, bounds)) continue;
-    const weight = prefix === null ? Number(isOwn) : mixBits(prefix ^ seed);
+    const weight = mixBits(prefix ^ seed);
     if (weight <= highest) continue;
     highest = weight;
     chosen = replica;
   }
-  if (prefix === null && chosen?.isOwn !== true) return least;
   return chosen ?? least;
 }

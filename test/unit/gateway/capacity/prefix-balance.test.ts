@@ -70,8 +70,7 @@ const prompt = (name: string) => [{ role: 'system', content: `${name} `.repeat(2
 /** The pod where a request runs that a gateway gets; it stays there. */
 async function send(gateway: Replica, parts: readonly unknown[]): Promise<string> {
   const prefix = gateway.balance.read(parts);
-  if (prefix === undefined) return gateway.beat.pod;
-  const target = await gateway.balance.acquire(prefix, never);
+  const target = typeof prefix === 'number' ? await gateway.balance.acquire(prefix, never) : null;
   if (!target) gateway.slots.inflight++;
   return target?.origin ?? gateway.beat.pod;
 }

@@ -119,15 +119,4 @@ describe('the choice of a replica by prefix', () => {
     replicas[1]!.inflight = 3;
     expect(chooseReplica(42, replicas)).to.equal(replicas[1]);
   });
-
-  it('leaves a request without a prefix where it is until others have less to do', () => {
-    const own = replica('own', { isOwn: true });
-    const replicas = [...fleet(3), own];
-    own.inflight = 1;
-    expect(chooseReplica(null, replicas)).to.equal(own);
-    Object.assign(own, { inflight: 2, average: 2 });
-    expect(chooseReplica(null, replicas)!.inflight).to.equal(0);
-    for (const each of replicas) each.inflight = 10;
-    expect(chooseReplica(null, replicas)).to.equal(own);
-  });
 });
