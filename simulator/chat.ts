@@ -95,7 +95,7 @@ export function makeChat(body: Fields, context: PlanContext): Chat {
     usage: sumUsage(
       promptTokens,
       choices.reduce((sum, choice) => sum + countChoice(choice), 0),
-      context.cache && context.cache.enter(prompt, promptTokens),
+      context.cache?.enter(prompt, promptTokens),
     ),
     conversation: `${prompt}assistant: ${choices[0]!.tokens.join('')}\n`,
     withUsage: sampling.withUsage,
