@@ -2,8 +2,7 @@
  * Which of the endpoint's text routes an engine can answer. A deployment serves exactly these of its kind; routes for images
  * and videos are the gateway's own, by kind alone.
  */
-import type { ModelKind } from './model-deployment.ts';
-import type { EnginePreset } from './model-pod.ts';
+import type { EnginePreset, ModelKind } from './engine-presets.ts';
 
 export const ENGINE_ROUTES = [
   '/v1/chat/completions',

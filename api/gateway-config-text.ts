@@ -1,8 +1,9 @@
 /** Reads a published GatewayConfig. Apart from its schema, and without zod, which would double a gateway's start-up. */
+
+import type { EnginePreset } from './engine-presets.ts';
 import { listEngineRoutes } from './engine-routes.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import type { ResolvedLimits } from './model-limits.ts';
-import type { EnginePreset } from './model-pod.ts';
 
 const STRINGS = [
   'namespace',

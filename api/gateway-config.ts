@@ -3,11 +3,12 @@
  * so the two cannot drift. All of it can change live; none of it is part of the pod template.
  */
 import { z } from 'zod';
+import { MODEL_KINDS } from './engine-presets.ts';
 import { ENGINE_PRIORITIES, enginePriorityOf } from './engine-priority.ts';
 import { listEngineRoutes } from './engine-routes.ts';
 import { sleepsWhenIdle } from './engine-sleep.ts';
 import { deriveId } from './identity.ts';
-import { MODEL_KINDS, type ModelDeployment } from './model-deployment.ts';
+import type { ModelDeployment } from './model-deployment.ts';
 import { type ResolvedLimits, resolveLimits } from './model-limits.ts';
 import { imageModel, videoModel } from './model-media.ts';
 import { decideBalance, ROUTE_BALANCES } from './model-route.ts';

@@ -1,5 +1,6 @@
 /** The ModelDeployment resource: one model, served by one endpoint. */
 import { z } from 'zod';
+import { MODEL_KINDS, PRESETS_BY_KIND } from './engine-presets.ts';
 import {
   cel,
   conditions,
@@ -10,7 +11,7 @@ import {
 } from './kubernetes-types.ts';
 import { modelLimits } from './model-limits.ts';
 import { imageModel, videoModel } from './model-media.ts';
-import { type EnginePreset, modelEngine, modelGPU, modelResources, modelTemplate } from './model-pod.ts';
+import { modelEngine, modelGPU, modelResources, modelTemplate } from './model-pod.ts';
 import { modelRoute } from './model-route.ts';
 import { modelRollout, modelScaling } from './model-scaling.ts';
 import { modelSLO } from './model-slo.ts';
@@ -18,28 +19,6 @@ import { modelSource } from './model-source.ts';
 import { modelStartup } from './model-startup.ts';
 import { amount } from './quantity.ts';
 
-export const MODEL_KINDS = [
-  'LLM',
-  'Embedding',
-  'Rerank',
-  'Image',
-  'Video',
-  'Transcription',
-  'Speech',
-] as const;
-export type ModelKind = (typeof MODEL_KINDS)[number];
-
-const MEDIA_PRESETS = ['vllm-omni', 'sglang-diffusion', 'simulator', 'custom'] as const;
-/** The engines that serve a kind. */
-const PRESETS_BY_KIND: Record<ModelKind, readonly EnginePreset[]> = {
-  LLM: ['vllm', 'sglang', 'llama-cpp', 'simulator', 'custom'],
-  Embedding: ['vllm', 'sglang', 'tei', 'llama-cpp', 'simulator', 'custom'],
-  Rerank: ['vllm', 'sglang', 'tei', 'llama-cpp', 'simulator', 'custom'],
-  Image: MEDIA_PRESETS,
-  Video: MEDIA_PRESETS,
-  Transcription: ['vllm', 'sglang', 'simulator', 'custom'],
-  Speech: ['vllm-omni', 'simulator', 'custom'],
-};
 const PRESETS_IN_WORDS = MODEL_KINDS.map((kind) => `${kind}: ${PRESETS_BY_KIND[kind].join(', ')}`).join('; ');
 /** As a CEL map. */
 const PRESETS_IN_CEL = JSON.stringify(PRESETS_BY_KIND).replaceAll('"', "'");

@@ -1,21 +1,10 @@
 /** What runs in a replica's pod: the engine, its accelerators, overrides of the pod. */
 import { z } from 'zod';
+import { ENGINE_PRESETS } from './engine-presets.ts';
 import { ENGINE_ROUTES } from './engine-routes.ts';
 import { cel, objectName, passthrough, stringMap } from './kubernetes-types.ts';
 import { MODEL_FAMILIES } from './model-families.ts';
 import { duration, quantity } from './quantity.ts';
-
-export const ENGINE_PRESETS = [
-  'vllm',
-  'sglang',
-  'vllm-omni',
-  'sglang-diffusion',
-  'tei',
-  'llama-cpp',
-  'simulator',
-  'custom',
-] as const;
-export type EnginePreset = (typeof ENGINE_PRESETS)[number];
 
 export const modelEngine = z
   .object({

@@ -1,6 +1,7 @@
 /** All routes of an endpoint (docs/api.md): the table that routing, authentication and modality checks read. */
+
+import type { ModelKind } from '../../api/engine-presets.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import type { ModelKind } from '../../api/model-deployment.ts';
 
 /** Exactly where the engine serves them, too. */
 const text = { method: 'POST', isEngines: true, isCounted: true, served: 'ready' } as const;

@@ -1,7 +1,7 @@
 /** Finds the route, and refuses what this deployment does not serve: now, or ever. */
 
+import type { ModelKind } from '../../api/engine-presets.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import type { ModelKind } from '../../api/model-deployment.ts';
 import { ApiError } from './error-response.ts';
 import type { GatewayMiddleware, GatewayState, Handler } from './exchange.ts';
 import { sendEmpty } from './json-answer.ts';

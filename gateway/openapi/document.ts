@@ -1,7 +1,8 @@
 /** The OpenAPI 3.1 document of a deployment, with the routes and parameters that its model has. Pure. */
+
+import type { ModelKind } from '../../api/engine-presets.ts';
 import { ERRORS, type ErrorCode } from '../../api/errors.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import type { ModelKind } from '../../api/model-deployment.ts';
 import { VERSION } from '../../api/names.ts';
 import { anthropicStatus, type ErrorDialect } from '../http/error-dialect.ts';
 import { ALL_ROUTES, isSpoken, type Route, type RouteName } from '../http/routes.ts';

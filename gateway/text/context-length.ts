@@ -1,7 +1,7 @@
 /** The most tokens of a request, as the engine tells them: a fact for `GET /v1/models`, whose answer never waits for it. */
 import type { Dispatcher } from 'undici';
+import type { ModelKind } from '../../api/engine-presets.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import type { ModelKind } from '../../api/model-deployment.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';
 import { isObject } from '../../kit/json-object.ts';
 import { readResponse, requestEngine } from '../engine/engine-request.ts';

@@ -1,5 +1,5 @@
 /** llama.cpp: GGUF models, also without a GPU. */
-import type { ModelKind } from '../../api/model-deployment.ts';
+import type { ModelKind } from '../../api/engine-presets.ts';
 import {
   ENGINE_HOST,
   type EngineCommand,

@@ -1,5 +1,5 @@
 /** The engines that Berth knows, by the name that a spec gives. */
-import type { EnginePreset } from '../../api/model-pod.ts';
+import type { EnginePreset } from '../../api/engine-presets.ts';
 import { custom } from './custom.ts';
 import type { EnginePresetDefinition } from './engine.ts';
 import { llamaCpp } from './llama-cpp.ts';

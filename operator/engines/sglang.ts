@@ -1,5 +1,6 @@
 /** SGLang: LLM, vision-language, embedding, reranking and transcription models. It has no switch against fetching media: the gateway holds those back. */
-import type { ModelDeploymentSpec, ModelKind } from '../../api/model-deployment.ts';
+import type { ModelKind } from '../../api/engine-presets.ts';
+import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import {
   ENGINE_HOST,
   type EngineCommand,

@@ -1,6 +1,7 @@
 /** The images of a pod, as this installation pulls them. */
+
+import type { EnginePreset } from '../../api/engine-presets.ts';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
-import type { EnginePreset } from '../../api/model-pod.ts';
 import type { ImageVendor } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
 import { vendorOf } from './accelerators.ts';

@@ -1,6 +1,6 @@
 /** What an installation decides for the objects of all deployments. */
 import type { V1EnvVar, V1ResourceRequirements } from '@kubernetes/client-node';
-import type { EnginePreset } from '../../api/model-pod.ts';
+import type { EnginePreset } from '../../api/engine-presets.ts';
 import type { RoutePreset, RouteVia } from '../../api/model-route.ts';
 import type { PodFieldGroup } from './pod-fields.ts';
 import type { SecurityPlatform } from './security.ts';

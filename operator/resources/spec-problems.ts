@@ -1,6 +1,7 @@
 /** What in a spec cannot work, decided without reading the cluster. */
+
+import type { EnginePreset } from '../../api/engine-presets.ts';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
-import type { EnginePreset } from '../../api/model-pod.ts';
 import { PORTS } from '../../api/names.ts';
 import { parseDuration } from '../../api/quantity.ts';
 import { PRESETS } from '../engines/presets.ts';

@@ -1,6 +1,6 @@
 /** What tests of the request path share: a Redis, a simulator and an endpoint, and calls as a client makes them. */
 
-import type { ModelKind } from '../../api/model-deployment.ts';
+import type { ModelKind } from '../../api/engine-presets.ts';
 import type { RedisConnection } from '../../redis/client.ts';
 import { MODEL, RunningSimulator } from '../unit/simulator/running-simulator.ts';
 import type { RedisServer } from './redis-server.ts';

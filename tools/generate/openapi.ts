@@ -1,7 +1,7 @@
 /** docs/openapi.json: what any deployment may serve, with the default limits. */
 
+import { MODEL_KINDS } from '../../api/engine-presets.ts';
 import { MEDIA_PARAMETERS } from '../../api/media-engines.ts';
-import { MODEL_KINDS } from '../../api/model-deployment.ts';
 import { modelLimits, resolveLimits } from '../../api/model-limits.ts';
 import { imageModel, videoModel } from '../../api/model-media.ts';
 import { buildDocument } from '../../gateway/openapi/document.ts';

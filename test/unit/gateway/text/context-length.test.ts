@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ModelKind } from '../../../../api/model-deployment.ts';
+import type { ModelKind } from '../../../../api/engine-presets.ts';
 import { ContextLength } from '../../../../gateway/text/context-length.ts';
 import { Pools } from '../../../../gateway/upstream/pools.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';

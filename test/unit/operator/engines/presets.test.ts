@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ENGINE_PRESETS } from '../../../../api/model-pod.ts';
+import { ENGINE_PRESETS } from '../../../../api/engine-presets.ts';
 import { PRESETS } from '../../../../operator/engines/presets.ts';
 import { hashInputs } from '../../../../operator/resources/template-pin.ts';
 import { build, makeModel, variable } from '../resources/fixtures.ts';
