@@ -27,6 +27,10 @@ cluster-logs: $(INSTALLED) ## Show a component's log (COMPONENT=kubelet)
 key: $(INSTALLED) ## Create an API key for the running models: make -s key RPM=60 TPD=1000 PRIORITY=0 EXPIRES=2030-01-01T00:00:00Z NAMESPACE=default
 	@node launch/key.ts
 
+.PHONY: listen
+listen: $(INSTALLED) ## Show the webhooks of `make run`, forward and replay them: make listen URL=http://localhost:3000/hook NAMESPACE=default
+	@exec node launch/listen.ts
+
 ##@ Develop
 
 .PHONY: build
