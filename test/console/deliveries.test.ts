@@ -50,6 +50,25 @@ describe('the page of deliveries', () => {
     await page.context().close();
   });
 
+  it('resends all that failed since a time', async () => {
+    const page = await use().open('deliveries?endpoint=hook');
+    await page.route('**/deliveries/resend', (route) =>
+      route.fulfill({ json: { resent: 3, expired: 1, unreachable: 0 } }),
+    );
+    await page.getByRole('button', { name: 'Resend failed deliveries to hook' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Resend failed deliveries' });
+    await dialog.getByRole('combobox', { name: 'Failed in' }).click();
+    await page.getByRole('option', { name: 'Since a time…' }).click();
+    await dialog.getByLabel('Since').fill('2026-01-02T03:04');
+    expect(await findGraveFaults(page)).to.deep.equal([]);
+    const sent = page.waitForRequest('**/deliveries/resend');
+    await dialog.getByRole('button', { name: 'Resend', exact: true }).click();
+    const since = new Date('2026-01-02T03:04').toISOString();
+    expect((await sent).postDataJSON()).to.deep.equal({ endpoint: 'hook', since });
+    await dialog.getByText('3 resent. 1 could not be resent: their events have expired.').waitFor();
+    await page.context().close();
+  });
+
   it('takes a request as it is typed, and from a link', async () => {
     const page = await use().open('deployments');
     const delivery = {

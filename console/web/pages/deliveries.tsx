@@ -15,6 +15,7 @@ import { ScrollTable } from '../parts/scroll-table.tsx';
 import { DRAWER_STATE, useDrawerClose } from '../parts/side-drawer.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { DeliveryDrawer } from '../webhooks/delivery-drawer.tsx';
+import { Recover } from '../webhooks/recover.tsx';
 import { ResendDelivery } from '../webhooks/resend-delivery.tsx';
 import { describeAnswer } from '../webhooks/test-result.tsx';
 
@@ -42,6 +43,7 @@ export function DeliveriesPage() {
     <Page
       title="Deliveries"
       about="The latest 1,000 deliveries in this namespace, newest first. A delivery fails after three attempts."
+      actions={<Recover size="sm" {...(search.get('endpoint') && { endpoint: search.get('endpoint')! })} />}
     >
       <Group align="flex-end">
         <EndpointFilter value={search.get('endpoint')} onChange={(chosen) => change({ endpoint: chosen })} />

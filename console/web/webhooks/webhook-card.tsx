@@ -2,14 +2,13 @@
 import { Badge, Button, Group, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import type { Resend, ResendView, TestView, WebhookChange, WebhookView } from '../../api.ts';
+import type { TestView, WebhookChange, WebhookView } from '../../api.ts';
 import { call } from '../client/call.ts';
 import { useAccess, useBase, useNamespace } from '../client/session.ts';
-import { useAction } from '../parts/action.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
-import { announce } from '../parts/announcer.tsx';
 import { ObjectCard } from '../parts/object-card.tsx';
 import { ErrorAlert } from '../parts/page-states.tsx';
+import { Recover } from './recover.tsx';
 import { RollSecret } from './signing-secret.tsx';
 import { TestResult } from './test-result.tsx';
 
@@ -19,18 +18,6 @@ interface WebhookCardProps {
   onDelete: () => void;
 }
 
-/** Retention of events. */
-const RESEND_MS = 3 * 86_400_000;
-
-function describeResend({ resent, expired, unreachable }: ResendView): string {
-  const gone = expired > 0 ? ` ${expired} could not be resent: their events have expired.` : '';
-  const closed =
-    unreachable > 0
-      ? ` ${unreachable} could not be resent: their endpoints are missing, disabled or rejected.`
-      : '';
-  return resent === 0 ? `Nothing to resend.${gone}${closed}` : `${resent} resent.${gone}${closed}`;
-}
-
 const REASON = "You don't have permission to change webhooks in this namespace.";
 
 export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
@@ -38,7 +25,7 @@ export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
   const base = useBase();
   const namespace = useNamespace();
   const cache = useQueryClient();
-  const { manageWebhooks, sendTests, resendDeliveries } = useAccess();
+  const { manageWebhooks, sendTests } = useAccess();
   const path = `${base}/webhooks/${encodeURIComponent(name)}`;
   const change = useMutation({
     mutationFn: (body: WebhookChange) => call<WebhookView>('PATCH', path, body),
@@ -46,17 +33,6 @@ export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
   });
   const test = useMutation({
     mutationFn: () => call<TestView>('POST', `${path}/test`),
-    onSettled: () => cache.invalidateQueries({ queryKey: [base, 'deliveries'] }),
-  });
-  const resend = useAction({
-    mutationFn: () => {
-      const since = new Date(Date.now() - RESEND_MS).toISOString();
-      return call<ResendView>('POST', `${base}/deliveries/resend`, {
-        endpoint: name,
-        since,
-      } satisfies Resend);
-    },
-    onSuccess: (result) => announce(describeResend(result)),
     onSettled: () => cache.invalidateQueries({ queryKey: [base, 'deliveries'] }),
   });
   const manage = {
@@ -87,8 +63,6 @@ export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
       {change.error && <ErrorAlert error={change.error} />}
       {test.error && <ErrorAlert error={test.error} />}
       {test.data && <TestResult result={test.data} />}
-      {resend.error && <ErrorAlert error={resend.error} />}
-      {resend.data && <Text size="sm">{describeResend(resend.data)}</Text>}
       <Group gap="xs">
         <AllowedButton
           isAllowed={sendTests}
@@ -112,19 +86,7 @@ export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
             Re-enable
           </AllowedButton>
         )}
-        {state === 'active' && (
-          <AllowedButton
-            isAllowed={resendDeliveries}
-            reason="You don't have permission to resend deliveries in this namespace."
-            size="compact-sm"
-            variant="default"
-            loading={resend.isPending}
-            onClick={() => resend.mutate()}
-            aria-label={`Resend failed deliveries to ${name}`}
-          >
-            Resend failed
-          </AllowedButton>
-        )}
+        {state === 'active' && <Recover endpoint={name} />}
         <AllowedButton {...manage} onClick={onChange} aria-label={`Edit ${name}`}>
           Edit
         </AllowedButton>
