@@ -1,5 +1,5 @@
 /** Entry point: theme, data cache, routes. */
-import '@mantine/core/styles.css';
+import './styles.ts';
 import { Button, type CSSVariablesResolver, createTheme, MantineProvider } from '@mantine/core';
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
@@ -7,6 +7,7 @@ import { createRoot } from 'react-dom/client';
 import { BrowserRouter } from 'react-router';
 import { App } from './app.tsx';
 import { CallError } from './client/call.ts';
+import { choosePollInterval } from './client/poll-interval.ts';
 import { ErrorBoundary } from './parts/error-boundary.tsx';
 
 const theme = createTheme({
@@ -58,7 +59,7 @@ const cache: QueryClient = new QueryClient({
       networkMode: 'always',
       refetchOnReconnect: 'always',
       // Keeps data up to date; hidden pages do not poll.
-      refetchInterval: 3_000,
+      refetchInterval: choosePollInterval,
       staleTime: 1_000,
       retry: (failures, error) => failures < 2 && !(error instanceof CallError && error.status < 500),
     },
