@@ -3,6 +3,8 @@
  * verbs on subresources that exist in RBAC only. The chart's ClusterRole for members grants the same names.
  */
 export interface ConsoleRight {
+  /** Berth's if absent. */
+  group?: string;
   verb: 'get' | 'list' | 'create' | 'update' | 'patch' | 'delete';
   resource: string;
   subresource?: string;
@@ -27,10 +29,18 @@ export type ConsoleRightName = keyof typeof CONSOLE_RIGHTS;
 
 /** What else a member needs to use every page: done as the user, so the API server itself decides. */
 export const CONSOLE_WRITES = {
+  manageDeployments: rightsOn('modeldeployments', ['create', 'update', 'patch', 'delete']),
   manageKeys: rightsOn('apikeys', ['create', 'patch', 'delete']),
   manageWebhooks: rightsOn('webhookendpoints', ['create', 'patch', 'delete']),
   manageStorage: [...rightsOn('storagecredentials', ['create', 'patch', 'delete']), CONSOLE_RIGHTS.storeKeys],
 } as const satisfies Record<string, readonly ConsoleRight[]>;
+
+/** What a member reads of Kubernetes' own resources, as the user: what the pods of a deployment do. */
+export const POD_READS = {
+  readReplicas: { group: '', verb: 'list', resource: 'pods' },
+  readLogs: { group: '', verb: 'get', resource: 'pods', subresource: 'log' },
+  readEvents: { group: '', verb: 'list', resource: 'events' },
+} as const satisfies Record<string, ConsoleRight>;
 
 function rightsOn(resource: string, verbs: readonly ConsoleRight['verb'][]): ConsoleRight[] {
   return verbs.map((verb) => ({ verb, resource }));

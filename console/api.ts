@@ -30,6 +30,10 @@ export interface SessionView {
 export interface AccessView {
   /** The namespace does not exist; false also for users who cannot read namespaces. */
   isMissing: boolean;
+  manageDeployments: boolean;
+  readReplicas: boolean;
+  readLogs: boolean;
+  readEvents: boolean;
   manageKeys: boolean;
   manageWebhooks: boolean;
   manageStorage: boolean;
@@ -63,7 +67,10 @@ export interface DeploymentView {
   /** The first problem; '' if there is none. */
   message: string;
   conditions: Condition[];
+  isPaused: boolean;
   replicas: { ready: number; wanted: number };
+  /** What the spec asks for: a number, or the bounds of the autoscaler. */
+  size: { replicas: number } | { min: number; max: number };
   /** What the autoscaler sees and does; null for a deployment without `scaling`, or before it was first looked at. */
   scaling: {
     /** Requests under way, waiting and held, on average. */
@@ -133,6 +140,78 @@ export interface ScalingPointView {
   wanted: number;
   ready: number;
 }
+
+/** `PATCH ns/deployments/{name}`: pauses, resumes or scales; answers DeploymentView. Absent fields stay as they are. */
+export interface DeploymentChange {
+  paused?: boolean;
+  /** Of a deployment without `scaling`. */
+  replicas?: number;
+  /** Of one with it. */
+  scaling?: { min: number; max: number };
+}
+
+/** `GET ns/deployments/{name}/replicas`: its pods, oldest first. */
+export interface ReplicaView {
+  name: string;
+  state: 'ready' | 'starting' | 'pending' | 'failing' | 'leaving' | 'ended';
+  /** What Kubernetes says of the state; '' if there is nothing to say. */
+  message: string;
+  /** null until it is placed. */
+  node: string | null;
+  /** Such as `2 × nvidia.com/gpu`; null without. */
+  gpu: string | null;
+  restarts: number;
+  /** How the engine's last run ended; null if it never did. */
+  lastExit: { reason: string; exitCode: number; at: string | null } | null;
+  createdAt: string;
+  /** Those with a log, the engine first. */
+  containers: string[];
+}
+
+/** `GET ns/deployments/{name}/events`: the latest 100 about it and its pods, newest first. Kubernetes keeps them for an hour. */
+export interface EventView {
+  at: string;
+  isWarning: boolean;
+  reason: string;
+  message: string;
+  /** Such as `Pod chat-6d5f-x2x7p`. */
+  object: string;
+  count: number;
+}
+
+/**
+ * `GET ns/deployments/{name}/replicas/{pod}/log?container=&previous=`: plain text, the last lines and then each as it comes,
+ * until one of these limits. `previous=true`: of the run before, without following.
+ */
+export const LOG_LIMITS = { bytes: 8 * 1024 * 1024, seconds: 15 * 60, streamsPerSession: 4 };
+
+/** `GET ns/deployments/{name}/manifest`. */
+export interface ManifestView {
+  /** With apiVersion, kind, metadata and spec, as stored. */
+  manifest: object;
+  /** For `ManifestChange`. */
+  version: string;
+}
+/**
+ * `POST ns/deployments`; `PUT ns/deployments/{name}`, with a version. `POST ns/deployments/dry-run` and
+ * `POST ns/deployments/{name}/dry-run`: the API server checks everything and stores nothing. All answer ManifestResult.
+ */
+export interface ManifestChange {
+  manifest: object;
+  /** 409 if the object was changed since. */
+  version?: string;
+}
+export interface ManifestResult {
+  name: string;
+  /** As stored, or as it would be, with defaults. */
+  manifest: object;
+  /** Such as that a model will not fit the GPU. */
+  warnings: string[];
+}
+
+/** `GET ns/live`: server-sent events, each with the names of what changed in its data, as JSON. */
+export const LIVE_TOPICS = ['deployments', 'replicas', 'events'] as const;
+export type LiveTopic = (typeof LIVE_TOPICS)[number];
 
 /** `GET ns/keys`, `POST ns/keys` (answers NewKeyView), `PATCH ns/keys/{name}` (disabled), `DELETE ns/keys/{name}`. */
 export interface KeyView {

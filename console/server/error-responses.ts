@@ -17,6 +17,7 @@ const AREAS = [
   'session',
   'access',
   'deployments',
+  'live',
   'keys',
   'webhooks',
   'deliveries',

@@ -16,6 +16,8 @@ import { Access } from './kubernetes/access.ts';
 import { Kubernetes } from './kubernetes/client.ts';
 import { Namespaces } from './kubernetes/namespaces.ts';
 import { OwnSecrets } from './kubernetes/own-secrets.ts';
+import { KubernetesStreams } from './kubernetes/streams.ts';
+import { Feeds } from './live/feeds.ts';
 import { RedisPresence } from './sessions/redis-presence.ts';
 import { Sessions } from './sessions/sessions.ts';
 
@@ -55,6 +57,8 @@ export async function startConsole(
   const { redis } = connection;
   const presence = new RedisPresence();
   const kubernetes = new Kubernetes({ url: env.kubernetesURL, ca: env.kubernetesCA });
+  const streams = new KubernetesStreams({ url: env.kubernetesURL, ca: env.kubernetesCA });
+  const feeds = new Feeds(streams);
   const access = new Access(kubernetes);
   const endpoints = new Endpoints({ redis, frontURL: env.frontURL });
   const metrics = createMetrics();
@@ -67,6 +71,8 @@ export async function startConsole(
     endpoints,
     metrics,
     kubernetes,
+    streams,
+    feeds,
     redis,
     access,
     presence,
@@ -96,10 +102,12 @@ export async function startConsole(
     port,
     metricsPort,
     stop: async () => {
-      await closeServer(server, DRAIN_TIMEOUT_MS);
+      const closed = closeServer(server, DRAIN_TIMEOUT_MS);
+      feeds.close();
+      await closed;
       await closeServer(metricsServer, DRAIN_TIMEOUT_MS);
       await subscription.close();
-      await Promise.all([connection.close(), kubernetes.close(), endpoints.close()]);
+      await Promise.all([connection.close(), kubernetes.close(), streams.close(), endpoints.close()]);
     },
   };
 }

@@ -13,7 +13,8 @@ import {
 import { Suspense } from 'react';
 import { Link, Outlet, useLocation, useNavigate } from 'react-router';
 import type { SessionView } from '../api.ts';
-import { useAccess, useNamespace, useSignOut } from './client/session.ts';
+import { useLiveUpdates } from './client/live.ts';
+import { useAccess, useBase, useNamespace, useSignOut } from './client/session.ts';
 import { Announcer } from './parts/announcer.tsx';
 import { ErrorBoundary } from './parts/error-boundary.tsx';
 import { EmptyState, ErrorAlert, PageLoader } from './parts/page-states.tsx';
@@ -37,7 +38,8 @@ export function Shell({ session }: { session: SessionView }) {
   const signOut = useSignOut();
   const { isMissing } = useAccess();
   const [isOpen, { toggle, close }] = useDisclosure();
-  const page = pathname.split('/')[2] ?? 'deployments';
+  useLiveUpdates(useBase());
+  const page = pathname.split('/')[2]?.replace(/^deploy$/, 'deployments') ?? 'deployments';
   return (
     <AppShell
       header={{ height: 56 }}

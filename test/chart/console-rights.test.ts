@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
-import { CONSOLE_RIGHTS, CONSOLE_WRITES, type ConsoleRight } from '../../api/console-rights.ts';
+import { CONSOLE_RIGHTS, CONSOLE_WRITES, type ConsoleRight, POD_READS } from '../../api/console-rights.ts';
 import { configKeys, consoleKeys, deliveryKeys, globalKeys, workKeys } from '../../api/redis-keys.ts';
 import { ensureBinary } from '../../cluster/binaries.ts';
 import type { RedisConnection } from '../../redis/client.ts';
@@ -33,10 +33,16 @@ async function render(): Promise<
 describe("the chart's rights for the console", () => {
   it('give members all that the console asks for, and those who only view what is read', async () => {
     const roles = (await render()).filter(({ kind }) => kind === 'ClusterRole');
-    const may = (role: string, { verb, resource, subresource }: ConsoleRight): boolean => {
+    const may = (
+      role: string,
+      { group = 'berth.dev', verb, resource, subresource }: ConsoleRight,
+    ): boolean => {
       const { rules } = roles.find(({ metadata }) => metadata.name === `berth-${role}`)!;
       const full = subresource ? `${resource}/${subresource}` : resource;
-      return rules.some(({ resources, verbs }) => resources.includes(full) && verbs.includes(verb));
+      return rules.some(
+        ({ apiGroups, resources, verbs }) =>
+          apiGroups.includes(group) && resources.includes(full) && verbs.includes(verb),
+      );
     };
     const rights = [
       ...Object.values(CONSOLE_RIGHTS),
@@ -48,6 +54,9 @@ describe("the chart's rights for the console", () => {
       expect(may('view', right), `view: ${JSON.stringify(right)}`).to.equal(isRead);
       if (!isRead) expect(may('edit', right), `edit: ${JSON.stringify(right)}`).to.equal(true);
     }
+    // The built-in view role has them, which Berth's rules are added to.
+    for (const right of Object.values(POD_READS) as ConsoleRight[])
+      expect(may('member', right), `member: ${JSON.stringify(right)}`).to.equal(true);
   });
 
   describe('on the bundled Redis', () => {

@@ -51,7 +51,6 @@ describe('a member of a workspace', () => {
 
   for (const [group, resource] of [
     ['', 'secrets'],
-    ['', 'pods'],
     ['', 'configmaps'],
     ['apps', 'deployments'],
     ['rbac.authorization.k8s.io', 'rolebindings'],
@@ -59,6 +58,13 @@ describe('a member of a workspace', () => {
     it(`has no right on ${resource}`, async () => {
       const right = { group, resource, namespace: 'other' };
       expect(await listAllowed(right, [...READS, ...WRITES])).to.deep.equal([]);
+    });
+
+  for (const resource of ['pods', 'events'])
+    it(`may read ${resource}, which the console shows, and not write them`, async () => {
+      const right = { group: '', resource, namespace: 'other' };
+      expect(await listAllowed(right, [...READS, ...WRITES])).to.deep.equal(READS);
+      expect(await listAllowed({ ...right, namespace: 'default' }, READS)).to.deep.equal([]);
     });
 
   it("cannot give an engine a Secret, another's or Berth's own", async () => {

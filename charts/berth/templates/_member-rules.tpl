@@ -8,6 +8,16 @@
   verbs: [get]
 {{- end }}
 
+{{/* What the built-in view role has already: pods of deployments, with events and logs. */}}
+{{- define "berth.podReadRules" -}}
+- apiGroups: [""]
+  resources: [pods, events]
+  verbs: [get, list, watch]
+- apiGroups: [""]
+  resources: [pods/log]
+  verbs: [get]
+{{- end }}
+
 {{/* Privileged fields, checked by the admission policy. Users with the edit role can create any pod anyway. */}}
 {{- define "berth.podFieldRules" -}}
 - apiGroups: [berth.dev]

@@ -17,9 +17,9 @@ const ACTIONS: Partial<Record<string, string>> = {
 const SESSION_ACTIONS: Partial<Record<string, string>> = { POST: 'sign-in', DELETE: 'sign-out' };
 const MAX_NAME_LENGTH = 253;
 
-/** null for what only reads, and for calls of models in the playground. `answer` tells the name of what was created. */
+/** null for what only reads or tries, and for calls of models in the playground. `answer` tells the name of what was created. */
 export function describeChange(method: string, path: string, answer: unknown): AuditedChange | null {
-  if (READS.has(method) || path.includes('/v1/')) return null;
+  if (READS.has(method) || path.includes('/v1/') || path.endsWith('/dry-run')) return null;
   const [, , area = '', namespace, resource = '', ...rest] = path
     .split('/')
     .map((part) => part.slice(0, MAX_NAME_LENGTH));

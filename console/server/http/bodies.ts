@@ -58,6 +58,18 @@ export const newKeyBody = z.strictObject({
 });
 export const keyChangeBody = z.strictObject({ disabled: z.boolean() });
 
+const count = z.int().min(0).max(1_000);
+export const deploymentChangeBody = z.strictObject({
+  paused: z.boolean().optional(),
+  replicas: count.optional(),
+  scaling: z.strictObject({ min: count, max: count.min(1) }).optional(),
+});
+
+export const manifestBody = z.strictObject({
+  manifest: z.unknown(),
+  version: z.string().min(1).max(100).optional(),
+});
+
 export const resendBody = z.strictObject({
   endpoint: z.string().max(253).optional(),
   since: z.iso.datetime({ offset: true }),

@@ -5,6 +5,7 @@ import {
   CONSOLE_WRITES,
   type ConsoleRight,
   type ConsoleRightName,
+  POD_READS,
 } from '../../../api/console-rights.ts';
 import { GROUP } from '../../../api/names.ts';
 import type { AccessView } from '../../api.ts';
@@ -28,8 +29,8 @@ export class Access {
 
   /** `namespace` null: in all namespaces. */
   allows(session: Session, namespace: string | null, right: ConsoleRight): Promise<boolean> {
-    const { verb, resource, subresource = '' } = right;
-    const key = [session.digest, namespace ?? '*', verb, resource, subresource].join(' ');
+    const { group = GROUP, verb, resource, subresource = '' } = right;
+    const key = [session.digest, namespace ?? '*', group, verb, resource, subresource].join(' ');
     return this.#answers.get(key, () =>
       this.#kubernetes.isAllowed(session.token, { ...right, ...(namespace !== null && { namespace }) }),
     );
@@ -52,9 +53,14 @@ export class Access {
 
   async describe(session: Session, namespace: string): Promise<Rights> {
     const may = (name: ConsoleRightName) => this.may(session, namespace, name);
+    const allows = (right: ConsoleRight) => this.allows(session, namespace, right);
     const mayAll = async (rights: readonly ConsoleRight[]) =>
-      (await Promise.all(rights.map((right) => this.allows(session, namespace, right)))).every(Boolean);
+      (await Promise.all(rights.map(allows))).every(Boolean);
     const questions = {
+      manageDeployments: mayAll(CONSOLE_WRITES.manageDeployments),
+      readReplicas: allows(POD_READS.readReplicas),
+      readLogs: allows(POD_READS.readLogs),
+      readEvents: allows(POD_READS.readEvents),
       manageKeys: mayAll(CONSOLE_WRITES.manageKeys),
       manageWebhooks: mayAll(CONSOLE_WRITES.manageWebhooks),
       manageStorage: mayAll(CONSOLE_WRITES.manageStorage),

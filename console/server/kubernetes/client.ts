@@ -1,11 +1,12 @@
 /** Client of the API server: JSON calls with the caller's bearer token, so that RBAC and audit logs apply to the user. */
+import type { IncomingHttpHeaders } from 'node:http';
 import { Agent } from 'undici';
 import { z } from 'zod';
-import { API_VERSION } from '../../../api/kubernetes-types.ts';
 import { GROUP, VERSION } from '../../../api/names.ts';
 import { isTooLarge } from '../../../kube/api-error.ts';
 import { MAX_ANSWER_BYTES, MAX_OBJECT_BYTES, readText } from '../../../kube/bounded-text.ts';
 import { KubernetesError } from './error.ts';
+import { collectionPath, type ObjectPlace, objectPath, type Selection } from './paths.ts';
 import { Turns } from './turns.ts';
 
 export interface KubeObject {
@@ -28,12 +29,6 @@ export interface KubeObject {
   [field: string]: unknown;
 }
 
-/** A resource of Berth, or Secrets. */
-export interface ObjectPlace {
-  plural: string;
-  namespace: string;
-}
-
 export interface ResourceAttributes {
   verb: string;
   resource: string;
@@ -43,8 +38,15 @@ export interface ResourceAttributes {
   namespace?: string;
 }
 
+/** What a write made, or would have made. */
+export interface Written {
+  object: KubeObject;
+  /** Of admission policies. */
+  warnings: string[];
+}
+
 interface Call {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
   body?: object;
   maxBytes?: number;
@@ -78,8 +80,8 @@ export class Kubernetes {
   }
 
   /** What `view` makes of each object. No object itself is kept: together they may be larger than memory. */
-  list<V>(token: string, place: ObjectPlace, view: View<V>): Promise<V[]> {
-    return this.#listAll(token, collectionPath(place), view);
+  list<V>(token: string, place: ObjectPlace, view: View<V>, selection: Selection = {}): Promise<V[]> {
+    return this.#listAll(token, collectionPath(place), view, selection);
   }
 
   get(token: string, place: ObjectPlace, name: string): Promise<KubeObject> {
@@ -95,6 +97,27 @@ export class Kubernetes {
   patch(token: string, place: ObjectPlace, name: string, body: object): Promise<KubeObject> {
     const call = { method: 'PATCH', path: objectPath(place, name), body } as const;
     return this.#call(token, call) as Promise<KubeObject>;
+  }
+
+  /**
+   * Creates an object, or replaces the one with its name if it has a `resourceVersion`; rejects unknown fields. `dryRun`:
+   * everything but storing it.
+   */
+  write(
+    token: string,
+    place: ObjectPlace,
+    object: KubeObject,
+    { dryRun }: { dryRun: boolean },
+  ): Promise<Written> {
+    const query = `?fieldValidation=Strict${dryRun ? '&dryRun=All' : ''}`;
+    const { name, resourceVersion } = object.metadata;
+    const call: Call = resourceVersion
+      ? { method: 'PUT', path: objectPath(place, name) + query, body: object }
+      : { method: 'POST', path: collectionPath(place) + query, body: object };
+    return this.#read(token, call, (answer, headers) => ({
+      object: answer as KubeObject,
+      warnings: readWarnings(headers.warning),
+    }));
   }
 
   async remove(token: string, place: ObjectPlace, name: string): Promise<void> {
@@ -120,13 +143,13 @@ export class Kubernetes {
   }
 
   async listNamespaces(token: string): Promise<string[]> {
-    return this.#listAll(token, '/api/v1/namespaces', ({ metadata }) => metadata.name);
+    return this.#listAll(token, '/api/v1/namespaces', ({ metadata }) => metadata.name, {});
   }
 
   /** False if the user cannot read namespaces. */
   async isNamespaceMissing(token: string, namespace: string): Promise<boolean> {
     try {
-      await this.#call(token, { method: 'GET', path: `/api/v1/namespaces/${encode(namespace)}` });
+      await this.#call(token, { method: 'GET', path: `/api/v1/namespaces/${encodeURIComponent(namespace)}` });
       return false;
     } catch (error) {
       if (error instanceof KubernetesError) return error.status === 404;
@@ -138,13 +161,13 @@ export class Kubernetes {
     return this.#agent.destroy();
   }
 
-  async #listAll<V>(token: string, path: string, view: View<V>): Promise<V[]> {
+  async #listAll<V>(token: string, path: string, view: View<V>, selection: Selection): Promise<V[]> {
     const views: V[] = [];
     let limit = PAGE_OBJECTS;
     let seen = 0;
     let next = '';
     for (;;) {
-      const query = `?limit=${limit}${next && `&continue=${encodeURIComponent(next)}`}`;
+      const query = `?${new URLSearchParams({ ...selection, limit: String(limit), ...(next && { continue: next }) })}`;
       const maxBytes = limit === 1 ? MAX_OBJECT_BYTES : MAX_ANSWER_BYTES;
       try {
         const call = { method: 'GET', path: path + query, maxBytes } as const;
@@ -171,7 +194,11 @@ export class Kubernetes {
   }
 
   /** `view` has the answer; only what it returns stays in memory. */
-  async #read<R>(token: string, call: Call, view: (answer: unknown) => R): Promise<R> {
+  async #read<R>(
+    token: string,
+    call: Call,
+    view: (answer: unknown, headers: IncomingHttpHeaders) => R,
+  ): Promise<R> {
     const { method, path, body, maxBytes = MAX_OBJECT_BYTES } = call;
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
     const response = await this.#agent
@@ -195,29 +222,22 @@ export class Kubernetes {
         .catch(reportNoAnswer);
       const { statusCode } = response;
       if (statusCode < 200 || statusCode > 299) throw new KubernetesError(statusCode, answer);
-      return view(answer);
+      return view(answer, response.headers);
     });
   }
+}
+
+/** Such as `299 - "spec.gpu: too small"`; `\\` escapes within the quotes. Headers are at most 16 KiB in all. */
+export function readWarnings(header: string | string[] | undefined): string[] {
+  const text = Array.isArray(header) ? header.join(', ') : (header ?? '');
+  return [...text.matchAll(/\b299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, words]) =>
+    words!.replaceAll(/\\(.)/g, '$1'),
+  );
 }
 
 function reportNoAnswer(error: unknown): never {
   if (isTooLarge(error)) throw error;
   throw new KubernetesError(0, { message: (error as Error).message });
-}
-
-const encode = encodeURIComponent;
-
-function collectionPath({ plural, namespace }: ObjectPlace): string {
-  const root = plural === 'secrets' ? '/api/v1' : `/apis/${API_VERSION}`;
-  return `${root}/namespaces/${encode(namespace)}/${encode(plural)}`;
-}
-
-/** Names that could change the path, such as `..`, are treated as not found. */
-const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
-
-function objectPath(place: ObjectPlace, name: string): string {
-  if (!NAME.test(name)) throw new KubernetesError(404, { message: `${place.plural} "${name}" not found` });
-  return `${collectionPath(place)}/${encode(name)}`;
 }
 
 /** A view of objects as they are stored, with all defaults filled in; leaves out what this version cannot read. */

@@ -1,8 +1,9 @@
-/** Deployments, read as the user. */
+/** Deployments, read and changed as the user. */
 import type Router from '@koa/router';
 import { modelDeployment, modelDeploymentResource } from '../../../api/model-deployment.ts';
 import { countQueue } from '../../../redis/console/console-reads.ts';
 import type { DeploymentView } from '../../api.ts';
+import { deploymentChangeBody, readBody } from '../http/bodies.ts';
 import { viewAs } from '../kubernetes/client.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import { describeDeployment, isQueued } from '../views/deployment.ts';
@@ -34,5 +35,19 @@ export function addDeploymentRoutes(router: Router<ConsoleState>, services: Serv
     const maySeeQueue = await access.may(session, namespace, 'readRequests');
     const view = describeDeployment(modelDeployment.parse(object));
     ctx.body = maySeeQueue ? await addQueue(view, namespace) : view;
+  });
+
+  router.patch('/deployments/:name', async (ctx) => {
+    const { namespace = '', name = '' } = ctx.params;
+    const { token } = sessionOf(ctx);
+    const spec = await readBody(ctx.req, deploymentChangeBody);
+    const object = await kubernetes.patch(token, { plural, namespace }, name, { spec });
+    ctx.body = describeDeployment(modelDeployment.parse(object));
+  });
+
+  router.delete('/deployments/:name', async (ctx) => {
+    const { namespace = '', name = '' } = ctx.params;
+    await kubernetes.remove(sessionOf(ctx).token, { plural, namespace }, name);
+    ctx.status = 204;
   });
 }

@@ -6,11 +6,15 @@ import type { Access } from '../kubernetes/access.ts';
 import type { Kubernetes } from '../kubernetes/client.ts';
 import type { Namespaces } from '../kubernetes/namespaces.ts';
 import type { OwnSecrets } from '../kubernetes/own-secrets.ts';
+import type { KubernetesStreams } from '../kubernetes/streams.ts';
+import type { Feeds } from '../live/feeds.ts';
 import type { RedisPresence } from '../sessions/redis-presence.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 
 export interface Services {
   kubernetes: Kubernetes;
+  streams: KubernetesStreams;
+  feeds: Feeds;
   redis: RedisClient;
   presence: RedisPresence;
   sessions: Sessions;

@@ -24,8 +24,9 @@ export function FirstDeployment() {
   const namespace = useNamespace();
   return (
     <EmptyState title="No deployments yet">
-      Save this as <Code>first.yaml</Code> and run <Code>kubectl apply -f first.yaml</Code>. It runs a
-      simulated model and needs no GPU; for a real model, set another engine preset.
+      Deploy a model with “New deployment”. Or save this as <Code>first.yaml</Code> and run{' '}
+      <Code>kubectl apply -f first.yaml</Code>. It runs a simulated model and needs no GPU; for a real model,
+      set another engine preset.
       <div style={{ textAlign: 'left', marginTop: '1rem' }}>
         <Copyable text={buildManifest(namespace)} label="manifest" />
       </div>

@@ -1,32 +1,47 @@
-/** One deployment: connection, playground, scaling, conditions. */
+/** One deployment: how to call it, what it does, and how to operate it. */
 import { Anchor, Stack, Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { Link, useParams, useSearchParams } from 'react-router';
 import type { DeploymentView } from '../../api.ts';
 import { call } from '../client/call.ts';
+import { usePollInterval } from '../client/live.ts';
 import { useAccess, useBase, useNamespace } from '../client/session.ts';
+import { DeploymentActions } from '../deployment/actions.tsx';
 import { Conditions } from '../deployment/conditions.tsx';
 import { Connect } from '../deployment/connect.tsx';
+import { Events } from '../deployment/events.tsx';
 import { EngineAndPrices, KindAndModel, ReplicasAndQueue, StatusMessage } from '../deployment/facts.tsx';
+import { Logs } from '../deployment/logs.tsx';
+import { Replicas } from '../deployment/replicas.tsx';
 import { Scaling } from '../deployment/scaling.tsx';
 import { ScalingTab } from '../deployment/scaling-tab.tsx';
 import { Startup } from '../deployment/startup.tsx';
+import { Traffic } from '../deployment/traffic.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
+import { PageLoader } from '../parts/page-states.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { Playground } from '../playground/playground.tsx';
 
-const TABS = ['connect', 'playground', 'scaling', 'conditions'];
+// The parser of YAML is large.
+const Manifest = lazy(async () => ({ default: (await import('../deployment/manifest.tsx')).Manifest }));
+
+const TABS = ['connect', 'playground', 'replicas', 'logs', 'events', 'scaling', 'conditions', 'yaml'];
+
+const QUEUE_INTERVAL_MS = 5_000;
 
 export function DeploymentPage() {
   const base = useBase();
   const namespace = useNamespace();
   const { name = '' } = useParams();
+  const pollInterval = usePollInterval('deployments');
   const query = useQuery({
     queryKey: [base, 'deployments', name],
     queryFn: ({ signal }) =>
       call<DeploymentView>('GET', `${base}/deployments/${encodeURIComponent(name)}`, undefined, signal),
+    // Queues are not watched.
+    refetchInterval: ({ state }) => (state.data?.queue ? QUEUE_INTERVAL_MS : pollInterval),
   });
   return (
     <Page
@@ -36,6 +51,7 @@ export function DeploymentPage() {
           All deployments
         </Anchor>
       }
+      actions={query.data && <DeploymentActions deployment={query.data} />}
     >
       <Loaded query={query}>{(deployment) => <Deployment deployment={deployment} />}</Loaded>
     </Page>
@@ -43,7 +59,7 @@ export function DeploymentPage() {
 }
 
 function Deployment({ deployment }: { deployment: DeploymentView }) {
-  const { state, message, createdAt, conditions } = deployment;
+  const { name, state, message, createdAt, conditions, isPaused } = deployment;
   const [search, setSearch] = useSearchParams();
   const chosen = search.get('tab') ?? '';
   const { readUsage } = useAccess();
@@ -67,13 +83,18 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
       <Scaling deployment={deployment} />
       <Startup deployment={deployment} />
       <EngineAndPrices deployment={deployment} />
+      <Traffic deployment={name} />
       {/* Hidden with CSS only: unmounting would abort a response that is being streamed. */}
       <Tabs value={tab} onChange={choose} keepMounted={false} keepMountedMode="display-none">
         <Tabs.List aria-label="About this deployment">
           <Tabs.Tab value="connect">Connect</Tabs.Tab>
           <Tabs.Tab value="playground">Playground</Tabs.Tab>
+          <Tabs.Tab value="replicas">Replicas</Tabs.Tab>
+          <Tabs.Tab value="logs">Logs</Tabs.Tab>
+          <Tabs.Tab value="events">Events</Tabs.Tab>
           {isScaled && <Tabs.Tab value="scaling">Scaling</Tabs.Tab>}
           <Tabs.Tab value="conditions">Conditions</Tabs.Tab>
+          <Tabs.Tab value="yaml">YAML</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="connect" pt="md">
           <Connect deployment={deployment} />
@@ -81,13 +102,27 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
         <Tabs.Panel value="playground" pt="md" keepMounted={wasTrying}>
           <Playground deployment={deployment} isShown={isTrying} />
         </Tabs.Panel>
+        <Tabs.Panel value="replicas" pt="md">
+          <Replicas deployment={name} isPaused={isPaused} />
+        </Tabs.Panel>
+        <Tabs.Panel value="logs" pt="md">
+          <Logs deployment={name} />
+        </Tabs.Panel>
+        <Tabs.Panel value="events" pt="md">
+          <Events deployment={name} />
+        </Tabs.Panel>
         {isScaled && (
           <Tabs.Panel value="scaling" pt="md">
-            <ScalingTab name={deployment.name} />
+            <ScalingTab name={name} />
           </Tabs.Panel>
         )}
         <Tabs.Panel value="conditions" pt="md">
           <Conditions conditions={conditions} />
+        </Tabs.Panel>
+        <Tabs.Panel value="yaml" pt="md">
+          <Suspense fallback={<PageLoader />}>
+            <Manifest deployment={name} />
+          </Suspense>
         </Tabs.Panel>
       </Tabs>
     </Stack>

@@ -8,6 +8,10 @@ export const refuse = (status: number, message = 'Not now.') => ({
 
 export const ALL_RIGHTS = {
   isMissing: false,
+  manageDeployments: true,
+  readReplicas: true,
+  readLogs: true,
+  readEvents: true,
   manageKeys: true,
   manageWebhooks: true,
   manageStorage: true,

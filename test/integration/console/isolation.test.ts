@@ -10,10 +10,30 @@ const ID = `req_${'0'.repeat(32)}`;
 /** Of an S3-shaped credential. */
 const KEYS = { accessKeyId: 'AKIA', secretAccessKey: 'secret' };
 
+const writeManifest = (name: string) => ({
+  manifest: {
+    apiVersion: 'berth.dev/v1alpha1',
+    kind: 'ModelDeployment',
+    metadata: { name },
+    spec: { kind: 'LLM', model: { id: 'm' }, engine: { preset: 'simulator' } },
+  },
+});
+
 /** Every path below a namespace: method, path, body, what its own member gets. */
 const PATHS: [string, string, unknown, number][] = [
   ['GET', 'deployments', undefined, 200],
   ['GET', 'deployments/llm', undefined, 200],
+  ['PATCH', 'deployments/llm', { paused: true }, 200],
+  ['GET', 'deployments/llm/manifest', undefined, 200],
+  ['POST', 'deployments/llm/dry-run', writeManifest('llm'), 200],
+  ['PUT', 'deployments/llm', writeManifest('llm'), 200],
+  ['POST', 'deployments/dry-run', writeManifest('mine'), 200],
+  ['POST', 'deployments', writeManifest('mine'), 201],
+  ['DELETE', 'deployments/mine', undefined, 204],
+  ['GET', 'deployments/llm/replicas', undefined, 200],
+  ['GET', 'deployments/llm/events', undefined, 200],
+  // The API server knows no node that could tell.
+  ['GET', 'deployments/llm/replicas/none/log?container=engine', undefined, 404],
   ['POST', 'deployments/llm/v1/chat/completions', {}, 502],
   ['GET', 'deployments/llm/v1/models', undefined, 502],
   ['GET', 'keys', undefined, 200],

@@ -5,10 +5,12 @@ const GROUP = 'berth.dev';
 
 /** What the chart's ClusterRole for members grants. */
 export const MEMBER_RULES = [
-  { apiGroups: [GROUP], resources: ['modeldeployments', 'workspaces'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: [GROUP], resources: ['workspaces'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: [''], resources: ['pods', 'events'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
   {
     apiGroups: [GROUP],
-    resources: ['apikeys', 'webhookendpoints', 'storagecredentials'],
+    resources: ['modeldeployments', 'apikeys', 'webhookendpoints', 'storagecredentials'],
     verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'],
   },
   ...Object.values(CONSOLE_RIGHTS).flatMap((right) =>

@@ -1,0 +1,101 @@
+/** What changes in a namespace, by watches as one user, for all of their tabs. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { modelDeploymentResource } from '../../../api/model-deployment.ts';
+import { LABELS } from '../../../api/names.ts';
+import type { LiveTopic } from '../../api.ts';
+import { KubernetesError } from '../kubernetes/error.ts';
+import type { Selection } from '../kubernetes/paths.ts';
+import type { KubernetesStreams } from '../kubernetes/streams.ts';
+
+/** Changes within this time are told together. */
+const GATHER_MS = 1_000;
+const RETRY_MS = 5_000;
+/** The user may not watch it: the page polls instead, and learns why. */
+const REFUSED = [401, 403, 404];
+
+export const MODEL_PODS = `${LABELS.deployment},${LABELS.component}=model`;
+
+const SOURCES: Record<LiveTopic, { plural: string; selection: Selection }> = {
+  deployments: { plural: modelDeploymentResource.plural, selection: {} },
+  replicas: { plural: 'pods', selection: { labelSelector: MODEL_PODS } },
+  events: { plural: 'events', selection: {} },
+};
+
+export interface LiveNews {
+  /** Topics that are watched now; others have to be polled. */
+  watched: LiveTopic[];
+  changed: LiveTopic[];
+}
+
+export type LiveListener = (news: LiveNews) => void;
+
+export interface FeedOptions {
+  streams: Pick<KubernetesStreams, 'watch'>;
+  token: string;
+  namespace: string;
+  gatherMs?: number;
+  retryMs?: number;
+}
+
+export class Feed {
+  readonly #options: FeedOptions;
+  readonly #listeners = new Set<LiveListener>();
+  readonly #watched = new Set<LiveTopic>();
+  readonly #changed = new Set<LiveTopic>();
+  readonly #ending = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: FeedOptions) {
+    this.#options = options;
+    for (const topic of Object.keys(SOURCES) as LiveTopic[]) void this.#follow(topic);
+  }
+
+  get isUnused(): boolean {
+    return this.#listeners.size === 0;
+  }
+
+  /** Tells at once what is watched. Returns the way to end it. */
+  listen(listener: LiveListener): () => void {
+    this.#listeners.add(listener);
+    listener({ watched: [...this.#watched], changed: [] });
+    return () => this.#listeners.delete(listener);
+  }
+
+  close(): void {
+    this.#ending.abort();
+    clearTimeout(this.#timer);
+  }
+
+  async #follow(topic: LiveTopic): Promise<void> {
+    const { streams, token, namespace, retryMs = RETRY_MS } = this.#options;
+    const { signal } = this.#ending;
+    const { plural, selection } = SOURCES[topic];
+    while (!signal.aborted) {
+      const isRefused = await (async () => {
+        for await (const _ of streams.watch(token, { plural, namespace }, selection, signal))
+          this.#note(topic);
+        return false;
+      })().catch((error) => error instanceof KubernetesError && REFUSED.includes(error.status));
+      if (signal.aborted) return;
+      this.#watched.delete(topic);
+      this.#tellSoon();
+      if (isRefused) return;
+      await delay(retryMs, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  #note(topic: LiveTopic): void {
+    this.#watched.add(topic);
+    this.#changed.add(topic);
+    this.#tellSoon();
+  }
+
+  #tellSoon(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      const news = { watched: [...this.#watched], changed: [...this.#changed] };
+      this.#changed.clear();
+      for (const listener of this.#listeners) listener(news);
+    }, this.#options.gatherMs ?? GATHER_MS);
+  }
+}

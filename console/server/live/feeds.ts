@@ -1,0 +1,38 @@
+/** The feeds of all users: one for each session and namespace, while somebody listens. */
+import { StreamSlots } from '../http/stream-slots.ts';
+import type { KubernetesStreams } from '../kubernetes/streams.ts';
+import type { Session } from '../sessions/sessions.ts';
+import { Feed, type LiveListener } from './feed.ts';
+
+const MAX_LISTENERS = { each: 20, all: 1_000 };
+
+export class Feeds {
+  readonly #streams: KubernetesStreams;
+  readonly #feeds = new Map<string, Feed>();
+  readonly #slots = new StreamSlots(MAX_LISTENERS);
+
+  constructor(streams: KubernetesStreams) {
+    this.#streams = streams;
+  }
+
+  /** Returns the way to end it. Throws rate_limit_exceeded. */
+  listen({ user, digest, token }: Session, namespace: string, listener: LiveListener): () => void {
+    const release = this.#slots.take(user);
+    const key = `${digest} ${namespace}`;
+    const feed = this.#feeds.get(key) ?? new Feed({ streams: this.#streams, token, namespace });
+    this.#feeds.set(key, feed);
+    const leave = feed.listen(listener);
+    return () => {
+      leave();
+      release();
+      if (!feed.isUnused || this.#feeds.get(key) !== feed) return;
+      this.#feeds.delete(key);
+      feed.close();
+    };
+  }
+
+  close(): void {
+    for (const feed of this.#feeds.values()) feed.close();
+    this.#feeds.clear();
+  }
+}

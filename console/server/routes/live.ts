@@ -1,0 +1,42 @@
+/** Tells pages what has changed, as server-sent events; they read it again by the other routes. */
+import { PassThrough } from 'node:stream';
+import type Router from '@koa/router';
+import { endWith } from '../http/stream-end.ts';
+import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
+import type { Services } from './services.ts';
+
+const HEARTBEAT_MS = 25_000;
+/** Browsers connect again, and permissions are checked anew. */
+const MAX_STREAM_MS = 10 * 60_000;
+const RECONNECT_MS = 2_000;
+/** What a browser that reads nothing may leave in memory. */
+const MAX_UNREAD_BYTES = 16 * 1024;
+
+export function addLiveRoutes(router: Router<ConsoleState>, { access, feeds, sessions }: Services): void {
+  router.get('/live', async (ctx) => {
+    const { namespace = '' } = ctx.params;
+    const session = sessionOf(ctx);
+    await access.require(session, namespace, 'seeNamespace');
+    const body = new PassThrough();
+    const write = (text: string) => {
+      if (body.writableLength + body.readableLength > MAX_UNREAD_BYTES) body.destroy();
+      else if (!body.writableEnded) body.write(text);
+    };
+    const leave = feeds.listen(session, namespace, (news) => write(`data: ${JSON.stringify(news)}\n\n`));
+    write(`retry: ${RECONNECT_MS}\n\n`);
+    const heartbeat = setInterval(() => write(': here\n\n'), HEARTBEAT_MS);
+    const end = setTimeout(() => body.end(), MAX_STREAM_MS);
+    body.once('close', () => {
+      leave();
+      clearInterval(heartbeat);
+      clearTimeout(end);
+    });
+    const mayGoOn = async () =>
+      (await sessions.isOpen(session)) && (await access.may(session, namespace, 'seeNamespace'));
+    endWith(ctx.res, mayGoOn).addEventListener('abort', () => body.destroy(), { once: true });
+    ctx.type = 'text/event-stream';
+    // Prevents proxies from buffering streams.
+    ctx.set('x-accel-buffering', 'no');
+    ctx.body = body;
+  });
+}

@@ -1,0 +1,98 @@
+/** The pods of a deployment, their events and logs, read as the user. */
+import { Transform } from 'node:stream';
+import type Router from '@koa/router';
+import { z } from 'zod';
+import { podSelector } from '../../../api/names.ts';
+import { LOG_LIMITS } from '../../api.ts';
+import { check } from '../http/bodies.ts';
+import { endWith } from '../http/stream-end.ts';
+import { StreamSlots } from '../http/stream-slots.ts';
+import type { Selection } from '../kubernetes/paths.ts';
+import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
+import { describeEventsOf, describeReplica } from '../views/replica.ts';
+import type { Services } from './services.ts';
+
+const MAX_EVENTS = 100;
+const TAIL_LINES = 1_000;
+const MAX_LOG_STREAMS = { each: LOG_LIMITS.streamsPerSession, all: 200 };
+/** No selector holds anything else. */
+const DEPLOYMENT = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
+const query = z.object({
+  container: z
+    .string()
+    .max(63)
+    .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'must be the name of a container'),
+  previous: z.enum(['true', 'false']).default('false'),
+});
+
+export function addReplicaRoutes(router: Router<ConsoleState>, services: Services): void {
+  const { kubernetes, streams, sessions } = services;
+  const slots = new StreamSlots(MAX_LOG_STREAMS);
+
+  router.get('/deployments/:name/replicas', async (ctx) => {
+    const { namespace = '', name = '' } = ctx.params;
+    const selection = selectPods(name);
+    const { token } = sessionOf(ctx);
+    const replicas = selection
+      ? await kubernetes.list(token, { plural: 'pods', namespace }, describeReplica, selection)
+      : [];
+    ctx.body = replicas.sort(
+      (a, b) => a.createdAt.localeCompare(b.createdAt) || a.name.localeCompare(b.name),
+    );
+  });
+
+  router.get('/deployments/:name/events', async (ctx) => {
+    const { namespace = '', name = '' } = ctx.params;
+    const { token } = sessionOf(ctx);
+    const place = { plural: 'events', namespace };
+    const events = DEPLOYMENT.test(name) ? await kubernetes.list(token, place, describeEventsOf(name)) : [];
+    ctx.body = events.sort((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, MAX_EVENTS);
+  });
+
+  router.get('/deployments/:name/replicas/:pod/log', async (ctx) => {
+    const { namespace = '', pod = '' } = ctx.params;
+    const { container, previous } = check(ctx.query, query);
+    const session = sessionOf(ctx);
+    const release = slots.take(session.digest);
+    ctx.res.once('close', release);
+    const signal = AbortSignal.any([
+      endWith(ctx.res, () => sessions.isOpen(session)),
+      AbortSignal.timeout(LOG_LIMITS.seconds * 1_000),
+    ]);
+    const options = {
+      container,
+      tailLines: TAIL_LINES,
+      limitBytes: LOG_LIMITS.bytes,
+      previous: previous === 'true',
+    };
+    const log = await streams.readLog(session.token, { namespace, pod }, options, signal);
+    const body = limitBytes(LOG_LIMITS.bytes, () => log.destroy());
+    // At its time limit, or with the connection to the API server, the log just ends.
+    log.on('error', () => body.end());
+    body.once('close', () => log.destroy());
+    ctx.type = 'text/plain; charset=utf-8';
+    ctx.set('x-accel-buffering', 'no');
+    ctx.body = log.pipe(body);
+  });
+}
+
+function selectPods(deployment: string): Selection | null {
+  if (!DEPLOYMENT.test(deployment)) return null;
+  const labels = Object.entries(podSelector(deployment));
+  return { labelSelector: labels.map(([name, value]) => `${name}=${value}`).join(',') };
+}
+
+/** Ends after so many bytes, also where the API server would go on. */
+function limitBytes(max: number, onLimit: () => void): Transform {
+  let left = max;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      const part = chunk.subarray(0, left);
+      left -= part.length;
+      done(null, part);
+      if (left > 0) return;
+      onLimit();
+      this.end();
+    },
+  });
+}

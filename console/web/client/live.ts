@@ -1,0 +1,66 @@
+/** What the server watches for this page, so that it needs no polling. */
+import { type QueryClient, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useSyncExternalStore } from 'react';
+import type { LiveTopic } from '../../api.ts';
+
+/** Of what is not watched. */
+const POLL_INTERVAL_MS = 3_000;
+/** In case the watch missed something. */
+const WATCHED_INTERVAL_MS = 60_000;
+
+interface LiveNews {
+  watched: LiveTopic[];
+  changed: LiveTopic[];
+}
+
+let watched: readonly LiveTopic[] = [];
+const listeners = new Set<() => void>();
+
+function setWatched(topics: readonly LiveTopic[]): void {
+  watched = topics;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** For `refetchInterval`. */
+export const usePollInterval = (topic: LiveTopic): number =>
+  useSyncExternalStore(subscribe, () => watched.includes(topic)) ? WATCHED_INTERVAL_MS : POLL_INTERVAL_MS;
+
+/** Reads again what has changed, as long as the page can be seen: browsers allow few connections to one server. */
+export function useLiveUpdates(base: string): void {
+  const cache = useQueryClient();
+  useEffect(() => {
+    let source: EventSource | undefined;
+    const disconnect = () => {
+      source?.close();
+      source = undefined;
+      setWatched([]);
+    };
+    const follow = () => {
+      if (document.hidden) disconnect();
+      else source ??= open(cache, base);
+    };
+    follow();
+    document.addEventListener('visibilitychange', follow);
+    return () => {
+      document.removeEventListener('visibilitychange', follow);
+      disconnect();
+    };
+  }, [cache, base]);
+}
+
+function open(cache: QueryClient, base: string): EventSource {
+  const source = new EventSource(`${base}/live`);
+  source.addEventListener('message', ({ data }) => {
+    const news = JSON.parse(data) as LiveNews;
+    setWatched(news.watched);
+    for (const topic of news.changed) void cache.invalidateQueries({ queryKey: [base, topic] });
+  });
+  // It connects again by itself, unless it was refused.
+  source.addEventListener('error', () => setWatched([]));
+  return source;
+}

@@ -1,0 +1,187 @@
+/** Pauses, resumes, scales and deletes a deployment. */
+import { Button, Group, Modal, NumberInput, Stack, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { useNavigate } from 'react-router';
+import type { DeploymentChange, DeploymentView } from '../../api.ts';
+import { call, splitError } from '../client/call.ts';
+import { useAccess, useBase, useNamespace } from '../client/session.ts';
+import { useAction } from '../parts/action.ts';
+import { AllowedButton } from '../parts/allowed-button.tsx';
+import { announce } from '../parts/announcer.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { ErrorAlert } from '../parts/page-states.tsx';
+
+const REASON = "You don't have permission to change deployments in this namespace.";
+
+function useChange(name: string, words: (change: DeploymentChange) => string, onDone: () => void) {
+  const base = useBase();
+  const cache = useQueryClient();
+  return useAction({
+    mutationFn: (change: DeploymentChange) =>
+      call<DeploymentView>('PATCH', `${base}/deployments/${encodeURIComponent(name)}`, change),
+    onSuccess: (changed, change) => {
+      cache.setQueryData([base, 'deployments', name], changed);
+      announce(words(change));
+      onDone();
+    },
+    onSettled: () => cache.invalidateQueries({ queryKey: [base, 'deployments'] }),
+  });
+}
+
+export function DeploymentActions({ deployment }: { deployment: DeploymentView }) {
+  const { name, isPaused } = deployment;
+  const { manageDeployments } = useAccess();
+  const [isScaling, scaling] = useDisclosure();
+  const [isPausing, pausing] = useDisclosure();
+  const [isDeleting, deleting] = useDisclosure();
+  const pause = useChange(
+    name,
+    ({ paused }) => (paused ? `Paused ${name}.` : `Resumed ${name}.`),
+    pausing.close,
+  );
+  const button = { isAllowed: manageDeployments, reason: REASON, size: 'sm', variant: 'default' } as const;
+  return (
+    <Stack gap="xs" align="flex-end">
+      <Group gap="xs">
+        {isPaused ? (
+          <AllowedButton
+            {...button}
+            loading={pause.isPending}
+            onClick={() => pause.mutate({ paused: false })}
+          >
+            Resume
+          </AllowedButton>
+        ) : (
+          <AllowedButton {...button} onClick={pausing.open}>
+            Pause
+          </AllowedButton>
+        )}
+        <AllowedButton {...button} onClick={scaling.open}>
+          Scale
+        </AllowedButton>
+        <AllowedButton {...button} variant="light" color="red" onClick={deleting.open}>
+          Delete
+        </AllowedButton>
+      </Group>
+      {pause.error && !isPausing && <ErrorAlert error={pause.error} />}
+      <Confirm
+        isOpen={isPausing}
+        title={`Pause ${name}?`}
+        action="Pause"
+        onConfirm={() => pause.mutate({ paused: true })}
+        onClose={pausing.close}
+        isPending={pause.isPending}
+        error={pause.error}
+      >
+        <Text size="sm">Its replicas end, and requests get HTTP 503 until it is resumed.</Text>
+      </Confirm>
+      <Modal
+        opened={isScaling}
+        onClose={scaling.close}
+        title={`Scale ${name}`}
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        <ScaleForm deployment={deployment} onDone={scaling.close} />
+      </Modal>
+      <DeleteDialog name={name} isOpen={isDeleting} onClose={deleting.close} />
+    </Stack>
+  );
+}
+
+function ScaleForm({
+  deployment: { name, size },
+  onDone,
+}: {
+  deployment: DeploymentView;
+  onDone: () => void;
+}) {
+  const [wanted, setWanted] = useState(size);
+  const change = useChange(name, () => `Scaled ${name}.`, onDone);
+  const wrong = splitError(change.error, ['replicas', 'scaling']);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    change.mutate('replicas' in wanted ? wanted : { scaling: wanted });
+  };
+  const number = {
+    min: 0,
+    max: 1_000,
+    allowDecimal: false,
+    clampBehavior: 'strict',
+    required: true,
+  } as const;
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        {'replicas' in wanted ? (
+          <NumberInput
+            {...number}
+            label="Replicas"
+            description="Each one takes its own GPUs."
+            value={wanted.replicas}
+            onChange={(value) => setWanted({ replicas: Number(value) })}
+            error={wrong.fields.replicas}
+            data-autofocus
+          />
+        ) : (
+          <Group grow align="flex-start">
+            <NumberInput
+              {...number}
+              label="Minimum"
+              description="0 lets it scale to zero."
+              value={wanted.min}
+              onChange={(value) => setWanted({ ...wanted, min: Number(value) })}
+              error={wrong.fields.scaling}
+              data-autofocus
+            />
+            <NumberInput
+              {...number}
+              min={1}
+              label="Maximum"
+              description="Each one takes its own GPUs."
+              value={wanted.max}
+              onChange={(value) => setWanted({ ...wanted, max: Number(value) })}
+            />
+          </Group>
+        )}
+        {wrong.rest && <ErrorAlert error={wrong.rest} />}
+        <Group justify="flex-end">
+          <Button type="submit" loading={change.isPending}>
+            Scale
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function DeleteDialog({ name, isOpen, onClose }: { name: string; isOpen: boolean; onClose: () => void }) {
+  const base = useBase();
+  const namespace = useNamespace();
+  const cache = useQueryClient();
+  const navigate = useNavigate();
+  const remove = useAction({
+    mutationFn: () => call('DELETE', `${base}/deployments/${encodeURIComponent(name)}`),
+    onSuccess: () => {
+      announce(`Deleted ${name}.`);
+      void navigate(`/${namespace}/deployments`);
+      return cache.invalidateQueries({ queryKey: [base, 'deployments'], exact: true });
+    },
+  });
+  return (
+    <Confirm
+      isOpen={isOpen}
+      title={`Delete ${name}?`}
+      action="Delete"
+      onConfirm={() => remove.mutate()}
+      onClose={onClose}
+      isPending={remove.isPending}
+      error={remove.error}
+    >
+      <Text size="sm">
+        Its endpoint ends. Running requests are finished first, and waiting ones are canceled.
+      </Text>
+    </Confirm>
+  );
+}

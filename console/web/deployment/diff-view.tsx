@@ -1,0 +1,43 @@
+/** Shows what a change of a text adds and removes, also without colours. */
+import { Code } from '@mantine/core';
+import type { CSSProperties } from 'react';
+import { type DiffLine, diffLines } from './diff.ts';
+
+const MARKS: Record<DiffLine['kind'], string> = { same: '  ', removed: '- ', added: '+ ', skipped: '  ' };
+const COLOURS: Partial<Record<DiffLine['kind'], string>> = { removed: 'red', added: 'green' };
+
+export function DiffView({ before, after }: { before: string; after: string }) {
+  const lines = diffLines(before, after);
+  return (
+    <Code
+      block
+      component="pre"
+      role="region"
+      aria-label="Changes"
+      tabIndex={0}
+      mah="50vh"
+      style={{ overflow: 'auto' }}
+    >
+      {lines.map(({ kind, text }, index) => (
+        <span
+          // The lines of one comparison never change.
+          // biome-ignore lint/suspicious/noArrayIndexKey: see above
+          key={index}
+          style={styleOf(COLOURS[kind])}
+        >
+          {MARKS[kind] + text}
+          {COLOURS[kind] ? '' : '\n'}
+        </span>
+      ))}
+    </Code>
+  );
+}
+
+const styleOf = (colour: string | undefined): CSSProperties | undefined =>
+  colour === undefined
+    ? undefined
+    : {
+        display: 'block',
+        color: `var(--mantine-color-${colour}-light-color)`,
+        background: `var(--mantine-color-${colour}-light)`,
+      };

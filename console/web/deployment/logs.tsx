@@ -1,0 +1,114 @@
+/** The live log of a replica's container. */
+import { Button, Code, Group, Select, Stack, Switch, Text } from '@mantine/core';
+import { useLayoutEffect, useRef, useState } from 'react';
+import type { ReplicaView } from '../../api.ts';
+import { useAccess, useBase } from '../client/session.ts';
+import { useFilters } from '../parts/filters.ts';
+import { Loaded } from '../parts/page.tsx';
+import { EmptyState, ErrorAlert } from '../parts/page-states.tsx';
+import { useLog } from './log-query.ts';
+import { useReplicas } from './replicas.tsx';
+
+export function Logs({ deployment }: { deployment: string }) {
+  const query = useReplicas(deployment);
+  const { readLogs } = useAccess();
+  if (readLogs === false)
+    return (
+      <EmptyState title="No permission">
+        You don't have permission to read logs (get pods/log) in this namespace.
+      </EmptyState>
+    );
+  return (
+    <Loaded query={query}>
+      {(replicas) =>
+        replicas.length === 0 ? (
+          <EmptyState title="No replicas">The log of a replica is kept as long as the replica.</EmptyState>
+        ) : (
+          <ReplicaLog deployment={deployment} replicas={replicas} />
+        )
+      }
+    </Loaded>
+  );
+}
+
+function ReplicaLog({ deployment, replicas }: { deployment: string; replicas: ReplicaView[] }) {
+  const base = useBase();
+  const { search, change } = useFilters();
+  const [isPrevious, setPrevious] = useState(false);
+  const [turn, setTurn] = useState(0);
+  const replica = replicas.find(({ name }) => name === search.get('replica')) ?? replicas[0]!;
+  const container =
+    replica.containers.find((name) => name === search.get('container')) ?? replica.containers[0]!;
+  const query = new URLSearchParams({ container, ...(isPrevious && { previous: 'true' }) });
+  const path = `${base}/deployments/${encodeURIComponent(deployment)}/replicas/${encodeURIComponent(replica.name)}/log?${query}`;
+  const { text, state, error } = useLog(path, turn);
+  return (
+    <Stack gap="sm">
+      <Group align="flex-end">
+        <Select
+          label="Replica"
+          data={replicas.map(({ name }) => name)}
+          value={replica.name}
+          onChange={(chosen) => change({ replica: chosen })}
+          allowDeselect={false}
+          w={{ base: '100%', xs: 300 }}
+        />
+        <Select
+          label="Container"
+          data={replica.containers}
+          value={container}
+          onChange={(chosen) => change({ container: chosen })}
+          allowDeselect={false}
+          w={{ base: '100%', xs: 180 }}
+        />
+        <Switch
+          label="Before the last restart"
+          checked={isPrevious}
+          onChange={(event) => setPrevious(event.currentTarget.checked)}
+          disabled={replica.restarts === 0 && !isPrevious}
+          mb={6}
+        />
+      </Group>
+      {error && <ErrorAlert error={error} />}
+      <LogText text={text} label={`Log of ${container}`} />
+      <Group gap="sm">
+        <Text size="sm" c="dimmed">
+          {state === 'live' ? 'Live' : state === 'ended' ? 'The log ended.' : 'Connecting…'}
+        </Text>
+        {state === 'ended' && (
+          <Button size="compact-sm" variant="default" onClick={() => setTurn(turn + 1)}>
+            Continue
+          </Button>
+        )}
+      </Group>
+    </Stack>
+  );
+}
+
+/** Stays at the end as lines come, unless the reader has scrolled up. */
+function LogText({ text, label }: { text: string; label: string }) {
+  const area = useRef<HTMLPreElement>(null);
+  const isAtEnd = useRef(true);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the text decides the height
+  useLayoutEffect(() => {
+    const { current } = area;
+    if (current && isAtEnd.current) current.scrollTop = current.scrollHeight;
+  }, [text]);
+  return (
+    <Code
+      block
+      component="pre"
+      ref={area}
+      role="region"
+      aria-label={label}
+      tabIndex={0}
+      h="min(60vh, 40rem)"
+      style={{ overflow: 'auto', whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}
+      onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+        isAtEnd.current = scrollHeight - scrollTop - clientHeight < 40;
+      }}
+    >
+      {text || 'Nothing is logged yet.'}
+    </Code>
+  );
+}

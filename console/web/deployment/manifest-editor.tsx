@@ -1,0 +1,148 @@
+/** A manifest that is checked by the API server before it is applied. */
+import { Alert, Button, Group, List, Stack, Textarea } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import type { ManifestChange, ManifestResult } from '../../api.ts';
+import { call } from '../client/call.ts';
+import { useAccess } from '../client/session.ts';
+import { useAction } from '../parts/action.ts';
+import { AllowedButton } from '../parts/allowed-button.tsx';
+import { announce } from '../parts/announcer.tsx';
+import { parseManifest } from './yaml-text.ts';
+
+interface ManifestEditorProps {
+  yaml: string;
+  onChange: (yaml: string) => void;
+  /** Where it is tried, and where it is applied. */
+  paths: { dryRun: string; apply: string; method: 'POST' | 'PUT' };
+  /** Of what is edited. */
+  version?: string;
+  /** Label of the button that applies it. */
+  action: string;
+  /** False: there is nothing to apply. */
+  isChanged: boolean;
+  /** Why there is nothing to apply. */
+  unchanged?: string;
+  /** What applying would change. */
+  describe: (result: ManifestResult) => ReactNode;
+  onApplied: (result: ManifestResult) => void;
+  /** Beside the buttons. */
+  children?: ReactNode;
+}
+
+export function ManifestEditor(props: ManifestEditorProps) {
+  const {
+    yaml,
+    onChange,
+    paths,
+    version,
+    action,
+    isChanged,
+    unchanged = 'Nothing is changed yet.',
+    describe,
+    onApplied,
+    children,
+  } = props;
+  const { manageDeployments } = useAccess();
+  /** What was tried; another text has to be tried again. */
+  const [tried, setTried] = useState<{ yaml: string; result: ManifestResult }>();
+  const body = (): ManifestChange => ({
+    manifest: parseManifest(yaml),
+    ...(version !== undefined && { version }),
+  });
+  const dryRun = useAction({
+    mutationFn: async () => ({ yaml, result: await call<ManifestResult>('POST', paths.dryRun, body()) }),
+    onSuccess: (answer) => {
+      setTried(answer);
+      const { length } = answer.result.warnings;
+      announce(length === 0 ? 'Checked: valid.' : `Checked: ${length} warnings.`);
+    },
+  });
+  const apply = useAction({
+    mutationFn: () => call<ManifestResult>(paths.method, paths.apply, body()),
+    onSuccess: (result) => {
+      setTried(undefined);
+      dryRun.reset();
+      onApplied(result);
+    },
+  });
+  const error = apply.error ?? dryRun.error;
+  const reviewed = tried?.yaml === yaml && isChanged ? tried.result : undefined;
+  const button = {
+    isAllowed: manageDeployments,
+    reason: "You don't have permission to change deployments in this namespace.",
+  };
+  return (
+    <Stack gap="sm">
+      <Textarea
+        label="Manifest"
+        description="YAML. It is checked by the API server before anything is changed."
+        value={yaml}
+        onChange={(event) => {
+          dryRun.reset();
+          apply.reset();
+          onChange(event.currentTarget.value);
+        }}
+        autosize
+        minRows={12}
+        maxRows={28}
+        spellCheck={false}
+        autoCapitalize="off"
+        autoCorrect="off"
+        maxLength={60_000}
+        error={error?.message}
+        styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: '0.8125rem' } }}
+      />
+      {reviewed && (
+        <>
+          <Warnings warnings={reviewed.warnings} />
+          {describe(reviewed)}
+        </>
+      )}
+      <Group>
+        {reviewed ? (
+          <AllowedButton {...button} loading={apply.isPending} onClick={() => apply.mutate()}>
+            {action}
+          </AllowedButton>
+        ) : (
+          <AllowedButton
+            {...button}
+            isAllowed={manageDeployments && isChanged}
+            reason={manageDeployments && !isChanged ? unchanged : button.reason}
+            loading={dryRun.isPending}
+            onClick={() => dryRun.mutate()}
+          >
+            Check
+          </AllowedButton>
+        )}
+        {children}
+      </Group>
+    </Stack>
+  );
+}
+
+function Warnings({ warnings }: { warnings: string[] }) {
+  if (warnings.length === 0)
+    return (
+      <Alert color="green" role="status" title="Valid">
+        The API server accepts it, without warnings.
+      </Alert>
+    );
+  return (
+    <Alert color="yellow" role="status" title="Valid, but look at this first">
+      <List size="sm">
+        {warnings.map((warning) => (
+          <List.Item key={warning}>{warning}</List.Item>
+        ))}
+      </List>
+    </Alert>
+  );
+}
+
+/** Gives up an edit. */
+export function DiscardButton({ onClick }: { onClick: () => void }) {
+  return (
+    <Button variant="default" onClick={onClick}>
+      Discard changes
+    </Button>
+  );
+}

@@ -1,0 +1,101 @@
+/** The pods of a deployment. */
+import { Anchor, Stack, Table, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import type { ReplicaView } from '../../api.ts';
+import { call } from '../client/call.ts';
+import { usePollInterval } from '../client/live.ts';
+import { useBase } from '../client/session.ts';
+import { Moment } from '../parts/moment.tsx';
+import { Loaded } from '../parts/page.tsx';
+import { EmptyState } from '../parts/page-states.tsx';
+import { ScrollTable } from '../parts/scroll-table.tsx';
+import { StateBadge } from '../parts/state-badge.tsx';
+
+const COLUMNS = ['Replica', 'State', 'Node', 'GPU', 'Restarts', 'Created', 'Logs'];
+
+export function useReplicas(deployment: string) {
+  const base = useBase();
+  return useQuery({
+    queryKey: [base, 'replicas', deployment],
+    queryFn: ({ signal }) =>
+      call<ReplicaView[]>(
+        'GET',
+        `${base}/deployments/${encodeURIComponent(deployment)}/replicas`,
+        undefined,
+        signal,
+      ),
+    refetchInterval: usePollInterval('replicas'),
+  });
+}
+
+export function Replicas({ deployment, isPaused }: { deployment: string; isPaused: boolean }) {
+  const query = useReplicas(deployment);
+  return (
+    <Loaded query={query}>
+      {(replicas) =>
+        replicas.length === 0 ? (
+          <EmptyState title="No replicas">
+            {isPaused ? 'The deployment is paused.' : 'None is running or starting at the moment.'}
+          </EmptyState>
+        ) : (
+          <ScrollTable label="Replicas" minWidth={760} columns={COLUMNS}>
+            {replicas.map((replica) => (
+              <ReplicaRow key={replica.name} replica={replica} />
+            ))}
+          </ScrollTable>
+        )
+      }
+    </Loaded>
+  );
+}
+
+function ReplicaRow({ replica }: { replica: ReplicaView }) {
+  const { name, state, message, node, gpu, restarts, lastExit, createdAt } = replica;
+  return (
+    <Table.Tr>
+      <Table.Th scope="row" fw={500} style={{ overflowWrap: 'anywhere' }}>
+        {name}
+      </Table.Th>
+      <Table.Td maw={320}>
+        <Stack gap={4} align="flex-start">
+          <StateBadge state={state} />
+          {message && (
+            <Text size="xs" style={{ overflowWrap: 'anywhere' }}>
+              {message}
+            </Text>
+          )}
+        </Stack>
+      </Table.Td>
+      <Table.Td>{node ?? 'not placed yet'}</Table.Td>
+      <Table.Td>{gpu ?? '–'}</Table.Td>
+      <Table.Td>
+        {restarts}
+        {lastExit && (
+          <Text size="xs" c="dimmed">
+            {lastExit.reason}, exit code {lastExit.exitCode}
+            {lastExit.at && (
+              <>
+                , <Moment at={lastExit.at} />
+              </>
+            )}
+          </Text>
+        )}
+      </Table.Td>
+      <Table.Td style={{ whiteSpace: 'nowrap' }}>
+        <Moment at={createdAt} />
+      </Table.Td>
+      <Table.Td>
+        <Anchor
+          component={Link}
+          to={{ search: `?tab=logs&replica=${encodeURIComponent(name)}` }}
+          size="sm"
+          underline="always"
+          aria-label={`Logs of ${name}`}
+        >
+          Logs
+        </Anchor>
+      </Table.Td>
+    </Table.Tr>
+  );
+}

@@ -1,0 +1,70 @@
+/** Deploys a model: a form, the manifest that it makes, and what the API server says of it. */
+import { Anchor, Button, SimpleGrid } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link, useNavigate } from 'react-router';
+import { useBase, useNamespace } from '../client/session.ts';
+import { ManifestEditor } from '../deployment/manifest-editor.tsx';
+import { NewDeploymentForm } from '../deployment/new-deployment-form.tsx';
+import { type NewDeployment, writeNewManifest } from '../deployment/new-manifest.ts';
+import { announce } from '../parts/announcer.tsx';
+import { Page } from '../parts/page.tsx';
+
+const EMPTY: NewDeployment = {
+  name: '',
+  kind: 'LLM',
+  preset: 'vllm',
+  modelId: '',
+  repo: '',
+  image: '',
+  args: '',
+  gpus: 1,
+  gpuMemory: null,
+  size: { replicas: 1 },
+};
+
+export function NewDeploymentPage() {
+  const base = useBase();
+  const namespace = useNamespace();
+  const cache = useQueryClient();
+  const navigate = useNavigate();
+  const [wanted, setWanted] = useState(EMPTY);
+  /** Written by hand instead of by the form. */
+  const [edited, setEdited] = useState<string>();
+  const written = writeNewManifest(wanted, namespace);
+  const isWhole = wanted.name !== '' && (wanted.modelId !== '' || wanted.repo !== '');
+  return (
+    <Page
+      title="New deployment"
+      about={
+        <Anchor component={Link} to={`/${namespace}/deployments`} size="sm">
+          All deployments
+        </Anchor>
+      }
+    >
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="xl">
+        <NewDeploymentForm value={wanted} onChange={setWanted} disabled={edited !== undefined} />
+        <ManifestEditor
+          yaml={edited ?? written}
+          onChange={setEdited}
+          paths={{ dryRun: `${base}/deployments/dry-run`, apply: `${base}/deployments`, method: 'POST' }}
+          action="Deploy"
+          isChanged={isWhole || edited !== undefined}
+          unchanged="Enter a name and a model first."
+          describe={() => null}
+          onApplied={({ name }) => {
+            announce(`Deployed ${name}.`);
+            void cache.invalidateQueries({ queryKey: [base, 'deployments'] });
+            void navigate(`/${namespace}/deployments/${encodeURIComponent(name)}?tab=replicas`);
+          }}
+        >
+          {edited !== undefined && (
+            <Button variant="default" onClick={() => setEdited(undefined)}>
+              Back to the form
+            </Button>
+          )}
+        </ManifestEditor>
+      </SimpleGrid>
+    </Page>
+  );
+}

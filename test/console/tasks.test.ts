@@ -1,0 +1,128 @@
+/** Five tasks by the console alone: deploy a model, watch it become ready, call it, find why a request failed, scale and pause it. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { pollUntil } from '../support/poll.ts';
+import { findGraveFaults } from './support/accessibility.ts';
+import { useConsole } from './support/console.ts';
+
+const NAME = 'journey';
+
+describe('somebody who has the console alone', function () {
+  this.timeout(90_000);
+  const use = useConsole();
+  let page: Page;
+
+  before(async () => {
+    page = await use().open('deployments', { reducedMotion: 'reduce' });
+    page.setDefaultTimeout(20_000);
+  });
+  after(() => page?.context().close());
+  const goTo = (name: string) =>
+    page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name }).click();
+  const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
+  const waitForState = (state: string) =>
+    page.getByText(state, { exact: true }).first().waitFor({ timeout: 60_000 });
+  const openDeployment = async () => {
+    await goTo('Deployments');
+    await page.getByRole('link', { name: NAME, exact: true }).click();
+  };
+
+  it('deploys a model', async () => {
+    await page.getByRole('link', { name: 'New deployment' }).click();
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill(NAME);
+    await page.getByRole('combobox', { name: 'Kind' }).click();
+    await page.getByRole('option', { name: 'Image' }).click();
+    await page.getByRole('combobox', { name: 'Engine' }).click();
+    await page.getByRole('option', { name: /^Simulator/ }).click();
+    await page.getByRole('textbox', { name: 'Model', exact: true }).fill('berth/journey');
+    await press('Check');
+    await page.getByText('The API server accepts it').waitFor();
+    await press('Deploy');
+  });
+
+  it('watches it become ready', async () => {
+    const replica = page.getByRole('row', { name: new RegExp(`^${NAME}-`) });
+    await replica.getByText('ready', { exact: true }).waitFor({ timeout: 60_000 });
+    await waitForState('ready');
+    expect(await findGraveFaults(page)).to.deep.equal([]);
+  });
+
+  it('calls it with a new key, and in the playground', async () => {
+    await page.getByRole('tab', { name: 'Connect' }).click();
+    const { pathname } = new URL(page.url());
+    expect(pathname).to.match(new RegExp(`/deployments/${NAME}$`));
+    const baseURL = (await page
+      .getByText(/^http:.*\/v1$/)
+      .first()
+      .textContent())!.trim();
+    await goTo('API keys');
+    await press('New key');
+    await page.getByRole('textbox', { name: 'Name' }).fill(NAME);
+    await press('Create');
+    const secret = (await page.getByRole('dialog').locator('pre').textContent())!;
+    await press('Done');
+    const generate = () =>
+      fetch(`${baseURL}/images/generations`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'berth/journey', prompt: 'a boat' }),
+      });
+    await pollUntil(async () => (await generate()).status === 200, 'the new key to work', 30_000);
+    await openDeployment();
+    await page.getByRole('tab', { name: 'Playground' }).click();
+    await page.getByLabel('Prompt').fill('a boat');
+    await press('Generate');
+    await page
+      .getByRole('img', { name: /a boat/ })
+      .first()
+      .waitFor({ timeout: 60_000 });
+  });
+
+  it('finds why a request failed', async () => {
+    // The engine runs out of memory with what somebody's program sends.
+    const { stack } = use();
+    const { baseURL, apiKey, simulatorURLs } = stack.find('Video');
+    const control = (body: object) =>
+      Promise.all(
+        simulatorURLs!.map((url) =>
+          fetch(`${url}/control`, {
+            method: 'PUT',
+            body: JSON.stringify(body),
+          }),
+        ),
+      );
+    await control({ fault: { kind: 'oom' }, faultTimes: -1 });
+    const answer = await fetch(`${baseURL}/videos`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ prompt: 'a boat' }),
+    });
+    const { id } = (await answer.json()) as { id: string };
+    await goTo('Requests');
+    const row = page.getByRole('row').filter({ has: page.getByTitle(id) });
+    await row.getByText('failed', { exact: true }).waitFor({ timeout: 60_000 });
+    await control({ fault: null });
+    await row.getByRole('link').first().click();
+    await page
+      .getByRole('dialog')
+      .getByText(/^Failed/)
+      .waitFor();
+    expect(await findGraveFaults(page)).to.deep.equal([]);
+    await page.keyboard.press('Escape');
+  });
+
+  it('scales it and pauses it', async () => {
+    await openDeployment();
+    await press('Scale');
+    await page.getByRole('dialog').getByLabel('Replicas').fill('2');
+    await page.getByRole('dialog').getByRole('button', { name: 'Scale' }).click();
+    await page.getByText('2 of 2 replicas ready').waitFor({ timeout: 60_000 });
+    await press('Pause');
+    expect(await findGraveFaults(page)).to.deep.equal([]);
+    await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+    await waitForState('paused');
+    await press('Delete');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('article', { name: NAME }).waitFor({ state: 'detached', timeout: 60_000 });
+  });
+});
