@@ -1,6 +1,4 @@
 /** How often a page reads again what the server does not watch. */
-import type { Query } from '@tanstack/react-query';
-
 const MIN_INTERVAL_MS = 3_000;
 const MAX_INTERVAL_MS = 15_000;
 /** Of the time for which nothing has changed. */
@@ -10,7 +8,7 @@ const SHARE = 0.25;
 const unchanged = new WeakMap<object, { data: unknown; since: number }>();
 
 /** Less often the longer nothing has changed; for `refetchInterval`. */
-export function choosePollInterval(query: Pick<Query, 'state'>): number {
+export function choosePollInterval(query: { state: { data: unknown } }): number {
   const { data } = query.state;
   const known = unchanged.get(query);
   // Equal data stays the same object.
