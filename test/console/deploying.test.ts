@@ -53,16 +53,19 @@ describe('the form of a new deployment', function () {
   });
 
   it('says what is wrong beside the YAML, which can be edited by hand', async () => {
-    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Wrong_name');
+    const name = page.getByRole('textbox', { name: 'Name', exact: true });
+    await name.fill('by-hand');
     await page.getByRole('textbox', { name: 'Model', exact: true }).fill('m');
+    const field = page.getByLabel('Manifest');
+    const yaml = await field.inputValue();
+    await field.fill(yaml.replace('replicas: 1', 'replicas: -1'));
     await page.getByRole('button', { name: 'Check' }).click();
-    await page.getByText(/one DNS label/).waitFor();
-    const yaml = await page.getByLabel('Manifest').inputValue();
-    await page.getByLabel('Manifest').fill(yaml.replace('Wrong_name', 'right-name'));
+    await page.getByText(/^replicas: /).waitFor();
+    expect(await name.isDisabled()).to.equal(true);
+    await field.fill(yaml.replace('replicas: 1', 'replicas: 2'));
     await page.getByRole('button', { name: 'Check' }).click();
     await page.getByText(/^Valid/).waitFor();
-    expect(await page.getByRole('textbox', { name: 'Name', exact: true }).isDisabled()).to.equal(true);
     await page.getByRole('button', { name: 'Back to the form' }).click();
-    expect((await readManifest()).metadata.name).to.equal('Wrong_name');
+    expect((await readManifest()).spec.replicas).to.equal(1);
   });
 });
