@@ -90,7 +90,9 @@ function writeWebhook({ webhooks, deployments, mode }: EndpointsFile, prefix: st
     `  ${prefix}curl ${video.baseURL}/videos -H "Authorization: Bearer $BERTH_KEY" \\`,
     `    -F model=${video.modelId} -F prompt='A ship leaves' -F seconds=${seconds} -F fps=${fps} \\`,
     `    -F size=${video.resolutions?.[0] ?? '720x1280'} -F webhook_url=http://${receiverHost}:${RECEIVER_PORT}/`,
-    ...(mode === 'local' ? ['  All webhooks, forwarded to a program of yours: make listen URL=http://localhost:3000/hook'] : []),
+    ...(mode === 'local'
+      ? ['  All webhooks, forwarded to a program of yours: make listen URL=http://localhost:3000/hook']
+      : []),
     '',
   ];
 }

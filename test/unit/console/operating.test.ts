@@ -46,7 +46,9 @@ describe('the log on the page', () => {
   });
 
   it('leaves out colours, and what a progress bar wrote before', () => {
-    expect(read(`${control}[32mINFO${control}[0m ready\r\n`, '10 %\r50 %\r100 %\n')).to.equal('INFO ready\n100 %');
+    expect(read(`${control}[32mINFO${control}[0m ready\r\n`, '10 %\r50 %\r100 %\n')).to.equal(
+      'INFO ready\n100 %',
+    );
   });
 
   it('keeps the last 5,000 lines, and 4,000 characters of each', () => {
@@ -81,7 +83,11 @@ describe('the manifest of a new deployment', () => {
     it(`keeps a text: ${text}`, () => {
       const manifest = parse(writeNewManifest({ ...wanted, name: text, modelId: text, repo: text }, 'team'));
       const { model } = manifest.spec;
-      expect([manifest.metadata.name, model.id, model.source.huggingFace.repo]).to.deep.equal([text, text, text]);
+      expect([manifest.metadata.name, model.id, model.source.huggingFace.repo]).to.deep.equal([
+        text,
+        text,
+        text,
+      ]);
     });
 
   it('says in which line it cannot be read', () => {
@@ -95,7 +101,10 @@ describe('warnings of the API server', () => {
     [undefined, []],
     ['299 - "one"', ['one']],
     ['299 - "one, two", 299 - "three"', ['one, two', 'three']],
-    [['299 - "one"', '299 - "a \\"quoted\\" word"'], ['one', 'a "quoted" word']],
+    [
+      ['299 - "one"', '299 - "a \\"quoted\\" word"'],
+      ['one', 'a "quoted" word'],
+    ],
     ['110 - "stale"', []],
   ] as [string | string[] | undefined, string[]][])
     it(`are ${JSON.stringify(expected)} of ${JSON.stringify(header)}`, () => {
