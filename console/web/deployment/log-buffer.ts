@@ -23,5 +23,8 @@ export class LogBuffer {
 }
 
 /** Progress bars write one line again and again: the last state counts. */
-const cleanLine = (line: string): string =>
-  line.replace(/\r+$/, '').replace(/^.*\r/, '').replaceAll(CONTROL_SEQUENCES, '').slice(0, MAX_LINE_CHARS);
+function cleanLine(line: string): string {
+  const whole = line.replace(/\r+$/, '');
+  const last = whole.slice(whole.lastIndexOf('\r') + 1);
+  return last.replaceAll(CONTROL_SEQUENCES, '').slice(0, MAX_LINE_CHARS);
+}
