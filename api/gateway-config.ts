@@ -3,6 +3,7 @@
  * so the two cannot drift. All of it can change live; none of it is part of the pod template.
  */
 import { z } from 'zod';
+import { parseAmount } from './amount.ts';
 import { MODEL_KINDS } from './engine-presets.ts';
 import { ENGINE_PRIORITIES, enginePriorityOf } from './engine-priority.ts';
 import { listEngineRoutes } from './engine-routes.ts';
@@ -13,7 +14,7 @@ import { type ResolvedLimits, resolveLimits } from './model-limits.ts';
 import { imageModel, videoModel } from './model-media.ts';
 import { decideBalance, ROUTE_BALANCES } from './model-route.ts';
 import type { ModelSLO } from './model-slo.ts';
-import { parseAmount, parseDuration } from './quantity.ts';
+import { parseDuration } from './quantity.ts';
 import { servedModelName } from './served-model.ts';
 
 const limits = z.record(z.string(), z.number()) as unknown as z.ZodType<ResolvedLimits>;

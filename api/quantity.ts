@@ -1,4 +1,4 @@
-/** Durations, quantities and money as Kubernetes objects carry them, and their numbers. */
+/** Durations, quantities and amounts as Kubernetes objects carry them, and their numbers. */
 import { z } from 'zod';
 import { cel } from './kubernetes-types.ts';
 
@@ -78,14 +78,4 @@ export function parseDuration(text: string): number {
 export function parseQuantity(text: string): number {
   const match = QUANTITY.exec(text);
   return match ? Number(match[1]) * UNITS[match[3] ?? '']! : Number.NaN;
-}
-
-/** Millionths of an amount, an integer: the unit in which credit is counted. */
-export function parseAmount(text: string): number {
-  return Math.round(Number(text) * 1_000_000);
-}
-
-/** The decimal string of an amount in millionths. */
-export function formatAmount(micros: number): string {
-  return (micros / 1_000_000).toFixed(6).replace(/\.?0+$/, '');
 }

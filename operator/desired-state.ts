@@ -1,8 +1,8 @@
 /** What should be in Redis, read from the watched objects on demand. */
 import type { V1Pod } from '@kubernetes/client-node';
+import { parseAmount } from '../api/amount.ts';
 import { buildGatewayConfig, type InstallationSettings, type LiveScaling } from '../api/gateway-config.ts';
 import type { ModelDeployment } from '../api/model-deployment.ts';
-import { parseAmount } from '../api/quantity.ts';
 import { WORKSPACE_NAME, type Workspace, workspaceSpec } from '../api/workspace.ts';
 import type { CredentialStore } from './credential/credential-store.ts';
 import { BY_MODEL, type ClusterView } from './framework/cluster-view.ts';

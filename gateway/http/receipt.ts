@@ -1,5 +1,5 @@
 /** What a request cost, told to a client that asks for it (docs/api.md, "Receipts"). */
-import { formatAmount } from '../../api/quantity.ts';
+import { formatAmount } from '../../api/amount.ts';
 import type { Bill } from './exchange.ts';
 
 /** Alternating names and values. */

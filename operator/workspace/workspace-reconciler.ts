@@ -1,7 +1,8 @@
 /** Reconciles a namespace's Workspace: its credit, its signing secret, and what is left to spend. */
+
+import { formatAmount, parseAmount } from '../../api/amount.ts';
 import { workspaceRedisUser } from '../../api/identity.ts';
 import { SIGNING_SECRET_NAME } from '../../api/names.ts';
-import { formatAmount, parseAmount } from '../../api/quantity.ts';
 import { joinSigningSecrets, type WorkspaceSecrets } from '../../api/signing-secret.ts';
 import { WORKSPACE_NAME, type Workspace, workspace } from '../../api/workspace.ts';
 import { type KubeObject, splitKey } from '../../kube/object.ts';

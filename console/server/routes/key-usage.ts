@@ -1,8 +1,8 @@
 /** What each API key used of each model on each day, and what it cost: as JSON, or as CSV for spreadsheets. */
 import type Router from '@koa/router';
 import { z } from 'zod';
+import { formatAmount } from '../../../api/amount.ts';
 import { apiKey, apiKeyResource } from '../../../api/api-key.ts';
-import { formatAmount } from '../../../api/quantity.ts';
 import { readDeploymentNames } from '../../../redis/console/console-reads.ts';
 import { readDeployment } from '../../../redis/publication/published.ts';
 import { HASH_DIGITS, type KeyUsageRow, readKeyUsageRows } from '../../../redis/usage/key-usage.ts';

@@ -1,7 +1,7 @@
 /** Usage of deployments over time, and remaining credit. */
 import type Router from '@koa/router';
 import { z } from 'zod';
-import { formatAmount } from '../../../api/quantity.ts';
+import { formatAmount } from '../../../api/amount.ts';
 import { readSpentMicros } from '../../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import { readDeploymentNames, readGrantedMicros } from '../../../redis/console/console-reads.ts';
