@@ -61,6 +61,17 @@ describe('the simulator as a process', () => {
     expect(await post(url).catch(() => 'refused')).to.equal('refused');
   });
 
+  it('ends on a SIGTERM that comes while it is being loaded', async () => {
+    const hook = `import { registerHooks } from 'node:module';
+      registerHooks({ load(url, context, next) {
+        if (url.endsWith('/simulator/server.ts')) process.kill(process.pid, 'SIGTERM');
+        return next(url, context);
+      } });`;
+    const code = await run({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(hook)}` });
+    expect(code).to.equal(0);
+    expect(output).to.match(/simulator: SIGTERM, stopping\n$/);
+  });
+
   it('dies of the fault exit', async () => {
     const ended = run({ SIMULATOR_FAULT: '{"kind":"exit"}' });
     expect(await post(await readEngine()).catch(() => 'cut')).to.equal('cut');
