@@ -1,6 +1,6 @@
 /** Targets that are to be written: those that were marked, and those that failed before. */
 import { isRedisAway } from '../../redis/client.ts';
-import { mergeTargets, type Target, targetKey, widenTarget } from './desired-state.ts';
+import { isWhole, mergeTargets, type Target, targetKey, widenTarget } from './desired-state.ts';
 import { Retries } from './retries.ts';
 
 /** Of one target that fails while Redis is there. */
@@ -58,8 +58,11 @@ export class Backlog {
     const hadFailed = this.#failures.has(key);
     let isFirstRetry = false;
     if (failure === undefined) {
-      this.#failures.delete(key);
-      this.#retries.delete(key);
+      // A part says nothing of the rest, which may have failed.
+      if (isWhole(target)) {
+        this.#failures.delete(key);
+        this.#retries.delete(key);
+      }
     } else {
       this.#failures.set(key, describe(failure));
       if (isRedisAway(failure)) this.mark(target);

@@ -87,7 +87,10 @@ export function mergeTargets(one: Target | undefined, other: Target): Target {
   return only.size > MAX_CHANGED_KEYS ? { what, namespace } : { what, namespace, only };
 }
 
-/** All that the target may stand for. */
+/** Whether it is all of what its key stands for. */
+export const isWhole = (target: Target): boolean => target.what !== 'apikeys' || target.only === undefined;
+
+/** All of what its key stands for. */
 export const widenTarget = (target: Target): Target =>
   target.what === 'apikeys' ? { what: 'apikeys', namespace: target.namespace } : target;
 

@@ -40,4 +40,14 @@ describe('what is to be published', () => {
     expect(backlog.take()).to.deep.equal([only('b')]);
     expect(backlog.hasRetry(all)).to.equal(true);
   });
+
+  it('still is after others were written meanwhile', () => {
+    backlog.settle(only('a'), new Error('WRONGTYPE'));
+    backlog.settle(only('b'), undefined);
+    expect(backlog.hasRetry(all)).to.equal(true);
+    expect(backlog.failureOf(all)).to.equal('WRONGTYPE');
+    backlog.settle(all, undefined);
+    expect(backlog.isEmpty).to.equal(true);
+    expect(backlog.failureOf(all)).to.equal(undefined);
+  });
 });
