@@ -16,6 +16,8 @@ export interface EngineSleepOptions {
   isIdle: () => boolean;
   /** It fell asleep, or was woken (after `tookMs`). */
   onChange: (isAsleep: boolean, tookMs: number) => void;
+  /** It was to be woken, and could not be: work that failed. */
+  onWakeFailure: () => void;
   onError: (error: unknown, message: string) => void;
   timeoutMs?: number;
 }
@@ -101,6 +103,7 @@ export class EngineSleep {
     } catch (error) {
       this.#state = 'unknown';
       this.#options.onError(error, 'could not wake the engine');
+      this.#options.onWakeFailure();
       throw error;
     }
   }

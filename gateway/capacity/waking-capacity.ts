@@ -36,7 +36,7 @@ export class WakingCapacity implements Capacity {
     try {
       await Promise.race([sleep.wake(), untilAborted(signal)]);
     } catch {
-      return { refusal: 'no_pod_available' };
+      // A peer may have a place.
     } finally {
       leave();
     }

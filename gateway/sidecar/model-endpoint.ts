@@ -111,6 +111,8 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
       log.info({ tookMs: Math.round(tookMs) }, isAsleep ? 'engine sleeps' : 'engine woken');
       replica.announce();
     },
+    // Its health check stays good, so that nothing else would have one restarted that never wakes.
+    onWakeFailure: () => health.begin(() => false).end('fault'),
     onError: (error, message) => {
       log.warn({ err: error }, message);
       health.suspect();
