@@ -273,6 +273,8 @@ export interface PublishedEndpoint {
 /** Ready replicas of a deployment, from its pods; the front dials these on PORTS.http. */
 export interface PublishedReplicas {
   addresses: string[];
+  /** All of its pods, those that start or end too; absent: no others, or of an older operator. */
+  pods?: number;
 }
 
 /** What a process has had to do since it started: the difference of two readings is exact, however many were lost between. */

@@ -79,6 +79,7 @@ export function createDesiredState(sources: DesiredStateSources): DesiredState {
         config: parsed.ok ? buildGatewayConfig(parsed.value, settings, scalingOf(parsed.value)) : undefined,
         host: parsed.ok ? hostOf(parsed.value, key) : undefined,
         addresses: addresses.filter((address) => address !== undefined).sort(),
+        pods: pods.length,
       };
     },
     apiKeys: (namespace) => keys.published(namespace),

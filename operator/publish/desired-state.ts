@@ -14,6 +14,8 @@ export interface PublishedDeployment {
   host: string | undefined;
   /** Addresses of its ready pods. */
   addresses: readonly string[];
+  /** All pods that it has. */
+  pods: number;
 }
 
 export interface WantedCredential {

@@ -126,8 +126,8 @@ export class Writer {
           await removeDeployment(redis, namespace, name);
         },
       };
-    const { config, addresses } = wanted;
-    const writeReplicas = () => publishReplicas(redis, namespace, name, addresses);
+    const { config, addresses, pods } = wanted;
+    const writeReplicas = () => publishReplicas(redis, namespace, name, addresses, pods);
     if (config === undefined) return { ...NOTHING, write: async () => void (await writeReplicas()) };
     return {
       retract: () => this.#retractHost({ namespace, name }, host),

@@ -6,6 +6,7 @@ import {
   type PublishedCredential,
   type PublishedEndpoint,
   type PublishedKey,
+  type PublishedReplicas,
   workKeys,
 } from '../../api/redis-keys.ts';
 import { openSigningSecret, sealSigningSecret } from '../../api/signing-secret.ts';
@@ -73,14 +74,17 @@ export async function removeDeployment(
   return commit(batch, { what: 'deployment', namespace, name });
 }
 
-/** Replaces the addresses of a deployment's ready pods. */
+/** Replaces the addresses of a deployment's ready pods; `pods`: of all that it has. */
 export async function publishReplicas(
   redis: RedisClient,
   namespace: string,
   name: string,
   addresses: readonly string[],
+  pods = addresses.length,
 ): Promise<boolean> {
-  const value = addresses.length === 0 ? null : JSON.stringify({ addresses: [...new Set(addresses)].sort() });
+  const known = [...new Set(addresses)].sort();
+  const replicas: PublishedReplicas = { addresses: known, ...(pods > known.length && { pods }) };
+  const value = known.length + pods === 0 ? null : JSON.stringify(replicas);
   const field = { key: configKeys(namespace).replicas, field: name, value };
   return writeField(redis, field, { what: 'replicas', namespace, name });
 }

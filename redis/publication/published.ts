@@ -31,7 +31,7 @@ export async function readReplicas(redis: RedisClient, namespace: string, name: 
 }
 
 /**
- * How many ready pods each published deployment of these workspaces has, by `namespace/name`: `most` deployments of each. One
+ * How many pods each published deployment of these workspaces has, by `namespace/name`: `most` deployments of each. One
  * round trip.
  */
 export async function countPods(
@@ -48,8 +48,8 @@ export async function countPods(
       const [names, replicas] = [replies[2 * index]![1], replies[2 * index + 1]![1]];
       return (names as string[]).slice(0, most).map((name): [string, number] => {
         const text = (replicas as Record<string, string>)[name];
-        const { addresses } = text ? (JSON.parse(text) as PublishedReplicas) : { addresses: [] };
-        return [`${namespace}/${name}`, addresses.length];
+        const { addresses, pods }: PublishedReplicas = text ? JSON.parse(text) : { addresses: [] };
+        return [`${namespace}/${name}`, pods ?? addresses.length];
       });
     }),
   );

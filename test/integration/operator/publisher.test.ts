@@ -47,7 +47,7 @@ class FakeCatalogue implements DesiredState {
         spec: { kind: 'LLM', model: { id: name }, engine: { preset: 'simulator' } },
       }),
     );
-    this.deployments.set(`${namespace}/${name}`, { config, host, addresses });
+    this.deployments.set(`${namespace}/${name}`, { config, host, addresses, pods: addresses.length });
   }
 
   namespaces = () =>

@@ -303,6 +303,22 @@ describe('publication', () => {
     expect(await published.readReplicas(redis, 'one', 'chat')).to.deep.equal([]);
   });
 
+  it('tells of pods that only start, whose heartbeats count as well', async () => {
+    const { redis } = connection;
+    const count = async () =>
+      Object.fromEntries(await published.countPods(redis, ['many-pods', 'nobody'], 2));
+    for (const name of ['starting', 'growing', 'third'])
+      await publication.publishDeployment(redis, { ...CONFIG, namespace: 'many-pods', name });
+    await publication.publishReplicas(redis, 'many-pods', 'starting', [], 30);
+    await publication.publishReplicas(redis, 'many-pods', 'growing', ['10.0.0.1', '10.0.0.2'], 40);
+    expect(await count()).to.deep.equal({ 'many-pods/starting': 30, 'many-pods/growing': 40 });
+    expect(await published.readReplicas(redis, 'many-pods', 'starting')).to.deep.equal([]);
+    await publication.publishReplicas(redis, 'many-pods', 'growing', ['10.0.0.1', '10.0.0.2'], 2);
+    await publication.publishReplicas(redis, 'many-pods', 'starting', [], 0);
+    expect(await count()).to.deep.equal({ 'many-pods/starting': 0, 'many-pods/growing': 2 });
+    expect(await redis.hexists(configKeys('many-pods').replicas, 'starting')).to.equal(0);
+  });
+
   it('keeps what the functions go by beside the configuration, until the deployment is to be deleted', async () => {
     const { redis } = connection;
     const read = () => redis.hgetall(configKeys('one').limits);

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { LABELS } from '../../../api/names.ts';
 import { WritableCache } from '../../../kube/object-cache.ts';
 import { CredentialStore } from '../../../operator/credential/credential-store.ts';
 import { createDesiredState } from '../../../operator/desired-state.ts';
@@ -38,7 +39,7 @@ describe('what ought to be in Redis', () => {
         metadata: { name: 'workspace', namespace: 'team-a', resourceVersion: '1' },
         spec,
       } as never);
-    return { desired, models, putModel, putWorkspace };
+    return { desired, models, pods, putModel, putWorkspace };
   };
 
   for (const [what, spec, credit, owner] of [
@@ -77,9 +78,32 @@ describe('what ought to be in Redis', () => {
     putModel({ route: { host: 'a.example' } }, '1');
     expect(desired.deployment(NAME)).to.have.property('host', 'a.example');
     putModel({ kind: 'Teapot', route: { host: 'a.example' } }, '2');
-    expect(desired.deployment(NAME)).to.deep.equal({ config: undefined, host: undefined, addresses: [] });
+    expect(desired.deployment(NAME)).to.deep.equal({
+      config: undefined,
+      host: undefined,
+      addresses: [],
+      pods: 0,
+    });
     expect(models.hostOwner('a.example')).to.equal('team-a/chat');
     expect([...desired.names('team-a')]).to.deep.equal(['chat']);
+  });
+
+  it('publishes how many pods there are, of which those alone are dialed that are ready', () => {
+    const { desired, pods, putModel } = start();
+    putModel({}, '1');
+    for (const [index, status] of (['True', 'False', 'False'] as const).entries())
+      pods.put({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: {
+          name: `p${index}`,
+          namespace: 'team-a',
+          resourceVersion: '1',
+          labels: { [LABELS.deployment]: 'chat' },
+        },
+        status: { podIP: `10.0.0.${index}`, conditions: [{ type: 'Ready', status }] },
+      } as never);
+    expect(desired.deployment(NAME)).to.deep.include({ addresses: ['10.0.0.0'], pods: 3 });
   });
 
   it('publishes where errors are documented', () => {
