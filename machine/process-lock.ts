@@ -31,6 +31,17 @@ export function tryProcessLock(path: string, program: string): ProcessLock | { h
   }
 }
 
+const WAIT_INTERVAL_MS = 500;
+
+/** The lock, as soon as no other process holds it; blocks this one meanwhile. */
+export function awaitProcessLock(path: string, program: string): ProcessLock {
+  for (;;) {
+    const lock = tryProcessLock(path, program);
+    if ('release' in lock) return lock;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, WAIT_INTERVAL_MS);
+  }
+}
+
 /** False where it is there. It has its content from its first moment on. */
 function create(path: string): boolean {
   const draft = `${path}.${process.pid}`;

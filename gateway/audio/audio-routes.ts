@@ -133,10 +133,9 @@ function settleSpeech(services: AudioServices, state: GatewayState, characters: 
 function settle(
   { config, settlements }: AudioServices,
   { exchange, keyHash: sha256 }: GatewayState,
-  price: (pricing: GatewayConfig['pricing']) => number,
+  findPrice: (pricing: GatewayConfig['pricing']) => number,
 ): void {
   const { namespace, pricing } = config();
-  const micros = Math.round(price(pricing));
+  const micros = settlements.charge({ namespace, sha256, tokens: 0, price: findPrice(pricing) });
   exchange.bill = { usage: null, micros };
-  if (micros > 0) settlements.add({ namespace, sha256, tokens: 0, micros });
 }

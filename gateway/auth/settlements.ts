@@ -6,6 +6,7 @@ import { type Settlement, settle } from '../../redis/admission/admission-calls.t
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
+import { PriceRounding } from './price-rounding.ts';
 
 export interface SettlementsOptions {
   redis: RedisClient;
@@ -34,6 +35,16 @@ interface Open {
   micros: number;
 }
 
+/** What one request used. */
+export interface UsedByRequest {
+  namespace: string;
+  /** Of the API key. */
+  sha256: string;
+  tokens: number;
+  /** In millionths, with what is below one of them. */
+  price: number;
+}
+
 /** Of one key's tokens: all that came, and those that Redis was sent, in order. */
 interface Ledger {
   added: number;
@@ -58,6 +69,7 @@ export class Settlements {
   /** Under way, by key: one at a time, so that an outage piles nothing up. */
   readonly #sending = new Map<string, Promise<void>>();
   readonly #ledgers = new Map<string, Ledger>();
+  readonly #rounding = new PriceRounding();
   #timer: NodeJS.Timeout | null = null;
   readonly #closing = new AbortController();
 
@@ -83,7 +95,14 @@ export class Settlements {
     };
   }
 
-  add({ namespace, sha256, tokens, micros }: Open): void {
+  /** Answers the whole millionths that the request is charged. */
+  charge({ namespace, sha256, tokens, price }: UsedByRequest): number {
+    const micros = this.#rounding.round(sha256, price);
+    if (tokens > 0 || micros > 0) this.#add({ namespace, sha256, tokens, micros });
+    return micros;
+  }
+
+  #add({ namespace, sha256, tokens, micros }: Open): void {
     this.#ledgerOf(sha256).added += tokens;
     const open = this.#open.get(sha256);
     if (open) {

@@ -136,6 +136,7 @@ class EngineCall implements Dispatcher.DispatchHandler {
       return new ApiError(
         'upstream_error',
         `The engine did not stream its response. ${said.message}`.slice(0, 300),
+        { logMessage: 'The engine did not stream its response.' },
       );
     }
     return readEngineError(this.#status, Buffer.concat(this.#errorBody));

@@ -17,7 +17,9 @@ const INPUT_OVERFLOW = /input.* is too large to process/i;
 /** The engine had too little memory for the request; another request may well succeed. */
 export class EngineMemoryError extends ApiError {
   constructor(said: string) {
-    super('upstream_error', `The engine ran out of memory: ${said}`);
+    super('upstream_error', `The engine ran out of memory: ${said}`, {
+      logMessage: 'The engine ran out of memory.',
+    });
   }
 }
 
@@ -130,6 +132,7 @@ function buildEngineError(status: number, complaint: EngineComplaint): ApiError 
       return new ApiError(
         'upstream_error',
         said ? `The engine failed: ${said}` : `The engine responded with status ${status}.`,
+        { logMessage: `The engine failed with status ${status}; its own log may tell why.` },
       );
   }
 }

@@ -85,19 +85,19 @@ export class EventAnswer implements Answer {
 
   #finish(): boolean {
     this.isComplete = true;
-    return this.#send(this.#conversion.finish(), `data: ${DONE}\n\n`);
+    return this.#send(this.#conversion.finish(), true);
   }
 
   /** The head waits for the first event: until then an error can still have its own status. */
-  #send(events: readonly object[], last = ''): boolean {
-    const text = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('') + last;
-    if (text === '') return true;
+  #send(events: readonly object[], isLast = false): boolean {
+    if (events.length === 0 && !isLast) return true;
     const exchange = this.#exchange;
     if (!exchange.stream) {
       exchange.firstByteAt = performance.now();
-      exchange.stream = new EventStream(exchange.res, exchange.headers, () => exchange.receiptComment());
+      exchange.stream = new EventStream(exchange.res, exchange.headers);
     }
     this.events += events.length;
-    return exchange.stream.write(toBytesText(text));
+    const text = toBytesText(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
+    return exchange.stream.write(isLast ? exchange.addReceipt(`${text}data: ${DONE}\n\n`) : text);
   }
 }

@@ -91,9 +91,9 @@ export class StreamAnswer implements Answer {
     const exchange = this.#exchange;
     if (!exchange.stream) {
       exchange.firstByteAt = performance.now();
-      exchange.stream = new EventStream(exchange.res, exchange.headers, () => exchange.receiptComment());
+      exchange.stream = new EventStream(exchange.res, exchange.headers);
       if (this.#filter.events !== undefined) exchange.countEvents = () => this.#filter.events!;
     }
-    return exchange.stream.write(output);
+    return exchange.stream.write(this.#filter.isDone ? exchange.addReceipt(output) : output);
   }
 }

@@ -109,6 +109,7 @@ export class HeldAnswer implements RelayAnswer {
       typeof message === 'string' ? message : `The replica answered ${this.#status}.`,
       {
         param: typeof param === 'string' ? param : null,
+        logMessage: `The replica answered ${this.#status}.`,
         ...(Number.isFinite(retryAfter) && { retryAfter }),
         ...(!known && typeof code === 'string' && { detailCode: code }),
       },

@@ -15,6 +15,8 @@ export interface ApiErrorDetails {
   detailCode?: string;
   /** More response headers, alternating names and values. */
   headers?: string[];
+  /** In place of a message that quotes an engine, whose words may repeat what was asked or answered. */
+  logMessage?: string;
   /** Whatever the table says, SDKs are not to repeat the request by themselves. */
   isFinal?: boolean;
 }
@@ -32,6 +34,11 @@ export class ApiError extends Error {
 
   withoutRetry(): ApiError {
     return new ApiError(this.code, this.message, { ...this.details, isFinal: true });
+  }
+
+  /** What a log may tell. */
+  get logMessage(): string {
+    return this.details.logMessage ?? this.message;
   }
 
   get status(): number {

@@ -100,15 +100,17 @@ function answerError(exchange: Exchange, thrown: unknown, log: Logger): void {
   const { req, res, requestId } = exchange;
   const known = explainRedisOutage(thrown);
   const error = known instanceof ApiError ? known : toInternalError(thrown, requestId, log);
-  exchange.errorCode = error.details.detailCode ?? error.code;
+  // Not the engine's own, of which it may have any number.
+  exchange.errorCode = error.code;
   const isOurs = error.status >= 500;
-  if (isOurs) exchange.errorMessage = error.message;
+  if (isOurs) exchange.errorMessage = error.logMessage;
   // Server errors do not count against the key, except timeouts, which the caller can influence.
   const isCounted = (!isOurs && !isSentAgain(exchange)) || error.code === 'request_timeout';
   if (!isCounted) exchange.uncount?.();
   if (exchange.stream) {
     const events = exchange.countEvents?.();
-    if (!res.destroyed) exchange.stream.end(toBytesText(formatErrorEvent(error, { req, requestId, events })));
+    const event = toBytesText(formatErrorEvent(error, { req, requestId, events }));
+    if (!res.destroyed) exchange.stream.end(exchange.addReceipt(event));
     return;
   }
   // A body that is still on its way: of what is kept open Node reads it over.

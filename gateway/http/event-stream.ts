@@ -18,12 +18,10 @@ const CHUNKED = ['transfer-encoding', 'chunked'];
 export class EventStream {
   readonly #res: ServerResponse;
   readonly #isChunked: boolean;
-  readonly #epilogue: () => string;
 
-  /** Sends the head; `headers` are alternating names and values. `epilogue`: what follows the last words, '' for nothing. */
-  constructor(res: ServerResponse, headers: readonly string[], epilogue = () => '') {
+  /** Sends the head; `headers` are alternating names and values. */
+  constructor(res: ServerResponse, headers: readonly string[]) {
     this.#res = res;
-    this.#epilogue = epilogue;
     // HTTP/1.0 knows no chunks: there the end of the connection is the end of the stream.
     this.#isChunked = res.useChunkedEncodingByDefault;
     res.writeHead(200, headers.concat(STREAM_HEADERS, this.#isChunked ? CHUNKED : []));
@@ -36,8 +34,7 @@ export class EventStream {
   }
 
   end(words = ''): void {
-    const last = words + this.#epilogue();
-    const text = (last === '' ? '' : this.#format(last)) + (this.#isChunked ? '0\r\n\r\n' : '');
+    const text = (words === '' ? '' : this.#format(words)) + (this.#isChunked ? '0\r\n\r\n' : '');
     this.#res.end(text, 'latin1');
   }
 

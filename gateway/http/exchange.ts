@@ -6,7 +6,7 @@ import type { Middleware } from 'koa';
 import { RECEIPT_HEADER } from '../../api/names.ts';
 import { type ErrorDialect, readErrorDialect } from './error-dialect.ts';
 import type { EventStream } from './event-stream.ts';
-import { formatReceiptComment, formatReceiptHeaders } from './receipt.ts';
+import { formatReceiptHeaders, insertReceiptComment } from './receipt.ts';
 import type { Route } from './routes.ts';
 import { readTraceContext, type TraceContext } from './trace-context.ts';
 
@@ -55,9 +55,9 @@ export class Exchange {
   countEvents: (() => number) | null = null;
   /** By performance.now(); 0 until the first byte of the body was written. */
   firstByteAt = 0;
-  /** Code of the error that was answered, in the head or within a stream. */
+  /** Our code of the error that was answered, in the head or within a stream. */
   errorCode: string | null = null;
-  /** Its message, where it is the gateway's or the engine's fault. */
+  /** What the log tells of it, where it is the gateway's or the engine's fault. */
   errorMessage: string | null = null;
   /** Address of the peer whose engine answers; null while it is this replica's. */
   peer: string | null = null;
@@ -104,11 +104,11 @@ export class Exchange {
     return this.bill ? formatReceiptHeaders(this.bill) : [];
   }
 
-  /** A comment for the end of an event stream, whose head was sent before anything was used; '' unless the client asks for it. */
-  receiptComment(): string {
-    if (!this.#wantsReceipt) return '';
+  /** The last events of a stream, whose head was sent before anything was used; with a receipt if the client asks for it. */
+  addReceipt(events: string): string {
+    if (!this.#wantsReceipt) return events;
     this.settle();
-    return this.bill ? formatReceiptComment(this.bill) : '';
+    return this.bill ? insertReceiptComment(events, this.bill) : events;
   }
 
   get #wantsReceipt(): boolean {

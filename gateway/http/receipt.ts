@@ -8,8 +8,19 @@ export function formatReceiptHeaders({ usage, micros }: Bill): string[] {
   return usage ? [...headers, 'x-berth-tokens', String(usage.totalTokens)] : headers;
 }
 
-/** Clients of event streams pass over comments. */
-export function formatReceiptComment({ usage, micros }: Bill): string {
+/** Before the last of these events, behind which many clients stop reading; they pass over comments. */
+export function insertReceiptComment(events: string, { usage, micros }: Bill): string {
   const receipt = { cost: formatAmount(micros), ...(usage && { tokens: usage.totalTokens }) };
-  return `: receipt ${JSON.stringify(receipt)}\n\n`;
+  const start = findLastEvent(events);
+  return `${events.slice(0, start)}: receipt ${JSON.stringify(receipt)}\n\n${events.slice(start)}`;
+}
+
+/** Where it begins: behind the blank line that ends the one before. */
+function findLastEvent(events: string): number {
+  const end = events.trimEnd().length;
+  const starts = ['\n\n', '\r\n\r\n'].map((separator) => {
+    const at = events.lastIndexOf(separator, end - 1);
+    return at < 0 ? 0 : at + separator.length;
+  });
+  return Math.max(...starts);
 }

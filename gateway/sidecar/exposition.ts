@@ -88,9 +88,12 @@ function rewriteSample(line: string, own: string[], isReserved: (name: string) =
     const seen = new Set<string>();
     while (line[at] !== '}') {
       const match = matchAt(LABEL, line, at);
-      if (!match || seen.has(match[1]!) || labels.length >= MAX_LABELS + own.length) return null;
-      seen.add(match[1]!);
-      labels.push(`${isReserved(match[1]!) ? 'exported_' : ''}${match[1]}="${match[2]}"`);
+      if (!match || labels.length >= MAX_LABELS + own.length) return null;
+      const label = isReserved(match[1]!) ? `exported_${match[1]}` : match[1]!;
+      // Prometheus refuses the scrape for a name that comes twice, and keeps names with two underscores to itself.
+      if (seen.has(label) || label.startsWith('__')) return null;
+      seen.add(label);
+      labels.push(`${label}="${match[2]}"`);
       at = LABEL.lastIndex;
     }
     at++;

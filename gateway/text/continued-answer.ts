@@ -89,7 +89,8 @@ class ContinuedAnswer {
       const error = await this.#ask(target, body);
       if (!error) break;
       if (this.#hasEnded()) {
-        this.#state.exchange.stream!.end(this.#question.filter.complete());
+        const { exchange } = this.#state;
+        exchange.stream!.end(exchange.addReceipt(this.#question.filter.complete()));
         break;
       }
       this.#noteLoss(error, target);

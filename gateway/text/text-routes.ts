@@ -132,10 +132,14 @@ function settleUsage(answer: Answer, { services, state, request }: EngineRun): v
   services.usage.add('inputTokens', inputTokens);
   services.usage.add('outputTokens', outputTokens);
   if (usage.cachedInputTokens > 0) services.metrics.cachedInputTokens.inc(usage.cachedInputTokens);
-  // Whole, as the workspace's account has it.
-  const micros = Math.round(priceTokens(usage, pricing));
+  const price = priceTokens(usage, pricing);
+  const micros = services.settlements.charge({
+    namespace,
+    sha256: state.keyHash,
+    tokens: totalTokens,
+    price,
+  });
   state.exchange.bill = { usage, micros };
-  services.settlements.add({ namespace, sha256: state.keyHash, tokens: totalTokens, micros });
 }
 
 type TokenPricing = Pick<

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { parse } from 'yaml';
 import { DASHBOARDS } from '../../tools/generate/dashboard-panels.ts';
 import { findMetricNames, listMetricNames } from '../support/metric-names.ts';
-import { ensurePrometheus } from '../support/prometheus.ts';
+import { usePrometheus } from '../support/prometheus.ts';
 import { ALERT_CASES, LONG_STEP } from './alert-cases.ts';
 
 const RULES = resolve('charts/berth/files/prometheus/alerts.yaml');
@@ -23,10 +23,11 @@ describe("the chart's alerts", () => {
   const { groups } = parse(readFileSync(RULES, 'utf8')) as { groups: { rules: Rule[] }[] };
   const rules = groups.flatMap((group) => group.rules);
   const alerts = rules.filter(({ alert }) => alert !== undefined);
+  const findPromtool = usePrometheus('promtool');
   let folder: string;
   const expectSuccess = (...args: string[]) => {
-    const { status, stdout, stderr } = spawnSync(ensurePrometheus('promtool'), args, { encoding: 'utf8' });
-    expect(status, stdout + stderr).to.equal(0);
+    const { status, stdout, stderr, error } = spawnSync(findPromtool(), args, { encoding: 'utf8' });
+    expect(status, error?.message ?? stdout + stderr).to.equal(0);
   };
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'berth-alerts-'));

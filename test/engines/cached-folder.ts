@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CACHE_FOLDER } from '../../machine/cache-folder.ts';
+import { awaitProcessLock } from '../../machine/process-lock.ts';
 
 export interface CachedFolder {
   name: string;
@@ -11,17 +12,30 @@ export interface CachedFolder {
   make: (folder: string) => void;
   /** Whether an interrupted `make` goes on with what is there. */
   isResumable?: boolean;
+  /** In place of the cache folder. */
+  within?: string;
 }
 
-/** The folder's path, once it is complete. */
-export function ensureFolder({ name, madeFrom, make, isResumable }: CachedFolder): string {
-  const key = createHash('sha256').update(madeFrom).digest('hex').slice(0, 12);
-  const folder = join(CACHE_FOLDER, `${name}-${key}`);
-  const ready = join(folder, 'ready');
+const READY = 'ready';
+
+/** The folder's path, once it is complete. Processes that ask at the same time wait for one of them, blocked. */
+export function ensureFolder(cached: CachedFolder): string {
+  const key = createHash('sha256').update(cached.madeFrom).digest('hex').slice(0, 12);
+  const folder = join(cached.within ?? CACHE_FOLDER, `${cached.name}-${key}`);
+  const ready = join(folder, READY);
   if (existsSync(ready)) return folder;
+  const lock = awaitProcessLock(`${folder}.lock`, 'node');
+  try {
+    if (!existsSync(ready)) make(folder, cached);
+  } finally {
+    lock.release();
+  }
+  return folder;
+}
+
+function make(folder: string, { make, isResumable }: CachedFolder): void {
   if (!isResumable) rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   make(folder);
-  writeFileSync(ready, '');
-  return folder;
+  writeFileSync(join(folder, READY), '');
 }

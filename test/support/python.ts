@@ -4,11 +4,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { type ProcessLock, tryProcessLock } from '../../machine/process-lock.ts';
+import { awaitProcessLock } from '../../machine/process-lock.ts';
 import { ensureProgram, findProgram } from '../../machine/system-package.ts';
 
 const INSTALL_TIMEOUT_MS = 600_000;
-const LOCK_INTERVAL_MS = 500;
 
 /**
  * The path of a Python interpreter that has these packages (PyPI requirements such as `openai==3.22.1`). Processes that
@@ -20,7 +19,7 @@ export function ensurePython(packages: string[]): string {
   const python = join(folder, 'bin', 'python');
   const isReady = join(folder, 'ready');
   if (existsSync(isReady)) return python;
-  const lock = awaitLock(`${folder}.lock`);
+  const lock = awaitProcessLock(`${folder}.lock`, 'node');
   try {
     if (!existsSync(isReady)) install(folder, packages);
   } finally {
@@ -36,14 +35,6 @@ export function usePython(packages: string[]): () => string {
     ensurePython(packages);
   });
   return () => ensurePython(packages);
-}
-
-function awaitLock(path: string): ProcessLock {
-  for (;;) {
-    const lock = tryProcessLock(path, 'node');
-    if ('release' in lock) return lock;
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_INTERVAL_MS);
-  }
 }
 
 function install(folder: string, packages: string[]): void {

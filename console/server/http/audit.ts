@@ -16,10 +16,14 @@ const ACTIONS: Partial<Record<string, string>> = {
 };
 const SESSION_ACTIONS: Partial<Record<string, string>> = { POST: 'sign-in', DELETE: 'sign-out' };
 const MAX_NAME_LENGTH = 253;
+/** Names may be any of these words, so each stands at its place. */
+const PLAYGROUND = /^\/api\/namespaces\/[^/]+\/deployments\/[^/]+\/v1\//;
+const DRY_RUN = /^\/api\/namespaces\/[^/]+\/deployments\/(?:[^/]+\/)?dry-run$/;
 
 /** null for what only reads or tries, and for calls of models in the playground. `answer` tells the name of what was created. */
 export function describeChange(method: string, path: string, answer: unknown): AuditedChange | null {
-  if (READS.has(method) || path.includes('/v1/') || path.endsWith('/dry-run')) return null;
+  if (READS.has(method)) return null;
+  if (method === 'POST' && (PLAYGROUND.test(path) || DRY_RUN.test(path))) return null;
   const [, , area = '', namespace, resource = '', ...rest] = path
     .split('/')
     .map((part) => part.slice(0, MAX_NAME_LENGTH));

@@ -44,7 +44,7 @@ describe('receipts', () => {
     ['/v1/messages', { ...CHAT, max_tokens: 20 }],
   ];
 
-  it('are sent to those who ask for them, in headers or at the end of a stream, and add up to the account', async () => {
+  it('are sent to those who ask for them, in headers or before the last event of a stream, and add up to the account', async () => {
     let cost = 0;
     let tokens = 0;
     for (const [path, body] of ROUTES) {
@@ -58,8 +58,10 @@ describe('receipts', () => {
       const stream = await ask(path, { ...body, stream: true });
       const text = await stream.text();
       expect(stream.headers.get('x-berth-cost'), path).to.equal(null);
-      const [, receipt] = /: receipt (\{.*\})\n\n$/.exec(text) ?? [];
+      // Before the last event, and once: many clients read no further.
+      const [, receipt] = /\n\n: receipt (\{.*\})\n\n(?:event: .*\n)?data: .*\n\n$/.exec(text) ?? [];
       expect(receipt, path + text.slice(-300)).to.be.a('string');
+      expect(text.split(': receipt ')).to.have.length(2);
       cost += Number(JSON.parse(receipt!).cost);
       tokens += JSON.parse(receipt!).tokens;
     }
@@ -74,6 +76,25 @@ describe('receipts', () => {
     const [ofKey] = served.keys.values();
     expect(ofKey).to.include({ requests: 2 * ROUTES.length, micros: Math.round(cost * MICROS) });
     expect(ofKey!.inputTokens + ofKey!.outputTokens).to.equal(tokens);
+  });
+
+  it('charge many requests that cost less than a millionth each for what they cost together', async () => {
+    const { pricing } = fixture.endpoint.config;
+    // A hundredth of a millionth for each token.
+    Object.assign(pricing, { perMillionInputTokens: 10_000, perMillionOutputTokens: 10_000 });
+    const charged: number[] = [];
+    let tokens = 0;
+    while (tokens < 250) {
+      const answer = await ask('/v1/chat/completions', { ...CHAT, max_tokens: 5 });
+      await answer.text();
+      charged.push(Math.round(Number(answer.headers.get('x-berth-cost')) * MICROS));
+      tokens += Number(answer.headers.get('x-berth-tokens'));
+    }
+    Object.assign(pricing, PRICING);
+    // With less than a millionth that is left of earlier requests.
+    const sum = charged.reduce((total, micros) => total + micros, 0);
+    expect(sum - Math.floor(tokens / 100)).to.be.oneOf([0, 1]);
+    expect(Math.min(...charged)).to.equal(0);
   });
 
   it('are not sent to anybody else', async () => {

@@ -29,7 +29,8 @@ describe('the log of requests', () => {
   let engine: Awaited<ReturnType<typeof startScriptedEngine>>;
   let endpoint: TextEndpoint;
   let asked: IncomingHttpHeaders = {};
-  let isBroken = false;
+  /** Answered in place of the stream. */
+  let failure: { status: number; error: object } | null = null;
   const text: string[] = [];
 
   before(async () => {
@@ -38,8 +39,8 @@ describe('the log of requests', () => {
       asked = req.headers;
       req.resume();
       req.on('end', () => {
-        res.writeHead(isBroken ? 500 : 200, { 'content-type': 'text/event-stream' });
-        res.end(isBroken ? '{"error":{"message":"broken"}}' : FRAMES.map((f) => `data: ${f}\n\n`).join(''));
+        res.writeHead(failure?.status ?? 200, { 'content-type': 'text/event-stream' });
+        res.end(failure ? JSON.stringify(failure) : FRAMES.map((f) => `data: ${f}\n\n`).join(''));
       });
     });
     endpoint = await startTextEndpoint({
@@ -56,7 +57,7 @@ describe('the log of requests', () => {
   });
   beforeEach(() => {
     text.length = 0;
-    isBroken = false;
+    failure = null;
   });
 
   const ask = async (key: string, headers: Record<string, string> = {}) => {
@@ -121,13 +122,24 @@ describe('the log of requests', () => {
       expect(find(name), name).to.not.deep.equal([]);
   });
 
-  it('warns of a failure of the engine, with what it said', async () => {
-    isBroken = true;
-    await ask(await endpoint.makeKey());
+  it('warns of a failure of the engine, without its words, which may repeat the prompt', async () => {
+    failure = { status: 500, error: { message: 'broken by: my secret prompt' } };
+    const answer = await ask(await endpoint.makeKey());
+    expect(answer.status).to.equal(502);
     const line = await readLine();
     expect(line).to.include({ level: 40, status: 502, error: 'upstream_error' });
-    expect(line.message).to.contain('broken');
+    expect(line.message).to.contain('status 500');
+    expect(text.join('')).to.not.contain('secret prompt');
     expect(line).to.not.have.any.keys('output_tokens', 'cost');
+  });
+
+  it("names errors by the gateway's own codes, as the metrics do: engines have any number of theirs", async () => {
+    failure = { status: 400, error: { message: 'no', code: 'unheard-of-4711' } };
+    const answer = await ask(await endpoint.makeKey());
+    expect(answer.status).to.equal(400);
+    expect(await readLine()).to.include({ status: 400, error: 'invalid_request_error' });
+    const metrics = await endpoint.metrics.render();
+    expect(metrics).to.contain('error_type="invalid_request_error"').and.not.contain('4711');
   });
 
   it('cannot be filled by strangers', async () => {

@@ -34,6 +34,11 @@ describe("an engine's exposition", () => {
     );
   });
 
+  it("drops samples with a label that comes twice, if only under its other name, or that is Prometheus' own", () => {
+    const samples = ['a{job="x",exported_job="y"} 1', 'a{__name__="berth_engine_up"} 1', 'a{b="1",b="2"} 1'];
+    expect(filter(samples.join('\n'))).to.deep.equal({ text: '', series: 0, dropped: 3 });
+  });
+
   it('leaves out the process, the web server and what only Berth may say', () => {
     const text =
       '# TYPE python_gc counter\npython_gc 1\nprocess_x 1\nhttp_requests_total 1\nberth_engine_up 1\n';

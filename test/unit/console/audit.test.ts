@@ -1,0 +1,33 @@
+import { expect } from 'chai';
+import { describeChange } from '../../../console/server/http/audit.ts';
+
+describe("the console's audit", () => {
+  const BASE = '/api/namespaces';
+
+  it('tells what is changed, whatever it is called', () => {
+    const change = { resource: 'deployments', namespace: 'team' };
+    expect(describeChange('DELETE', `${BASE}/team/deployments/dry-run`, null)).to.deep.equal({
+      ...change,
+      action: 'delete',
+      name: 'dry-run',
+    });
+    expect(describeChange('PATCH', `${BASE}/team/deployments/v1`, null)).to.include({ action: 'update' });
+    expect(describeChange('POST', `${BASE}/v1/keys`, { name: 'laptop' })).to.deep.equal({
+      action: 'create',
+      resource: 'keys',
+      namespace: 'v1',
+      name: 'laptop',
+    });
+    expect(describeChange('POST', `${BASE}/v1/webhooks/v1/test`, null)).to.include({ action: 'test' });
+  });
+
+  it('leaves out reads, dry runs and calls of models', () => {
+    for (const [method, path] of [
+      ['GET', 'team/keys'],
+      ['POST', 'team/deployments/dry-run'],
+      ['POST', 'team/deployments/chat/dry-run'],
+      ['POST', 'team/deployments/chat/v1/chat/completions'],
+    ] as const)
+      expect(describeChange(method, `${BASE}/${path}`, null), path).to.equal(null);
+  });
+});
