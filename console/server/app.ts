@@ -76,9 +76,11 @@ export function createApp({ services, settings, isReady, log }: AppOptions): Koa
 }
 
 function serveAPI(services: Services): Koa.Middleware<ConsoleState> {
-  const router = new Router<ConsoleState>();
+  // Paths in another case would be audited as something else.
+  const sensitive = true;
+  const router = new Router<ConsoleState>({ sensitive });
   addSessionRoutes(router, services);
-  const inNamespace = new Router<ConsoleState>({ prefix: '/api/namespaces/:namespace' });
+  const inNamespace = new Router<ConsoleState>({ prefix: '/api/namespaces/:namespace', sensitive });
   inNamespace.use(requireSession(services.sessions), async (ctx, next) => {
     if (!namespaceName.safeParse(ctx.params.namespace).success)
       throw new ConsoleError('not_found', `"${ctx.params.namespace}" is not a valid namespace name.`);

@@ -4,7 +4,7 @@ import { Stream } from 'node:stream';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from '../../kit/log.ts';
 import { isRedisAway } from '../../redis/client.ts';
-import { describeChange } from './http/audit.ts';
+import { describeChange, PLAYGROUND } from './http/audit.ts';
 import { buildEnvelope, ConsoleError, REDIS_AWAY } from './http/error.ts';
 import type { ConsoleMetrics } from './http/metrics.ts';
 import { describeOrigin, type OriginSettings } from './http/request-origin.ts';
@@ -56,7 +56,7 @@ export const identifyRequest =
 /** The area of the API, for metrics. */
 function readArea(path: string): string {
   const [, , first = '', , area = ''] = path.split('/');
-  if (path.includes('/v1/')) return 'playground';
+  if (PLAYGROUND.test(path)) return 'playground';
   const name = first === 'namespaces' ? area : first;
   return AREAS.includes(name) ? name : 'other';
 }

@@ -17,7 +17,7 @@ const ACTIONS: Partial<Record<string, string>> = {
 const SESSION_ACTIONS: Partial<Record<string, string>> = { POST: 'sign-in', DELETE: 'sign-out' };
 const MAX_NAME_LENGTH = 253;
 /** Names may be any of these words, so each stands at its place. */
-const PLAYGROUND = /^\/api\/namespaces\/[^/]+\/deployments\/[^/]+\/v1\//;
+export const PLAYGROUND = /^\/api\/namespaces\/[^/]+\/deployments\/[^/]+\/v1\//;
 const DRY_RUN = /^\/api\/namespaces\/[^/]+\/deployments\/(?:[^/]+\/)?dry-run$/;
 
 /** null for what only reads or tries, and for calls of models in the playground. `answer` tells the name of what was created. */
