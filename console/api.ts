@@ -183,7 +183,7 @@ export interface EventView {
  * `GET ns/deployments/{name}/replicas/{pod}/log?container=&previous=`: plain text, the last lines and then each as it comes,
  * until one of these limits. `previous=true`: of the run before, without following.
  */
-export const LOG_LIMITS = { bytes: 8 * 1024 * 1024, seconds: 15 * 60, streamsPerSession: 4 };
+export const LOG_LIMITS = { bytes: 8 * 1024 * 1024, seconds: 15 * 60, streamsPerUser: 8 };
 
 /** `GET ns/deployments/{name}/manifest`. */
 export interface ManifestView {

@@ -1,8 +1,8 @@
 /** Tells pages what has changed, as server-sent events; they read it again by the other routes. */
 import { PassThrough } from 'node:stream';
 import type Router from '@koa/router';
-import { endWith } from '../http/stream-end.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
+import { endWithSession } from '../sessions/session-stream.ts';
 import type { Services } from './services.ts';
 
 const HEARTBEAT_MS = 25_000;
@@ -17,6 +17,7 @@ export function addLiveRoutes(router: Router<ConsoleState>, { access, feeds, ses
     const { namespace = '' } = ctx.params;
     const session = sessionOf(ctx);
     await access.require(session, namespace, 'seeNamespace');
+    const signal = endWithSession(ctx, sessions, () => access.may(session, namespace, 'seeNamespace'));
     const body = new PassThrough();
     const write = (text: string) => {
       if (body.writableLength + body.readableLength > MAX_UNREAD_BYTES) body.destroy();
@@ -31,9 +32,7 @@ export function addLiveRoutes(router: Router<ConsoleState>, { access, feeds, ses
       clearInterval(heartbeat);
       clearTimeout(end);
     });
-    const mayGoOn = async () =>
-      (await sessions.isOpen(session)) && (await access.may(session, namespace, 'seeNamespace'));
-    endWith(ctx.res, mayGoOn).addEventListener('abort', () => body.destroy(), { once: true });
+    signal.addEventListener('abort', () => body.destroy(), { once: true });
     ctx.type = 'text/event-stream';
     // Prevents proxies from buffering streams.
     ctx.set('x-accel-buffering', 'no');

@@ -5,9 +5,8 @@ import type Router from '@koa/router';
 import { modelDeployment, modelDeploymentResource } from '../../../api/model-deployment.ts';
 import type { EndpointAnswer } from '../endpoints/endpoints.ts';
 import { ConsoleError } from '../http/error.ts';
-import { endWith } from '../http/stream-end.ts';
 import { type ApiContext, type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
-import type { Session } from '../sessions/sessions.ts';
+import { endWithSession } from '../sessions/session-stream.ts';
 import { describeDeployment } from '../views/deployment.ts';
 import type { Services } from './services.ts';
 
@@ -36,9 +35,6 @@ const RELAYED_HEADERS = [
 export function addPlaygroundRoutes(router: Router<ConsoleState>, services: Services): void {
   const { kubernetes, access, endpoints, sessions } = services;
 
-  const isStillAllowed = async (session: Session, namespace: string) =>
-    (await sessions.isOpen(session)) && (await access.may(session, namespace, 'usePlayground'));
-
   const pass = async (ctx: ApiContext) => {
     const { namespace = '', name = '', route = '' } = ctx.params;
     const session = sessionOf(ctx);
@@ -57,7 +53,7 @@ export function addPlaygroundRoutes(router: Router<ConsoleState>, services: Serv
       path: `${route}${ctx.search}`,
       headers: select(ctx.req.headers, FORWARDED_HEADERS),
       ...(isPost && { body: ctx.req }),
-      signal: endWith(ctx.res, () => isStillAllowed(session, namespace)),
+      signal: endWithSession(ctx, sessions, () => access.may(session, namespace, 'usePlayground')),
     });
     relay(ctx, answer);
   };

@@ -2,19 +2,20 @@
 import { Transform } from 'node:stream';
 import type Router from '@koa/router';
 import { z } from 'zod';
+import { POD_READS } from '../../../api/console-rights.ts';
 import { podSelector } from '../../../api/names.ts';
 import { LOG_LIMITS } from '../../api.ts';
 import { check } from '../http/bodies.ts';
-import { endWith } from '../http/stream-end.ts';
 import { StreamSlots } from '../http/stream-slots.ts';
 import type { Selection } from '../kubernetes/paths.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
+import { endWithSession } from '../sessions/session-stream.ts';
 import { describeEventsOf, describeReplica } from '../views/replica.ts';
 import type { Services } from './services.ts';
 
 const MAX_EVENTS = 100;
 const TAIL_LINES = 1_000;
-const MAX_LOG_STREAMS = { each: LOG_LIMITS.streamsPerSession, all: 200 };
+const MAX_LOG_STREAMS = { each: LOG_LIMITS.streamsPerUser, all: 200 };
 /** No selector holds anything else. */
 const DEPLOYMENT = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 const query = z.object({
@@ -26,7 +27,7 @@ const query = z.object({
 });
 
 export function addReplicaRoutes(router: Router<ConsoleState>, services: Services): void {
-  const { kubernetes, streams, sessions } = services;
+  const { kubernetes, access, streams, sessions } = services;
   const slots = new StreamSlots(MAX_LOG_STREAMS);
 
   router.get('/deployments/:name/replicas', async (ctx) => {
@@ -53,12 +54,10 @@ export function addReplicaRoutes(router: Router<ConsoleState>, services: Service
     const { namespace = '', pod = '' } = ctx.params;
     const { container, previous } = check(ctx.query, query);
     const session = sessionOf(ctx);
-    const release = slots.take(session.digest);
-    ctx.res.once('close', release);
-    const signal = AbortSignal.any([
-      endWith(ctx.res, () => sessions.isOpen(session)),
-      AbortSignal.timeout(LOG_LIMITS.seconds * 1_000),
-    ]);
+    const mayRead = () => access.allows(session, namespace, POD_READS.readLogs);
+    const ending = endWithSession(ctx, sessions, mayRead);
+    ctx.res.once('close', slots.take(session.user));
+    const signal = AbortSignal.any([ending, AbortSignal.timeout(LOG_LIMITS.seconds * 1_000)]);
     const options = {
       container,
       tailLines: TAIL_LINES,
@@ -70,6 +69,9 @@ export function addReplicaRoutes(router: Router<ConsoleState>, services: Service
     // At its time limit, or with the connection to the API server, the log just ends.
     log.on('error', () => body.end());
     body.once('close', () => log.destroy());
+    // What the client has not read by then is not sent any more.
+    ending.addEventListener('abort', () => body.destroy(), { once: true });
+    if (ending.aborted) body.destroy();
     ctx.type = 'text/plain; charset=utf-8';
     ctx.set('x-accel-buffering', 'no');
     ctx.body = log.pipe(body);

@@ -1,6 +1,7 @@
 /** Sessions: the browser has a random ID, Redis the token encrypted with a key derived from it. Neither alone reveals the token. */
 
 import { createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { EventEmitter } from 'node:events';
 import { LRUCache } from 'lru-cache';
 import { openText, sealText } from '../../../api/sealed-text.ts';
 import type { RedisClient } from '../../../redis/client.ts';
@@ -37,6 +38,8 @@ export class Sessions {
   readonly #clock: () => number;
   /** By digest, most recently used last. */
   readonly #cached = new LRUCache<string, { session: Session; seenAt: number }>({ max: MAX_CACHED_SESSIONS });
+  /** Emits the digests of sessions that have ended, to their streams. */
+  readonly #ended = new EventEmitter().setMaxListeners(0);
 
   constructor(redis: RedisClient, presence: RedisPresence, clock: () => number = Date.now) {
     this.#redis = redis;
@@ -83,14 +86,25 @@ export class Sessions {
     return sealed === undefined ? this.#wasUsedRecently(digest) : sealed !== null;
   }
 
+  /** Calls `listener` when the session expires, or is signed out here or elsewhere. Returns the way to stop listening. */
+  onEnd({ digest, expiresAt }: Session, listener: () => void): () => void {
+    const timer = setTimeout(listener, expiresAt - this.#clock());
+    this.#ended.on(digest, listener);
+    return () => {
+      clearTimeout(timer);
+      this.#ended.off(digest, listener);
+    };
+  }
+
   end({ digest }: Session): Promise<void> {
-    this.#cached.delete(digest);
+    this.evict(digest);
     return removeSession(this.#redis, digest);
   }
 
   /** After a sign-out, maybe at another replica. */
   evict(digest: string): void {
     this.#cached.delete(digest);
+    this.#ended.emit(digest);
   }
 
   /** Evicts sessions that ended while the subscription was interrupted. */

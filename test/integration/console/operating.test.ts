@@ -211,6 +211,21 @@ describe('a console that operates deployments', () => {
     }, 'a place for another page');
   });
 
+  it('ends the streams of a session at once when it is signed out', async () => {
+    const made = await harness.makeMember();
+    const person = await harness.signIn(made.token);
+    const { status, body } = await fetch(`${harness.origin}/api/namespaces/${made.namespace}/live`, {
+      headers: { cookie: person.cookie },
+    });
+    expect(status).to.equal(200);
+    const ended = body!.pipeTo(new WritableStream()).then(
+      () => 'whole',
+      () => 'cut',
+    );
+    await person.call('DELETE', '/api/session');
+    expect(await ended).to.equal('cut');
+  });
+
   it('shows nothing of pods to who may not list them', async () => {
     const other = await harness.makeMember();
     const stranger = await harness.signIn(other.token);

@@ -64,6 +64,26 @@ describe('a session while Redis is away', () => {
     expect(await sessions.isOpen(session)).to.equal(false);
   });
 
+  it('ends its streams once it expires or is signed out, and no others', async () => {
+    const redis = makeRedis();
+    const sessions = new Sessions(redis as unknown as RedisClient, new RedisPresence());
+    const begin = (endsAt: number | null) =>
+      sessions.begin({ token: 't', user: 'anna', own: [] }, endsAt).then(({ session }) => session);
+    const told: string[] = [];
+    const [short, left, other] = await Promise.all([begin(Date.now() + 20), begin(null), begin(null)]);
+    const expired = new Promise<void>((resolve) => sessions.onEnd(short, resolve));
+    const leave = [left, left, other].map((session, index) =>
+      sessions.onEnd(session, () => told.push(`stream ${index}`)),
+    );
+    leave[1]!();
+    await sessions.end(left);
+    expect(told).to.deep.equal(['stream 0']);
+    await expired;
+    sessions.evict(other.digest);
+    expect(told).to.deep.equal(['stream 0', 'stream 2']);
+    for (const each of leave) each();
+  });
+
   describe('of two consoles', () => {
     const start = (redis: ReturnType<typeof makeRedis>) => {
       const [here, there] = [1, 2].map(
