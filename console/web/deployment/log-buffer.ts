@@ -11,8 +11,9 @@ export class LogBuffer {
 
   add(text: string): void {
     const lines = (this.#rest + text).split('\n');
-    // A line without an end must not grow for ever.
-    this.#rest = lines.pop()!.slice(0, MAX_LINE_CHARS);
+    // A line without an end must not grow for ever. What a progress bar writes over is not needed.
+    const rest = lines.pop()!;
+    this.#rest = rest.slice(findLastState(rest).start).slice(0, MAX_LINE_CHARS);
     this.#lines.push(...lines.map(cleanLine));
     if (this.#lines.length > MAX_LINES) this.#lines.splice(0, this.#lines.length - MAX_LINES);
   }
@@ -22,9 +23,14 @@ export class LogBuffer {
   }
 }
 
-/** Progress bars write one line again and again: the last state counts. */
 function cleanLine(line: string): string {
-  const whole = line.replace(/\r+$/, '');
-  const last = whole.slice(whole.lastIndexOf('\r') + 1);
-  return last.replaceAll(CONTROL_SEQUENCES, '').slice(0, MAX_LINE_CHARS);
+  const { start, end } = findLastState(line);
+  return line.slice(start, end).replaceAll(CONTROL_SEQUENCES, '').slice(0, MAX_LINE_CHARS);
+}
+
+/** Progress bars write one line again and again: the last state counts. */
+function findLastState(line: string): { start: number; end: number } {
+  let end = line.length;
+  while (end > 0 && line[end - 1] === '\r') end--;
+  return { start: end === 0 ? 0 : line.lastIndexOf('\r', end - 1) + 1, end };
 }

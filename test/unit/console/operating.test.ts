@@ -51,6 +51,12 @@ describe('the log on the page', () => {
     );
   });
 
+  it('follows a progress bar that never ends its line', () => {
+    const steps = Array.from({ length: 2_000 }, (_, step) => `${step} of 2000\r`);
+    expect(read(...steps)).to.equal('1999 of 2000');
+    expect(read('old\r', '\nnew')).to.equal('old\nnew');
+  });
+
   it('keeps the last 5,000 lines, and 4,000 characters of each', () => {
     const text = read(`${'x\n'.repeat(6_000)}${'y'.repeat(10_000)}`);
     const lines = text.split('\n');
