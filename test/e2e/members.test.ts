@@ -67,6 +67,13 @@ describe('a member of a workspace', () => {
       expect(await listAllowed({ ...right, namespace: 'default' }, READS)).to.deep.equal([]);
     });
 
+  it('may read logs, and run or reach nothing in a pod', async () => {
+    const pods = { group: '', resource: 'pods', namespace: 'other' };
+    expect(await listAllowed({ ...pods, subresource: 'log' }, [...READS, ...WRITES])).to.deep.equal(['get']);
+    for (const subresource of ['exec', 'attach', 'portforward', 'proxy', 'ephemeralcontainers'])
+      expect(await listAllowed({ ...pods, subresource }, [...READS, ...WRITES])).to.deep.equal([]);
+  });
+
   it("cannot give an engine a Secret, another's or Berth's own", async () => {
     const object = {
       apiVersion: 'berth.dev/v1alpha1',
