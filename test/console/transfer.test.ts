@@ -1,22 +1,54 @@
-/** What the pages transfer at first. */
+/** What the pages transfer: at first, and while nothing happens. */
 import { expect } from 'chai';
-import type { Page } from 'playwright-core';
-import { useConsole } from './support/console.ts';
+import type { Page, Request } from 'playwright-core';
+import { CSRF_HEADER } from '../../console/api.ts';
+import { pollUntil } from '../support/poll.ts';
+import { NAMESPACE, useConsole } from './support/console.ts';
+import { startReceiver } from './support/receiver.ts';
 
 const KB = 1_000;
+const HOOK = 'transfer';
+/** A full page. */
+const DELIVERIES = 50;
+const STEP_SECONDS = 3;
 
 /** Bytes on the wire, with headers, of all that has come since. */
 async function countBytes(page: Page): Promise<() => number> {
   const session = await page.context().newCDPSession(page);
+  const sizes = new Map<string, number>();
+  session.on('Network.responseReceived', ({ requestId, response }) =>
+    sizes.set(requestId, response.encodedDataLength),
+  );
+  // Not of answers without a body, such as 304.
+  session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) =>
+    sizes.set(requestId, encodedDataLength),
+  );
+  session.on('Network.eventSourceMessageReceived', ({ requestId, data }) =>
+    sizes.set(requestId, (sizes.get(requestId) ?? 0) + data.length),
+  );
   await session.send('Network.enable');
-  let bytes = 0;
-  session.on('Network.loadingFinished', ({ encodedDataLength }) => {
-    bytes += encodedDataLength;
-  });
-  return () => bytes;
+  return () => [...sizes.values()].reduce((sum, size) => sum + size, 0);
 }
 
-describe('what the console transfers', () => {
+/** Sends test events until the page of deliveries is full. */
+async function fillDeliveries(page: Page, origin: string): Promise<void> {
+  const receiver = await startReceiver();
+  const path = `/api/namespaces/${NAMESPACE}/webhooks`;
+  const headers = { [CSRF_HEADER]: '1', origin };
+  try {
+    await page.request.post(path, { data: { name: HOOK, url: receiver.url }, headers });
+    const send = async () => (await page.request.post(`${path}/${HOOK}/test`, { data: {}, headers })).ok();
+    await pollUntil(send, 'the endpoint');
+    for (let sent = 1; sent < DELIVERIES; sent++) await send();
+    await pollUntil(() => receiver.received.length === DELIVERIES, 'the deliveries', 60_000);
+    await page.request.delete(`${path}/${HOOK}`, { headers });
+  } finally {
+    receiver.stop();
+  }
+}
+
+describe('what the console transfers', function () {
+  this.timeout(120_000);
   const use = useConsole();
 
   it('is at most 200 KB for the first view', async () => {
@@ -32,5 +64,39 @@ describe('what the console transfers', () => {
     await page.getByRole('article').first().waitFor();
     expect(bytes()).to.be.within(50 * KB, 200 * KB);
     await context.close();
+  });
+
+  it('is at most 20 KB a minute for the deliveries, at rest', async () => {
+    const page = await use().open('deliveries');
+    await fillDeliveries(page, use().url);
+    await page.clock.install();
+    const open = new Set<Request>();
+    let polls = 0;
+    page.on('request', (request) => {
+      if (!request.url().endsWith('/live')) open.add(request);
+    });
+    page.on('response', (response) => {
+      if (response.status() === 304) polls++;
+    });
+    for (const event of ['requestfinished', 'requestfailed'] as const)
+      page.on(event as 'requestfinished', (request) => open.delete(request));
+    await page.reload();
+    await page
+      .getByRole('link', { name: /details of/ })
+      .nth(DELIVERIES - 1)
+      .waitFor();
+    const pass = async (seconds: number) => {
+      for (let passed = 0; passed < seconds; passed += STEP_SECONDS) {
+        await page.clock.runFor(STEP_SECONDS * 1_000);
+        await pollUntil(() => open.size === 0, 'the answers');
+      }
+    };
+    await pass(90);
+    polls = 0;
+    const bytes = await countBytes(page);
+    await pass(60);
+    expect(polls).to.be.greaterThan(2);
+    expect(bytes()).to.be.within(polls * 100, 20 * KB);
+    await page.context().close();
   });
 });
