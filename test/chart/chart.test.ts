@@ -199,13 +199,17 @@ describe('the chart', () => {
       .and.not.match(/runbook|RUNBOOKS/);
   });
 
-  it('lets the operator alone list Secrets, of which it asks for metadata, and nobody read logs', async () => {
+  it('lets the operator alone list Secrets, of which it asks for metadata, and members alone read logs', async () => {
     for (const role of await render())
       for (const rule of role.kind === 'ClusterRole' || role.kind === 'Role' ? role.rules : []) {
         if (!rule.apiGroups.includes('')) continue;
         if (rule.resources.includes('secrets') && role.metadata.name !== 'berth-operator')
           expect(rule.verbs).to.not.include.oneOf(['list', 'watch', '*']);
-        expect(rule.resources).to.not.include.oneOf(['pods/log', 'pods/exec', '*']);
+        expect(rule.resources).to.not.include.oneOf(['pods/exec', '*']);
+        if (rule.resources.includes('pods/log')) {
+          expect(role.metadata.name).to.equal('berth-member');
+          expect(rule.verbs).to.not.include.oneOf(['create', 'update', 'patch', 'delete']);
+        }
         expect(rule.verbs).to.not.include('*');
       }
   });
