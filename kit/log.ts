@@ -22,8 +22,17 @@ export function openLog({ level, base, write }: LogOptions): Logger {
     messageKey: 'message',
     serializers: { err: describeError, error: describeUnlessText, reason: redactText },
   };
-  return write ? pino(options, { write }) : pino(options);
+  return pino(options, write ? { write } : openOutput());
 }
+
+/** Lines that nobody has read yet; what is more is dropped. */
+const MAX_PENDING_BYTES = 4 * 1024 ** 2;
+
+let output: ReturnType<typeof pino.destination> | undefined;
+
+/** Standard output: nothing waits for whoever reads it but the process's end. */
+const openOutput = () =>
+  (output ??= pino.destination({ dest: 1, sync: false, maxLength: MAX_PENDING_BYTES }));
 
 /** `error` is also the code of an answer. */
 const describeUnlessText = (error: unknown): unknown =>

@@ -1,0 +1,8 @@
+/** A program that writes more lines than a pipe holds, says that it goes on, and ends when it is told to. */
+import { openLog } from '../../../kit/log.ts';
+
+const log = openLog({ level: 'info', base: {} });
+const lines = Number(process.argv[2]);
+for (let line = 0; line < lines; line++) log.info({ line, text: 'x'.repeat(1_000) }, 'request');
+process.on('message', () => process.exit(0));
+process.send!('goes on');
