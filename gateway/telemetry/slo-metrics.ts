@@ -1,4 +1,5 @@
 /** Which requests of a deployment kept its service level objectives, as its spec has them now. */
+import { LRUCache } from 'lru-cache';
 import { Counter, type Registry } from 'prom-client';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { Objective } from '../../api/model-slo.ts';
@@ -20,17 +21,38 @@ export interface SLOMetrics {
   observe(service: PromisedService, request: ServedRequest): void;
 }
 
-export function createSLOMetrics(register: Registry): SLOMetrics {
-  const requests = new Counter<string>({
+/** Of an objective of a deployment. */
+interface Outcomes {
+  labels: Record<string, string>;
+  good: number;
+  bad: number;
+}
+
+/** A front meets all deployments that ever were; a counter that begins again at 0 is one to Prometheus. */
+const MAX_OBJECTIVES = 10_000;
+const FORGET_AFTER_MS = 86_400_000;
+
+export function createSLOMetrics(register: Registry, now = () => performance.now()): SLOMetrics {
+  const known = new LRUCache<string, Outcomes>({ max: MAX_OBJECTIVES, ttl: FORGET_AFTER_MS, perf: { now } });
+  new Counter<string>({
     name: 'berth_slo_requests_total',
     help: 'Requests by whether they kept an objective of spec.slo',
     labelNames: ['namespace', 'deployment', 'objective', 'outcome'],
     registers: [register],
+    collect() {
+      this.reset();
+      // Both at once, so that the first bad one is a change.
+      for (const { labels, good, bad } of known.values()) {
+        this.inc({ ...labels, outcome: 'good' }, good);
+        this.inc({ ...labels, outcome: 'bad' }, bad);
+      }
+    },
   });
   const count = ({ labels }: PromisedService, objective: Objective, isGood: boolean) => {
-    // Both at once, so that the first bad one is a change.
-    requests.inc({ ...labels, objective, outcome: 'good' }, isGood ? 1 : 0);
-    requests.inc({ ...labels, objective, outcome: 'bad' }, isGood ? 0 : 1);
+    const key = `${labels?.namespace}/${labels?.deployment}/${objective}`;
+    const outcomes = known.get(key) ?? { labels: { ...labels, objective }, good: 0, bad: 0 };
+    outcomes[isGood ? 'good' : 'bad']++;
+    known.set(key, outcomes);
   };
   return {
     observe(service, { hasFailed, firstTokenMs }) {
