@@ -3,6 +3,7 @@
  * replicas agree about them, since all have the same secret.
  */
 import { createHash } from 'node:crypto';
+import { MAX_JSON_DEPTH } from '../../kit/json-cost.ts';
 
 /** Characters. What is shorter than some 64 tokens is computed sooner than it is handed on. */
 export const MIN_PREFIX = 256;
@@ -10,6 +11,8 @@ export const MIN_PREFIX = 256;
 export const MAX_PREFIX = 128 * 1024;
 /** Of a token in a prompt of token ids. */
 const CHARACTERS_PER_TOKEN = 4;
+/** Each value counts as one besides its text, so that the bound holds for those without any, too. */
+const CHARACTERS_PER_VALUE = 1;
 
 const FNV_PRIME = 0x01000193;
 /** No character: keeps `["ab"]` and `["a", "b"]` apart. */
@@ -61,23 +64,33 @@ class PrefixReader {
     this.#isFine = isFine;
   }
 
-  read(value: unknown): void {
+  /** Nothing is read that is nested deeper than any prompt: small bodies may be. */
+  read(value: unknown, depth = 0): void {
+    if (depth > MAX_JSON_DEPTH) this.isDone = true;
     if (this.isDone) return;
+    if (typeof value === 'number') {
+      this.#readNumber(value);
+      return;
+    }
+    this.#advance(CHARACTERS_PER_VALUE);
     if (typeof value === 'string') this.#readText(value);
-    else if (typeof value === 'number') this.#readNumber(value);
-    else if (Array.isArray(value)) this.#readItems(value);
-    else if (typeof value === 'object' && value !== null)
-      for (const name in value) {
-        this.#readText(name);
-        this.read((value as Record<string, unknown>)[name]);
-      }
+    else if (Array.isArray(value)) this.#readItems(value, depth + 1);
+    else if (typeof value === 'object' && value !== null) this.#readMembers(value, depth + 1);
     else this.#readText(String(value));
   }
 
-  #readItems(items: readonly unknown[]): void {
+  #readItems(items: readonly unknown[], depth: number): void {
     for (const item of items) {
       if (this.isDone) return;
-      this.read(item);
+      this.read(item, depth);
+    }
+  }
+
+  #readMembers(members: object, depth: number): void {
+    for (const name in members) {
+      if (this.isDone) return;
+      this.#readText(name);
+      this.read((members as Record<string, unknown>)[name], depth);
     }
   }
 

@@ -17,7 +17,7 @@ const message = (role: string, content: unknown) => ({ role, content });
 
 describe('hashes of the beginnings of a prompt', () => {
   it('are none of a prompt that is too short to matter', () => {
-    expect(first([text(MIN_PREFIX - 1)])).to.equal(null);
+    expect(first([text(MIN_PREFIX - 2)])).to.equal(null);
     expect(first([])).to.equal(null);
     expect(first([undefined, null, text(MIN_PREFIX)])).to.be.a('number');
   });
@@ -75,5 +75,21 @@ describe('hashes of the beginnings of a prompt', () => {
     const parts = Array.from({ length: (10 * MAX_PREFIX) / 1_000 }, () => endless);
     hashPrefix(parts, SEED, () => false);
     expect(looks).to.be.most(MAX_PREFIX / 1_000 + 1);
+  });
+
+  it('cost no more than others where a prompt has hardly any text, however wide or deep it is', () => {
+    let looks = 0;
+    const empty = () => {
+      looks++;
+      return {};
+    };
+    const wide = Array.from({ length: 3 * MAX_PREFIX }, () =>
+      Object.create(null, { '': { get: empty, enumerable: true } }),
+    );
+    hashPrefix([wide], SEED, () => false);
+    hashPrefix(wide, SEED, () => false);
+    expect(looks).to.be.most(2 * MAX_PREFIX);
+    const deep: unknown = JSON.parse('['.repeat(8_000) + ']'.repeat(8_000));
+    expect(listHashes([text(300), deep, text(9_000)])).to.have.length.above(0);
   });
 });
