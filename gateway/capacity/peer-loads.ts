@@ -35,6 +35,13 @@ export class PeerLoads {
     });
   }
 
+  /** A request of this replica is to run there. */
+  enter(pod: string): void {
+    this.#change(pod, (seen) => {
+      seen.inflight++;
+    });
+  }
+
   /** A request of this replica has ended there. */
   leave(pod: string): void {
     this.#change(pod, (seen) => {

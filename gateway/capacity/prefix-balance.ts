@@ -130,17 +130,27 @@ export class PrefixBalance {
   async #ask(peer: Heartbeat, signal: AbortSignal): Promise<EngineTarget | null> {
     const { answer, inflight } = await this.#options.peers.acquireBalanced(peer, this.inflight, signal);
     this.hear(peer.pod, inflight);
-    if ('target' in answer)
-      return {
-        ...answer.target,
-        release: () => {
-          this.#loads.leave(peer.pod);
-          answer.target.release();
-        },
-      };
+    if ('target' in answer) {
+      // An older one does not say.
+      if (inflight === undefined) this.#loads.enter(peer.pod);
+      return this.#countOut(peer.pod, answer.target);
+    }
     const isLost = inflight === undefined || answer.refusal === 'unavailable';
     if (isLost && !signal.aborted) this.#loads.lose(peer.pod);
     return null;
+  }
+
+  /** Whose end is counted once. */
+  #countOut(pod: string, target: EngineTarget): EngineTarget {
+    let isHeld = true;
+    return {
+      ...target,
+      release: () => {
+        if (isHeld) this.#loads.leave(pod);
+        isHeld = false;
+        target.release();
+      },
+    };
   }
 
   #listOptions(): Option[] {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Heartbeat } from '../../../../api/redis-keys.ts';
 import { PrefixBalance, type PrefixChoice } from '../../../../gateway/capacity/prefix-balance.ts';
+import { deriveSeed, mixBits } from '../../../../gateway/capacity/prefix-hash.ts';
 import { describeReplica } from '../../../support/heartbeat.ts';
 
 const never = new AbortController().signal;
@@ -14,7 +15,8 @@ interface Replica {
   /** Places that it gave to peers. */
   taken: number;
   choices: PrefixChoice[];
-  state: { isOn: boolean; isOpen: boolean; isLeaving: boolean; isSilent: boolean };
+  /** `isOlder`: it does not say how much it has to do. */
+  state: { isOn: boolean; isOpen: boolean; isLeaving: boolean; isSilent: boolean; isOlder: boolean };
 }
 
 /** Replicas that ask each other without a network. */
@@ -22,7 +24,7 @@ function startFleet(count: number): Replica[] {
   const replicas: Replica[] = Array.from({ length: count }, (_, index) => {
     const pod = `pod-${index}`;
     const slots = { inflight: 0, limit: null as number | null };
-    const state = { isOn: true, isOpen: true, isLeaving: false, isSilent: false };
+    const state = { isOn: true, isOpen: true, isLeaving: false, isSilent: false, isOlder: false };
     const choices: PrefixChoice[] = [];
     const others = () => replicas.filter((each) => each.beat.pod !== pod);
     const balance = new PrefixBalance({
@@ -45,7 +47,7 @@ function startFleet(count: number): Replica[] {
           const release = () => asked.slots.inflight--;
           const target = { origin: peer.pod, pathPrefix: '', headers: {}, local: false, release };
           const answer = hasPlace ? { target } : { refusal: 'full' as const };
-          return { answer, inflight: String(asked.slots.inflight) };
+          return { answer, inflight: asked.state.isOlder ? undefined : String(asked.slots.inflight) };
         },
       },
       onChoice: (choice) => choices.push(choice),
@@ -73,6 +75,15 @@ async function send(gateway: Replica, parts: readonly unknown[]): Promise<string
   const target = typeof prefix === 'number' ? await gateway.balance.acquire(prefix, never) : null;
   if (!target) gateway.slots.inflight++;
   return target?.origin ?? gateway.beat.pod;
+}
+
+/** One that leads from the gateway to this peer while nothing runs. */
+function findPrefix(gateway: Replica, { beat: { pod } }: Replica): number {
+  const seeds = [gateway.beat.pod, pod].map((each) => deriveSeed(SECRET, each));
+  for (let prefix = 1; ; prefix++) {
+    const [own, other] = seeds.map((seed) => mixBits(prefix ^ seed));
+    if (other! > own!) return prefix;
+  }
 }
 
 describe('balancing by prefix', () => {
@@ -129,6 +140,27 @@ describe('balancing by prefix', () => {
     expect(await send(gateway, prompt('one'))).not.to.equal(usual);
     beat(replicas, { isIdle: true });
     expect(await send(gateway, prompt('one'))).to.equal(usual);
+  });
+
+  it('counts a request that has ended at a peer once, however often its place is given back', async () => {
+    const [gateway, peer] = startFleet(2);
+    const prefix = findPrefix(gateway!, peer!);
+    const target = await gateway!.balance.acquire(prefix, never);
+    Object.assign(peer!.beat, { limit: 2 });
+    gateway!.balance.hear(peer!.beat.pod, '3');
+    for (let times = 0; times < 3; times++) target!.release();
+    expect(gateway!.balance.acquire(prefix, never), 'full').to.equal(null);
+  });
+
+  it('counts what it gives a peer that does not say how much it has to do, as older ones do not', async () => {
+    const [gateway, peer] = startFleet(2);
+    const prefix = findPrefix(gateway!, peer!);
+    Object.assign(peer!.beat, { limit: 1 });
+    peer!.state.isOlder = true;
+    const target = await gateway!.balance.acquire(prefix, never);
+    expect(gateway!.balance.acquire(prefix, never), 'full').to.equal(null);
+    target!.release();
+    expect(gateway!.balance.acquire(prefix, never), 'free again').not.to.equal(null);
   });
 
   it('leaves a request where it came while the replica is about to leave, or none but it is open', async () => {
