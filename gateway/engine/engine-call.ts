@@ -46,7 +46,9 @@ class EngineCall implements Dispatcher.DispatchHandler {
   readonly #options: EngineCallOptions;
   readonly #onEnd: (error: Error | null) => void;
   #controller: Dispatcher.DispatchController | null = null;
+  /** 0: none, or one that is of no use. */
   #status = 0;
+  #hasResponded = false;
   /** A peer answers for its engine, which it could not connect to. */
   #isUnsent = false;
   /** Collects an answer that is an error. */
@@ -77,6 +79,7 @@ class EngineCall implements Dispatcher.DispatchHandler {
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return;
     this.#status = status;
+    this.#hasResponded = true;
     this.#isUnsent = this.#options.isPeer === true && headers[UNSENT_HEADER] !== undefined;
     if (status === 200) this.#options.answer.begin?.(headers);
     if (status !== 200 || !this.#options.isStream) return;
@@ -124,9 +127,8 @@ class EngineCall implements Dispatcher.DispatchHandler {
   }
 
   #describeLoss(cause: Error): ApiError {
-    const hasResponded = this.#status !== 0;
-    if (this.#options.isPeer && !hasResponded && !isNotConnected(cause)) return new PeerLostError();
-    return describeConnectionLoss(cause, hasResponded);
+    if (this.#options.isPeer && !this.#hasResponded && !isNotConnected(cause)) return new PeerLostError();
+    return describeConnectionLoss(cause, this.#hasResponded);
   }
 
   #readError(): ApiError {

@@ -75,4 +75,15 @@ describe('a request that a peer is to answer', () => {
     expect(await response.text()).to.match(/"code":"upstream_error"/);
     expect(lost).to.deep.equal([]);
   });
+
+  it('ends with the error when an answer that is no stream had begun', async () => {
+    listener = (_, res) => {
+      res.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 });
+      res.write('{"choices":', () => res.destroy());
+    };
+    const response = await fixture.chat({ stream: true });
+    expect(response.status).to.equal(502);
+    expect(lost).to.deep.equal([]);
+    expect(taken).to.equal(0);
+  });
 });
