@@ -25,7 +25,7 @@ const KEY = 'sk-media';
 const OTHER_KEY = 'sk-other';
 /** A third of the heap, of which a key has at most two thirds; each image takes it twice while it is put into its request. */
 const IMAGE_BYTES = 20 * MIB;
-const CHATS = 30;
+const CHATS = 16;
 
 const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(IMAGE_BYTES - 8, 7)]);
 
