@@ -1,6 +1,7 @@
-/** Tasks by the console alone: deploy a model, watch it become ready, call it, scale and pause it. */
+/** Tasks by the console alone: deploy a model, watch it become ready, call it, find why a request failed, scale and pause it. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { itSimulated } from '../support/local-stack.ts';
 import { pollUntil } from '../support/poll.ts';
 import { findGraveFaults } from './support/accessibility.ts';
 import { useConsole } from './support/console.ts';
@@ -76,6 +77,41 @@ describe('somebody who has the console alone', function () {
       .getByRole('img', { name: /a boat/ })
       .first()
       .waitFor({ timeout: 60_000 });
+  });
+
+  itSimulated('finds why a request failed', async () => {
+    const { baseURL, apiKey, modelId, simulatorURLs } = use().stack.find('Image');
+    const setFault = (fault: object | null) =>
+      Promise.all(
+        simulatorURLs!.map((url) =>
+          fetch(`${url}/control`, { method: 'PUT', body: JSON.stringify({ fault, faultTimes: -1 }) }),
+        ),
+      );
+    await setFault({ kind: 'oom' });
+    const submit = async () => {
+      const answer = await fetch(`${baseURL}/images/generations?async=true`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: modelId, prompt: 'a boat' }),
+      });
+      return ((await answer.json()) as { id: string }).id;
+    };
+    try {
+      const id = await submit();
+      await goTo('Requests');
+      const opener = page.getByTitle(id);
+      const row = page.getByRole('row').filter({ has: opener });
+      await row.getByText('failed', { exact: true }).waitFor({ timeout: 60_000 });
+      await opener.click();
+      const dialog = page.getByRole('dialog', { name: 'Request' });
+      await dialog.getByText('Failed: vram_exceeded').waitFor();
+      await dialog.getByText(/out of memory/).waitFor();
+      expect(await findGraveFaults(page)).to.deep.equal([]);
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'hidden' });
+    } finally {
+      await setFault(null);
+    }
   });
 
   it('scales it and pauses it', async () => {
