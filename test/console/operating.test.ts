@@ -46,11 +46,15 @@ describe('the page of a deployment', function () {
   it('follows the logs of a replica, as text', async () => {
     await page.getByRole('link', { name: `Logs of ${NAME}` }).click();
     await page.getByText('Live', { exact: true }).waitFor();
-    await page.getByRole('textbox', { name: 'Container' }).or(page.getByLabel('Container')).first().click();
-    await page.getByRole('option', { name: 'gateway' }).click();
-    const log = page.getByRole('region', { name: 'Log of gateway' });
-    await log.getByText('listening').first().waitFor({ timeout: 20_000 });
-    await log.getByText('<b>').waitFor({ state: 'detached' });
+    const choose = async (container: string) => {
+      await page.getByRole('combobox', { name: 'Container' }).click();
+      await page.getByRole('option', { name: container }).click();
+      return page.getByRole('region', { name: `Log of ${container}` });
+    };
+    await (await choose('gateway')).getByText('listening').first().waitFor({ timeout: 60_000 });
+    await page.route('**/log?*', (route) => route.fulfill({ body: '<b>bold</b>\n' }));
+    await (await choose('engine')).getByText('<b>bold</b>').waitFor();
+    await page.unroute('**/log?*');
   });
 
   it('tells the events about it and its pods', async () => {

@@ -40,7 +40,7 @@ async function fillDeliveries(page: Page, origin: string): Promise<void> {
     const send = async () => (await page.request.post(`${path}/${HOOK}/test`, { data: {}, headers })).ok();
     await pollUntil(send, 'the endpoint');
     for (let sent = 1; sent < DELIVERIES; sent++) await send();
-    await pollUntil(() => receiver.received.length === DELIVERIES, 'the deliveries', 60_000);
+    await pollUntil(() => receiver.received.length >= DELIVERIES, 'the deliveries', 60_000);
     await page.request.delete(`${path}/${HOOK}`, { headers });
   } finally {
     receiver.stop();
