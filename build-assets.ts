@@ -3,6 +3,7 @@ import { cpSync, existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { build } from 'vite';
 import { bundleConnection } from './bundle-connection.ts';
+import { bundleGateway } from './bundle-gateway.ts';
 
 // The Lua library travels beside its loader, the console's page beside its server.
 for (const folder of ['redis/functions']) {
@@ -10,6 +11,7 @@ for (const folder of ['redis/functions']) {
 }
 
 await bundleConnection('dist/kube/connection.js', 'dist/kube/connection.js');
+await bundleGateway('dist/gateway/main.js', 'dist/gateway');
 
 await build({
   configFile: 'console/web/vite.config.ts',

@@ -71,6 +71,10 @@ export const GATEWAY_ENV = {
   /** Front: the address that messages to owners come from. The SMTP server is in the mounted Secret. */
   mailFrom: 'GATEWAY_MAIL_FROM',
   logLevel: 'GATEWAY_LOG_LEVEL',
+  /** Origin of an OTLP receiver of traces; without it nothing is traced. */
+  tracingEndpoint: 'GATEWAY_TRACING_ENDPOINT',
+  /** Of the traces that begin at a gateway, from 0 to 1. */
+  tracingRatio: 'GATEWAY_TRACING_RATIO',
 } as const;
 
 /** Paths of the admin port (PORTS.admin), for probes and hooks. Every one takes GET. */

@@ -25,7 +25,7 @@ export const peerToken = (masterKey: string, namespace: string, name: string) =>
 export const heldToken = (peer: string) => deriveSecret(peer, 'held').toString('base64url');
 export const storageToken = (masterKey: string, namespace: string) =>
   deriveSecret(masterKey, `storage/${namespace}`).toString('base64url');
-/** Of the prompts that a workspace's records show; beside an engine, where no data key is, the token alone gives it. */
+/** Seals what a workspace's requests ask for; beside an engine, where no data key is, the token alone gives it. */
 export const promptKey = (token: string): Buffer =>
   Buffer.from(hkdfSync('sha256', token, 'berth', 'v1/prompts', 32));
 /** What the operator shows the front. */

@@ -17,7 +17,7 @@ export const FUNCTIONS = {
   charge: `${FUNCTIONS_LIBRARY}_charge`,
   /** Refunds a charge. */
   refund: `${FUNCTIONS_LIBRARY}_refund`,
-  /** Writes one replica's heartbeat and reads its peers'. */
+  /** Writes one replica's heartbeat and reads its peers' where they have changed. */
   heartbeat: `${FUNCTIONS_LIBRARY}_heartbeat`,
   /** Reads what several deployments have to do. */
   demand: `${FUNCTIONS_LIBRARY}_demand`,
@@ -111,7 +111,10 @@ export const workKeys = (namespace: string) => ({
   settled: (token: string) => tagged('w', namespace, `settled:${token}`),
   /** What one charge took, in millionths, by the caller's token; `0` once it is refunded. */
   charged: (token: string) => tagged('w', namespace, `charged:${token}`),
-  /** Hash: pod name → Heartbeat as JSON without `at`; `@` and the pod name → `at`. */
+  /**
+   * Hash: pod name → Heartbeat as JSON without `at`; `@` and the pod name → `at`; `@` → the edition of all of them. Not in the
+   * append-only file: they are said again.
+   */
   heartbeats: (deployment: string) => tagged('w', namespace, `replicas:${deployment}`),
   /** Hash, as that of heartbeats: pod name of a front → FrontShare as JSON without `at`; `@` and the pod name → `at`. */
   fronts: (deployment: string) => tagged('w', namespace, `fronts:${deployment}`),
@@ -219,6 +222,8 @@ export const channels = {
   jobs: (namespace: string, deployment: string) => `n:{${namespace}}:jobs:${deployment}`,
   /** Notifies the front that something is in the outbox, or is to be delivered. */
   events: (namespace: string) => `n:{${namespace}}:events`,
+  /** Pattern of all workspaces' `jobs`. */
+  allJobs: 'n:{*}:jobs:*',
   /** Pattern of all workspaces' `events`. */
   allEvents: 'n:{*}:events',
   /** Notifies the front that hosts, replicas or configuration changed. */

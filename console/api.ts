@@ -210,10 +210,17 @@ export interface ManifestResult {
 }
 
 /** `GET ns/live`: server-sent events, each with the names of what changed in its data, as JSON. */
-export const LIVE_TOPICS = ['deployments', 'replicas', 'events'] as const;
-export type LiveTopic = (typeof LIVE_TOPICS)[number];
+export type WatchedTopic = 'deployments' | 'replicas' | 'events';
+/** Of Redis, where an announcement may be lost: pages poll these as well. */
+export type AnnouncedTopic = 'requests' | 'deliveries';
+export type LiveTopic = WatchedTopic | AnnouncedTopic;
+export interface LiveNews {
+  /** Topics that are watched now; others have to be polled. */
+  watched: WatchedTopic[];
+  changed: LiveTopic[];
+}
 
-/** `GET ns/keys`, `POST ns/keys` (answers NewKeyView), `PATCH ns/keys/{name}` (disabled), `DELETE ns/keys/{name}`. */
+/** `GET ns/keys`, `POST ns/keys` (answers NewKeyView), `PATCH ns/keys/{name}` (KeyChange), `DELETE ns/keys/{name}`. */
 export interface KeyView {
   name: string;
   rpm: number;
@@ -227,6 +234,8 @@ export interface KeyView {
   createdAt: string;
   usage: KeyUsage | null;
 }
+export type KeyLimits = Pick<KeyView, 'rpm' | 'tpd' | 'priority'>;
+export type KeyChange = Partial<KeyLimits & Pick<KeyView, 'disabled'>>;
 export interface KeyUsage {
   requestsThisMinute: number;
   tokensToday: number;
@@ -321,7 +330,18 @@ export interface DeliveryDetail extends DeliveryView {
   /** The payload; null once the event has expired. */
   body: string | null;
   /** The latest attempts, oldest first. */
-  history: { at: string; status: number | null; error: string }[];
+  history: AttemptView[];
+}
+export interface AttemptView {
+  at: string;
+  status: number | null;
+  error: string;
+  /** null: not known, as of attempts that were interrupted. */
+  tookMs: number | null;
+  /** As sent, without the signatures' digests; null: nothing was sent, or it is not known. */
+  requestHeaders: Record<string, string> | null;
+  /** Those that are kept of an answer. */
+  responseHeaders: Record<string, string>;
 }
 /** `POST ns/deliveries/resend`: all failed ones since a time, of one endpoint or all. */
 export interface Resend {
@@ -378,6 +398,13 @@ export interface UsageView {
 }
 export interface UsagePoint extends UsageCounts {
   at: string;
+}
+/** `GET ns/usage/deployments`: of the last hour, one for each deployment. */
+export interface TrafficView {
+  deployment: string;
+  total: UsageCounts;
+  /** Of each 3 minutes, oldest first. */
+  requests: number[];
 }
 /** `GET ns/usage/keys?deployment=&from=&to=&format=json|csv`: days in UTC, both included, the last 30 by default. */
 export interface KeyUsageView {

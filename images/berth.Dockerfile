@@ -13,7 +13,7 @@ WORKDIR /berth
 COPY package.json package-lock.json .npmrc ./
 COPY simulator/package.json simulator/package.json
 RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json build-assets.ts bundle-connection.ts ./
+COPY tsconfig.json tsconfig.build.json build-assets.ts bundle-connection.ts bundle-gateway.ts ./
 COPY api api
 COPY kit kit
 COPY kube kube

@@ -24,8 +24,8 @@ export async function readBody(
 }
 
 /** At most `maxBytes` of the start of a body, or what arrived before the source failed. */
-export async function readBodyStart(source: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
+export async function readBodyStart(source: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
   let bytes = 0;
   try {
     for await (const chunk of source) {

@@ -72,6 +72,13 @@ export class Environment {
     return this.#integer(name, `a whole number from ${min} to ${max}`, { fallback, min, max });
   }
 
+  fraction(name: string, fallback: number): number {
+    const text = this.text(name);
+    if (text === undefined) return fallback;
+    const value = /^(\d+\.?\d*|\.\d+)(e-\d+)?$/.test(text) ? Number(text) : Number.NaN;
+    return value >= 0 && value <= 1 ? value : this.#refuse(name, 'a number from 0 to 1', fallback);
+  }
+
   /** `min`: 0 where any free port will do. */
   port<T extends number | undefined>(name: string, fallback: T, min = 0): number | T {
     return this.#integer(name, `a port from ${min} to ${MAX_PORT}`, { fallback, min, max: MAX_PORT });

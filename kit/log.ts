@@ -1,5 +1,5 @@
 /** Structured logs of every program: JSON lines with the time in words, and errors without what libraries hang on them. */
-import { type Logger, pino, stdTimeFunctions } from 'pino';
+import { type Logger, pino } from 'pino';
 import { describeError, redactText } from './log-redaction.ts';
 
 export type { Logger } from 'pino';
@@ -18,21 +18,64 @@ export function openLog({ level, base, write }: LogOptions): Logger {
   const options = {
     level,
     base,
-    timestamp: stdTimeFunctions.isoTime,
+    timestamp: formatTime,
     messageKey: 'message',
     serializers: { err: describeError, error: describeUnlessText, reason: redactText },
   };
   return pino(options, write ? { write } : openOutput());
 }
 
+let second = 0;
+/** Of a time in words, up to its second: it costs more to write than the rest of a line. */
+let beginning = '';
+
+function formatTime(): string {
+  const now = Date.now();
+  const milliseconds = now % 1_000;
+  if (now - milliseconds !== second || beginning === '') {
+    second = now - milliseconds;
+    beginning = new Date(second).toISOString().slice(0, -'000Z'.length);
+  }
+  return `,"time":"${beginning}${String(milliseconds).padStart(3, '0')}Z"`;
+}
+
 /** Lines that nobody has read yet; what is more is dropped. */
 const MAX_PENDING_BYTES = 4 * 1024 ** 2;
+const COLLECT_MS = 10;
+const MAX_COLLECTED_CHARACTERS = 64 * 1024;
 
-let output: ReturnType<typeof pino.destination> | undefined;
+/**
+ * Standard output: nothing waits for whoever reads it but the process's end. The lines of a moment go out in one write, since one
+ * for each request is a tenth of what the request costs.
+ */
+class Output {
+  readonly #destination: ReturnType<typeof pino.destination>;
+  #lines = '';
+  #timer: NodeJS.Timeout | null = null;
 
-/** Standard output: nothing waits for whoever reads it but the process's end. */
-const openOutput = () =>
-  (output ??= pino.destination({ dest: 1, sync: false, maxLength: MAX_PENDING_BYTES }));
+  constructor() {
+    // Before pino's own, which writes to the end what the destination has.
+    process.on('exit', () => this.#flush());
+    this.#destination = pino.destination({ dest: 1, sync: false, maxLength: MAX_PENDING_BYTES });
+  }
+
+  write(line: string): void {
+    this.#lines += line;
+    if (this.#lines.length >= MAX_COLLECTED_CHARACTERS) this.#flush();
+    else this.#timer ??= setTimeout(() => this.#flush(), COLLECT_MS);
+  }
+
+  #flush(): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    const lines = this.#lines;
+    this.#lines = '';
+    if (lines !== '') this.#destination.write(lines);
+  }
+}
+
+let output: Output | undefined;
+const openOutput = () => (output ??= new Output());
 
 /** `error` is also the code of an answer. */
 const describeUnlessText = (error: unknown): unknown =>

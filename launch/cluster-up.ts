@@ -36,6 +36,7 @@ export async function installCluster(name: string): Promise<ClusterInstallation>
   progress.step('waiting until they are ready');
   const models = await waitForModels(cluster, READY_TIMEOUT_MS, (line) => console.error(line));
   const credentials = await waitForCredentials(cluster, VERDICT_TIMEOUT_MS);
+  await waitForKeys(cluster);
   const endpoints = await describeCluster(cluster, { models, keys, credentials });
   progress.step('chatting through the ingress');
   await proveChat(cluster, endpoints);
@@ -55,6 +56,17 @@ async function applyFile(cluster: Cluster, file: string): Promise<void> {
   const apply = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
   await runKubectl(cluster, apply, readFileSync(join(EXAMPLES, file), 'utf8'));
 }
+
+/** Their publication may end after the first pods are ready. */
+const waitForKeys = (cluster: Cluster): Promise<string> =>
+  runKubectl(cluster, [
+    'wait',
+    'apikeys',
+    '--for=condition=Ready',
+    '--all',
+    '-A',
+    `--timeout=${VERDICT_TIMEOUT_MS}ms`,
+  ]);
 
 /** From a process of its own, as users' programs are. */
 async function proveChat(cluster: Cluster, { deployments }: EndpointsFile): Promise<void> {

@@ -1,4 +1,4 @@
-/** `make listen`: receives the webhooks of `make run`, shows them, and forwards them to a program of your own. */
+/** `make listen`, `npm run listen -- URL`: receives the webhooks of `make run`, shows them, and forwards them to a program of your own. */
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { API_VERSION } from '../api/kubernetes-types.ts';
@@ -53,7 +53,7 @@ async function waitUntilActive(call: Call, path: string): Promise<void> {
 }
 
 async function main(): Promise<void> {
-  const target = readTarget(process.env.URL);
+  const target = readTarget(process.argv[2] ?? process.env.URL);
   const endpoints = readEndpoints(LOCAL_ENDPOINTS);
   if (!endpoints?.objects || !endpoints.webhooks)
     throw new Error('nothing is running here that could send webhooks: start make run first');

@@ -1,10 +1,13 @@
 /** The operator of `make run`: the one of a cluster, against the memory API server. */
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
+import { createAdminServer, serveMetrics } from '../kit/admin-server.ts';
+import { closeServer, listen } from '../kit/http-server.ts';
 import { openLog } from '../kit/log.ts';
 import { createKubeClient } from '../kube/client.ts';
 import { loadKubeConfig } from '../kube/connection.ts';
 import { parseSettings } from '../operator/environment.ts';
+import { createMetrics } from '../operator/metrics.ts';
 import { createProgram } from '../operator/program.ts';
 import type { RedisConnection } from '../redis/client.ts';
 import { FRONT_SERVICE, SYSTEM_NAMESPACE } from './local-front.ts';
@@ -44,8 +47,10 @@ export function startLocalOperator(options: LocalOperatorOptions): LocalOperator
     write: (line) => void file.write(line),
   });
   const config = loadKubeConfig({ file: kubeconfig });
-  const client = createKubeClient({ config, userAgent: 'berth-operator' });
-  const leaseClient = createKubeClient({ config, userAgent: 'berth-operator', maxConnections: 1 });
+  const metrics = createMetrics();
+  const calls = { config, userAgent: 'berth-operator', onRequest: metrics.onRequest };
+  const client = createKubeClient(calls);
+  const leaseClient = createKubeClient({ ...calls, maxConnections: 1 });
   const env = {
     OPERATOR_NAMESPACE: SYSTEM_NAMESPACE,
     OPERATOR_DOMAIN: 'localhost',
@@ -74,13 +79,19 @@ export function startLocalOperator(options: LocalOperatorOptions): LocalOperator
     podName: POD_NAME,
     lease: LEASE,
     onLost: (reason) => log.error({ reason }, 'lease lost'),
+    metrics,
     log,
   });
+  const server = createAdminServer(serveMetrics(metrics));
+  const listening = listen(server, ports.operatorMetrics, LOOPBACK).catch((error: Error) =>
+    log.error({ err: error }, 'no metrics'),
+  );
   const started = program.start().catch((error: Error) => log.error({ err: error }, 'operator failed'));
   return {
     stop: async () => {
       await program.stop();
-      await started;
+      await Promise.all([started, listening]);
+      await closeServer(server, 0);
       await Promise.all([client.close(), leaseClient.close()]);
       file.end();
     },

@@ -30,6 +30,7 @@ export interface LocalPorts {
   consoleMetrics: number;
   /** Of the front's internal service. */
   internal: number;
+  operatorMetrics: number;
 }
 
 const MAX_ENDPOINTS = 89;
@@ -48,6 +49,7 @@ export const planPorts = (base: number): LocalPorts => ({
   console: base + 96,
   consoleMetrics: base + 97,
   internal: base + 98,
+  operatorMetrics: base + 99,
 });
 
 /** Those that must be free, with so many deployments. */

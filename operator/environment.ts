@@ -7,6 +7,7 @@ import { PORTS, VERSION } from '../api/names.ts';
 import { type Environment, parseEnvironment, readTextFile, type Variables } from '../kit/environment.ts';
 import { isObject } from '../kit/json-object.ts';
 import { LOG_LEVELS } from '../kit/log.ts';
+import { readTracingSettings } from '../kit/tracing-settings.ts';
 import { POD_FIELD_GROUPS, type PodFieldGroup } from './resources/pod-fields.ts';
 import { SECURITY_PLATFORMS } from './resources/security.ts';
 import { type BuildSettings, type GatewayReference, REDIS_USER_MODES } from './resources/settings.ts';
@@ -125,6 +126,10 @@ function readSettings(env: Environment, secrets: OperatorSecrets): OperatorSetti
     gatewayImage,
     gatewayResources: env.json('OPERATOR_GATEWAY_RESOURCES', isObject, GATEWAY_RESOURCES),
     gatewayLogLevel: env.oneOf('OPERATOR_GATEWAY_LOG_LEVEL', LOG_LEVELS, 'info'),
+    gatewayTracing: readTracingSettings(env, {
+      endpoint: 'OPERATOR_GATEWAY_TRACING_ENDPOINT',
+      sampleRatio: 'OPERATOR_GATEWAY_TRACING_RATIO',
+    }),
     simulatorImage: env.text('OPERATOR_SIMULATOR_IMAGE') ?? `berth/simulator:${VERSION}`,
     engineImages: env.json('OPERATOR_ENGINE_IMAGES', isObject, {}),
     s3CopyImage: env.text('OPERATOR_S3_COPY_IMAGE') ?? S3_COPY_IMAGE,

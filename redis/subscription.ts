@@ -78,9 +78,9 @@ export function subscribe(
     if (state === 'up') start();
   });
   if (connection.state === 'up') start();
-  // A listening socket never writes, so it would not notice a peer that vanished silently.
-  const ping = setInterval(() => redis.ping().catch(() => {}), SUBSCRIBER_PING_MS);
-  ping.unref();
+  // A socket that only listens never writes, so it would not notice a peer that vanished silently.
+  const ping = isShared ? undefined : setInterval(() => redis.ping().catch(() => {}), SUBSCRIBER_PING_MS);
+  ping?.unref();
   return {
     get state() {
       return connection.state;

@@ -25,12 +25,22 @@ const PROGRAMS = Object.keys(PRODUCT);
 const LAYERS: Record<string, string[]> = {
   ...PRODUCT,
   'bundle-connection.ts': [],
-  'build-assets.ts': [...PROGRAMS, 'bundle-connection.ts'],
+  'bundle-gateway.ts': [],
+  'build-assets.ts': [...PROGRAMS, 'bundle-connection.ts', 'bundle-gateway.ts'],
   machine: [],
   cluster: ['machine'],
   launch: [...PROGRAMS, 'machine', 'cluster'],
   tools: [...PROGRAMS, 'machine', 'cluster', 'launch'],
-  test: [...PROGRAMS, 'bundle-connection.ts', 'build-assets.ts', 'machine', 'cluster', 'launch', 'tools'],
+  test: [
+    ...PROGRAMS,
+    'bundle-connection.ts',
+    'bundle-gateway.ts',
+    'build-assets.ts',
+    'machine',
+    'cluster',
+    'launch',
+    'tools',
+  ],
 };
 
 interface Import {

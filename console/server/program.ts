@@ -5,7 +5,7 @@ import { channels } from '../../api/redis-keys.ts';
 import { createAdminServer, serveMetrics } from '../../kit/admin-server.ts';
 import { closeServer, listen } from '../../kit/http-server.ts';
 import { type Logger, openLog } from '../../kit/log.ts';
-import { connectRedis } from '../../redis/client.ts';
+import { connectRedis, type RedisSettings } from '../../redis/client.ts';
 import { subscribe } from '../../redis/subscription.ts';
 import { createApp } from './app.ts';
 import { Endpoints } from './endpoints/endpoints.ts';
@@ -17,6 +17,7 @@ import { Kubernetes } from './kubernetes/client.ts';
 import { Namespaces } from './kubernetes/namespaces.ts';
 import { OwnSecrets } from './kubernetes/own-secrets.ts';
 import { KubernetesStreams } from './kubernetes/streams.ts';
+import { followAnnouncements } from './live/announcements.ts';
 import { Feeds } from './live/feeds.ts';
 import { RedisPresence } from './sessions/redis-presence.ts';
 import { Sessions } from './sessions/sessions.ts';
@@ -40,14 +41,15 @@ export async function startConsole(
   env: ConsoleEnvironment,
   log: Logger = openLog({ level: env.logLevel, base: { program: 'console' } }),
 ): Promise<RunningConsole> {
-  const connection = connectRedis({
+  const redisSettings: RedisSettings = {
     url: env.redisURL,
     username: env.redisUsername,
     password: env.redisPassword,
     caFile: env.redisCAFile,
     name: 'console',
     role: 'console',
-  });
+  };
+  const connection = connectRedis(redisSettings);
   /** After the first connection it stays ready, so that the page can show that Redis is unavailable. */
   let wasConnected = false;
   connection.onStateChange((state, reason) => {
@@ -67,6 +69,7 @@ export async function startConsole(
     onMessage: (digest) => sessions.evict(digest),
     onResume: () => void sessions.recheck().catch(() => {}),
   });
+  const announcements = followAnnouncements(redisSettings, feeds);
   const services = {
     endpoints,
     metrics,
@@ -106,7 +109,7 @@ export async function startConsole(
       feeds.close();
       await closed;
       await closeServer(metricsServer, DRAIN_TIMEOUT_MS);
-      await subscription.close();
+      await Promise.all([subscription.close(), announcements.close()]);
       await Promise.all([connection.close(), kubernetes.close(), streams.close(), endpoints.close()]);
     },
   };

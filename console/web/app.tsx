@@ -2,34 +2,49 @@
 import { lazy, Suspense } from 'react';
 import { Navigate, Route, Routes } from 'react-router';
 import { useSession } from './client/session.ts';
+import { Boot } from './parts/boot.tsx';
 import { useLastError } from './parts/page.tsx';
 import { PageLoader, Unreachable } from './parts/page-states.tsx';
 import { Shell } from './shell.tsx';
 
+const LOADERS = {
+  deployments: async () => (await import('./pages/deployments.tsx')).DeploymentsPage,
+  deployment: async () => (await import('./pages/deployment.tsx')).DeploymentPage,
+  deploy: async () => (await import('./pages/new-deployment.tsx')).NewDeploymentPage,
+  keys: async () => (await import('./pages/keys.tsx')).KeysPage,
+  webhooks: async () => (await import('./pages/webhooks.tsx')).WebhooksPage,
+  deliveries: async () => (await import('./pages/deliveries.tsx')).DeliveriesPage,
+  requests: async () => (await import('./pages/requests.tsx')).RequestsPage,
+  usage: async () => (await import('./pages/usage.tsx')).UsagePage,
+  storage: async () => (await import('./pages/storage.tsx')).StoragePage,
+};
+type PageName = keyof typeof LOADERS;
+
+const load = (name: PageName) => lazy(async () => ({ default: await LOADERS[name]() }));
 const SignInPage = lazy(async () => ({ default: (await import('./pages/sign-in.tsx')).SignInPage }));
-const DeploymentsPage = lazy(async () => ({
-  default: (await import('./pages/deployments.tsx')).DeploymentsPage,
-}));
-const DeploymentPage = lazy(async () => ({
-  default: (await import('./pages/deployment.tsx')).DeploymentPage,
-}));
-const NewDeploymentPage = lazy(async () => ({
-  default: (await import('./pages/new-deployment.tsx')).NewDeploymentPage,
-}));
-const KeysPage = lazy(async () => ({ default: (await import('./pages/keys.tsx')).KeysPage }));
-const WebhooksPage = lazy(async () => ({ default: (await import('./pages/webhooks.tsx')).WebhooksPage }));
-const DeliveriesPage = lazy(async () => ({
-  default: (await import('./pages/deliveries.tsx')).DeliveriesPage,
-}));
-const RequestsPage = lazy(async () => ({ default: (await import('./pages/requests.tsx')).RequestsPage }));
-const UsagePage = lazy(async () => ({ default: (await import('./pages/usage.tsx')).UsagePage }));
-const StoragePage = lazy(async () => ({ default: (await import('./pages/storage.tsx')).StoragePage }));
+const DeploymentsPage = load('deployments');
+const DeploymentPage = load('deployment');
+const NewDeploymentPage = load('deploy');
+const KeysPage = load('keys');
+const WebhooksPage = load('webhooks');
+const DeliveriesPage = load('deliveries');
+const RequestsPage = load('requests');
+const UsagePage = load('usage');
+const StoragePage = load('storage');
+
+/** Fetches the code of the page that the URL names while the session is being read. */
+export function preloadPage(pathname: string): void {
+  const [, , page = 'deployments', name] = pathname.split('/');
+  const wanted = page === 'deployments' && name ? 'deployment' : page;
+  // A failure shows when the page is rendered.
+  if (wanted in LOADERS) LOADERS[wanted as PageName]().catch(() => {});
+}
 
 export function App() {
   const session = useSession();
   const error = useLastError(session, session.data !== undefined);
   // After an error, each retry is pending again; the form must stay.
-  if (session.isPending && session.errorUpdateCount === 0) return <PageLoader />;
+  if (session.isPending && session.errorUpdateCount === 0) return <Boot />;
   if (session.data === undefined) return <Unreachable error={error} />;
   if (session.data === null)
     return (

@@ -42,20 +42,23 @@ export function Shell({ session }: { session: SessionView }) {
   const page = pathname.split('/')[2]?.replace(/^deploy$/, 'deployments') ?? 'deployments';
   return (
     <AppShell
-      header={{ height: 56 }}
-      navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
-      padding="md"
+      header={{ height: 48 }}
+      navbar={{ width: 196, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      padding={{ base: 'md', sm: 'lg' }}
     >
       <a href="#main" className="skip-link">
         Skip to content
       </a>
-      <AppShell.Header>
+      <AppShell.Header className="frame">
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
           <Group gap="sm" wrap="nowrap" flex={1} miw={0}>
             <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
-            <Text fw={700} visibleFrom="xs">
-              Berth
-            </Text>
+            <Link to={`/${namespace}/deployments`} className="brand" aria-label="Berth, deployments">
+              <img src="/icon.svg" alt="" width={22} height={22} />
+              <Text inherit component="span" visibleFrom="xs">
+                Berth
+              </Text>
+            </Link>
             <Select
               aria-label="Namespace"
               data={[...new Set([namespace, ...session.namespaces])]}
@@ -85,7 +88,7 @@ export function Shell({ session }: { session: SessionView }) {
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="xs" aria-label="Pages">
+      <AppShell.Navbar p="xs" className="frame" aria-label="Pages">
         <ScrollArea>
           {PAGES.map(({ path, label, Icon }) => (
             <NavLink
@@ -93,7 +96,7 @@ export function Shell({ session }: { session: SessionView }) {
               component={Link}
               to={`/${namespace}/${path}`}
               label={label}
-              leftSection={<Icon size={18} aria-hidden />}
+              leftSection={<Icon size={17} stroke={1.75} aria-hidden />}
               active={page === path}
               aria-current={page === path ? 'page' : undefined}
               onClick={close}

@@ -57,10 +57,12 @@ export default defineConfig({
         text: 'How it is built',
         items: [
           page('Architecture', '/architecture'),
+          page('Performance', '/performance'),
           page('Decisions', '/decisions'),
           page('Requests', '/requests'),
           page('Simulator', '/simulator'),
           page('Engines', '/engines'),
+          page('Performance', '/performance'),
         ],
       },
     ],

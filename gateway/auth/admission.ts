@@ -62,22 +62,27 @@ export class Admissions {
   async admit(request: AdmissionRequest): Promise<Admitted> {
     const watch = request.counted === 'all' ? this.#options.settlements.watch(request.sha256) : null;
     try {
-      return await this.#ask(request, watch);
+      let admission: Admission;
+      try {
+        admission = await admit(this.#options.redis, { ...request, onSend: watch?.mark });
+      } catch (error) {
+        return this.#admitWhileAway(request, error);
+      }
+      return this.#judge(request, admission, watch);
     } finally {
       watch?.close();
     }
   }
 
-  async #ask(request: AdmissionRequest, watch: UnsettledWatch | null): Promise<Admitted> {
-    let admission: Admission;
-    try {
-      admission = await admit(this.#options.redis, { ...request, onSend: watch?.mark });
-    } catch (error) {
-      if (!isRedisAway(error)) throw error;
-      this.#setAway(true, error as Error);
-      const { priority, keyName } = this.#admitFromMemory(request);
-      return { headers: [], uncount: null, priority, keyName };
-    }
+  /** Throws ApiError, and what is no outage of Redis. */
+  #admitWhileAway(request: AdmissionRequest, error: unknown): Admitted {
+    if (!isRedisAway(error)) throw error;
+    this.#setAway(true, error as Error);
+    const { priority, keyName } = this.#admitFromMemory(request);
+    return { headers: [], uncount: null, priority, keyName };
+  }
+
+  #judge(request: AdmissionRequest, admission: Admission, watch: UnsettledWatch | null): Admitted {
     if (this.#isAway) this.#setAway(false);
     this.#remember(request.sha256, admission);
     if (admission.verdict !== 'ok') throw buildRefusal(admission);

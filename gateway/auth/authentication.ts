@@ -6,6 +6,7 @@ import type { Counted } from '../../redis/admission/admission-calls.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayMiddleware } from '../http/exchange.ts';
 import { isSpoken, type Route } from '../http/routes.ts';
+import { inSpan } from '../tracing/span.ts';
 import type { Admissions, Admitted } from './admission.ts';
 
 export const authenticate =
@@ -16,7 +17,8 @@ export const authenticate =
     const counted = decideCounted(state.route, config());
     let admitted: Admitted;
     try {
-      admitted = await admissions.admit({ namespace: config().namespace, sha256, counted });
+      const request = { namespace: config().namespace, sha256, counted };
+      admitted = await inSpan(state.exchange.span, 'admission', () => admissions.admit(request));
     } catch (error) {
       // Who is over a limit is known, and counts in the deployment's usage.
       if (error instanceof ApiError && LIMITS.has(error.code)) state.keyHash = sha256;
@@ -30,7 +32,7 @@ export const authenticate =
     state.exchange.limitHeaders = admitted.headers;
     state.exchange.uncount = admitted.uncount;
     if (admitted.headers.length > 0) state.exchange.headers.push(...admitted.headers);
-    return next();
+    await next();
   };
 
 const LIMITS: ReadonlySet<string> = new Set(['rate_limit_exceeded', 'insufficient_quota']);

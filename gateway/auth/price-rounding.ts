@@ -15,6 +15,8 @@ export class PriceRounding {
    * request: many small requests cost what a large one does.
    */
   round(key: string, price: number): number {
+    // What is owed is below one, so nothing becomes due.
+    if (price === 0) return 0;
     const owed = price + (this.#owed.get(key) ?? 0);
     const micros = Math.floor(owed + ERROR);
     this.#owed.set(key, owed - micros);

@@ -1,14 +1,15 @@
 /** Sends the heartbeats of this replica to its peers and receives theirs. */
 import type { Heartbeat } from '../../api/redis-keys.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';
+import type { Heard } from '../../redis/admission/admission-calls.ts';
 
 export type OwnHeartbeat = Omit<Heartbeat, 'at' | 'every'>;
 
 export interface HeartbeatOptions {
   describe: () => OwnHeartbeat;
-  /** Writes one heartbeat and reads all; throws while Redis is away. */
-  send: (own: Omit<Heartbeat, 'at'>) => Promise<Heartbeat[]>;
-  /** Called with the live peers after each heartbeat. */
+  /** Writes one heartbeat and reads all, unless they are of the edition that was heard; throws while Redis is away. */
+  send: (own: Omit<Heartbeat, 'at'>, heard: string) => Promise<Heard>;
+  /** Called with the live peers whenever any was heard to have changed. */
   onPeers?: (peers: readonly Heartbeat[]) => void;
   onError: (error: unknown) => void;
   clock?: Clock;
@@ -32,6 +33,7 @@ export class Heartbeats {
   #sentAt = Number.NEGATIVE_INFINITY;
   /** What was last said and heard. */
   #said = '';
+  #edition = '';
   #isClosed = false;
 
   constructor(options: HeartbeatOptions) {
@@ -86,10 +88,11 @@ export class Heartbeats {
     const own = this.#options.describe();
     const every = own.inflight === 0 ? IDLE_INTERVAL_MS : INTERVAL_MS;
     this.#said = '';
-    this.#sending = this.#options.send({ ...own, every }).then(
-      (all) => {
+    this.#sending = this.#options.send({ ...own, every }, this.#edition).then(
+      ({ edition, beats }) => {
         this.#said = JSON.stringify(own);
-        this.#hear(own, all);
+        this.#edition = edition;
+        if (beats) this.#hear(own, beats);
       },
       (error) => this.#options.onError(error),
     );

@@ -1,8 +1,11 @@
 /** What a replica does for its peers: it reserves a place and pipes the peer's request to its engine. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
+import type { Span } from '../tracing/span.ts';
+import { readTraceContext } from '../tracing/trace-context.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import { type RelayedHeaders, selectRequestHeaders } from '../upstream/headers.ts';
-import { PlainAnswer, relay } from '../upstream/relay.ts';
+import { endRelaySpan, PlainAnswer, type RelayOutcome, relay } from '../upstream/relay.ts';
 import {
   BALANCED_HEADER,
   buildTokenCheck,
@@ -26,6 +29,8 @@ export interface PeerRoutesOptions {
   balance: Pick<PrefixBalance, 'hear' | 'hasShare' | 'inflight'>;
   /** The engine did not take a connection. */
   onEngineLost: () => void;
+  /** null or absent: nothing is traced. */
+  tracer?: Tracer | null;
 }
 
 /** Answers true when the request was a peer's; all else, also without the token, is as any other request. */
@@ -75,17 +80,19 @@ async function pipeToEngine(
     answer(res, 409);
     return;
   }
+  const path = req.url!.slice(PEER_ENGINE_PREFIX.length);
+  const span = options.tracer && beginPeerSpan(options.tracer, req, path);
   try {
-    const path = req.url!.slice(PEER_ENGINE_PREFIX.length);
-    const headers = selectEngineHeaders(req);
+    const headers = { ...selectEngineHeaders(req), ...span?.headers };
     const outcome = await relay({
       req,
       res,
       pool: options.enginePool,
       path,
       headers,
-      answer: new EngineAnswer({ req, res }),
+      answer: new EngineAnswer({ req, res }, span),
     });
+    if (span) endPeerSpan(span, res, outcome);
     if (outcome.result !== 'failed') return;
     if (outcome.canRetry) {
       options.onEngineLost();
@@ -99,9 +106,40 @@ async function pipeToEngine(
 
 /** That nothing was sent is for this replica to say, not for its engine. */
 class EngineAnswer extends PlainAnswer {
+  readonly #span: Span | null | undefined;
+  #hasBegun = false;
+
+  constructor(request: { req: IncomingMessage; res: ServerResponse }, span: Span | null | undefined) {
+    super(request);
+    this.#span = span;
+  }
+
+  override write(chunk: Buffer): boolean {
+    if (!this.#hasBegun) this.#span?.note('first byte');
+    this.#hasBegun = true;
+    return super.write(chunk);
+  }
+
   override begin(status: number, { [UNSENT_HEADER]: _, ...received }: IncomingHttpHeaders): void {
     super.begin(status, received);
   }
+}
+
+function beginPeerSpan(tracer: Tracer, { method, headers }: IncomingMessage, path: string): Span {
+  return tracer.begin('peer', {
+    kind: 'server',
+    parent: readTraceContext(headers),
+    attributes: {
+      'http.request.method': method,
+      'url.path': path.split('?', 1)[0],
+      'berth.request_id': String(headers['x-request-id'] ?? ''),
+    },
+  });
+}
+
+function endPeerSpan(span: Span, res: ServerResponse, outcome: RelayOutcome): void {
+  if (res.statusCode >= 500) span.fail('upstream_error');
+  else endRelaySpan(span, outcome);
 }
 
 function selectEngineHeaders(req: IncomingMessage): RelayedHeaders {

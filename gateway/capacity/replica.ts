@@ -4,6 +4,8 @@ import type { Dispatcher } from 'undici';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { VERSION } from '../../api/names.ts';
 import type { Heartbeat } from '../../api/redis-keys.ts';
+import type { Heard } from '../../redis/admission/admission-calls.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import { Pools } from '../upstream/pools.ts';
 import type { Capacity } from './capacity.ts';
 import type { EngineSleep } from './engine-sleep.ts';
@@ -28,12 +30,14 @@ export interface ReplicaOptions {
   peerToken: string;
   /** What peers see of this replica. */
   self: { pod: string; address: string; port: number };
-  sendHeartbeat: (own: Omit<Heartbeat, 'at'>) => Promise<Heartbeat[]>;
+  sendHeartbeat: (own: Omit<Heartbeat, 'at'>, heard: string) => Promise<Heard>;
   onHeartbeatError: (error: unknown) => void;
-  /** Called with the origins of the peers after each heartbeat, so that connections to others can be closed. */
+  /** Called with the origins of the peers when they have changed, so that connections to others can be closed. */
   onPeerOrigins?: (origins: ReadonlySet<string>) => void;
   /** Called for each request that was to be led by its prefix. */
   onPrefixChoice?: (choice: PrefixChoice) => void;
+  /** null or absent: nothing is traced. */
+  tracer?: Tracer | null;
 }
 
 export interface Replica {
@@ -126,6 +130,7 @@ export function startReplica(options: ReplicaOptions): Replica {
       isOpen: () => isEngineOpen() && !isDraining(),
       balance,
       onEngineLost: options.onEngineLost,
+      tracer: options.tracer ?? null,
     }),
     announce: () => heartbeats.poke(),
     retire: () => heartbeats.close(),

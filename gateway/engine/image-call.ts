@@ -3,7 +3,7 @@ import { readBodyStart } from '../../kit/bounded-body.ts';
 import type { EngineTarget } from '../capacity/capacity.ts';
 import { sniffMediaType } from '../egress/media-type.ts';
 import { ApiError } from '../http/error-response.ts';
-import type { TraceContext } from '../http/trace-context.ts';
+import type { TraceContext } from '../tracing/trace-context.ts';
 import type { EnginePool } from './engine-call.ts';
 import { describeConnectionLoss, findEngineError, readEngineError } from './engine-error.ts';
 import { EngineConnectionError, readResponse, requestEngine } from './engine-request.ts';

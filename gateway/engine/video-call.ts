@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { ApiError } from '../http/error-response.ts';
 import type { SpooledFile } from '../storage/spool.ts';
 import { UploadError } from '../storage/upload-error.ts';
+import type { TraceContext } from '../tracing/trace-context.ts';
 import type { EnginePool } from './engine-call.ts';
 import { describeConnectionLoss } from './engine-error.ts';
 import { EngineConnectionError } from './engine-request.ts';
@@ -22,6 +23,8 @@ import {
 export interface EngineCalls {
   pool: EnginePool;
   requestId: string;
+  /** Of the call. */
+  trace?: TraceContext | null;
   /** The engine's own name of the model. */
   servedModelName: string;
   isEngineLost: () => boolean;

@@ -1,6 +1,7 @@
 /** The video routes of an engine, one call each, with what it is sent (OpenAI's videos API as SGLang Diffusion and vLLM-Omni serve it). */
 import type { Readable } from 'node:stream';
 import { ApiError } from '../http/error-response.ts';
+import type { TraceContext } from '../tracing/trace-context.ts';
 import type { EnginePool } from './engine-call.ts';
 import { findEngineError, readEngineError } from './engine-error.ts';
 import { type EngineRequest, readResponse, requestEngine } from './engine-request.ts';
@@ -28,12 +29,12 @@ const FAILURE_STATES = new Set(['failed', 'canceled', 'cancelled', 'expired', 'e
 export async function submitVideo(
   pool: EnginePool,
   body: VideoBody,
-  { requestId, signal }: { requestId: string; signal: AbortSignal },
+  { requestId, trace, signal }: { requestId: string; trace?: TraceContext | null; signal: AbortSignal },
 ): Promise<EngineVideo> {
   const answer = await ask(pool, {
     path: PATH,
     method: 'POST',
-    headers: { ...body.headers, accept: 'application/json', 'x-request-id': requestId },
+    headers: { ...body.headers, accept: 'application/json', 'x-request-id': requestId, ...trace?.headers },
     open: body.open,
     signal,
     headersTimeout: SUBMISSION_TIMEOUT_MS,

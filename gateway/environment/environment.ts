@@ -12,6 +12,7 @@ import {
   type Variables,
 } from '../../kit/environment.ts';
 import { LOG_LEVELS } from '../../kit/log.ts';
+import { readTracingSettings, type TracingSettings } from '../../kit/tracing-settings.ts';
 import { createAddressPolicy } from '../egress/address-policy.ts';
 import type { EgressSettings } from '../egress/agent.ts';
 import type { MailerOptions } from '../webhooks/mailer.ts';
@@ -39,6 +40,8 @@ export interface CommonEnvironment {
   adminPort: number;
   metricsPort: number;
   logLevel: string;
+  /** null: nothing is traced. */
+  tracing: TracingSettings | null;
   /** Milliseconds that in-flight work may take once the program is asked to end. */
   drainTimeoutMs: number;
   egress: EgressSettings;
@@ -190,6 +193,10 @@ function readCommon(env: Environment, role: GatewayRole): CommonEnvironment {
     adminPort: env.port(GATEWAY_ENV.adminPort, PORTS.admin),
     metricsPort: env.port(GATEWAY_ENV.metricsPort, PORTS.metrics),
     logLevel: env.oneOf(GATEWAY_ENV.logLevel, LOG_LEVELS, 'info'),
+    tracing: readTracingSettings(env, {
+      endpoint: GATEWAY_ENV.tracingEndpoint,
+      sampleRatio: GATEWAY_ENV.tracingRatio,
+    }),
     drainTimeoutMs: env.integer(GATEWAY_ENV.drainTimeoutMs, {
       fallback: DEFAULT_DRAIN_MS[role],
       max: MAX_DRAIN_MS,

@@ -8,7 +8,7 @@ import type { EgressAgent } from '../egress/agent.ts';
 import { allowOrigins } from '../http/cross-origin.ts';
 import { ApiError } from '../http/error-response.ts';
 import { answerErrors } from '../http/errors.ts';
-import { type GatewayState, identifyRequest } from '../http/exchange.ts';
+import { type GatewayMiddleware, type GatewayState, identifyRequest } from '../http/exchange.ts';
 import { ROUTES, type Route } from '../http/routes.ts';
 import {
   answerRootProbe,
@@ -25,6 +25,8 @@ import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { PromisedService } from '../telemetry/slo-metrics.ts';
 import type { UsageMeter } from '../telemetry/usage.ts';
 import { buildModelHandlers } from '../text/model-routes.ts';
+import { inSpan } from '../tracing/span.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import { authenticate, type Caller, countWaiting, findRefusal, requireAdmissible } from './authentication.ts';
 import type { ColdStarts } from './cold-starts.ts';
 import type { DemandWatch } from './demand/demand-watch.ts';
@@ -50,6 +52,8 @@ export interface FrontAppOptions {
   usage: UsageMeter;
   storage: StorageServices;
   egress: EgressAgent;
+  /** null: nothing is traced. */
+  tracer: Tracer | null;
   /** Of a deployment's replicas. */
   peerToken: (deployment: DeploymentName) => string;
 }
@@ -58,7 +62,7 @@ interface FrontState extends GatewayState {
   deployment: KnownDeployment;
   caller: Caller;
 }
-type FrontMiddleware = Koa.Middleware<FrontState>;
+type FrontMiddleware = GatewayMiddleware<FrontState>;
 
 /**
  * In the order of the checks: who is meant, does the route exist, who serves it; else who asks, and either the front can
@@ -67,7 +71,7 @@ type FrontMiddleware = Koa.Middleware<FrontState>;
 export function createFrontApp(options: FrontAppOptions): RequestListener {
   const app = new Koa<FrontState>();
   const holding = { ...options.coldStarts, ...options };
-  app.use(identifyRequest());
+  app.use(identifyRequest(options.tracer));
   app.use(
     answerErrors<FrontState>({ ...options, findUsage: (state) => findUsage(options, state), findService }),
   );
@@ -125,7 +129,6 @@ const proxyToReplica =
   async (ctx, next) => {
     const { deployment, exchange, route } = ctx.state;
     const { config, addresses } = deployment;
-    const { req, res } = ctx;
     const isOpen = !config.paused && !config.deleting && addresses.length > 0;
     // Nobody overtakes those who wait for a slot.
     const isBehind = isHolding(route, deployment) && config.concurrency !== null && lines.hasWaiting(config);
@@ -137,9 +140,7 @@ const proxyToReplica =
         if (!isRedisAway(error) || ctx.state.caller) throw error;
       }
     }
-    const outcome = isOpen
-      ? await proxyRequest(proxy, { req, res, addresses, requestId: exchange.requestId })
-      : 'none';
+    const outcome = isOpen ? await proxyRequest(proxy, { exchange, addresses }) : 'none';
     if (outcome === 'lost' && !isRepeatable(route))
       throw new ApiError('upstream_error', 'The replica closed the connection without a response.');
     if (outcome === 'none' || outcome === 'lost') await next();
@@ -166,7 +167,8 @@ const authenticateCaller =
   (redis: RedisClient): FrontMiddleware =>
   async (ctx, next) => {
     const { namespace } = ctx.state.deployment.config;
-    ctx.state.caller = await authenticate(redis, namespace, ctx.req.headers);
+    const { span } = ctx.state.exchange;
+    ctx.state.caller = await inSpan(span, 'admission', () => authenticate(redis, namespace, ctx.req.headers));
     ctx.state.keyHash = ctx.state.caller.sha256;
     ctx.state.keyName = ctx.state.caller.admission.keyName;
     ctx.state.tenant = namespace;

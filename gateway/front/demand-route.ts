@@ -1,9 +1,8 @@
 /** `GET /demand/{workspace}/{deployment}` at the front's own address: what KEDA's `metrics-api` scaler and the like ask. */
-import type Koa from 'koa';
 import type { RedisClient } from '../../redis/client.ts';
 import type { DeploymentName } from '../../redis/publication/publication.ts';
 import { ApiError } from '../http/error-response.ts';
-import type { GatewayState } from '../http/exchange.ts';
+import type { GatewayContext } from '../http/exchange.ts';
 import { sendJSON } from '../http/json-answer.ts';
 import { authenticate } from './authentication.ts';
 import type { DemandWatch } from './demand/demand-watch.ts';
@@ -22,7 +21,7 @@ export function parseDemandPath(path: string): DeploymentName | null {
 /** Any API key of the workspace may ask; nothing is counted. */
 export async function answerDemand(
   { redis, demand }: DemandRouteServices,
-  { req, state }: Koa.ParameterizedContext<GatewayState>,
+  { req, state }: GatewayContext,
   deployment: DeploymentName,
 ): Promise<void> {
   await authenticate(redis, deployment.namespace, req.headers);

@@ -32,6 +32,7 @@ import { createInternalServer } from '../storage/service/service.ts';
 import { createLog, type Logger, logRedisState } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { UsageMeter } from '../telemetry/usage.ts';
+import { describeProgram, openTracer } from '../tracing/tracer.ts';
 import { Pools } from '../upstream/pools.ts';
 import { createFrontApp } from './app.ts';
 import { openColdStarts } from './cold-starts.ts';
@@ -50,6 +51,11 @@ export interface Front {
 export async function startFront(environment: FrontEnvironment): Promise<Front> {
   const log = createLog(environment.logLevel, { role: 'front', replica: environment.podName });
   const metrics = createMetrics();
+  const tracer = await openTracer(environment.tracing, {
+    resource: describeProgram('berth-front', { pod: environment.podName }),
+    log,
+    onSpans: (outcome, count) => metrics.traceSpans.inc({ outcome }, count),
+  });
   setDocumentationSite(environment.documentationURL);
   const settings: RedisSettings = {
     url: environment.redisURL,
@@ -113,6 +119,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
     log,
     metrics,
     usage,
+    tracer,
     peerToken: ({ namespace, name }) => peerToken(environment.storage.masterKey, namespace, name),
   });
   const listener: RequestListener = (req, res) => {
@@ -149,6 +156,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
     mail: environment.mail,
     log,
     metrics,
+    tracer,
   });
   log.info({ port: httpPort }, 'listening');
 
@@ -169,6 +177,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
       await egress.close();
       await subscription.close();
       await connection.close();
+      await tracer?.close();
       log.info('stopped');
     },
   };

@@ -7,6 +7,7 @@ import type { GatewayState } from '../http/exchange.ts';
 import { openLease, readJsonBody } from '../http/json-body.ts';
 import { describeUnavailability } from '../http/routing.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
+import { inSpan } from '../tracing/span.ts';
 import type { ColdStarts } from './cold-starts.ts';
 import type { HoldEnd, Turn } from './demand/hold-line.ts';
 import type { Hold } from './demand/hold-lines.ts';
@@ -174,7 +175,7 @@ class HeldRequest {
     const { exchange } = this.#state;
     if (this.#notices) this.#notices.isServed = false;
     metrics.held.inc();
-    const turn = await this.#hold.wait();
+    const turn = await inSpan(exchange.span, 'wait for a replica', () => this.#hold.wait());
     metrics.held.dec();
     const isTurn = typeof turn !== 'string';
     metrics.holdTime.observe(isTurn ? 'served' : turn, exchange.elapsed() / 1_000);
@@ -189,15 +190,14 @@ class HeldRequest {
   /** False: it has to wait again. */
   async #serveTurn(turn: Turn): Promise<boolean> {
     const { exchange } = this.#state;
-    const { req, res, requestId } = exchange;
     const { addresses } = turn;
     const body = this.#body.raw ?? undefined;
-    const request = { req, res, addresses, requestId, body, ownHeaders: body && this.#buildOwnHeaders() };
+    const request = { exchange, addresses, body, ownHeaders: body && this.#buildOwnHeaders() };
     const answer = new HeldAnswer({
       exchange,
       isRepeatable: this.#body.raw !== null,
       onPass: () => this.#settle(),
-      describeBreak: (headers) => formatBreak(headers, request),
+      describeBreak: (headers) => formatBreak(headers, exchange),
     });
     let isRefused = false;
     try {

@@ -1,11 +1,13 @@
 /** Hands a request on to a ready replica of its deployment. */
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { formatOrigin } from '../capacity/peers.ts';
 import { formatErrorEvent } from '../http/error-event.ts';
 import { ApiError } from '../http/error-response.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { Span } from '../tracing/span.ts';
 import { type RelayedHeaders, selectRequestHeaders } from '../upstream/headers.ts';
 import type { Pools } from '../upstream/pools.ts';
-import { type RelayAnswer, relay } from '../upstream/relay.ts';
+import { endRelaySpan, type RelayAnswer, relay } from '../upstream/relay.ts';
 import type { ReplicaPicker } from './replica-picker.ts';
 
 export interface ProxyOptions {
@@ -16,10 +18,8 @@ export interface ProxyOptions {
 }
 
 export interface ProxiedRequest {
-  req: IncomingMessage;
-  res: ServerResponse;
+  exchange: Exchange;
   addresses: readonly string[];
-  requestId: string;
   /** The body, where it was read before. */
   body?: Buffer | undefined;
   /** For the replica alone. */
@@ -33,21 +33,39 @@ export type ProxyOutcome = 'answered' | 'broken' | 'none' | 'lost';
 
 /** An address without a gateway, such as a pod that has just gone, is passed over: nothing had been sent to it. */
 export async function proxyRequest(options: ProxyOptions, request: ProxiedRequest): Promise<ProxyOutcome> {
-  const { req, res, addresses, body, answer } = request;
+  const { addresses, body, answer } = request;
+  const { req, res, span } = request.exchange;
   const headers = buildHeaders(request);
-  const describeBreak = (received: IncomingHttpHeaders) => formatBreak(received, request);
+  const describeBreak = (received: IncomingHttpHeaders) => formatBreak(received, request.exchange);
   for (const address of options.picker.rank(addresses)) {
     const leave = options.picker.enter(address);
     const pool = options.pools.get(formatOrigin(address, options.replicaPort));
-    const outcome = await relay({ req, res, pool, path: req.url!, headers, body, describeBreak, answer });
+    const hop = span?.begin('replica', { kind: 'client', attributes: { 'server.address': address } });
+    const outcome = await relay({
+      req,
+      res,
+      pool,
+      path: req.url!,
+      headers: hop ? nameParent(headers, hop) : headers,
+      body,
+      describeBreak,
+      answer,
+    });
     leave();
+    if (hop) endRelaySpan(hop, outcome);
     if (outcome.result !== 'failed') return outcome.result;
     if (!outcome.canRetry) return 'lost';
   }
   return 'none';
 }
 
-function buildHeaders({ req, requestId, body, ownHeaders }: ProxiedRequest): RelayedHeaders {
+/** Without the state of another trace, which the caller may have sent. */
+function nameParent({ tracestate: _, ...headers }: RelayedHeaders, hop: Span): RelayedHeaders {
+  return { ...headers, ...hop.headers };
+}
+
+function buildHeaders({ exchange, body, ownHeaders }: ProxiedRequest): RelayedHeaders {
+  const { req, requestId } = exchange;
   const headers = { ...selectRequestHeaders(req.headers), ...ownHeaders };
   const client = req.socket.remoteAddress?.replace(/^::ffff:/, '') ?? 'unknown';
   const before = req.headers['x-forwarded-for'];
@@ -61,7 +79,7 @@ function buildHeaders({ req, requestId, body, ownHeaders }: ProxiedRequest): Rel
 /** A stream never ends in silence (docs/api.md, "Streaming"). The blank line closes an event that was cut. */
 export function formatBreak(
   headers: IncomingHttpHeaders,
-  request: Pick<ProxiedRequest, 'req' | 'requestId'>,
+  request: Pick<Exchange, 'req' | 'requestId'>,
 ): string | null {
   if (!headers['content-type']?.startsWith('text/event-stream')) return null;
   const error = describeLoss();

@@ -5,6 +5,7 @@ import { listSweptWorkspaces } from '../../redis/workspaces/swept-workspaces.ts'
 import { EgressAgent, type EgressSettings } from '../egress/agent.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import { createMailer, type MailerOptions } from '../webhooks/mailer.ts';
 import { startWebhooks, WEBHOOKS_IN_FLIGHT } from '../webhooks/webhook-service.ts';
 
@@ -17,6 +18,8 @@ export interface WebhookDeliveryOptions {
   mail: MailerOptions | null;
   log: Logger;
   metrics: Pick<GatewayMetrics, 'webhookAttempts' | 'webhookDuration'>;
+  /** null or absent: nothing is traced. */
+  tracer?: Tracer | null;
 }
 
 export interface WebhookDelivery {
@@ -24,7 +27,7 @@ export interface WebhookDelivery {
 }
 
 export function openWebhookDelivery(options: WebhookDeliveryOptions): WebhookDelivery {
-  const { redis, settings, masterKey, egress, mail, log, metrics } = options;
+  const { redis, settings, masterKey, egress, mail, log, metrics, tracer } = options;
   const agent = new EgressAgent({ ...egress, inFlight: WEBHOOKS_IN_FLIGHT });
   const mailer = mail && createMailer(mail);
   const service = startWebhooks({
@@ -38,6 +41,7 @@ export function openWebhookDelivery(options: WebhookDeliveryOptions): WebhookDel
       metrics.webhookAttempts.inc({ outcome: isDelivered ? 'delivered' : 'failed' });
       metrics.webhookDuration.observe(type, seconds);
     },
+    tracer: tracer ?? null,
     log,
   });
   return {

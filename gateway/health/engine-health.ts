@@ -138,7 +138,9 @@ export class EngineHealth implements EngineWitness {
     const end = (outcome: WorkOutcome) => {
       if (!this.#works.delete(id)) return;
       this.#note(this.clock.now(), { kind: 'ended', work: id, outcome });
-      if (outcome !== 'neutral') this.#judge();
+      // Of a healthy engine one more good answer says nothing new, and thousands come in a second.
+      const isNews = outcome !== 'good' || this.#verdict.phase !== 'healthy' || this.#verdict.isInDoubt;
+      if (outcome !== 'neutral' && isNews) this.#judge();
     };
     return {
       // Reported in batches, since there may be thousands in a second; immediately if it changes the verdict.

@@ -27,7 +27,7 @@ export class Activity {
     this.#lastRequestAt = performance.now();
     if (this.#isClosing) res.shouldKeepAlive = false;
     this.#open.add(res);
-    res.once('close', () => {
+    res.on('close', () => {
       this.#inflight--;
       this.#open.delete(res);
     });

@@ -1,6 +1,5 @@
 /** Lets pages of other origins call an endpoint (`route.cors`); a preflight carries no key, so none is asked for. */
-import type { Middleware } from 'koa';
-import type { GatewayState } from './exchange.ts';
+import type { GatewayMiddleware, GatewayState } from './exchange.ts';
 
 const EXPOSED = [
   'x-request-id',
@@ -23,7 +22,7 @@ const PREFLIGHT_SECONDS = '600';
 
 /** `findOrigins`: absent = none; `*` = any. Other origins are answered as if they were none. */
 export const allowOrigins =
-  <S extends GatewayState>(findOrigins: (state: S) => readonly string[] | undefined): Middleware<S> =>
+  <S extends GatewayState>(findOrigins: (state: S) => readonly string[] | undefined): GatewayMiddleware<S> =>
   (ctx, next) => {
     const { req, res, state } = ctx;
     const { origin } = req.headers;

@@ -1,6 +1,5 @@
 /** The outermost middleware: every error is answered in the envelope, logged and counted. */
 import type { ServerResponse } from 'node:http';
-import type { Middleware } from 'koa';
 import type { Operation } from '../telemetry/gen-ai-metrics.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
@@ -17,6 +16,7 @@ import {
   type GatewayState,
 } from './exchange.ts';
 import { describeRequest } from './request-log.ts';
+import { endRequestSpan } from './request-span.ts';
 
 const CLIENT_LEFT = 499;
 const ACCEPTED = 202;
@@ -40,7 +40,7 @@ export interface Sinks<S extends GatewayState = GatewayState> {
 export type ServingModel = Pick<Operation, 'provider' | 'model'>;
 
 export const answerErrors =
-  <S extends GatewayState>({ log, metrics, findUsage, model, findService }: Sinks<S>): Middleware<S> =>
+  <S extends GatewayState>({ log, metrics, findUsage, model, findService }: Sinks<S>): GatewayMiddleware<S> =>
   async (ctx, next) => {
     const { exchange } = ctx.state;
     metrics.inflight.inc();
@@ -53,9 +53,10 @@ export const answerErrors =
       const status = record(ctx.state, { log, metrics, model: model?.() });
       // A stream that breaks had its 200 long before.
       const outcome = exchange.errorCode !== null && status < 400 ? BROKEN : status;
+      if (exchange.span) endRequestSpan(exchange.span, ctx.state, outcome);
       if (isCountedRequest(ctx.state) && !isSentAgain(exchange)) {
         const usage = findUsage(ctx.state);
-        usage?.countRequest(outcome, exchange.elapsed());
+        usage?.countRequest(outcome, exchange.elapsed(), findFirstTokenMs(exchange));
         // What was queued is charged for by the job that makes it.
         if (exchange.bill && status !== ACCEPTED && ctx.state.keyHash !== undefined)
           usage?.addOfKey(ctx.state.keyHash, describeUse(exchange.bill));
@@ -78,18 +79,20 @@ const describeUse = ({ usage, micros }: Bill) => ({
 
 /** What its caller got wrong or left, or has no credit for, neither keeps an objective nor misses it. */
 function observeService(
-  { errorCode, stream, firstByteAt, startedAt, hasClientLeft }: Exchange,
+  exchange: Exchange,
   outcome: number,
   { metrics, service }: { metrics: GatewayMetrics; service: PromisedService },
 ): void {
+  const { errorCode, hasClientLeft } = exchange;
   const hasFailed = outcome >= 500;
   const isCallers = errorCode === 'insufficient_quota' || (hasClientLeft && !hasFailed);
   if (isCallers || (outcome >= 400 && !hasFailed)) return;
-  metrics.slo.observe(service, {
-    hasFailed,
-    firstTokenMs: stream && firstByteAt > 0 ? firstByteAt - startedAt : null,
-  });
+  metrics.slo.observe(service, { hasFailed, firstTokenMs: findFirstTokenMs(exchange) });
 }
+
+/** null: no stream, or it never began. */
+const findFirstTokenMs = ({ stream, firstByteAt, startedAt }: Exchange): number | null =>
+  stream && firstByteAt > 0 ? firstByteAt - startedAt : null;
 
 /** What a front sends again counts at its last attempt, or at the front. */
 const isSentAgain = ({ isHeldByFront, errorCode }: Exchange): boolean =>

@@ -2,16 +2,22 @@
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Middleware } from 'koa';
+import type { Next, ParameterizedContext } from 'koa';
 import { RECEIPT_HEADER } from '../../api/names.ts';
+import type { Span } from '../tracing/span.ts';
+import { readTraceContext, type TraceContext } from '../tracing/trace-context.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import { type ErrorDialect, readErrorDialect } from './error-dialect.ts';
 import type { EventStream } from './event-stream.ts';
 import { formatReceiptHeaders, insertReceiptComment } from './receipt.ts';
+import { beginRequestSpan } from './request-span.ts';
 import type { Route } from './routes.ts';
-import { readTraceContext, type TraceContext } from './trace-context.ts';
 
 /** The client disconnected: the work on its request ends. */
-export class ClientDisconnectedError extends Error {}
+export class ClientDisconnectedError extends Error {
+  readonly code = 'client_disconnected';
+  readonly status = 499;
+}
 
 interface TokenUsage {
   inputTokens: number;
@@ -35,8 +41,10 @@ export class Exchange {
   readonly res: ServerResponse;
   readonly requestId: string;
   readonly dialect: ErrorDialect;
-  /** null where the caller sent none. */
-  readonly trace: TraceContext | null;
+  /** The caller's; null where it sent none. With `span`, that one. */
+  trace: TraceContext | null;
+  /** null where nothing is traced. */
+  span: Span | null = null;
   /** By performance.now(). */
   readonly startedAt = performance.now();
   /** Headers of a successful answer, alternating names and values. */
@@ -78,7 +86,7 @@ export class Exchange {
     this.headers = ['x-request-id', requestId];
     if (this.dialect === 'anthropic') this.headers.push('request-id', requestId);
     // Before anything that takes time, so that no disconnect is missed.
-    res.once('close', () => {
+    res.on('close', () => {
       if (!res.writableFinished) this.cancel(new ClientDisconnectedError());
     });
   }
@@ -173,17 +181,28 @@ export interface GatewayState {
 }
 /** Answers a request, or throws ApiError. */
 export type Handler = (state: GatewayState) => void | Promise<void>;
-export type GatewayMiddleware = Middleware<GatewayState>;
+/** What a step is given of Koa: the rest, above all its own requests and responses, is not in the image (`bundle-gateway.ts`). */
+export type GatewayContext<S extends GatewayState = GatewayState> = Pick<
+  ParameterizedContext<S>,
+  'req' | 'res' | 'state' | 'path' | 'respond'
+>;
+export type GatewayMiddleware<S extends GatewayState = GatewayState> = (
+  ctx: GatewayContext<S>,
+  next: Next,
+) => unknown;
 
 /** What logs and headers take as it is. */
 const VALID_REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 
-/** Takes the caller's `x-request-id` if it is sane, else makes one; every answer carries it. */
-export const identifyRequest = (): GatewayMiddleware => (ctx, next) => {
-  const given = ctx.req.headers['x-request-id'];
-  const requestId = typeof given === 'string' && VALID_REQUEST_ID.test(given) ? given : randomUUID();
-  ctx.state.exchange = new Exchange(ctx.req, ctx.res, requestId);
-  // Answers are written to the response itself; Koa only composes.
-  ctx.respond = false;
-  return next();
-};
+/** Takes the caller's `x-request-id` if it is sane, else makes one; every answer carries it. `tracer`: begins its trace. */
+export const identifyRequest =
+  (tracer: Tracer | null = null): GatewayMiddleware =>
+  (ctx, next) => {
+    const given = ctx.req.headers['x-request-id'];
+    const requestId = typeof given === 'string' && VALID_REQUEST_ID.test(given) ? given : randomUUID();
+    ctx.state.exchange = new Exchange(ctx.req, ctx.res, requestId);
+    if (tracer) beginRequestSpan(tracer, ctx.state.exchange);
+    // Answers are written to the response itself; Koa only composes.
+    ctx.respond = false;
+    return next();
+  };

@@ -1,7 +1,8 @@
 /** Reads a JSON body within its limits of size, time and memory. */
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
 import { findJsonFault, MAX_JSON_DEPTH } from '../../kit/json-cost.ts';
+import { parseForeignJson } from '../../kit/json-names.ts';
 import { type BodyLease, type BodyMemory, MAX_PARSED_BYTES, processBodies } from './body-memory.ts';
 import { ApiError } from './error-response.ts';
 import type { Exchange, GatewayState } from './exchange.ts';
@@ -70,7 +71,8 @@ function parseBody(body: Buffer): JsonBody {
   const raw = dropMark(body);
   if (!isUtf8(raw)) throw new ApiError('invalid_json', 'The body is not valid UTF-8.');
   if (raw.length > SMALL_BYTES) checkCost(raw);
-  const text = raw.toString('utf8');
+  // Of ASCII, which images in base64 are, a copy is made and nothing is decoded.
+  const text = raw.toString(isAscii(raw) ? 'latin1' : 'utf8');
   const value = parse(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new ApiError('invalid_json', 'The body must be a JSON object.');
@@ -195,7 +197,7 @@ function collectBytes(
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseForeignJson(text);
   } catch (error) {
     if (text.trim() === '') throw new ApiError('invalid_json', 'The body is empty: send a JSON object.');
     throw new ApiError('invalid_json', `The body is not valid JSON: ${(error as Error).message}.`);

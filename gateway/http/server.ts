@@ -5,7 +5,7 @@ import { createServer as createHttpServer, type RequestListener, type Server, ST
 import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
 import { ApiError, buildEnvelope, buildErrorHeaders, JSON_TYPE } from './error-response.ts';
-import type { GatewayMiddleware, GatewayState } from './exchange.ts';
+import type { GatewayContext, GatewayMiddleware, GatewayState } from './exchange.ts';
 
 export interface ServerLimits {
   headersTimeoutMs: number;
@@ -105,20 +105,18 @@ function answerRaw(socket: Duplex, error: ApiError): void {
   socket.end(`${head}\r\n${text}`);
 }
 
-type Context = Parameters<GatewayMiddleware>[0];
-
 /**
  * In the place of `app.callback()`, which would watch each response to write it and its errors, and wrap each step in
  * promises: both are done by `answerErrors`, and cost a tenth of a request.
  */
 export function createListener(app: Koa<GatewayState>): RequestListener {
   const steps = app.middleware as GatewayMiddleware[];
-  const run = (ctx: Context, index: number): Promise<unknown> | unknown =>
+  const run = (ctx: GatewayContext, index: number): Promise<unknown> | unknown =>
     steps[index]?.(ctx, () => run(ctx, index + 1) as Promise<unknown>);
   return (req, res) => {
     // A socket that breaks is seen by `close`; without a listener the error would end the process.
     res.on('error', ignore);
-    void run(app.createContext(req, res) as unknown as Context, 0);
+    void run(app.createContext(req, res) as unknown as GatewayContext, 0);
   };
 }
 

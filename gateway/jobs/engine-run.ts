@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import { findMediaEngine } from '../../api/media-engines.ts';
 import { EngineMemoryError } from '../engine/engine-error.ts';
+import { beginEngineSpan } from '../engine/engine-span.ts';
 import { addSeed } from '../engine/extra-fields.ts';
 import { generateImages } from '../engine/image-call.ts';
 import type { ImageJob, Job, JobInput, VideoJob } from '../engine/job.ts';
@@ -9,6 +10,7 @@ import { type AbandonedEnd, type EngineCalls, generateVideo } from '../engine/vi
 import type { WorkWitness } from '../health/watched-dispatcher.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Spool, SpooledFile } from '../storage/spool.ts';
+import type { Span } from '../tracing/span.ts';
 import { JobError } from './outcome.ts';
 
 export interface InputFile extends SpooledFile, Pick<JobInput, 'contentType' | 'fileName'> {}
@@ -24,6 +26,10 @@ export interface ResultFile {
 export interface EngineRunOptions extends EngineCalls {
   /** By which its habits are known. */
   enginePreset: string;
+  /** As callers name it. */
+  modelId: string;
+  /** Of the job; null where nothing is traced. */
+  span: Span | null;
   inputs: readonly InputFile[];
   spool: Spool;
   /** Reports a job to the engine's health check that its connections do not show. */
@@ -46,13 +52,22 @@ export async function runEngine(job: Job, run: EngineRunOptions): Promise<Engine
     run.onRelease();
     throw run.signal.reason;
   }
+  const asked = { route: MEDIA_ROUTE, provider: run.enginePreset, model: run.modelId };
+  const span = run.span && beginEngineSpan(run.span, null, asked);
+  const traced = { ...run, trace: span };
   try {
-    return await (job.kind === 'image' ? makeImages(job, run) : makeVideo(job, run));
+    const result = await (job.kind === 'image' ? makeImages(job, traced) : makeVideo(job, traced));
+    span?.end();
+    return result;
   } catch (error) {
+    span?.end(error);
     if (isEngineFault(error)) run.onEngineLost();
     throw error;
   }
 }
+
+/** Whose operation is a video's as well. */
+const MEDIA_ROUTE = 'image_generations';
 
 const isEngineFault = (error: unknown): boolean =>
   error instanceof ApiError && error.status >= 500 && !(error instanceof EngineMemoryError);

@@ -11,7 +11,8 @@ import {
 import { readCharge, readRequest } from '../../redis/requests/request-record.ts';
 import { EngineUnreachableError } from '../engine/engine-error.ts';
 import type { Job } from '../engine/job.ts';
-import type { AbandonedEnd } from '../engine/video-call.ts';
+import type { Span } from '../tracing/span.ts';
+import { noteAbandoned, noteLetGo } from './abandoned-work.ts';
 import { type EngineResult, type InputFile, runEngine } from './engine-run.ts';
 import {
   fetchObject,
@@ -40,6 +41,8 @@ export interface RunOptions {
   release: () => void;
   /** This replica is shutting down: failures of its engine are left to others to retry. */
   isShuttingDown: () => boolean;
+  /** null or absent: nothing is traced. */
+  span?: Span | null;
 }
 
 export class JobRun {
@@ -50,6 +53,7 @@ export class JobRun {
   readonly #deadline: number;
   readonly #release: () => void;
   readonly #isShuttingDown: () => boolean;
+  readonly #span: Span | null;
   readonly #giveUp = new AbortController();
   readonly #startedAt = performance.now();
   /** null until it is read. */
@@ -63,12 +67,17 @@ export class JobRun {
   #isFinishing = false;
   #deliveringSince: number | null = null;
 
-  constructor(services: WorkerServices, job: ClaimedJob, { release, isShuttingDown }: RunOptions) {
+  constructor(
+    services: WorkerServices,
+    job: ClaimedJob,
+    { release, isShuttingDown, span = null }: RunOptions,
+  ) {
     this.#services = services;
     this.#job = job;
     this.#deadline = performance.now() + job.remainingMs;
     this.#release = release;
     this.#isShuttingDown = isShuttingDown;
+    this.#span = span;
     this.ended = this.#run();
   }
 
@@ -169,6 +178,8 @@ export class JobRun {
       pool: services.pool,
       enginePreset: services.config().enginePreset,
       servedModelName: services.config().servedModelName,
+      modelId: services.config().modelId,
+      span: this.#span,
       requestId: this.#job.claim.id,
       inputs: this.#inputs,
       spool: services.storage.spool,
@@ -178,8 +189,8 @@ export class JobRun {
       onProgress: (percent) => this.#progress.report(percent),
       signal: this.#giveUp.signal,
       onRelease: this.#release,
-      onAbandon: () => this.#noteAbandoned(),
-      onLetGo: (end) => this.#noteLetGo(end),
+      onAbandon: () => noteAbandoned(services, this.#job.claim.id),
+      onLetGo: (end) => noteLetGo(services, this.#job.claim.id, end),
       timing: services.timing,
     });
     this.#deliveringSince = performance.now();
@@ -187,22 +198,6 @@ export class JobRun {
     this.#stored = stored.objects;
     const links = await signResults(this.#storage, stored, job.kind);
     return buildSuccess(stored, { credential: job.credential, links, limits: services.config().limits });
-  }
-
-  #noteAbandoned(): void {
-    const { metrics, log } = this.#services;
-    metrics.abandonedJobs.inc();
-    log.info(
-      { job_id: this.#job.claim.id },
-      'job given up; its slot stays taken while the engine works on it',
-    );
-  }
-
-  #noteLetGo(end: AbandonedEnd): void {
-    const { metrics, log } = this.#services;
-    metrics.abandonedJobs.dec();
-    if (end === 'stuck')
-      log.warn({ job_id: this.#job.claim.id }, 'the engine is still busy with a job abandoned long ago');
   }
 
   #check(job: Job | null): Job {
@@ -265,6 +260,7 @@ export class JobRun {
       remainingMs: () => Math.max(0, this.#deadline - performance.now()),
       signal: this.#giveUp.signal,
       isShuttingDown: this.#isShuttingDown,
+      span: this.#span,
     };
   }
 

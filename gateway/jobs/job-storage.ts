@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import type { StoredObject } from '../../api/request.ts';
+import { openParams } from '../../api/sealed-request.ts';
 import { retry } from '../../kit/retry.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import type { Claim } from '../../redis/requests/request-calls.ts';
@@ -12,6 +13,7 @@ import { resultKey } from '../storage/object-keys.ts';
 import type { SpooledFile } from '../storage/spool.ts';
 import { UploadError } from '../storage/upload-error.ts';
 import { type StoredFiles, storeFiles } from '../storage/uploads.ts';
+import { inSpan, type Span } from '../tracing/span.ts';
 import type { ResultFile } from './engine-run.ts';
 import { MAX_TIMER_MS } from './lease.ts';
 import type { StorageServices } from './services.ts';
@@ -29,6 +31,8 @@ export interface JobStorage {
   delayMs?: number;
   /** Monotonic milliseconds. */
   now?: () => number;
+  /** Of the job; null or absent: nothing is traced. */
+  span?: Span | null;
 }
 
 const RETRY_DELAY_MS = 1_000;
@@ -65,9 +69,12 @@ export const fetchObject = (job: JobStorage, object: StoredObject, maxBytes: num
 
 const MAX_PARAMETERS_BYTES = 16 * 1024 * 1024;
 
-/** The job in a record's parameters, or in the object that they refer to; null for what this version does not know. */
+/** The job in a record's sealed parameters, or in the object that they refer to; null for what this version does not know. */
 export async function readJob(storage: JobStorage, params: string): Promise<Job | null> {
-  const job = parseJob(params);
+  const { claim } = storage;
+  const key = storage.storage.promptKey(claim.namespace);
+  const opened = key && openParams(params, claim, key);
+  const job = opened === null ? null : parseJob(opened);
   if (job?.kind !== 'stored') return job;
   const file = await fetchObject(storage, job.object, MAX_PARAMETERS_BYTES);
   try {
@@ -89,30 +96,32 @@ export const storeResults = (
 ): Promise<StoredFiles> => {
   const { namespace: workspace, id: request, token } = job.claim;
   const place = { workspace, request, token };
-  return retryTransient(
-    job,
-    () =>
-      storeFiles(
-        { ...job.storage, redis: job.redis },
-        {
-          namespace: workspace,
-          credential,
-          files: files.map(({ file, extension, contentType }, index) => ({
-            file,
-            key: resultKey(place, index, extension),
-            contentType,
-          })),
-          removeInMs: job.remainingMs() + ORPHANED_MS,
-          deadlineMs: limitTransfer(job),
-          retryTimeoutMs: STORE_RETRY_TIMEOUT_MS,
-          signal: job.signal,
-        },
-      ).catch((error) => {
-        throw credential !== null && isRefused(error) ? new UploadError(error.reason, error) : error;
-      }),
-    // Results that are made wait for their store, unless the replica's end does.
-    () => job.isShuttingDown?.() ?? false,
-  );
+  const store = () =>
+    retryTransient(
+      job,
+      () =>
+        storeFiles(
+          { ...job.storage, redis: job.redis },
+          {
+            namespace: workspace,
+            credential,
+            files: files.map(({ file, extension, contentType }, index) => ({
+              file,
+              key: resultKey(place, index, extension),
+              contentType,
+            })),
+            removeInMs: job.remainingMs() + ORPHANED_MS,
+            deadlineMs: limitTransfer(job),
+            retryTimeoutMs: STORE_RETRY_TIMEOUT_MS,
+            signal: job.signal,
+          },
+        ).catch((error) => {
+          throw credential !== null && isRefused(error) ? new UploadError(error.reason, error) : error;
+        }),
+      // Results that are made wait for their store, unless the replica's end does.
+      () => job.isShuttingDown?.() ?? false,
+    );
+  return inSpan(job.span, 'upload', store, { attributes: { 'berth.files': files.length } });
 };
 
 /** Links to the results; null for each where nobody can sign now. */

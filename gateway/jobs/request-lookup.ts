@@ -1,6 +1,6 @@
 /** Finds a workspace's requests, and distinguishes another workspace's from those that never existed (docs/api.md, "Authentication"). */
 import { MODALITIES, type Modality, REQUEST_ID, type RequestRecord } from '../../api/request.ts';
-import { openPrompt } from '../../api/sealed-prompt.ts';
+import { openPrompt } from '../../api/sealed-request.ts';
 import { isRedisAway } from '../../redis/client.ts';
 import { isKnownPrefix } from '../../redis/publication/published.ts';
 import { readRequest, readSealedPrompt } from '../../redis/requests/request-record.ts';

@@ -12,6 +12,7 @@ import type { UrlSigner } from '../storage/url-signer.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 
 export interface MediaServices {
   /** Of the deployment that the request is for. */
@@ -34,7 +35,7 @@ export interface StorageServices {
   uploader: Uploader;
   /** First 8 digits of a workspace's request ids. */
   requestPrefix: (namespace: string) => string;
-  /** Seals the prompts that records show; null where none can be kept. */
+  /** Seals the parameters and prompts of requests; null where there is no storage, so none. */
   promptKey: (namespace: string) => Buffer | null;
 }
 
@@ -62,4 +63,6 @@ export interface WorkerServices {
   metrics: Pick<GatewayMetrics, 'jobsRunning' | 'abandonedJobs' | 'jobs' | 'queueWait' | 'jobDuration'>;
   usage: DeploymentUsage;
   timing?: Partial<VideoTiming>;
+  /** null or absent: nothing is traced. */
+  tracer?: Tracer | null;
 }

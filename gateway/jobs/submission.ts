@@ -7,15 +7,17 @@ import {
   type RequestStatus,
   type StoredObject,
 } from '../../api/request.ts';
-import { sealPrompt } from '../../api/sealed-prompt.ts';
+import { sealParams, sealPrompt } from '../../api/sealed-request.ts';
 import { registerObjects } from '../../redis/requests/object-cleanup.ts';
 import { type SubmissionAnswer, submitRequest } from '../../redis/requests/request-calls.ts';
 import type { Job, JobReference } from '../engine/job.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { inputKey } from '../storage/object-keys.ts';
+import { refuseWithoutStorage } from '../storage/remote-url-signer.ts';
 import { refuseUploads, UploadError } from '../storage/upload-error.ts';
 import { storeFiles } from '../storage/uploads.ts';
+import { inSpan, type Span } from '../tracing/span.ts';
 import { requireSame } from './idempotency.ts';
 import {
   type IdempotentRepeat,
@@ -27,7 +29,7 @@ import {
 } from './media-request.ts';
 import { expectJobMs } from './pace.ts';
 import { retryWhileRedisDown } from './retry.ts';
-import type { MediaServices } from './services.ts';
+import type { MediaServices, StorageServices } from './services.ts';
 
 export interface AcceptedRequest {
   id: string;
@@ -57,7 +59,10 @@ export async function enqueueRequest(
   request: MediaRequest,
 ): Promise<AcceptedRequest> {
   try {
-    return await submit(services, state, request);
+    const { span } = state.exchange;
+    return await inSpan(span, 'submit', (own) => submit(services, state, { request, span: own }), {
+      kind: 'producer',
+    });
   } finally {
     await Promise.all(listFiles(request).map((file) => file.remove()));
   }
@@ -66,12 +71,14 @@ export async function enqueueRequest(
 async function submit(
   services: MediaServices,
   state: GatewayState,
-  request: MediaRequest,
+  { request, span }: { request: MediaRequest; span: Span | null },
 ): Promise<AcceptedRequest> {
   const config = services.config(state);
   const { namespace, name: deployment } = config;
   const id = generateRequestId(services.storage.requestPrefix(namespace));
-  const { params, inputs } = await storeJob(services, { namespace, id, request, state });
+  span?.set({ 'berth.job_id': id });
+  const place = { namespace, id, key: requirePromptKey(services.storage, namespace) };
+  const { params, inputs } = await storeJob(services, { ...place, request, state });
   const submission = {
     namespace,
     deployment,
@@ -84,10 +91,9 @@ async function submit(
     slots: services.countSlots(state),
     expectedMs: expectJobMs(request),
     model: config.modelId,
-    ...(request.kind === 'video'
-      ? describeVideo(services, { namespace, id }, request)
-      : { size: request.parameters.size }),
+    ...(request.kind === 'video' ? describeVideo(request, place) : { size: request.parameters.size }),
     ...(request.webhookUrl !== null && { webhookUrl: request.webhookUrl }),
+    ...(span && { traceparent: span.headers.traceparent }),
     inputs,
     params,
   };
@@ -112,13 +118,14 @@ async function submit(
 }
 
 /** What a Video object shows beyond every record. */
-function describeVideo(
-  { storage }: MediaServices,
-  place: { namespace: string; id: string },
-  { parameters: { size, prompt }, seconds }: VideoRequest,
-) {
-  const key = storage.promptKey(place.namespace);
-  return { size, seconds, ...(key && { sealedPrompt: sealPrompt(prompt, place, key) }) };
+function describeVideo({ parameters: { size, prompt }, seconds }: VideoRequest, place: SealedPlace) {
+  return { size, seconds, sealedPrompt: sealPrompt(prompt, place, place.key) };
+}
+
+function requirePromptKey(storage: StorageServices, namespace: string): Buffer {
+  const key = storage.promptKey(namespace);
+  if (!key) throw refuseWithoutStorage();
+  return key;
 }
 
 const digestRequest = (request: MediaRequest, sha256: string, deployment: string): string | null =>
@@ -150,16 +157,21 @@ function describeRefusal(refusal: SubmissionAnswer, { name, limits }: GatewayCon
   }
 }
 
-export interface RequestPlace {
+interface SealedPlace {
   namespace: string;
   /** Of the request that is about to be submitted. */
   id: string;
+  /** As promptKey gives. */
+  key: Buffer;
+}
+
+export interface RequestPlace extends SealedPlace {
   request: MediaRequest;
   state: GatewayState;
 }
 
 export interface JobFields {
-  /** At most MAX_PARAMS_BYTES. */
+  /** Sealed. */
   params: string;
   /** All that was stored, for the record to own. */
   inputs: StoredObject[];
@@ -177,7 +189,9 @@ export async function storeJob(services: MediaServices, place: RequestPlace): Pr
   const objects = files.length === 0 ? [] : await storeInputs(services, place, { files, names });
   const job = buildJob(place.request, objects, files);
   const params = JSON.stringify(job);
-  if (Buffer.byteLength(params) <= MAX_PARAMS_BYTES) return { params, inputs: objects };
+  const { key } = place;
+  if (Buffer.byteLength(params) <= MAX_PARAMS_BYTES)
+    return { params: sealParams(params, place, key), inputs: objects };
 
   const { spool } = services.storage;
   const file = await spool.hold(asSource(params), { maxBytes: Buffer.byteLength(params) }).catch((error) => {
@@ -187,7 +201,7 @@ export async function storeJob(services: MediaServices, place: RequestPlace): Pr
     const parameters = { ...file, contentType: 'application/json', fileName: 'job.json' };
     const [object] = await storeInputs(services, place, { files: [parameters], names: ['job.json'] });
     const stored: JobReference = { v: 1, kind: 'stored', object: object! };
-    return { params: JSON.stringify(stored), inputs: [...objects, object!] };
+    return { params: sealParams(JSON.stringify(stored), place, key), inputs: [...objects, object!] };
   } finally {
     await file.remove();
   }

@@ -4,7 +4,9 @@ import { isRedisAway } from '../../redis/client.ts';
 import { type ClaimedJob, claimRequest } from '../../redis/requests/request-calls.ts';
 import { countWaiting } from '../../redis/requests/request-record.ts';
 import type { Slots } from '../capacity/replica-capacity.ts';
+import type { Span } from '../tracing/span.ts';
 import { JobRun } from './job-run.ts';
+import { beginJobSpan, endJobSpan } from './job-span.ts';
 import type { WorkerServices } from './services.ts';
 
 export interface WorkerOptions extends WorkerServices {
@@ -27,6 +29,8 @@ export interface Worker {
 /** Jobs are released this long before the end, to notify Redis and the engine. */
 const RELEASE_BEFORE_END_MS = 5_000;
 const POLL_INTERVAL_MS = 1_000;
+/** What is queued is announced: of a worker that has nothing to do, polling is but a safety net. */
+const MAX_POLL_INTERVAL_MS = 8_000;
 const RETRY_MS = 200;
 /** Long enough for two health probes: the second finds the engine unhealthy if it still returns errors. */
 const ENGINE_COOLDOWN_MS = 1_500;
@@ -45,6 +49,7 @@ class QueueWorker implements Worker {
   #isUnanswered = false;
   #isClaiming = false;
   #isAskedAgain = false;
+  #pollMs = POLL_INTERVAL_MS;
   #isProbing = false;
   #isWindingDown = false;
   #isStopped = false;
@@ -136,20 +141,22 @@ class QueueWorker implements Worker {
   /** Claims until nothing waits or no slot is free. */
   async #claim(isCertain: boolean): Promise<void> {
     this.#isClaiming = true;
-    // By chance, so that replicas do not all ask at the same moment.
-    let delayMs = POLL_INTERVAL_MS * (1 + Math.random());
+    let delayMs = 0;
     try {
       let mayWait = isCertain || (await this.#isAnyWaiting()) || this.#isUnanswered;
+      const isQuiet = !mayWait && this.#mayClaim && this.#runs.size === 0;
+      delayMs = this.#pollMs = isQuiet ? Math.min(2 * this.#pollMs, MAX_POLL_INTERVAL_MS) : POLL_INTERVAL_MS;
       while (mayWait && this.#mayClaim) mayWait = await this.#claimOne();
     } catch (error) {
-      delayMs = RETRY_MS * (1 + Math.random());
+      delayMs = RETRY_MS;
       if (!isRedisAway(error)) this.#options.log.error({ err: error }, 'claiming a job failed');
     }
     this.#isClaiming = false;
     const isAskedAgain = this.#isAskedAgain;
     this.#isAskedAgain = false;
     if (isAskedAgain && !this.#isStopped) this.wake();
-    else this.#schedule(delayMs);
+    // By chance, so that replicas do not all ask at the same moment.
+    else this.#schedule(delayMs * (1 + Math.random()));
   }
 
   /** Asked first, since a slot that is taken for a look is refused to others meanwhile. */
@@ -161,7 +168,7 @@ class QueueWorker implements Worker {
 
   /** False: nothing waits. */
   async #claimOne(): Promise<boolean> {
-    const { slots, redis, config, pod } = this.#options;
+    const { slots, redis, config, pod, tracer } = this.#options;
     const { namespace, name: deployment } = config();
     const release = slots.hold();
     if (!release) return false;
@@ -178,19 +185,22 @@ class QueueWorker implements Worker {
         this.#isProbing = false;
       }
     }
-    if (job) this.#start(job, slots.countBusy(release));
-    return job !== null;
+    if (!job) return false;
+    const leave = slots.countBusy(release);
+    this.#start(job, leave, tracer ? await beginJobSpan(tracer, redis, job) : null);
+    return true;
   }
 
-  #start(job: ClaimedJob, release: () => void): void {
+  #start(job: ClaimedJob, release: () => void, span: Span | null): void {
     const { metrics, log, config } = this.#options;
     const startedAt = performance.now();
     const services = { ...this.#options, onEngineLost: () => this.#doubtEngine() };
-    const run = new JobRun(services, job, { release, isShuttingDown: () => this.#isWindingDown });
+    const run = new JobRun(services, job, { release, isShuttingDown: () => this.#isWindingDown, span });
     this.#runs.add(run);
     metrics.jobsRunning.inc();
     if (this.#isWindingDown) run.giveBack();
     void run.ended.then((outcome) => {
+      if (span) endJobSpan(span, outcome);
       this.#runs.delete(run);
       metrics.jobsRunning.dec();
       metrics.jobs.inc({ outcome });
@@ -198,7 +208,11 @@ class QueueWorker implements Worker {
       const durationMs = performance.now() - startedAt;
       metrics.jobDuration.observe(modality, durationMs / 1_000);
       const { claim, attempt } = job;
-      log.info({ job_id: claim.id, modality, outcome, attempt, duration_ms: Math.round(durationMs) }, 'job');
+      const trace_id = span?.traceId;
+      log.info(
+        { job_id: claim.id, trace_id, modality, outcome, attempt, duration_ms: Math.round(durationMs) },
+        'job',
+      );
       this.wake();
     });
   }

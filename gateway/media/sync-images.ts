@@ -4,6 +4,7 @@ import type { ResolvedLimits } from '../../api/model-limits.ts';
 import type { Capacity, EngineTarget } from '../capacity/capacity.ts';
 import type { EnginePool } from '../engine/engine-call.ts';
 import { EngineMemoryError } from '../engine/engine-error.ts';
+import { beginEngineSpan } from '../engine/engine-span.ts';
 import { addSeed } from '../engine/extra-fields.ts';
 import { type GeneratedImage, generateImages } from '../engine/image-call.ts';
 import { type BodyMemory, processBodies } from '../http/body-memory.ts';
@@ -11,6 +12,7 @@ import { ApiError } from '../http/error-response.ts';
 import type { Exchange, GatewayState } from '../http/exchange.ts';
 import type { ImageRequest } from '../jobs/media-request.ts';
 import type { MediaServices } from '../jobs/services.ts';
+import { inSpan, type Span } from '../tracing/span.ts';
 
 /** The way to engines, this replica's or a peer's. */
 export interface ImageEngines {
@@ -48,10 +50,10 @@ export async function makeImages(
   }: { services: MediaServices; engines: ImageEngines; charge: Charge; onBegin: Begin },
 ): Promise<GeneratedImage[]> {
   const { exchange } = state;
-  const { limits, servedModelName, enginePreset } = services.config(state);
+  const { limits, servedModelName, enginePreset, modelId } = services.config(state);
   const budget = startBudget(request, exchange, limits);
   try {
-    const target = await findPlace(engines.capacity, state);
+    const target = await inSpan(exchange.span, 'wait for a place', () => findPlace(engines.capacity, state));
     try {
       await charge();
       exchange.check();
@@ -61,7 +63,9 @@ export async function makeImages(
     }
     if (!target.local) services.metrics.forwarded.inc();
     exchange.peer = target.local ? null : new URL(target.origin).hostname;
+    const asked = { route: state.route.name, provider: enginePreset, model: modelId };
     const made = await runAtEngine({
+      span: exchange.span && beginEngineSpan(exchange.span, target, asked),
       request: { ...request, parameters: addSeed(request.parameters, enginePreset) },
       exchange,
       services,
@@ -119,6 +123,8 @@ async function findPlace(capacity: Capacity, state: GatewayState): Promise<Engin
 }
 
 interface ImageRun {
+  /** Of the call. */
+  span: Span | null;
   request: ImageRequest;
   exchange: Exchange;
   services: MediaServices;
@@ -132,7 +138,7 @@ interface ImageRun {
 }
 
 async function runAtEngine(run: ImageRun): Promise<GeneratedImage[]> {
-  const { request, exchange, engines, target, servedModelName, maskField } = run;
+  const { request, exchange, engines, target, servedModelName, maskField, span } = run;
   const { parameters, images, mask } = request;
   const startedAt = performance.now();
   const linger = new AbortController();
@@ -141,7 +147,7 @@ async function runAtEngine(run: ImageRun): Promise<GeneratedImage[]> {
     pool: engines.findPool(target),
     target,
     requestId: exchange.requestId,
-    trace: exchange.trace,
+    trace: span ?? exchange.trace,
     servedModelName,
     parameters,
     images,
@@ -151,6 +157,11 @@ async function runAtEngine(run: ImageRun): Promise<GeneratedImage[]> {
     onRelease: target.release,
     reserve: (bytes) => lease.grow(bytes),
   });
+  if (span)
+    void work.then(
+      () => span.end(),
+      (error) => span.end(error),
+    );
   run.onBegin(work);
   // An answer that nobody waits for any more takes room until the engine is done with it.
   const free = () => void work.catch(() => {}).finally(() => lease.release());

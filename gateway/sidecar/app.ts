@@ -33,6 +33,7 @@ import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
 import { buildModelHandlers } from '../text/model-routes.ts';
 import { buildTextHandlers } from '../text/text-routes.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import { Pools } from '../upstream/pools.ts';
 
 export interface SidecarAppOptions {
@@ -48,6 +49,8 @@ export interface SidecarAppOptions {
   log: Logger;
   metrics: GatewayMetrics;
   usage: DeploymentUsage;
+  /** null or absent: nothing is traced. */
+  tracer?: Tracer | null;
   /** Connections to the engine; its own by default. */
   enginePool?: EnginePool;
   /** The engine failed a request: its health should be probed. */
@@ -127,7 +130,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
 
   const app = new Koa<GatewayState>();
   // 1. Everything that follows, errors included, carries the request's id.
-  app.use(identifyRequest());
+  app.use(identifyRequest(options.tracer));
   // 2. Whatever is thrown below becomes the envelope; Koa's own error page is never seen.
   const model = () => ({ provider: config().enginePreset, model: config().modelId });
   const findService = () => (config().paused || config().deleting ? null : { slo: config().slo });

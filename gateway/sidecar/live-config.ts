@@ -14,11 +14,13 @@ export interface LiveConfigOptions {
   initial: GatewayConfig;
   /** null: none is published, so the last known holds. */
   read: () => Promise<GatewayConfig | null>;
-  /** A safety net under the notifications; 5000. */
+  /** A safety net under the notifications, which a connection that is up delivers; 30,000. */
   pollMs?: number;
   /** What was read cannot be used; the last known holds. */
   onError: (error: unknown) => void;
 }
+
+const POLL_MS = 30_000;
 
 export function watchConfig(options: LiveConfigOptions): LiveConfig {
   const { read, onError } = options;
@@ -49,7 +51,7 @@ export function watchConfig(options: LiveConfigOptions): LiveConfig {
     reading ??= readUntilFresh();
     return reading;
   };
-  const timer = setInterval(refresh, options.pollMs ?? 5_000);
+  const timer = setInterval(refresh, options.pollMs ?? POLL_MS);
   timer.unref();
   return {
     get current() {

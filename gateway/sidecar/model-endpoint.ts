@@ -21,6 +21,7 @@ import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import { UsageMeter } from '../telemetry/usage.ts';
 import { ContextLength } from '../text/context-length.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import { ENGINE_CONNECT_TIMEOUT_MS, Pools } from '../upstream/pools.ts';
 import { createSidecarApp, type SidecarApp } from './app.ts';
 import { Drain } from './drain.ts';
@@ -41,6 +42,8 @@ export interface ModelEndpointOptions {
   storage: StorageServices;
   metrics: GatewayMetrics;
   log: Logger;
+  /** null or absent: nothing is traced. */
+  tracer?: Tracer | null;
 }
 
 export interface ModelEndpoint {
@@ -57,7 +60,7 @@ export interface ModelEndpoint {
 
 /** Listens when it resolves. Needs neither Redis nor the engine for that. */
 export async function startModelEndpoint(options: ModelEndpointOptions): Promise<ModelEndpoint> {
-  const { connection, metrics, log, self } = options;
+  const { connection, metrics, log, self, tracer = null } = options;
   const { namespace, name } = options.initialConfig;
   const activity = new Activity();
   const logUnlessAway = (message: string) => (error: unknown) => {
@@ -146,10 +149,11 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     enginePool,
     peerToken: options.peerToken,
     self,
-    sendHeartbeat: (own) => heartbeat(connection.redis, { namespace, name, heartbeat: own }),
+    sendHeartbeat: (own, heard) => heartbeat(connection.redis, { namespace, name, heartbeat: own, heard }),
     onHeartbeatError: logUnlessAway('heartbeat failed'),
     onPeerOrigins: (origins) => app.keepPeers(origins),
     onPrefixChoice: (choice) => metrics.prefixChoices.inc({ choice }),
+    tracer,
   });
   setDocumentationSite(live.current.documentationURL);
   live.onChange(({ documentationURL }) => setDocumentationSite(documentationURL));
@@ -192,6 +196,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     egress: options.egress,
     storage: options.storage,
     peerToken: options.peerToken,
+    tracer,
   });
 
   const server = createServer(
@@ -243,11 +248,11 @@ type WorkerParts = Pick<
 const isQueued = ({ kind }: Pick<GatewayConfig, 'kind'>): boolean => kind === 'Image' || kind === 'Video';
 
 function buildWorker(
-  { initialConfig, storage, connection, self, metrics, log }: ModelEndpointOptions,
+  { initialConfig, storage, connection, self, metrics, log, tracer = null }: ModelEndpointOptions,
   parts: WorkerParts,
 ): Worker | null {
   if (!isQueued(initialConfig)) return null;
-  return startWorker({ ...parts, redis: connection.redis, storage, pod: self.pod, metrics, log });
+  return startWorker({ ...parts, redis: connection.redis, storage, pod: self.pod, metrics, log, tracer });
 }
 
 const MIN_CLOSE_MS = 1_000;

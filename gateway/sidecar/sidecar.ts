@@ -14,6 +14,7 @@ import { subscribe } from '../../redis/subscription.ts';
 import type { SidecarEnvironment } from '../environment/environment.ts';
 import { createLog, logRedisState } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
+import { describeProgram, openTracer } from '../tracing/tracer.ts';
 import { buildSidecarRoutes } from './admin-routes.ts';
 import { createEngineMetrics } from './engine-metrics.ts';
 import { type ModelEndpoint, startModelEndpoint } from './model-endpoint.ts';
@@ -32,6 +33,11 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
   const bindings = { role: 'sidecar', deployment: `${namespace}/${name}`, replica: environment.podName };
   const log = createLog(environment.logLevel, bindings, environment.writeLog);
   const metrics = createMetrics({ namespace, deployment: name, pod: environment.podName });
+  const tracer = await openTracer(environment.tracing, {
+    resource: describeProgram('berth-gateway', { pod: environment.podName, namespace, deployment: name }),
+    log,
+    onSpans: (outcome, count) => metrics.traceSpans.inc({ outcome }, count),
+  });
   const connection = connectRedis({
     url: environment.redisURL,
     username: environment.redisUsername,
@@ -57,6 +63,7 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
     storage: storage.services,
     metrics,
     log,
+    tracer,
   });
   const { live, health, drain } = endpoint;
   const jobs = channels.jobs(namespace, name);
@@ -111,6 +118,7 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
       await closeAll([admin, metricsServer]);
       await subscription.close();
       await connection.close();
+      await tracer?.close();
       log.info('stopped');
     },
   };

@@ -28,6 +28,9 @@ const OPERATIONS: Record<string, string> = {
   translations: 'transcription',
 };
 
+/** The convention's name of what a route does; undefined where it is no operation. */
+export const findOperation = (route: string): string | undefined => OPERATIONS[route];
+
 export interface Operation {
   route: string;
   /** The engine's preset. */

@@ -64,6 +64,8 @@ export interface GatewayMetrics {
   /** Label: modality. */
   queueWait: Histogram;
   jobDuration: Histogram;
+  /** Label: outcome (`exported`, `dropped`). */
+  traceSpans: Counter<'outcome'>;
   /** Label: outcome (`removed`, `failed`, `dropped`). */
   cleanedObjects: Counter<'outcome'>;
   /** Label: outcome (`ended`, `given_back`, `forgotten`). */
@@ -197,6 +199,7 @@ export function createMetrics(labels: Record<string, string> = {}): GatewayMetri
       label: 'modality',
       bounds: JOB_SECONDS,
     }),
+    traceSpans: counter('trace_spans_total', 'Spans of traces by what became of them', ['outcome']),
     cleanedObjects: counter('cleaned_objects_total', 'Stored objects processed by cleanup', ['outcome']),
     sweptRequests: counter('swept_requests_total', 'Requests processed by the sweeper', ['outcome']),
     webhookAttempts: counter('webhook_attempts_total', 'Attempts to deliver an event', ['outcome']),

@@ -2,8 +2,8 @@
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import { countSample, SAMPLE_INTERVAL_MS, sampleQueueDepth } from '../../redis/requests/queue-depth.ts';
 import { addKeyUsage, HASH_DIGITS, type KeyUsage } from '../../redis/usage/key-usage.ts';
-import { findBucket } from '../../redis/usage/latency-buckets.ts';
-import { addUsage, type UsageCounter } from '../../redis/usage/usage.ts';
+import { findBucket, findFirstTokenBucket } from '../../redis/usage/latency-buckets.ts';
+import { addUsage, type UsageEntry } from '../../redis/usage/usage.ts';
 import type { Logger } from './log.ts';
 import type { QueueGauges } from './queue-gauges.ts';
 
@@ -20,12 +20,12 @@ export interface UsageMeterOptions {
 
 /** One deployment's sums that are not written yet. */
 export class DeploymentUsage {
-  readonly sums = new Map<UsageCounter | number, number>();
+  readonly sums = new Map<UsageEntry, number>();
   /** By the first digits of the keys' SHA-256. */
   readonly keys = new Map<string, KeyUsage>();
 
-  add(counter: UsageCounter | number, amount = 1): void {
-    this.sums.set(counter, (this.sums.get(counter) ?? 0) + amount);
+  add(entry: UsageEntry, amount = 1): void {
+    this.sums.set(entry, (this.sums.get(entry) ?? 0) + amount);
   }
 
   /** What a key is charged for. */
@@ -36,14 +36,17 @@ export class DeploymentUsage {
     else for (const counter of Object.keys(used) as (keyof KeyUsage)[]) sum[counter] += used[counter];
   }
 
-  /** A request that was answered: `status` is HTTP's, 499 when the client left. */
-  countRequest(status: number, milliseconds: number): void {
+  /** A request that was answered: `status` is HTTP's, 499 when the client left; `firstTokenMs` of a stream. */
+  countRequest(status: number, milliseconds: number, firstTokenMs: number | null = null): void {
     this.add('requests');
     if (status === 429 || status === OVERLOADED) this.add('rateLimited');
     else if (status >= 500) this.add('serverErrors');
     else if (status >= 400) this.add('clientErrors');
     // What was only queued has its time observed when a worker ends it.
-    else if (status !== ACCEPTED) this.observe(milliseconds);
+    else if (status !== ACCEPTED) {
+      this.observe(milliseconds);
+      if (firstTokenMs !== null) this.add(findFirstTokenBucket(firstTokenMs));
+    }
   }
 
   observe(milliseconds: number): void {

@@ -105,10 +105,11 @@ class ContinuedAnswer {
   /** Null: the answer is complete. Rejects where nothing can go on: nothing has been sent, or the request is canceled. */
   async #ask(target: EngineTarget, body: Buffer): Promise<ApiError | null> {
     const services = this.#services;
-    const { exchange } = this.#state;
+    const { exchange, route } = this.#state;
     const headers = { ...this.#question.headers, 'content-length': String(body.length) };
     try {
-      await askTarget(target, { services, exchange, question: { ...this.#question, headers, body } });
+      const question = { ...this.#question, headers, body };
+      await askTarget(target, { services, exchange, question, route: route.name });
       return null;
     } catch (error) {
       if (this.#question.filter.finish === null) noteFailure(error, services);

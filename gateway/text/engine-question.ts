@@ -1,13 +1,15 @@
 /** What text and audio ask an engine: a place on one is taken, then the answer read, within the request's time. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import type { Capacity, EngineTarget } from '../capacity/capacity.ts';
+import type { Acquisition, Capacity, EngineTarget } from '../capacity/capacity.ts';
 import { callEngine, type EngineCallOptions, type EnginePool } from '../engine/engine-call.ts';
 import { EngineUnreachableError, hideEngineName, PeerLostError } from '../engine/engine-error.ts';
+import { beginEngineSpan, endEngineSpan } from '../engine/engine-span.ts';
 import type { BodyLease } from '../http/body-memory.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange, GatewayState } from '../http/exchange.ts';
 import { openLease } from '../http/json-body.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
+import { inSpan } from '../tracing/span.ts';
 
 export interface EngineServices {
   config: () => GatewayConfig;
@@ -29,9 +31,11 @@ export async function askEngine(
   state: GatewayState,
   question: EngineQuestion,
 ): Promise<void> {
-  const target = await acquireTarget(services.capacity, state);
+  const acquired = acquireTarget(services.capacity, state);
+  const target = acquired instanceof Promise ? await acquired : acquired;
   try {
-    await askTarget(target, { services, exchange: state.exchange, question });
+    const { exchange, route } = state;
+    await askTarget(target, { services, exchange, question, route: route.name });
   } catch (error) {
     noteFailure(error, services);
     throw error;
@@ -42,6 +46,8 @@ export interface TargetedQuestion {
   services: EngineServices;
   exchange: Exchange;
   question: EngineQuestion;
+  /** Name of the route. */
+  route: string;
 }
 
 /** Rejects as `callEngine`; the target is released. Asks another one where a peer was lost that had answered nothing. */
@@ -72,10 +78,12 @@ async function findSubstitute(
 
 async function callTarget(
   target: EngineTarget,
-  { services, exchange, question }: TargetedQuestion,
+  { services, exchange, question, route }: TargetedQuestion,
 ): Promise<void> {
   if (!target.local) services.metrics.forwarded.inc();
   exchange.peer = target.local ? null : new URL(target.origin).hostname;
+  const { enginePreset: provider, modelId: model } = services.config();
+  const span = exchange.span && beginEngineSpan(exchange.span, target, { route, provider, model });
   try {
     await callEngine({
       ...question,
@@ -86,12 +94,14 @@ async function callTarget(
       headers: {
         ...question.headers,
         'x-request-id': exchange.requestId,
-        ...exchange.trace?.headers,
+        ...(span ?? exchange.trace)?.headers,
         ...target.headers,
       },
       onRelease: target.release,
     });
+    if (span) endEngineSpan(span, exchange, question.answer);
   } catch (error) {
+    if (span) endEngineSpan(span, exchange, { usage: question.answer.usage, error });
     if (error instanceof ApiError) hideEngineName(error, services.config());
     throw error;
   }
@@ -115,15 +125,25 @@ export function reserveLazily(state: GatewayState): (bytes: number) => boolean {
   };
 }
 
-/** Waits in line where all are taken. Rejects with ApiError where no engine has a place. */
-export async function acquireTarget(capacity: Capacity, state: GatewayState): Promise<EngineTarget> {
+/** At once where a place is free, else after a wait in line. Fails with ApiError where no engine has a place. */
+export const acquireTarget = (
+  capacity: Capacity,
+  state: GatewayState,
+): EngineTarget | Promise<EngineTarget> =>
+  inSpan(state.exchange.span, 'wait for a place', () => acquire(capacity, state));
+
+function acquire(capacity: Capacity, state: GatewayState): EngineTarget | Promise<EngineTarget> {
   const { exchange, keyHash: id, priority = 0, prefix } = state;
-  let acquisition = capacity.acquire(exchange.signal, { id, priority, prefix });
-  if (acquisition instanceof Promise) {
-    acquisition = await acquisition;
+  const acquired = capacity.acquire(exchange.signal, { id, priority, prefix });
+  if (!(acquired instanceof Promise)) return readTarget(acquired);
+  return acquired.then((acquisition) => {
     if (exchange.canceled && 'target' in acquisition) acquisition.target.release();
     exchange.check();
-  }
+    return readTarget(acquisition);
+  });
+}
+
+function readTarget(acquisition: Acquisition): EngineTarget {
   if ('target' in acquisition) return acquisition.target;
   const { refusal } = acquisition;
   const why =

@@ -2,25 +2,57 @@
  * Changes members of a JSON text in place. Parsing and serializing it again would round large integers such as `seed`
  * and rewrite megabytes of images.
  */
+import { findStringEnd, skipSpace } from '../../kit/json-text.ts';
 
 /** Sets top-level members of an object, each to a JSON text. `text` must be valid JSON. */
 export function setMembers(text: string, values: ReadonlyMap<string, string>): string {
-  const missing = new Map(values);
   let output = '';
   let copied = 0;
-  for (const { name, start, end } of listMembers(text)) {
-    const value = values.get(name);
-    if (value === undefined) continue;
-    missing.delete(name);
+  for (const { start, end, value } of listEdits(text, values)) {
     output += text.slice(copied, start) + value;
     copied = end;
   }
-  output += text.slice(copied);
-  if (missing.size === 0) return output;
+  return output + text.slice(copied);
+}
+
+/** The same of a text and its bytes: where each character is one byte, megabytes of images are not encoded again. */
+export function setMembersInBytes(
+  { raw, text }: { raw: Buffer; text: string },
+  values: ReadonlyMap<string, string>,
+): Buffer {
+  if (raw.length !== text.length) return Buffer.from(setMembers(text, values));
+  const parts: Buffer[] = [];
+  let copied = 0;
+  for (const { start, end, value } of listEdits(text, values)) {
+    parts.push(raw.subarray(copied, start), Buffer.from(value));
+    copied = end;
+  }
+  return Buffer.concat([...parts, raw.subarray(copied)]);
+}
+
+interface Edit {
+  /** Of what is replaced. */
+  start: number;
+  end: number;
+  value: string;
+}
+
+/** In the order of the text. */
+function listEdits(text: string, values: ReadonlyMap<string, string>): Edit[] {
+  const missing = new Map(values);
+  const edits: Edit[] = [];
+  let isEmpty = true;
+  for (const { name, start, end } of listMembers(text)) {
+    isEmpty = false;
+    const value = values.get(name);
+    if (value === undefined) continue;
+    missing.delete(name);
+    edits.push({ start, end, value });
+  }
+  if (missing.size === 0) return edits;
   const added = [...missing].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',');
-  const brace = output.indexOf('{') + 1;
-  const isEmpty = /^\s*\}/.test(output.slice(brace, brace + 64));
-  return `${output.slice(0, brace)}${added}${isEmpty ? '' : ','}${output.slice(brace)}`;
+  const brace = text.indexOf('{') + 1;
+  return [{ start: brace, end: brace, value: isEmpty ? added : `${added},` }, ...edits];
 }
 
 /** The text of a top-level member's value; the last one where a name comes twice, as parsers have it. */
@@ -81,7 +113,7 @@ interface Member {
 function* listMembers(text: string): Generator<Member> {
   let place = skipSpace(text, text.indexOf('{') + 1);
   while (text[place] === '"') {
-    const nameEnd = skipString(text, place);
+    const nameEnd = findStringEnd(text, place);
     const name = JSON.parse(text.slice(place, nameEnd)) as string;
     const start = skipSpace(text, skipSpace(text, nameEnd) + 1);
     const end = skipValue(text, start);
@@ -91,28 +123,13 @@ function* listMembers(text: string): Generator<Member> {
   }
 }
 
-function skipSpace(text: string, from: number): number {
-  let place = from;
-  while (' \t\n\r'.includes(text[place] ?? 'x')) place++;
-  return place;
-}
-
-/** Jumps from quote to quote: a string may be an image of megabytes. */
-function skipString(text: string, from: number): number {
-  for (let place = text.indexOf('"', from + 1); ; place = text.indexOf('"', place + 1)) {
-    let escapes = 0;
-    while (text[place - 1 - escapes] === '\\') escapes++;
-    if (escapes % 2 === 0) return place + 1;
-  }
-}
-
 function skipValue(text: string, from: number): number {
-  if (text[from] === '"') return skipString(text, from);
+  if (text[from] === '"') return findStringEnd(text, from);
   let depth = 0;
   let place = from;
   for (; place < text.length; place++) {
     const character = text[place];
-    if (character === '"') place = skipString(text, place) - 1;
+    if (character === '"') place = findStringEnd(text, place) - 1;
     else if (character === '{' || character === '[') depth++;
     else if (character === '}' || character === ']') {
       if (depth === 0) return place;

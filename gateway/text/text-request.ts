@@ -7,7 +7,7 @@ import type { EmbeddingEncoding } from './answer-schema.ts';
 import type { Continuable } from './continuation.ts';
 import { checkFields } from './fields.ts';
 import type { MediaReference } from './media-inlining.ts';
-import { getMember, setMembers } from './request-body.ts';
+import { getMember, setMembers, setMembersInBytes } from './request-body.ts';
 import type { TextRoute } from './text-route.ts';
 
 export interface TextRequest {
@@ -108,7 +108,7 @@ function buildPayload(
   if (priority !== 0 || value.priority !== undefined) changes.set('priority', String(priority));
   const options = writeUsageOptions(text, value, usage);
   if (options !== null) changes.set('stream_options', options);
-  return changes.size === 0 ? raw : Buffer.from(setMembers(text, changes));
+  return changes.size === 0 ? raw : setMembersInBytes(body, changes);
 }
 
 /** Without the client's own priority, too. */
@@ -126,10 +126,10 @@ export const tellsUsageContinuously = (preset: string): boolean => CONTINUOUS_PR
 
 /** The client's other stream options stay. Null: nothing is to be set. */
 function writeUsageOptions(text: string, value: Record<string, unknown>, usage: UsageOptions): string | null {
+  if (!usage.include_usage && !usage.continuous_usage_stats) return null;
   const wanted = Object.entries(usage).flatMap(([name, isWanted]) =>
     isWanted ? [[name, 'true'] as const] : [],
   );
-  if (wanted.length === 0) return null;
   const options = value.stream_options ? getMember(text, 'stream_options') : null;
   return setMembers(options ?? '{}', new Map(wanted));
 }

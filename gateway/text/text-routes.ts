@@ -101,7 +101,11 @@ async function runAtEngine(run: EngineRun): Promise<void> {
   }
   const answer = openAnswer(run, modelId, reserve);
   state.exchange.settle = () => settleUsage(answer, run);
-  await askEngine(services, state, { path, headers, body, answer, isStream }).finally(state.exchange.settle);
+  try {
+    await askEngine(services, state, { path, headers, body, answer, isStream });
+  } finally {
+    state.exchange.settle();
+  }
 }
 
 function openAnswer({ route, state, request }: EngineRun, modelId: string, reserve: Reserve): Answer {

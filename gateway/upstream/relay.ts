@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { endAfterRequestBody } from '../http/error-response.ts';
+import type { Span } from '../tracing/span.ts';
 import { isNotConnected, readErrorCode } from './connection-error.ts';
 import { type RelayedHeaders, selectResponseHeaders } from './headers.ts';
 
@@ -36,7 +37,7 @@ export interface RelayAnswer {
  */
 export type RelayOutcome =
   | { result: 'answered' }
-  | { result: 'broken' }
+  | { result: 'broken'; hasClientLeft: boolean }
   | { result: 'failed'; canRetry: boolean; error: Error };
 
 /** Of a request without a body, or whose body was not read: nothing of it was sent. */
@@ -86,8 +87,9 @@ export function relay(request: RelayRequest): Promise<RelayOutcome> {
             finish({ result: 'failed', canRetry: isUnsent && !body.isTouched(), error });
             return;
           }
+          const hasClientLeft = res.destroyed;
           answer.break();
-          finish({ result: 'broken' });
+          finish({ result: 'broken', hasClientLeft });
         },
       },
     );
@@ -147,4 +149,11 @@ function readBody(
     else yield* req.iterator({ destroyOnReturn: false });
   })();
   return { source: source as unknown as Dispatcher.DispatchOptions['body'], isTouched: () => isTouched };
+}
+
+/** Ends the span of a relayed request: whoever leaves is no failure. */
+export function endRelaySpan(span: Span, outcome: RelayOutcome): void {
+  if (outcome.result === 'answered') span.end();
+  else if (outcome.result === 'broken' && outcome.hasClientLeft) span.end('client_disconnected');
+  else span.fail('upstream_error');
 }

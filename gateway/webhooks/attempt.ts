@@ -1,10 +1,12 @@
 /** One attempt to deliver an event (docs/api.md, "Webhooks"). */
 
 import type { SigningSecrets } from '../../api/signing-secret.ts';
+import { writeDeliveryHeaders } from '../../api/webhook-headers.ts';
 import type { Attempt, LeasedDelivery } from '../../redis/deliveries/delivery-calls.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { Allowance } from '../egress/allowance.ts';
 import { EgressError } from '../egress/egress-error.ts';
+import { keepAnswerHeaders } from './answer-headers.ts';
 import { signDelivery, signMessage } from './signature.ts';
 
 export interface AttemptTiming {
@@ -21,7 +23,6 @@ export const DELIVERY_TIMING: AttemptTiming = {
 };
 /** An answer means nothing beyond its status. */
 const MAX_ANSWER_BYTES = 64 * 1024;
-const USER_AGENT = 'Service-Webhook/1.0';
 
 export interface AttemptOptions {
   agent: Pick<EgressAgent, 'request'>;
@@ -37,36 +38,41 @@ export async function attemptDelivery(
   delivery: LeasedDelivery,
   { agent, secret, now, timing }: AttemptOptions,
 ): Promise<Attempt> {
-  const fail = (error: string, status: number | null = null): Attempt => ({
+  const fail = (error: string, exchange: Pick<Attempt, 'status' | 'exchange'>): Attempt => ({
     isDelivered: false,
-    status,
     error,
     waitMs: timing.waitAfter(delivery.attempt),
+    ...exchange,
   });
-  if (secret === null) return fail('there is no readable signing secret');
+  if (secret === null) return fail('there is no readable signing secret', { status: null, exchange: null });
   const body = Buffer.from(delivery.body);
+  const startedAt = performance.now();
+  const describe = (answerHeaders: Record<string, string>): Attempt['exchange'] => ({
+    sentAt: now,
+    tookMs: Math.round(performance.now() - startedAt),
+    answerHeaders,
+  });
   try {
-    const { status } = await agent.request({
+    const { status, headers } = await agent.request({
       url: delivery.url,
       method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'user-agent': USER_AGENT,
-        'X-Service-Signature': signDelivery(body, secret, now),
-        'X-Service-Event': delivery.type,
-        'X-Service-Delivery-Id': delivery.id,
-        ...signMessage({ id: delivery.eventId, body }, secret, now),
-      },
+      headers: writeDeliveryHeaders({
+        ...delivery,
+        timestamp: Math.floor(now / 1_000),
+        serviceSignature: signDelivery(body, secret, now),
+        standardSignature: signMessage({ id: delivery.eventId, body }, secret, now),
+      }),
       body,
       deadlineMs: timing.attemptMs,
       allowance: new Allowance(MAX_ANSWER_BYTES),
       isStatusEnough: true,
     });
-    if (status >= 200 && status < 300) return { isDelivered: true, status, error: '', waitMs: 0 };
+    const exchange = describe(keepAnswerHeaders(headers));
+    if (status >= 200 && status < 300) return { isDelivered: true, status, error: '', waitMs: 0, exchange };
     const hint = status >= 300 && status < 400 ? '; redirects are not followed' : '';
-    return fail(`answered ${status}${hint}`, status);
+    return fail(`answered ${status}${hint}`, { status, exchange });
   } catch (error) {
     if (!(error instanceof EgressError)) throw error;
-    return fail(`the URL ${error.message}`);
+    return fail(`the URL ${error.message}`, { status: null, exchange: describe({}) });
   }
 }

@@ -15,7 +15,9 @@ import {
 } from '../../redis/deliveries/delivery-calls.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import type { Logger } from '../telemetry/log.ts';
+import type { Span } from '../tracing/span.ts';
 import { type AttemptTiming, attemptDelivery, DELIVERY_TIMING } from './attempt.ts';
+import { endAttemptSpan } from './attempt-span.ts';
 
 export interface DispatcherOptions {
   redis: RedisClient;
@@ -29,6 +31,8 @@ export interface DispatcherOptions {
   /** An inline callback failed permanently. */
   onAbandoned: (delivery: AbandonedDelivery) => void;
   onAttempt?: (delivery: LeasedDelivery, isDelivered: boolean, seconds: number) => void;
+  /** Absent: nothing is traced. */
+  beginSpan?: ((delivery: LeasedDelivery) => Promise<Span>) | undefined;
   log: Logger;
   /** Unix milliseconds. */
   clock?: () => number;
@@ -146,16 +150,18 @@ export class Dispatcher {
   }
 
   async #attempt(delivery: LeasedDelivery, workspace: Workspace): Promise<void> {
-    const { agent, redis, log, onAttempt } = this.#options;
+    const { agent, redis, log, onAttempt, beginSpan } = this.#options;
     const startedAt = performance.now();
     try {
       const secret = await this.#findSecret(delivery);
+      const span = await beginSpan?.(delivery);
       const outcome = await attemptDelivery(delivery, {
         agent,
         secret,
         now: this.#clock(),
         timing: this.#timing,
       });
+      if (span) endAttemptSpan(span, outcome);
       onAttempt?.(delivery, outcome.isDelivered, (performance.now() - startedAt) / 1_000);
       await settleDelivery(redis, delivery, outcome);
     } catch (error) {

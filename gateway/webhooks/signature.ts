@@ -15,24 +15,20 @@ export function signDelivery(body: Buffer, secrets: SigningSecrets, nowMs: numbe
 }
 
 /**
- * Headers of the Standard Webhooks scheme, which the OpenAI SDKs verify: `v1,<base64 HMAC-SHA256>` over
+ * `webhook-signature` of the Standard Webhooks scheme, which the OpenAI SDKs verify: `v1,<base64 HMAC-SHA256>` over
  * `<id>.<unix seconds>.` and the body, one for each valid secret. `id` is the event's, the same in all attempts.
  */
 export function signMessage(
   { id, body }: { id: string; body: Buffer },
   secrets: SigningSecrets,
   nowMs: number,
-): Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string> {
+): string {
   const seconds = Math.floor(nowMs / 1_000);
   const digests = listValid(secrets, nowMs).map(
     (secret) =>
       `v1,${createHmac('sha256', decodeKey(secret)).update(`${id}.${seconds}.`).update(body).digest('base64')}`,
   );
-  return {
-    'webhook-id': id,
-    'webhook-timestamp': String(seconds),
-    'webhook-signature': digests.join(' '),
-  };
+  return digests.join(' ');
 }
 
 const listValid = ({ current, previous }: SigningSecrets, nowMs: number): string[] =>

@@ -12,7 +12,9 @@ import { subscribe } from '../../redis/subscription.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { FreshCache } from '../http/fresh-cache.ts';
 import type { Logger } from '../telemetry/log.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import type { AttemptTiming } from './attempt.ts';
+import { beginAttemptSpan } from './attempt-span.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 import type { Mailer } from './mailer.ts';
 import { OwnerMail } from './owner-mail.ts';
@@ -29,6 +31,8 @@ export interface WebhookServiceOptions {
   /** All that may have something to deliver. */
   listWorkspaces: () => Promise<string[]>;
   onAttempt?: DispatcherOptions['onAttempt'];
+  /** null or absent: nothing is traced. */
+  tracer?: Tracer | null;
   log: Logger;
   timing?: AttemptTiming;
   /** Between two scans of all workspaces, for work of a lost front. */
@@ -60,6 +64,7 @@ export function startWebhooks(options: WebhookServiceOptions): WebhookService {
     mailer,
     listWorkspaces,
     log,
+    tracer,
     scanIntervalMs = SCAN_INTERVAL_MS,
   } = options;
   const endpoints = new FreshCache({
@@ -86,6 +91,7 @@ export function startWebhooks(options: WebhookServiceOptions): WebhookService {
     },
     onAbandoned: ({ namespace }) => ownerMail.wake(namespace),
     onAttempt: options.onAttempt,
+    beginSpan: tracer ? (delivery) => beginAttemptSpan(tracer, redis, delivery) : undefined,
     log,
     timing: options.timing,
   });

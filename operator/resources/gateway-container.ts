@@ -114,6 +114,7 @@ function buildEnvironment(model: ModelDeployment, settings: BuildSettings): V1En
       [GATEWAY_ENV.drainToken]: drainToken(settings.masterKey, namespace, name),
       [GATEWAY_ENV.drainTimeoutMs]: String(decideGrace(spec).drainMs),
       [GATEWAY_ENV.logLevel]: settings.gatewayLogLevel,
+      ...describeTracing(settings),
       ...describeEgress(settings),
       ...describeStorage(spec.kind, settings),
       NODE_OPTIONS: [...GATEWAY_NODE_FLAGS, ...(heap ? [`--max-old-space-size=${heap}`] : [])].join(' '),
@@ -123,7 +124,15 @@ function buildEnvironment(model: ModelDeployment, settings: BuildSettings): V1En
   ];
 }
 
-/** Left out where nothing is set, so that the template stays what it was. */
+/** Left out where nothing is set, as what follows, so that the template stays what it was. */
+const describeTracing = ({ gatewayTracing: tracing }: BuildSettings): Record<string, string> =>
+  tracing === null
+    ? {}
+    : {
+        [GATEWAY_ENV.tracingEndpoint]: tracing.endpoint,
+        [GATEWAY_ENV.tracingRatio]: String(tracing.sampleRatio),
+      };
+
 function describeEgress({ egress }: BuildSettings): Record<string, string> {
   return {
     ...(egress.allow.length > 0 ? { [GATEWAY_ENV.egressAllow]: egress.allow.join(',') } : {}),

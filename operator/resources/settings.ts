@@ -2,6 +2,7 @@
 import type { V1EnvVar, V1ResourceRequirements } from '@kubernetes/client-node';
 import type { EnginePreset } from '../../api/engine-presets.ts';
 import type { RoutePreset, RouteVia } from '../../api/model-route.ts';
+import type { TracingSettings } from '../../kit/tracing-settings.ts';
 import type { PodFieldGroup } from './pod-fields.ts';
 import type { SecurityPlatform } from './security.ts';
 
@@ -51,6 +52,8 @@ export interface BuildSettings {
   gatewayImage: string;
   gatewayResources: V1ResourceRequirements;
   gatewayLogLevel: string;
+  /** Of sidecars; null: they trace nothing. */
+  gatewayTracing: TracingSettings | null;
   /** Image of the preset `simulator`: Berth's own. */
   simulatorImage: string;
   /** In place of the presets' own images, by preset; those for AMD's GPUs by `<preset>-rocm`. */

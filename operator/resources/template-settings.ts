@@ -11,6 +11,7 @@ const SETTINGS: readonly [name: string, variables: readonly string[]][] = [
   ['the egress rules', [GATEWAY_ENV.egressAllow, GATEWAY_ENV.egressDeny, GATEWAY_ENV.egressPlainHTTP]],
   ['the storage address', [GATEWAY_ENV.storageURL]],
   ["the gateway's log level", [GATEWAY_ENV.logLevel]],
+  ['the tracing', [GATEWAY_ENV.tracingEndpoint, GATEWAY_ENV.tracingRatio]],
 ];
 
 /** Names of the settings that differ between a kept template and one built now; their values may be secret. */

@@ -91,8 +91,12 @@ const SHORT_AFTER_MS = 120_000;
 const MIN_BACKLOG = 0.5;
 /** Of the standard deviation of a Poisson load: what exceeds the average by more is no chance. */
 const SURGE_DEVIATIONS = 3;
-/** Steps down, and those of a burst, leave so much room, or chance would soon undo them. */
-const MARGIN = 1.1;
+/** The first step of a burst, of which little was seen yet, leaves so much room. */
+const BURST_MARGIN = 1.1;
+/** Of the load time: for so long a lack lasts before it is worth a start. */
+const LACK_SHARE = 1 / 30;
+/** Of the window: a fall that goes on and on takes a step each. */
+const FALL_SHARE = 0.5;
 /** Rounding must not add a replica. */
 const EPSILON = 1e-6;
 
@@ -147,7 +151,7 @@ function isBursting({ rules, demand, pods }: ScaleQuestion): boolean {
 /** Since it began and no longer: exact the longer it lasts, so that one burst makes one step. */
 function averageOfBurst({ rules, demand, memory, now }: ScaleQuestion, since: number): number {
   const lastedMs = Math.min(rules.stableMs, now - since);
-  const margin = memory.isBurstAnswered ? 1 : MARGIN;
+  const margin = memory.isBurstAnswered ? 1 : BURST_MARGIN;
   return margin * (demand.average(lastedMs > 0 ? lastedMs : rules.panicMs) ?? 0);
 }
 
@@ -183,18 +187,18 @@ function decideDown(question: ScaleQuestion, up: Need): Need {
   return { replicas, ...explainPeak({ slots: peak, windowMs, replicas, target: rules.target }) };
 }
 
-/** With the margin; the last replica goes by idleness alone. */
+/** With room for a standard deviation of a Poisson load, or chance would soon undo it; the last replica goes by idleness alone. */
 const needAt = (slots: number, rules: ScalingRules): number =>
-  clampTo(rules, Math.max(1, replicasFor(slots * MARGIN, rules)));
+  clampTo(rules, Math.max(1, replicasFor(slots + Math.sqrt(slots), rules)));
 
-/** A fall that is still under way takes one step, at its end; one that goes on and on takes one each half window. */
+/** A fall that is still under way takes one step, at its end. */
 function delayFall(question: ScaleQuestion, down: Need): { need: Need; surplusSince: number | undefined } {
   const { rules, demand, pods, memory, loadTimeMs, now } = question;
   if (down.replicas >= pods.wanted) return { need: down, surplusSince: undefined };
   const surplusSince = memory.surplusSince ?? now;
-  const current = demand.peak(rules.panicMs + MIN_LACK_TIMEOUT_MS) ?? 0;
+  const current = demand.average(rules.panicMs) ?? 0;
   const isOver = needAt(current, rules) >= down.replicas || pods.wanted > rules.max;
-  const isDue = now - surplusSince >= Math.max(rules.stableMs, loadTimeMs ?? 0) / 2;
+  const isDue = now - surplusSince >= FALL_SHARE * Math.max(rules.stableMs, loadTimeMs ?? 0);
   const need = isOver || isDue ? down : { ...down, replicas: pods.wanted, isHeld: true };
   return { need, surplusSince };
 }
@@ -237,7 +241,7 @@ function stepTo({ rules, pods, memory, loadTimeMs, now }: ScaleQuestion, { repli
   if (replicas <= pods.wanted) return { replicas };
   const lackSince = memory.lackSince ?? now;
   const leastMs = memory.isBurstAnswered ? rules.panicMs : MIN_LACK_TIMEOUT_MS;
-  const timeoutMs = Math.min(MAX_LACK_TIMEOUT_MS, Math.max(leastMs, (loadTimeMs ?? 0) / 10));
+  const timeoutMs = Math.min(MAX_LACK_TIMEOUT_MS, Math.max(leastMs, (loadTimeMs ?? 0) * LACK_SHARE));
   const leftMs = lackSince + timeoutMs - now;
   if (leftMs <= 0) return { replicas, lackSince };
   const atOnce = Math.max(rules.min, pods.wanted === 0 ? 1 : pods.wanted);

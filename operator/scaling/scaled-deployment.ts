@@ -243,3 +243,9 @@ function findHold(live: LiveDeployment, counts: PodCounts, sample: DeploymentSam
   const heard = sample.replicas.filter(({ draining }) => !draining).length;
   return heard < counts.ready ? 'not all replicas have reported' : undefined;
 }
+
+/** Of most deployments at zero there is nothing to decide. */
+export const isAsleep = ({ spec }: ScaledModel, { replicas, fronts, jobs }: DeploymentSample): boolean =>
+  spec.scaling.min === 0 &&
+  spec.scaling.schedules.length === 0 &&
+  replicas.length + fronts.length + jobs.queued + jobs.running === 0;

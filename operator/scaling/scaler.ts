@@ -1,12 +1,9 @@
 /** The autoscaler: decides how many replicas deployments have by the demand for them, and has them written. The leader's alone. */
-import type { V1Pod } from '@kubernetes/client-node';
 import type { LiveScaling } from '../../api/gateway-config.ts';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { Log } from '../../kube/log.ts';
 import type { DeploymentSample } from '../../redis/demand/demand.ts';
-import { BY_MODEL, type ClusterView } from '../framework/cluster-view.ts';
-import type { ParsedStore } from '../framework/parsed-store.ts';
 import { deploymentTarget } from '../publish/desired-state.ts';
 import type { Publisher } from '../publish/publisher.ts';
 import { explainMinimum, FIRST_REQUEST, NO_DEMAND } from './reasons.ts';
@@ -18,16 +15,15 @@ import {
   type ReplicaWriterOptions,
 } from './replica-writer.ts';
 import { describePlacement, describeRoom, type Placement, Room } from './room.ts';
-import { type Looked, ScaledDeployment, type ScaledModel } from './scaled-deployment.ts';
+import { isAsleep, type Looked, ScaledDeployment, type ScaledModel } from './scaled-deployment.ts';
+import { ScaledView, type ScaledViewOptions } from './scaled-view.ts';
 import { readLoadTime, type ScalingStatus } from './scaling-status.ts';
 
 /** The step to zero is taken by the next reconciliation, or decided anew. */
 const FRESH_MS = 10_000;
 
-export interface ScalerOptions {
+export interface ScalerOptions extends ScaledViewOptions {
   client: Pick<KubeClient, 'apply' | 'mergePatch'>;
-  view: Pick<ClusterView, 'deployments' | 'pods'>;
-  models: Pick<ParsedStore<ModelDeployment>, 'get' | 'isLeaving'>;
   /** Nothing is decided meanwhile. */
   isRedisAway: () => boolean;
   publisher: Pick<Publisher, 'mark'>;
@@ -53,12 +49,14 @@ export interface ScalingSample {
 
 export class Scaler {
   readonly #options: ScalerOptions;
+  readonly #view: ScaledView;
   readonly #writer: ReplicaWriter;
   readonly #deployments = new Map<string, ScaledDeployment>();
   readonly #room = new Room();
 
   constructor(options: ScalerOptions) {
     this.#options = options;
+    this.#view = new ScaledView(options);
     const { client, log, onWritten } = options;
     this.#writer = new ReplicaWriter({
       client,
@@ -146,8 +144,8 @@ export class Scaler {
 
   /** From zero to one at once; a wrong hint costs a start, and only its workspace's. */
   wake(key: string): void {
-    const model = this.#scaledModel(key);
-    const live = this.#liveOf(key);
+    const model = this.#view.modelOf(key);
+    const live = this.#view.liveOf(key);
     if (!model || !live) return;
     const deployment = this.#ensure(key, model);
     if ((deployment.wanted ?? this.#writer.current(live)) > 0) return;
@@ -160,11 +158,11 @@ export class Scaler {
 
   /** Whether it is to be scaled now. */
   isScaled(key: string): boolean {
-    return this.#scaledModel(key) !== undefined;
+    return this.#view.modelOf(key) !== undefined;
   }
 
   /** Pods that a deployment has now. */
-  countReplicas = (key: string): number => this.#podsOf(key).length;
+  countReplicas = (key: string): number => this.#view.podsOf(key).length;
 
   /** Before a look at all deployments, of which these are `scaled` now. */
   begin(scaled: ReadonlySet<string>): void {
@@ -190,11 +188,11 @@ export class Scaler {
 
   #decide(key: string, sample: DeploymentSample): 'asleep' | 'awake' {
     const { now } = this.#options;
-    const model = this.#scaledModel(key);
-    const live = this.#liveOf(key);
+    const model = this.#view.modelOf(key);
+    const live = this.#view.liveOf(key);
     if (!model || !live) return 'asleep';
     const current = this.#writer.current(live);
-    const pods = this.#podsOf(key);
+    const pods = this.#view.podsOf(key);
     if (current === 0 && pods.length === 0 && isAsleep(model, sample)) {
       this.#sleep(key, model);
       return 'asleep';
@@ -255,11 +253,9 @@ export class Scaler {
     this.#deployments.get(key)?.wanted === replicas;
 
   #placementOf(key: string, deployment: ScaledDeployment, now: number): Placement[] {
-    const model = this.#scaledModel(key);
-    return model ? [describePlacement(key, model, { pods: this.#podsOf(key), deployment, now })] : [];
+    const model = this.#view.modelOf(key);
+    return model ? [describePlacement(key, model, { pods: this.#view.podsOf(key), deployment, now })] : [];
   }
-
-  #podsOf = (key: string): V1Pod[] => this.#options.view.pods.byIndex(BY_MODEL, key) as unknown as V1Pod[];
 
   #mayProbe = (key: string, { spec }: ScaledModel): boolean => this.#room.mayProbe(key, describeRoom(spec));
 
@@ -275,24 +271,4 @@ export class Scaler {
     const known = this.#deployments.get(`${metadata.namespace}/${metadata.name}`);
     return known?.uid === metadata.uid ? known : undefined;
   }
-
-  /** Undefined for one that is not to be scaled now. */
-  #scaledModel(key: string): ScaledModel | undefined {
-    const parsed = this.#options.models.get(key);
-    if (!parsed?.ok || this.#options.models.isLeaving(key)) return undefined;
-    const { scaling, paused } = parsed.value.spec;
-    return scaling && !paused ? (parsed.value as ScaledModel) : undefined;
-  }
-
-  /** Undefined for one that is gone, or is not kept whole: it cannot be judged. */
-  #liveOf(key: string): LiveDeployment | undefined {
-    const live = this.#options.view.deployments.get(key);
-    return live && typeof live.spec !== 'string' && !live.metadata.deletionTimestamp ? live : undefined;
-  }
 }
-
-/** Of most deployments at zero there is nothing to decide. */
-const isAsleep = ({ spec }: ScaledModel, { replicas, fronts, jobs }: DeploymentSample): boolean =>
-  spec.scaling.min === 0 &&
-  spec.scaling.schedules.length === 0 &&
-  replicas.length + fronts.length + jobs.queued + jobs.running === 0;

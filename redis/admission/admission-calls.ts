@@ -43,8 +43,17 @@ export interface AdmissionRequest {
 }
 
 /** Authenticates a key and, if asked, counts one request (docs/api.md, "Authentication", "Limits"). */
-export async function admit(redis: RedisClient, request: AdmissionRequest): Promise<Admission> {
-  const fields = (await admitTogether(redis, request)).split(' ');
+export const admit = (redis: RedisClient, request: AdmissionRequest): Promise<Admission> =>
+  new Promise((resolve, reject) => {
+    const waiting = { request, resolve, reject };
+    const batches = findBatches(redis);
+    const batch = batches.get(request.namespace);
+    if (batch) batch.push(waiting);
+    else batches.set(request.namespace, [waiting]);
+  });
+
+function decodeAdmission(answer: string): Admission {
+  const fields = answer.split(' ');
   const number = (index: number) => Number(fields[index]);
   return {
     verdict: fields[0] as Verdict,
@@ -97,19 +106,32 @@ export async function settle(redis: RedisClient, settlement: Settlement): Promis
   return counted === 1;
 }
 
-/** Writes a replica's heartbeat and answers those of all live replicas, its own included; what no replica would write is left out. */
+/** What a replica hears when it says its heartbeat. */
+export interface Heard {
+  /** To be passed with the next one. */
+  edition: string;
+  /** Of all live replicas, its own included; null: as they were in the edition that it has heard, but for their times. */
+  beats: Heartbeat[] | null;
+}
+
+/** Writes a replica's heartbeat and answers what is new to it; what no replica would write is left out. */
 export async function heartbeat(
   redis: RedisClient,
-  replica: { namespace: string; name: string; heartbeat: Omit<Heartbeat, 'at'> },
-): Promise<Heartbeat[]> {
-  const reply = await redis.fcall(
+  replica: { namespace: string; name: string; heartbeat: Omit<Heartbeat, 'at'>; heard?: string },
+): Promise<Heard> {
+  const { heard = '' } = replica;
+  const [edition, ...beats] = (await redis.fcall(
     FUNCTIONS.heartbeat,
     1,
     workKeys(replica.namespace).heartbeats(replica.name),
     replica.heartbeat.pod,
     JSON.stringify(replica.heartbeat),
-  );
-  return (reply as string[]).flatMap((text) => decodeHeartbeat(text) ?? []);
+    heard,
+  )) as [string, ...string[]];
+  return {
+    edition,
+    beats: edition === heard ? null : beats.flatMap((text) => decodeHeartbeat(text) ?? []),
+  };
 }
 
 const MAX_PORT = 65_535;
@@ -139,7 +161,7 @@ export async function readSpentMicros(redis: RedisClient, namespace: string): Pr
 /** Admissions of one turn of the event loop go in one command: on a busy gateway that spares most of their cost. */
 interface Waiting {
   request: AdmissionRequest;
-  resolve(answer: string): void;
+  resolve(admission: Admission): void;
   reject(error: unknown): void;
 }
 
@@ -150,16 +172,6 @@ const MODES: Record<Counted, string> = { no: '0', all: '1', requests: '2', waiti
 
 /** By connection, then by namespace. */
 const open = new WeakMap<RedisClient, Map<string, Waiting[]>>();
-
-/** Resolves with the function's answer to one request. */
-const admitTogether = (redis: RedisClient, request: AdmissionRequest): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const waiting = { request, resolve, reject };
-    const batches = findBatches(redis);
-    const batch = batches.get(request.namespace);
-    if (batch) batch.push(waiting);
-    else batches.set(request.namespace, [waiting]);
-  });
 
 function findBatches(redis: RedisClient): Map<string, Waiting[]> {
   const found = open.get(redis);
@@ -194,5 +206,5 @@ function send(redis: RedisClient, namespace: string, batch: Waiting[]): void {
 
 function answerOne({ resolve, reject }: Waiting, answer: string): void {
   if (answer.startsWith(FAILED)) reject(new Error(answer.slice(FAILED.length)));
-  else resolve(answer);
+  else resolve(decodeAdmission(answer));
 }

@@ -186,13 +186,24 @@ export interface Attempt {
   error: string;
   /** After a failure, until the next attempt or the end. */
   waitMs: number;
+  /** null: nothing was sent. */
+  exchange: DeliveryExchange | null;
+}
+
+/** What was sent and answered, for diagnosis. */
+export interface DeliveryExchange {
+  /** Unix milliseconds of the sender, which the signatures are of. */
+  sentAt: number;
+  tookMs: number;
+  /** Those that are kept; none without an answer. */
+  answerHeaders: Record<string, string>;
 }
 
 /** False: the attempt took too long, and another front has the delivery. */
 export async function settleDelivery(
   redis: RedisClient,
   { namespace, id, url, attempt }: LeasedDelivery,
-  { isDelivered, status, error, waitMs }: Attempt,
+  { isDelivered, status, error, waitMs, exchange }: Attempt,
 ): Promise<boolean> {
   const answer = await redis.fcall(
     FUNCTIONS.settleDelivery,
@@ -206,6 +217,7 @@ export async function settleDelivery(
     status ?? '',
     error,
     waitMs,
+    exchange === null ? '' : JSON.stringify(exchange),
   );
   return answer === 'done';
 }

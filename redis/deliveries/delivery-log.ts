@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { deliveryKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
+import type { DeliveryExchange } from './delivery-calls.ts';
 
 export interface DeliveryRecord {
   id: string;
@@ -47,6 +48,8 @@ export interface LoggedAttempt {
   at: number;
   status: number | null;
   error: string;
+  /** null: nothing was sent, or an older front did it. */
+  exchange: DeliveryExchange | null;
 }
 
 /** What was sent of a delivery's event, null where it is not kept any more; and its latest attempts, oldest first. */
@@ -64,8 +67,13 @@ export async function readDeliveryDetail(
 }
 
 function decodeAttempt(row: string): LoggedAttempt {
-  const { at, code, error } = JSON.parse(row) as { at: number; code: string; error: string };
-  return { at, status: code === '' ? null : Number(code), error };
+  const { at, code, error, exchange } = JSON.parse(row) as Record<string, string> & { at: number };
+  return {
+    at,
+    status: code ? Number(code) : null,
+    error: error ?? '',
+    exchange: exchange ? (JSON.parse(exchange) as DeliveryExchange) : null,
+  };
 }
 
 /** Of a workspace that is gone: the next one of its name must not see where this one's events went. */

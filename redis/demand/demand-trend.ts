@@ -6,7 +6,7 @@ import { AreaSeries, PeakSeries } from './series.ts';
 export interface DemandReading {
   /** Average over the last `windowMs`; undefined while less than that was seen. */
   average(windowMs: number): number | undefined;
-  /** Highest short average within the last `windowMs`; undefined while less than that was seen. */
+  /** Highest average of half a stable window that lies within the last `windowMs`; undefined while less than that was seen. */
   peak(windowMs: number): number | undefined;
   /** How long it has been watched without a gap. */
   spanMs: number;
@@ -63,9 +63,9 @@ export class DemandTrend implements DemandReading {
     this.#peaks = new PeakSeries(windows.retentionMs);
   }
 
-  /** Of the averages whose peaks count: long enough that chance does not make most of them. */
+  /** Of the averages whose peaks count: long enough that chance does not make them. */
   get #peakMs(): number {
-    return Math.min(this.#windows.stableMs, 1.5 * this.#windows.panicMs);
+    return this.#windows.stableMs / 2;
   }
 
   /** Whether it was made for these windows; if not, another one is to be started. */
@@ -113,8 +113,8 @@ export class DemandTrend implements DemandReading {
       sample.replicas.some(({ inflight }) => inflight > 0);
     const served = sample.replicas.map(({ activeAt }) => Math.min(at, activeAt));
     this.#activeAt = isBusy ? at : Math.max(this.#activeAt, wantedAt, ...served);
-    const short = this.average(this.#peakMs);
-    if (short !== undefined) this.#peaks.push(at, short);
+    const average = this.average(this.#peakMs);
+    if (average !== undefined) this.#peaks.push(at, average);
   }
 
   average(windowMs: number): number | undefined {
@@ -126,7 +126,7 @@ export class DemandTrend implements DemandReading {
   peak(windowMs: number): number | undefined {
     return !(this.#lastAt - this.#peaksFrom >= windowMs)
       ? undefined
-      : this.#peaks.highestSince(this.#lastAt - windowMs);
+      : this.#peaks.highestSince(this.#lastAt - windowMs + this.#peakMs);
   }
 
   get spanMs(): number {

@@ -89,7 +89,7 @@ local function recover_leases(namespace, destination, now)
   for _, id in ipairs(redis.call('ZRANGE', leased, '-inf', now, 'BYSCORE', 'LIMIT', 0, MAX_LEASED)) do
     redis.call('ZREM', leased, id)
     redis.call('HSET', delivery_key(namespace, 'delivery:', id), 'code', '', 'error', 'the attempt was interrupted')
-    log_attempt(namespace, id, now, '', 'the attempt was interrupted')
+    log_attempt(namespace, id, now, '', 'the attempt was interrupted', '')
     redis.call('ZADD', delivery_key(namespace, 'due:', destination), now, id)
   end
 end
@@ -177,9 +177,9 @@ register_frugal('lease_deliveries', { least = 4, bytes = 1024 }, function(keys, 
 end)
 
 -- Notes how an attempt ended. KEYS: the destinations. ARGV: namespace, destination, id, attempt, '1' if it was
--- delivered, status code or '', error or '', milliseconds to wait after a failure.
+-- delivered, status code or '', error or '', milliseconds to wait after a failure, what was sent and answered or ''.
 -- Answers `done`, or `stale` where another attempt has begun or the delivery has ended.
-register_frugal('settle_delivery', { least = 8, bytes = 4096 }, function(keys, args)
+register_frugal('settle_delivery', { least = 9, bytes = 4096 }, function(keys, args)
   local namespace, destination, id = args[1], args[2], args[3]
   local record = delivery_key(namespace, 'delivery:', id)
   if redis.call('HGET', record, 'attempts') ~= args[4]
@@ -188,7 +188,7 @@ register_frugal('settle_delivery', { least = 8, bytes = 4096 }, function(keys, a
   end
   local now = now_ms()
   redis.call('HSET', record, 'code', args[6], 'error', args[7])
-  log_attempt(namespace, id, now, args[6], args[7])
+  log_attempt(namespace, id, now, args[6], args[7], args[9])
   if args[5] == '1' then
     local endpoint, test = unpack(redis.call('HMGET', record, 'endpoint', 'test'))
     if test == '' and is_counted(namespace, record) then

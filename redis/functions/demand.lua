@@ -14,15 +14,15 @@ local MAX_DIGITS = 20
 -- The live words of a hash, and the bytes that it took to look. What a tenant made of the key instead counts as none.
 local function read_hash(key, now, speakers, most_bytes)
   local length = redis.pcall('HLEN', key)
-  -- Each has two fields.
-  if type(length) ~= 'number' or length > 2 * speakers then
+  -- Each has two fields, and all of them one more.
+  if type(length) ~= 'number' or length > 2 * speakers + 1 then
     return {}, 0
   end
   local bytes = redis.call('MEMORY', 'USAGE', key, 'SAMPLES', 0) or 0
   if bytes > most_bytes then
     return {}, most_bytes
   end
-  return list_live(read_words(key, most_bytes), now), bytes
+  return list_live(read_words(key), now), bytes
 end
 
 local function count(key)
@@ -62,7 +62,7 @@ end)
 
 register('share', { least = 2, bytes = 4096 }, function(keys, args)
   local held = 0
-  for front, word in pairs(speak(keys[1], MAX_SHARES_BYTES, args[1], args[2])) do
+  for front, word in pairs(speak(keys[1], MAX_SHARES_BYTES, args[1], args[2], redis.call)) do
     if front ~= args[1] then
       held = held + math.min(MAX_NUMBER, tonumber(string.match(word, '"held":(%d+)') or 0))
     end

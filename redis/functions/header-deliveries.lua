@@ -57,10 +57,10 @@ local function end_delivery(namespace, id, state, now)
   end
 end
 
--- Records one attempt for diagnosis: when it ended, the status code or '', the error or ''.
-local function log_attempt(namespace, id, now, code, error_words)
+-- Records one attempt for diagnosis: when it ended, the status code or '', the error or '', what was sent and answered or ''.
+local function log_attempt(namespace, id, now, code, error_words, exchange)
   local key = delivery_key(namespace, 'attempts:', id)
-  redis.call('RPUSH', key, cjson.encode({ at = now, code = code, error = error_words }))
+  redis.call('RPUSH', key, cjson.encode({ at = now, code = code, error = error_words, exchange = exchange }))
   redis.call('LTRIM', key, -MAX_LOGGED_ATTEMPTS, -1)
   redis.call('EXPIRE', key, LOG_SECONDS)
 end

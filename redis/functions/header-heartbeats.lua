@@ -7,17 +7,23 @@ local MAX_AHEAD_MS = 10 * SECOND_MS
 local MAX_WORD_BYTES = 1024
 -- Of all speakers together: what takes more is a tenant's own making.
 local MAX_WORDS_BYTES = 1024 * 1024
+-- `@`, as a byte; alone, it is the field of what heartbeats.lua notes about all words.
+local TIME_PREFIX = 64
+local EDITION = '@'
 
--- The fields of a hash by name; nothing where a tenant wrote more than `most` bytes.
-local function read_words(key, most)
-  local fields = {}
-  if is_short(key, most) then
-    local entries = redis.call('HGETALL', key)
-    for i = 1, #entries, 2 do
-      fields[entries[i]] = entries[i + 1]
-    end
+-- The fields of a hash by name. The caller has seen to its length.
+local function read_words(key)
+  local fields, entries = {}, redis.call('HGETALL', key)
+  for i = 1, #entries, 2 do
+    fields[entries[i]] = entries[i + 1]
   end
   return fields
+end
+
+-- Milliseconds until a word's next one. Without a pattern, which would be tried at each of its characters.
+local function read_every(word)
+  local _, last = string.find(word, '"every":', 1, true)
+  return last and tonumber(string.match(word, '^%d+', last + 1)) or 0
 end
 
 -- A speaker's word with its time, or nil where it is too old, from the future, or no word.
@@ -26,8 +32,7 @@ local function read_live(fields, speaker, now)
   if not at or at > now + MAX_AHEAD_MS or #word > MAX_WORD_BYTES then
     return nil
   end
-  local every = tonumber(string.match(word, '"every":(%d+)') or 0)
-  if at <= now - math.min(math.max(MIN_AGE_MS, MISSED * every), MINUTE_MS) then
+  if at <= now - math.min(math.max(MIN_AGE_MS, MISSED * read_every(word)), MINUTE_MS) then
     return nil
   end
   -- Spliced as text: decoding would cost more and turn an empty list into an object.
@@ -38,43 +43,46 @@ end
 local function list_live(fields, now)
   local live = {}
   for field in pairs(fields) do
-    if string.sub(field, 1, 1) ~= '@' then
+    if string.byte(field) ~= TIME_PREFIX then
       live[#live + 1] = read_live(fields, field, now)
     end
   end
   return live
 end
 
--- Writes a speaker's word, and answers all live ones by speaker; those too old are dropped.
--- What did not change is not written again: that is most of what the append-only file would hold.
-local function speak(key, most, speaker, word)
+-- Writes a speaker's word by `call`, which is `redis.call` or stands for it; answers all live ones by speaker, and whether the
+-- words or the speakers have changed. Those too old are dropped. What did not change is not written again: that is most of what
+-- the append-only file would hold.
+local function speak(key, most, speaker, word, call)
   local now = now_ms()
   if not is_short(key, most) then
     redis.call('UNLINK', key)
   end
-  local fields = read_words(key, most)
-  if fields[speaker] ~= word then
-    redis.call('HSET', key, speaker, word)
+  local fields = read_words(key)
+  local is_changed = fields[speaker] ~= word
+  if is_changed then
+    call('HSET', key, speaker, word)
     fields[speaker] = word
   end
   fields['@' .. speaker] = string.format('%.0f', now)
-  redis.call('HSET', key, '@' .. speaker, fields['@' .. speaker])
+  call('HSET', key, '@' .. speaker, fields['@' .. speaker])
   if redis.call('PTTL', key) < MINUTE_MS then
-    redis.call('PEXPIRE', key, 3 * MINUTE_MS)
+    call('PEXPIRE', key, 3 * MINUTE_MS)
   end
 
   local live = {}
   for field in pairs(fields) do
-    if string.sub(field, 1, 1) == '@' then
-      if not fields[string.sub(field, 2)] then
+    if string.byte(field) == TIME_PREFIX then
+      if field ~= EDITION and not fields[string.sub(field, 2)] then
         redis.call('HDEL', key, field)
       end
     else
       live[field] = read_live(fields, field, now)
       if not live[field] then
         redis.call('HDEL', key, field, '@' .. field)
+        is_changed = true
       end
     end
   end
-  return live
+  return live, is_changed
 end

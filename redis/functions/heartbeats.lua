@@ -1,14 +1,77 @@
--- Writes one replica's heartbeat and answers all live ones. KEYS: the deployment's heartbeats. ARGV: pod, its heartbeat as a
--- JSON object without `at`.
-register('heartbeat', { least = 2, bytes = 4096 }, function(keys, args)
-  local words = {}
-  for _, word in pairs(speak(keys[1], MAX_WORDS_BYTES, args[1], args[2])) do
-    words[#words + 1] = word
+-- Writes one replica's heartbeat and answers the live ones. KEYS: the deployment's heartbeats. ARGV: pod, its heartbeat as a
+-- JSON object without `at`, and the edition of all that it has heard or ''. Answers the edition, then all of them unless it is
+-- the one that was heard. A gateway of a version before sends no edition, and is answered them alone.
+-- An edition is when a word or a speaker last changed, so that none comes again after Redis has lost them all. It is kept with
+-- when dead ones were last dropped.
+local DROP_MS = 10 * SECOND_MS
+
+local function read_edition(key, now)
+  local is_ours = redis.call('HSTRLEN', key, EDITION) <= 2 * MAX_NUMBER_BYTES
+  local edition, dropped_at = string.match(is_ours and redis.call('HGET', key, EDITION) or '', '^(%d+) (%d+)$')
+  edition = tonumber(edition) or 0
+  return edition <= now + MAX_AHEAD_MS and edition or 0, tonumber(dropped_at) or 0
+end
+
+local function next_edition(key, now)
+  return math.max(now, read_edition(key, now) + 1)
+end
+
+-- Whether a replica at rest has heard all that there is: then nothing more is read, whatever the number of replicas.
+local function has_heard(key, pod, word, heard, now)
+  -- A field of another length is another word, which a tenant may have made long.
+  if redis.call('HSTRLEN', key, pod) ~= #word or redis.call('HGET', key, pod) ~= word then
+    return false
   end
-  return words
+  local edition, dropped_at = read_edition(key, now)
+  return edition == tonumber(heard) and math.abs(now - dropped_at) < DROP_MS
+end
+
+local function stop_logging()
+  redis.set_repl(redis.REPL_NONE)
+end
+
+local function resume_logging()
+  redis.set_repl(redis.REPL_ALL)
+end
+
+-- Writes neither for the append-only file nor for replicas of the server: a gateway that connects again says it all again. What
+-- is longer there is a tenant's own, and is removed from both: else they could be made to hold what this server does not.
+local function call_unlogged(command, key, ...)
+  local field, value = ...
+  if value and redis.call('HSTRLEN', key, field) > 2 * #value then
+    redis.call('HDEL', key, field)
+  end
+  -- Where a service does not allow it, all is logged.
+  pcall(stop_logging)
+  redis.call(command, key, ...)
+  pcall(resume_logging)
+end
+
+register('heartbeat', { least = 2, most = 3, bytes = 4096 }, function(keys, args)
+  local key, pod, word, heard = keys[1], args[1], args[2], args[3]
+  local now = now_ms()
+  if heard and has_heard(key, pod, word, heard, now) then
+    call_unlogged('HSET', key, '@' .. pod, digits(now))
+    return { heard }
+  end
+  local live, is_changed = speak(key, MAX_WORDS_BYTES, pod, word, call_unlogged)
+  local edition = is_changed and next_edition(key, now) or read_edition(key, now)
+  call_unlogged('HSET', key, EDITION, digits(edition) .. ' ' .. digits(now))
+  local answer = { heard and digits(edition) }
+  if not heard or edition ~= tonumber(heard) then
+    for _, spoken in pairs(live) do
+      answer[#answer + 1] = spoken
+    end
+  end
+  return answer
 end)
 
 -- Removes one replica's heartbeat. KEYS: the deployment's heartbeats. ARGV: pod.
 register_frugal('leave', { least = 1, bytes = 1024 }, function(keys, args)
-  return redis.call('HDEL', keys[1], args[1], '@' .. args[1])
+  local removed = redis.call('HDEL', keys[1], args[1], '@' .. args[1])
+  if removed > 0 and redis.call('EXISTS', keys[1]) == 1 then
+    -- It is another edition, and what was dropped when counts for nothing.
+    call_unlogged('HSET', keys[1], EDITION, digits(next_edition(keys[1], now_ms())) .. ' 0')
+  end
+  return removed
 end)

@@ -4,7 +4,8 @@
 -- KEYS: the deployment's round. ARGV: namespace, deployment, the worker's token, lease in milliseconds, pod.
 -- A repeat with the same token returns the same request while the claim holds, with a renewed lease, and none afterwards.
 local MARKER_SECONDS = 600
-local MAX_PARAMS_BYTES = 4096
+-- What 4 KiB become when they are sealed (MAX_SEALED_PARAMS_LENGTH).
+local MAX_PARAMS_BYTES = 5547
 -- Of those that lost their worker, examined in one call.
 local MAX_LOST = 20
 

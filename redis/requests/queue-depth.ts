@@ -1,4 +1,7 @@
-/** Samples of how many requests wait, for usage charts: taken by one gateway at a time, whichever comes first. */
+/**
+ * Samples of how many requests wait, for usage charts. Of those that wait one gateway at a time takes them, whichever comes first;
+ * where none waits nothing is written, since most queues of an installation are empty.
+ */
 import { workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 import type { UsageCounter } from '../usage/usage.ts';
@@ -21,17 +24,19 @@ export async function sampleQueueDepth(
   namespace: string,
   deployment: string,
 ): Promise<QueueSample | null> {
+  const waiting = await countWaiting(redis, namespace, deployment);
+  if (waiting === 0) return { waiting, oldestMs: 0 };
   const mark = await redis.set(workKeys(namespace).looked(deployment), '1', 'PX', MARK_MS, 'NX');
   if (mark !== 'OK') return null;
-  const [waiting, since] = await Promise.all([
-    countWaiting(redis, namespace, deployment),
-    readOldest(redis, namespace, deployment),
-  ]);
+  const since = await readOldest(redis, namespace, deployment);
   return { waiting, oldestMs: since === null ? 0 : Math.max(0, Date.now() - since) };
 }
 
-/** As the usage charts have it. */
-export const countSample = ({ waiting }: QueueSample): [UsageCounter, number][] => [
-  ['queueLooks', 1],
-  ['queuePeak', waiting],
-];
+/** As the usage charts have it, which show nothing as none. */
+export const countSample = ({ waiting }: QueueSample): [UsageCounter, number][] =>
+  waiting === 0
+    ? []
+    : [
+        ['queueLooks', 1],
+        ['queuePeak', waiting],
+      ];

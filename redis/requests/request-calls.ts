@@ -7,13 +7,13 @@ import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import {
   type FailureCode,
   MAX_MESSAGE_LENGTH,
-  MAX_PARAMS_BYTES,
   type Modality,
   type RequestOutput,
   type RequestRecord,
   type RequestStatus,
   type StoredObject,
 } from '../../api/request.ts';
+import { MAX_SEALED_PARAMS_LENGTH } from '../../api/sealed-request.ts';
 import type { RedisClient } from '../client.ts';
 import { encodeObject } from './object-cleanup.ts';
 import { decodeShown, type ShownRequest } from './request-record.ts';
@@ -42,9 +42,11 @@ export interface NewRequest {
   size?: string;
   seconds?: string;
   webhookUrl?: string;
+  /** Of the span that submits it, where it is traced. */
+  traceparent?: string;
   /** Uploaded and registered before; removed when the request ends. */
   inputs?: readonly StoredObject[];
-  /** All that the worker needs, at most MAX_PARAMS_BYTES; removed when the request ends. */
+  /** All that the worker needs (`sealParams`), at most MAX_SEALED_PARAMS_LENGTH; removed when the request ends. */
   params: string;
 }
 
@@ -67,14 +69,15 @@ export type SubmissionAnswer =
 /** Adds a request to its deployment's queue (docs/api.md, "Acknowledgement"). */
 export async function submitRequest(redis: RedisClient, submission: NewRequest): Promise<SubmissionAnswer> {
   const { namespace, id, params, inputs = [] } = submission;
-  if (Buffer.byteLength(params) > MAX_PARAMS_BYTES) {
-    throw new RangeError(`Parameters over ${MAX_PARAMS_BYTES} bytes belong into storage`);
+  if (params.length > MAX_SEALED_PARAMS_LENGTH) {
+    throw new RangeError(`Parameters over ${MAX_SEALED_PARAMS_LENGTH} characters belong into storage`);
   }
   const more: Record<string, string | undefined> = {
     model: submission.model,
     size: submission.size,
     seconds: submission.seconds,
     webhook_url: submission.webhookUrl,
+    traceparent: submission.traceparent,
   };
   const [verdict, known, status, estimatedSeconds, fingerprint] = (await redis.fcall(
     FUNCTIONS.submit,

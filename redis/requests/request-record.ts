@@ -11,7 +11,7 @@ import {
   type RequestRecord,
   type RequestStatus,
 } from '../../api/request.ts';
-import { MAX_SEALED_PROMPT_LENGTH } from '../../api/sealed-prompt.ts';
+import { MAX_SEALED_PROMPT_LENGTH } from '../../api/sealed-request.ts';
 import type { RedisClient } from '../client.ts';
 import { readOutput } from './stored-output.ts';
 

@@ -5,6 +5,12 @@ export const LATENCY_BOUNDS_MS = [
   50, 100, 200, 350, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 1_800_000,
 ] as const;
 
+/** Of the times to the first token, which are counted beside those of whole requests. */
+export type FirstTokenBucket = `t${number}`;
+
+export const findFirstTokenBucket = (milliseconds: number): FirstTokenBucket =>
+  `t${findBucket(milliseconds)}`;
+
 export function findBucket(milliseconds: number): number {
   const index = LATENCY_BOUNDS_MS.findIndex((bound) => milliseconds <= bound);
   return index === -1 ? LATENCY_BOUNDS_MS.length : index;

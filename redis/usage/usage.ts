@@ -2,7 +2,7 @@
 import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import type { UsageCounts } from '../../api/usage.ts';
 import type { RedisClient } from '../client.ts';
-import { estimateQuantile, LATENCY_BOUNDS_MS } from './latency-buckets.ts';
+import { estimateQuantile, type FirstTokenBucket, LATENCY_BOUNDS_MS } from './latency-buckets.ts';
 
 /** Short, since they stand in every field: one hash holds a period, a field one counter of one slot of it. */
 const COUNTERS = {
@@ -27,8 +27,11 @@ const COUNTERS = {
 } as const;
 export type UsageCounter = keyof typeof COUNTERS;
 
-/** Counters and latency buckets (by their index) to add. */
-export type UsageSums = ReadonlyMap<UsageCounter | number, number>;
+/** A counter, the index of a latency bucket, or a bucket of times to the first token. */
+export type UsageEntry = UsageCounter | number | FirstTokenBucket;
+
+/** To add. */
+export type UsageSums = ReadonlyMap<UsageEntry, number>;
 
 interface Resolution {
   name: 'minute' | 'hour';
@@ -75,8 +78,12 @@ const readPeak = async (redis: RedisClient, key: string, field: string): Promise
     ? Number.POSITIVE_INFINITY
     : Number(await redis.hget(key, field));
 
-const fieldOf = (counter: UsageCounter | number): string =>
-  typeof counter === 'number' ? `b${counter}` : COUNTERS[counter];
+const isCounter = (entry: UsageEntry): entry is UsageCounter => entry in COUNTERS;
+
+function fieldOf(entry: UsageEntry): string {
+  if (typeof entry === 'number') return `b${entry}`;
+  return isCounter(entry) ? COUNTERS[entry] : entry;
+}
 
 export interface UsageStep extends UsageCounts {
   /** When it began, Unix milliseconds. */
@@ -142,7 +149,7 @@ interface PeriodCounter {
   amount: number;
 }
 
-const FIELD = /^(\d{1,2}):([a-z]|b\d{1,2})$/;
+const FIELD = /^(\d{1,2}):([a-z]|[bt]\d{1,2})$/;
 
 /** Skips what is not one of our counters: the workspace's own Redis user may write there. */
 async function readPeriod(redis: RedisClient, key: string): Promise<PeriodCounter[]> {
@@ -159,7 +166,10 @@ async function readPeriod(redis: RedisClient, key: string): Promise<PeriodCounte
 
 function decodeSums(sums: ReadonlyMap<string, number>): Omit<UsageStep, 'at'> {
   const read = (counter: UsageCounter) => sums.get(COUNTERS[counter]) ?? 0;
-  const buckets = Array.from({ length: LATENCY_BOUNDS_MS.length + 1 }, (_, i) => sums.get(`b${i}`) ?? 0);
+  const readBuckets = (letter: 'b' | 't') =>
+    Array.from({ length: LATENCY_BOUNDS_MS.length + 1 }, (_, i) => sums.get(`${letter}${i}`) ?? 0);
+  const whole = readBuckets('b');
+  const firstToken = readBuckets('t');
   return {
     requests: read('requests'),
     clientErrors: read('clientErrors'),
@@ -172,8 +182,10 @@ function decodeSums(sums: ReadonlyMap<string, number>): Omit<UsageStep, 'at'> {
     videoSeconds: read('videoMilliseconds') / 1000,
     audioSeconds: read('audioMilliseconds') / 1000,
     characters: read('characters'),
-    p50Ms: estimateQuantile(buckets, 0.5),
-    p95Ms: estimateQuantile(buckets, 0.95),
+    p50Ms: estimateQuantile(whole, 0.5),
+    p95Ms: estimateQuantile(whole, 0.95),
+    firstTokenP50Ms: estimateQuantile(firstToken, 0.5),
+    firstTokenP95Ms: estimateQuantile(firstToken, 0.95),
     queuePeak: read('queuePeak'),
   };
 }

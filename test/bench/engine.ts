@@ -1,6 +1,6 @@
 /**
- * A fake OpenAI engine on bare sockets, so that it is never the bottleneck. The body's `user` field chooses:
- * `slow` answers after 3 s, `burst` streams 100 chunks at once, `paced` one chunk every 10 ms.
+ * A fake OpenAI engine on bare sockets, so that it is never the bottleneck. A word of the prompt chooses:
+ * `bench-slow` answers after 3 s, `bench-burst` streams 100 chunks at once, `bench-paced` one chunk every 10 ms.
  */
 import { createServer, type Socket } from 'node:net';
 
@@ -46,8 +46,8 @@ function respond(type: string, body: string): Buffer {
 }
 
 function answer(socket: Socket, body: Buffer): void {
-  if (body.includes('"user":"slow"')) answerSlowly(socket);
-  else if (body.includes('"stream":true')) stream(socket, body.includes('"user":"paced"') ? PACE_MS : 0);
+  if (body.includes('bench-slow')) answerSlowly(socket);
+  else if (body.includes('"stream":true')) stream(socket, body.includes('bench-paced') ? PACE_MS : 0);
   else socket.write(plain);
 }
 

@@ -9,7 +9,8 @@ import type { RedisClient } from '../../redis/client.ts';
 import { makeFolder } from './folders.ts';
 import { LARGE_BYTES, MEDIA_ENGINE_URL, startMediaPod } from './media-pod.ts';
 import { readMemory, readPeakMemory, SYSTEM_CORE } from './pinned-process.ts';
-import { atLeast, atMost, formatRows, type Goal, median } from './report.ts';
+import { atLeast, atMost, formatRows, type Goal } from './report.ts';
+import { median } from './statistics.ts';
 
 export interface LargeResults {
   idleMiB: number;

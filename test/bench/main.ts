@@ -1,21 +1,20 @@
 /** `make bench`: everything side by side in one run, since absolute figures on shared machines drift. */
-import { execFileSync } from 'node:child_process';
-import { ensureProgram } from '../../machine/system-package.ts';
-import type { RedisClient } from '../../redis/client.ts';
+import { compileBench, ensureBenchPrograms } from './compile.ts';
 import { measureFleet } from './fleet/fleet.ts';
 import { formatFleet, listFleetGoals } from './fleet/report.ts';
+import { formatIdleFleets, listIdleGoals, measureIdleFleets } from './heartbeats.ts';
 import { formatLargeResults, listLargeResultGoals, measureLargeResults } from './large-results.ts';
 import { measureOperator } from './operator.ts';
 import { formatOperator, listOperatorGoals } from './operator-report.ts';
-import { stopAllPinned } from './pinned-process.ts';
+import { refuseTakenPorts, stopAllPinned } from './pinned-process.ts';
 import { measureQueue, OPERATIONS, RECORDS } from './queue.ts';
 import { formatQueue, listQueueGoals } from './queue-report.ts';
 import { formatQueueWait, listQueueWaitGoals, measureQueueWait } from './queue-wait.ts';
-import { connectBench, startBenchRedis } from './redis.ts';
-import { formatGoals, formatTable, type Goal, listGoals, summarise } from './report.ts';
+import { startBenchRedis, withRedis } from './redis.ts';
+import { formatGoals, formatTable, type Goal, listGoals, type Medians, summarise } from './report.ts';
 import { measureSystem, type Round } from './rounds.ts';
 import { formatScaling, listScalingGoals, measureScaling } from './scaling/replay.ts';
-import { listSystems, publishBench } from './systems.ts';
+import { listSystems, PORTS, publishBench } from './systems.ts';
 import { formatWebhooks, listWebhookGoals, measureWebhooks } from './webhooks.ts';
 
 const ROUNDS = Number(process.env.ROUNDS ?? 3);
@@ -72,6 +71,13 @@ const PARTS: Part[] = [
     },
   },
   {
+    name: 'heartbeats',
+    measure: async () => {
+      const figures = await measureIdleFleets();
+      return [formatIdleFleets(figures), listIdleGoals(figures)];
+    },
+  },
+  {
     name: 'scaling',
     measure: async () => {
       const figures = measureScaling();
@@ -81,34 +87,31 @@ const PARTS: Part[] = [
 ];
 
 async function main(): Promise<void> {
-  for (const [program, debianPackage] of [
-    ['wrk', 'wrk'],
-    ['taskset', 'util-linux'],
-    ['curl', 'curl'],
-  ])
-    ensureProgram(program!, debianPackage!);
+  ensureBenchPrograms();
   const systems = listSystems().filter(({ name }) => isWanted(name));
   const parts = PARTS.filter(({ name }) => isWanted(name));
   refuseUnknown([...listSystems(), ...PARTS].map(({ name }) => name));
-  compile();
+  await refuseTakenPorts(Object.values(PORTS));
+  compileBench();
   await startBenchRedis();
   await withRedis(publishBench);
 
   const rounds: Round[] = [];
-  for (let round = 1; round <= ROUNDS; round++)
+  for (let round = 1; round <= ROUNDS; round++) {
     for (const system of systems) {
       console.log(`round ${round} of ${ROUNDS}: ${system.name}…`);
       rounds.push(await measureSystem(system, SECONDS));
     }
-  if (systems.length > 0) {
-    const medians = summarise(rounds);
-    show(formatTable(medians), listGoals(medians));
+    // After each round, for whoever has to end the bench early.
+    if (systems.length > 0) showRounds(summarise(rounds));
   }
   for (const { name, measure } of parts) {
     console.log(`${name}…`);
     show(...(await measure()));
   }
 }
+
+const showRounds = (medians: Medians): void => show(formatTable(medians), listGoals(medians));
 
 const isWanted = (name: string): boolean => !ONLY || ONLY.includes(name);
 
@@ -124,32 +127,6 @@ function show(table: string, goals: Goal[]): void {
   if (goals.length > 0) console.log(`${formatGoals(goals)}\n`);
 }
 
-async function withRedis<T>(measure: (redis: RedisClient) => Promise<T>): Promise<T> {
-  const connection = await connectBench();
-  try {
-    return await measure(connection.redis);
-  } finally {
-    await connection.close();
-  }
-}
-/** Sources with types to strip would start later than what the image runs. */
-function compile(): void {
-  execFileSync('tsc', ['-p', 'tsconfig.build.json'], { stdio: 'inherit' });
-  execFileSync('node', ['build-assets.ts'], { stdio: 'inherit' });
-  const scripts = ['engine', 'floor', 'sse-load'].map((name) => `test/bench/${name}.ts`);
-  const options = [
-    '--outDir',
-    'dist-bench',
-    '--module',
-    'nodenext',
-    '--target',
-    'es2024',
-    '--skipLibCheck',
-    '--ignoreConfig',
-  ];
-  execFileSync('tsc', [...scripts, ...options, '--types', 'node', '--rewriteRelativeImportExtensions'], {
-    stdio: 'inherit',
-  });
-}
-
+// With an exit of its own an interrupted bench removes its folders, too.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
 await main().finally(stopAllPinned);

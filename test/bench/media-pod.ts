@@ -2,17 +2,18 @@
 
 import { buildGatewayConfig } from '../../api/gateway-config.ts';
 import { GATEWAY_ENV } from '../../api/gateway-environment.ts';
+import { promptKey } from '../../api/identity.ts';
 import { API_VERSION } from '../../api/kubernetes-types.ts';
 import { modelDeployment } from '../../api/model-deployment.ts';
 import { SIDECAR_SECRET_FILES } from '../../api/names.ts';
 import type { RequestRecord } from '../../api/request.ts';
+import { sealParams } from '../../api/sealed-request.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { loadLibrary } from '../../redis/library.ts';
 import { publishDeployment } from '../../redis/publication/publication.ts';
 import { submitRequest } from '../../redis/requests/request-calls.ts';
 import { readRequest } from '../../redis/requests/request-record.ts';
 import { pollUntil } from '../support/poll.ts';
-
 import { PREFIX, submissionOf } from '../support/request-fixture.ts';
 import { LOAD_CORE, SYSTEM_CORE, startPinned, stopPinned, waitForPort } from './pinned-process.ts';
 import { buildSidecar, PORTS } from './systems.ts';
@@ -30,6 +31,7 @@ export interface MediaPod {
 
 const namespace = 'bench';
 const deployment = 'film';
+const STORAGE_TOKEN = 'bench';
 const JOB_MS = 60_000;
 
 export async function startMediaPod(redis: RedisClient): Promise<MediaPod> {
@@ -59,7 +61,10 @@ export async function startMediaPod(redis: RedisClient): Promise<MediaPod> {
   );
   await waitForPort(PORTS.mediaEngine);
   const command = buildSidecar(config, MEDIA_ENGINE_URL, {
-    files: { [SIDECAR_SECRET_FILES.storageToken]: 'bench', [SIDECAR_SECRET_FILES.requestPrefix]: PREFIX },
+    files: {
+      [SIDECAR_SECRET_FILES.storageToken]: STORAGE_TOKEN,
+      [SIDECAR_SECRET_FILES.requestPrefix]: PREFIX,
+    },
     env: { [GATEWAY_ENV.storageURL]: MEDIA_ENGINE_URL },
   });
   const sidecar = startPinned(SYSTEM_CORE, command, '/dev/null');
@@ -76,8 +81,9 @@ export async function startMediaPod(redis: RedisClient): Promise<MediaPod> {
 
 async function run(redis: RedisClient, prompt: string): Promise<RequestRecord> {
   const parameters = { task: 't2v', prompt, size: '64x64', frames: 9, fps: 8 };
+  const submission = submissionOf({ namespace, deployment });
   const params = JSON.stringify({ v: 1, kind: 'video', credential: null, inputs: [], parameters });
-  const submission = submissionOf({ namespace, deployment, params });
+  submission.params = sealParams(params, submission, promptKey(STORAGE_TOKEN));
   const { verdict } = await submitRequest(redis, submission);
   if (verdict !== 'accepted') throw new Error(`the submission was answered ${verdict}`);
   let record: RequestRecord | null = null;

@@ -1,7 +1,7 @@
 /** Processes pinned to one core, with their CPU time and memory. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { openSync, readFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { promisify } from 'node:util';
 
 /** The system under test runs alone on one core; load, fake engine and Redis share the other. */
@@ -9,6 +9,9 @@ export const SYSTEM_CORE = 0;
 export const LOAD_CORE = 1;
 
 const TICKS_PER_SECOND = 100;
+
+/** Before a program's name: it runs on this core, and ends with the bench however that ends. */
+const pin = (core: number): string[] => ['--pdeathsig', 'KILL', '--', 'taskset', '-c', String(core)];
 
 export interface Command {
   program: string;
@@ -24,7 +27,7 @@ export function startPinned(
   logPath: string,
 ): ChildProcess {
   const log = openSync(logPath, 'a');
-  const child = spawn('taskset', ['-c', String(core), program, ...args], {
+  const child = spawn('setpriv', [...pin(core), program, ...args], {
     env: { ...process.env, NODE_ENV: 'production', ...env },
     stdio: ['ignore', log, log],
   });
@@ -35,7 +38,7 @@ export function startPinned(
 
 /** Runs a load generator on the load's core and answers the JSON that it prints. */
 export async function runLoad<T>({ program, args, env = {} }: Command): Promise<T> {
-  const { stdout } = await promisify(execFile)('taskset', ['-c', String(LOAD_CORE), program, ...args], {
+  const { stdout } = await promisify(execFile)('setpriv', [...pin(LOAD_CORE), program, ...args], {
     env: { ...process.env, ...env },
   });
   return JSON.parse(/JSON (.*)/.exec(stdout)![1]!) as T;
@@ -68,6 +71,16 @@ export const readPeakMemory = (pid: number): number => readStatus(pid, 'VmHWM') 
 
 const readStatus = (pid: number, field: string): number =>
   Number(new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]);
+
+/** What answers there would be measured, or used, in the place of what the bench starts. */
+export async function refuseTakenPorts(ports: readonly number[]): Promise<void> {
+  for (const port of ports)
+    await new Promise<void>((resolve, reject) => {
+      const server = createServer();
+      server.once('error', () => reject(new Error(`port ${port} is taken: does another bench run?`)));
+      server.listen(port, '127.0.0.1', () => server.close(() => resolve()));
+    });
+}
 
 /** Resolves with the milliseconds after which a loopback port accepts connections. */
 export async function waitForPort(port: number, timeoutMs = 20_000): Promise<number> {

@@ -1,7 +1,8 @@
 /** Measures how long a request waits for an idle worker. Part of `make bench` (ONLY=wait). */
 import type { RedisClient } from '../../redis/client.ts';
 import { startMediaPod } from './media-pod.ts';
-import { atMost, formatRows, type Goal, percentile } from './report.ts';
+import { atMost, formatRows, type Goal } from './report.ts';
+import { percentile } from './statistics.ts';
 
 /** Milliseconds, by Redis' clock: from `queued` to `running`. */
 export interface QueueWait {

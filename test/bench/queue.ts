@@ -14,7 +14,8 @@ import { connectTo } from '../support/redis-client.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { publishMedia, submissionOf, success } from '../support/request-fixture.ts';
 import { formatQueue, listQueueGoals } from './queue-report.ts';
-import { formatGoals, median } from './report.ts';
+import { formatGoals } from './report.ts';
+import { median } from './statistics.ts';
 
 export interface Cost {
   perSecond: number;

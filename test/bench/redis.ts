@@ -2,7 +2,7 @@
 
 import { prepareRedis } from '../../machine/redis-files.ts';
 import { ensureValkey } from '../../machine/valkey.ts';
-import { connectRedis, type RedisConnection } from '../../redis/client.ts';
+import { connectRedis, type RedisClient, type RedisConnection } from '../../redis/client.ts';
 import { makeFolder } from './folders.ts';
 import { LOAD_CORE, startPinned, waitForPort } from './pinned-process.ts';
 import { PORTS, REDIS_PASSWORDS, REDIS_URL } from './systems.ts';
@@ -17,4 +17,13 @@ export async function connectBench(): Promise<RedisConnection> {
   const connection = connectRedis({ url: REDIS_URL, name: 'bench', role: 'operator' });
   await connection.untilUp(10_000);
   return connection;
+}
+
+export async function withRedis<T>(measure: (redis: RedisClient) => Promise<T>): Promise<T> {
+  const connection = await connectBench();
+  try {
+    return await measure(connection.redis);
+  } finally {
+    await connection.close();
+  }
 }

@@ -1,61 +1,60 @@
 /** Measures one system once: requests, streams, clients that leave. */
-import { connect, type Socket } from 'node:net';
+import { countFreed, isServing, loadAtRate, loadRequests, loadStreams, type Target } from './loads.ts';
 import {
   LOAD_CORE,
   readCPU,
   readMemory,
-  runLoad,
+  readPeakMemory,
   SYSTEM_CORE,
   startPinned,
   stopPinned,
   waitForPort,
 } from './pinned-process.ts';
-import { API_KEY, ENGINE_URL, MODEL, PORTS, type System } from './systems.ts';
+import { MODEL, PORTS, type System } from './systems.ts';
 
 const LOG = '/dev/null';
-const LEAVERS = 20;
+const RATE = 1_000;
+const CHAT_PATH = '/v1/chat/completions';
+/** Of the routers' first look at their engine. */
+const SERVING_TIMEOUT_MS = 30_000;
 
+/** NaN: it has none, as the engine alone has no process in front of it. */
 export interface Round {
   system: string;
   readyMs: number;
   idleMiB: number;
-  loadedMiB: number;
-  latencyP50Ms: number;
+  peakMiB: number;
+  singleP50Ms: number;
+  singleP99Ms: number;
+  manyP50Ms: number;
+  manyP99Ms: number;
+  rateP50Ms: number;
+  rateP99Ms: number;
+  rateCPUMicros: number;
   requestsPerSecond: number;
   cpuPerRequestMicros: number;
   cpuPerFrameMicros: number;
   firstFrameP50Ms: number;
   firstFrameP99Ms: number;
+  gapP99Ms: number;
   freedMidStream: number;
   freedEarly: number;
   errors: number;
 }
 
-interface RequestLoad {
-  requests: number;
-  microseconds: number;
-  p50: number;
-  errors: number;
+/** A started system and its process; the engine alone has none. */
+interface Started {
+  target: Target;
+  pid: number | undefined;
+  readyMs: number;
 }
 
-interface StreamLoad {
-  frames: number;
-  firstFrameP50: number;
-  firstFrameP99: number;
-  broken: number;
-}
+/** `seconds` bounds each load. */
+export const measureSystem = (system: System, seconds: number): Promise<Round> =>
+  withSystem(system, (started) => measure(system, started, seconds));
 
-const buildBody = (user: string, stream: boolean): string =>
-  JSON.stringify({
-    model: MODEL,
-    user,
-    stream,
-    ...(stream ? { stream_options: { include_usage: true } } : {}),
-    messages: [{ role: 'user', content: 'hello '.repeat(150) }],
-  });
-
-/** Starts engine and system, measures, and stops both. `seconds` bounds each load. */
-export async function measureSystem(system: System, seconds: number): Promise<Round> {
+/** Starts the engine and the system, and stops both. */
+async function withSystem<T>(system: System, work: (started: Started) => Promise<T>): Promise<T> {
   const engineCommand = {
     program: process.execPath,
     args: ['dist-bench/engine.js'],
@@ -63,129 +62,74 @@ export async function measureSystem(system: System, seconds: number): Promise<Ro
   };
   const engine = startPinned(LOAD_CORE, engineCommand, LOG);
   await waitForPort(PORTS.engine);
-  const process_ = startPinned(SYSTEM_CORE, system.buildCommand(), LOG);
+  const command = system.buildCommand?.();
+  const start = performance.now();
+  const process_ = command && startPinned(SYSTEM_CORE, command, LOG);
   try {
-    const readyMs = await waitUntilServing(system.port);
-    return await measure(system, process_.pid!, { seconds, readyMs });
+    const { path = CHAT_PATH, model = MODEL } = system;
+    const target = { port: await system.findPort(), path, model };
+    await waitForPort(target.port);
+    await waitUntilServing(target);
+    return await work({ target, pid: process_?.pid, readyMs: performance.now() - start });
   } finally {
-    await stopPinned(process_);
+    if (process_) await stopPinned(process_);
     await stopPinned(engine);
   }
 }
 
-async function measure(
-  system: System,
-  pid: number,
-  { seconds, readyMs }: { seconds: number; readyMs: number },
-): Promise<Round> {
-  const url = `http://127.0.0.1:${system.port}/v1/chat/completions`;
-  const env = { API_KEY, ENGINE_URL, URL_: url };
-  const idleMiB = readMemory(pid);
-  const requests = (connections: number, duration: number) =>
-    runLoad<RequestLoad>({
-      program: 'wrk',
-      args: [
-        '-t1',
-        `-c${connections}`,
-        `-d${duration}s`,
-        '--timeout',
-        '20s',
-        '-s',
-        'test/bench/request.lua',
-        url,
-      ],
-      env: { ...env, BODY: buildBody('plain', false) },
-    });
-  const streams = (user: string, connections: number, duration: number) =>
-    runLoad<StreamLoad>({
-      program: process.execPath,
-      args: ['dist-bench/sse-load.js'],
-      env: { ...env, BODY: buildBody(user, true), C: String(connections), SECONDS: String(duration) },
-    });
-
-  await requests(32, 3);
-  const single = await requests(1, Math.min(4, seconds));
-  const [many, manyCPU] = await withCPU(pid, () => requests(64, seconds));
-  await streams('burst', 16, 2);
-  const [burst, burstCPU] = await withCPU(pid, () => streams('burst', 16, seconds));
-  const paced = await streams('paced', 100, seconds);
-  const freed = await countFreed(system.port);
+async function measure(system: System, { target, pid, readyMs }: Started, seconds: number): Promise<Round> {
+  const idleMiB = readMemoryOf(pid, readMemory);
+  const warming = Math.max(1, Math.round(seconds / 3));
+  await loadRequests(target, 32, warming);
+  const single = await loadRequests(target, 1, Math.min(4, seconds));
+  const [many, manyCPU] = await withCPU(pid, () => loadRequests(target, 64, seconds));
+  const [fixed, fixedCPU] = await withCPU(pid, () => loadAtRate(target, RATE, seconds));
+  await loadStreams(target, 'burst', { connections: 16, seconds: warming });
+  const [burst, burstCPU] = await withCPU(pid, () =>
+    loadStreams(target, 'burst', { connections: 16, seconds }),
+  );
+  const paced = await loadStreams(target, 'paced', { connections: 100, seconds });
+  const freed = await countFreed(target);
   return {
     system: system.name,
-    readyMs,
+    readyMs: pid === undefined ? Number.NaN : readyMs,
     idleMiB,
-    loadedMiB: readMemory(pid),
-    latencyP50Ms: single.p50 / 1_000,
+    peakMiB: readMemoryOf(pid, readPeakMemory),
+    singleP50Ms: single.p50 / 1_000,
+    singleP99Ms: single.p99 / 1_000,
+    manyP50Ms: many.p50 / 1_000,
+    manyP99Ms: many.p99 / 1_000,
+    rateP50Ms: fixed.p50,
+    rateP99Ms: fixed.p99,
+    rateCPUMicros: fixedCPU / fixed.requests,
     requestsPerSecond: many.requests / (many.microseconds / 1e6),
-    cpuPerRequestMicros: (manyCPU * 1e6) / many.requests,
-    cpuPerFrameMicros: (burstCPU * 1e6) / burst.frames,
+    cpuPerRequestMicros: manyCPU / many.requests,
+    cpuPerFrameMicros: burstCPU / burst.frames,
     firstFrameP50Ms: paced.firstFrameP50,
     firstFrameP99Ms: paced.firstFrameP99,
+    gapP99Ms: paced.gapP99,
     freedMidStream: freed.midStream,
     freedEarly: freed.early,
-    errors: single.errors + many.errors + burst.broken + paced.broken,
+    errors: single.errors + many.errors + fixed.errors + burst.broken + paced.broken,
   };
 }
 
-async function withCPU<T>(pid: number, work: () => Promise<T>): Promise<[T, number]> {
+const readMemoryOf = (pid: number | undefined, read: (pid: number) => number): number =>
+  pid === undefined ? Number.NaN : read(pid);
+
+/** With the microseconds of CPU that the process used meanwhile. */
+async function withCPU<T>(pid: number | undefined, work: () => Promise<T>): Promise<[T, number]> {
+  if (pid === undefined) return [await work(), Number.NaN];
   const before = readCPU(pid);
   const result = await work();
-  return [result, readCPU(pid) - before];
+  return [result, (readCPU(pid) - before) * 1e6];
 }
 
-/** Milliseconds from start until a chat is answered with 200. */
-async function waitUntilServing(port: number): Promise<number> {
+async function waitUntilServing(target: Target): Promise<void> {
   const start = performance.now();
-  await waitForPort(port);
-  while (performance.now() - start < 20_000) {
-    const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${API_KEY}`,
-        'content-type': 'application/json',
-        'x-portkey-provider': 'openai',
-        'x-portkey-custom-host': `${ENGINE_URL}/v1`,
-      },
-      body: buildBody('plain', false),
-    }).catch(() => undefined);
-    await response?.arrayBuffer();
-    if (response?.status === 200) return performance.now() - start;
+  while (!(await isServing(target))) {
+    if (performance.now() - start > SERVING_TIMEOUT_MS)
+      throw new Error(`no answer on port ${target.port}${target.path}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  throw new Error(`no answer on port ${port}`);
-}
-
-interface EngineCounters {
-  aborted: number;
-  abortedEarly: number;
-}
-const readCounters = async (): Promise<EngineCounters> =>
-  (await fetch(`${ENGINE_URL}/stats`)).json() as Promise<EngineCounters>;
-
-/** How many of 20 clients that leave free the engine: in mid-stream, and before the first byte. */
-async function countFreed(port: number): Promise<{ midStream: number; early: number }> {
-  const before = await readCounters();
-  for (const [user, stream] of [
-    ['paced', true],
-    ['slow', false],
-  ] as const) {
-    const sockets = Array.from({ length: LEAVERS }, () => sendAndListen(port, buildBody(user, stream)));
-    await new Promise((resolve) => setTimeout(resolve, 400));
-    for (const socket of sockets) socket.destroy();
-    await new Promise((resolve) => setTimeout(resolve, 300));
-  }
-  const after = await readCounters();
-  return { midStream: after.aborted - before.aborted, early: after.abortedEarly - before.abortedEarly };
-}
-
-function sendAndListen(port: number, body: string): Socket {
-  const socket = connect(port, '127.0.0.1', () =>
-    socket.write(
-      `POST /v1/chat/completions HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\nauthorization: Bearer ${API_KEY}\r\n` +
-        `x-portkey-provider: openai\r\nx-portkey-custom-host: ${ENGINE_URL}/v1\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    ),
-  );
-  socket.on('data', () => {});
-  socket.on('error', () => {});
-  return socket;
 }

@@ -1,4 +1,4 @@
-/** What is compared: the floor, Berth's sidecar and Portkey, each as a command on a port. */
+/** What is compared: Berth's sidecar, the floor, routers and gateways of others, and the engine alone; each a command on a port. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildGatewayConfig, type GatewayConfig } from '../../api/gateway-config.ts';
@@ -18,6 +18,13 @@ import {
 import { makeFolder } from './folders.ts';
 import type { Command } from './pinned-process.ts';
 import { ensurePortkey } from './portkey.ts';
+import {
+  buildSGLangRouter,
+  buildTensorZero,
+  buildVLLMRouter,
+  describeTensorZero,
+  readTensorZeroPort,
+} from './rust-gateways.ts';
 
 export const PORTS = {
   engine: 19_100,
@@ -33,6 +40,10 @@ export const PORTS = {
   frontAdmin: 19_207,
   frontMetrics: 19_208,
   frontInternal: 19_209,
+  vllmRouter: 19_210,
+  vllmRouterMetrics: 19_211,
+  sglangRouter: 19_212,
+  sglangRouterMetrics: 19_213,
 };
 export const REDIS_PASSWORDS = { operator: 'bench-operator', front: 'bench-front', console: 'bench-console' };
 export const REDIS_URL = `redis://berth-operator:${REDIS_PASSWORDS.operator}@127.0.0.1:${PORTS.redis}`;
@@ -42,16 +53,21 @@ export const MODEL = 'mock';
 
 export interface System {
   name: string;
-  port: number;
-  buildCommand(): Command;
+  findPort(): number | Promise<number>;
+  /** Of chats, and the model's name there; the engine's own by default. */
+  path?: string;
+  model?: string;
+  /** Absent: the engine alone. */
+  buildCommand?: () => Command;
 }
 
 /** The systems in the order in which they are measured. Berth runs as compiled for the image. */
 export function listSystems(): System[] {
   return [
+    { name: 'direct', findPort: () => PORTS.engine },
     {
       name: 'floor',
-      port: PORTS.floor,
+      findPort: () => PORTS.floor,
       buildCommand: () => ({
         program: process.execPath,
         args: ['dist-bench/floor.js'],
@@ -60,12 +76,44 @@ export function listSystems(): System[] {
     },
     {
       name: 'berth',
-      port: PORTS.berth,
+      findPort: () => PORTS.berth,
       buildCommand: () => buildSidecar(benchConfig(), ENGINE_URL),
     },
     {
+      name: 'vllm-router',
+      findPort: () => PORTS.vllmRouter,
+      buildCommand: () =>
+        buildVLLMRouter({
+          port: PORTS.vllmRouter,
+          metricsPort: PORTS.vllmRouterMetrics,
+          engines: [ENGINE_URL],
+          policy: 'round_robin',
+        }),
+    },
+    {
+      name: 'sglang-router',
+      findPort: () => PORTS.sglangRouter,
+      buildCommand: () =>
+        buildSGLangRouter({
+          port: PORTS.sglangRouter,
+          metricsPort: PORTS.sglangRouterMetrics,
+          engines: [ENGINE_URL],
+          policy: 'round_robin',
+        }),
+    },
+    {
+      name: 'tensorzero',
+      findPort: readTensorZeroPort,
+      path: '/openai/v1/chat/completions',
+      model: `tensorzero::model_name::${MODEL}`,
+      buildCommand: () =>
+        buildTensorZero(
+          join(writeSecret({ 'tensorzero.toml': describeTensorZero(MODEL, ENGINE_URL) }), 'tensorzero.toml'),
+        ),
+    },
+    {
       name: 'portkey',
-      port: PORTS.portkey,
+      findPort: () => PORTS.portkey,
       buildCommand: () => ({
         program: process.execPath,
         args: [

@@ -14,7 +14,8 @@ import { pollUntil } from '../support/poll.ts';
 
 import { newToken, publishMedia, submissionOf } from '../support/request-fixture.ts';
 import { LOAD_CORE, readCPU, SYSTEM_CORE, startPinned, stopPinned, waitForPort } from './pinned-process.ts';
-import { atLeast, atMost, formatRows, type Goal, median, percentile } from './report.ts';
+import { atLeast, atMost, formatRows, type Goal } from './report.ts';
+import { median, percentile } from './statistics.ts';
 import { buildFront, PORTS, writeSecret } from './systems.ts';
 
 export interface WebhookFigures {

@@ -3,7 +3,14 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
 import { CONSOLE_RIGHTS, CONSOLE_WRITES, type ConsoleRight, POD_READS } from '../../api/console-rights.ts';
-import { configKeys, consoleKeys, deliveryKeys, globalKeys, workKeys } from '../../api/redis-keys.ts';
+import {
+  channels,
+  configKeys,
+  consoleKeys,
+  deliveryKeys,
+  globalKeys,
+  workKeys,
+} from '../../api/redis-keys.ts';
 import { ensureBinary } from '../../cluster/binaries.ts';
 import type { RedisConnection } from '../../redis/client.ts';
 import { expandEvent } from '../../redis/deliveries/delivery-calls.ts';
@@ -101,6 +108,13 @@ describe("the chart's rights for the console", () => {
       it(`may not ${what}`, async () => {
         expect(String(await rejection(own.redis.call(command, ...args)))).to.match(/NOPERM/);
       });
+
+    it('listens to what is announced of requests and deliveries', async () => {
+      const patterns = [channels.allEvents, channels.allJobs];
+      expect(await admin.redis.call('acl', 'dryrun', 'berth-console', 'psubscribe', ...patterns)).to.equal(
+        'OK',
+      );
+    });
 
     it('cancels requests and sends test events, by the functions', async () => {
       const namespace = 'team';

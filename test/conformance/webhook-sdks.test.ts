@@ -7,7 +7,8 @@ import OpenAI6 from 'openai-6';
 import { Webhook } from 'standardwebhooks';
 import { generateSigningSecret } from '../../api/identity.ts';
 import type { SigningSecrets } from '../../api/signing-secret.ts';
-import { signMessage } from '../../gateway/webhooks/signature.ts';
+import { writeDeliveryHeaders } from '../../api/webhook-headers.ts';
+import { signDelivery, signMessage } from '../../gateway/webhooks/signature.ts';
 import { ensurePython } from '../support/python.ts';
 
 const EVENT = { id: 'evt_1', type: 'request.completed', data: { id: 'req_1', note: 'ümlaut ☃' } };
@@ -24,8 +25,17 @@ const twice = (current: string, previous: string): SigningSecrets => ({
   current,
   previous: { secret: previous, until: Date.now() + 60_000 },
 });
-const sign = (secrets = alone(SECRET), secondsAgo = 0, body = BODY): Headers =>
-  signMessage({ id: EVENT.id, body: Buffer.from(body) }, secrets, Date.now() - secondsAgo * 1_000);
+function sign(secrets = alone(SECRET), secondsAgo = 0): Headers {
+  const [body, now] = [Buffer.from(BODY), Date.now() - secondsAgo * 1_000];
+  return writeDeliveryHeaders({
+    id: 'dlv_1',
+    eventId: EVENT.id,
+    type: EVENT.type,
+    timestamp: Math.floor(now / 1_000),
+    serviceSignature: signDelivery(body, secrets, now),
+    standardSignature: signMessage({ id: EVENT.id, body }, secrets, now),
+  });
+}
 
 const DELIVERIES: [title: string, headers: () => Headers, body: string, isGenuine: boolean][] = [
   ['a genuine delivery', () => sign(), BODY, true],

@@ -1,9 +1,12 @@
-/** Every page, light and dark, wide and narrow: axe finds nothing grave, and nothing is cut off. */
+/** Every page, light and dark, wide and narrow: axe finds nothing grave, nothing is cut off, and a screenshot is kept. */
+import { join } from 'node:path';
 import { expect } from 'chai';
+import type { Page } from 'playwright-core';
 import { findGraveFaults } from './support/accessibility.ts';
 import { useConsole } from './support/console.ts';
 import { readExcess } from './support/page-facts.ts';
 
+const SCREENSHOTS = 'test/console/screenshots';
 const PAGES = [
   'deployments',
   'deployments/tiny-chat',
@@ -25,25 +28,62 @@ const PAGES = [
   'deliveries',
   'storage',
 ];
+const WIDE = { width: 1440, height: 900 };
+const NARROW = { width: 375, height: 740 };
 const LOOKS = [
-  { name: 'light and wide', colorScheme: 'light', viewport: { width: 1280, height: 800 } },
-  { name: 'dark and narrow', colorScheme: 'dark', viewport: { width: 375, height: 740 } },
+  { colorScheme: 'light', viewport: WIDE },
+  { colorScheme: 'dark', viewport: WIDE },
+  { colorScheme: 'light', viewport: NARROW },
+  { colorScheme: 'dark', viewport: NARROW },
 ] as const;
+
+/** Such as `usage-light-1440.png`, of the whole page. */
+const keepScreenshot = (page: Page, path: string, look: (typeof LOOKS)[number]) =>
+  page.screenshot({
+    path: join(
+      SCREENSHOTS,
+      `${path.replaceAll(/[^a-z0-9]+/g, '-')}-${look.colorScheme}-${look.viewport.width}.png`,
+    ),
+    fullPage: true,
+  });
+
+async function expectUsable(page: Page): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await page.getByLabel('Loading').waitFor({ state: 'detached' });
+  expect(await findGraveFaults(page)).to.deep.equal([]);
+  expect(await readExcess(page), 'pixels that stick out').to.be.at.most(0);
+}
+
+for (const look of LOOKS)
+  describe(`everybody, ${look.colorScheme}, ${look.viewport.width} px wide,`, () => {
+    const use = useConsole();
+    let page: Page;
+
+    before(async () => {
+      page = await use().open('deployments', look);
+    });
+    after(() => page?.context().close());
+
+    for (const path of PAGES)
+      it(`can use ${path}`, async () => {
+        await page.goto(`/default/${path}`);
+        await expectUsable(page);
+        await keepScreenshot(page, path, look);
+      });
+
+    it('can sign in', async () => {
+      const { browser, url } = use();
+      const context = await browser.newContext({ baseURL: url, ...look });
+      const signIn = await context.newPage();
+      await signIn.goto('/');
+      await expectUsable(signIn);
+      await keepScreenshot(signIn, 'sign-in', look);
+      await context.close();
+    });
+  });
 
 describe('everybody', () => {
   const use = useConsole();
-
-  for (const { name, ...look } of LOOKS)
-    for (const path of PAGES)
-      it(`can use ${path}, ${name}`, async () => {
-        const page = await use().open(path, look);
-        await page.getByRole('heading', { level: 1 }).waitFor();
-        await page.getByLabel('Loading').waitFor({ state: 'detached' });
-        expect(await findGraveFaults(page)).to.deep.equal([]);
-        const excess = await readExcess(page);
-        expect(excess, 'pixels that stick out').to.be.at.most(0);
-        await page.context().close();
-      });
 
   it('can use the dialogs of API keys', async () => {
     const page = await use().open('keys', { reducedMotion: 'reduce' });

@@ -29,6 +29,9 @@ describe('the page of deliveries', () => {
       at: `2026-01-01T00:00:0${second}Z`,
       status: 500,
       error: 'answered 500',
+      tookMs: 120,
+      requestHeaders: { 'webhook-id': 'evt_e' },
+      responseHeaders: { server: 'nginx' },
     }));
     const page = await use().open('deployments');
     await page.route('**/deliveries?*', (route) => route.fulfill({ json: [delivery] }));
@@ -43,6 +46,12 @@ describe('the page of deliveries', () => {
     const dialog = page.getByRole('dialog', { name: 'Delivery' });
     await dialog.getByText('"id": "evt_e"').waitFor();
     expect(await dialog.getByRole('cell', { name: 'HTTP 500' }).count()).to.equal(3);
+    await dialog
+      .getByRole('button', { name: /^Show headers of the attempt/ })
+      .first()
+      .click();
+    await dialog.getByText('webhook-id: evt_e').waitFor();
+    await dialog.getByText('server: nginx').waitFor();
     expect(await findGraveFaults(page)).to.deep.equal([]);
     const resent = page.waitForRequest(`**/deliveries/${id}/resend`);
     await dialog.getByRole('button', { name: `Resend ${id}` }).click();

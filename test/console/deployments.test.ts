@@ -45,17 +45,17 @@ describe('the pages of deployments', () => {
     const { open, stack } = use();
     const page = await open('deployments');
     const { name, baseURL } = stack.find('LLM');
-    const serving = page.getByRole('article', { name });
+    const serving = page.getByRole('row', { name, exact: true });
     await serving.getByText('ready', { exact: true }).waitFor();
     expect(await serving.textContent())
       .to.include(baseURL)
-      .and.to.include('1 of 1 replica ready');
+      .and.to.include('1 of 1 ready');
     await serving.getByRole('link', { name }).click();
     await page.getByRole('heading', { name, level: 1 }).waitFor();
     await page.getByText('Engine simulator').waitFor();
     await page.goBack();
-    const paused = await page.getByRole('article', { name: 'paused-chat' }).textContent();
-    expect(paused).to.include('Paused');
+    const paused = await page.getByRole('row', { name: 'paused-chat' }).textContent();
+    expect(paused).to.include('paused');
     await page.context().close();
   });
 

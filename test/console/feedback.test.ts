@@ -138,30 +138,6 @@ describe('feedback', () => {
   });
 
   describe('of lists and numbers', () => {
-    it('shows older requests page by page, each once', async () => {
-      const ids = Array.from({ length: 60 }, (_, index) => `req_${String(index).padStart(32, '0')}`);
-      const page = await use().open('deployments');
-      await page.route('**/requests?*', (route) => {
-        const query = new URL(route.request().url()).searchParams;
-        const start = ids.indexOf(query.get('after') ?? '') + 1;
-        const slice = ids.slice(start, start + Number(query.get('limit')));
-        return route.fulfill({ json: slice.map((id) => ({ ...makeRequest(id), cursor: id })) });
-      });
-      await page.getByRole('link', { name: 'Requests' }).click();
-      await page.getByTitle(ids[0]!).waitFor();
-      const more = page.getByRole('button', { name: 'Show older' });
-      while ((await more.count()) > 0) {
-        const before = await page.getByTitle(/^req_/).count();
-        await more.click();
-        await pollUntil(
-          async () => (await page.getByTitle(/^req_/).count()) > before || (await more.count()) === 0,
-          'more of them',
-        );
-      }
-      expect(await page.getByTitle(/^req_/).count()).to.equal(ids.length);
-      await page.context().close();
-    });
-
     it('shows the usage of one deployment by default, in rounded numbers', async () => {
       const page = await use().open('deployments');
       const asked: (string | null)[] = [];

@@ -37,6 +37,18 @@ describe('the page of API keys', () => {
     await untilAnswered(baseURL, secret, 200);
     await row.getByText(/^[1-9]\d* of 7$/).waitFor();
 
+    await row.getByRole('button', { name: 'Edit for-a-test' }).click();
+    const limits = page.getByRole('dialog', { name: 'Limits of for-a-test' });
+    expect(await limits.getByLabel('Priority').inputValue()).to.equal('-20');
+    await limits.getByLabel('Requests per minute').fill('0');
+    await limits.getByRole('button', { name: 'Save' }).click();
+    await limits.getByText('Must be a whole number from 1 to 10,000,000, not 0.').waitFor();
+    await limits.getByLabel('Requests per minute').fill('600');
+    await limits.getByRole('button', { name: 'Save' }).click();
+    await limits.waitFor({ state: 'hidden' });
+    await row.getByText(/^\d+ of 600$/).waitFor();
+    await row.getByText('-20', { exact: true }).waitFor();
+
     await row.getByRole('button', { name: 'Disable for-a-test' }).click();
     await row.getByText('disabled', { exact: true }).waitFor();
     await untilAnswered(baseURL, secret, 401);

@@ -99,6 +99,6 @@ describe('the page of a deployment', function () {
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('heading', { name: 'Deployments', level: 1 }).waitFor();
-    await page.getByRole('article', { name: NAME }).waitFor({ state: 'detached', timeout: 60_000 });
+    await page.getByRole('row', { name: NAME, exact: true }).waitFor({ state: 'detached', timeout: 60_000 });
   });
 });

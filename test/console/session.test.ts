@@ -68,9 +68,21 @@ describe('signing in to the console', () => {
     await context.close();
   });
 
+  it('shows its frame at once where the network is slow', async () => {
+    const { browser, url } = use();
+    const context = await browser.newContext({ baseURL: url });
+    const page = await context.newPage();
+    // Scripts never come.
+    await page.route('**/assets/*.js', () => {});
+    await page.goto('/', { waitUntil: 'commit' });
+    await page.getByText('Loading Berth…').waitFor();
+    expect(await page.getByRole('banner').textContent()).to.equal('Berth');
+    await context.close();
+  });
+
   it('needs less than 250 KB for the first view', async () => {
     const page = await use().open('deployments');
-    await page.getByRole('article').first().waitFor();
+    await page.getByRole('table', { name: 'Deployments' }).waitFor();
     expect(await readLoadedBytes(page)).to.be.within(50_000, 250_000);
     await page.context().close();
   });

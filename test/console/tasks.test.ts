@@ -1,41 +1,44 @@
-/** Tasks by the console alone: deploy a model, watch it become ready, call it, find why a request failed, scale and pause it. */
+/** Tasks by console and keyboard alone: deploy a model, watch it become ready, call it, find why a request failed, scale and pause it. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { itSimulated } from '../support/local-stack.ts';
 import { pollUntil } from '../support/poll.ts';
 import { findGraveFaults } from './support/accessibility.ts';
 import { useConsole } from './support/console.ts';
+import { type KeyboardUser, useKeyboard } from './support/keyboard.ts';
 
 const NAME = 'journey';
 
-describe('somebody who has the console alone', function () {
-  this.timeout(90_000);
+describe('somebody who has the console and a keyboard alone', function () {
+  this.timeout(120_000);
   const use = useConsole();
   let page: Page;
+  let keys: KeyboardUser;
 
   before(async () => {
     page = await use().open('deployments', { reducedMotion: 'reduce' });
     page.setDefaultTimeout(20_000);
+    keys = useKeyboard(page);
   });
   after(() => page?.context().close());
   const goTo = (name: string) =>
-    page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name }).click();
-  const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
+    keys.press(page.getByRole('navigation', { name: 'Pages', exact: true }).getByRole('link', { name }));
+  const press = (name: string) => keys.press(page.getByRole('button', { name, exact: true }));
+  const pressInDialog = (name: string) =>
+    keys.press(page.getByRole('dialog').getByRole('button', { name, exact: true }));
   const waitForState = (state: string) =>
     page.getByText(state, { exact: true }).first().waitFor({ timeout: 60_000 });
   const openDeployment = async () => {
     await goTo('Deployments');
-    await page.getByRole('link', { name: NAME, exact: true }).click();
+    await keys.press(page.getByRole('link', { name: NAME, exact: true }));
   };
 
   it('deploys a model', async () => {
-    await page.getByRole('link', { name: 'New deployment' }).click();
-    await page.getByRole('textbox', { name: 'Name', exact: true }).fill(NAME);
-    await page.getByRole('combobox', { name: 'Kind' }).click();
-    await page.getByRole('option', { name: 'Image' }).click();
-    await page.getByRole('combobox', { name: 'Engine' }).click();
-    await page.getByRole('option', { name: /^Simulator/ }).click();
-    await page.getByRole('textbox', { name: 'Model', exact: true }).fill('berth/journey');
+    await keys.press(page.getByRole('link', { name: 'New deployment' }));
+    await keys.fill(page.getByRole('textbox', { name: 'Name', exact: true }), NAME);
+    await keys.choose(page.getByRole('combobox', { name: 'Kind' }), 'Image');
+    await keys.choose(page.getByRole('combobox', { name: 'Engine' }), /^Simulator/);
+    await keys.fill(page.getByRole('textbox', { name: 'Model', exact: true }), 'berth/journey');
     await press('Check');
     await page.getByText('The API server accepts it').waitFor();
     await press('Deploy');
@@ -49,7 +52,7 @@ describe('somebody who has the console alone', function () {
   });
 
   it('calls it with a new key, and in the playground', async () => {
-    await page.getByRole('tab', { name: 'Connect' }).click();
+    await keys.openTab('Connect');
     const { pathname } = new URL(page.url());
     expect(pathname).to.match(new RegExp(`/deployments/${NAME}$`));
     const baseURL = (await page
@@ -58,7 +61,7 @@ describe('somebody who has the console alone', function () {
       .textContent())!.trim();
     await goTo('API keys');
     await press('New key');
-    await page.getByRole('textbox', { name: 'Name' }).fill(NAME);
+    await keys.fill(page.getByRole('textbox', { name: 'Name' }), NAME);
     await press('Create');
     const secret = (await page.getByRole('dialog').locator('pre').textContent())!;
     await press('Done');
@@ -70,8 +73,8 @@ describe('somebody who has the console alone', function () {
       });
     await pollUntil(async () => (await generate()).status === 200, 'the new key to work', 30_000);
     await openDeployment();
-    await page.getByRole('tab', { name: 'Playground' }).click();
-    await page.getByLabel('Prompt').fill('a boat');
+    await keys.openTab('Playground');
+    await keys.fill(page.getByLabel('Prompt'), 'a boat');
     await press('Generate');
     await page
       .getByRole('img', { name: /a boat/ })
@@ -102,7 +105,7 @@ describe('somebody who has the console alone', function () {
       const opener = page.getByTitle(id);
       const row = page.getByRole('row').filter({ has: opener });
       await row.getByText('failed', { exact: true }).waitFor({ timeout: 60_000 });
-      await opener.click();
+      await keys.press(opener);
       const dialog = page.getByRole('dialog', { name: 'Request' });
       await dialog.getByText('Failed: vram_exceeded').waitFor();
       await dialog.getByText(/out of memory/).waitFor();
@@ -117,15 +120,15 @@ describe('somebody who has the console alone', function () {
   it('scales it and pauses it', async () => {
     await openDeployment();
     await press('Scale');
-    await page.getByRole('dialog').getByLabel('Replicas').fill('2');
-    await page.getByRole('dialog').getByRole('button', { name: 'Scale' }).click();
+    await keys.fill(page.getByRole('dialog').getByLabel('Replicas'), '2');
+    await pressInDialog('Scale');
     await page.getByText('2 of 2 replicas ready').waitFor({ timeout: 60_000 });
     await press('Pause');
     expect(await findGraveFaults(page)).to.deep.equal([]);
-    await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+    await pressInDialog('Pause');
     await waitForState('paused');
     await press('Delete');
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-    await page.getByRole('article', { name: NAME }).waitFor({ state: 'detached', timeout: 60_000 });
+    await pressInDialog('Delete');
+    await page.getByRole('row', { name: NAME, exact: true }).waitFor({ state: 'detached', timeout: 60_000 });
   });
 });

@@ -61,7 +61,7 @@ describe('what the console transfers', function () {
     const page = await context.newPage();
     const bytes = await countBytes(page);
     await page.goto('/default/deployments');
-    await page.getByRole('article').first().waitFor();
+    await page.getByRole('table', { name: 'Deployments' }).waitFor();
     expect(bytes()).to.be.within(50 * KB, 200 * KB);
     await context.close();
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { ADMIN_PATHS, GATEWAY_ENV } from '../../api/gateway-environment.ts';
 import { FRONT_SECRET_FILES } from '../../api/names.ts';
 import { type ChildProgram, findFreePort, startProgram } from './child-program.ts';
-import { waitForAnswer } from './model-replica.ts';
+import { GATEWAY, waitForAnswer } from './model-replica.ts';
 
 export const MASTER_KEY = 'test-master-key';
 
@@ -26,6 +26,8 @@ export async function startFrontProcess(settings: {
   replicaPort: number;
   /** More files of its Secret, such as the keys of a bucket. */
   secrets?: Partial<Record<keyof typeof FRONT_SECRET_FILES, string>>;
+  /** The gateway's program; its source by default. */
+  script?: string;
   env?: Record<string, string>;
 }): Promise<FrontProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-front-'));
@@ -38,7 +40,7 @@ export async function startFrontProcess(settings: {
     await findFreePort(),
     await findFreePort(),
   ];
-  const program = startProgram('gateway/main.ts', {
+  const program = startProgram(settings.script ?? GATEWAY, {
     [GATEWAY_ENV.role]: 'front',
     [GATEWAY_ENV.redisURL]: settings.redisURL,
     [GATEWAY_ENV.host]: '127.0.0.1',

@@ -88,6 +88,8 @@ export interface ReplicaSettings {
   storage?: { url: string; token: string; requestPrefix: string };
   /** As a front derives it, where its requests are to be known. */
   peerToken?: string;
+  /** The gateway's program; its source by default. */
+  script?: string;
   env?: Record<string, string>;
 }
 
@@ -102,6 +104,8 @@ export interface ModelReplica {
   metrics(): Promise<string>;
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
+
+export const GATEWAY = 'gateway/main.ts';
 
 /** Resolves when the sidecar listens; the engine may be away. */
 export async function startReplica(settings: ReplicaSettings): Promise<ModelReplica> {
@@ -118,7 +122,7 @@ export async function startReplica(settings: ReplicaSettings): Promise<ModelRepl
   for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text);
   const adminPort = await findFreePort([address]);
   const metricsPort = await findFreePort([address]);
-  const program = startProgram('gateway/main.ts', {
+  const program = startProgram(settings.script ?? GATEWAY, {
     [GATEWAY_ENV.role]: 'sidecar',
     [GATEWAY_ENV.redisURL]: settings.redisURL,
     [GATEWAY_ENV.secretPath]: folder,

@@ -46,17 +46,20 @@ export const signInBody = z.strictObject({
   namespace: namespaceName.optional(),
 });
 
-export const newKeyBody = z.strictObject({
-  name,
+const limits = {
   rpm: rpm.unwrap().optional(),
   tpd: tpd.unwrap().optional(),
   priority: priority.unwrap().optional(),
+};
+export const newKeyBody = z.strictObject({
+  name,
+  ...limits,
   expiresAt: expiresAt.refine(
     (time) => time === undefined || Date.parse(time) > Date.now(),
     'must be in the future',
   ),
 });
-export const keyChangeBody = z.strictObject({ disabled: z.boolean() });
+export const keyChangeBody = z.strictObject({ disabled: z.boolean().optional(), ...limits });
 
 const count = z.int().min(0).max(1_000);
 export const deploymentChangeBody = z.strictObject({

@@ -1,8 +1,8 @@
-/** What changes in a namespace, by watches as one user, for all of their tabs. */
+/** What changes in a namespace, by watches as one user and by what Redis announces, for all of their tabs. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { modelDeploymentResource } from '../../../api/model-deployment.ts';
 import { LABELS } from '../../../api/names.ts';
-import type { LiveTopic } from '../../api.ts';
+import type { AnnouncedTopic, LiveNews, LiveTopic, WatchedTopic } from '../../api.ts';
 import { KubernetesError } from '../kubernetes/error.ts';
 import type { Selection } from '../kubernetes/paths.ts';
 import type { KubernetesStreams } from '../kubernetes/streams.ts';
@@ -15,17 +15,11 @@ const REFUSED = [401, 403, 404];
 
 export const MODEL_PODS = `${LABELS.deployment},${LABELS.component}=model`;
 
-const SOURCES: Record<LiveTopic, { plural: string; selection: Selection }> = {
+const SOURCES: Record<WatchedTopic, { plural: string; selection: Selection }> = {
   deployments: { plural: modelDeploymentResource.plural, selection: {} },
   replicas: { plural: 'pods', selection: { labelSelector: MODEL_PODS } },
   events: { plural: 'events', selection: {} },
 };
-
-export interface LiveNews {
-  /** Topics that are watched now; others have to be polled. */
-  watched: LiveTopic[];
-  changed: LiveTopic[];
-}
 
 export type LiveListener = (news: LiveNews) => void;
 
@@ -40,14 +34,14 @@ export interface FeedOptions {
 export class Feed {
   readonly #options: FeedOptions;
   readonly #listeners = new Set<LiveListener>();
-  readonly #watched = new Set<LiveTopic>();
+  readonly #watched = new Set<WatchedTopic>();
   readonly #changed = new Set<LiveTopic>();
   readonly #ending = new AbortController();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: FeedOptions) {
     this.#options = options;
-    for (const topic of Object.keys(SOURCES) as LiveTopic[]) void this.#follow(topic);
+    for (const topic of Object.keys(SOURCES) as WatchedTopic[]) void this.#follow(topic);
   }
 
   get isUnused(): boolean {
@@ -61,12 +55,18 @@ export class Feed {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Redis says that these changed. */
+  announce(topics: readonly AnnouncedTopic[]): void {
+    for (const topic of topics) this.#changed.add(topic);
+    this.#tellSoon();
+  }
+
   close(): void {
     this.#ending.abort();
     clearTimeout(this.#timer);
   }
 
-  async #follow(topic: LiveTopic): Promise<void> {
+  async #follow(topic: WatchedTopic): Promise<void> {
     const { streams, token, namespace, retryMs = RETRY_MS } = this.#options;
     const { signal } = this.#ending;
     const { plural, selection } = SOURCES[topic];
@@ -84,7 +84,7 @@ export class Feed {
     }
   }
 
-  #note(topic: LiveTopic): void {
+  #note(topic: WatchedTopic): void {
     this.#watched.add(topic);
     this.#changed.add(topic);
     this.#tellSoon();

@@ -1,4 +1,5 @@
 /** The feeds of all users: one for each session and namespace, while somebody listens. */
+import type { AnnouncedTopic } from '../../api.ts';
 import { StreamSlots } from '../http/stream-slots.ts';
 import type { KubernetesStreams } from '../kubernetes/streams.ts';
 import type { Session } from '../sessions/sessions.ts';
@@ -9,6 +10,8 @@ const MAX_LISTENERS = { each: 20, all: 1_000 };
 export class Feeds {
   readonly #streams: KubernetesStreams;
   readonly #feeds = new Map<string, Feed>();
+  /** The same. */
+  readonly #byNamespace = new Map<string, Set<Feed>>();
   readonly #slots = new StreamSlots(MAX_LISTENERS);
 
   constructor(streams: KubernetesStreams) {
@@ -19,20 +22,36 @@ export class Feeds {
   listen({ user, digest, token }: Session, namespace: string, listener: LiveListener): () => void {
     const release = this.#slots.take(user);
     const key = `${digest} ${namespace}`;
-    const feed = this.#feeds.get(key) ?? new Feed({ streams: this.#streams, token, namespace });
-    this.#feeds.set(key, feed);
+    const feed = this.#feeds.get(key) ?? this.#open(key, namespace, token);
     const leave = feed.listen(listener);
     return () => {
       leave();
       release();
       if (!feed.isUnused || this.#feeds.get(key) !== feed) return;
       this.#feeds.delete(key);
+      const others = this.#byNamespace.get(namespace);
+      others?.delete(feed);
+      if (others?.size === 0) this.#byNamespace.delete(namespace);
       feed.close();
     };
+  }
+
+  /** Redis says that these changed in a namespace. */
+  announce(namespace: string, topics: readonly AnnouncedTopic[]): void {
+    for (const feed of this.#byNamespace.get(namespace) ?? []) feed.announce(topics);
+  }
+
+  #open(key: string, namespace: string, token: string): Feed {
+    const feed = new Feed({ streams: this.#streams, token, namespace });
+    this.#feeds.set(key, feed);
+    const others = this.#byNamespace.get(namespace) ?? new Set();
+    this.#byNamespace.set(namespace, others.add(feed));
+    return feed;
   }
 
   close(): void {
     for (const feed of this.#feeds.values()) feed.close();
     this.#feeds.clear();
+    this.#byNamespace.clear();
   }
 }

@@ -14,7 +14,7 @@ import { check, readBody, resendBody } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import type { Session } from '../sessions/sessions.ts';
-import { describeDelivery } from '../views/webhook.ts';
+import { describeAttempt, describeDelivery } from '../views/webhook.ts';
 import type { Services } from './services.ts';
 import { readDeliveryURL, readDeliveryURLs } from './webhook-target.ts';
 
@@ -55,7 +55,7 @@ export function addDeliveryRoutes(router: Router<ConsoleState>, services: Servic
     ctx.body = {
       ...describeDelivery(record),
       body,
-      history: attempts.map(({ at, ...outcome }) => ({ at: new Date(at).toISOString(), ...outcome })),
+      history: attempts.map((attempt) => describeAttempt(record, attempt)),
     } satisfies DeliveryDetail;
   });
 

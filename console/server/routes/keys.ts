@@ -58,10 +58,8 @@ export function addKeyRoutes(router: Router<ConsoleState>, services: Services): 
   router.patch('/keys/:name', async (ctx) => {
     const { namespace = '', name = '' } = ctx.params;
     const session = sessionOf(ctx);
-    const { disabled } = await readBody(ctx.req, keyChangeBody);
-    const changed = await kubernetes.patch(session.token, { plural, namespace }, name, {
-      spec: { disabled },
-    });
+    const change = await readBody(ctx.req, keyChangeBody);
+    const changed = await kubernetes.patch(session.token, { plural, namespace }, name, { spec: change });
     const key = apiKey.parse(changed);
     const mayRead = await access.may(session, namespace, 'readUsage');
     ctx.body = { ...describeKey(key), usage: await readUsage(namespace, hashOf(key), mayRead) };

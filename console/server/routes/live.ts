@@ -1,6 +1,7 @@
 /** Tells pages what has changed, as server-sent events; they read it again by the other routes. */
 import { PassThrough } from 'node:stream';
 import type Router from '@koa/router';
+import { hideNews } from '../live/visible-news.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import { endWithSession } from '../sessions/session-stream.ts';
 import type { Services } from './services.ts';
@@ -17,13 +18,18 @@ export function addLiveRoutes(router: Router<ConsoleState>, { access, feeds, ses
     const { namespace = '' } = ctx.params;
     const session = sessionOf(ctx);
     await access.require(session, namespace, 'seeNamespace');
+    const mayRead = {
+      requests: await access.may(session, namespace, 'readRequests'),
+      deliveries: await access.may(session, namespace, 'readDeliveries'),
+    };
     const signal = endWithSession(ctx, sessions, () => access.may(session, namespace, 'seeNamespace'));
     const body = new PassThrough();
     const write = (text: string) => {
       if (body.writableLength + body.readableLength > MAX_UNREAD_BYTES) body.destroy();
       else if (!body.writableEnded) body.write(text);
     };
-    const leave = feeds.listen(session, namespace, (news) => write(`data: ${JSON.stringify(news)}\n\n`));
+    const tell = hideNews(mayRead, (news) => write(`data: ${JSON.stringify(news)}\n\n`));
+    const leave = feeds.listen(session, namespace, tell);
     write(`retry: ${RECONNECT_MS}\n\n`);
     const heartbeat = setInterval(() => write(': here\n\n'), HEARTBEAT_MS);
     const end = setTimeout(() => body.end(), MAX_STREAM_MS);

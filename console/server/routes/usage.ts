@@ -6,7 +6,13 @@ import { readSpentMicros } from '../../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import { readDeploymentNames, readGrantedMicros } from '../../../redis/console/console-reads.ts';
 import { readUsage } from '../../../redis/usage/usage.ts';
-import { type CreditView, USAGE_RANGES, type UsageRange, type UsageView } from '../../api.ts';
+import {
+  type CreditView,
+  type TrafficView,
+  USAGE_RANGES,
+  type UsageRange,
+  type UsageView,
+} from '../../api.ts';
 import { check } from '../http/bodies.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import type { Services } from './services.ts';
@@ -22,6 +28,9 @@ const RANGES: Record<UsageRange, { length: number; step: number }> = {
   '30d': { length: 30 * DAY, step: 6 * HOUR },
 };
 
+/** Of the overview of all deployments. */
+const OVERVIEW = { length: HOUR, step: 180 };
+
 const query = z.object({ deployment: z.string().optional(), range: z.enum(USAGE_RANGES).default('24h') });
 
 export function addUsageRoutes(router: Router<ConsoleState>, { access, redis }: Services): void {
@@ -31,13 +40,32 @@ export function addUsageRoutes(router: Router<ConsoleState>, { access, redis }: 
     await access.require(sessionOf(ctx), namespace, 'readUsage');
     const { length, step } = RANGES[range];
     const deployments = deployment ? [deployment] : await readDeploymentNames(redis, namespace);
-    const to = Date.now();
-    const question = { namespace, deployments, from: to - (length - step) * 1_000, to, stepSeconds: step };
+    const question = { namespace, deployments, ...until(Date.now(), { length, step }) };
     const [report, credit] = await Promise.all([readUsage(redis, question), readCredit(redis, namespace)]);
     const points = report.steps.map(({ at, ...sums }) => ({ ...sums, at: new Date(at).toISOString() }));
     ctx.body = { stepSeconds: step, points, total: report.total, credit } satisfies UsageView;
   });
+
+  router.get('/usage/deployments', async (ctx) => {
+    const { namespace = '' } = ctx.params;
+    await access.require(sessionOf(ctx), namespace, 'readUsage');
+    const span = until(Date.now(), OVERVIEW);
+    const names = await readDeploymentNames(redis, namespace);
+    ctx.body = await Promise.all(
+      names.map(async (deployment): Promise<TrafficView> => {
+        const { total, steps } = await readUsage(redis, { namespace, deployments: [deployment], ...span });
+        return { deployment, total, requests: steps.map(({ requests }) => requests) };
+      }),
+    );
+  });
 }
+
+/** The last `length` seconds in steps, of which the last one is not over yet. */
+const until = (to: number, { length, step }: { length: number; step: number }) => ({
+  from: to - (length - step) * 1_000,
+  to,
+  stepSeconds: step,
+});
 
 async function readCredit(redis: RedisClient, namespace: string): Promise<CreditView> {
   const [granted, spent] = await Promise.all([

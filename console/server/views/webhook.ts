@@ -1,8 +1,9 @@
 /** WebhookEndpoints and deliveries as the page shows them. Pure. */
 import type { Condition } from '../../../api/kubernetes-types.ts';
 import type { WebhookEndpoint } from '../../../api/webhook-endpoint.ts';
-import type { DeliveryRecord } from '../../../redis/deliveries/delivery-log.ts';
-import type { DeliveryView, WebhookView } from '../../api.ts';
+import { writeDeliveryHeaders } from '../../../api/webhook-headers.ts';
+import type { DeliveryRecord, LoggedAttempt } from '../../../redis/deliveries/delivery-log.ts';
+import type { AttemptView, DeliveryView, WebhookView } from '../../api.ts';
 import { ConsoleError } from '../http/error.ts';
 
 const AUTO_DISABLED = 'AutoDisabled';
@@ -72,3 +73,31 @@ export const describeDelivery = (record: DeliveryRecord): DeliveryView => ({
   createdAt: new Date(record.createdAt).toISOString(),
   endedAt: record.endedAt === null ? null : new Date(record.endedAt).toISOString(),
 });
+
+/** The digests of signatures are not kept. */
+const DIGEST = '…';
+
+export function describeAttempt(
+  { id, eventId, type }: Pick<DeliveryRecord, 'id' | 'eventId' | 'type'>,
+  { at, status, error, exchange }: LoggedAttempt,
+): AttemptView {
+  const timestamp = exchange && Math.floor(exchange.sentAt / 1_000);
+  return {
+    at: new Date(at).toISOString(),
+    status,
+    error,
+    tookMs: exchange?.tookMs ?? null,
+    requestHeaders:
+      timestamp === null
+        ? null
+        : writeDeliveryHeaders({
+            id,
+            eventId,
+            type,
+            timestamp,
+            serviceSignature: `t=${timestamp},v1=${DIGEST}`,
+            standardSignature: `v1,${DIGEST}`,
+          }),
+    responseHeaders: exchange?.answerHeaders ?? {},
+  };
+}

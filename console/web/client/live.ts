@@ -1,22 +1,26 @@
 /** What the server watches for this page, so that it needs no polling. */
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useSyncExternalStore } from 'react';
-import type { LiveTopic } from '../../api.ts';
+import type { LiveNews, LiveTopic, WatchedTopic } from '../../api.ts';
 
 /** Of what is not watched. */
 const POLL_INTERVAL_MS = 3_000;
 /** In case the watch missed something. */
 const WATCHED_INTERVAL_MS = 60_000;
 
-interface LiveNews {
-  watched: LiveTopic[];
-  changed: LiveTopic[];
-}
+/** Keys of queries below the namespace's; single requests are left out, since each read makes their results load again. */
+const QUERIES: Record<LiveTopic, string[]> = {
+  deployments: ['deployments'],
+  replicas: ['replicas'],
+  events: ['events'],
+  requests: ['requests', 'pages'],
+  deliveries: ['deliveries', 'pages'],
+};
 
-let watched: readonly LiveTopic[] = [];
+let watched: readonly WatchedTopic[] = [];
 const listeners = new Set<() => void>();
 
-function setWatched(topics: readonly LiveTopic[]): void {
+function setWatched(topics: readonly WatchedTopic[]): void {
   watched = topics;
   for (const listener of listeners) listener();
 }
@@ -27,7 +31,7 @@ function subscribe(listener: () => void): () => void {
 }
 
 /** For `refetchInterval`. */
-export const usePollInterval = (topic: LiveTopic): number =>
+export const usePollInterval = (topic: WatchedTopic): number =>
   useSyncExternalStore(subscribe, () => watched.includes(topic)) ? WATCHED_INTERVAL_MS : POLL_INTERVAL_MS;
 
 /** Reads again what has changed, as long as the page can be seen: browsers allow few connections to one server. */
@@ -58,7 +62,7 @@ function open(cache: QueryClient, base: string): EventSource {
   source.addEventListener('message', ({ data }) => {
     const news = JSON.parse(data) as LiveNews;
     setWatched(news.watched);
-    for (const topic of news.changed) void cache.invalidateQueries({ queryKey: [base, topic] });
+    for (const topic of news.changed) void cache.invalidateQueries({ queryKey: [base, ...QUERIES[topic]] });
   });
   // It connects again by itself, unless it was refused.
   source.addEventListener('error', () => setWatched([]));

@@ -61,7 +61,7 @@ export function DeploymentActions({ deployment }: { deployment: DeploymentView }
         <AllowedButton {...button} onClick={scaling.open}>
           Scale
         </AllowedButton>
-        <AllowedButton {...button} variant="light" color="red" onClick={deleting.open}>
+        <AllowedButton {...button} variant="subtle" color="red" onClick={deleting.open}>
           Delete
         </AllowedButton>
       </Group>

@@ -1,8 +1,8 @@
 /** The pods of a deployment. */
-import { Anchor, Stack, Table, Text } from '@mantine/core';
+import { Anchor, Stack, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import type { ReplicaView } from '../../api.ts';
+import type { DeploymentView, ReplicaView } from '../../api.ts';
 import { call } from '../client/call.ts';
 import { usePollInterval } from '../client/live.ts';
 import { useBase } from '../client/session.ts';
@@ -11,6 +11,7 @@ import { Loaded } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
+import { StartupStages } from './startup.tsx';
 
 const COLUMNS = ['Replica', 'State', 'Node', 'GPU', 'Restarts', 'Created', 'Logs'];
 
@@ -29,8 +30,10 @@ export function useReplicas(deployment: string) {
   });
 }
 
-export function Replicas({ deployment, isPaused }: { deployment: string; isPaused: boolean }) {
-  const query = useReplicas(deployment);
+type Operated = Pick<DeploymentView, 'name' | 'isPaused' | 'startup'>;
+
+export function Replicas({ deployment: { name, isPaused, startup } }: { deployment: Operated }) {
+  const query = useReplicas(name);
   return (
     <Loaded query={query}>
       {(replicas) =>
@@ -39,11 +42,21 @@ export function Replicas({ deployment, isPaused }: { deployment: string; isPause
             {isPaused ? 'The deployment is paused.' : 'None is running or starting at the moment.'}
           </EmptyState>
         ) : (
-          <ScrollTable label="Replicas" minWidth={760} columns={COLUMNS}>
-            {replicas.map((replica) => (
-              <ReplicaRow key={replica.name} replica={replica} />
-            ))}
-          </ScrollTable>
+          <Stack>
+            <ScrollTable label="Replicas" minWidth={760} columns={COLUMNS}>
+              {replicas.map((replica) => (
+                <ReplicaRow key={replica.name} replica={replica} />
+              ))}
+            </ScrollTable>
+            {startup?.took && (
+              <div>
+                <Title order={2} size="h4" mb="xs">
+                  Last start
+                </Title>
+                <StartupStages startup={startup} />
+              </div>
+            )}
+          </Stack>
         )
       }
     </Loaded>

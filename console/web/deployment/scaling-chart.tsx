@@ -4,15 +4,22 @@ import { CompositeChart, type CompositeChartSeries } from '@mantine/charts';
 import { Box, Stack, Table, Text, Title } from '@mantine/core';
 import { useId } from '@mantine/hooks';
 import type { ScalingHistoryView } from '../../api.ts';
+import { CHART } from '../look/theme.ts';
 import { ScrollTable } from '../parts/scroll-table.tsx';
 import { formatDateTime, formatStep } from '../parts/time-format.ts';
 import { ChartPanel } from '../usage/chart-panel.tsx';
 import { countOf, formatCount } from '../usage/totals.ts';
 
 const SERIES = [
-  { name: 'demand', label: 'Demand in requests (right)', color: 'orange.6', type: 'area', yAxisId: 'right' },
-  { name: 'wanted', label: 'Replicas wanted', color: 'blue.7', type: 'line', strokeDasharray: '5 4' },
-  { name: 'ready', label: 'Replicas ready', color: 'teal.7', type: 'line' },
+  {
+    name: 'demand',
+    label: 'Demand in requests (right)',
+    color: CHART.second,
+    type: 'area',
+    yAxisId: 'right',
+  },
+  { name: 'wanted', label: 'Replicas wanted', color: CHART.third, type: 'line', strokeDasharray: '5 4' },
+  { name: 'ready', label: 'Replicas ready', color: CHART.main, type: 'line' },
 ] satisfies CompositeChartSeries[];
 
 /** More dots would hide the lines. */

@@ -1,16 +1,37 @@
-/** The stages of a start, while a replica starts. */
+/** How a replica starts, or how the last one did: its stages in order, each with its time. */
 import { Text } from '@mantine/core';
 import type { DeploymentView } from '../../api.ts';
 import { Moment } from '../parts/moment.tsx';
 
-export function Startup({ deployment: { startup } }: { deployment: Pick<DeploymentView, 'startup'> }) {
-  if (!startup?.current) return null;
-  const { stages, current, expected } = startup;
+type Started = Pick<DeploymentView, 'startup'>;
+
+/** Only while a replica starts. */
+export function Startup({ deployment: { startup } }: { deployment: Started }) {
+  return startup?.current ? <StartupStages startup={startup} /> : null;
+}
+
+export function StartupStages({ startup }: { startup: NonNullable<DeploymentView['startup']> }) {
+  const { stages, current, took, expected } = startup;
   return (
-    <Text size="sm" c="dimmed" component="div">
-      Starting: {stages.map(({ stage, took }) => `${stage} after ${took} · `)}
-      waiting for {current.stage} since <Moment at={current.since} />
-      {expected && ` · likely to take ${expected} in all`}
-    </Text>
+    <section aria-label={current ? 'Start of a replica' : 'Last start of a replica'}>
+      <ol className="stages">
+        {stages.map(({ stage, took }) => (
+          <li key={stage} data-done>
+            <span>{stage}</span> <span className="dimmed">after {took}</span>
+          </li>
+        ))}
+        {current && (
+          <li aria-current="step">
+            <span>{current.stage}</span>{' '}
+            <span className="dimmed">
+              waited for since <Moment at={current.since} />
+            </span>
+          </li>
+        )}
+      </ol>
+      <Text size="xs" c="dimmed" mt={4}>
+        {current ? expected && `A start is likely to take ${expected} in all.` : `Took ${took} in all.`}
+      </Text>
+    </section>
   );
 }

@@ -9,13 +9,14 @@ interface KeyRowProps {
   apiKey: KeyView;
   mayManage: boolean | undefined;
   isPending: boolean;
+  onEdit: () => void;
   onToggle: () => void;
   onRevoke: () => void;
 }
 
 const REASON = "You don't have permission to change API keys in this namespace.";
 
-export function KeyRow({ apiKey, mayManage, isPending, onToggle, onRevoke }: KeyRowProps) {
+export function KeyRow({ apiKey, mayManage, isPending, onEdit, onToggle, onRevoke }: KeyRowProps) {
   const { name, rpm, tpd, priority, expiresAt, disabled, message, createdAt, usage } = apiKey;
   const state = findState(apiKey);
   const limit = findReachedLimit(apiKey);
@@ -52,6 +53,16 @@ export function KeyRow({ apiKey, mayManage, isPending, onToggle, onRevoke }: Key
             reason={REASON}
             size="compact-sm"
             variant="default"
+            onClick={onEdit}
+            aria-label={`Edit ${name}`}
+          >
+            Edit
+          </AllowedButton>
+          <AllowedButton
+            isAllowed={mayManage}
+            reason={REASON}
+            size="compact-sm"
+            variant="default"
             loading={isPending}
             onClick={onToggle}
             aria-label={`${disabled ? 'Enable' : 'Disable'} ${name}`}
@@ -62,7 +73,7 @@ export function KeyRow({ apiKey, mayManage, isPending, onToggle, onRevoke }: Key
             isAllowed={mayManage}
             reason={REASON}
             size="compact-sm"
-            variant="light"
+            variant="subtle"
             color="red"
             onClick={onRevoke}
             aria-label={`Revoke ${name}`}

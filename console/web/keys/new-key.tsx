@@ -1,5 +1,5 @@
 /** Creates a key: first a form, then the secret, which is shown only once. */
-import { Alert, Button, Group, Modal, NumberInput, Select, Stack, TextInput } from '@mantine/core';
+import { Alert, Button, Group, Modal, Select, Stack, TextInput } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { type UseMutationResult, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
@@ -11,10 +11,7 @@ import { Copyable } from '../parts/copyable.tsx';
 import { OBJECT_NAME } from '../parts/object-name.ts';
 import { ErrorAlert } from '../parts/page-states.tsx';
 import { EXPIRIES, findExpiry, findFirstDate } from './expiry.ts';
-
-const DEFAULT_RPM = 60;
-const DEFAULT_TPD = 1_000_000;
-const DEFAULT_PRIORITY = 0;
+import { LIMITS, useLimitFields } from './key-limits.tsx';
 
 export function NewKeyDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
   const base = useBase();
@@ -47,22 +44,18 @@ export function NewKeyDialog({ isOpen, onClose }: { isOpen: boolean; onClose: ()
 
 function KeyForm({ create }: { create: UseMutationResult<NewKeyView, Error, NewKey> }) {
   const [name, setName] = useState('');
-  const [rpm, setRPM] = useState<number | string>(DEFAULT_RPM);
-  const [tpd, setTPD] = useState<number | string>(DEFAULT_TPD);
-  const [priority, setPriority] = useState<number | string>(DEFAULT_PRIORITY);
+  const { limits, render } = useLimitFields();
   const [expiry, setExpiry] = useState('never');
   const [date, setDate] = useState('');
   const submit = (event: FormEvent) => {
     event.preventDefault();
     create.mutate({
       name,
-      rpm: Number(rpm),
-      tpd: Number(tpd),
-      priority: Number(priority),
+      ...limits,
       expiresAt: findExpiry(expiry, date, Date.now()),
     });
   };
-  const wrong = splitError(create.error, ['name', 'rpm', 'tpd', 'priority', 'expiresAt']);
+  const wrong = splitError(create.error, ['name', ...LIMITS, 'expiresAt']);
   return (
     <form onSubmit={submit}>
       <Stack>
@@ -78,30 +71,7 @@ function KeyForm({ create }: { create: UseMutationResult<NewKeyView, Error, NewK
           error={wrong.fields.name}
           data-autofocus
         />
-        <Group grow align="flex-end">
-          <NumberInput
-            label="Requests per minute"
-            value={rpm}
-            onChange={setRPM}
-            error={wrong.fields.rpm}
-            min={0}
-            allowDecimal={false}
-            thousandSeparator=","
-            clampBehavior="none"
-            required
-          />
-          <NumberInput
-            label="Tokens per day"
-            value={tpd}
-            onChange={setTPD}
-            error={wrong.fields.tpd}
-            min={0}
-            allowDecimal={false}
-            thousandSeparator=","
-            clampBehavior="none"
-            required
-          />
-        </Group>
+        {render(wrong.fields)}
         <Group grow align="flex-start">
           <Select
             label="Expires"
@@ -122,16 +92,6 @@ function KeyForm({ create }: { create: UseMutationResult<NewKeyView, Error, NewK
             />
           )}
         </Group>
-        <NumberInput
-          label="Priority"
-          description="From -100 to 100: requests with a higher priority reach the engine first"
-          value={priority}
-          onChange={setPriority}
-          error={wrong.fields.priority}
-          allowDecimal={false}
-          clampBehavior="none"
-          required
-        />
         {wrong.rest && <ErrorAlert error={wrong.rest} />}
         <Group justify="flex-end">
           <Button type="submit" loading={create.isPending}>

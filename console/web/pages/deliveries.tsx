@@ -9,7 +9,7 @@ import { useFilters } from '../parts/filters.ts';
 import { Moment } from '../parts/moment.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
-import { MoreButton, usePagedQuery } from '../parts/paged-query.tsx';
+import { PageTurner, usePagedQuery } from '../parts/paged-query.tsx';
 import { RequestIdField } from '../parts/request-id-field.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
 import { DRAWER_STATE, useDrawerClose } from '../parts/side-drawer.tsx';
@@ -32,11 +32,11 @@ export function DeliveriesPage() {
   const close = useDrawerClose(() => change({ delivery: null }, { replace: true }));
   const filters = Object.fromEntries(FILTERS.map((name) => [name, search.get(name) ?? '']));
   const isFiltered = Object.values(filters).some((value) => value !== '');
-  const query = usePagedQuery<DeliveryView>({
+  const { query, older, filter } = usePagedQuery<DeliveryView>({
     path: `${base}/deliveries`,
     filters,
     pageSize: PAGE_SIZE,
-    keyOf: ({ id }) => id,
+    cursorOf: ({ id }) => id,
   });
   const deployments = useDeployments();
   return (
@@ -46,20 +46,20 @@ export function DeliveriesPage() {
       actions={<Recover size="sm" {...(search.get('endpoint') && { endpoint: search.get('endpoint')! })} />}
     >
       <Group align="flex-end">
-        <EndpointFilter value={search.get('endpoint')} onChange={(chosen) => change({ endpoint: chosen })} />
+        <EndpointFilter value={search.get('endpoint')} onChange={(chosen) => filter({ endpoint: chosen })} />
         <Select
           label="State"
           placeholder="All"
           data={STATES}
           value={STATES.find((state) => state === search.get('state')) ?? null}
-          onChange={(chosen) => change({ state: chosen })}
+          onChange={(chosen) => filter({ state: chosen })}
           clearable
           clearButtonProps={{ 'aria-label': 'Clear state filter' }}
           w={{ base: '100%', xs: 150 }}
         />
         <RequestIdField
           value={search.get('request') ?? ''}
-          onChange={(typed) => change({ request: typed }, { replace: true })}
+          onChange={(typed) => filter({ request: typed }, { replace: true })}
         />
       </Group>
       <Loaded query={query}>
@@ -82,7 +82,7 @@ export function DeliveriesPage() {
                   />
                 ))}
               </ScrollTable>
-              <MoreButton query={query} />
+              <PageTurner label="Pages of deliveries" older={older} />
             </>
           )
         }

@@ -59,7 +59,7 @@ export function DeploymentPage() {
 }
 
 function Deployment({ deployment }: { deployment: DeploymentView }) {
-  const { name, state, message, createdAt, conditions, isPaused } = deployment;
+  const { name, state, message, createdAt, conditions } = deployment;
   const [search, setSearch] = useSearchParams();
   const chosen = search.get('tab') ?? '';
   const { readUsage } = useAccess();
@@ -76,14 +76,16 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
         <StateBadge state={state} />
       </KindAndModel>
       {message && <StatusMessage message={message} />}
-      <ReplicasAndQueue deployment={deployment}>
-        {' · created '}
-        <Moment at={createdAt} />
-      </ReplicasAndQueue>
-      <Scaling deployment={deployment} />
+      <Stack gap={2}>
+        <ReplicasAndQueue deployment={deployment}>
+          {' · created '}
+          <Moment at={createdAt} />
+        </ReplicasAndQueue>
+        <Scaling deployment={deployment} />
+        <EngineAndPrices deployment={deployment} />
+      </Stack>
       <Startup deployment={deployment} />
-      <EngineAndPrices deployment={deployment} />
-      <Traffic deployment={name} />
+      <Traffic deployment={deployment} />
       {/* Hidden with CSS only: unmounting would abort a response that is being streamed. */}
       <Tabs value={tab} onChange={choose} keepMounted={false} keepMountedMode="display-none">
         <Tabs.List aria-label="About this deployment">
@@ -103,7 +105,7 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
           <Playground deployment={deployment} isShown={isTrying} />
         </Tabs.Panel>
         <Tabs.Panel value="replicas" pt="md">
-          <Replicas deployment={name} isPaused={isPaused} />
+          <Replicas deployment={deployment} />
         </Tabs.Panel>
         <Tabs.Panel value="logs" pt="md">
           <Logs deployment={name} />

@@ -1,18 +1,17 @@
-/** All deployments of the namespace with their status. */
-import { Anchor, Button, Card, Group, SimpleGrid, Stack, Title } from '@mantine/core';
+/** All deployments of the namespace with their status and their traffic. */
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import type { DeploymentView } from '../../api.ts';
+import type { DeploymentView, TrafficView } from '../../api.ts';
 import { call } from '../client/call.ts';
 import { usePollInterval } from '../client/live.ts';
-import { useBase, useNamespace } from '../client/session.ts';
-import { KindAndModel, ReplicasAndQueue, StatusMessage } from '../deployment/facts.tsx';
+import { useAccess, useBase, useNamespace } from '../client/session.ts';
+import { DeploymentTable } from '../deployment/deployment-table.tsx';
 import { FirstDeployment } from '../deployment/first-deployment.tsx';
-import { Copyable } from '../parts/copyable.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
-import { StateBadge } from '../parts/state-badge.tsx';
 
 const QUEUE_INTERVAL_MS = 5_000;
+const TRAFFIC_INTERVAL_MS = 30_000;
 
 export function DeploymentsPage() {
   const base = useBase();
@@ -24,6 +23,13 @@ export function DeploymentsPage() {
     // Queues are not watched.
     refetchInterval: ({ state }) =>
       state.data?.some(({ queue }) => queue) ? QUEUE_INTERVAL_MS : pollInterval,
+  });
+  const { readUsage = false } = useAccess();
+  const { data: traffic } = useQuery({
+    queryKey: [base, 'usage', 'deployments'],
+    queryFn: ({ signal }) => call<TrafficView[]>('GET', `${base}/usage/deployments`, undefined, signal),
+    enabled: readUsage,
+    refetchInterval: TRAFFIC_INTERVAL_MS,
   });
   return (
     <Page
@@ -40,36 +46,10 @@ export function DeploymentsPage() {
           deployments.length === 0 ? (
             <FirstDeployment />
           ) : (
-            <SimpleGrid cols={{ base: 1, lg: 2 }}>
-              {deployments.map((deployment) => (
-                <DeploymentCard key={deployment.name} deployment={deployment} />
-              ))}
-            </SimpleGrid>
+            <DeploymentTable deployments={deployments} traffic={traffic} />
           )
         }
       </Loaded>
     </Page>
-  );
-}
-
-function DeploymentCard({ deployment }: { deployment: DeploymentView }) {
-  const { name, baseURL, state, message } = deployment;
-  return (
-    <Card withBorder radius="md" component="article" aria-label={name}>
-      <Stack gap="xs">
-        <Group justify="space-between" align="flex-start" wrap="nowrap">
-          <Title order={2} size="h4" style={{ overflowWrap: 'anywhere' }}>
-            <Anchor component={Link} to={name} inherit>
-              {name}
-            </Anchor>
-          </Title>
-          <StateBadge state={state} />
-        </Group>
-        <KindAndModel deployment={deployment} />
-        {message && <StatusMessage message={message} />}
-        <ReplicasAndQueue deployment={deployment} />
-        {baseURL && <Copyable text={baseURL} label={`base URL of ${name}`} />}
-      </Stack>
-    </Card>
   );
 }

@@ -2,9 +2,11 @@
 import { Code } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import type { KeyView } from '../../api.ts';
+import { useState } from 'react';
+import type { KeyChange, KeyView } from '../../api.ts';
 import { call } from '../client/call.ts';
 import { useAccess, useBase } from '../client/session.ts';
+import { LimitsDialog } from '../keys/key-limits.tsx';
 import { KeyRow } from '../keys/key-row.tsx';
 import { NewKeyDialog } from '../keys/new-key.tsx';
 import { AllowedButton } from '../parts/allowed-button.tsx';
@@ -68,9 +70,12 @@ function KeyTable({ keys, mayManage }: { keys: KeyView[]; mayManage: boolean | u
   const refresh = () => cache.invalidateQueries({ queryKey: [base, 'keys'] });
   const findPath = ({ name }: KeyView) => `${base}/keys/${encodeURIComponent(name)}`;
   const toggle = useMutation({
-    mutationFn: (key: KeyView) => call('PATCH', findPath(key), { disabled: !key.disabled }),
+    mutationFn: (key: KeyView) =>
+      call('PATCH', findPath(key), { disabled: !key.disabled } satisfies KeyChange),
     onSettled: refresh,
   });
+  const [edited, setEdited] = useState<KeyView>();
+  const [isEditing, editing] = useDisclosure();
   const { ask, dialog } = useDeletion('keys', {
     action: 'Revoke',
     warning:
@@ -79,19 +84,24 @@ function KeyTable({ keys, mayManage }: { keys: KeyView[]; mayManage: boolean | u
   return (
     <>
       {toggle.error && <ErrorAlert error={toggle.error} />}
-      <ScrollTable label="API keys" minWidth={900} columns={COLUMNS}>
+      <ScrollTable label="API keys" minWidth={960} columns={COLUMNS}>
         {keys.map((key) => (
           <KeyRow
             key={key.name}
             apiKey={key}
             mayManage={mayManage}
             isPending={toggle.isPending && toggle.variables.name === key.name}
+            onEdit={() => {
+              setEdited(key);
+              editing.open();
+            }}
             onToggle={() => toggle.mutate(key)}
             onRevoke={() => ask(key.name)}
           />
         ))}
       </ScrollTable>
       {dialog}
+      {edited && <LimitsDialog apiKey={edited} isOpen={isEditing} onClose={editing.close} />}
     </>
   );
 }

@@ -7,14 +7,14 @@ import { useBase } from '../client/session.ts';
 import { useFilters } from '../parts/filters.ts';
 import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
-import { MoreButton, usePagedQuery } from '../parts/paged-query.tsx';
+import { PageTurner, usePagedQuery } from '../parts/paged-query.tsx';
 import { RequestIdField } from '../parts/request-id-field.tsx';
 import { useDrawerClose } from '../parts/side-drawer.tsx';
 import { RequestDrawer } from '../requests/request-drawer.tsx';
 import { RequestTable } from '../requests/request-table.tsx';
 
 const STATUSES = ['queued', 'running', 'succeeded', 'failed', 'canceled'];
-const PAGE_SIZE = 50;
+const PAGE_SIZE = 100;
 
 export function RequestsPage() {
   const base = useBase();
@@ -23,29 +23,28 @@ export function RequestsPage() {
   const deployment = search.get('deployment') ?? '';
   const status = search.get('status') ?? '';
   const id = search.get('id') ?? '';
-  const query = usePagedQuery<RequestView>({
+  const { query, older, filter } = usePagedQuery<RequestView>({
     path: `${base}/requests`,
     filters: { deployment, status, id },
     pageSize: PAGE_SIZE,
-    keyOf: (request) => request.id,
     cursorOf: ({ cursor }) => cursor,
   });
   const isFiltered = deployment !== '' || status !== '' || id !== '';
   return (
     <Page title="Requests" about="Videos, and images generated in the background, newest first.">
       <Group align="flex-end">
-        <DeploymentFilter value={deployment} onChange={(chosen) => change({ deployment: chosen })} />
+        <DeploymentFilter value={deployment} onChange={(chosen) => filter({ deployment: chosen })} />
         <Select
           label="Status"
           placeholder="All"
           data={STATUSES}
           value={STATUSES.includes(status) ? status : null}
-          onChange={(chosen) => change({ status: chosen })}
+          onChange={(chosen) => filter({ status: chosen })}
           clearable
           clearButtonProps={{ 'aria-label': 'Clear status filter' }}
           w={160}
         />
-        <RequestIdField value={id} onChange={(typed) => change({ id: typed }, { replace: true })} />
+        <RequestIdField value={id} onChange={(typed) => filter({ id: typed }, { replace: true })} />
       </Group>
       <Loaded query={query}>
         {(requests) =>
@@ -61,7 +60,7 @@ export function RequestsPage() {
                 requests={requests}
                 linkTo={({ deployment, id }) => linkTo({ request: `${deployment}/${id}` })}
               />
-              <MoreButton query={query} />
+              <PageTurner label="Pages of requests" older={older} />
             </>
           )
         }

@@ -4,6 +4,7 @@ import {
   Button,
   Center,
   Code,
+  Group,
   Paper,
   PasswordInput,
   Stack,
@@ -34,9 +35,10 @@ export function SignInPage() {
         <form onSubmit={submit}>
           <Stack>
             <div>
-              <Title order={1} size="h2">
-                Berth
-              </Title>
+              <Group gap="xs" mb={4}>
+                <img src="/icon.svg" alt="" width={26} height={26} />
+                <Title order={1}>Berth</Title>
+              </Group>
               <Text c="dimmed" size="sm">
                 Sign in with a Kubernetes bearer token. You get the same permissions as this token.
               </Text>

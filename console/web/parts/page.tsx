@@ -11,10 +11,10 @@ export function Page(props: { title: string; about?: ReactNode; actions?: ReactN
     document.title = `${title} · Berth`;
   }, [title]);
   return (
-    <Stack gap="lg">
+    <Stack gap="lg" maw="90rem">
       <Group justify="space-between" align="flex-start" wrap="wrap">
         <div>
-          <Title order={1} size="h2" tabIndex={-1} style={{ outline: 'none' }}>
+          <Title order={1} tabIndex={-1} style={{ outline: 'none' }}>
             {title}
           </Title>
           {about && (

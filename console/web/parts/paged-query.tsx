@@ -1,7 +1,12 @@
-/** Paginated lists, newest first, with polling. */
-import { Button } from '@mantine/core';
-import { keepPreviousData, type UseInfiniteQueryResult, useInfiniteQuery } from '@tanstack/react-query';
+/** Long lists, newest first: one page at a time, so that neither reading nor drawing grows with the list. */
+import { Button, Group } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Link, useLocation, useNavigate } from 'react-router';
 import { call } from '../client/call.ts';
+import { useFilters } from './filters.ts';
+
+/** In the page's URL: the cursor that the page begins after; the newest entries if absent. */
+const AFTER = 'after';
 
 interface Paged<T> {
   /** Path of the collection, such as `/api/namespaces/team/requests`. */
@@ -9,46 +14,71 @@ interface Paged<T> {
   /** Sent with each page; empty ones are left out. */
   filters: Record<string, string>;
   pageSize: number;
-  keyOf: (entry: T) => string;
-  /** The cursor for the next page; the entry's key if absent. */
-  cursorOf?: (last: T) => string;
+  /** Where the next page begins. */
+  cursorOf: (last: T) => string;
 }
 
-/** The last page is shorter than the others, or empty. */
-export function usePagedQuery<T>({ path, filters, pageSize, keyOf, cursorOf = keyOf }: Paged<T>) {
-  const wanted = Object.entries(filters).filter(([, value]) => value !== '');
-  return useInfiniteQuery({
+/** `older`: the cursor of the next page; null on the last one. `filter`: changes filters, and shows the newest entries that they let through. */
+export function usePagedQuery<T>({ path, filters, pageSize, cursorOf }: Paged<T>) {
+  const { search, change } = useFilters();
+  const after = search.get(AFTER) ?? '';
+  const wanted = Object.entries({ ...filters, [AFTER]: after }).filter(([, value]) => value !== '');
+  const query = useQuery({
     queryKey: [path.slice(0, path.lastIndexOf('/')), path.slice(path.lastIndexOf('/') + 1), 'pages', wanted],
-    queryFn: ({ pageParam, signal }) => {
-      const query = new URLSearchParams([...wanted, ['limit', String(pageSize)]]);
-      if (pageParam) query.set('after', pageParam);
-      return call<T[]>('GET', `${path}?${query}`, undefined, signal);
+    queryFn: ({ signal }) => {
+      const asked = new URLSearchParams([...wanted, ['limit', String(pageSize)]]);
+      return call<T[]>('GET', `${path}?${asked}`, undefined, signal);
     },
-    initialPageParam: '',
-    getNextPageParam: (page) => (page.length < pageSize ? undefined : cursorOf(page.at(-1)!)),
     placeholderData: keepPreviousData,
-    select: ({ pages }) => dropRepeats(pages.flat(), keyOf),
   });
+  const entries = query.data ?? [];
+  const isWhole = entries.length >= pageSize && !query.isPlaceholderData;
+  const filter: typeof change = (changes, options) => change({ ...changes, [AFTER]: null }, options);
+  return { query, older: isWhole ? cursorOf(entries.at(-1)!) : null, filter };
 }
 
-/** New entries between two reads move others to the next page. */
-function dropRepeats<T>(entries: T[], keyOf: (entry: T) => string): T[] {
-  return [...new Map(entries.map((entry) => [keyOf(entry), entry])).values()];
-}
+/** State of history entries that were reached by turning a page. */
+const TURNED_STATE = { isTurned: true };
 
-type Pages = Pick<UseInfiniteQueryResult, 'hasNextPage' | 'isFetchingNextPage' | 'fetchNextPage'>;
-
-/** Fetches the next page. */
-export function MoreButton({ query }: { query: Pages }) {
-  if (!query.hasNextPage) return null;
+/** `label`: such as "Pages of requests". */
+export function PageTurner({ label, older }: { label: string; older: string | null }) {
+  const { search, linkTo, change } = useFilters();
+  const navigate = useNavigate();
+  const { state } = useLocation();
+  const isFirst = !search.has(AFTER);
+  if (isFirst && older === null) return null;
+  const turnBack = () => {
+    toTop();
+    if ((state as typeof TURNED_STATE | null)?.isTurned) void navigate(-1);
+    else change({ [AFTER]: null });
+  };
   return (
-    <Button
-      variant="default"
-      w="fit-content"
-      loading={query.isFetchingNextPage}
-      onClick={() => void query.fetchNextPage()}
-    >
-      Show older
-    </Button>
+    <Group component="nav" aria-label={label} gap="xs">
+      <Button
+        variant="default"
+        data-disabled={isFirst || undefined}
+        aria-disabled={isFirst}
+        onClick={isFirst ? undefined : turnBack}
+      >
+        Newer
+      </Button>
+      {older === null ? (
+        <Button variant="default" data-disabled aria-disabled>
+          Older
+        </Button>
+      ) : (
+        <Button
+          variant="default"
+          component={Link}
+          to={linkTo({ [AFTER]: older })}
+          state={TURNED_STATE}
+          onClick={toTop}
+        >
+          Older
+        </Button>
+      )}
+    </Group>
   );
 }
+
+const toTop = () => window.scrollTo({ top: 0 });

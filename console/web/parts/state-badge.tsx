@@ -1,37 +1,27 @@
-/** A state as text and color, never by color alone. */
-import { Badge } from '@mantine/core';
-
-const COLOURS: Record<string, string> = {
-  ready: 'green',
-  active: 'green',
-  verified: 'green',
-  succeeded: 'green',
-  delivered: 'green',
-  running: 'blue',
-  starting: 'blue',
-  pending: 'blue',
-  queued: 'gray',
-  degraded: 'yellow',
-  retrying: 'yellow',
-  'limit reached': 'yellow',
-  unhealthy: 'red',
-  failing: 'red',
-  failed: 'red',
-  refused: 'red',
-  'auto-disabled': 'red',
+/** A state as a word with a mark, whose shape and color (in look/global.css) say how much it matters; never by color alone. */
+const TONES: Record<string, 'good' | 'moving' | 'caution' | 'bad'> = {
+  ready: 'good',
+  active: 'good',
+  verified: 'good',
+  succeeded: 'good',
+  delivered: 'good',
+  running: 'moving',
+  starting: 'moving',
+  pending: 'moving',
+  degraded: 'caution',
+  retrying: 'caution',
+  'limit reached': 'caution',
+  unhealthy: 'bad',
+  failing: 'bad',
+  failed: 'bad',
+  refused: 'bad',
+  'auto-disabled': 'bad',
 };
 
 export function StateBadge({ state }: { state: string }) {
   return (
-    // The border keeps it visible on hovered rows, which have the same background.
-    <Badge
-      color={COLOURS[state] ?? 'gray'}
-      variant="light"
-      tt="none"
-      miw="max-content"
-      style={{ borderColor: 'color-mix(in srgb, currentColor 30%, transparent)' }}
-    >
+    <span className="state" data-tone={TONES[state] ?? 'idle'}>
       {state}
-    </Badge>
+    </span>
   );
 }

@@ -121,7 +121,7 @@ export function ChatPlayground({ deployment, path, permission }: PlaygroundProps
           />
           <Group>
             {running ? (
-              <Button color="red" variant="light" onClick={() => running.abort()}>
+              <Button color="red" variant="subtle" onClick={() => running.abort()}>
                 Stop
               </Button>
             ) : (

@@ -79,7 +79,7 @@ export function ImagePlayground({ deployment, path, permission, isShown }: Playg
               Generate
             </AllowedButton>
             {make.isPending && (
-              <Button color="red" variant="light" onClick={() => controller.current?.abort()}>
+              <Button color="red" variant="subtle" onClick={() => controller.current?.abort()}>
                 Cancel
               </Button>
             )}

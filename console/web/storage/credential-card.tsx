@@ -59,7 +59,7 @@ export function CredentialCard(props: { credential: StorageCredentialView; onDel
         </AllowedButton>
         <AllowedButton
           {...manage}
-          variant="light"
+          variant="subtle"
           color="red"
           onClick={props.onDelete}
           aria-label={`Delete ${name}`}

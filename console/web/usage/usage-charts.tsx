@@ -3,32 +3,33 @@ import '@mantine/charts/styles.css';
 import { AreaChart, BarChart, LineChart } from '@mantine/charts';
 import { SimpleGrid } from '@mantine/core';
 import type { UsagePoint, UsageView } from '../../api.ts';
+import { CHART } from '../look/theme.ts';
 import { formatStep } from '../parts/time-format.ts';
 import { ChartPanel, type Series } from './chart-panel.tsx';
 import { countErrors, countOf, formatCount, formatMs } from './totals.ts';
 
 const REQUESTS: Series[] = [
-  { name: 'succeeded', label: 'Succeeded', color: 'teal.7' },
-  { name: 'clientErrors', label: 'Client errors', color: 'yellow.7' },
-  { name: 'rateLimited', label: 'Rate limited', color: 'grape.6' },
-  { name: 'serverErrors', label: 'Server errors', color: 'red.7' },
+  { name: 'succeeded', label: 'Succeeded', color: CHART.good },
+  { name: 'clientErrors', label: 'Client errors', color: CHART.caution },
+  { name: 'rateLimited', label: 'Rate limited', color: CHART.limit },
+  { name: 'serverErrors', label: 'Server errors', color: CHART.bad },
 ];
 const TOKENS: Series[] = [
-  { name: 'inputTokens', label: 'Input', color: 'blue.7' },
-  { name: 'outputTokens', label: 'Output', color: 'teal.6' },
+  { name: 'inputTokens', label: 'Input', color: CHART.main },
+  { name: 'outputTokens', label: 'Output', color: CHART.second },
 ];
 const LATENCY: Series[] = [
-  { name: 'p50Ms', label: 'p50', color: 'blue.7' },
-  { name: 'p95Ms', label: 'p95', color: 'orange.7', strokeDasharray: '5 4' },
+  { name: 'p50Ms', label: 'p50', color: CHART.main },
+  { name: 'p95Ms', label: 'p95', color: CHART.second, strokeDasharray: '5 4' },
 ];
-const QUEUE: Series[] = [{ name: 'queuePeak', label: 'Peak queue length', color: 'blue.7' }];
+const QUEUE: Series[] = [{ name: 'queuePeak', label: 'Peak queue length', color: CHART.main }];
 const MEDIA: Series[] = [
-  { name: 'images', label: 'Images', color: 'blue.7' },
-  { name: 'videos', label: 'Videos', color: 'orange.7' },
+  { name: 'images', label: 'Images', color: CHART.main },
+  { name: 'videos', label: 'Videos', color: CHART.second },
 ];
 
-const AUDIO: Series[] = [{ name: 'audioSeconds', label: 'Seconds', color: 'blue.7' }];
-const SPEECH: Series[] = [{ name: 'characters', label: 'Characters', color: 'teal.7' }];
+const AUDIO: Series[] = [{ name: 'audioSeconds', label: 'Seconds', color: CHART.main }];
+const SPEECH: Series[] = [{ name: 'characters', label: 'Characters', color: CHART.main }];
 
 /** The table has the same data for keyboard and screen readers. */
 const NOT_FOCUSABLE = { accessibilityLayer: false };
@@ -84,6 +85,9 @@ export function UsageCharts({ usage, range, isOneDeployment }: UsageChartsProps)
             data={data}
             series={LATENCY}
             valueFormatter={formatMs}
+            curveType="linear"
+            // Few points are dots, of which only neighbors are joined: nothing is known of the time between others.
+            connectNulls={timed > MAX_DOTS}
             // A single point is not visible as a line.
             withDots={timed <= MAX_DOTS}
           />

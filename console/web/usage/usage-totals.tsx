@@ -1,7 +1,7 @@
 /** Totals of the whole range. */
-import { Paper, SimpleGrid, Text } from '@mantine/core';
 import type { UsageView } from '../../api.ts';
-import { countErrors, countOf, formatCount, formatMs } from './totals.ts';
+import { Figures } from '../parts/figures.tsx';
+import { countErrors, countOf, formatCount, formatMs, formatShare } from './totals.ts';
 
 interface UsageTotalsProps {
   usage: UsageView;
@@ -11,10 +11,13 @@ interface UsageTotalsProps {
 
 export function UsageTotals({ usage: { total: totals, credit }, isOneDeployment }: UsageTotalsProps) {
   const errors = countErrors(totals);
-  const share = totals.requests > 0 ? (100 * errors) / totals.requests : 0;
-  const numbers = [
+  const figures = [
     { label: 'Requests', value: formatCount(totals.requests), more: '' },
-    { label: 'Errors', value: formatCount(errors), more: `${share.toFixed(1)} % of requests` },
+    {
+      label: 'Errors',
+      value: formatCount(errors),
+      more: `${formatShare(errors, totals.requests)} of requests`,
+    },
     {
       label: 'Tokens',
       value: formatCount(totals.inputTokens + totals.outputTokens),
@@ -34,21 +37,5 @@ export function UsageTotals({ usage: { total: totals, credit }, isOneDeployment 
       more: credit.granted === null ? 'no limit' : `of ${credit.granted}`,
     },
   ];
-  return (
-    <SimpleGrid component="dl" cols={{ base: 2, md: 3, xl: 6 }} spacing="sm" m={0}>
-      {numbers.map(({ label, value, more }) => (
-        <Paper key={label} withBorder p="sm" radius="md">
-          <Text component="dt" size="sm" c="dimmed">
-            {label}
-          </Text>
-          <Text component="dd" m={0} size="xl" fw={600} style={{ overflowWrap: 'anywhere' }}>
-            {value}
-          </Text>
-          <Text component="dd" m={0} size="xs" c="dimmed">
-            {more}
-          </Text>
-        </Paper>
-      ))}
-    </SimpleGrid>
-  );
+  return <Figures figures={figures} />;
 }

@@ -1,7 +1,8 @@
 /** One delivery with its payload and attempts. */
-import { Stack, Table, Text, Title } from '@mantine/core';
+import { Button, Code, Stack, Table, Text, Title } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import type { DeliveryDetail } from '../../api.ts';
+import type { AttemptView, DeliveryDetail } from '../../api.ts';
 import { call } from '../client/call.ts';
 import { useBase } from '../client/session.ts';
 import { Copyable } from '../parts/copyable.tsx';
@@ -10,6 +11,7 @@ import { ScrollTable } from '../parts/scroll-table.tsx';
 import { SideDrawer } from '../parts/side-drawer.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { formatDateTime } from '../parts/time-format.ts';
+import { formatMs } from '../usage/totals.ts';
 import { ResendDelivery } from './resend-delivery.tsx';
 import { describeAnswer } from './test-result.tsx';
 
@@ -60,14 +62,65 @@ function Detail({ id }: { id: string }) {
 function Attempts({ history }: Pick<DeliveryDetail, 'history'>) {
   if (history.length === 0) return <Text c="dimmed">No attempts yet.</Text>;
   return (
-    <ScrollTable label="Attempts" minWidth={320} columns={['Time', 'Response']}>
-      {history.map(({ at, status, error }) => (
-        <Table.Tr key={at}>
-          <Table.Td style={{ whiteSpace: 'nowrap' }}>{formatDateTime(new Date(at))}</Table.Td>
-          <Table.Td>{describeAnswer({ status, error: error || null }) ?? '–'}</Table.Td>
-        </Table.Tr>
+    <ScrollTable label="Attempts" minWidth={420} columns={['Time', 'Response', 'Duration', 'Headers']}>
+      {history.map((attempt) => (
+        <Attempt key={attempt.at} attempt={attempt} />
       ))}
     </ScrollTable>
+  );
+}
+
+function Attempt({ attempt }: { attempt: AttemptView }) {
+  const { at, status, error, tookMs, requestHeaders, responseHeaders } = attempt;
+  const [isOpen, { toggle }] = useDisclosure();
+  const time = formatDateTime(new Date(at));
+  return (
+    <>
+      <Table.Tr>
+        <Table.Td style={{ whiteSpace: 'nowrap' }}>{time}</Table.Td>
+        <Table.Td>{describeAnswer({ status, error: error || null }) ?? '–'}</Table.Td>
+        <Table.Td className="number">{formatMs(tookMs)}</Table.Td>
+        <Table.Td>
+          {requestHeaders && (
+            <Button
+              size="compact-xs"
+              variant="subtle"
+              aria-expanded={isOpen}
+              aria-label={`${isOpen ? 'Hide' : 'Show'} headers of the attempt of ${time}`}
+              onClick={toggle}
+            >
+              {isOpen ? 'Hide' : 'Show'}
+            </Button>
+          )}
+        </Table.Td>
+      </Table.Tr>
+      {isOpen && requestHeaders && (
+        <Table.Tr>
+          <Table.Td colSpan={4}>
+            <Headers label="Request headers" headers={requestHeaders} />
+            <Headers label="Response headers" headers={responseHeaders} />
+          </Table.Td>
+        </Table.Tr>
+      )}
+    </>
+  );
+}
+
+function Headers({ label, headers }: { label: string; headers: Record<string, string> }) {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return (
+    <Stack gap={2} mb="xs">
+      <Text size="xs" c="dimmed">
+        {label}
+      </Text>
+      {lines.length === 0 ? (
+        <Text size="xs">None.</Text>
+      ) : (
+        <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+          {lines.join('\n')}
+        </Code>
+      )}
+    </Stack>
   );
 }
 

@@ -101,7 +101,7 @@ export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
         </AllowedButton>
         <AllowedButton
           {...manage}
-          variant="light"
+          variant="subtle"
           color="red"
           onClick={onDelete}
           aria-label={`Delete ${name}`}

@@ -1,5 +1,6 @@
 /** Turns what was measured of a fleet into the table and goals of `make bench`. Pure. */
-import { atMost, formatRows, type Goal, percentile } from '../report.ts';
+import { atMost, formatRows, type Goal } from '../report.ts';
+import { percentile } from '../statistics.ts';
 import type { FleetFigures } from './fleet.ts';
 
 /** Of the operators' leader lease. */

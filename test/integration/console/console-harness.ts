@@ -12,7 +12,7 @@ import { type Logger, openLog } from '../../../kit/log.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { createKubeRequest, type KubeRequest } from '../../support/kube-request.ts';
 import { pollUntil } from '../../support/poll.ts';
-import type { RedisServer } from '../../support/redis-server.ts';
+import { REDIS_PASSWORDS, type RedisServer } from '../../support/redis-server.ts';
 import { TestStack } from '../../support/test-stack.ts';
 import { type Api, useApi } from '../kube/api.ts';
 import { writePage } from './page-fixture.ts';
@@ -142,7 +142,8 @@ export function useConsole(): ConsoleHarness {
         kubernetesURL: api.controlPlane.url,
         kubernetesCA: api.controlPlane.authority,
         tokenPath: join(folder, 'token'),
-        redisURL: stack.server.url,
+        // As the chart's console, which may do little.
+        redisURL: `redis://berth-console:${REDIS_PASSWORDS.console}@127.0.0.1:${stack.server.port}`,
         redisUsername: undefined,
         redisPassword: undefined,
         redisCAFile: undefined,

@@ -1,5 +1,6 @@
 /** A member operates a deployment: its replicas, its manifest, its size; each page hears of changes. */
 import { expect } from 'chai';
+import { channels } from '../../../api/redis-keys.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { type Person, useConsole } from './console-harness.ts';
 
@@ -186,6 +187,12 @@ describe('a console that operates deployments', () => {
     const path = `/api/namespaces/${made.namespace}/deployments`;
     expect((await person.call('POST', path, { manifest: write('new') })).status).to.equal(201);
     await pollUntil(async () => /"changed":\["deployments"\]/.test(text), 'news of the deployment');
+    const { redis } = harness.redis;
+    await redis.publish(channels.jobs('another', 'new'), '1');
+    await redis.publish(channels.jobs(made.namespace, 'new'), '1');
+    await pollUntil(async () => text.includes('"changed":["requests"]'), 'news of a request');
+    await redis.publish(channels.events(made.namespace), '1');
+    await pollUntil(async () => text.includes('"changed":["requests","deliveries"]'), 'news of an event');
     leaving.abort();
     await reading.catch(() => {});
   });

@@ -169,7 +169,13 @@ describe("the console's webhooks", () => {
         ({ leased } = await leaseDeliveries(console.redis.redis, namespace, options));
         return leased.length > 0;
       }, 'the delivery');
-      const failed = { isDelivered: false, status: 500, error: 'answered 500', waitMs: 60_000 };
+      const failed = {
+        isDelivered: false,
+        status: 500,
+        error: 'answered 500',
+        waitMs: 60_000,
+        exchange: { sentAt: 1_700_000_000_500, tookMs: 12, answerHeaders: { server: 'test' } },
+      };
       await settleDelivery(console.redis.redis, leased[0]!, failed);
       return leased[0]!;
     })();
@@ -190,6 +196,14 @@ describe("the console's webhooks", () => {
     const body = JSON.parse(sent.body);
     expect(body).to.deep.include({ id: eventId, type: 'webhook.test', _service_test: true });
     expect(body.data.namespace_name).to.equal(namespace);
+    const [attempt] = (await someone.call('GET', `${base}/deliveries/${delivery.id}`)).body.history;
+    expect(attempt).to.deep.include({ status: 500, tookMs: 12, responseHeaders: { server: 'test' } });
+    expect(attempt.requestHeaders).to.include({
+      'X-Service-Delivery-Id': delivery.id,
+      'webhook-id': eventId,
+      'webhook-timestamp': '1700000000',
+      'webhook-signature': 'v1,…',
+    });
     const log = async (query: string) =>
       (await someone.call('GET', `${base}/deliveries${query}`)).body.map((each: { id: string }) => each.id);
     expect(await log('')).to.deep.equal([delivery.id]);
@@ -325,7 +339,7 @@ describe("the console's webhooks", () => {
   const lease = () =>
     leaseDeliveries(console.redis.redis, namespace, { limit: 10, perDestination: 8, leaseMs: 60_000 });
   const failAll = async () => {
-    const failure = { isDelivered: false, status: 500, error: 'answered 500', waitMs: 0 };
+    const failure = { isDelivered: false, status: 500, error: 'answered 500', waitMs: 0, exchange: null };
     for (let round = 0; round < 4; round++)
       for (const delivery of (await lease()).leased)
         await settleDelivery(console.redis.redis, delivery, failure);

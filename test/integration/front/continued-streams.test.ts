@@ -127,7 +127,7 @@ describe('streams of replicas whose engine dies', () => {
     expect(await replicas[0]!.metrics()).to.match(
       /^berth_gateway_continued_streams_total\{[^}]*outcome="completed"[^}]*\} 3$/m,
     );
-    expect(replicas[0]!.program.output).to.include('continuing a broken stream');
+    await replicas[0]!.program.waitFor(/continuing a broken stream/);
     await restart(0);
   });
 

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { parseAllDocuments } from 'yaml';
 import { hashApiKey } from '../../../api/identity.ts';
 import { heartbeat } from '../../../redis/admission/admission-calls.ts';
 import { callChat, readError } from '../../support/chat.ts';
@@ -7,6 +9,8 @@ import { describeReplica } from '../../support/heartbeat.ts';
 import { API_KEY } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { publishApiKey } from '../../support/publication.ts';
+
+const EXAMPLE = 'examples/autoscalers/keda.yaml';
 
 describe('a deployment that others scale', () => {
   let cold: ColdDeployment;
@@ -41,6 +45,35 @@ describe('a deployment that others scale', () => {
     expect(refused).to.include({ status: 503, code: 'no_pod_available' });
     await pollUntil(async () => (await readFigures()).demand === 1, 'demand');
     expect(cold.woken).to.deep.equal([]);
+  });
+
+  it('is what KEDA’s `metrics-api` scaler reads by the example: 200, a number, above 0 once somebody was refused', async () => {
+    const [authentication, scaled] = parseAllDocuments(readFileSync(EXAMPLE, 'utf8')).map((each) =>
+      each.toJS(),
+    );
+    const [{ type, metadata, authenticationRef }] = scaled.spec.triggers;
+    expect(type).to.equal('metrics-api');
+    // These it needs, and `bearer` takes the parameter `token`.
+    expect(metadata)
+      .to.include.keys('url', 'valueLocation', 'targetValue')
+      .and.to.include({ authMode: 'bearer' });
+    expect(authenticationRef.name).to.equal(authentication.metadata.name);
+    expect(authentication.spec.secretTargetRef[0]).to.include({ parameter: 'token', key: 'api-key' });
+    const path = new URL(metadata.url).pathname.replace('/default/', '/team/');
+    const read = async () => {
+      const answer = await fetch(`${cold.front.origin}${path}`, {
+        headers: { authorization: `Bearer ${API_KEY}` },
+      });
+      expect(answer.status).to.equal(200);
+      return ((await answer.json()) as Record<string, unknown>)[metadata.valueLocation];
+    };
+    expect(await read()).to.be.a('number');
+    const countRefused = async () => (await cold.readDemand()).fronts[0]?.refused ?? 0;
+    const before = await countRefused();
+    await callChat(`${cold.front.origin}/v1`, { host: COLD_HOST });
+    await pollUntil(async () => (await countRefused()) > before, 'it to be counted');
+    // Without `activationTargetValue` anything above 0 has it start the first replica.
+    await pollUntil(async () => Number(await read()) > 0, 'demand');
   });
 
   it('is wanted by nobody who would not be served', async () => {

@@ -174,7 +174,7 @@ describe('a sidecar', () => {
   it('refuses a drain with a wrong token, and counts it', async () => {
     expect((await drain('guess')).status).to.equal(403);
     expect((await replica.admin('/drain')).status).to.equal(403);
-    expect(replica.program.output).to.match(/wrong token/);
+    await replica.program.waitFor(/wrong token/);
     expect(await replica.metrics()).to.match(/^berth_gateway_refused_drains_total(\{[^}]*\})? 2$/m);
     expect((await readOwnBeat())!.draining).to.equal(false);
   });

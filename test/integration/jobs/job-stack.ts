@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { GatewayConfig } from '../../../api/gateway-config.ts';
 import { GATEWAY_ENV } from '../../../api/gateway-environment.ts';
+import { promptKey } from '../../../api/identity.ts';
 import { SIDECAR_SECRET_FILES } from '../../../api/names.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
 import type { RequestRecord, RequestStatus } from '../../../api/request.ts';
+import { sealParams } from '../../../api/sealed-request.ts';
 import type { Job } from '../../../gateway/engine/job.ts';
 import { isRedisAway, type RedisConnection } from '../../../redis/client.ts';
 import { inspectRedis } from '../../../redis/inspection.ts';
@@ -104,13 +106,14 @@ export async function startJobStack(options: StackOptions): Promise<JobStack> {
   await publishDeployment(redis, config);
   const storage = await startStorageService();
   const front = await options.startFront?.(server);
+  const token = front?.token ?? 'storage-token';
   const sweeper = front ?? startSweeper(connection, options.graceMs ?? 0);
 
   const folder = mkdtempSync(join(tmpdir(), 'berth-pod-'));
   for (const [file, text] of Object.entries({
     [SIDECAR_SECRET_FILES.config]: JSON.stringify(config),
     [SIDECAR_SECRET_FILES.peerToken]: PEER_TOKEN,
-    [SIDECAR_SECRET_FILES.storageToken]: front?.token ?? 'storage-token',
+    [SIDECAR_SECRET_FILES.storageToken]: token,
     [SIDECAR_SECRET_FILES.requestPrefix]: PREFIX,
     [SIDECAR_SECRET_FILES.redisUsername]: user.username,
     [SIDECAR_SECRET_FILES.redisPassword]: user.password,
@@ -155,6 +158,7 @@ export async function startJobStack(options: StackOptions): Promise<JobStack> {
 
   const send = async (submission: Partial<NewRequest>): Promise<string> => {
     const whole = submissionOf({ namespace: NAMESPACE, deployment: config.name, ...submission });
+    whole.params = sealParams(whole.params, whole, promptKey(token));
     const answer = await submitRequest(redis, whole);
     if (answer.verdict !== 'accepted') throw new Error(`submission: ${answer.verdict}`);
     return whole.id;

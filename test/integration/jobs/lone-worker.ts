@@ -1,5 +1,6 @@
 /** A worker in the test's own process, beside an engine of the test's choice. */
 
+import { sealParams } from '../../../api/sealed-request.ts';
 import { Slots } from '../../../gateway/capacity/replica-capacity.ts';
 import { startWorker, type WorkerOptions } from '../../../gateway/jobs/worker.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
@@ -9,6 +10,7 @@ import { Pools } from '../../../gateway/upstream/pools.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import type { MediaWorkspace } from '../../support/media-workspace.ts';
 import { describeModel } from '../../support/model-replica.ts';
+import { newRequestId } from '../../support/request-fixture.ts';
 
 /** With one slot, for the workspace's deployment; it thinks its engine healthy. Returns the function that ends it. */
 export function startLoneWorker(
@@ -21,7 +23,7 @@ export function startLoneWorker(
   const worker = startWorker({
     config: () => config,
     redis,
-    storage: {} as WorkerOptions['storage'],
+    storage: { promptKey: () => KEY } as Partial<WorkerOptions['storage']> as WorkerOptions['storage'],
     pool: pools.get(engineURL),
     isEngineReady: () => true,
     isEngineLost: () => false,
@@ -44,11 +46,17 @@ export interface LoneWorkerOptions {
   onEngineLost?: () => void;
 }
 
-/** Parameters of a film. */
-export const FILM = JSON.stringify({
+const KEY = Buffer.alloc(32, 'key');
+const FILM = JSON.stringify({
   v: 1,
   kind: 'video',
   credential: null,
   inputs: [],
   parameters: { task: 't2v', prompt: 'a cat', size: '64x64', frames: 9, fps: 8 },
 });
+
+/** Returns the request's id. */
+export function submitFilm(space: MediaWorkspace): Promise<string> {
+  const id = newRequestId();
+  return space.submitted({ id, params: sealParams(FILM, { namespace: space.namespace, id }, KEY) });
+}

@@ -6,7 +6,7 @@ import { useMediaWorkspace } from '../../support/media-workspace.ts';
 import { pollUntil } from '../../support/poll.ts';
 
 import { type JobStack, startJobStack } from './job-stack.ts';
-import { FILM, startLoneWorker } from './lone-worker.ts';
+import { startLoneWorker, submitFilm } from './lone-worker.ts';
 
 for (const kind of ['Image', 'Video'] as const)
   describe(`${kind.toLowerCase()} jobs whose engine is killed`, () => {
@@ -64,7 +64,7 @@ describe('an engine that takes no connections though its health check is good', 
       onEngineLost: () => doubts++,
     });
     try {
-      const id = await space.submitted({ params: FILM });
+      const id = await submitFilm(space);
       await pollUntil(
         async () => {
           await sweepRequests(redis, namespace, { expireUntil: Number.MAX_SAFE_INTEGER });

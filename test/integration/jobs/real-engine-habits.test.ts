@@ -94,6 +94,8 @@ describe('an engine whose worker is dead while its health check is good', () => 
           enginePreset: 'sglang-diffusion',
           requestId: 'req_1',
           servedModelName: 'berth/chat',
+          modelId: 'berth/chat',
+          span: null,
           inputs: [],
           spool: await Spool.open({ folder: join(tmpdir(), `berth-stuck-${process.pid}`), maxBytes: 1e6 }),
           beginWork: () => health.begin(() => false),

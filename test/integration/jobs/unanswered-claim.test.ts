@@ -6,7 +6,7 @@ import { connectRedis } from '../../../redis/client.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
 import { pollUntil } from '../../support/poll.ts';
 
-import { FILM, startLoneWorker } from './lone-worker.ts';
+import { startLoneWorker, submitFilm } from './lone-worker.ts';
 
 /** Before Redis: carries everything but the first answer to a claim. */
 function startProxy(port: number): Server & { swallowed: number } {
@@ -49,7 +49,7 @@ describe('a claim whose answer is lost', () => {
     through.host = await listenOnLoopback(proxy);
     const connection = connectRedis({ url: through.href, name: 'test', role: 'sidecar' });
     await connection.untilUp(60_000);
-    const id = await space.submitted({ params: FILM });
+    const id = await submitFilm(space);
     const stop = startLoneWorker(space, { redis: connection.redis, engineURL });
     try {
       // Nobody sweeps here, so nothing but the repeat brings the job to a worker.

@@ -4,7 +4,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { GatewayConfig } from '../../../api/gateway-config.ts';
 import { GATEWAY_ENV } from '../../../api/gateway-environment.ts';
-import { hashApiKey, workspacePrefix } from '../../../api/identity.ts';
+import { hashApiKey, promptKey, storageToken, workspacePrefix } from '../../../api/identity.ts';
+import { openParams } from '../../../api/sealed-request.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import {
   publishApiKeys,
@@ -26,6 +27,7 @@ import { TestStack } from '../../support/test-stack.ts';
 export const KEYS = { team: 'sk-team', other: 'sk-other' } as const;
 /** Addresses of pods. */
 export const REPLICAS = ['127.0.0.41', '127.0.0.42'] as const;
+const PROMPT_KEY = promptKey(storageToken(MASTER_KEY, 'team'));
 const BUCKET = 'berth';
 
 export type Answer = { status: number; headers: Headers; body: Record<string, unknown>; text: string };
@@ -51,6 +53,7 @@ export interface FrontWorkspace {
   grant(namespace: string, creditMicros: number | null): Promise<unknown>;
   refuseAsync(reason: string | null): Promise<unknown>;
   /** What a worker does: takes the next request of a deployment. */
+  /** With its parameters opened. */
   claim(deployment: string): Promise<ClaimedJob>;
   /** Ends it well, with one object of this content in the bucket. */
   succeed(job: ClaimedJob, content: Buffer, retentionMs?: number | null): Promise<void>;
@@ -135,7 +138,7 @@ export async function startFrontWorkspace(): Promise<FrontWorkspace> {
         leaseMs: 60_000,
       });
       if (!job) throw new Error(`nothing waits for ${deployment}`);
-      return job;
+      return { ...job, params: openParams(job.params, job.claim, PROMPT_KEY)! };
     },
     succeed: async ({ claim }, content, retentionMs = 86_400_000) => {
       const key = `results/team/${claim.id}/${claim.token}/0.mp4`;

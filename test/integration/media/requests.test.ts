@@ -125,6 +125,20 @@ describe('requests at a front without any replica', () => {
     expect(due.some((member) => member.includes(String(body.id)))).to.equal(true);
   });
 
+  it('leaves nothing of a prompt in Redis that can be read there', async () => {
+    const prompt = 'a secret harbour';
+    await submit({ prompt });
+    const { redis } = space.connection;
+    for (const key of await redis.keys('w:*')) {
+      const content =
+        (await redis.type(key)) === 'string'
+          ? await redis.get(key)
+          : await redis.hgetall(key).catch(() => '');
+      expect(JSON.stringify(content), key).not.to.include(prompt);
+    }
+    expect(JSON.parse((await space.claim(film)).params).parameters).to.include({ prompt });
+  });
+
   it('stores parameters that are too long for a record', async () => {
     const { body } = await submit({ prompt: 'é'.repeat(20_000) });
     const { params } = await space.claim(film);

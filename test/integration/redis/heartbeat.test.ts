@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { workKeys } from '../../../api/redis-keys.ts';
+import { FUNCTIONS, workKeys } from '../../../api/redis-keys.ts';
 import { heartbeat, leave } from '../../../redis/admission/admission-calls.ts';
 import { describeReplica } from '../../support/heartbeat.ts';
 import { readHeartbeats } from '../../support/heartbeats.ts';
@@ -9,8 +9,10 @@ describe('heartbeats', () => {
   let stack: TestStack;
   const replica = { namespace: 'one', name: 'chat' };
   const word = (pod: string) => describeReplica({ pod, inflight: 2 });
-  const beat = (pod: string) => heartbeat(stack.redis, { ...replica, heartbeat: word(pod) });
+  const beat = async (pod: string) => (await hear(pod)).beats!;
   const read = () => readHeartbeats(stack.redis, replica.namespace, replica.name);
+  const hear = async (pod: string, heard = '') =>
+    heartbeat(stack.redis, { ...replica, heartbeat: word(pod), heard });
   const podsOf = (heartbeats: { pod: string }[]) => heartbeats.map(({ pod }) => pod).sort();
 
   before(async () => {
@@ -48,7 +50,7 @@ describe('heartbeats', () => {
     expect(podsOf(await read()), 'a reader passes over the dead ones').to.deep.equal(['idle', 'quiet']);
     expect(podsOf(await beat('a'))).to.deep.equal(['a', 'idle', 'quiet']);
     expect((await stack.redis.hkeys(workKeys('one').heartbeats('chat'))).sort()).to.deep.equal([
-      ...['@a', '@idle', '@quiet'],
+      ...['@', '@a', '@idle', '@quiet'],
       ...['a', 'idle', 'quiet'],
     ]);
   });
@@ -57,35 +59,108 @@ describe('heartbeats', () => {
     const key = workKeys('one').heartbeats('chat');
     await stack.redis.hset(key, { long: 'x'.repeat(2_000), '@long': String(Date.now()), '@alone': '1' });
     expect(podsOf(await beat('a'))).to.deep.equal(['a']);
-    expect((await stack.redis.hkeys(key)).sort()).to.deep.equal(['@a', 'a']);
+    expect((await stack.redis.hkeys(key)).sort()).to.deep.equal(['@', '@a', 'a']);
     await stack.redis.hset(
       key,
       Object.fromEntries(Array.from({ length: 30_000 }, (_, i) => [`f${i}`, '{}'])),
     );
     expect(podsOf(await beat('b'))).to.deep.equal(['b']);
     expect(podsOf(await beat('a'))).to.deep.equal(['a', 'b']);
-    expect(await stack.redis.hlen(key)).to.equal(4);
+    expect(await stack.redis.hlen(key)).to.equal(5);
   });
 
-  it('of 3,000 idle replicas put less than 5 GB a day into the append-only file', async () => {
-    const name = 'an-ordinary-deployment';
-    const pods = Array.from({ length: 30 }, (_, index) => `${name}-7d9f8b6c5d-abc${index}`);
-    const say = async () => {
-      for (const pod of pods)
-        await heartbeat(stack.redis, {
-          namespace: 'an-ordinary-namespace',
-          name,
-          heartbeat: { ...word(pod), inflight: 0, every: 8_000 },
-        });
+  it('put nothing into the append-only file, of busy replicas neither', async () => {
+    // What waits to be written counts, too.
+    const readBytes = async (): Promise<number> => {
+      const info = await stack.redis.info('persistence');
+      return [/aof_current_size:(\d+)/, /aof_buffer_length:(\d+)/].reduce(
+        (sum, pattern) => sum + Number(pattern.exec(info)![1]),
+        0,
+      );
     };
-    const readBytes = async (): Promise<number> =>
-      Number(/aof_current_size:(\d+)/.exec(await stack.redis.info('persistence'))![1]);
-    await say();
     const before = await readBytes();
-    for (let round = 0; round < 10; round++) await say();
-    const bytes = ((await readBytes()) - before) / (10 * pods.length);
-    expect(bytes).to.be.within(40, 160);
-    expect((bytes * 3_000 * 86_400) / 8 / 1e9).to.be.below(5);
+    for (let inflight = 0; inflight < 10; inflight++)
+      await heartbeat(stack.redis, { ...replica, heartbeat: { ...word('a'), inflight } });
+    expect(await readBytes()).to.equal(before);
+  });
+
+  it('are told to those alone who have not heard them in this edition', async () => {
+    const first = await hear('a');
+    const { edition, beats } = await hear('b');
+    expect(podsOf(beats!)).to.deep.equal(['a', 'b']);
+    expect(await hear('b', edition)).to.deep.equal({ edition, beats: null });
+    expect(podsOf((await hear('a', first.edition)).beats!), 'b has joined').to.deep.equal(['a', 'b']);
+    await leave(stack.redis, { ...replica, pod: 'a' });
+    expect(podsOf((await hear('b', edition)).beats!), 'a has left').to.deep.equal(['b']);
+  });
+
+  it('are told again once one of them fell silent, or Redis lost them', async () => {
+    const key = workKeys('one').heartbeats('chat');
+    await beat('a');
+    const { edition } = await hear('b');
+    await stack.redis.hset(key, '@a', Date.now() - 60_000);
+    expect((await hear('b', edition)).beats, 'not looked for each time').to.equal(null);
+    await stack.redis.hset(key, '@', `${edition} ${Date.now() - 60_000}`);
+    const later = await hear('b', edition);
+    expect(podsOf(later.beats!)).to.deep.equal(['b']);
+    await stack.redis.del(key);
+    expect(podsOf((await hear('b', later.edition)).beats!)).to.deep.equal(['b']);
+  });
+
+  it('are told again after Redis lost them, though as many have spoken since', async () => {
+    await beat('a');
+    const { edition } = await hear('b');
+    await stack.redis.del(workKeys('one').heartbeats('chat'));
+    await beat('c');
+    expect(podsOf((await hear('b', edition)).beats ?? [])).to.deep.equal(['b', 'c']);
+  });
+
+  it('leave nothing in the append-only file of what a tenant wrote among them', async () => {
+    const key = workKeys('one').heartbeats('chat');
+    const long = 'x'.repeat(10_000);
+    const { edition } = await hear('a');
+    await stack.redis.hset(key, '@a', long);
+    expect((await hear('a', edition)).beats).to.equal(null);
+    await stack.redis.hset(key, { '@': long, a: 'x'.repeat(1_000), alone: long });
+    await beat('a');
+    await stack.redis.hset(key, 'pod', long);
+    await leave(stack.redis, { ...replica, pod: 'pod' });
+    expect(await stack.redis.exists(key)).to.equal(1);
+    await stack.server.restart();
+    await stack.connection.untilUp(60_000);
+    expect(await stack.redis.hgetall(key)).to.deep.equal({});
+    await stack.redis.hset(key, Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`f${i}`, long])));
+    await beat('a');
+    await stack.server.restart();
+    await stack.connection.untilUp(60_000);
+    expect(await stack.redis.hgetall(key)).to.deep.equal({});
+  });
+
+  it('are written where a service does not allow to leave them out of that file', async () => {
+    const [library] = (await stack.redis.function('LIST', 'WITHCODE')) as unknown[][];
+    const code = String(library![library!.indexOf('library_code') + 1]);
+    const other = code.replaceAll('redis.set_repl', 'redis.not_here');
+    await stack.redis.function('LOAD', 'REPLACE', other);
+    try {
+      const { edition } = await hear('a');
+      expect((await hear('a', edition)).beats).to.equal(null);
+      await leave(stack.redis, { ...replica, pod: 'a' });
+      expect(await read()).to.deep.equal([]);
+    } finally {
+      await stack.redis.function('LOAD', 'REPLACE', code);
+    }
+  });
+
+  it('answer a gateway of a version before with all of them', async () => {
+    await beat('a');
+    const args = ['b', JSON.stringify(word('b'))];
+    const texts = await stack.redis.fcall(
+      FUNCTIONS.heartbeat,
+      1,
+      workKeys('one').heartbeats('chat'),
+      ...args,
+    );
+    expect(podsOf((texts as string[]).map((text) => JSON.parse(text)))).to.deep.equal(['a', 'b']);
   });
 
   it('removes a replica that leaves, and another deployment’s stay', async () => {

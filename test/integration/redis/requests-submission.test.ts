@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { channels, workKeys } from '../../../api/redis-keys.ts';
 import { digestIdempotencyKey, type REQUEST_STATUSES } from '../../../api/request.ts';
+import { MAX_SEALED_PARAMS_LENGTH, sealParams } from '../../../api/sealed-request.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { publishWorkspace } from '../../../redis/publication/publication.ts';
 import {
@@ -203,10 +204,15 @@ describe('submission of a request', () => {
     expect(heard).to.deep.equal(Array(2).fill(channels.jobs(space.namespace, deployment)));
   });
 
-  it('takes parameters of 4 KiB and throws on more', async () => {
-    await submitted({ params: 'é'.repeat(2048) });
-    expect((await claim())?.params).to.equal('é'.repeat(2048));
-    expect(await rejection(submit({ params: `${'é'.repeat(2048)}x` }))).to.be.an.instanceOf(RangeError);
+  it('takes parameters of 4 KiB, sealed, and throws on more', async () => {
+    const [id, key] = [newRequestId(), Buffer.alloc(32, 'key')];
+    const params = sealParams('é'.repeat(2048), { namespace: space.namespace, id }, key);
+    await submitted({ id, params });
+    expect((await claim())?.params).to.equal(params);
+    const longest = 'x'.repeat(MAX_SEALED_PARAMS_LENGTH);
+    await submitted({ params: longest });
+    expect((await claim())?.params).to.equal(longest);
+    expect(await rejection(submit({ params: `${longest}x` }))).to.be.an.instanceOf(RangeError);
   });
 
   it('lists a deployment’s requests by status, newest first, up to the limit', async () => {

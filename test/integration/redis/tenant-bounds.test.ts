@@ -55,7 +55,7 @@ describe('a malicious Redis user of a workspace', () => {
   /** Pods of which a replica learns by its own heartbeat. */
   async function readPeers(name: string): Promise<string[]> {
     const own = { namespace, name, heartbeat: describeReplica({ pod: 'own' }) };
-    return (await heartbeat(tenant.redis, own)).map(({ pod }) => pod);
+    return (await heartbeat(tenant.redis, own)).beats!.map(({ pod }) => pod);
   }
 
   async function fillSet(key: string, size: number, score: number): Promise<void> {
@@ -294,9 +294,9 @@ describe('a malicious Redis user of a workspace', () => {
         ...Array.from({ length: 1_000 }, (_, i) => [`pod-${at + i}`, `{"x":"${'x'.repeat(100)}"}`]).flat(),
       );
     const beat = describeReplica({ pod: 'p' });
-    const beats = await heartbeat(tenant.redis, { namespace, name: deployment, heartbeat: beat });
-    expect(beats.map(({ pod }) => pod)).to.deep.equal(['p']);
-    expect(await stack.redis.hlen(keys.heartbeats(deployment))).to.equal(2);
+    const { beats } = await heartbeat(tenant.redis, { namespace, name: deployment, heartbeat: beat });
+    expect(beats!.map(({ pod }) => pod)).to.deep.equal(['p']);
+    expect(await stack.redis.hlen(keys.heartbeats(deployment))).to.equal(3);
   });
 
   it('has nothing long read of a hash whose long fields come late', async () => {

@@ -47,7 +47,7 @@ describe('a workspace’s Redis user', () => {
     expect((await admit(tenant.redis, { ...key, counted: 'no' })).verdict).to.equal('ok');
     expect(await settle(tenant.redis, { ...key, tokens: 1, micros: 1, token: 't' })).to.equal(true);
     const word = describeReplica({ pod: 'p' });
-    expect(await heartbeat(tenant.redis, { ...replica, heartbeat: word })).to.have.length(1);
+    expect((await heartbeat(tenant.redis, { ...replica, heartbeat: word })).beats).to.have.length(1);
     await leave(tenant.redis, { ...replica, pod: 'p' });
     expect(await readDeployment(tenant.redis, 'one', 'chat')).to.equal(null);
     expect(await isKnownPrefix(tenant.redis, '0a1b2c3d')).to.equal(true);

@@ -3,8 +3,8 @@ import { createLog } from '../../../gateway/telemetry/log.ts';
 import { UsageMeter } from '../../../gateway/telemetry/usage.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { findBucket } from '../../../redis/usage/latency-buckets.ts';
-import { addUsage, readUsage, type UsageSums } from '../../../redis/usage/usage.ts';
+import { findBucket, findFirstTokenBucket } from '../../../redis/usage/latency-buckets.ts';
+import { addUsage, readUsage, type UsageEntry, type UsageSums } from '../../../redis/usage/usage.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { connectTo } from '../../support/redis-client.ts';
 import { TestStack } from '../../support/test-stack.ts';
@@ -87,6 +87,17 @@ describe('usage', () => {
     expect(byMinute.p95Ms).to.be.within(50, 100).and.to.equal(byHour.p95Ms);
     const steps = await read(['chat'], NOON, NOON + 60 * MINUTE, 60);
     expect(Math.max(...steps.map(({ p95Ms }) => p95Ms ?? 0))).to.be.above(5_000);
+  });
+
+  it('reports times to the first token beside those of whole requests', async () => {
+    const sums: UsageSums = new Map<UsageEntry, number>([
+      [findBucket(9_000), 1],
+      [findFirstTokenBucket(80), 1],
+    ]);
+    await addUsage(tenant.redis, { namespace, deployment: 'chat', at: NOON, sums });
+    const total = await readTotal(['chat'], NOON + MINUTE, 60);
+    expect(total.p95Ms).to.be.above(5_000);
+    expect(total.firstTokenP95Ms).to.be.within(50, 100);
   });
 
   it('ends: minutes after a day, hours after a month', async () => {

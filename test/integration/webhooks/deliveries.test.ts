@@ -23,12 +23,14 @@ import { TestStack } from '../../support/test-stack.ts';
 const HOOK: DeliveryTarget = { url: 'https://a.example/hook', endpoint: 'first' };
 const OTHER: DeliveryTarget = { url: 'https://b.example/hook', endpoint: 'second' };
 const INLINE: DeliveryTarget = { url: 'https://c.example/hook', endpoint: '' };
-const SUCCESS: Attempt = { isDelivered: true, status: 200, error: '', waitMs: 0 };
+const EXCHANGE = { sentAt: 1_700_000_000_000, tookMs: 12, answerHeaders: { server: 'test' } };
+const SUCCESS: Attempt = { isDelivered: true, status: 200, error: '', waitMs: 0, exchange: EXCHANGE };
 const failed = (waitMs: number): Attempt => ({
   isDelivered: false,
   status: 500,
   error: 'answered 500',
   waitMs,
+  exchange: null,
 });
 
 describe('webhook deliveries in Redis', () => {
@@ -330,6 +332,7 @@ describe('webhook deliveries in Redis', () => {
       const { body, attempts } = await readDeliveryDetail(redis(), namespace, log[0]!);
       expect(body).to.equal('{"id":"evt_1"}');
       expect(attempts.map(({ status }) => status)).to.deep.equal([500, 500, 500, 200]);
+      expect(attempts.map(({ exchange }) => exchange)).to.deep.equal([null, null, null, EXCHANGE]);
     });
 
     it('go to where the endpoint leads now', async () => {

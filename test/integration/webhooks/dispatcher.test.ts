@@ -9,7 +9,11 @@ import { Dispatcher, type DispatcherOptions } from '../../../gateway/webhooks/di
 import { signDelivery } from '../../../gateway/webhooks/signature.ts';
 import { WEBHOOKS_IN_FLIGHT } from '../../../gateway/webhooks/webhook-service.ts';
 import type { AbandonedDelivery } from '../../../redis/deliveries/delivery-calls.ts';
-import { readDeliveryLog } from '../../../redis/deliveries/delivery-log.ts';
+import {
+  type LoggedAttempt,
+  readDeliveryDetail,
+  readDeliveryLog,
+} from '../../../redis/deliveries/delivery-log.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { TestStack } from '../../support/test-stack.ts';
 
@@ -133,6 +137,18 @@ describe('the webhook dispatcher', () => {
     const [record] = await readLog();
     expect(headers['x-service-delivery-id']).to.equal(record!.id);
     expect(record).to.include({ state: 'delivered', attempts: 1, status: 200, requestId: 'req_1' });
+  });
+
+  it('notes when each attempt was sent, how long it took, and which headers came back', async () => {
+    subscribe('all', '/redirect');
+    await put('evt_1');
+    start({ clock: () => 1_700_000_000_000 }).wake(namespace);
+    await untilEnded(1);
+    const { attempts } = await readDeliveryDetail(stack.redis, namespace, (await readLog())[0]!);
+    const [{ exchange }] = attempts as [LoggedAttempt];
+    expect(exchange).to.include({ sentAt: 1_700_000_000_000 });
+    expect(exchange!.tookMs).to.be.within(0, TIMING.attemptMs);
+    expect(exchange!.answerHeaders).to.include({ location: '/200' });
   });
 
   it('sends one event to endpoints and callback under one id, each with a delivery of its own', async () => {

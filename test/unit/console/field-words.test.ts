@@ -43,7 +43,7 @@ describe("a field that the console's API does not take", () => {
       'admin: is not a known field; allowed: name, rpm, tpd, priority, expiresAt.',
     ],
     [newKeyBody, [], 'The body must be an object, not a list.'],
-    [keyChangeBody, {}, 'disabled: must be given, as true or false.'],
+    [keyChangeBody, { rpm: 0 }, `rpm: must be ${RPM}, not 0.`],
     [keyChangeBody, { disabled: 'yes' }, 'disabled: must be true or false, not "yes".'],
     [newWebhookBody, { name: 'hook' }, 'url: must be given, as text of 1 to 2,048 characters.'],
     [newWebhookBody, { ...hook, eventTypes: [] }, 'eventTypes: must be a list of 1 to 3, not of 0.'],

@@ -42,6 +42,12 @@ describe('what a gateway loads', function () {
     expect([...folders]).to.have.members(['gateway', 'api', 'kit', 'redis']);
   });
 
+  it('is none of what exports traces, as long as no endpoint is set', () => {
+    const traces = loaded.filter((url) => url.includes('/gateway/tracing/'));
+    const names = traces.map((url) => url.split('/').at(-1));
+    expect(names.sort()).to.deep.equal(['span.ts', 'trace-context.ts', 'tracer.ts']);
+  });
+
   it('is no zod beside an engine, so that a pod starts soon', () => {
     const besideEngine = listLoaded(['gateway/sidecar/sidecar.ts']);
     expect(besideEngine.filter((url) => url.includes('/node_modules/zod/'))).to.deep.equal([]);

@@ -22,7 +22,8 @@ describe('heartbeats', () => {
     clock = new FakeClock();
   });
   const start = (send: (own: Omit<Heartbeat, 'at'>) => Promise<Heartbeat[]>, onError = () => {}) => {
-    heartbeats = new Heartbeats({ describe: () => beat(own), send, onError, clock });
+    const hear = async (own: Omit<Heartbeat, 'at'>) => ({ edition: '1', beats: await send(own) });
+    heartbeats = new Heartbeats({ describe: () => beat(own), send: hear, onError, clock });
     return heartbeats;
   };
 
@@ -93,6 +94,22 @@ describe('heartbeats', () => {
     ]);
     await clock.advance(0);
     expect(running.peers.map(({ pod }) => pod)).to.deep.equal(['fresh', 'idle']);
+  });
+
+  it('keep the peers that they have heard while nothing changes, and say what they have heard', async () => {
+    const heard: string[] = [];
+    heartbeats = new Heartbeats({
+      describe: () => beat(own),
+      send: async (_, edition) => {
+        heard.push(edition);
+        return { edition: '7', beats: edition === '7' ? null : [beat({}), beat({ pod: 'peer' })] };
+      },
+      onError: () => {},
+      clock,
+    });
+    await clock.advance(8_000);
+    expect(heard).to.deep.equal(['', '7']);
+    expect(heartbeats.peers.map(({ pod }) => pod)).to.deep.equal(['peer']);
   });
 
   it('keep the last peers while Redis is away', async () => {

@@ -56,6 +56,23 @@ describe('the environment of a gateway', () => {
     });
   });
 
+  it('traces nothing without an endpoint, and a tenth with one', () => {
+    const readTracing = (more: object) => readSidecarEnvironment({ ...sidecar(), ...more }).tracing;
+    expect(readTracing({ GATEWAY_TRACING_RATIO: '1' })).to.equal(null);
+    const endpoint = 'http://collector:4318';
+    const GATEWAY_TRACING_ENDPOINT = `${endpoint}/`;
+    expect(readTracing({ GATEWAY_TRACING_ENDPOINT })).to.deep.equal({ endpoint, sampleRatio: 0.1 });
+    for (const [text, sampleRatio] of [
+      ['0', 0],
+      ['1', 1],
+      ['0.05', 0.05],
+      ['1e-05', 1e-5],
+    ] as const)
+      expect(readTracing({ GATEWAY_TRACING_ENDPOINT, GATEWAY_TRACING_RATIO: text })).to.include({
+        sampleRatio,
+      });
+  });
+
   const wrong: [string, Record<string, string | undefined>, RegExp][] = [
     ['no Redis', { GATEWAY_REDIS_URL: '' }, /GATEWAY_REDIS_URL must be set/],
     ['no engine', { GATEWAY_ENGINE_URL: undefined }, /GATEWAY_ENGINE_URL must be set/],
@@ -66,6 +83,11 @@ describe('the environment of a gateway', () => {
     ],
     ['a port that is none', { GATEWAY_HTTP_PORT: '80a' }, /GATEWAY_HTTP_PORT must be a port/],
     ['a port out of range', { GATEWAY_ADMIN_PORT: '70000' }, /GATEWAY_ADMIN_PORT must be a port/],
+    [
+      'a ratio that is none',
+      { GATEWAY_TRACING_RATIO: '1.5' },
+      /GATEWAY_TRACING_RATIO must be a number from 0 to 1/,
+    ],
     ['a log level that is none', { GATEWAY_LOG_LEVEL: 'loud' }, /GATEWAY_LOG_LEVEL must be one of/],
     [
       'an egress range that is none',

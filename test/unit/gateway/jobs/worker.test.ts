@@ -1,5 +1,39 @@
+import { mock } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { countBlockingRuns } from '../../../../gateway/jobs/worker.ts';
+import { Slots } from '../../../../gateway/capacity/replica-capacity.ts';
+import { countBlockingRuns, startWorker, type WorkerOptions } from '../../../../gateway/jobs/worker.ts';
+
+describe('a worker without jobs', () => {
+  beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
+  afterEach(() => mock.timers.reset());
+
+  it('looks into an empty queue ever more seldom', async () => {
+    let looks = 0;
+    const zcard = async () => {
+      looks += 0.5;
+      return 0;
+    };
+    const worker = startWorker({
+      slots: new Slots(() => 1),
+      config: () => ({ namespace: 'team', name: 'film', cordoned: [] as string[], paused: false }),
+      isEngineReady: () => true,
+      redis: { zcard },
+      pod: 'pod',
+    } as unknown as WorkerOptions);
+    const pass = async (seconds: number) => {
+      const before = looks;
+      for (let second = 0; second < seconds; second++) {
+        mock.timers.tick(1_000);
+        for (let i = 0; i < 4; i++) await turn();
+      }
+      return looks - before;
+    };
+    await pass(60);
+    expect(await pass(160), 'each 8 to 16 s').to.be.within(10, 20);
+    await worker.stop(0);
+  });
+});
 
 describe('the runs in the way of further jobs', () => {
   const count = (uploadingMs: number[], isHalfFree = true) =>

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { DeploymentUsage } from '../../../../gateway/telemetry/usage.ts';
-import { findBucket } from '../../../../redis/usage/latency-buckets.ts';
+import { findBucket, findFirstTokenBucket } from '../../../../redis/usage/latency-buckets.ts';
 
 describe('the sums of one deployment', () => {
   const outcomes: [number, object][] = [
@@ -18,6 +18,13 @@ describe('the sums of one deployment', () => {
       usage.countRequest(status, 75);
       expect(Object.fromEntries(usage.sums)).to.deep.equal(sums);
     });
+
+  it('have the time to the first token of streams that succeeded', () => {
+    const usage = new DeploymentUsage();
+    usage.countRequest(200, 900, 75);
+    usage.countRequest(503, 900, 75);
+    expect(usage.sums.get(findFirstTokenBucket(75))).to.equal(1);
+  });
 
   it('add up', () => {
     const usage = new DeploymentUsage();

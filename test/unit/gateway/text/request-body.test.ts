@@ -1,5 +1,10 @@
 import { expect } from 'chai';
-import { getMember, replaceValues, setMembers } from '../../../../gateway/text/request-body.ts';
+import {
+  getMember,
+  replaceValues,
+  setMembers,
+  setMembersInBytes,
+} from '../../../../gateway/text/request-body.ts';
 
 const set = (text: string, ...values: [string, string][]): string => setMembers(text, new Map(values));
 
@@ -8,6 +13,7 @@ describe('a change within a JSON text', () => {
     ['replaces a member', '{"model":"a","seed":1}', '{"model":"b","seed":1}'],
     ['adds a missing member', '{"seed":1}', '{"model":"b","seed":1}'],
     ['adds to an empty object', '{ }', '{"model":"b" }'],
+    ['adds to one with much space in it', `{${' '.repeat(99)}}`, `{"model":"b"${' '.repeat(99)}}`],
     ['leaves nested members of the same name', '{"x":{"model":"a"}}', '{"model":"b","x":{"model":"a"}}'],
     ['leaves strings that look like members', '{"x":"\\"model\\":1"}', '{"model":"b","x":"\\"model\\":1"}'],
     [
@@ -31,6 +37,13 @@ describe('a change within a JSON text', () => {
 
   it('changes several members at once', () => {
     expect(set('{"a":1,"b":2}', ['b', '3'], ['c', '[4]'])).to.equal('{"c":[4],"a":1,"b":3}');
+  });
+
+  it('is the same in bytes, of characters that are several of them, too', () => {
+    for (const text of ['{"model":"a","n":1}', '{"é":"€😀","model":"a"}', '{"é":1}', '{"n":1}', '{}']) {
+      const bytes = setMembersInBytes({ raw: Buffer.from(text), text }, new Map([['model', '"ü"']]));
+      expect(bytes.toString()).to.equal(set(text, ['model', '"ü"']));
+    }
   });
 
   it('reads a member as it is written', () => {

@@ -141,6 +141,7 @@ describe('a relay', () => {
       await pollUntil(() => far!.destroyed, 'the abort');
     }
     await pollUntil(() => outcomes.length === 2, 'both outcomes');
+    expect(outcomes[1]).to.deep.equal({ result: 'broken', hasClientLeft: true });
   });
 
   it('cuts the answer when the far side breaks off, or says last words', async () => {
@@ -152,7 +153,8 @@ describe('a relay', () => {
     expect(await cut.text().catch(() => 'cut')).to.equal('cut');
     const told = await fetch(await relayTo(far, { describeBreak: () => 'data: error\n\n' }));
     expect(await told.text()).to.equal('data: 1\n\ndata: error\n\n');
-    expect(outcomes).to.deep.equal([{ result: 'broken' }, { result: 'broken' }]);
+    const broken = { result: 'broken', hasClientLeft: false };
+    expect(outcomes).to.deep.equal([broken, broken]);
   });
 
   it('says that another may be tried when nobody took the connection, with the body untouched', async () => {

@@ -38,6 +38,7 @@ export const SETTINGS: OperatorSettings = {
   gatewayImage: 'berth/berth:1.0.0',
   gatewayResources: { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '1Gi' } },
   gatewayLogLevel: 'info',
+  gatewayTracing: null,
   simulatorImage: 'berth/simulator:1.0.0',
   engineImages: {},
   s3CopyImage: 'docker.io/rclone/rclone:1',

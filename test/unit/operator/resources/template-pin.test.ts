@@ -54,6 +54,7 @@ describe("a change of the installation's settings", () => {
       { egress, storageURL: undefined, gatewayLogLevel: 'debug' },
       ['the egress rules', 'the storage address', "the gateway's log level"],
     ],
+    ['where traces go', { gatewayTracing: { endpoint: 'http://c:4318', sampleRatio: 0.5 } }, ['the tracing']],
     [
       "the gateways' memory",
       { gatewayResources: { limits: { memory: '2Gi' } } },

@@ -171,14 +171,14 @@ describe('the scaling decision', () => {
       });
     });
 
-    it('waits until a lack has lasted a tenth of the load time', () => {
-      const first = decide({ stable: 25, pods: { wanted: 2 }, loadTimeMs: 100_000 });
+    it('waits until a lack has lasted a thirtieth of the load time', () => {
+      const first = decide({ stable: 25, pods: { wanted: 2 }, loadTimeMs: 300_000 });
       expect(first).to.deep.include({ wanted: 2, recheckAfterMs: 10_000 });
       expect(first.memory.lackSince).to.equal(NOW);
       const memory = { lackSince: NOW - 9_999 };
-      expect(decide({ stable: 25, pods: { wanted: 2 }, loadTimeMs: 100_000, memory }).wanted).to.equal(2);
+      expect(decide({ stable: 25, pods: { wanted: 2 }, loadTimeMs: 300_000, memory }).wanted).to.equal(2);
       memory.lackSince = NOW - 10_000;
-      expect(decide({ stable: 25, pods: { wanted: 2 }, loadTimeMs: 100_000, memory }).wanted).to.equal(3);
+      expect(decide({ stable: 25, pods: { wanted: 2 }, loadTimeMs: 300_000, memory }).wanted).to.equal(3);
     });
 
     it('waits for 2 s at least and 60 s at most', () => {
@@ -196,14 +196,23 @@ describe('the scaling decision', () => {
 
   describe('down', () => {
     it('goes to the peak of the window, with room to spare', () => {
-      const { wanted, reason } = decide({ stable: 12, short: 12, peak: 17, pods: { wanted: 5 } });
-      // Not yet: the short average says that the fall goes on.
+      const { wanted, reason } = decide({ stable: 12, short: 12, peak: 15, pods: { wanted: 5 } });
       expect(wanted).to.equal(2);
-      expect(reason).to.equal('peak demand 17 of the last 60 s needs 2 replicas at 10 each');
+      expect(reason).to.equal('peak demand 15 of the last 60 s needs 2 replicas at 10 each');
     });
 
-    it('stays where the peak would leave less room than a tenth', () => {
-      expect(decide({ stable: 19, short: 19, peak: 19, pods: { wanted: 3 } }).wanted).to.equal(3);
+    it('waits for a moment while the short average says that the fall goes on', () => {
+      const falling = { stable: 12, short: 5, peak: 15, pods: { wanted: 5 } };
+      const { wanted, isHeld, memory } = decide(falling);
+      expect({ wanted, isHeld, memory }).to.deep.include({ wanted: 5, isHeld: true });
+      expect(memory.surplusSince).to.equal(NOW);
+      expect(decide({ ...falling, memory: { surplusSince: NOW - 30_000 } }).wanted).to.equal(2);
+    });
+
+    it('stays where chance would soon exceed what the peak leaves', () => {
+      // The root of 16 is 4.
+      expect(decide({ stable: 16, peak: 16, pods: { wanted: 3 } }).wanted).to.equal(2);
+      expect(decide({ stable: 17, peak: 17, pods: { wanted: 3 } }).wanted).to.equal(3);
     });
 
     for (const [name, change] of Object.entries<Partial<Case>>({

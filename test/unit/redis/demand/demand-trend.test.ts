@@ -101,12 +101,12 @@ describe('demand from counters', () => {
     expect(trend.idleMs).to.equal(6_000);
   });
 
-  it('remembers the highest short average of a window, and forgets it after', () => {
+  it('remembers the highest average of half a window, and forgets it after', () => {
     const trend = makeTrend();
     for (let second = 0; second <= 120; second += 2) {
-      const busySeconds = Math.min(10, Math.max(0, second - 20));
+      const busySeconds = Math.min(30, Math.max(0, second - 20));
       trend.add(sample(second, { busyMs: busySeconds * 5_000 }));
-      if (second === 88) expect(trend.peak(60_000)).to.be.closeTo(5, 1e-9);
+      if (second === 80) expect(trend.peak(60_000)).to.be.closeTo(5, 1e-9);
     }
     expect(trend.peak(60_000)).to.equal(0);
   });

@@ -1,4 +1,4 @@
-/** The caller's place in a distributed trace (W3C Trace Context): logged, and passed on to engines as it came. */
+/** The caller's place in a distributed trace (W3C Trace Context): logged, and passed on to engines. */
 import type { IncomingHttpHeaders } from 'node:http';
 
 export interface TraceContext {
@@ -22,3 +22,7 @@ export function readTraceContext({ traceparent, tracestate }: IncomingHttpHeader
   const hasState = typeof tracestate === 'string' && TRACESTATE.test(tracestate);
   return { traceId, headers: { traceparent, ...(hasState && { tracestate }) } };
 }
+
+/** Whether whoever sent it records its trace: the lowest bit of the flags. */
+export const isSampled = ({ headers: { traceparent } }: TraceContext): boolean =>
+  (Number.parseInt(traceparent.slice(53, 55), 16) & 1) === 1;

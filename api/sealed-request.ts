@@ -1,0 +1,50 @@
+/**
+ * What people wrote, as it lies in Redis: sealed. A request's parameters until it ends, for its worker; a video's prompt for as
+ * long as its record, for the Video object to show.
+ */
+import { workKeys } from './redis-keys.ts';
+import { MAX_PARAMS_BYTES } from './request.ts';
+import { openText, sealText } from './sealed-text.ts';
+
+/** Redis is no place for more; what is over is cut. */
+export const MAX_PROMPT_BYTES = 4096;
+export const MAX_SEALED_PROMPT_LENGTH = measureSealed(MAX_PROMPT_BYTES);
+/** As `worker.lua` reads them. */
+export const MAX_SEALED_PARAMS_LENGTH = measureSealed(MAX_PARAMS_BYTES);
+
+const CUT = '…';
+const promptPlace = ({ namespace, id }: RequestName) => [workKeys(namespace).prompt(id)];
+const paramsPlace = ({ namespace, id }: RequestName) => [workKeys(namespace).params(id)];
+
+interface RequestName {
+  namespace: string;
+  id: string;
+}
+
+/** `key`: as promptKey gives. */
+export const sealPrompt = (prompt: string, request: RequestName, key: Buffer): string =>
+  sealText(limitPrompt(prompt), promptPlace(request), key);
+
+/** null for what was changed or belongs to another request. */
+export const openPrompt = (sealed: string, request: RequestName, key: Buffer): string | null =>
+  openText(sealed, promptPlace(request), key);
+
+/** `params`: at most MAX_PARAMS_BYTES. `key`: as promptKey gives. */
+export const sealParams = (params: string, request: RequestName, key: Buffer): string =>
+  sealText(params, paramsPlace(request), key);
+
+/** null for what was changed or belongs to another request. */
+export const openParams = (sealed: string, request: RequestName, key: Buffer): string | null =>
+  openText(sealed, paramsPlace(request), key);
+
+/** Characters of base64url, with room for what sealing adds. */
+function measureSealed(bytes: number): number {
+  return Math.ceil(((bytes + 64) / 3) * 4);
+}
+
+/** Whole characters only. */
+function limitPrompt(prompt: string): string {
+  const room = Buffer.alloc(MAX_PROMPT_BYTES - Buffer.byteLength(CUT));
+  const { read } = new TextEncoder().encodeInto(prompt, room);
+  return read === prompt.length ? prompt : prompt.slice(0, read) + CUT;
+}

@@ -1,0 +1,106 @@
+/** The limits of a key: their fields, and the dialog that changes those of a key that exists. */
+import { Button, Group, Modal, NumberInput, Stack } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import type { KeyChange, KeyLimits, KeyView } from '../../api.ts';
+import { call, splitError } from '../client/call.ts';
+import { useBase } from '../client/session.ts';
+import { useAction } from '../parts/action.ts';
+import { announce } from '../parts/announcer.tsx';
+import { ErrorAlert } from '../parts/page-states.tsx';
+
+export const LIMITS = ['rpm', 'tpd', 'priority'] as const;
+const DEFAULTS: KeyLimits = { rpm: 60, tpd: 1_000_000, priority: 0 };
+
+interface LimitFields {
+  limits: KeyLimits;
+  /** `errors`: by field. */
+  render: (errors: Record<string, string>) => ReactNode;
+}
+
+export function useLimitFields(start = DEFAULTS): LimitFields {
+  const [typed, setTyped] = useState<Record<keyof KeyLimits, number | string>>({
+    rpm: start.rpm,
+    tpd: start.tpd,
+    priority: start.priority,
+  });
+  const render: LimitFields['render'] = (errors) => {
+    const field = (name: keyof KeyLimits) => ({
+      value: typed[name],
+      onChange: (value: number | string) => setTyped((before) => ({ ...before, [name]: value })),
+      error: errors[name],
+      allowDecimal: false,
+      clampBehavior: 'none' as const,
+      required: true,
+    });
+    return (
+      <>
+        <Group grow align="flex-end">
+          <NumberInput label="Requests per minute" min={0} thousandSeparator="," {...field('rpm')} />
+          <NumberInput label="Tokens per day" min={0} thousandSeparator="," {...field('tpd')} />
+        </Group>
+        <NumberInput
+          label="Priority"
+          description="From -100 to 100: requests with a higher priority reach the engine first"
+          {...field('priority')}
+        />
+      </>
+    );
+  };
+  const { rpm, tpd, priority } = typed;
+  return { limits: { rpm: Number(rpm), tpd: Number(tpd), priority: Number(priority) }, render };
+}
+
+interface LimitsDialogProps {
+  apiKey: KeyView;
+  isOpen: boolean;
+  onClose: () => void;
+}
+
+export function LimitsDialog({ apiKey, isOpen, onClose }: LimitsDialogProps) {
+  return (
+    <Modal
+      opened={isOpen}
+      onClose={onClose}
+      title={`Limits of ${apiKey.name}`}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <LimitsForm apiKey={apiKey} onDone={onClose} />
+    </Modal>
+  );
+}
+
+function LimitsForm({ apiKey, onDone }: { apiKey: KeyView; onDone: () => void }) {
+  const base = useBase();
+  const cache = useQueryClient();
+  const { limits, render } = useLimitFields(apiKey);
+  const save = useAction({
+    mutationFn: (change: KeyChange) =>
+      call('PATCH', `${base}/keys/${encodeURIComponent(apiKey.name)}`, change),
+    onSuccess: () => {
+      announce(`Saved the limits of ${apiKey.name}.`);
+      onDone();
+    },
+    onSettled: () => cache.invalidateQueries({ queryKey: [base, 'keys'] }),
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    // The others may have been changed elsewhere meanwhile.
+    const changed = LIMITS.filter((name) => limits[name] !== apiKey[name]);
+    save.mutate(Object.fromEntries(changed.map((name) => [name, limits[name]])));
+  };
+  const wrong = splitError(save.error, [...LIMITS]);
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        {render(wrong.fields)}
+        {wrong.rest && <ErrorAlert error={wrong.rest} />}
+        <Group justify="flex-end">
+          <Button type="submit" loading={save.isPending}>
+            Save
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,25 @@
+/** Numbers side by side, each with what it is and what is to be known of it. */
+import { Sparkline } from './sparkline.tsx';
+
+export interface Figure {
+  label: string;
+  value: string;
+  more?: string;
+  /** How it went; null where nothing was measured. */
+  course?: readonly (number | null)[];
+}
+
+export function Figures({ figures }: { figures: readonly Figure[] }) {
+  return (
+    <dl className="figures">
+      {figures.map(({ label, value, more, course }) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd>{value}</dd>
+          {more && <dd>{more}</dd>}
+          {course && <Sparkline values={course} />}
+        </div>
+      ))}
+    </dl>
+  );
+}

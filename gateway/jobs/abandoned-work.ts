@@ -1,0 +1,15 @@
+/** What an engine still works on that nobody waits for any more. */
+import type { AbandonedEnd } from '../engine/video-call.ts';
+import type { WorkerServices } from './services.ts';
+
+type Sinks = Pick<WorkerServices, 'metrics' | 'log'>;
+
+export function noteAbandoned({ metrics, log }: Sinks, id: string): void {
+  metrics.abandonedJobs.inc();
+  log.info({ job_id: id }, 'job given up; its slot stays taken while the engine works on it');
+}
+
+export function noteLetGo({ metrics, log }: Sinks, id: string, end: AbandonedEnd): void {
+  metrics.abandonedJobs.dec();
+  if (end === 'stuck') log.warn({ job_id: id }, 'the engine is still busy with a job abandoned long ago');
+}

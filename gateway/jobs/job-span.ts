@@ -1,0 +1,34 @@
+/** A job's part of its request's trace: how long it waited in the queue, and the run of a worker. */
+import type { RedisClient } from '../../redis/client.ts';
+import type { ClaimedJob } from '../../redis/requests/request-calls.ts';
+import { type RequestTrace, readRequestTrace } from '../../redis/requests/request-trace.ts';
+import type { Span } from '../tracing/span.ts';
+import { readTraceContext } from '../tracing/trace-context.ts';
+import type { Tracer } from '../tracing/tracer.ts';
+import type { RunEnd } from './job-run.ts';
+
+const UNKNOWN: RequestTrace = { traceparent: null, queuedAt: null };
+
+/** From its submission; a later attempt from its claim. */
+export async function beginJobSpan(tracer: Tracer, redis: RedisClient, job: ClaimedJob): Promise<Span> {
+  const { claim, attempt } = job;
+  const { traceparent, queuedAt } = await readRequestTrace(redis, claim.namespace, claim.id).catch(
+    () => UNKNOWN,
+  );
+  const startedAt = attempt === 1 && queuedAt !== null ? { startedAt: queuedAt } : {};
+  const span = tracer.begin('job', {
+    kind: 'consumer',
+    parent: traceparent === null ? null : readTraceContext({ traceparent }),
+    attributes: { 'berth.job_id': claim.id, 'berth.attempt': attempt },
+    ...startedAt,
+  });
+  if (attempt === 1) span.begin('queue', startedAt).end();
+  return span;
+}
+
+/** What this replica only leaves to others has not failed. */
+export function endJobSpan(span: Span, outcome: RunEnd): void {
+  if (outcome === 'succeeded') span.end();
+  else if (outcome === 'given_back' || outcome === 'stale' || outcome === 'invalid_input') span.end(outcome);
+  else span.fail(outcome);
+}

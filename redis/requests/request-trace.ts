@@ -1,0 +1,28 @@
+/** Where a queued request belongs in its trace, for whoever works on it later. */
+import { workKeys } from '../../api/redis-keys.ts';
+import type { RedisClient } from '../client.ts';
+
+export interface RequestTrace {
+  /** W3C Trace Context; null where it was not traced. */
+  traceparent: string | null;
+  /** Unix milliseconds. */
+  queuedAt: number | null;
+}
+
+/** Of version 00; what has another length no function wrote. */
+const TRACEPARENT_LENGTH = 55;
+const MAX_TIME_LENGTH = 16;
+
+export async function readRequestTrace(
+  redis: RedisClient,
+  namespace: string,
+  id: string,
+): Promise<RequestTrace> {
+  const key = workKeys(namespace).request(id);
+  const lengths = await Promise.all([redis.hstrlen(key, 'traceparent'), redis.hstrlen(key, 'queued_at')]);
+  const [traceparent, queuedAt] = await Promise.all([
+    lengths[0] === TRACEPARENT_LENGTH ? redis.hget(key, 'traceparent') : null,
+    lengths[1] <= MAX_TIME_LENGTH ? redis.hget(key, 'queued_at') : null,
+  ]);
+  return { traceparent, queuedAt: Number(queuedAt) || null };
+}

@@ -1,0 +1,33 @@
+/** What a bench needs before it starts: programs, and all that is measured as the image has it. */
+import { execFileSync } from 'node:child_process';
+import { ensureProgram } from '../../machine/system-package.ts';
+
+export function ensureBenchPrograms(): void {
+  for (const [program, debianPackage] of [
+    ['wrk', 'wrk'],
+    ['taskset', 'util-linux'],
+    ['setpriv', 'util-linux'],
+    ['curl', 'curl'],
+  ])
+    ensureProgram(program!, debianPackage!);
+}
+
+/** Sources with types to strip would start later than what the image runs. */
+export function compileBench(): void {
+  execFileSync('tsc', ['-p', 'tsconfig.build.json'], { stdio: 'inherit' });
+  execFileSync('node', ['build-assets.ts'], { stdio: 'inherit' });
+  const scripts = ['engine', 'floor', 'rate-load', 'sse-load'].map((name) => `test/bench/${name}.ts`);
+  const options = [
+    '--outDir',
+    'dist-bench',
+    '--module',
+    'nodenext',
+    '--target',
+    'es2024',
+    '--skipLibCheck',
+    '--ignoreConfig',
+  ];
+  execFileSync('tsc', [...scripts, ...options, '--types', 'node', '--rewriteRelativeImportExtensions'], {
+    stdio: 'inherit',
+  });
+}

@@ -1,0 +1,68 @@
+/** A Prometheus that scrapes what a test starts, and answers its queries. */
+import type { ChildProcess } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { hasEnded, startProcess, stopProcess } from './child-processes.ts';
+import { findFreePort } from './child-program.ts';
+import { pollUntil } from './poll.ts';
+
+export interface Sample {
+  metric: Record<string, string>;
+  value: number;
+}
+
+export interface RunningPrometheus {
+  query(expr: string): Promise<Sample[]>;
+  /** Of its HTTP API, below /api/v1. */
+  read<T>(path: string): Promise<T>;
+  stop(): Promise<void>;
+}
+
+/** `config`: the configuration file. Resolves when it is ready. */
+export async function startPrometheus(program: string, config: object): Promise<RunningPrometheus> {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-prometheus-'));
+  const port = await findFreePort();
+  const log = join(folder, 'log');
+  writeFileSync(join(folder, 'prometheus.yml'), stringify(config));
+  const flags = [
+    'prometheus',
+    `--config.file=${join(folder, 'prometheus.yml')}`,
+    `--storage.tsdb.path=${join(folder, 'data')}`,
+    `--web.listen-address=127.0.0.1:${port}`,
+  ];
+  const child: ChildProcess = startProcess(program, flags, log);
+  const origin = `http://127.0.0.1:${port}`;
+  await pollUntil(
+    () => {
+      if (hasEnded(child)) throw new Error(`prometheus ended:\n${readFileSync(log, 'utf8')}`);
+      return fetch(`${origin}/-/ready`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    },
+    'prometheus to be ready',
+    60_000,
+  );
+  const read = async <T>(path: string): Promise<T> => {
+    const response = await fetch(`${origin}/api/v1/${path}`);
+    const { data, error } = (await response.json()) as { data: T; error?: string };
+    if (error !== undefined) throw new Error(`${path}: ${error}`);
+    return data;
+  };
+  return {
+    read,
+    query: async (expr) => {
+      const path = `query?query=${encodeURIComponent(expr)}`;
+      const { result } = await read<{ result: { metric: Sample['metric']; value: [number, string] }[] }>(
+        path,
+      );
+      return result.map(({ metric, value: [, text] }) => ({ metric, value: Number(text) }));
+    },
+    stop: async () => {
+      await stopProcess(child);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

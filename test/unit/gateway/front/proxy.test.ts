@@ -1,0 +1,89 @@
+import { EventEmitter } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { expect } from 'chai';
+import type { Dispatcher } from 'undici';
+import { proxyRequest } from '../../../../gateway/front/proxy.ts';
+import { ReplicaPicker } from '../../../../gateway/front/replica-picker.ts';
+import { Exchange } from '../../../../gateway/http/exchange.ts';
+import { beginRequestSpan } from '../../../../gateway/http/request-span.ts';
+import { createLog } from '../../../../gateway/telemetry/log.ts';
+import { createTracer } from '../../../../gateway/tracing/recording.ts';
+import type { Pools } from '../../../../gateway/upstream/pools.ts';
+import { startTraceReceiver } from '../../../support/trace-receiver.ts';
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+
+describe('what a replica is sent of a trace', () => {
+  /** Headers of a request that no replica takes. */
+  async function send(headers: Record<string, string>): Promise<Record<string, string>> {
+    let sent = {};
+    const pool = {
+      dispatch: (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) => {
+        sent = options.headers as object;
+        handler.onResponseError?.({} as never, Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
+        return true;
+      },
+    };
+    const req = { method: 'GET', url: '/v1/models', headers, socket: {} } as unknown as IncomingMessage;
+    const exchange = new Exchange(req, new EventEmitter() as ServerResponse, 'id');
+    const options = { resource: {}, log: createLog('silent'), onSpans: () => {} };
+    const tracer = createTracer({ endpoint: 'http://127.0.0.1:1', sampleRatio: 0 }, options);
+    beginRequestSpan(tracer, exchange);
+    const pools = { get: () => pool } as unknown as Pools;
+    await proxyRequest(
+      { pools, picker: new ReplicaPicker(), replicaPort: 80 },
+      { exchange, addresses: ['127.0.0.1'] },
+    );
+    await tracer.close();
+    return sent;
+  }
+
+  it("is the caller's state with the caller's trace", async () => {
+    const sent = await send({ traceparent: `00-${TRACE}-b7ad6b7169203331-00`, tracestate: 'vendor=1' });
+    expect(sent.traceparent).to.match(new RegExp(`^00-${TRACE}-`));
+    expect(sent.tracestate).to.equal('vendor=1');
+  });
+
+  it('is no state of a trace that is not gone on with', async () => {
+    const sent = await send({ traceparent: 'nonsense', tracestate: 'vendor=1' });
+    expect(sent.traceparent).to.match(/^00-/);
+    expect(sent).to.not.have.property('tracestate');
+  });
+});
+
+describe('the span of an attempt at a replica', () => {
+  /** Names of the spans that are exported of an unsampled request whose answer breaks off. */
+  async function breakOff(hasClientLeft: boolean): Promise<string[]> {
+    const receiver = await startTraceReceiver();
+    const res = Object.assign(new EventEmitter(), { destroyed: false });
+    const pool = {
+      dispatch: (_: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) => {
+        handler.onResponseStart?.({} as never, 200, {});
+        res.destroyed = hasClientLeft;
+        handler.onResponseError?.({} as never, new Error('cut'));
+        return true;
+      },
+    };
+    const req = { method: 'GET', url: '/', headers: {}, socket: {} } as unknown as IncomingMessage;
+    const exchange = new Exchange(req, res as unknown as ServerResponse, 'id');
+    const options = { resource: {}, log: createLog('silent'), onSpans: () => {} };
+    const tracer = createTracer({ endpoint: receiver.endpoint, sampleRatio: 0 }, options);
+    beginRequestSpan(tracer, exchange);
+    const answer = { begin: () => {}, write: () => true, end: () => {}, break: () => {} };
+    const proxy = {
+      pools: { get: () => pool } as unknown as Pools,
+      picker: new ReplicaPicker(),
+      replicaPort: 80,
+    };
+    await proxyRequest(proxy, { exchange, addresses: ['127.0.0.1'], answer });
+    exchange.span!.end();
+    await tracer.close();
+    receiver.stop();
+    return receiver.spans.map(({ name }) => name);
+  }
+
+  it('is a failure where the replica breaks off its answer', async () =>
+    expect(await breakOff(false)).to.deep.equal(['GET', 'replica']));
+
+  it('is none where the client has left', async () => expect(await breakOff(true)).to.deep.equal([]));
+});
