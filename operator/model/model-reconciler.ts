@@ -159,7 +159,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     const unpublished = this.#unpublished.judge(model);
     const fit = fits.judge(model);
     const isFitOpen = fit === 'Pending' || fit?.reason === NOT_LOOKED_UP;
-    const { status, recheckAfterMs } = deriveStatus(model, {
+    const status = deriveStatus(model, {
       deployment: view.deployments.get(key) as V1Deployment | undefined,
       pods: view.pods.byIndex(BY_MODEL, key) as unknown as Parameters<typeof deriveStatus>[1]['pods'],
       problems,
@@ -186,7 +186,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     await this.#write(live, model.status, status, signal);
     const isPublished = unpublished.reason === undefined;
     const fitRecheckMs = isFitOpen ? FRONT_RETRY_MS : undefined;
-    return { ...earliest(recheckAfterMs, unpublished.recheckAfterMs, fitRecheckMs), isPublished };
+    return { ...earliest(unpublished.recheckAfterMs, fitRecheckMs), isPublished };
   }
 
   protected async refuse(live: KubeObject, problem: Problem, signal: AbortSignal): Promise<Requeue> {

@@ -52,15 +52,7 @@ export interface StatusFacts {
   now: number;
 }
 
-export interface DerivedStatus {
-  status: ModelDeploymentStatus;
-  /** A message includes elapsed time: reconcile again after so many milliseconds. */
-  recheckAfterMs: number | undefined;
-}
-
-const ELAPSED_RECHECK_MS = 60_000;
-
-export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): DerivedStatus {
+export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): ModelDeploymentStatus {
   const findings = withoutRemains(facts.pods).map((pod) => inspectPod(pod, facts.gpuResource));
   const live = findings.filter(({ terminating }) => !terminating);
   const ready = live.filter((pod) => pod.ready).length;
@@ -112,7 +104,7 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): D
   if (facts.scaling !== undefined) status.scaling = facts.scaling;
   if (facts.engineStatus !== undefined) status.engine = facts.engineStatus;
   if (facts.sidecarVersion !== undefined) status.sidecarVersion = facts.sidecarVersion;
-  return { status, recheckAfterMs: pods.elapsed ? ELAPSED_RECHECK_MS : undefined };
+  return status;
 }
 
 /** What was said of the same spec stands while it is looked up again, or cannot be, as after a restart. */

@@ -11,8 +11,6 @@ export interface PodVerdicts {
   engine: Verdict;
   /** The stage that holds the pods up, earliest first; undefined when there is no pod. */
   obstacle: (Problem & { phase: string }) | undefined;
-  /** A message includes how long something has taken. */
-  elapsed: boolean;
 }
 
 interface Circumstances {
@@ -20,11 +18,7 @@ interface Circumstances {
   /** The engine fetches the weights itself, once it runs. */
   engineDownloads: boolean;
   startupTimeoutMs: number;
-  now: number;
 }
-
-/** Reasons whose messages include how long something has taken. */
-const ELAPSED = new Set(['Pulling', 'Loading', 'Starting', 'EngineUnhealthy']);
 
 /** Others are failures. */
 const ENGINE_PHASES: Record<string, string> = { Starting: 'Starting', EngineUnhealthy: 'Unhealthy' };
@@ -40,11 +34,10 @@ export function judgePods(findings: readonly PodFindings[], circumstances: Circu
       weights: NO_PODS,
       engine: NO_PODS,
       obstacle: undefined,
-      elapsed: false,
     };
   const leaving = findings.filter(({ terminating }) => terminating);
   const gpus = judgeGPUs(live, leaving, circumstances);
-  const images = judgeImages(live, circumstances);
+  const images = judgeImages(live);
   const weights = judgeWeights(live, circumstances);
   const engine = judgeEngine(live, circumstances);
   const stages: [string, Verdict][] = [
@@ -66,27 +59,18 @@ export function judgePods(findings: readonly PodFindings[], circumstances: Circu
       reason: first[1].reason,
       message: first[1].message,
     },
-    elapsed: [images, weights, engine].some(({ reason }) => ELAPSED.has(reason)),
   };
 }
 
-function judgeGPUs(
-  live: PodFindings[],
-  leaving: PodFindings[],
-  { gpuResource, now }: Circumstances,
-): Verdict {
+function judgeGPUs(live: PodFindings[], leaving: PodFindings[], { gpuResource }: Circumstances): Verdict {
   const refused = live
     .filter(({ unschedulable }) => unschedulable !== undefined)
     .map((pod) => pod.unschedulable!);
   const worst = refused.find(({ gpus }) => gpus) ?? refused[0];
   if (worst?.gpus && leaving.length > 0) {
-    const minutes = Math.max(1, Math.ceil((Math.max(...leaving.map(({ goneBy }) => goneBy)) - now) / 60_000));
+    const goneBy = describeTime(Math.max(...leaving.map((pod) => pod.goneBy)));
     const pods = `${leaving.length} ${leaving.length === 1 ? 'pod' : 'pods'}`;
-    return verdict(
-      'False',
-      'WaitingForDrain',
-      `waiting for ${pods} to drain and free GPUs (up to ${minutes} min)`,
-    );
+    return verdict('False', 'WaitingForDrain', `waiting for ${pods} to drain and free GPUs (by ${goneBy})`);
   }
   if (worst) return verdict(worst.gpus ? 'False' : 'Unknown', worst.reason, worst.message);
   if (live.some(({ scheduled }) => !scheduled))
@@ -96,7 +80,7 @@ function judgeGPUs(
     : verdict('True', 'Scheduled', 'every pod has its GPUs');
 }
 
-function judgeImages(live: PodFindings[], { now }: Circumstances): Verdict {
+function judgeImages(live: PodFindings[]): Verdict {
   const problem = firstFinding(live, ({ image }) => image);
   if (problem) return verdict('False', problem.reason, problem.message);
   if (live.every(({ imagesPulled, ready }) => imagesPulled || ready))
@@ -104,11 +88,11 @@ function judgeImages(live: PodFindings[], { now }: Circumstances): Verdict {
   const since = Math.min(
     ...live.filter(({ imagesPulled }) => !imagesPulled).map(({ createdAt }) => createdAt),
   );
-  const message = `pulling images and mounting volumes for ${describeSpan(now - since)}`;
+  const message = `pulling images and mounting volumes since ${describeTime(since)}`;
   return verdict('Unknown', 'Pulling', message);
 }
 
-function judgeWeights(live: PodFindings[], { now, engineDownloads }: Circumstances): Verdict {
+function judgeWeights(live: PodFindings[], { engineDownloads }: Circumstances): Verdict {
   const problem = firstFinding(live, ({ init }) => init);
   if (problem) return verdict('False', problem.reason, problem.message);
   if (live.some(({ scheduled }) => !scheduled))
@@ -116,7 +100,7 @@ function judgeWeights(live: PodFindings[], { now, engineDownloads }: Circumstanc
   const loading = live.filter((pod) => pod.loading.length > 0);
   if (loading.length > 0) {
     const since = Math.min(...loading.map(({ createdAt }) => createdAt));
-    const message = `init container ${loading[0]!.loading[0]} has not completed after ${describeSpan(now - since)}`;
+    const message = `init container ${loading[0]!.loading[0]} has not completed since ${describeTime(since)}`;
     return verdict('False', 'Loading', message);
   }
   if (engineDownloads && !live.every(({ ready, engineStarted }) => ready || engineStarted))
@@ -128,16 +112,16 @@ function judgeWeights(live: PodFindings[], { now, engineDownloads }: Circumstanc
   return verdict('True', 'Loaded', 'the weights are present');
 }
 
-function judgeEngine(live: PodFindings[], { now, startupTimeoutMs }: Circumstances): Verdict {
+function judgeEngine(live: PodFindings[], { startupTimeoutMs }: Circumstances): Verdict {
   const problem = firstFinding(live, ({ engine, ready }) => (ready ? undefined : engine));
   if (problem) return verdict('False', problem.reason, problem.message);
   const unhealthy = live.flatMap(({ engineUnhealthySince: since }) => (since === undefined ? [] : [since]));
   if (unhealthy.length > 0) {
-    const span = describeSpan(now - Math.min(...unhealthy));
+    const since = describeTime(Math.min(...unhealthy));
     return verdict(
       'False',
       'EngineUnhealthy',
-      `the engine was healthy before and has been unhealthy for ${span}`,
+      `the engine was healthy before and has been unhealthy since ${since}`,
     );
   }
   const running = live.filter((pod) => !pod.ready && pod.engineRunningSince !== undefined);
@@ -147,7 +131,7 @@ function judgeEngine(live: PodFindings[], { now, startupTimeoutMs }: Circumstanc
     return verdict(
       'False',
       'Starting',
-      `the engine has been starting for ${describeSpan(now - since)} (limit ${limit})`,
+      `the engine has been starting since ${describeTime(since)} (limit ${limit})`,
     );
   }
   if (live.some(({ ready }) => !ready))
@@ -166,7 +150,10 @@ function firstFinding(
   return undefined;
 }
 
-/** `40 s`, `4 min`, `2 h 5 min`: seconds only under a minute, so that a status does not change each second. */
+/** A time, not how long ago it was: that would change the status of each such deployment every minute, for as long as it lasts. */
+const describeTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+
+/** `4 min`, `2 h 5 min`. */
 function describeSpan(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
   if (minutes < 1) return 'less than a minute';

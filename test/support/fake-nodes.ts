@@ -46,6 +46,9 @@ const CONTROLLERS = [
 ];
 /** Calls per second: by default controllers make 20, which 5,000 deployments would wait for. */
 const QPS = 1_000;
+/** kwok renews leases when a quarter of them is over, and late on a busy machine. */
+const NODE_LEASE_SECONDS = 120;
+const NODE_GRACE = '10m';
 
 /** Resolves when every node takes pods. */
 export async function startFakeNodes(
@@ -107,14 +110,15 @@ function listPrograms({
       '--secure-port=0',
       `--kube-api-qps=${QPS}`,
       `--kube-api-burst=${QPS}`,
-      // On a busy machine the heartbeats of kwok are late.
-      '--node-monitor-grace-period=10m',
+      `--node-monitor-grace-period=${NODE_GRACE}`,
     ],
     'kube-scheduler': [`--config=${scheduler}`, '--secure-port=0'],
     kwok: [
       `--kubeconfig=${kubeconfig}`,
       `--config=${writeStages(folder, startMs)}`,
       '--manage-all-nodes=true',
+      // Without leases no node has a heartbeat, and all are lost once the grace period is over.
+      `--node-lease-duration-seconds=${NODE_LEASE_SECONDS}`,
       '--cidr=10.128.0.0/12',
       '--node-port=0',
     ],

@@ -44,7 +44,7 @@ const table: Row[] = [
     facts: { pods: [makePod({ unscheduled: GPU_REFUSAL }), makePod({ ready: true, deleting: at(28.2) })] },
     phase: 'Pending',
     reason: 'WaitingForDrain',
-    message: 'waiting for 1 pod to drain and free GPUs (up to 29 min)',
+    message: 'waiting for 1 pod to drain and free GPUs (by 2026-01-01T12:28:12Z)',
     condition: { type: 'GPUsAvailable', status: 'False' },
   },
   {
@@ -66,13 +66,13 @@ const table: Row[] = [
     condition: { type: 'ImagePulled', status: 'False' },
   },
   {
-    name: 'images and volumes that take their time, and for how long',
+    name: 'images and volumes that take their time, and since when',
     facts: {
       pods: [makePod({ engine: { imageID: '', state: { waiting: { reason: 'ContainerCreating' } } } })],
     },
     phase: 'Starting',
     reason: 'Pulling',
-    message: 'pulling images and mounting volumes for 10 min',
+    message: 'pulling images and mounting volumes since 2026-01-01T11:50:00Z',
     condition: { type: 'ImagePulled', status: 'Unknown' },
   },
   {
@@ -144,11 +144,11 @@ const table: Row[] = [
     condition: { type: 'WeightsLoaded', status: 'False' },
   },
   {
-    name: 'weights that are being fetched, and for how long',
+    name: 'weights that are being fetched, and since when',
     facts: { pods: [makePod({ init: { state: { running: { startedAt: at(-9) } } } })] },
     phase: 'Starting',
     reason: 'Loading',
-    message: 'init container weights has not completed after 10 min',
+    message: 'init container weights has not completed since 2026-01-01T11:50:00Z',
     condition: { type: 'WeightsLoaded', status: 'False' },
   },
   {
@@ -159,7 +159,7 @@ const table: Row[] = [
     },
     phase: 'Starting',
     reason: 'Starting',
-    message: 'the engine has been starting for 4 min (limit 30 min)',
+    message: 'the engine has been starting since 2026-01-01T11:56:00Z (limit 30 min)',
     condition: { type: 'WeightsLoaded', status: 'Unknown' },
   },
   {
@@ -167,7 +167,7 @@ const table: Row[] = [
     facts: { pods: [makePod({ silent: true, inits: ['gateway', 'fetch-weights'] })] },
     phase: 'Starting',
     reason: 'Loading',
-    message: 'init container fetch-weights has not completed after 10 min',
+    message: 'init container fetch-weights has not completed since 2026-01-01T11:50:00Z',
     condition: { type: 'WeightsLoaded', status: 'False' },
   },
   {
@@ -182,25 +182,25 @@ const table: Row[] = [
     },
     phase: 'Starting',
     reason: 'Starting',
-    message: 'the engine has been starting for 4 min (limit 30 min)',
+    message: 'the engine has been starting since 2026-01-01T11:56:00Z (limit 30 min)',
     condition: { type: 'WeightsLoaded', status: 'True' },
   },
   {
-    name: 'an engine that starts, and for how long',
+    name: 'an engine that starts, and since when',
     facts: { pods: [makePod({ engine: { state: { running: { startedAt: at(-4) } } } })] },
     phase: 'Starting',
     reason: 'Starting',
-    message: 'the engine has been starting for 4 min (limit 30 min)',
+    message: 'the engine has been starting since 2026-01-01T11:56:00Z (limit 30 min)',
     condition: { type: 'EngineHealthy', status: 'False' },
   },
   {
-    name: 'an engine that served and does not answer any more, and for how long',
+    name: 'an engine that served and does not answer any more, and since when',
     facts: {
       pods: [makePod({ engine: { started: true, state: { running: { startedAt: at(-35) } } } })],
     },
     phase: 'Unhealthy',
     reason: 'EngineUnhealthy',
-    message: 'the engine was healthy before and has been unhealthy for 35 min',
+    message: 'the engine was healthy before and has been unhealthy since 2026-01-01T11:25:00Z',
     condition: { type: 'EngineHealthy', status: 'False' },
   },
   {
@@ -318,7 +318,7 @@ describe('the status of a ModelDeployment', () => {
   for (const row of table) {
     it(`reports ${row.name}`, () => {
       const model = makeModel({ spec: row.spec ?? {}, metadata: row.metadata ?? {} });
-      const { status } = deriveStatus(model, makeFacts(row.facts));
+      const status = deriveStatus(model, makeFacts(row.facts));
       const ready = findCondition(status.conditions, 'Ready');
       expect(status.phase).to.equal(row.phase);
       expect(ready?.status).to.equal(row.phase === 'Ready' ? 'True' : 'False');
@@ -333,7 +333,7 @@ describe('the status of a ModelDeployment', () => {
     const scaling = { demand: 80, wanted: 4, needed: 5, reason: 'wants 5, has 3', short: true };
     const judge = (gpuResource: string) => {
       const facts = makeFacts({ scaling, gpuResource, pods: [1, 2, 3].map(() => makePod({ ready: true })) });
-      return findCondition(deriveStatus(makeModel(), facts).status.conditions, 'GPUsAvailable');
+      return findCondition(deriveStatus(makeModel(), facts).conditions, 'GPUsAvailable');
     };
     expect(judge('nvidia.com/gpu')).to.include({ reason: 'GPUsShort', message: 'wants 5, has 3' });
     expect(judge('')?.reason).not.to.equal('GPUsShort');
@@ -341,65 +341,55 @@ describe('the status of a ModelDeployment', () => {
 
   it('counts ready pods without those that are leaving', () => {
     const pods = [makePod({ ready: true }), makePod({ ready: true, deleting: at(1) }), makePod({})];
-    const { status } = deriveStatus(makeModel(), makeFacts({ pods, desiredReplicas: 2 }));
+    const status = deriveStatus(makeModel(), makeFacts({ pods, desiredReplicas: 2 }));
     expect([status.replicas, status.readyReplicas, status.desiredReplicas]).to.deep.equal([2, 1, 2]);
   });
 
   it('leaves evicted pods out once they are replaced', () => {
     const pods = [makePod({ phase: 'Failed', reason: 'Evicted' }), makePod({ ready: true })];
-    const { status } = deriveStatus(makeModel(), makeFacts({ pods }));
+    const status = deriveStatus(makeModel(), makeFacts({ pods }));
     expect([status.phase, status.replicas]).to.deep.equal(['Ready', 1]);
     expect(findCondition(status.conditions, 'EngineHealthy')?.status).to.equal('True');
   });
 
   it('keeps Ready true while one of two replicas crashes, and says so in EngineHealthy', () => {
     const crashed = makePod({ engine: { state: { terminated: { exitCode: 3 } } } });
-    const { status } = deriveStatus(makeModel(), makeFacts({ pods: [makePod({ ready: true }), crashed] }));
+    const status = deriveStatus(makeModel(), makeFacts({ pods: [makePod({ ready: true }), crashed] }));
     expect(findCondition(status.conditions, 'Ready')?.status).to.equal('True');
     expect(findCondition(status.conditions, 'EngineHealthy')?.message).to.equal('engine exited with code 3');
   });
 
   it('moves a transition time only with its status', () => {
-    const first = deriveStatus(makeModel(), makeFacts({ now: NOW - 5_000 })).status;
-    const later = deriveStatus(
-      makeModel({ status: first }),
-      makeFacts({ pods: [makePod({ ready: true })] }),
-    ).status;
+    const first = deriveStatus(makeModel(), makeFacts({ now: NOW - 5_000 }));
+    const later = deriveStatus(makeModel({ status: first }), makeFacts({ pods: [makePod({ ready: true })] }));
     const time = (status: typeof first, type: string) =>
       findCondition(status.conditions, type)?.lastTransitionTime;
     expect(time(later, 'Ready')).to.equal('2026-01-01T12:00:00Z');
     expect(time(later, 'Accepted')).to.equal('2026-01-01T11:59:55Z');
   });
 
-  it('comes out the same for the same facts, so that a restart writes nothing', () => {
-    const facts = makeFacts({ pods: [makePod({ ready: true })] });
-    const first = deriveStatus(makeModel(), facts).status;
-    const again = deriveStatus(makeModel({ status: first }), { ...facts, now: NOW + 3_600_000 }).status;
-    expect(again).to.deep.equal(first);
-  });
-
-  it('is requeued only while a message contains elapsed time', () => {
-    const starting = makePod({ engine: { state: { running: { startedAt: at(-4) } } } });
-    expect(deriveStatus(makeModel(), makeFacts({ pods: [starting] })).recheckAfterMs).to.equal(60_000);
-    expect(
-      deriveStatus(makeModel(), makeFacts({ pods: [makePod({ ready: true })] })).recheckAfterMs,
-    ).to.equal(undefined);
+  it('comes out the same for the same facts an hour later, whatever they are: nothing is written while nothing happens', () => {
+    for (const { name, spec = {}, metadata = {}, facts } of table) {
+      const first = deriveStatus(makeModel({ spec, metadata }), makeFacts(facts));
+      const model = makeModel({ spec, metadata, status: first });
+      expect(deriveStatus(model, { ...makeFacts(facts), now: NOW + 3_600_000 }), name).to.deep.equal(first);
+    }
   });
 
   it('keeps a route ready while Redis is away, if it was published before', () => {
     const pods = [makePod({ ready: true })];
-    const before = deriveStatus(makeModel(), makeFacts({ pods })).status;
+    const before = deriveStatus(makeModel(), makeFacts({ pods }));
     const after = deriveStatus(
       makeModel({ status: before }),
       makeFacts({ pods, unpublished: 'Redis is away' }),
     );
-    expect(after.status.phase).to.equal('Ready');
+    expect(after.phase).to.equal('Ready');
   });
 
   it('keeps what was said of what fits while that cannot be looked up, for the same spec only', () => {
     const fitOf = (fit: StatusFacts['fit'], before?: object, generation = 3) => {
       const model = makeModel({ status: before, metadata: { generation } });
-      const { status } = deriveStatus(model, makeFacts({ fit }));
+      const status = deriveStatus(model, makeFacts({ fit }));
       return { status, reason: findCondition(status.conditions, 'Fits')?.reason };
     };
     const away = { status: 'Unknown', reason: 'NotLookedUp', message: 'the front answered 503' } as const;
@@ -412,7 +402,7 @@ describe('the status of a ModelDeployment', () => {
   });
 
   it('reports a newer sidecar', () => {
-    const { status } = deriveStatus(makeModel(), makeFacts({ sidecarVersion: '0.9.0' }));
+    const status = deriveStatus(makeModel(), makeFacts({ sidecarVersion: '0.9.0' }));
     const update = findCondition(status.conditions, 'UpdateAvailable');
     expect(update?.status).to.equal('True');
     expect(update?.message).to.include('rollout.revision');
@@ -421,7 +411,7 @@ describe('the status of a ModelDeployment', () => {
   it('reports a sidecar of the same version with another image, and what rolls it', () => {
     const facts = makeFacts({ isSidecarOutdated: true });
     const messageOf = (change: object) =>
-      findCondition(deriveStatus(makeModel(), { ...facts, ...change }).status.conditions, 'UpdateAvailable');
+      findCondition(deriveStatus(makeModel(), { ...facts, ...change }).conditions, 'UpdateAvailable');
     expect(messageOf({})).to.include({
       status: 'True',
       reason: 'NewerSidecar',
@@ -446,7 +436,7 @@ describe('the status of a ModelDeployment', () => {
   ])
     it(`reports settings that the pods were not created with, at sidecar ${sidecarVersion}`, () => {
       const staleSettings = ['the Redis address', 'the egress rules'];
-      const { status } = deriveStatus(makeModel(), makeFacts({ sidecarVersion, staleSettings }));
+      const status = deriveStatus(makeModel(), makeFacts({ sidecarVersion, staleSettings }));
       expect(findCondition(status.conditions, 'UpdateAvailable')).to.include({
         status: 'True',
         reason,

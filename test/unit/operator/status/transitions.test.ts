@@ -69,11 +69,9 @@ const table: Row[] = [
 describe('the events of a ModelDeployment', () => {
   for (const row of table) {
     it(`report ${row.name}`, () => {
-      const before = row.before
-        ? deriveStatus(makeModel(), makeFacts(row.before)).status
-        : makeModel().status;
+      const before = row.before ? deriveStatus(makeModel(), makeFacts(row.before)) : makeModel().status;
       const model = makeModel({ status: before, spec: row.spec ?? {} });
-      const after = deriveStatus(model, makeFacts(row.after)).status;
+      const after = deriveStatus(model, makeFacts(row.after));
       const events = describeTransitions(before, after).map(({ type, reason }) => `${type} ${reason}`);
       expect(events).to.deep.equal(row.events);
     });
