@@ -14,6 +14,9 @@ local MAX_DIGITS = 20
 -- The live words of a hash, and the bytes that it took to look. What a tenant made of the key instead counts as none.
 local function read_hash(key, now, speakers, most_bytes)
   local length = redis.pcall('HLEN', key)
+  if length == 0 then
+    return {}, 0
+  end
   -- Each has two fields, and all of them one more.
   if type(length) ~= 'number' or length > 2 * speakers + 1 then
     return {}, 0
@@ -32,11 +35,16 @@ end
 
 -- Those that lost their worker wait, although they stay running to the outside.
 local function read_jobs(namespace, name)
-  local again = count(work_key(namespace, 'again:', name))
+  local queued = count(index_key(namespace, name, 'queued'))
   local running = count(index_key(namespace, name, 'running'))
+  -- Most deployments of a fleet have no jobs.
+  if queued + running == 0 then
+    return 0, 0, ''
+  end
+  local again = count(work_key(namespace, 'again:', name))
   local average = redis.pcall('HGET', work_key(namespace, 'pace:', name), 'average_ms')
   local is_short_text = type(average) == 'string' and #average <= MAX_DIGITS
-  return count(index_key(namespace, name, 'queued')) + again, math.max(0, running - again), is_short_text and average or ''
+  return queued + again, math.max(0, running - again), is_short_text and average or ''
 end
 
 register_reader('demand', { least = 1, most = MAX_NAMES, bytes = 16384 }, function(_, args)

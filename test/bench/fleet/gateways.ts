@@ -95,8 +95,11 @@ export function holdRequests(redis: RedisClient, model: ModelName, count: number
   };
 }
 
-/** How often operators have asked Redis for the demand, by its own count. */
+/** How often others have called Redis since they connected; what functions do within a call is no call. */
 export async function countCalls(redis: RedisClient): Promise<number> {
-  const text = await redis.info('stats');
-  return Number(/total_commands_processed:(\d+)/.exec(text)![1]);
+  const own = await redis.client('ID');
+  const lines = String(await redis.client('LIST')).split('\n');
+  return lines
+    .filter((line) => !line.startsWith(`id=${own} `))
+    .reduce((sum, line) => sum + Number(/ tot-cmds=(\d+)/.exec(line)?.[1] ?? 0), 0);
 }
