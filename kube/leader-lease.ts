@@ -22,8 +22,10 @@ export interface LeaderLeaseOptions {
   durationMs?: number;
   /** How long this one tries to renew before it gives up; shorter than the duration (10,000). */
   renewDeadlineMs?: number;
-  /** Between attempts (2,000). */
+  /** Between renewals (2,000). */
   retryMs?: number;
+  /** Between looks of one that waits (500): so much later than the lease's end it may lead. */
+  lookMs?: number;
   clock?: Clock;
   random?: () => number;
   log?: Log;
@@ -41,7 +43,7 @@ type Lease = KubeObject & { spec?: LeaseSpec };
 
 export function createLeaderLease(options: LeaderLeaseOptions) {
   const { client, namespace, name, identity, onLost } = options;
-  const { durationMs = 15_000, renewDeadlineMs = 10_000, retryMs = 2_000 } = options;
+  const { durationMs = 15_000, renewDeadlineMs = 10_000, retryMs = 2_000, lookMs = 500 } = options;
   const { clock = systemClock, random = Math.random, log = silentLog } = options;
   if (!(retryMs < renewDeadlineMs && renewDeadlineMs < durationMs))
     throw new Error('a lease needs retryMs < renewDeadlineMs < durationMs');
@@ -58,9 +60,17 @@ export function createLeaderLease(options: LeaderLeaseOptions) {
     observed = lease;
   }
 
-  function isFree({ spec = {} }: Lease): boolean {
-    if (!spec.holderIdentity || spec.holderIdentity === identity) return true;
-    return clock.now() >= observedAt + (spec.leaseDurationSeconds ?? durationMs / 1000) * 1000;
+  /** How long the lease is still another's; 0 or less where it is free. */
+  function heldForMs({ spec = {} }: Lease): number {
+    if (!spec.holderIdentity || spec.holderIdentity === identity) return 0;
+    return observedAt + (spec.leaseDurationSeconds ?? durationMs / 1000) * 1000 - clock.now();
+  }
+
+  /** Others that wait do not all ask in the same moment. */
+  function untilNextLook(): number {
+    const heldMs = observed ? heldForMs(observed) : 0;
+    const lookedMs = lookMs * (1 + random() * 0.2);
+    return heldMs > 0 ? Math.min(heldMs, lookedMs) : lookedMs;
   }
 
   function nextSpec(previous: LeaseSpec = {}): LeaseSpec {
@@ -88,7 +98,7 @@ export function createLeaderLease(options: LeaderLeaseOptions) {
     const began = clock.now();
     // The holder knows the record as it wrote it; everybody else reads it first.
     const live = renewedAt === undefined ? await read(call) : observed;
-    if (live && !isFree(live)) return false;
+    if (live && heldForMs(live) > 0) return false;
     const { apiVersion, kind } = RESOURCES.Lease;
     const metadata = live ? live.metadata : { name, namespace };
     const wanted: Lease = { apiVersion, kind, metadata, spec: nextSpec(live?.spec) };
@@ -154,7 +164,7 @@ export function createLeaderLease(options: LeaderLeaseOptions) {
           if (!signal.aborted)
             log.warn({ lease: name, reason: (error as Error).message }, 'lease acquisition failed, retrying');
         }
-        await sleep(clock, retryMs * (1 + random() * 0.2), signal);
+        await sleep(clock, untilNextLook(), signal);
       }
       return false;
     },

@@ -123,6 +123,22 @@ describe('A leader lease', () => {
     await lease.release();
   });
 
+  for (const atMs of [100, 700, 1_900])
+    it(`is taken half a second after its end at the latest, if the holder renewed it last after ${atMs} ms`, async () => {
+      const renewed = { holderIdentity: 'b', leaseDurationSeconds: 15, renewTime: '2030-01-01T00:00:00.000000Z' };
+      api.hold(renewed);
+      const lease = contend('a');
+      const acquired = lease.acquire();
+      await clock.advance(atMs);
+      api.hold(renewed);
+      await clock.advance(14_999);
+      expect(api.lease!.spec.holderIdentity).to.equal('b');
+      await clock.advance(501);
+      expect(api.lease!.spec.holderIdentity).to.equal('a');
+      await acquired;
+      await lease.release();
+    });
+
   it('survives an API server that is away for less than the renew deadline', async () => {
     const lease = contend('a');
     await lease.acquire();
