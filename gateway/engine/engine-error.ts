@@ -11,8 +11,8 @@ const OUT_OF_MEMORY =
 /** As vLLM, SGLang, llama.cpp and TEI word it. */
 const CONTEXT_OVERFLOW =
   /maximum context length|model's context length|maximum model length|maximum allowed length|available context size|must have less than \d+ tokens/i;
-/** llama.cpp blames itself for a long input of an embedding. */
-const INPUT_OVERFLOW = /input.* is too large to process/i;
+/** llama.cpp blames itself for a long input of an embedding. Bounded: an unbounded `.*` takes the square of a message's length. */
+const INPUT_OVERFLOW = /input.{0,100} is too large to process/i;
 
 /** The engine had too little memory for the request; another request may well succeed. */
 export class EngineMemoryError extends ApiError {

@@ -3,6 +3,8 @@ import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { refuseUploads, UploadError } from '../storage/upload-error.ts';
 
+const MAX_FIELD_NAME = 100;
+
 /** Before anything is read. Throws ApiError. */
 export function checkFormHeaders(
   { req }: Exchange,
@@ -21,6 +23,12 @@ export function checkFormHeaders(
       `Content-Type must be multipart/form-data, not ${type === '' ? 'absent' : type.slice(0, 100)}.`,
     );
   if (Number(req.headers['content-length'] ?? 0) > multipartBodyBytes) throw refuseBody(multipartBodyBytes);
+}
+
+/** The parser limits only all headers of a part. Throws ApiError. */
+export function checkFieldName(name: string): void {
+  if (name.length > MAX_FIELD_NAME)
+    throw malformed(`the name of a field has more than ${MAX_FIELD_NAME} characters`);
 }
 
 export const refuseBody = (limit: number) =>

@@ -8,7 +8,7 @@ import { openLease, type Parties, untilRoom } from '../http/json-body.ts';
 import type { Spool, SpooledFile } from '../storage/spool.ts';
 import { type NumberedField, normalizeField, readNumber, sortByNumber } from './form-field-names.ts';
 import { FormMemory } from './form-memory.ts';
-import { checkFormHeaders, describeFailure, malformed, refuseBody } from './form-refusals.ts';
+import { checkFieldName, checkFormHeaders, describeFailure, malformed, refuseBody } from './form-refusals.ts';
 
 /** Names of the documented fields; all others are read over. */
 export interface FormFields {
@@ -222,6 +222,7 @@ class FormIntake {
   }
 
   #takeText(name: string, text: string, isTruncated: boolean): void {
+    checkFieldName(name);
     if (this.#fields.files.has(normalizeField(name)))
       throw new ApiError('invalid_request_error', `\`${name}\` must be a file, not a text field.`, {
         param: normalizeField(name),
@@ -236,6 +237,7 @@ class FormIntake {
   }
 
   #takeFile(name: string, stream: Readable): void {
+    checkFieldName(name);
     const field = normalizeField(name);
     if (this.#fields.texts.has(name))
       throw new ApiError('invalid_request_error', `\`${name}\` must be a text field, not a file.`, {

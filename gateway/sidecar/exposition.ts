@@ -28,7 +28,7 @@ const TYPES = new Set(['counter', 'gauge', 'histogram', 'summary', 'untyped']);
 const NAME = /[a-zA-Z_:][\w:]*/y;
 const LABEL = /\s*([a-zA-Z_]\w*)\s*=\s*"((?:[^"\\]|\\[\\"n])*)"\s*(,|(?=\}))/y;
 const VALUE =
-  /[ \t]+([+-]?(?:\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|[Ii]nf|NaN|nan))(?:[ \t]+-?\d+)?[ \t]*$/y;
+  /[ \t]+([+-]?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|[Ii]nf|NaN|nan))(?:[ \t]+-?\d+)?[ \t]*$/y;
 
 /** Invalid lines are left out, of which one would cost Prometheus the whole scrape. Timestamps are left out, too. */
 export function filterExposition(text: string, options: ExpositionOptions): Exposition {

@@ -32,10 +32,17 @@ export const selectResponseHeaders = (headers: IncomingHttpHeaders): RelayedHead
   select(headers, () => true);
 
 function select(headers: IncomingHttpHeaders, isWanted: (name: string) => boolean): RelayedHeaders {
-  const named = headers.connection?.toLowerCase().split(/\s*,\s*/) ?? [];
+  const named = new Set(splitList(headers.connection));
   const selected: RelayedHeaders = {};
   for (const [name, value] of Object.entries(headers))
-    if (value !== undefined && !HOP_BY_HOP.has(name) && !named.includes(name) && isWanted(name))
+    if (value !== undefined && !HOP_BY_HOP.has(name) && !named.has(name) && isWanted(name))
       selected[name] = value;
   return selected;
 }
+
+/** Without an expression for the spaces around commas, which would take the square of their number. */
+const splitList = (text = ''): string[] =>
+  text
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim());

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { findEngineError, hideEngineName, readEngineError } from '../../../../gateway/engine/engine-error.ts';
+import { expectLinear } from '../../../support/growth.ts';
 
 const read = (status: number, body: unknown) =>
   readEngineError(status, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)));
@@ -178,6 +179,14 @@ describe('the error of an engine', () => {
       expect(error.message).to.match(expected.message);
       expect(error.details.param ?? undefined).to.equal(expected.param);
     });
+
+  it('takes time in proportion to what the engine says, which may repeat a request', () => {
+    for (const unit of ['input', 'out of ', 'must have less than 1', '1'])
+      for (const status of [400, 500])
+        expectLinear((length) => {
+          read(status, { error: { message: unit.repeat(length / unit.length) } });
+        }, `${unit}, ${status}`);
+  });
 
   describe('that names the model as the engine does', () => {
     const say = (message: string, servedModelName: string): string => {

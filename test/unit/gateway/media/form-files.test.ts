@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { sortByNumber } from '../../../../gateway/media/form-field-names.ts';
+import { normalizeField, readNumber, sortByNumber } from '../../../../gateway/media/form-field-names.ts';
+import { expectLinear } from '../../../support/growth.ts';
 
 describe('files of a form', () => {
   const file = (field: string, number: number | null, name: string) => ({ field, number, name });
@@ -21,5 +22,21 @@ describe('files of a form', () => {
       'b',
       'c',
     ]);
+  });
+
+  it('are of the field that their name begins with', () => {
+    for (const name of ['image', 'image[]', 'image[0]', 'image[front]'])
+      expect(normalizeField(name), name).to.equal('image');
+    for (const name of ['', ']', 'image]', 'image[', 'image[0]x'])
+      expect(normalizeField(name)).to.equal(name);
+  });
+
+  it('have names that take time in proportion to their length, whatever is in them', () => {
+    for (const unit of ['[', ']', '[0', '[]', '[0]x'])
+      expectLinear((length) => {
+        const name = unit.repeat(length / unit.length);
+        normalizeField(name);
+        readNumber(name);
+      }, unit);
   });
 });

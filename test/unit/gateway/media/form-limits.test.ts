@@ -54,6 +54,14 @@ describe('a form', () => {
     expect(error).to.include({ code: 'invalid_request_error', status: 400 });
   });
 
+  it('has names of at most 100 characters', async () => {
+    expect((await read(part('x'.repeat(100), '1'))).texts.size).to.equal(0);
+    const file = (name: string) =>
+      `--XX\r\ncontent-disposition: form-data; name="${name}"; filename="a"\r\n\r\n1\r\n`;
+    for (const each of [part('x'.repeat(101), '1'), file('x'.repeat(101))])
+      expect(await rejection(read(each))).to.include({ code: 'invalid_request_error', status: 400 });
+  });
+
   it('holds no more of a text than the prompt may have characters, of four bytes each', async () => {
     expect((await read(part('prompt', '😀'.repeat(10)))).texts.get('prompt')).to.equal('😀'.repeat(10));
     const error = await rejection(read(part('prompt', 'x'.repeat(50))));

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { filterExposition } from '../../../../gateway/sidecar/exposition.ts';
+import { expectLinear } from '../../../support/growth.ts';
 
 const filter = (text: string, more: object = {}) =>
   filterExposition(text, { labels: { deployment: 'chat' }, ...more });
@@ -43,6 +44,11 @@ describe("an engine's exposition", () => {
     const text =
       '# TYPE python_gc counter\npython_gc 1\nprocess_x 1\nhttp_requests_total 1\nberth_engine_up 1\n';
     expect(filter(text)).to.deep.equal({ text: '', series: 0, dropped: 0 });
+  });
+
+  it('takes time in proportion to a line, whatever is in it', () => {
+    for (const unit of ['1', ' ', '1.', '1 '])
+      expectLinear((length) => filter(`a ${unit.repeat(length / unit.length)}x`), unit, 500);
   });
 
   it('drops lines that would cost Prometheus the whole scrape', () => {
