@@ -22,7 +22,7 @@ export interface SpeechRequest {
   contentType: string;
   /** Whether the client waits for events, with the audio in them. */
   isEventStream: boolean;
-  /** To be paid. */
+  /** That the model reads, which are to be paid. */
   characters: number;
 }
 
@@ -75,14 +75,7 @@ export function readSpeech(body: JsonBody, config: GatewayConfig): SpeechRequest
   checkFields(value, SPEECH_FIELDS);
   checkModel(value.model, config);
   checkReferences(value);
-  const { promptCharacters } = config.limits;
-  const characters = countCharacters(value.input as string);
-  if (characters > promptCharacters)
-    throw new ApiError(
-      'invalid_request_error',
-      `\`input\` has ${characters} characters, which exceeds the limit of ${promptCharacters}.`,
-      { param: 'input' },
-    );
+  const characters = countAllCharacters(value, config.limits.promptCharacters);
   const isEventStream = value.stream_format === 'sse' || (value.stream === true && !value.stream_format);
   const format = (value.response_format ?? (isStreamed(value) ? 'wav' : 'mp3')) as SpeechFormat;
   const changes = new Map([
@@ -105,6 +98,29 @@ export function readSpeech(body: JsonBody, config: GatewayConfig): SpeechRequest
 /** Of what engines make piece by piece: other formats they write when all of it is there. */
 const isStreamed = ({ stream, stream_format: format }: JSONObject): boolean =>
   stream === true || (format !== undefined && format !== null);
+
+/** What models read, be it to be spoken or not. Throws ApiError. */
+function countAllCharacters(value: JSONObject, most: number): number {
+  const texts = [
+    ['input', value.input],
+    ['instructions', value.instructions],
+    // Transcripts of voices to be cloned.
+    ['ref_text', value.ref_text],
+    ['references', [value.references].flat().map((each) => isObject(each) && each.text)],
+  ] as const;
+  let sum = 0;
+  for (const [name, text] of texts) {
+    const characters = listTexts(text).reduce((all, each) => all + countCharacters(each), 0);
+    if (characters > most)
+      throw new ApiError(
+        'invalid_request_error',
+        `\`${name}\` has ${characters} characters, which exceeds the limit of ${most}.`,
+        { param: name },
+      );
+    sum += characters;
+  }
+  return sum;
+}
 
 /** By code points. */
 function countCharacters(input: string): number {

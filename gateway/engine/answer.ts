@@ -16,8 +16,8 @@ export interface Answer {
   /** The engine has said its last word, whenever its connection may end. */
   readonly isComplete: boolean;
   readonly usage: Usage | null;
-  /** Of the output that went out, for answers that end before their usage. */
-  readonly estimatedTokens: number;
+  /** Of the output that went out, for answers that end before their usage or lack it; null: nothing is to be paid by tokens. */
+  readonly estimatedTokens: number | null;
 }
 
 export interface Usage {
@@ -68,7 +68,7 @@ function sumUsage(usage: Omit<Usage, 'totalTokens'>): Usage | null {
   return totalTokens === 0 ? null : { ...usage, totalTokens };
 }
 
-/** For answers that broke off before their usage. */
+/** For answers that broke off before their usage, or have none. */
 export function estimateUsage(promptBytes: number, outputTokens: number): Usage {
   const inputTokens = Math.ceil(promptBytes / BYTES_PER_TOKEN);
   return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, cachedInputTokens: 0 };

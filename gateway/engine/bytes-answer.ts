@@ -15,7 +15,7 @@ export class BytesAnswer implements Answer {
   failure: ApiError | null = null;
   readonly isComplete = false;
   readonly usage = null;
-  readonly estimatedTokens = 0;
+  readonly estimatedTokens = null;
   /** That went out. */
   bytes = 0;
   readonly #exchange: Exchange;

@@ -23,7 +23,7 @@ export class EventAnswer implements Answer {
   failure: ApiError | null = null;
   isComplete = false;
   readonly usage = null;
-  readonly estimatedTokens = 0;
+  readonly estimatedTokens = null;
   /** That went out. */
   events = 0;
   readonly #exchange: Exchange;

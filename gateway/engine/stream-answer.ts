@@ -65,8 +65,8 @@ export class StreamAnswer implements Answer {
     return this.#filter.usage;
   }
 
-  get estimatedTokens(): number {
-    return this.#filter.estimatedTokens;
+  get estimatedTokens(): number | null {
+    return this.#filter.estimatedTokens || null;
   }
 
   write(chunk: Buffer): boolean {

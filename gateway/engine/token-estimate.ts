@@ -1,8 +1,9 @@
 /**
  * How many tokens of a stream went out, for clients that leave before the engine tells. A frame carries one token, or several
  * where the engine's server lags behind its model: frames that are longer than the last one by more than a token are looked
- * into, and all others only counted.
+ * into, and all others only counted. Whole answers without usage count by their text.
  */
+import type { JSONObject } from '../../kit/json-object.ts';
 
 /** Of the text of a frame that carries one token: hardly any is longer. */
 const MAX_TOKEN_BYTES = 16;
@@ -44,12 +45,22 @@ const SPOKEN = new Set([
   'arguments',
 ]);
 
+/** The same of a whole answer, in the dialects of chats, responses and messages. */
+const SPOKEN_WHOLE = new Set([...SPOKEN, 'message', 'summary']);
+/** Of a tool; an object in messages. */
+const INPUT = 'input';
+
+/** About how many tokens the model said in a whole answer. */
+export const estimateOutput = ({ choices, output, content }: JSONObject): number =>
+  Math.ceil(countText([choices, output, content], SPOKEN_WHOLE) / BYTES_PER_TOKEN);
+
 /** Bytes as they are written in JSON. */
-function countText(value: unknown): number {
+function countText(value: unknown, spoken = SPOKEN): number {
   if (typeof value === 'string') return Buffer.byteLength(JSON.stringify(value)) - 2;
   if (typeof value !== 'object' || value === null) return 0;
   let sum = 0;
   for (const [name, member] of Object.entries(value))
-    if (Array.isArray(value) || SPOKEN.has(name)) sum += countText(member);
+    if (Array.isArray(value) || spoken.has(name)) sum += countText(member, spoken);
+    else if (name === INPUT && spoken === SPOKEN_WHOLE) sum += Buffer.byteLength(JSON.stringify(member));
   return sum;
 }

@@ -20,7 +20,6 @@ const TYPE = 'application/octet-stream';
 export class VectorsAnswer implements Answer {
   usage: Usage | null = null;
   readonly isComplete = false;
-  readonly estimatedTokens = 0;
   readonly #exchange: Exchange;
   readonly #options: VectorsAnswerOptions;
   readonly #bytes: BytesAnswer;
@@ -37,6 +36,11 @@ export class VectorsAnswer implements Answer {
 
   get failure(): ApiError | null {
     return this.#failure ?? this.#bytes.failure;
+  }
+
+  /** Vectors are no output in tokens. */
+  get estimatedTokens(): number | null {
+    return this.#bytes.bytes > 0 ? 0 : null;
   }
 
   begin(headers: IncomingHttpHeaders): void {

@@ -22,6 +22,8 @@ export interface WholeAnswerOptions {
   read?: Reading | undefined;
   complete: Completion;
   readUsage: (usage: unknown) => Usage | null;
+  /** Where the engine tells no usage; absent: nothing is paid by tokens. */
+  estimateOutput?: ((answer: JSONObject) => number) | undefined;
   /** Absent: JSON. */
   write?(answer: JSONObject): { text: string; type: string } | null;
   /** Asks for memory for a large answer's bytes; false where there is none left. */
@@ -32,7 +34,7 @@ export class WholeAnswer implements Answer {
   failure: ApiError | null = null;
   usage: Usage | null = null;
   readonly isComplete = false;
-  readonly estimatedTokens = 0;
+  estimatedTokens: number | null = null;
   readonly #exchange: Exchange;
   readonly #options: WholeAnswerOptions;
   readonly #chunks: Buffer[] = [];
@@ -63,7 +65,7 @@ export class WholeAnswer implements Answer {
   end(): ApiError | null {
     const body = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
     const text = body.toString('utf8');
-    const { read, complete, readUsage } = this.#options;
+    const { read, complete, readUsage, estimateOutput } = this.#options;
     const said = parse(text);
     const failure = findEngineError(said) ?? (isObject(said) ? findAbortion(said) : null);
     if (failure) return failure;
@@ -74,6 +76,7 @@ export class WholeAnswer implements Answer {
         `The engine returned something other than ${read ? 'the answer to the request' : 'a JSON object'}.`,
       );
     this.usage = readUsage(answer.usage);
+    if (!this.usage && estimateOutput) this.estimatedTokens = estimateOutput(answer);
     const isChanged = complete(answer) || read !== undefined;
     const written = this.#options.write?.(answer);
     if (written) this.#send(written.text, Buffer.byteLength(written.text), written.type);

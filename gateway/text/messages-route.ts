@@ -3,6 +3,7 @@ import type { JSONObject } from '../../kit/json-object.ts';
 import { readMessagesUsage } from '../engine/answer.ts';
 import { MESSAGES as EVENTS } from '../engine/event-dialects.ts';
 import { EventFilter } from '../engine/event-filter.ts';
+import { estimateOutput } from '../engine/token-estimate.ts';
 import { ApiError } from '../http/error-response.ts';
 import { completeMessage } from './answer-schema.ts';
 import { COUNT_FIELDS, MESSAGES_FIELDS } from './fields.ts';
@@ -20,6 +21,7 @@ export const MESSAGES: TextRoute = {
   stream: { needsUsageOption: false, watch: (modelId) => new EventFilter(EVENTS, modelId) },
   complete: completeMessage,
   readUsage: readMessagesUsage,
+  estimateOutput,
 };
 
 export const COUNT_TOKENS: TextRoute = {

@@ -2,6 +2,7 @@
 import type { JSONObject } from '../../kit/json-object.ts';
 import { readUsage } from '../engine/answer.ts';
 import { SseFilter } from '../engine/sse-filter.ts';
+import { estimateOutput } from '../engine/token-estimate.ts';
 import { ApiError } from '../http/error-response.ts';
 import { completeChat, completeCompletion, completeEmbedding, isBytes } from './answer-schema.ts';
 import { readContinuable } from './continuation.ts';
@@ -23,6 +24,7 @@ export const CHAT: TextRoute = {
   readContinuable,
   complete: completeChat,
   readUsage,
+  estimateOutput,
 };
 
 export const COMPLETIONS: TextRoute = {
@@ -33,6 +35,7 @@ export const COMPLETIONS: TextRoute = {
   stream: chunks,
   complete: completeCompletion,
   readUsage,
+  estimateOutput,
 };
 
 export const EMBEDDINGS: TextRoute = {
@@ -49,6 +52,8 @@ export const EMBEDDINGS: TextRoute = {
   stream: null,
   complete: (answer, modelId, { encoding }) => completeEmbedding(answer, modelId, encoding),
   readUsage,
+  // Vectors are no tokens: the input is what counts.
+  estimateOutput: () => 0,
 };
 
 /** Texts, or a conversation, which vLLM alone embeds, with its images. */

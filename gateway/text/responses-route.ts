@@ -3,6 +3,7 @@ import type { JSONObject } from '../../kit/json-object.ts';
 import { readResponsesUsage } from '../engine/answer.ts';
 import { RESPONSES as EVENTS } from '../engine/event-dialects.ts';
 import { EventFilter } from '../engine/event-filter.ts';
+import { estimateOutput } from '../engine/token-estimate.ts';
 import { ApiError } from '../http/error-response.ts';
 import { completeResponse } from './answer-schema.ts';
 import { RESPONSES_FIELDS } from './fields.ts';
@@ -27,6 +28,7 @@ export const RESPONSES: TextRoute = {
   stream: { needsUsageOption: false, watch: (modelId) => new EventFilter(EVENTS, modelId) },
   complete: completeResponse,
   readUsage: readResponsesUsage,
+  estimateOutput,
 };
 
 /** What refers to something that was stored, and what to send in its place. */

@@ -117,6 +117,7 @@ function openAnswer({ route, state, request }: EngineRun, modelId: string, reser
     read: request.read,
     complete: (whole) => route.complete(whole, modelId, request),
     readUsage: route.readUsage,
+    estimateOutput: route.estimateOutput,
     reserve,
   });
 }
@@ -127,7 +128,7 @@ type Reserve = (bytes: number) => boolean;
 function settleUsage(answer: Answer, { services, state, request }: EngineRun): void {
   const usage =
     answer.usage ??
-    (answer.estimatedTokens > 0 ? estimateUsage(request.promptBytes, answer.estimatedTokens) : null);
+    (answer.estimatedTokens !== null ? estimateUsage(request.promptBytes, answer.estimatedTokens) : null);
   if (!usage || state.exchange.bill) return;
   const { namespace, pricing } = services.config();
   const { inputTokens, outputTokens, totalTokens } = usage;

@@ -112,23 +112,40 @@ describe('embeddings as bytes', () => {
     await endpoint.stop();
   });
 
-  it('are an error where the engine says nothing of them', async () => {
+  const BODY = JSON.stringify({ input: 'a', encoding_format: 'bytes' });
+  /** Of an engine that describes its vectors by these headers. */
+  async function askScripted(described: Record<string, string>): Promise<Response> {
     const engine = await startScriptedEngine((_, res) =>
-      res.writeHead(200, { 'content-type': 'application/octet-stream' }).end('12345678'),
+      res.writeHead(200, { 'content-type': 'application/octet-stream', ...described }).end('12345678'),
     );
     const endpoint = await startTextEndpoint({
       connection: fixture.connection,
       engineURL: engine.url,
       settings: { kind: 'Embedding', enginePreset: 'vllm' },
     });
-    const key = await endpoint.makeKey();
-    const response = await fetch(`${endpoint.origin}/v1/embeddings`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ input: 'a', encoding_format: 'bytes' }),
-    });
-    expect((await readEnvelope(response)).status).to.equal(502);
-    await endpoint.stop();
-    await engine.stop();
+    try {
+      const response = await fetch(`${endpoint.origin}/v1/embeddings`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${await endpoint.makeKey()}`,
+          'content-type': 'application/json',
+          'x-berth-receipt': 'true',
+        },
+        body: BODY,
+      });
+      return new Response(await response.arrayBuffer(), response);
+    } finally {
+      await endpoint.stop();
+      await engine.stop();
+    }
+  }
+
+  it('are an error where the engine says nothing of them', async () => {
+    expect((await readEnvelope(await askScripted({}))).status).to.equal(502);
+  });
+
+  it('cost what their input is estimated at where the engine tells no usage', async () => {
+    const { status, headers } = await askScripted({ metadata: '{"data":[]}' });
+    expect([status, headers.get('x-berth-tokens')]).to.deep.equal([200, String(Math.ceil(BODY.length / 4))]);
   });
 });

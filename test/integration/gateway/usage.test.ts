@@ -1,12 +1,22 @@
 import { expect } from 'chai';
+import { hashApiKey } from '../../../api/identity.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { UsageMeter } from '../../../gateway/telemetry/usage.ts';
+import { admit } from '../../../redis/admission/admission-calls.ts';
 import { readUsage, type UsageStep } from '../../../redis/usage/usage.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { TestStack } from '../../support/test-stack.ts';
 import { startScriptedEngine, startTextEndpoint, type TextEndpoint } from '../../support/text-endpoint.ts';
 
 const MINUTE = 60_000;
+const MICROS = 1_000_000;
+/** 2 for a token of input, 3 for one of output. */
+const PRICING = {
+  perImage: null,
+  perVideoSecond: null,
+  perMillionInputTokens: 2 * MICROS * MICROS,
+  perMillionOutputTokens: 3 * MICROS * MICROS,
+};
 const ANSWER = JSON.stringify({
   id: 'a',
   object: 'chat.completion',
@@ -16,6 +26,9 @@ const ANSWER = JSON.stringify({
   usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
 });
 
+const { usage: _, ...untold } = JSON.parse(ANSWER);
+const UNTOLD = JSON.stringify(untold);
+
 describe('what a gateway served', () => {
   let stack: TestStack;
   let engine: Awaited<ReturnType<typeof startScriptedEngine>>;
@@ -23,6 +36,7 @@ describe('what a gateway served', () => {
   let meter: UsageMeter;
   let isBroken = false;
   let isCut = false;
+  let isUntold = false;
 
   before(async () => {
     stack = await TestStack.start();
@@ -36,13 +50,14 @@ describe('what a gateway served', () => {
           return;
         }
         res.writeHead(isBroken ? 500 : 200, { 'content-type': 'application/json' });
-        res.end(isBroken ? '{"error":{"message":"broken"}}' : ANSWER);
+        res.end(isBroken ? '{"error":{"message":"broken"}}' : isUntold ? UNTOLD : ANSWER);
       });
     });
     meter = new UsageMeter({ redis: stack.redis, log: createLog('silent') });
     endpoint = await startTextEndpoint({
       connection: stack.connection,
       engineURL: engine.url,
+      settings: { pricing: PRICING },
       usage: meter.of('team', 'counted'),
     });
   });
@@ -53,12 +68,14 @@ describe('what a gateway served', () => {
     await stack?.stop();
   });
 
-  const chat = async (key: string, body: object = { messages: [{ role: 'user', content: 'Hi' }] }) => {
-    const response = await fetch(`${endpoint.origin}/v1/chat/completions`, {
+  const ask = (key: string, body: object, more: Record<string, string> = {}) =>
+    fetch(`${endpoint.origin}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...more },
       body: JSON.stringify(body),
     });
+  const chat = async (key: string, body: object = { messages: [{ role: 'user', content: 'Hi' }] }) => {
+    const response = await ask(key, body);
     await response.text();
     return response.status;
   };
@@ -97,6 +114,28 @@ describe('what a gateway served', () => {
       inputTokens: 6,
       outputTokens: 4,
     });
+  });
+
+  it('estimates the tokens of an answer that tells no usage, and counts them against the day and the credit', async () => {
+    const before = await readSum();
+    isBroken = false;
+    isUntold = true;
+    const key = await endpoint.makeKey();
+    const body = { messages: [{ role: 'user', content: 'Hi' }] };
+    const response = await ask(key, body, { 'x-berth-receipt': 'true' });
+    expect(await response.json()).not.to.have.property('usage');
+    // The text of the answer is one token, the request's bytes four to a token.
+    const inputTokens = Math.ceil(JSON.stringify(body).length / 4);
+    expect(response.headers.get('x-berth-tokens')).to.equal(String(inputTokens + 1));
+    expect(Number(response.headers.get('x-berth-cost'))).to.equal(2 * inputTokens + 3);
+    await written(before.requests + 1);
+    const after = await readSum();
+    expect(after.inputTokens - before.inputTokens).to.equal(inputTokens);
+    expect(after.outputTokens - before.outputTokens).to.equal(1);
+    const { namespace } = endpoint.config;
+    const request = { namespace, sha256: hashApiKey(key), counted: 'no' } as const;
+    await pollUntil(async () => (await admit(stack.redis, request)).tpd.used === inputTokens + 1);
+    isUntold = false;
   });
 
   it('counts a stream that breaks as an error', async () => {

@@ -29,6 +29,15 @@ describe('a speech request', () => {
     expect(read({ input: 'añ🚢' }).characters).to.equal(3);
   });
 
+  it('counts all that the model reads: instructions and transcripts of voices, too', () => {
+    const references = [
+      { audio_path: 'data:audio/wav;base64,AAAA', text: '4444' },
+      'data:audio/wav;base64,AA',
+    ];
+    const read4 = read({ input: '1', instructions: '22', ref_text: '333', references, language: 'German' });
+    expect(read4.characters).to.equal(10);
+  });
+
   it('names a voice by its id, and passes on what it does not know', () => {
     expect(sent({ input: 'a', voice: { id: 'v1' }, language: 'de' })).to.include({
       voice: 'v1',
@@ -40,6 +49,10 @@ describe('a speech request', () => {
     [{}, 'input'],
     [{ input: '  ' }, 'input'],
     [{ input: 'a'.repeat(32_001) }, 'input'],
+    [{ input: 'a', instructions: 'a'.repeat(32_001) }, 'instructions'],
+    [{ input: 'a', ref_text: 'a'.repeat(32_001) }, 'ref_text'],
+    [{ input: 'a', ref_text: Array.from({ length: 33 }, () => 'a'.repeat(1_000)) }, 'ref_text'],
+    [{ input: 'a', references: [{ text: 'a'.repeat(32_001) }] }, 'references'],
     [{ input: 'a', model: 'other' }, 'model'],
     [{ input: 'a', response_format: 'midi' }, 'response_format'],
     [{ input: 'a', speed: 5 }, 'speed'],

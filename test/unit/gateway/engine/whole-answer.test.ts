@@ -1,5 +1,7 @@
 import { expect } from 'chai';
-import { WholeAnswer } from '../../../../gateway/engine/whole-answer.ts';
+import { readUsage } from '../../../../gateway/engine/answer.ts';
+import { estimateOutput } from '../../../../gateway/engine/token-estimate.ts';
+import { WholeAnswer, type WholeAnswerOptions } from '../../../../gateway/engine/whole-answer.ts';
 import type { Exchange } from '../../../../gateway/http/exchange.ts';
 
 const MIB = 1024 * 1024;
@@ -31,6 +33,63 @@ describe('a whole answer', () => {
     const choices = ['stop', 'abort'].map((finish_reason, index) => ({ index, text: 'a', finish_reason }));
     answer.write(Buffer.from(JSON.stringify({ choices })));
     expect(answer.end()).to.include({ code: 'upstream_error', status: 502 });
+  });
+
+  describe('without usage', () => {
+    const estimate = (
+      answer: object,
+      options: Pick<WholeAnswerOptions, 'estimateOutput'> = { estimateOutput },
+    ): number | null => {
+      const exchange = { headers: [], receiptHeaders: () => [], res: { writeHead: () => {}, end: () => {} } };
+      const whole = new WholeAnswer(exchange as unknown as Exchange, {
+        complete: () => false,
+        readUsage,
+        ...options,
+      });
+      whole.write(Buffer.from(JSON.stringify(answer)));
+      expect(whole.end()).to.equal(null);
+      return whole.estimatedTokens;
+    };
+    // Eight tokens of four bytes.
+    const text = 'Ships lie at a berth in harbours';
+    const called = { name: 'look', arguments: '{"at":"the harbours!"}' };
+
+    for (const [what, answer] of [
+      [
+        'a chat',
+        { choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: text } }] },
+      ],
+      ['two choices', { choices: [{ text: text.slice(0, 16) }, { text: text.slice(16) }] }],
+      [
+        'reasoning',
+        { choices: [{ message: { content: text.slice(0, 16), reasoning_content: text.slice(16) } }] },
+      ],
+      [
+        'a call',
+        { choices: [{ message: { content: null, tool_calls: [{ id: 'call_1', function: called }] } }] },
+      ],
+      ['a response', { output: [{ id: 'm', role: 'assistant', content: [{ type: 'output_text', text }] }] }],
+      ['a response that calls', { output: [{ type: 'function_call', call_id: 'c', ...called }] }],
+      ['a message', { type: 'message', stop_reason: 'end_turn', content: [{ type: 'text', text }] }],
+      [
+        'a message that calls',
+        {
+          type: 'message',
+          stop_reason: 'tool_use',
+          content: [{ type: 'tool_use', id: 'c', name: 'look', input: { where: 'in the harbour.' } }],
+        },
+      ],
+    ] as const)
+      it(`estimates the tokens of ${what} by its text`, () => {
+        expect(estimate({ ...answer, model: 'of any name' })).to.equal(8);
+      });
+
+    it('estimates none where the engine tells them, and nothing where no tokens are spent', () => {
+      expect(estimate({ choices: [{ text }], usage: { prompt_tokens: 1, completion_tokens: 1 } })).to.equal(
+        null,
+      );
+      expect(estimate({ tokens: [1, 2] }, {})).to.equal(null);
+    });
   });
 
   for (const aborted of [
