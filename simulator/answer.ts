@@ -2,6 +2,7 @@
 import type { Exchange } from './exchange.ts';
 import type { Fields } from './fields.ts';
 import type { PrefixCache } from './prefix-cache.ts';
+import type { Inputs } from './tei.ts';
 
 export interface Frame {
   /** Which token it comes with: all frames of a step go out together. */
@@ -23,6 +24,8 @@ export interface Answer {
   usage: Usage;
   /** Its frames are named events, and no `[DONE]` ends them. */
   isNamed?: true;
+  /** Of an engine that counts them. */
+  inputs?: Inputs;
   /** With the prompt, what a following prompt of the same conversation begins with. */
   conversation?: string;
   /** The whole answer of a call that is not streamed. */

@@ -11,7 +11,8 @@ import { refuse } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { type Fields, readChoice, readInteger } from './fields.ts';
 import { createRandom, hashText } from './random.ts';
-import { readInputs } from './text-input.ts';
+import { checkBatch } from './tei.ts';
+import { isBatch, readInputs } from './text-input.ts';
 
 const JSON_ENCODINGS = ['float', 'base64'] as const;
 const DEFAULT_DIMENSIONS = 384;
@@ -28,6 +29,7 @@ const PRECISION = 1e7;
 
 export function planEmbedding(body: Fields, context: PlanContext, { engine }: Exchange): Answer {
   const inputs = readInputs(body, 'input');
+  checkBatch(inputs.length, engine.personality.bounds.inputs);
   const dimensions = readInteger(body, 'dimensions', { min: 1, max: MAX_DIMENSIONS }) ?? DEFAULT_DIMENSIONS;
   const encoding =
     readChoice(
@@ -44,6 +46,7 @@ export function planEmbedding(body: Fields, context: PlanContext, { engine }: Ex
   return {
     steps: 1,
     usage,
+    inputs: { count: inputs.length, isBatch: isBatch(body.input) },
     buildBody: () => ({
       object: 'list',
       data: inputs.map(({ text }, index) => {

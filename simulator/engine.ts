@@ -4,6 +4,7 @@ import { type Personality, personalityOf } from './personality.ts';
 import { PrefixCache } from './prefix-cache.ts';
 import { type Settings, SettingsStore } from './settings.ts';
 import { Slots } from './slots.ts';
+import { Permits } from './tei.ts';
 import { VideoJobs } from './video-jobs.ts';
 
 export const KINDS = ['LLM', 'Embedding', 'Rerank', 'Image', 'Video', 'Transcription', 'Speech'] as const;
@@ -27,6 +28,7 @@ export class Engine {
   readonly settings: SettingsStore;
   readonly activity = new Activity();
   readonly slots: Slots;
+  readonly permits = new Permits();
   readonly jobs: VideoJobs;
   /** Unix seconds. */
   readonly created = Math.floor(Date.now() / 1000);

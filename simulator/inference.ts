@@ -16,6 +16,7 @@ import { planRerank, planScore } from './rerank.ts';
 import { peekInputItems, planResponse } from './responses.ts';
 import { requireAwake } from './sleep.ts';
 import { serveSpeech } from './speech.ts';
+import { describeErrorOfTEI, planRank } from './tei.ts';
 import { peekInput } from './text-input.ts';
 import { serveText } from './text-route.ts';
 import { planDetokenize, planTokenize } from './tokenizer.ts';
@@ -88,6 +89,16 @@ export const INFERENCE_ROUTES: ReadonlyMap<string, InferenceRoute> = new Map<str
       name: 'Rerank',
       peek: (body) => peekInput(body.query),
       serve: serveText(planRerank),
+    },
+  ],
+  [
+    '/rerank',
+    {
+      kinds: ['Rerank'],
+      name: 'Rerank',
+      peek: (body) => peekInput(body.query),
+      describeError: describeErrorOfTEI,
+      serve: serveText(planRank),
     },
   ],
   [

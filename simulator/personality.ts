@@ -1,6 +1,7 @@
 /** The engine that the simulator poses as: what real ones do differently from each other, which clients of theirs must bear. */
 import type { EngineError } from './errors.ts';
 import { type MediaHabits, PLAIN_MEDIA, SGLANG_DIFFUSION_MEDIA, VLLM_OMNI_MEDIA } from './media-habits.ts';
+import { nameErrorOfTEI, TEI_BOUNDS } from './tei.ts';
 
 export const ENGINES = ['vllm', 'sglang', 'tei', 'vllm-omni', 'sglang-diffusion'] as const;
 export type EngineName = (typeof ENGINES)[number];
@@ -17,6 +18,8 @@ export interface Personality {
   tokensPerFrame: number;
   /** Vectors as bytes, which a header describes. */
   embedsBytes: boolean;
+  /** Inputs of one call, and of all that are under way; null: no bound. */
+  bounds: { inputs: number | null; permits: number | null };
   /** Calls in flight at SIGTERM: they end, or are aborted in one of the ways that occur. */
   atSIGTERM: 'finish' | 'abort';
   media: MediaHabits;
@@ -27,6 +30,7 @@ const PLAIN: Personality = {
   health: 'at-once',
   tokensPerFrame: 1,
   embedsBytes: false,
+  bounds: { inputs: null, permits: null },
   atSIGTERM: 'finish',
   media: PLAIN_MEDIA,
 };
@@ -46,8 +50,9 @@ const PERSONALITIES: Record<EngineName, Personality> = {
   },
   tei: {
     ...PLAIN,
-    describeError: ({ message, status }) => ({ message, code: status, type: nameOfTEI(status) }),
+    describeError: ({ message, status }) => ({ message, code: status, type: nameErrorOfTEI(status) }),
     health: 'behind-work',
+    bounds: TEI_BOUNDS,
   },
   'vllm-omni': { ...PLAIN, media: VLLM_OMNI_MEDIA },
   'sglang-diffusion': {
@@ -60,9 +65,3 @@ const PERSONALITIES: Record<EngineName, Personality> = {
 /** Null: the simulator's own, which is vLLM's without its bad habits. */
 export const personalityOf = (like: EngineName | null): Personality =>
   like === null ? PLAIN : PERSONALITIES[like];
-
-function nameOfTEI(status: number): string {
-  if (status === 429) return 'overloaded';
-  if (status === 503) return 'unhealthy';
-  return status < 500 ? 'validation' : 'backend';
-}

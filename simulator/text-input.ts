@@ -29,6 +29,9 @@ export function readInputs(fields: Fields, name: string): TextInput[] {
   });
 }
 
+/** Whether it is a list of inputs, be it of one. */
+export const isBatch = (value: unknown): boolean => Array.isArray(value) && !isTokens(value);
+
 /** The text of a prompt, as the control port shows it; undefined when there is none. */
 export function peekInput(value: unknown): string | undefined {
   if (typeof value === 'string') return value;

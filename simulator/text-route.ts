@@ -16,17 +16,22 @@ export const serveText =
     const { itlMs, tokens, cacheTokens } = engine.settings.current;
     const cache = cacheTokens > 0 ? engine.cache : null;
     const answer = plan(fields, { model: engine.options.model, tokens, cache }, exchange);
-    await call.waitForSlot(engine.slots);
+    const { usage, conversation, inputs } = answer;
+    const returnPermits = inputs && engine.permits.take(inputs, engine.personality.bounds.permits);
     try {
-      const { usage, conversation } = answer;
-      const ttftMs = engine.beginPrefill(usage.prompt_tokens - countCached(usage));
-      await deliver(exchange, { answer, ttftMs, itlMs, fault: breaking });
-      if (conversation !== undefined) cache?.add(conversation);
-      const { totals } = engine.activity;
-      totals.answered++;
-      totals.promptTokens += answer.usage.prompt_tokens;
-      totals.completionTokens += answer.usage.completion_tokens;
+      await call.waitForSlot(engine.slots);
+      try {
+        const ttftMs = engine.beginPrefill(usage.prompt_tokens - countCached(usage));
+        await deliver(exchange, { answer, ttftMs, itlMs, fault: breaking });
+        if (conversation !== undefined) cache?.add(conversation);
+        const { totals } = engine.activity;
+        totals.answered++;
+        totals.promptTokens += usage.prompt_tokens;
+        totals.completionTokens += usage.completion_tokens;
+      } finally {
+        engine.slots.leave();
+      }
     } finally {
-      engine.slots.leave();
+      returnPermits?.();
     }
   };

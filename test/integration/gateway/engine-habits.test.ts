@@ -3,7 +3,7 @@ import { EngineHealth } from '../../../gateway/health/engine-health.ts';
 import { readEvents } from '../../support/event-stream.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { startScriptedEngine, startTextEndpoint } from '../../support/text-endpoint.ts';
-import { startTextFixture, type TextFixture } from '../../support/text-fixture.ts';
+import { readEnvelope, startTextFixture, type TextFixture } from '../../support/text-fixture.ts';
 import { chatOf, RunningSimulator, readStream } from '../../unit/simulator/running-simulator.ts';
 
 const NAMED: readonly (readonly [path: string, body: object])[] = [
@@ -172,4 +172,52 @@ describe('an engine whose health check waits for its work', () => {
       health.stop();
       await simulator.stop();
     });
+});
+
+describe('an engine with the bounds of Text Embeddings Inference', () => {
+  const texts = (count: number) => Array.from({ length: count }, (_, index) => `text ${index}`);
+  let fixture: TextFixture;
+  afterEach(() => fixture?.stop());
+  const start = async (kind: 'Embedding' | 'Rerank') => {
+    fixture = await startTextFixture({ kind, settings: { enginePreset: 'tei' } });
+    await fixture.simulator.putControl({ like: 'tei' });
+  };
+
+  it('refuses too many inputs, which is told as a request that is too large', async () => {
+    await start('Embedding');
+    expect((await fixture.post('/v1/embeddings', { input: texts(32) })).status).to.equal(200);
+    const refused = await readEnvelope(await fixture.post('/v1/embeddings', { input: texts(33) }));
+    expect(refused).to.include({ status: 413, code: 'request_too_large' });
+    expect(refused.message).to.include('batch size 33 > maximum allowed batch size 32');
+  });
+
+  it('ranks in its own words, and refuses too many texts', async () => {
+    await start('Rerank');
+    for (const path of ['/v1/rerank', '/v2/rerank']) {
+      const ask = (documents: string[]) => fixture.post(path, { query: 'ships', documents });
+      const { results } = (await (await ask(['bread', 'ships'])).json()) as { results: { index: number }[] };
+      expect(results.map(({ index }) => index)).to.deep.equal([1, 0]);
+      expect(await readEnvelope(await ask(texts(33)))).to.include({ status: 413, code: 'request_too_large' });
+    }
+  });
+
+  it('is told as full where it has no permit left, and serves on', async () => {
+    await start('Embedding');
+    await fixture.simulator.putControl({ ttftMs: 60_000 });
+    const leaving = new AbortController();
+    const batches = Array.from({ length: 16 }, () =>
+      fixture.simulator
+        .post('/v1/embeddings', { input: texts(32) }, { signal: leaving.signal })
+        .catch(() => null),
+    );
+    await pollUntil(async () => (await fixture.simulator.readControl()).inflight === 16, 'the batches');
+    const full = await readEnvelope(await fixture.post('/v1/embeddings', { input: 'a' }));
+    expect(full).to.include({ status: 429, code: 'replica_saturated' });
+    expect(full.headers.get('retry-after')).to.equal('5');
+    leaving.abort();
+    await Promise.all(batches);
+    await fixture.simulator.putControl({ ttftMs: 0 });
+    await pollUntil(async () => (await fixture.simulator.readControl()).inflight === 0, 'the engine');
+    expect((await fixture.post('/v1/embeddings', { input: 'a' })).status).to.equal(200);
+  });
 });

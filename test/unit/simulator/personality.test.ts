@@ -49,7 +49,7 @@ describe('a simulator that poses as a real engine', () => {
           code: 503,
         },
       ],
-      ['tei', { message: 'Loading model', code: 503, type: 'unhealthy' }],
+      ['tei', { message: 'Loading model', code: 503, type: 'Unhealthy' }],
       [
         'vllm-omni',
         { error: { message: 'Loading model', type: 'ServiceUnavailableError', param: null, code: 503 } },
@@ -63,6 +63,58 @@ describe('a simulator that poses as a real engine', () => {
         expect(response.status).to.equal(503);
         expect(await response.json()).to.deep.equal(body);
       });
+  });
+
+  describe('bounds the inputs of TEI', () => {
+    const texts = (count: number) => Array.from({ length: count }, (_, index) => `text ${index}`);
+    const embed = (input: unknown, signal?: AbortSignal) =>
+      simulator.post('/v1/embeddings', { input }, { signal });
+
+    it('to 32 of a call', async () => {
+      simulator = await RunningSimulator.start({ kind: 'Embedding', settings: { like: 'tei' } });
+      expect((await embed(texts(32))).status).to.equal(200);
+      const refused = await embed(texts(33));
+      expect(refused.status).to.equal(413);
+      expect(await refused.json()).to.deep.equal({
+        message: 'batch size 33 > maximum allowed batch size 32',
+        code: 413,
+        type: 'Validation',
+      });
+    });
+
+    it('to 512 under way: one that comes alone is refused, others wait', async () => {
+      simulator = await RunningSimulator.start({
+        kind: 'Embedding',
+        settings: { like: 'tei', ttftMs: 60_000 },
+      });
+      const leaving = new AbortController();
+      const batches = Array.from({ length: 16 }, () => embed(texts(32), leaving.signal).catch(() => null));
+      await until(async () => (await simulator.readControl()).inflight === 16);
+      const refused = await embed('a');
+      expect(refused.status).to.equal(429);
+      expect(await refused.json()).to.include({ message: 'Model is overloaded', type: 'Overloaded' });
+      batches.push(embed(['a'], leaving.signal).catch(() => null));
+      await until(async () => (await simulator.readControl()).inflight === 17);
+      leaving.abort();
+      await Promise.all(batches);
+      await until(async () => (await simulator.readControl()).inflight === 0);
+      await simulator.putControl({ ttftMs: 0 });
+      expect((await embed('a')).status).to.equal(200);
+    });
+
+    it('and ranks by its own route alone', async () => {
+      simulator = await RunningSimulator.start({ kind: 'Rerank' });
+      const question = { query: 'ships', texts: ['bread', 'ships'] };
+      expect((await simulator.post('/rerank', question)).status).to.equal(404);
+      await simulator.putControl({ like: 'tei' });
+      const ranks = (await (await simulator.post('/rerank', question)).json()) as { index: number }[];
+      expect(ranks.map(({ index }) => index)).to.deep.equal([1, 0]);
+      const refused = await simulator.post('/rerank', { ...question, texts: texts(33) });
+      expect(await refused.json()).to.deep.equal({
+        error: 'batch size 33 > maximum allowed batch size 32',
+        error_type: 'Validation',
+      });
+    });
   });
 
   describe('answers its health check', () => {

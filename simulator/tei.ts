@@ -1,0 +1,72 @@
+/** What Text Embeddings Inference does in its own way, as of 1.9: bounds of inputs, permits, and its route that reranks. */
+import { type Answer, sumUsage } from './answer.ts';
+import { EngineError, refuseField, refuseRoute } from './errors.ts';
+import type { Exchange } from './exchange.ts';
+import type { Fields } from './fields.ts';
+import { scorePair } from './rerank.ts';
+import { countTokens } from './text.ts';
+
+/** Unless it is started with `--max-client-batch-size` and `--max-concurrent-requests`. */
+export const TEI_BOUNDS = { inputs: 32, permits: 512 } as const;
+
+/** The type of an error, in the words of the engine. */
+export function nameErrorOfTEI(status: number): string {
+  if (status === 429) return 'Overloaded';
+  if (status === 503) return 'Unhealthy';
+  return status < 500 ? 'Validation' : 'Backend';
+}
+
+/** Of its own routes; those of OpenAI have another shape. */
+export const describeErrorOfTEI = ({ message, status }: EngineError): object => ({
+  error: message,
+  error_type: nameErrorOfTEI(status),
+});
+
+/** Throws EngineError for more inputs than one request may have. */
+export function checkBatch(count: number, most: number | null): void {
+  if (most !== null && count > most)
+    throw new EngineError(413, 'Validation', `batch size ${count} > maximum allowed batch size ${most}`);
+}
+
+/** What a call takes of the permits: one for each input. */
+export interface Inputs {
+  count: number;
+  /** It waits for them; one that is alone is refused. */
+  isBatch: boolean;
+}
+
+/** Inputs under way, with those that wait. */
+export class Permits {
+  #taken = 0;
+
+  /** Returns how to give them back. Throws EngineError where none is left. */
+  take({ count, isBatch }: Inputs, most: number | null): () => void {
+    if (most !== null && !isBatch && this.#taken >= most)
+      throw new EngineError(429, 'Overloaded', 'Model is overloaded');
+    this.#taken += count;
+    return () => {
+      this.#taken -= count;
+    };
+  }
+}
+
+/** POST /rerank. */
+export function planRank(body: Fields, _context: unknown, { engine }: Exchange): Answer {
+  if (engine.settings.current.like !== 'tei') throw refuseRoute(404);
+  const { query, texts, return_text: withTexts } = body;
+  if (typeof query !== 'string') throw refuseField(['query'], 'Field required');
+  if (!Array.isArray(texts) || !texts.every((text): text is string => typeof text === 'string'))
+    throw refuseField(['texts'], 'Input should be a list of strings');
+  checkBatch(texts.length, engine.personality.bounds.inputs);
+  const tokens = texts.reduce((sum, text) => sum + countTokens(query) + countTokens(text), 0);
+  return {
+    steps: 1,
+    usage: sumUsage(tokens, 0),
+    inputs: { count: texts.length, isBatch: true },
+    buildBody: () =>
+      texts
+        .map((text, index) => ({ index, score: scorePair(query, text), ...(withTexts === true && { text }) }))
+        .sort((a, b) => b.score - a.score),
+    frames: null,
+  };
+}
