@@ -194,6 +194,9 @@ export const anthropicError = z.object({
   request_id: z.string(),
 });
 
+/** Cohere's message beside the envelope of all others. */
+export const cohereError = errorEnvelope.extend({ message: z.string().describe('The same as within.') });
+
 export const embeddingList = z.object({
   object: z.literal('list'),
   model: z.string(),
@@ -209,9 +212,8 @@ export const embeddingList = z.object({
   usage: usage.optional(),
 });
 
-export const rerankList = z.object({
+const ranked = {
   id: z.string(),
-  object: z.literal('list'),
   model: z.string(),
   results: z
     .array(
@@ -226,6 +228,17 @@ export const rerankList = z.object({
     )
     .describe('The most relevant first.'),
   usage,
+};
+
+export const rerankList = z.object({ ...ranked, object: z.literal('list') });
+
+/** Of the second version of Cohere's API. */
+export const rerankListV2 = z.object({
+  ...ranked,
+  meta: z.object({
+    api_version: z.object({ version: z.literal('2') }),
+    tokens: z.object({ input_tokens: z.int() }),
+  }),
 });
 
 export const scoreList = z.object({

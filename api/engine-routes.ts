@@ -12,6 +12,7 @@ export const ENGINE_ROUTES = [
   '/v1/messages/count_tokens',
   '/v1/embeddings',
   '/v1/rerank',
+  '/v2/rerank',
   '/v1/score',
   '/tokenize',
   '/detokenize',
@@ -33,7 +34,9 @@ const ALL_DIALECTS: Routes = [
   ...TOKENS,
 ];
 const EMBEDDINGS: Routes = ['/v1/embeddings'];
-const RERANK: Routes = ['/v1/rerank', '/v1/score'];
+/** The second is Cohere's, which the gateway asks the engine for by the first. */
+const RERANK: Routes = ['/v1/rerank', '/v2/rerank'];
+const RERANK_AND_SCORE: Routes = [...RERANK, '/v1/score'];
 
 const AUDIO_TO_TEXT: Routes = ['/v1/audio/transcriptions', '/v1/audio/translations'];
 const SPEECH: Routes = ['/v1/audio/speech'];
@@ -41,7 +44,7 @@ const SPEECH: Routes = ['/v1/audio/speech'];
 const ALL_TEXT = {
   LLM: ALL_DIALECTS,
   Embedding: [...EMBEDDINGS, ...TOKENS],
-  Rerank: [...RERANK, ...TOKENS],
+  Rerank: [...RERANK_AND_SCORE, ...TOKENS],
 } as const;
 
 /** By the versions that the presets pin (`operator/engines/`). */
@@ -55,7 +58,7 @@ const SPOKEN: Record<EnginePreset, Partial<Record<ModelKind, Routes>>> = {
   custom: {
     LLM: OPENAI,
     Embedding: EMBEDDINGS,
-    Rerank: ['/v1/rerank'],
+    Rerank: RERANK,
     Transcription: ['/v1/audio/transcriptions'],
     Speech: SPEECH,
   },

@@ -1,17 +1,19 @@
-/** In which words an error is told: OpenAI's envelope, or Anthropic's to clients of `/v1/messages`. */
+/** In which words an error is told: OpenAI's envelope, or to clients of `/v1/messages` Anthropic's, of `/v2` Cohere's. */
 import type { IncomingMessage } from 'node:http';
 import type { ApiError } from './error-response.ts';
 import { readRoutePath } from './request-path.ts';
 
-export type ErrorDialect = 'openai' | 'anthropic';
+export type ErrorDialect = 'openai' | 'anthropic' | 'cohere';
 
 const ANTHROPIC_PATH = '/v1/messages';
+const COHERE_PATH = '/v2/';
 
 /** By the path, or by the header that Anthropic's SDKs send everywhere, so that errors before any route have it, too. */
-export const readErrorDialect = ({ url, headers }: Pick<IncomingMessage, 'url' | 'headers'>): ErrorDialect =>
-  readRoutePath(url).startsWith(ANTHROPIC_PATH) || headers['anthropic-version'] !== undefined
-    ? 'anthropic'
-    : 'openai';
+export function readErrorDialect({ url, headers }: Pick<IncomingMessage, 'url' | 'headers'>): ErrorDialect {
+  const path = readRoutePath(url);
+  if (path.startsWith(ANTHROPIC_PATH) || headers['anthropic-version'] !== undefined) return 'anthropic';
+  return path.startsWith(COHERE_PATH) ? 'cohere' : 'openai';
+}
 
 export interface AnthropicError {
   type: 'error';

@@ -114,13 +114,19 @@ export function sendError(
     return;
   }
   const isAnthropic = dialect === 'anthropic';
-  const text = JSON.stringify(isAnthropic ? buildAnthropicError(error, requestId) : buildEnvelope(error));
+  const text = JSON.stringify(isAnthropic ? buildAnthropicError(error, requestId) : describe(error, dialect));
   const headers = buildErrorHeaders(error, requestId);
   if (isAnthropic) headers.push('request-id', requestId);
   headers.push('content-type', JSON_TYPE, 'content-length', String(Buffer.byteLength(text)));
   res.writeHead(isAnthropic ? anthropicStatus(error) : error.status, headers);
   end(res, text);
 }
+
+/** Cohere's has the message alone; what it says more is ours. */
+const describe = (error: ApiError, dialect: ErrorDialect): object => ({
+  ...(dialect === 'cohere' && { message: error.message }),
+  ...buildEnvelope(error),
+});
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 

@@ -1,11 +1,11 @@
 /** The path of a request: as the client sent it, and as routes are found by it. */
-const DOUBLED = '/v1/v1/';
+const DOUBLED = /^\/v1\/v[12]\//;
 
-/** As base URLs with a slash too many make it, or with a `/v1` that the client adds, too, as Anthropic's SDKs do. */
+/** As base URLs with a slash too many make it, or with a `/v1` before what the client adds, as Anthropic's and Cohere's SDKs do. */
 export function normalizePath(path: string): string {
-  if (!path.includes('//') && !path.endsWith('/') && !path.startsWith(DOUBLED)) return path;
+  if (!path.includes('//') && !path.endsWith('/') && !DOUBLED.test(path)) return path;
   const slashes = path.replace(/\/{2,}/g, '/');
-  const single = slashes.startsWith(DOUBLED) ? slashes.slice('/v1'.length) : slashes;
+  const single = DOUBLED.test(slashes) ? slashes.slice('/v1'.length) : slashes;
   return single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single;
 }
 

@@ -22,6 +22,7 @@ export const ALL_ROUTES = [
   { ...text, name: 'count_tokens', path: '/v1/messages/count_tokens', kinds: ['LLM'], spendsNothing: true },
   { ...text, name: 'embeddings', path: '/v1/embeddings', kinds: ['Embedding'] },
   { ...text, name: 'rerank', path: '/v1/rerank', kinds: ['Rerank'] },
+  { ...text, name: 'rerank_v2', path: '/v2/rerank', kinds: ['Rerank'] },
   { ...text, name: 'score', path: '/v1/score', kinds: ['Rerank'] },
   { ...tokens, name: 'tokenize', path: '/tokenize' },
   { ...tokens, name: 'detokenize', path: '/detokenize' },

@@ -163,7 +163,11 @@ const describeAnswer = ({ description, schema, types = [], canStream, headers }:
 
 const RETRIED: ReadonlySet<number> = new Set([429, 503, 529]);
 
-const ENVELOPES: Record<ErrorDialect, SchemaName> = { openai: 'Error', anthropic: 'AnthropicError' };
+const ENVELOPES: Record<ErrorDialect, SchemaName> = {
+  openai: 'Error',
+  anthropic: 'AnthropicError',
+  cohere: 'CohereError',
+};
 
 /** One answer a status, which names its codes. */
 function describeErrors({ errors, dialect = 'openai' }: Operation): JsonSchema {

@@ -109,6 +109,14 @@ export const TEXT_OPERATIONS = {
     answers: answer({ schema: 'RerankList' }, 'In the schema of Jina.'),
     errors: TEXT_ERRORS,
   }),
+  rerank_v2: (facts: Facts): Operation => ({
+    summary: 'Order texts by how well they fit a query, as Cohere has it',
+    description: PASSED_ON,
+    body: textBody(RERANK_FIELDS, facts),
+    answers: answer({ schema: 'RerankListV2' }, 'In the schema of the second version of Cohere’s API.'),
+    errors: TEXT_ERRORS,
+    dialect: 'cohere',
+  }),
   score: (facts: Facts): Operation => ({
     summary: 'Score how well texts fit each other',
     description: PASSED_ON,

@@ -20,6 +20,7 @@ const OPERATIONS: Record<string, string> = {
   completions: 'text_completion',
   embeddings: 'embeddings',
   rerank: 'rerank',
+  rerank_v2: 'rerank',
   score: 'rerank',
   image_generations: 'generate_content',
   image_edits: 'generate_content',

@@ -18,7 +18,7 @@ const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =
 const listOf = (items: object) => ({ type: 'array', items, minItems: 1, maxItems: MAX_TEXTS });
 const text = TEXT.schema;
 
-/** docs/api.md, "POST /v1/rerank". */
+/** docs/api.md, "POST /v1/rerank" and the one that follows. */
 export const RERANK_FIELDS: Fields = {
   query: { ...TEXT, isRequired: true },
   documents: {
@@ -46,8 +46,26 @@ const oneOrMore = {
 /** docs/api.md, "POST /v1/score". */
 export const SCORE_FIELDS: Fields = { text_1: oneOrMore, text_2: oneOrMore, model: TEXT };
 
-/** Throws ApiError. */
-export function translateRerank(value: JSONObject, preset: string): Translation {
+/** Whose answer it is: Jina's, or that of the second version of Cohere's API. */
+interface Version {
+  withTexts: boolean;
+  /** What is told beside the results; `usage` is what is charged. */
+  describe(tokens: number): JSONObject;
+}
+
+export const translateRerank = (value: JSONObject, preset: string): Translation =>
+  askRanked(value, preset, {
+    withTexts: value.return_documents !== false,
+    describe: () => ({ object: 'list' }),
+  });
+
+export const translateRerankV2 = (value: JSONObject, preset: string): Translation =>
+  askRanked(value, preset, {
+    withTexts: value.return_documents === true,
+    describe: (tokens) => ({ meta: { api_version: { version: '2' }, tokens: { input_tokens: tokens } } }),
+  });
+
+function askRanked(value: JSONObject, preset: string, { withTexts, describe }: Version): Translation {
   const texts = (value.documents as (string | { text: string })[]).map((each) =>
     isText(each) ? each : each.text,
   );
@@ -55,12 +73,12 @@ export function translateRerank(value: JSONObject, preset: string): Translation 
     query: value.query as string,
     texts,
     topN: Math.min((value.top_n as number | null | undefined) ?? texts.length, texts.length),
-    withTexts: value.return_documents !== false,
+    withTexts,
     truncate: typeof value.truncate === 'boolean' ? value.truncate : undefined,
   };
   const { path, ask, read } = dialectOf(preset);
   const estimate = estimateTokens(question);
-  const { topN, withTexts } = question;
+  const { topN } = question;
   return {
     path,
     body: { ...passOn(value, RERANK_FIELDS), ...ask(question) },
@@ -68,10 +86,11 @@ export function translateRerank(value: JSONObject, preset: string): Translation 
       const found = read(answer);
       if (!found) return null;
       const rated = found.rated.sort((a, b) => b.score - a.score).slice(0, topN);
+      const tokens = found.tokens ?? estimate;
       return {
         id: idOf(answer, 'rerank'),
-        object: 'list',
-        usage: countUsage(found.tokens ?? estimate),
+        ...describe(tokens),
+        usage: countUsage(tokens),
         results: rated.map(({ index, score, text: said }) => ({
           index,
           relevance_score: score,

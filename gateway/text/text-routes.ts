@@ -20,7 +20,7 @@ import { CHAT, COMPLETIONS, EMBEDDINGS } from './openai-routes.ts';
 import { RESPONSES } from './responses-route.ts';
 import { readTextRequest, type TextRequest, tellsUsageContinuously } from './text-request.ts';
 import type { TextRoute } from './text-route.ts';
-import { DETOKENIZE, RERANK, SCORE, TOKENIZE } from './translated-routes.ts';
+import { DETOKENIZE, RERANK, RERANK_V2, SCORE, TOKENIZE } from './translated-routes.ts';
 
 export interface TextServices extends ContinuationServices {
   egress: EgressAgent;
@@ -37,6 +37,7 @@ export const buildTextHandlers = (services: TextServices) => ({
   count_tokens: (state: GatewayState) => serveText(COUNT_TOKENS, services, state),
   embeddings: (state: GatewayState) => serveText(EMBEDDINGS, services, state),
   rerank: (state: GatewayState) => serveText(RERANK, services, state),
+  rerank_v2: (state: GatewayState) => serveText(RERANK_V2, services, state),
   score: (state: GatewayState) => serveText(SCORE, services, state),
   tokenize: (state: GatewayState) => serveText(TOKENIZE, services, state),
   detokenize: (state: GatewayState) => serveText(DETOKENIZE, services, state),

@@ -2,7 +2,7 @@
 import { readUsage } from '../engine/answer.ts';
 import { completeModel } from './answer-schema.ts';
 import { readBodyMedia as readMedia } from './message-media.ts';
-import { RERANK_FIELDS, translateRerank, translateScore } from './rerank.ts';
+import { RERANK_FIELDS, translateRerank, translateRerankV2, translateScore } from './rerank.ts';
 import type { TextRoute } from './text-route.ts';
 import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS, translateDetokenize, translateTokenize } from './tokens.ts';
 
@@ -14,6 +14,18 @@ export const RERANK: TextRoute = {
   stream: null,
   complete: completeModel,
   readUsage,
+  estimateOutput: () => 0,
+};
+
+export const RERANK_V2: TextRoute = {
+  path: '/v2/rerank',
+  fields: RERANK_FIELDS,
+  readMedia,
+  translate: translateRerankV2,
+  stream: null,
+  complete: completeModel,
+  readUsage,
+  estimateOutput: () => 0,
 };
 
 export const SCORE: TextRoute = {
@@ -25,6 +37,7 @@ export const SCORE: TextRoute = {
   stream: null,
   complete: completeModel,
   readUsage,
+  estimateOutput: () => 0,
 };
 
 export const TOKENIZE: TextRoute = {

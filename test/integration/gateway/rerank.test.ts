@@ -41,9 +41,41 @@ describe('reranking', () => {
   });
 
   it('keeps a client’s own priority from the engine', async () => {
-    await rerank({ priority: -5, truncate_prompt_tokens: 9 });
-    const { last } = await fixture.simulator.readControl();
-    expect(last!.body).to.include({ truncate_prompt_tokens: 9 }).and.not.have.property('priority');
+    for (const path of ['/v1/rerank', '/v2/rerank']) {
+      await fixture.post(path, { query: 'ships', documents, priority: -5, truncate_prompt_tokens: 9 });
+      const { last } = await fixture.simulator.readControl();
+      expect(last).to.include({ path: '/v1/rerank' });
+      expect(last!.body).to.include({ truncate_prompt_tokens: 9 }).and.not.have.property('priority');
+    }
+  });
+
+  it('answers in the schema of the second version of Cohere’s API, without texts', async () => {
+    const question = { query: 'Where do ships lie?', documents, top_n: 1 };
+    for (const path of ['/v2/rerank', '/v1/v2/rerank']) {
+      const response = await fixture.post(path, question);
+      expect(response.status).to.equal(200);
+      const { model, results, meta } = (await response.json()) as {
+        model: string;
+        results: object[];
+        meta: { api_version: object; tokens: { input_tokens: number } };
+      };
+      expect(model).to.equal(fixture.endpoint.config.modelId);
+      expect(results).to.have.length(1);
+      expect(results[0]).to.have.all.keys('index', 'relevance_score').and.include({ index: 1 });
+      expect(meta.api_version).to.deep.equal({ version: '2' });
+      expect(meta.tokens.input_tokens).to.be.greaterThan(0);
+    }
+    const told = await fixture.post('/v2/rerank', { ...question, return_documents: true });
+    const { results } = (await told.json()) as { results: object[] };
+    expect(results[0]).to.deep.include({ document: { text: documents[1] } });
+  });
+
+  it('refuses in Cohere’s words, with the envelope of all others', async () => {
+    const response = await fixture.post('/v2/rerank', { query: 'ships' });
+    expect(response.status).to.equal(400);
+    const { message, error } = (await response.json()) as { message: string; error: { param: string } };
+    expect(message).to.include('documents');
+    expect(error).to.include({ message, param: 'documents' });
   });
 
   it('scores pairs', async () => {
@@ -57,6 +89,8 @@ describe('reranking', () => {
     const key = await fixture.endpoint.makeKey();
     const { usage } = (await (await rerank({}, { key })).json()) as { usage: { total_tokens: number } };
     await pollUntil(async () => (await readUsed(key)) === usage.total_tokens);
+    await fixture.post('/v2/rerank', { query: 'Where do ships lie?', documents }, { key });
+    await pollUntil(async () => (await readUsed(key)) === 2 * usage.total_tokens);
   });
 
   for (const [body, param] of [
@@ -87,7 +121,7 @@ describe('reranking', () => {
     expect([error.status, error.code]).to.deep.equal([400, 'wrong_modality']);
     expect(error.message)
       .to.include('is a reranking model')
-      .and.to.include('/v1/rerank, /v1/score, /tokenize');
+      .and.to.include('/v1/rerank, /v2/rerank, /v1/score, /tokenize');
   });
 
   it('frees the engine when its client leaves', async () => {

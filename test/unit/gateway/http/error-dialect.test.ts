@@ -19,6 +19,10 @@ describe('the dialect of an error', () => {
     expect(read('/v1/models', { 'anthropic-version': '2023-06-01' })).to.equal('anthropic');
   });
 
+  it('is Cohere’s on the routes of its second version', () => {
+    for (const url of ['/v2/rerank', '/v1/v2/rerank', '/v2/nothing']) expect(read(url)).to.equal('cohere');
+  });
+
   it('is OpenAI’s otherwise', () => {
     expect(read('/v1/responses')).to.equal('openai');
     expect(read('/v1/nothing')).to.equal('openai');

@@ -55,7 +55,11 @@ describe('the OpenAPI document', () => {
       'GET /openapi.json',
     ]);
     expect(listRoutes(read({ kind: 'Embedding' }))).to.include('POST /v1/embeddings');
-    expect(listRoutes(read({ kind: 'Rerank' }))).to.include.members(['POST /v1/rerank', 'POST /v1/score']);
+    expect(listRoutes(read({ kind: 'Rerank' }))).to.include.members([
+      'POST /v1/rerank',
+      'POST /v2/rerank',
+      'POST /v1/score',
+    ]);
     expect(listRoutes(read({ kind: 'Video', video: VIDEO }))).to.include.members([
       'POST /v1/videos',
       'POST /v1/videos/generations',

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ApiError } from '../../../../gateway/http/error-response.ts';
-import { translateRerank, translateScore } from '../../../../gateway/text/rerank.ts';
+import { translateRerank, translateRerankV2, translateScore } from '../../../../gateway/text/rerank.ts';
 
 const BODY = { model: 'org/m', query: 'ships', documents: ['bread', { text: 'a ship' }], priority: 1 };
 interface Results {
@@ -66,6 +66,22 @@ describe('the answer to a rerank request', () => {
         expect(translateRerank(BODY, preset).read!(other)).to.equal(null);
     });
   }
+
+  it('has no texts in the second version of Cohere’s API, unless they are asked for, and tells the tokens in its words', () => {
+    for (const preset of Object.keys(SAID) as (keyof typeof SAID)[]) {
+      const { results, ...beside } = translateRerankV2(BODY, preset).read!(
+        SAID[preset],
+      ) as unknown as Results;
+      expect(results).to.deep.equal(expected.map(({ document: _, ...each }) => each));
+      const tokens = preset === 'tei' ? 6 : 9;
+      expect(beside).to.deep.include({
+        meta: { api_version: { version: '2' }, tokens: { input_tokens: tokens } },
+        usage: { prompt_tokens: tokens, total_tokens: tokens },
+      });
+      const told = translateRerankV2({ ...BODY, return_documents: true }, preset).read!(SAID[preset]);
+      expect((told as unknown as Results).results).to.deep.equal(expected);
+    }
+  });
 
   it('tells the tokens that the engine counted, else an estimate of each text with the query', () => {
     const usageOf = (preset: 'vllm' | 'tei' | 'sglang') =>
