@@ -125,7 +125,11 @@ describe('A leader lease', () => {
 
   for (const atMs of [100, 700, 1_900])
     it(`is taken half a second after its end at the latest, if the holder renewed it last after ${atMs} ms`, async () => {
-      const renewed = { holderIdentity: 'b', leaseDurationSeconds: 15, renewTime: '2030-01-01T00:00:00.000000Z' };
+      const renewed = {
+        holderIdentity: 'b',
+        leaseDurationSeconds: 15,
+        renewTime: '2030-01-01T00:00:00.000000Z',
+      };
       api.hold(renewed);
       const lease = contend('a');
       const acquired = lease.acquire();
