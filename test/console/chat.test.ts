@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { ALL_RIGHTS, hold, refuse } from './support/answers.ts';
 import { NAMESPACE, useConsole } from './support/console.ts';
+import { isFocused } from './support/page-facts.ts';
 
 const COMPLETIONS = '**/chat/completions';
 const CHUNK = { choices: [{ delta: { content: 'A place to moor.' }, finish_reason: 'stop' }] };
@@ -49,7 +50,7 @@ describe('a conversation', () => {
     await send(page, 'Second');
     await page.getByRole('log').getByText('A place to moor.').waitFor();
     expect(sent.at(-1)).to.deep.equal([{ role: 'user', content: 'Second' }]);
-    expect(await page.getByRole('log').getByText('First').count()).to.equal(0);
+    expect(await page.getByRole('log').getByText('First', { exact: true }).count()).to.equal(0);
     await page.context().close();
   });
 
@@ -63,6 +64,58 @@ describe('a conversation', () => {
     letGo();
     await page.getByRole('log').getByText('A place to moor.').waitFor();
     expect(await page.getByLabel('Message').inputValue()).to.equal('');
+    await page.context().close();
+  });
+
+  it('is asked with the parameters that are set, which the code beside it has, too', async () => {
+    const page = await openChat();
+    const sent: Record<string, unknown>[] = [];
+    await page.route(COMPLETIONS, (route) => {
+      sent.push(route.request().postDataJSON());
+      return route.fulfill(ANSWER);
+    });
+    await send(page, 'First');
+    await page.getByText(/first token after/).waitFor();
+    await page.getByLabel('System prompt').fill('Be brief.');
+    await page.getByLabel('Temperature').fill('0.5');
+    await page.getByLabel('Stop sequences').fill('END');
+    await page.getByRole('tab', { name: 'Python' }).click();
+    const code = page.getByRole('tabpanel', { name: 'Python' });
+    await code.getByText('temperature=0.5,').waitFor();
+    await page.getByRole('button', { name: 'New chat' }).click();
+    await send(page, 'Second');
+    await page.getByText(/first token after/).waitFor();
+    const [plain, set] = sent;
+    expect(Object.keys(plain!)).to.have.members(['model', 'messages', 'stream', 'stream_options']);
+    expect(set).to.deep.include({
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'Second' },
+      ],
+      temperature: 0.5,
+      stop: ['END'],
+    });
+    const lines = await code.locator('pre').textContent();
+    expect(lines).to.include('"Be brief."').and.to.include('"Second"').and.to.include('stop=["END"],');
+    await page.context().close();
+  });
+
+  it('shows below each answer its tokens, and how fast they came', async () => {
+    const page = await openChat();
+    await send(page, 'What is a berth?');
+    const figures = page.getByRole('log').getByText(/tokens · first token after [\d.]+ m?s/);
+    expect(await figures.textContent()).to.match(/^\d+ prompt tokens? · \d+ tokens? · first token after/);
+    await page.context().close();
+  });
+
+  it('leaves whoever sets a parameter during an answer at its field', async () => {
+    const page = await openChat();
+    const { letGo } = await hold(page, COMPLETIONS, 'POST', ANSWER);
+    await send(page, 'What is a berth?');
+    await page.getByLabel('System prompt').focus();
+    letGo();
+    await page.getByRole('button', { name: 'Send' }).waitFor();
+    expect(await isFocused(page.getByLabel('System prompt'))).to.equal(true);
     await page.context().close();
   });
 

@@ -23,18 +23,18 @@ const LANGUAGES = [
     runLines: (lines: string, options: Options) => run(ensurePython(OPENAI_PYTHON), ['-c', lines], options),
   },
   {
-    language: 'Node',
+    language: 'TypeScript',
     runLines: (lines: string, options: Options) =>
-      run(process.execPath, ['--input-type=module', '-e', lines], options),
+      run(process.execPath, ['--input-type=module-typescript', '-e', lines], options),
   },
 ] as const;
 
 const OUTPUTS = [
-  { kind: 'LLM', output: { curl: /"choices"/, Python: /\w/, Node: /\w/ } },
-  { kind: 'Embedding', output: { curl: /"embedding"/, Python: /^[1-9]\d*\s$/, Node: /^[1-9]\d*\s$/ } },
-  { kind: 'Rerank', output: { curl: /"results"/, Python: /^1\s$/, Node: /^1\s$/ } },
-  { kind: 'Image', output: { curl: /"url":\s*"http/, Python: /^http/, Node: /^http/ } },
-  { kind: 'Video', output: { curl: /"id":\s*"req_/, Python: /^$/, Node: /^$/ } },
+  { kind: 'LLM', output: { curl: /"choices"/, Python: /\w/, TypeScript: /\w/ } },
+  { kind: 'Embedding', output: { curl: /"embedding"/, Python: /^[1-9]\d*\s$/, TypeScript: /^[1-9]\d*\s$/ } },
+  { kind: 'Rerank', output: { curl: /"results"/, Python: /^1\s$/, TypeScript: /^1\s$/ } },
+  { kind: 'Image', output: { curl: /"url":\s*"http/, Python: /^http/, TypeScript: /^http/ } },
+  { kind: 'Video', output: { curl: /"id":\s*"req_/, Python: /^$/, TypeScript: /^$/ } },
 ];
 
 describe('the pages of deployments', () => {

@@ -1,10 +1,11 @@
 /** How to call a deployment: base URL and code examples. */
-import { Anchor, Code, Stack, Tabs, Text, Title } from '@mantine/core';
+import { Anchor, Code, Stack, Text, Title } from '@mantine/core';
 import { Link } from 'react-router';
 import type { DeploymentView } from '../../api.ts';
 import { useNamespace } from '../client/session.ts';
 import { Copyable } from '../parts/copyable.tsx';
-import { buildSnippet, LANGUAGES } from './snippets.ts';
+import { CodeExamples } from './code-examples.tsx';
+import { buildSnippet } from './snippets.ts';
 
 export function Connect({ deployment }: { deployment: DeploymentView }) {
   const namespace = useNamespace();
@@ -29,23 +30,7 @@ export function Connect({ deployment }: { deployment: DeploymentView }) {
           </Anchor>{' '}
           into the environment as <Code>API_KEY</Code>. Any OpenAI SDK will do.
         </Text>
-        <Tabs defaultValue={LANGUAGES[0]} keepMounted={false}>
-          <Tabs.List aria-label="Language">
-            {LANGUAGES.map((language) => (
-              <Tabs.Tab key={language} value={language}>
-                {language}
-              </Tabs.Tab>
-            ))}
-          </Tabs.List>
-          {LANGUAGES.map((language) => (
-            <Tabs.Panel key={language} value={language} pt="xs">
-              <Copyable
-                text={buildSnippet({ ...deployment, baseURL }, language)}
-                label={`${language} example`}
-              />
-            </Tabs.Panel>
-          ))}
-        </Tabs>
+        <CodeExamples write={(language) => buildSnippet({ ...deployment, baseURL }, language)} />
       </div>
     </Stack>
   );

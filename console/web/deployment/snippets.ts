@@ -1,8 +1,8 @@
 /** Code examples: one call of a deployment's endpoint, in each language. Pure. */
 import type { DeploymentView } from '../../api.ts';
-
-export const LANGUAGES = ['curl', 'Python', 'Node'] as const;
-export type Language = (typeof LANGUAGES)[number];
+import { writeChatSnippet } from './chat-snippets.ts';
+import { quoteTypeScript as quote } from './literals.ts';
+import { type Language, writeCurl, writePythonCall, writeTypeScriptCall } from './sdk-frames.ts';
 
 export function buildSnippet(
   { kind, modelId, baseURL, media }: DeploymentView & { baseURL: string },
@@ -20,75 +20,41 @@ interface Facts {
   seconds: string;
 }
 
-const curlJSON = (url: string, body: object): string =>
-  `curl ${url} \\
-  -H "Authorization: Bearer $API_KEY" \\
-  -H 'Content-Type: application/json' \\
-  -d '${JSON.stringify(body, null, 2).replaceAll("'", "'\\''")}'`;
-
-const python = (base: string, call: string): string => `import os
-from openai import OpenAI
-
-client = OpenAI(base_url=${JSON.stringify(base)}, api_key=os.environ["API_KEY"])
-${call}`;
-
-const node = (base: string, call: string): string => `import OpenAI from 'openai';
-
-const client = new OpenAI({ baseURL: ${quote(base)}, apiKey: process.env.API_KEY });
-${call}`;
-
 /** As curl names files. */
 const RECORDING = 'recording.wav';
-
-const quote = (text: string): string => `'${text.replaceAll("'", "\\'")}'`;
 
 const RERANK = {
   query: 'Where do ships lie?',
   documents: ['Bread is baked at night.', 'Ships lie at a berth.'],
 };
 
+const greet = (model: string) => ({ model, messages: [{ role: 'user', content: 'Hello!' }] });
+
 const SNIPPETS: Record<DeploymentView['kind'], Record<Language, (facts: Facts) => string>> = {
   LLM: {
-    curl: ({ base, model }) =>
-      curlJSON(`${base}/chat/completions`, { model, messages: [{ role: 'user', content: 'Hello!' }] }),
-    Python: ({ base, model }) =>
-      python(
-        base,
-        `answer = client.chat.completions.create(
-    model=${JSON.stringify(model)},
-    messages=[{"role": "user", "content": "Hello!"}],
-)
-print(answer.choices[0].message.content)`,
-      ),
-    Node: ({ base, model }) =>
-      node(
-        base,
-        `const answer = await client.chat.completions.create({
-  model: ${quote(model)},
-  messages: [{ role: 'user', content: 'Hello!' }],
-});
-console.log(answer.choices[0].message.content);`,
-      ),
+    curl: ({ base, model }) => writeChatSnippet(base, greet(model), 'curl'),
+    Python: ({ base, model }) => writeChatSnippet(base, greet(model), 'Python'),
+    TypeScript: ({ base, model }) => writeChatSnippet(base, greet(model), 'TypeScript'),
   },
   Embedding: {
-    curl: ({ base, model }) => curlJSON(`${base}/embeddings`, { model, input: 'A harbour at dawn' }),
+    curl: ({ base, model }) => writeCurl(`${base}/embeddings`, { model, input: 'A harbour at dawn' }),
     Python: ({ base, model }) =>
-      python(
+      writePythonCall(
         base,
         `answer = client.embeddings.create(model=${JSON.stringify(model)}, input="A harbour at dawn")
 print(len(answer.data[0].embedding))`,
       ),
-    Node: ({ base, model }) =>
-      node(
+    TypeScript: ({ base, model }) =>
+      writeTypeScriptCall(
         base,
         `const answer = await client.embeddings.create({ model: ${quote(model)}, input: 'A harbour at dawn' });
 console.log(answer.data[0].embedding.length);`,
       ),
   },
   Rerank: {
-    curl: ({ base, model }) => curlJSON(`${base}/rerank`, { model, ...RERANK }),
+    curl: ({ base, model }) => writeCurl(`${base}/rerank`, { model, ...RERANK }),
     Python: ({ base, model }) =>
-      python(
+      writePythonCall(
         base,
         `answer = client.post("/rerank", cast_to=object, body={
     "model": ${JSON.stringify(model)},
@@ -97,10 +63,10 @@ console.log(answer.data[0].embedding.length);`,
 })
 print(answer["results"][0]["index"])`,
       ),
-    Node: ({ base, model }) =>
-      node(
+    TypeScript: ({ base, model }) =>
+      writeTypeScriptCall(
         base,
-        `const answer = await client.post('/rerank', {
+        `const answer = await client.post<{ results: { index: number }[] }>('/rerank', {
   body: {
     model: ${quote(model)},
     query: ${quote(RERANK.query)},
@@ -115,14 +81,14 @@ console.log(answer.results[0].index);`,
   -H "Authorization: Bearer $API_KEY" \\
   -F model=${model} -F file=@${RECORDING}`,
     Python: ({ base, model }) =>
-      python(
+      writePythonCall(
         base,
         `with open("${RECORDING}", "rb") as file:
     answer = client.audio.transcriptions.create(model=${JSON.stringify(model)}, file=file)
 print(answer.text)`,
       ),
-    Node: ({ base, model }) =>
-      node(
+    TypeScript: ({ base, model }) =>
+      writeTypeScriptCall(
         base,
         `const answer = await client.audio.transcriptions.create({
   model: ${quote(model)},
@@ -133,20 +99,20 @@ console.log(answer.text);`,
   },
   Speech: {
     curl: ({ base, model }) =>
-      curlJSON(`${base}/audio/speech`, { model, voice: 'default', input: 'A ship leaves at dawn.' }).replace(
+      writeCurl(`${base}/audio/speech`, { model, voice: 'default', input: 'A ship leaves at dawn.' }).replace(
         'curl ',
         'curl -o speech.mp3 ',
       ),
     Python: ({ base, model }) =>
-      python(
+      writePythonCall(
         base,
         `with client.audio.speech.with_streaming_response.create(
     model=${JSON.stringify(model)}, voice="default", input="A ship leaves at dawn.",
 ) as answer:
     answer.stream_to_file("speech.mp3")`,
       ),
-    Node: ({ base, model }) =>
-      node(
+    TypeScript: ({ base, model }) =>
+      writeTypeScriptCall(
         base,
         `const answer = await client.audio.speech.create({
   model: ${quote(model)},
@@ -158,15 +124,15 @@ await writeFile('speech.mp3', Buffer.from(await answer.arrayBuffer()));`,
   },
   Image: {
     curl: ({ base, model, size }) =>
-      curlJSON(`${base}/images/generations`, { model, prompt: 'A harbour at dawn', size }),
+      writeCurl(`${base}/images/generations`, { model, prompt: 'A harbour at dawn', size }),
     Python: ({ base, model, size }) =>
-      python(
+      writePythonCall(
         base,
         `answer = client.images.generate(model=${JSON.stringify(model)}, prompt="A harbour at dawn", size="${size}")
 print(answer.data[0].url)`,
       ),
-    Node: ({ base, model, size }) =>
-      node(
+    TypeScript: ({ base, model, size }) =>
+      writeTypeScriptCall(
         base,
         `const answer = await client.images.generate({
   model: ${quote(model)},
@@ -184,15 +150,15 @@ console.log(answer.data[0].url);`,
 curl ${base}/requests/$ID -H "Authorization: Bearer $API_KEY"
 curl -L -o ship.mp4 ${base}/videos/$ID/content -H "Authorization: Bearer $API_KEY"`,
     Python: ({ base, model, size, seconds }) =>
-      python(
+      writePythonCall(
         base,
         `video = client.videos.create_and_poll(
     model=${JSON.stringify(model)}, prompt="A ship leaves", seconds="${seconds}", size="${size}",
 )
 client.videos.download_content(video.id).write_to_file("ship.mp4")`,
       ),
-    Node: ({ base, model, size, seconds }) =>
-      node(
+    TypeScript: ({ base, model, size, seconds }) =>
+      writeTypeScriptCall(
         base,
         `let video = await client.videos.create({
   model: ${quote(model)},

@@ -39,7 +39,8 @@ export function Playground({ deployment, isShown }: Pick<PlaygroundProps, 'deplo
   const { usePlayground: isAllowed } = useAccess();
   const KindPlayground = BY_KIND[deployment.kind];
   return (
-    <Box maw="48rem">
+    // A chat has its parameters and its code beside it.
+    <Box maw={deployment.kind === 'LLM' ? undefined : '48rem'}>
       <KindPlayground
         deployment={deployment}
         path={`${base}/deployments/${encodeURIComponent(deployment.name)}/v1`}
@@ -55,5 +56,5 @@ export function Playground({ deployment, isShown }: Pick<PlaygroundProps, 'deplo
 
 /** For kinds without a playground: where the code examples are. */
 function ExamplesPlayground() {
-  return <Text>Audio has no playground. The overview has examples for curl, Python and Node.</Text>;
+  return <Text>Audio has no playground. The overview has examples for curl, Python and TypeScript.</Text>;
 }
