@@ -15,6 +15,7 @@ import { Link, Outlet, useLocation, useNavigate } from 'react-router';
 import type { SessionView } from '../api.ts';
 import { useLiveUpdates } from './client/live.ts';
 import { useAccess, useBase, useNamespace, useSignOut } from './client/session.ts';
+import { PaletteButton } from './palette-button.tsx';
 import { Announcer } from './parts/announcer.tsx';
 import { ErrorBoundary } from './parts/error-boundary.tsx';
 import { EmptyState, ErrorAlert, PageLoader } from './parts/page-states.tsx';
@@ -75,6 +76,7 @@ export function Shell({ session }: { session: SessionView }) {
             <Text size="sm" c="dimmed" visibleFrom="sm" truncate maw="20rem">
               {session.user}
             </Text>
+            <PaletteButton pages={PAGES} />
             <ThemeButton />
             <Button
               size="xs"

@@ -14,6 +14,7 @@ import { useDeletion } from '../parts/deletion.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState, ErrorAlert } from '../parts/page-states.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
+import { useURLDialog } from '../parts/url-dialog.ts';
 
 const COLUMNS = [
   'Name',
@@ -29,7 +30,7 @@ const COLUMNS = [
 export function KeysPage() {
   const base = useBase();
   const { manageKeys } = useAccess();
-  const [isMaking, { open, close }] = useDisclosure();
+  const [isMaking, { open, close }] = useURLDialog('new');
   const query = useQuery({
     queryKey: [base, 'keys'],
     queryFn: ({ signal }) => call<KeyView[]>('GET', `${base}/keys`, undefined, signal),
@@ -48,7 +49,7 @@ export function KeysPage() {
         </AllowedButton>
       }
     >
-      <NewKeyDialog isOpen={isMaking} onClose={close} />
+      <NewKeyDialog isOpen={isMaking && manageKeys === true} onClose={close} />
       <Loaded query={query}>
         {(keys) =>
           keys.length === 0 ? (

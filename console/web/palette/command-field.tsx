@@ -1,0 +1,88 @@
+/** A combobox over a list that is always open (WAI-ARIA, "Editable Combobox With List Autocomplete"). */
+import { TextInput } from '@mantine/core';
+import { IconSearch } from '@tabler/icons-react';
+import { type KeyboardEvent, useEffect, useId, useState } from 'react';
+import { type Command, findCommands } from './commands.ts';
+
+interface CommandFieldProps {
+  commands: readonly Command[];
+  onChosen: (command: Command) => void;
+}
+
+export function CommandField({ commands, onChosen }: CommandFieldProps) {
+  const id = useId();
+  const [text, setText] = useState('');
+  const [place, setPlace] = useState(0);
+  const found = findCommands(commands, text);
+  const active = Math.min(place, found.length - 1);
+  const nameOption = (index: number) => `${id}-${index}`;
+  useEffect(() => {
+    document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: 'nearest' });
+  }, [id, active]);
+
+  const handleKey = (event: KeyboardEvent) => {
+    if (event.nativeEvent.isComposing || found.length === 0) return;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step === undefined && event.key !== 'Enter') return;
+    event.preventDefault();
+    if (step === undefined) onChosen(found[active]!);
+    else setPlace((active + step + found.length) % found.length);
+  };
+
+  return (
+    <div className="palette">
+      <TextInput
+        data-autofocus
+        size="md"
+        variant="unstyled"
+        placeholder="Go to a page, a deployment or an action"
+        leftSection={<IconSearch size={16} aria-hidden />}
+        value={text}
+        onChange={(event) => {
+          setText(event.currentTarget.value);
+          setPlace(0);
+        }}
+        onKeyDown={handleKey}
+        maxLength={100}
+        autoComplete="off"
+        spellCheck={false}
+        role="combobox"
+        aria-label="Go to a page, a deployment or an action"
+        aria-autocomplete="list"
+        aria-expanded={found.length > 0}
+        aria-controls={id}
+        aria-activedescendant={found.length > 0 ? nameOption(active) : undefined}
+      />
+      {found.length === 0 && <p role="status">Nothing has this name.</p>}
+      <div id={id} role="listbox" aria-label="Results" hidden={found.length === 0}>
+        {[...Map.groupBy(found, ({ group }) => group)].map(([group, members]) => (
+          // biome-ignore lint/a11y/useSemanticElements: a fieldset is no part of a list
+          <div key={group} role="group" aria-labelledby={`${id}-${group}`}>
+            <div id={`${id}-${group}`} role="presentation">
+              {group}
+            </div>
+            {members.map((command) => {
+              const index = found.indexOf(command);
+              return (
+                // biome-ignore lint/a11y/useFocusableInteractive: the field has the focus
+                // biome-ignore lint/a11y/useKeyWithClickEvents: the field takes the keys
+                <div
+                  key={command.path}
+                  id={nameOption(index)}
+                  role="option"
+                  aria-selected={index === active}
+                  onMouseMove={() => setPlace(index)}
+                  // The field keeps the focus.
+                  onMouseDown={(event) => event.preventDefault()}
+                  onClick={() => onChosen(command)}
+                >
+                  {command.label}
+                </div>
+              );
+            })}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,101 @@
+/** The palette: to a page, a deployment or an action by a few letters. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { findGraveFaults } from './support/accessibility.ts';
+import { ALL_RIGHTS } from './support/answers.ts';
+import { NAMESPACE, useConsole } from './support/console.ts';
+import { isFocused } from './support/page-facts.ts';
+
+describe('the palette', () => {
+  const use = useConsole();
+  const findField = (page: Page) => page.getByRole('combobox', { name: /^Go to/ });
+  const open = async (path: string) => {
+    const page = await use().open(path, { reducedMotion: 'reduce' });
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    return page;
+  };
+  const openPalette = async (page: Page) => {
+    await page.keyboard.press('ControlOrMeta+K');
+    await findField(page).waitFor();
+  };
+  const findSelected = (page: Page) => page.getByRole('option', { selected: true });
+
+  it('leads to a deployment by keyboard alone, from within a field, too', async () => {
+    const page = await open('deployments/tiny-chat?tab=playground');
+    await page.getByLabel('System prompt').focus();
+    await openPalette(page);
+    await page.keyboard.type('tiny-im');
+    await page.getByRole('option', { name: 'tiny-image' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'tiny-image', level: 1 }).waitFor();
+    expect(await findField(page).count()).to.equal(0);
+    await page.context().close();
+  });
+
+  it('tells screen readers which entry the arrow keys chose', async () => {
+    const page = await open('deployments');
+    await openPalette(page);
+    const first = await findSelected(page).getAttribute('id');
+    expect(await findField(page).getAttribute('aria-activedescendant')).to.equal(first);
+    await page.keyboard.press('ArrowUp');
+    const last = await page.getByRole('option').last().getAttribute('id');
+    expect(await findField(page).getAttribute('aria-activedescendant')).to.equal(last);
+    expect(await findSelected(page).getAttribute('id')).to.equal(last);
+    await page.keyboard.press('ArrowDown');
+    expect(await findSelected(page).getAttribute('id')).to.equal(first);
+    await page.context().close();
+  });
+
+  for (const colorScheme of ['light', 'dark'] as const)
+    it(`keeps nobody from using it, ${colorScheme}`, async () => {
+      const page = await use().open('deployments', { reducedMotion: 'reduce', colorScheme });
+      await page.getByRole('button', { name: 'Go to' }).click();
+      await page.getByRole('option', { name: 'tiny-chat' }).waitFor();
+      expect(await findGraveFaults(page)).to.deep.equal([]);
+      await page.screenshot({ path: `test/console/screenshots/palette-${colorScheme}.png` });
+      await findField(page).fill('no such thing');
+      await page.getByText('Nothing has this name.').waitFor();
+      expect(await findGraveFaults(page)).to.deep.equal([]);
+      await page.keyboard.press('Escape');
+      await findField(page).waitFor({ state: 'detached' });
+      expect(await isFocused(page.getByRole('button', { name: 'Go to' }))).to.equal(true);
+      await page.context().close();
+    });
+
+  it('opens the form of a new key, whose URL stays that of the list afterwards', async () => {
+    const page = await open('usage');
+    await openPalette(page);
+    await page.keyboard.type('new key');
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'New API key' });
+    await dialog.waitFor();
+    expect(await isFocused(dialog.getByRole('textbox', { name: 'Name' }))).to.equal(true);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    expect(new URL(page.url()).search).to.equal('');
+    await page.context().close();
+  });
+
+  it('stays away while a dialog is open', async () => {
+    const page = await open('keys');
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('half-writ');
+    await page.keyboard.press('ControlOrMeta+K');
+    await page.keyboard.type('ten');
+    expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).to.equal('half-written');
+    expect(await findField(page).count()).to.equal(0);
+    await page.context().close();
+  });
+
+  it('offers no action that the user has no permission for', async () => {
+    const page = await use().open('deployments', { reducedMotion: 'reduce' });
+    await page.route('**/access', (route) => route.fulfill({ json: { ...ALL_RIGHTS, manageKeys: false } }));
+    await page.goto(`/${NAMESPACE}/keys?new`);
+    await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor();
+    await openPalette(page);
+    await page.keyboard.type('new');
+    await page.getByRole('option', { name: 'New deployment' }).waitFor();
+    expect(await page.getByRole('option', { name: 'New API key' }).count()).to.equal(0);
+    await page.context().close();
+  });
+});
