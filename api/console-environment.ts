@@ -22,6 +22,8 @@ export const CONSOLE_ENV = {
   frontURL: 'CONSOLE_FRONT_URL',
   /** Origin by which browsers reach the console; the Host header's if absent. */
   publicURL: 'CONSOLE_PUBLIC_URL',
+  /** Base URL of the published documentation, for the page's link; without it, the page links to its own list of errors. */
+  documentationURL: 'CONSOLE_DOCUMENTATION_URL',
   /** `true`: serves browsers by plain http on any host, with a cookie that is not Secure. On loopback http is always taken. */
   plainHTTP: 'CONSOLE_PLAIN_HTTP',
   logLevel: 'CONSOLE_LOG_LEVEL',

@@ -22,6 +22,8 @@ export interface SessionView {
   /** Namespaces in which the user can list deployments; the first is the default. */
   namespaces: string[];
   version: string;
+  /** Of the documentation that the installation names. */
+  documentationURL: string | null;
   /** ISO; null while Redis is available. Data that exists only in Redis is missing meanwhile. */
   redisAwaySince: string | null;
 }

@@ -37,7 +37,7 @@ import {
 
 export interface AppOptions {
   services: Services;
-  settings: OriginSettings & HostSettings & { webFolder: string };
+  settings: OriginSettings & HostSettings & { webFolder: string; documentationURL: string | null };
   isReady: () => boolean;
   log: Logger;
 }
@@ -67,7 +67,7 @@ export function createApp({ services, settings, isReady, log }: AppOptions): Koa
   // 5. Rejects other host names.
   app.use(refuseOtherHosts(settings));
   // 6. The API: CSRF check, session, routes.
-  app.use(serveAPI(services));
+  app.use(serveAPI(services, settings.documentationURL));
   // 7. The public page about endpoint errors.
   app.use(serveErrorPage());
   // 8. The page for all other paths; its router handles them.
@@ -75,11 +75,11 @@ export function createApp({ services, settings, isReady, log }: AppOptions): Koa
   return app;
 }
 
-function serveAPI(services: Services): Koa.Middleware<ConsoleState> {
+function serveAPI(services: Services, documentationURL: string | null): Koa.Middleware<ConsoleState> {
   // Paths in another case would be audited as something else.
   const sensitive = true;
   const router = new Router<ConsoleState>({ sensitive });
-  addSessionRoutes(router, services);
+  addSessionRoutes(router, services, documentationURL);
   const inNamespace = new Router<ConsoleState>({ prefix: '/api/namespaces/:namespace', sensitive });
   inNamespace.use(requireSession(services.sessions), async (ctx, next) => {
     if (!namespaceName.safeParse(ctx.params.namespace).success)

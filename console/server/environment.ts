@@ -24,6 +24,8 @@ export interface ConsoleEnvironment {
   frontURL: string | null;
   /** null: taken from the Host header. */
   publicURL: string | null;
+  /** null: the page links to its own list of errors. */
+  documentationURL: string | null;
   plainHTTP: boolean;
   logLevel: string;
 }
@@ -51,10 +53,18 @@ export const readEnvironment = (variables: Variables): ConsoleEnvironment =>
       redisCAFile: secret ? join(secret, 'redis-ca.crt') : undefined,
       frontURL: env.origin(CONSOLE_ENV.frontURL) ?? null,
       publicURL: env.origin(CONSOLE_ENV.publicURL) ?? null,
+      documentationURL: readLink(env, CONSOLE_ENV.documentationURL),
       plainHTTP: env.flag(CONSOLE_ENV.plainHTTP),
       logLevel: env.oneOf(CONSOLE_ENV.logLevel, LOG_LEVELS, 'info'),
     };
   });
+
+/** Other schemes could run scripts in the page. */
+function readLink(env: Environment, name: string): string | null {
+  const text = env.text(name);
+  if (text === undefined || /^https?:\/\//.test(text)) return text ?? null;
+  return env.fail(`${name} must be an http:// or https:// URL, not "${text}"`, null);
+}
 
 function readClusterURL(env: Environment): string {
   if (env.text(CONSOLE_ENV.kubernetesURL)) return '';

@@ -1,5 +1,16 @@
 /** Layout around every page: navigation, namespace, user. */
-import { AppShell, Box, Burger, Button, Group, NavLink, ScrollArea, Select, Text } from '@mantine/core';
+import {
+  Anchor,
+  AppShell,
+  Box,
+  Burger,
+  Button,
+  Group,
+  NavLink,
+  ScrollArea,
+  Select,
+  Text,
+} from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import {
   IconChartLine,
@@ -91,7 +102,7 @@ export function Shell({ session }: { session: SessionView }) {
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="xs" className="frame" aria-label="Pages">
-        <ScrollArea>
+        <ScrollArea flex={1}>
           {PAGES.map(({ path, label, Icon }) => (
             <NavLink
               key={path}
@@ -105,6 +116,7 @@ export function Shell({ session }: { session: SessionView }) {
             />
           ))}
         </ScrollArea>
+        <Installation session={session} />
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1} style={{ outline: 'none' }}>
         <Announcer />
@@ -122,6 +134,25 @@ export function Shell({ session }: { session: SessionView }) {
         </Suspense>
       </AppShell.Main>
     </AppShell>
+  );
+}
+
+/** What is installed, and where it is described. */
+function Installation({ session: { version, documentationURL } }: { session: SessionView }) {
+  return (
+    <Text size="xs" px="sm" py={4}>
+      Berth {version} ·{' '}
+      <Anchor
+        href={documentationURL ?? '/docs/errors'}
+        target="_blank"
+        rel="noreferrer"
+        c="inherit"
+        inherit
+        underline="always"
+      >
+        {documentationURL === null ? 'Error codes' : 'Documentation'}
+      </Anchor>
+    </Text>
   );
 }
 

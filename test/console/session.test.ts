@@ -1,5 +1,6 @@
 /** Signing in and out, as people do. */
 import { expect } from 'chai';
+import { makeSession } from './support/answers.ts';
 import { NAMESPACE, signIn, useConsole } from './support/console.ts';
 import { readLoadedBytes } from './support/page-facts.ts';
 
@@ -78,6 +79,24 @@ describe('signing in to the console', () => {
     await page.getByText('Loading Berth…').waitFor();
     expect(await page.getByRole('banner').textContent()).to.equal('Berth');
     await context.close();
+  });
+
+  it('says which Berth it is, and links to its documentation, or else to its list of errors', async () => {
+    const page = await use().open('deployments');
+    const pages = page.getByRole('navigation', { name: 'Pages', exact: true });
+    await pages.getByText(/^Berth \d+\.\d+\.\d+/).waitFor();
+    const [errors] = await Promise.all([
+      page.context().waitForEvent('page'),
+      pages.getByRole('link', { name: 'Error codes' }).click(),
+    ]);
+    await errors.getByRole('heading', { name: 'Endpoint errors' }).waitFor();
+    const documentationURL = 'https://docs.example.com/berth/';
+    const { json } = makeSession('ada', [NAMESPACE]);
+    await page.route('**/api/session', (route) => route.fulfill({ json: { ...json, documentationURL } }));
+    await page.reload();
+    const link = pages.getByRole('link', { name: 'Documentation' });
+    expect(await link.getAttribute('href')).to.equal(documentationURL);
+    await page.context().close();
   });
 
   it('needs less than 250 KB for the first view', async () => {

@@ -15,7 +15,11 @@ import { SignInAttempts } from '../sessions/sign-in-attempts.ts';
 import { readTokenClaims } from '../sessions/token-claims.ts';
 import type { Services } from './services.ts';
 
-export function addSessionRoutes(router: Router<ConsoleState>, services: Services): void {
+export function addSessionRoutes(
+  router: Router<ConsoleState>,
+  services: Services,
+  documentationURL: string | null,
+): void {
   const { kubernetes, sessions, namespaces, metrics, presence } = services;
   const attempts = new SignInAttempts();
   const describe = ({ user, expiresAt }: Session, names: string[]): SessionView => ({
@@ -23,6 +27,7 @@ export function addSessionRoutes(router: Router<ConsoleState>, services: Service
     expiresAt: new Date(expiresAt).toISOString(),
     namespaces: names,
     version: VERSION,
+    documentationURL,
     redisAwaySince: presence.awaySince === null ? null : new Date(presence.awaySince).toISOString(),
   });
 

@@ -26,7 +26,14 @@ export const ALL_RIGHTS = {
 };
 
 export const makeSession = (user: string, namespaces: string[]) => ({
-  json: { user, namespaces, expiresAt: '2100-01-01T00:00:00.000Z', version: '0', redisAwaySince: null },
+  json: {
+    user,
+    namespaces,
+    expiresAt: '2100-01-01T00:00:00.000Z',
+    version: '0',
+    documentationURL: null,
+    redisAwaySince: null,
+  },
 });
 
 export const makeKey = (name: string) => ({

@@ -149,6 +149,7 @@ export function useConsole(): ConsoleHarness {
         redisCAFile: undefined,
         frontURL: null,
         publicURL: null,
+        documentationURL: null,
         plainHTTP: false,
         logLevel: 'silent',
         ...change,

@@ -190,6 +190,7 @@ describe("the console's environment", () => {
     ['CONSOLE_PORT', '99999', 'CONSOLE_PORT must be a port'],
     ['CONSOLE_PLAIN_HTTP', 'yes', 'CONSOLE_PLAIN_HTTP must be true or false'],
     ['CONSOLE_PUBLIC_URL', 'example.com', 'CONSOLE_PUBLIC_URL must be an origin'],
+    ['CONSOLE_DOCUMENTATION_URL', 'javascript:alert(1)', 'CONSOLE_DOCUMENTATION_URL must be an http'],
   ] as const)
     it(`names ${name} where it is "${value}"`, () => {
       expect(() => readEnvironment({ ...given, [name]: value })).to.throw(EnvironmentError, words);
