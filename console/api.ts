@@ -457,6 +457,33 @@ export interface NewStorageCredential {
   secretAccessKey: string;
 }
 
+/** `GET ns/members`: who has a role in the namespace by its role bindings. */
+export interface MembersView {
+  /** null: the user may not list them, or the API server has none. */
+  members: MemberView[] | null;
+}
+export interface MemberView {
+  kind: 'User' | 'Group' | 'ServiceAccount';
+  /** Of a service account with its namespace: `team/bot`. */
+  name: string;
+  role: string;
+  binding: string;
+}
+
+/** `GET ns/changes`: what each program wrote last to each object that still exists, newest first; at most 200. */
+export interface ChangesView {
+  changes: (ChangeView & { kind: string })[];
+}
+export interface ChangeView {
+  at: string;
+  /** The program, such as `kubectl` or `berth-console`: Kubernetes keeps no person's name. */
+  manager: string;
+  object: string;
+  isCreation: boolean;
+  /** Such as `spec.replicas`; the first few. */
+  fields: string[];
+}
+
 /**
  * The playground: `ns/deployments/{name}/v1/…` is the deployment's own endpoint with a key that is valid for five minutes:
  * POST chat/completions, completions, embeddings, rerank, images/generations, images/edits, videos, videos/generations;

@@ -17,6 +17,7 @@ import { addKeyUsageRoutes } from './routes/key-usage.ts';
 import { addKeyRoutes } from './routes/keys.ts';
 import { addLiveRoutes } from './routes/live.ts';
 import { addManifestRoutes } from './routes/manifests.ts';
+import { addMemberRoutes } from './routes/members.ts';
 import { addPlaygroundRoutes } from './routes/playground.ts';
 import { addReplicaRoutes } from './routes/replicas.ts';
 import { addRequestRoutes } from './routes/requests.ts';
@@ -108,6 +109,7 @@ function serveAPI(services: Services, documentationURL: string | null): Koa.Midd
   addUsageRoutes(inNamespace, services);
   addKeyUsageRoutes(inNamespace, services);
   addScalingRoutes(inNamespace, services);
+  addMemberRoutes(inNamespace, services);
   addPlaygroundRoutes(inNamespace, services);
   router.use(inNamespace.routes());
 

@@ -16,6 +16,7 @@ const LOADERS = {
   deliveries: async () => (await import('./pages/deliveries.tsx')).DeliveriesPage,
   requests: async () => (await import('./pages/requests.tsx')).RequestsPage,
   usage: async () => (await import('./pages/usage.tsx')).UsagePage,
+  members: async () => (await import('./pages/members.tsx')).MembersPage,
   storage: async () => (await import('./pages/storage.tsx')).StoragePage,
 };
 type PageName = keyof typeof LOADERS;
@@ -31,6 +32,7 @@ const DeliveriesPage = load('deliveries');
 const RequestsPage = load('requests');
 const UsagePage = load('usage');
 const StoragePage = load('storage');
+const MembersPage = load('members');
 
 /** Fetches the code of the page that the URL names while the session is being read. */
 export function preloadPage(pathname: string): void {
@@ -67,6 +69,7 @@ export function App() {
           <Route path="requests" element={<RequestsPage />} />
           <Route path="usage" element={<UsagePage />} />
           <Route path="storage" element={<StoragePage />} />
+          <Route path="members" element={<MembersPage />} />
         </Route>
         <Route path="*" element={<Navigate to={`/${first}/deployments`} replace />} />
       </Routes>

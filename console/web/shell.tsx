@@ -19,6 +19,7 @@ import {
   IconListDetails,
   IconSend,
   IconServer,
+  IconUsers,
   IconWebhook,
 } from '@tabler/icons-react';
 import { Suspense } from 'react';
@@ -41,6 +42,7 @@ const PAGES = [
   { path: 'webhooks', label: 'Webhooks', Icon: IconWebhook },
   { path: 'deliveries', label: 'Deliveries', Icon: IconSend },
   { path: 'storage', label: 'Storage', Icon: IconDatabase },
+  { path: 'members', label: 'Members', Icon: IconUsers },
 ];
 
 export function Shell({ session }: { session: SessionView }) {

@@ -27,6 +27,7 @@ const PAGES = [
   'webhooks',
   'deliveries',
   'storage',
+  'members',
 ];
 const WIDE = { width: 1440, height: 900 };
 const NARROW = { width: 375, height: 740 };

@@ -2,7 +2,7 @@
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
 import { KubernetesError } from './error.ts';
 
-/** A resource of Berth, or of the core group. */
+/** A resource of Berth, of the core group, or a role binding. */
 export interface ObjectPlace {
   plural: string;
   namespace: string;
@@ -14,11 +14,16 @@ export interface Selection {
 }
 
 const CORE = ['secrets', 'pods', 'events'];
+const RBAC = ['rolebindings'];
 const encode = encodeURIComponent;
 
 export function collectionPath({ plural, namespace }: ObjectPlace): string {
-  const root = CORE.includes(plural) ? '/api/v1' : `/apis/${API_VERSION}`;
-  return `${root}/namespaces/${encode(namespace)}/${encode(plural)}`;
+  return `${findRoot(plural)}/namespaces/${encode(namespace)}/${encode(plural)}`;
+}
+
+function findRoot(plural: string): string {
+  if (CORE.includes(plural)) return '/api/v1';
+  return RBAC.includes(plural) ? '/apis/rbac.authorization.k8s.io/v1' : `/apis/${API_VERSION}`;
 }
 
 /** Names that could change the path, such as `..`, are treated as not found. */

@@ -1,0 +1,49 @@
+/** Who has a role in a namespace, and what changed there; read as the user. */
+import type Router from '@koa/router';
+import { apiKeyResource } from '../../../api/api-key.ts';
+import { modelDeploymentResource } from '../../../api/model-deployment.ts';
+import { storageCredentialResource } from '../../../api/storage-credential.ts';
+import { webhookEndpointResource } from '../../../api/webhook-endpoint.ts';
+import type { ChangesView, MembersView } from '../../api.ts';
+import { KubernetesError } from '../kubernetes/error.ts';
+import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
+import { describeChanges } from '../views/change.ts';
+import { describeMembers } from '../views/member.ts';
+import type { Services } from './services.ts';
+
+const RESOURCES = [
+  modelDeploymentResource,
+  apiKeyResource,
+  webhookEndpointResource,
+  storageCredentialResource,
+];
+const MAX_CHANGES = 200;
+/** Not allowed; or an API server without roles, as that of `make run`. */
+const UNREADABLE = [403, 404];
+
+export function addMemberRoutes(router: Router<ConsoleState>, { kubernetes }: Services): void {
+  router.get('/members', async (ctx) => {
+    const { namespace = '' } = ctx.params;
+    const { token } = sessionOf(ctx);
+    try {
+      const members = await kubernetes.list(token, { plural: 'rolebindings', namespace }, describeMembers);
+      ctx.body = { members: members.flat() } satisfies MembersView;
+    } catch (error) {
+      if (!(error instanceof KubernetesError) || !UNREADABLE.includes(error.status)) throw error;
+      ctx.body = { members: null } satisfies MembersView;
+    }
+  });
+
+  router.get('/changes', async (ctx) => {
+    const { namespace = '' } = ctx.params;
+    const { token } = sessionOf(ctx);
+    const lists = await Promise.all(
+      RESOURCES.map(async ({ plural, kind }) => {
+        const changes = await kubernetes.list(token, { plural, namespace }, describeChanges);
+        return changes.flat().map((change) => ({ ...change, kind }));
+      }),
+    );
+    const changes = lists.flat().sort((one, other) => other.at.localeCompare(one.at));
+    ctx.body = { changes: changes.slice(0, MAX_CHANGES) } satisfies ChangesView;
+  });
+}

@@ -1,0 +1,32 @@
+/** What roles and permissions mean for Berth, in words. Pure. */
+import type { AccessView } from '../../api.ts';
+
+/** The chart's roles have its release's name before them. */
+const ROLES: [name: RegExp, words: string][] = [
+  [/^(edit|admin|cluster-admin)$|berth-(member|edit)$/, 'Deploy, operate and use everything of Berth'],
+  [/^view$|berth-view$/, 'Read everything of Berth'],
+  [/berth-pod-fields$/, 'Set privileged fields of deployments, such as images and Secrets'],
+];
+
+export const describeRole = (role: string): string =>
+  ROLES.find(([name]) => name.test(role))?.[1] ?? 'What its rules say';
+
+type Right = Exclude<keyof AccessView, 'isMissing'>;
+
+export const RIGHTS: Record<Right, string> = {
+  manageDeployments: 'Deploy, change and delete models',
+  usePlayground: 'Use the playground',
+  manageKeys: 'Create, change and revoke API keys',
+  readRequests: 'See requests and their results',
+  cancelRequests: 'Cancel requests',
+  readUsage: 'See usage and cost',
+  readReplicas: 'See replicas',
+  readLogs: 'Read logs',
+  readEvents: 'Read events',
+  manageWebhooks: 'Add, change and delete webhooks',
+  sendTests: 'Send test events',
+  readDeliveries: 'See deliveries',
+  resendDeliveries: 'Resend deliveries',
+  rollSecret: 'Roll the signing secret',
+  manageStorage: 'Add, change and delete buckets',
+};
