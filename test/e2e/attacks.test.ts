@@ -1,7 +1,7 @@
 import { connect as connectSocket, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'chai';
-import { childNames, SIDECAR_SECRET_FILES } from '../../api/names.ts';
+import { CONTAINERS, childNames, LABELS, PORTS, SIDECAR_SECRET_FILES } from '../../api/names.ts';
 import { parseQuantity } from '../../api/quantity.ts';
 import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
@@ -12,7 +12,7 @@ import { makePicture } from '../support/media-files.ts';
 import { deployAtFront, openUpload, removeAtFront } from './front-deployments.ts';
 import { endpoints, findEndpoint, listPods, type Pod, readObject, waitUntil } from './installation.ts';
 import { makeForm, send } from './media.ts';
-import { startTraffic } from './traffic.ts';
+import { startListing, startTraffic } from './traffic.ts';
 
 const MIB = 1024 * 1024;
 const namespace = WORKSPACES.other;
@@ -37,6 +37,9 @@ describe('attacks on what workspaces share', function () {
   let login: Login;
   let connection: RedisConnection;
   let cleaner: RedisConnection;
+  /** Of two workspaces, at the front that all share. */
+  let greedy: EndpointEntry;
+  let modest: EndpointEntry;
   let podsBefore: string[];
   /** Keys to remove at the end. */
   const written = new Set<string>();
@@ -52,6 +55,11 @@ describe('attacks on what workspaces share', function () {
       username: decode(SIDECAR_SECRET_FILES.redisUsername),
       password: decode(SIDECAR_SECRET_FILES.redisPassword),
     };
+    const limits = { jsonBody: '160Mi', file: '8Gi', multipartBody: '8Gi' };
+    [greedy, modest] = await Promise.all([
+      deployAtFront('greedy', namespace, { limits }),
+      deployAtFront('modest', WORKSPACES.own),
+    ]);
     const pods = await listPods('', RELEASE_NAMESPACE);
     address = pods.find(({ metadata }) => metadata.name.includes('-redis-'))!.status.podIP!;
     connection = connectRedis({
@@ -63,7 +71,7 @@ describe('attacks on what workspaces share', function () {
     });
     cleaner = connectRedis({ url: endpoints.redisURL, name: 'cleaner', role: 'operator' });
     await Promise.all([connection.untilUp(30_000), cleaner.untilUp(30_000)]);
-    podsBefore = pods.map(describePod).sort();
+    podsBefore = await describePods();
   });
   /** As the operator: the attacker may have been suspended. */
   const cleanUp = async () => {
@@ -73,39 +81,45 @@ describe('attacks on what workspaces share', function () {
     if (cleaner) await cleanUp();
     await connection?.close();
     await cleaner?.close();
+    await Promise.all([greedy, modest].map((endpoint) => endpoint && removeAtFront(endpoint)));
   });
 
+  const listReplicas = () => listPods(`${LABELS.deployment}=tiny-chat`, namespace);
+  const describePods = async () =>
+    [...(await listPods('', RELEASE_NAMESPACE)), ...(await listReplicas())].map(describePod).sort();
   const describePod = ({ metadata, status }: Pod) =>
-    `${metadata.uid} ${metadata.name} ${(status.containerStatuses ?? []).map(({ restartCount }) => restartCount)}`;
+    `${metadata.uid} ${metadata.name} ${[...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].map(({ restartCount }) => restartCount)}`;
 
-  /** Runs an attack beside the traffic of another workspace, which goes on for some seconds after it. */
+  /** Runs an attack beside the traffic of another workspace, of a replica and at the front, which goes on for some seconds after it. */
   async function survive(attack: () => Promise<void>): Promise<void> {
-    const traffic = startTraffic(findEndpoint('tiny-chat', WORKSPACES.own));
+    const all = [startTraffic(findEndpoint('tiny-chat', WORKSPACES.own)), startListing(modest)];
     try {
       await attack();
-      await traffic.more(20);
+      await Promise.all(all.map((traffic) => traffic.more(20)));
     } finally {
-      const { answers, failures, slowestMs } = await traffic.stop();
-      expect(failures, 'requests of another workspace').to.deep.equal([]);
-      expect(answers).to.be.greaterThan(20);
-      expect(slowestMs, 'the slowest answer of another workspace, ms').to.be.below(SLOWEST_MS);
+      for (const { answers, failures, slowestMs } of await Promise.all(
+        all.map((traffic) => traffic.stop()),
+      )) {
+        expect(failures, 'requests of another workspace').to.deep.equal([]);
+        expect(answers).to.be.at.least(20);
+        expect(slowestMs, 'the slowest answer of another workspace, ms').to.be.below(SLOWEST_MS);
+      }
     }
-    const pods = await listPods('', RELEASE_NAMESPACE);
-    expect(pods.map(describePod).sort(), 'pods and restarts').to.deep.equal(podsBefore);
+    expect(await describePods(), 'pods and restarts').to.deep.equal(podsBefore);
     await expectBoundedMemory();
   }
 
   async function expectBoundedMemory(): Promise<void> {
-    for (const component of ['operator', 'front', 'console'])
-      for (const { metadata, spec, status } of await listPods(
-        `app.kubernetes.io/component=${component}`,
-        RELEASE_NAMESPACE,
-      )) {
-        const [container] = spec.containers;
-        const metrics = await (await fetch(`http://${status.podIP}:9090/metrics`)).text();
-        const resident = Number(/^process_resident_memory_bytes (\S+)$/m.exec(metrics)![1]);
-        expect(resident, metadata.name).to.be.below(parseQuantity(container!.resources!.limits!.memory!));
-      }
+    for (const { metadata, spec, status } of [
+      ...(await listPods('app.kubernetes.io/component in (operator,front,console)', RELEASE_NAMESPACE)),
+      ...(await listReplicas()),
+    ]) {
+      const container =
+        spec.initContainers?.find(({ name }) => name === CONTAINERS.gateway) ?? spec.containers[0];
+      const metrics = await (await fetch(`http://${status.podIP}:${PORTS.metrics}/metrics`)).text();
+      const resident = Number(/^process_resident_memory_bytes (\S+)$/m.exec(metrics)![1]);
+      expect(resident, metadata.name).to.be.within(1, parseQuantity(container!.resources!.limits!.memory!));
+    }
     const memory = await cleaner.redis.info('memory');
     const read = (field: string) => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(memory)![1]);
     const most = MOST_REDIS_MEMORY * read('maxmemory');
@@ -193,29 +207,35 @@ describe('attacks on what workspaces share', function () {
       const key = `${keys.prefix}big`;
       written.add(key);
       await connection.redis.set(key, 'x'.repeat(MIB - 100));
-      const socket = connectSocket(6379, address);
-      socket.on('error', () => {}).pause();
+      const socket = connectSocket(6379, address).on('error', () => {});
       const words = (...parts: string[]) =>
         `*${parts.length}\r\n${parts.map((part) => `$${Buffer.byteLength(part)}\r\n${part}\r\n`).join('')}`;
-      socket.write(words('AUTH', login.username, login.password) + words('GET', key).repeat(800));
-      await wait(5_000);
-      socket.destroy();
+      const name = 'reads-nothing';
+      const isConnected = async () => String(await cleaner.redis.client('LIST')).includes(` name=${name} `);
+      try {
+        socket.write(words('AUTH', login.username, login.password) + words('CLIENT', 'SETNAME', name));
+        await waitUntil('the connection to have its name', 10, isConnected);
+        socket.pause();
+        socket.write(words('GET', key).repeat(800));
+        await waitUntil('Redis to close it', 60, async () => !(await isConnected()));
+      } finally {
+        socket.destroy();
+      }
     }));
 
-  for (const [what, endpoint] of [
-    ['a replica', findEndpoint('tiny-chat', WORKSPACES.other)],
-    ['the front', findEndpoint('paused-chat')],
+  for (const [what, find, path, order] of [
+    ['a replica', () => findEndpoint('tiny-chat', namespace), '/chat/completions', { messages: [] }],
+    ['the front', () => greedy, '/images/generations?async=true', { prompt: 'a cat' }],
   ] as const)
     it(`a body of many small values to ${what}`, () =>
       survive(async () => {
-        const head = '{"prompt":"x","messages":[],"x":[{}';
-        const body = Buffer.from(`${head}${',{}'.repeat((32 * MIB - 100) / 3)}]}`);
-        const headers = { authorization: `Bearer ${endpoint.apiKey}`, 'content-type': 'application/json' };
-        for (let i = 0; i < 3; i++)
-          await fetch(`${endpoint.baseURL}/chat/completions`, { method: 'POST', headers, body }).then(
-            (response) => expect(response.status).to.be.within(400, 599),
-            () => {},
-          );
+        const endpoint = find();
+        const values = Array<object>(Math.floor((31 * MIB) / 3)).fill({});
+        const body = { ...order, model: endpoint.modelId, values };
+        for (let i = 0; i < 3; i++) {
+          const answer = await send(endpoint, path, { body });
+          expect(answer.status, JSON.stringify(answer.body)).to.equal(413);
+        }
       }));
 
   it('connections to Redis without credentials', () =>
@@ -247,14 +267,6 @@ describe('attacks on what workspaces share', function () {
     }));
 
   describe('of a front, by a deployment whose limits were raised', () => {
-    const limits = { jsonBody: '160Mi', file: '8Gi', multipartBody: '8Gi' };
-    let greedy: EndpointEntry;
-    let modest: EndpointEntry;
-    before(async () => {
-      greedy = await deployAtFront('greedy', WORKSPACES.other, { limits });
-      modest = await deployAtFront('modest', WORKSPACES.own);
-    });
-    after(() => Promise.all([greedy, modest].map((endpoint) => endpoint && removeAtFront(endpoint))));
     const order = ({ modelId: model }: EndpointEntry) => ({ model, prompt: 'a cat', size: '256x256' });
 
     it('bodies of 150 MiB', () =>

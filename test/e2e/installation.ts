@@ -48,13 +48,19 @@ export interface Pod {
     deletionTimestamp?: string;
     annotations?: Record<string, string>;
   };
-  spec: { containers: { name: string; image: string; resources?: { limits?: { memory?: string } } }[] };
+  spec: { containers: Container[]; initContainers?: Container[] };
   status: {
     podIP?: string;
     conditions?: { type: string; status: string; lastTransitionTime?: string }[];
     containerStatuses?: ContainerStatus[];
     initContainerStatuses?: ContainerStatus[];
   };
+}
+
+interface Container {
+  name: string;
+  image: string;
+  resources?: { limits?: { memory?: string }; requests?: Record<string, string> };
 }
 
 interface ContainerStatus {

@@ -25,17 +25,13 @@ interface Deployment {
   metadata: { annotations: Record<string, string> };
   status: { conditions: { type: string; reason: string; lastUpdateTime: string }[] };
 }
-type SidecarPod = Pod & {
-  spec: { initContainers: { name: string; resources: { requests: Record<string, string> } }[] };
-};
 
 const readDeployment = (name: string) => readObject<Deployment>('Deployment', name, NAMESPACE);
 const readModel = (name: string) =>
   readObject<Parameters<typeof isSettled>[0]>('ModelDeployment', name, NAMESPACE);
-const listModelPods = (name: string) =>
-  listPods(`berth.dev/deployment=${name}`, NAMESPACE) as Promise<SidecarPod[]>;
-const requestsOf = ({ spec }: SidecarPod) =>
-  spec.initContainers.find(({ name }) => name === CONTAINERS.gateway)!.resources.requests;
+const listModelPods = (name: string) => listPods(`berth.dev/deployment=${name}`, NAMESPACE);
+const requestsOf = ({ spec }: Pod) =>
+  spec.initContainers!.find(({ name }) => name === CONTAINERS.gateway)!.resources!.requests!;
 const rolledAt = ({ metadata }: Deployment) => Date.parse(metadata.annotations[ANNOTATIONS.sidecarRolledAt]!);
 const findProgress = ({ status }: Deployment) =>
   status.conditions.find(({ type }) => type === 'Progressing')!;
@@ -142,7 +138,7 @@ describe('an upgrade of the chart with sidecarRollout', function () {
         `1 of 1 updated deployments failed: ${NAMESPACE}/first: its new pods did not become ready`,
       );
       const [first, second] = await Promise.all(NAMES.map(listModelPods));
-      const uidsOf = (pods: SidecarPod[]) => pods.map(({ metadata }) => metadata.uid);
+      const uidsOf = (pods: Pod[]) => pods.map(({ metadata }) => metadata.uid);
       expect(uidsOf(first!)).to.include.members(uidsOf(before[0]!)).and.have.length(2);
       expect(uidsOf(second!)).to.deep.equal(uidsOf(before[1]!));
       const { annotations } = (await readDeployment('second')).metadata;

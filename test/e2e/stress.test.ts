@@ -20,6 +20,8 @@ const PACE = { SIMULATOR_TOKENS: '40', SIMULATOR_ITL_MS: '25' };
 const TEST_TIMEOUT_MS = 300_000;
 /** Of the time of a core, for each of the load's workers: they share it with all that a test runs, and are idle if it is less. */
 const MIN_WORKER_SHARE = 0.02;
+/** What is deleted refuses what comes after, by its front or by the route that is left when its own is gone. */
+const DELETED = /: (404 (model|deployment)_not_found|503 no_pod_available) /;
 const NO_REPLICA = /: 503 no_pod_available .*(no ready replica|[Nn]o replica is ready|is scaled to zero)/;
 
 describe('on a node whose every core is busy', function () {
@@ -42,7 +44,7 @@ describe('on a node whose every core is busy', function () {
   });
   afterEach(() => load?.stop());
   after(async () => {
-    await Promise.all([...NAMES, 'pressed-neighbour'].map(removeModel));
+    await Promise.all([...NAMES, 'pressed-neighbour', 'pressed-doomed'].map(removeModel));
   });
 
   /** With traffic on both; what failed of each. */
@@ -132,5 +134,23 @@ describe('on a node whose every core is busy', function () {
     });
     expect(failures.pair).to.deep.equal([]);
     expectNothingCut(failures.single);
+  });
+
+  it('a deployment that is deleted ends what it answers, and harms no other', async () => {
+    const doomed = await deploySimulator('pressed-doomed', { env: PACE, replicas: 2 });
+    await waitForModel('pressed-doomed');
+    const failures = await watch(async () => {
+      const traffic = startTraffic(doomed);
+      await traffic.more(5);
+      await removeModel('pressed-doomed');
+      await waitUntil(
+        'its pods to be gone',
+        120,
+        async () => (await listModelPods('pressed-doomed')).length === 0,
+      );
+      const seen = await traffic.stop();
+      expect(seen.failures.filter((failure) => !DELETED.test(failure))).to.deep.equal([]);
+    });
+    expect(failures).to.deep.equal({ pair: [], single: [] });
   });
 });

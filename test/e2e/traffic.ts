@@ -15,6 +15,20 @@ export interface Traffic {
 /** Every 200 ms a new chat, by turns as a stream and at once. */
 export function startTraffic(endpoint: EndpointEntry): Traffic {
   const client = connect(endpoint);
+  return repeat((turn) => {
+    const [what, ask] =
+      turn % 2 === 0 ? (['stream', readStream] as const) : (['answer', readAnswer] as const);
+    return { what, answer: ask(client, endpoint.modelId) };
+  });
+}
+
+/** Every 200 ms a request for what a deployment serves, which its front answers where no replica is. */
+export function startListing(endpoint: EndpointEntry): Traffic {
+  const client = connect(endpoint);
+  return repeat(() => ({ what: 'list', answer: client.models.list() }));
+}
+
+function repeat(ask: (turn: number) => { what: string; answer: PromiseLike<unknown> }): Traffic {
   const running = new Set<Promise<void>>();
   const failures: string[] = [];
   let answers = 0;
@@ -22,20 +36,20 @@ export function startTraffic(endpoint: EndpointEntry): Traffic {
   let slowestMs = 0;
   const send = () => {
     const at = new Date().toISOString().slice(11, 23);
-    const isStream = started++ % 2 === 0;
     const startedAt = performance.now();
-    const chat = (isStream ? readStream : readAnswer)(client, endpoint.modelId)
+    const { what, answer } = ask(started++);
+    const request: Promise<void> = Promise.resolve(answer)
       .then(
         () => {
           answers++;
           slowestMs = Math.max(slowestMs, performance.now() - startedAt);
         },
         (error: Error) => {
-          failures.push(`${at} ${isStream ? 'stream' : 'answer'}: ${describeError(error)}`);
+          failures.push(`${at} ${what}: ${describeError(error)}`);
         },
       )
-      .finally(() => running.delete(chat));
-    running.add(chat);
+      .finally(() => running.delete(request));
+    running.add(request);
   };
   const timer = setInterval(send, INTERVAL_MS);
   return {
