@@ -97,11 +97,12 @@ export function inspectPod(pod: V1Pod, gpuResource: string): PodFindings {
   };
 }
 
-/** `started`: its startup probe has succeeded, so it is not starting any more. */
+/** `started`: its startup probe has succeeded. The pod is ready a moment later; until then it only starts, and was never healthy. */
 function findUnhealthySince(pod: V1Pod, { started, state }: V1ContainerStatus): number | undefined {
   if (isReady(pod) || started !== true || !state?.running) return undefined;
   const ready = (pod.status?.conditions ?? []).find(({ type }) => type === 'Ready');
-  return toMillis(ready?.lastTransitionTime ?? state.running.startedAt);
+  const since = toMillis(ready?.lastTransitionTime);
+  return since > toMillis(state.running.startedAt) ? since : undefined;
 }
 
 const hasRun = ({ state }: V1ContainerStatus): boolean =>

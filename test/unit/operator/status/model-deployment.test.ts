@@ -194,13 +194,33 @@ const table: Row[] = [
     condition: { type: 'EngineHealthy', status: 'False' },
   },
   {
+    name: 'an engine whose startup probe has just succeeded, before its pod is ready',
+    facts: {
+      pods: [
+        makePod({
+          engine: { started: true, state: { running: { startedAt: at(-4) } } },
+          readyChangedAt: at(-5),
+        }),
+      ],
+    },
+    phase: 'Starting',
+    reason: 'Starting',
+    message: 'the engine has been starting since 2026-01-01T11:56:00Z (limit 30 min)',
+    condition: { type: 'EngineHealthy', status: 'False' },
+  },
+  {
     name: 'an engine that served and does not answer any more, and since when',
     facts: {
-      pods: [makePod({ engine: { started: true, state: { running: { startedAt: at(-35) } } } })],
+      pods: [
+        makePod({
+          engine: { started: true, state: { running: { startedAt: at(-35) } } },
+          readyChangedAt: at(-5),
+        }),
+      ],
     },
     phase: 'Unhealthy',
     reason: 'EngineUnhealthy',
-    message: 'the engine was healthy before and has been unhealthy since 2026-01-01T11:25:00Z',
+    message: 'the engine was healthy before and has been unhealthy since 2026-01-01T11:55:00Z',
     condition: { type: 'EngineHealthy', status: 'False' },
   },
   {

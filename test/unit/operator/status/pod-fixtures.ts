@@ -23,6 +23,8 @@ export interface PodShape {
   gateway?: Partial<V1ContainerStatus>;
   init?: Partial<V1ContainerStatus>;
   ready?: boolean;
+  /** When it last became ready, or not. */
+  readyChangedAt?: Date;
   deleting?: Date;
   node?: string | null;
   unscheduled?: string;
@@ -72,7 +74,11 @@ export function makePod(shape: PodShape = {}): V1Pod {
         ...(shape.unscheduled === undefined
           ? []
           : [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: shape.unscheduled }]),
-        { type: 'Ready', status: shape.ready ? 'True' : 'False' },
+        {
+          type: 'Ready',
+          status: shape.ready ? 'True' : 'False',
+          lastTransitionTime: shape.readyChangedAt ?? at(-10),
+        },
       ],
       ...containers,
     },
