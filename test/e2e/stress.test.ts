@@ -21,7 +21,7 @@ const TEST_TIMEOUT_MS = 300_000;
 /** Of the time of a core, for each of the load's workers: they share it with all that a test runs, and are idle if it is less. */
 const MIN_WORKER_SHARE = 0.02;
 /** What is deleted refuses what comes after, by its front or by the route that is left when its own is gone. */
-const DELETED = /: (404 (model|deployment)_not_found|503 no_pod_available) /;
+const DELETED = /: (404 not_found|503 no_pod_available) /;
 const NO_REPLICA = /: 503 no_pod_available .*(no ready replica|[Nn]o replica is ready|is scaled to zero)/;
 
 describe('on a node whose every core is busy', function () {

@@ -2,6 +2,7 @@
 import type OpenAI from 'openai';
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
 import { connect } from './installation.ts';
+import { send } from './media.ts';
 
 const INTERVAL_MS = 200;
 
@@ -22,10 +23,13 @@ export function startTraffic(endpoint: EndpointEntry): Traffic {
   });
 }
 
-/** Every 200 ms a request for what a deployment serves, which its front answers where no replica is. */
+/** Every 200 ms a look at a deployment's queued requests, which its front answers where no replica is. */
 export function startListing(endpoint: EndpointEntry): Traffic {
-  const client = connect(endpoint);
-  return repeat(() => ({ what: 'list', answer: client.models.list() }));
+  const list = async () => {
+    const { status, body } = await send(endpoint, '/requests?limit=1');
+    if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
+  };
+  return repeat(() => ({ what: 'list', answer: list() }));
 }
 
 function repeat(ask: (turn: number) => { what: string; answer: PromiseLike<unknown> }): Traffic {
