@@ -86,7 +86,10 @@ describe('attacks on what workspaces share', function () {
 
   const listReplicas = () => listPods(`${LABELS.deployment}=tiny-chat`, namespace);
   const describePods = async () =>
-    [...(await listPods('', RELEASE_NAMESPACE)), ...(await listReplicas())].map(describePod).sort();
+    [...(await listPods('', RELEASE_NAMESPACE)), ...(await listReplicas())]
+      .filter(({ metadata }) => !metadata.deletionTimestamp)
+      .map(describePod)
+      .sort();
   const describePod = ({ metadata, status }: Pod) =>
     `${metadata.uid} ${metadata.name} ${[...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].map(({ restartCount }) => restartCount)}`;
 
