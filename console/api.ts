@@ -408,7 +408,7 @@ export interface TrafficView {
   /** Of each 3 minutes, oldest first. */
   requests: number[];
 }
-/** `GET ns/usage/keys?deployment=&from=&to=&format=json|csv`: days in UTC, both included, the last 30 by default. */
+/** `GET ns/usage/keys?deployment=&from=&to=&format=json|csv`: days in UTC, both included, the last 30 by default; 10,000 as JSON. */
 export interface KeyUsageView {
   day: string;
   deployment: string;

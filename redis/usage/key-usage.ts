@@ -1,6 +1,7 @@
 /** What each API key used of each deployment on each day, and what it cost: equal to the workspace's account, but for what is under way. */
-import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import { workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
+import { readUsageHashes } from './usage-hashes.ts';
 
 const COUNTERS = { requests: 'r', inputTokens: 'i', outputTokens: 'o', micros: 'c' } as const;
 type KeyCounter = keyof typeof COUNTERS;
@@ -49,8 +50,8 @@ export async function addKeyUsage(
 
 const FIELD = /^([0-9a-f]{24}):([rioc])$/;
 
-/** `from`, `to`: Unix milliseconds, both days included; 62 days at most. The newest day first. */
-export async function readKeyUsageRows(
+/** `from`, `to`: Unix milliseconds, both days included; 62 days at most. Those of a deployment and a day at once, the newest day first. */
+export async function* readKeyUsageRows(
   redis: RedisClient,
   {
     namespace,
@@ -58,24 +59,25 @@ export async function readKeyUsageRows(
     from,
     to,
   }: { namespace: string; deployments: readonly string[]; from: number; to: number },
-): Promise<KeyUsageRow[]> {
+): AsyncGenerator<KeyUsageRow[]> {
   const last = dayOf(to);
   const first = Math.max(dayOf(from), last - MAX_DAYS + 1);
-  const rows: KeyUsageRow[] = [];
-  for (let day = last; day >= first; day--)
-    for (const read of await Promise.all(
-      deployments.map(async (deployment) => readDay(redis, { namespace, deployment, day })),
-    ))
-      rows.push(...read);
-  return rows;
+  yield* readUsageHashes(redis, namespace, listDays());
+
+  function* listDays() {
+    for (let day = last; day >= first; day--)
+      for (const deployment of deployments)
+        yield {
+          key: workKeys(namespace).keyUsage(deployment, day),
+          view: (entries: readonly string[]) => decodeDay(entries, { day: formatDay(day), deployment }),
+        };
+  }
 }
 
-async function readDay(
-  redis: RedisClient,
-  { namespace, deployment, day }: { namespace: string; deployment: string; day: number },
-): Promise<KeyUsageRow[]> {
-  const key = workKeys(namespace).keyUsage(deployment, day);
-  const entries = (await redis.fcall(FUNCTIONS.usage, 1, key)) as string[];
+function decodeDay(
+  entries: readonly string[],
+  place: Pick<KeyUsageRow, 'day' | 'deployment'>,
+): KeyUsageRow[] {
   const rows = new Map<string, KeyUsageRow>();
   for (let i = 0; i < entries.length; i += 2) {
     const [, keyHash, short] = FIELD.exec(entries[i]!) ?? [];
@@ -83,8 +85,7 @@ async function readDay(
     // The workspace's own Redis user may write there.
     if (!keyHash || !Number.isSafeInteger(amount)) continue;
     const row = rows.get(keyHash) ?? {
-      day: formatDay(day),
-      deployment,
+      ...place,
       keyHash,
       ...{ requests: 0, inputTokens: 0, outputTokens: 0, micros: 0 },
     };

@@ -1,8 +1,9 @@
 /** What deployments served over time: counters by minute for a day, by hour for a month. */
-import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import { workKeys } from '../../api/redis-keys.ts';
 import type { UsageCounts } from '../../api/usage.ts';
 import type { RedisClient } from '../client.ts';
 import { estimateQuantile, type FirstTokenBucket, LATENCY_BOUNDS_MS } from './latency-buckets.ts';
+import { readUsageHashes } from './usage-hashes.ts';
 
 /** Short, since they stand in every field: one hash holds a period, a field one counter of one slot of it. */
 const COUNTERS = {
@@ -117,25 +118,26 @@ export async function readUsage(redis: RedisClient, question: UsageQuestion): Pr
   const end = Math.ceil(to / 1000 / stepSeconds) * stepSeconds;
   const steps = Array.from({ length: (end - begin) / stepSeconds }, () => new Map<string, number>());
   const total = new Map<string, number>();
-  const reads = [];
-  for (let period = Math.floor(begin / periodSeconds); period * periodSeconds < end; period++)
-    for (const deployment of deployments)
-      reads.push(
-        readPeriod(redis, workKeys(namespace).usage(deployment, name, period)).then((counters) => {
-          for (const { slot, counter, amount } of counters) {
-            const at = period * periodSeconds + slot * slotSeconds;
-            const sums = steps[Math.floor((at - begin) / stepSeconds)];
-            if (!sums) continue;
-            combine(sums, counter, amount);
-            combine(total, counter, amount);
-          }
-        }),
-      );
-  await Promise.all(reads);
+  for await (const { period, counters } of readUsageHashes(redis, namespace, listPeriods()))
+    for (const { slot, counter, amount } of counters) {
+      const sums = steps[Math.floor((period * periodSeconds + slot * slotSeconds - begin) / stepSeconds)];
+      if (!sums) continue;
+      combine(sums, counter, amount);
+      combine(total, counter, amount);
+    }
   return {
     steps: steps.map((sums, index) => ({ at: (begin + index * stepSeconds) * 1000, ...decodeSums(sums) })),
     total: decodeSums(total),
   };
+
+  function* listPeriods() {
+    for (let period = Math.floor(begin / periodSeconds); period * periodSeconds < end; period++)
+      for (const deployment of deployments)
+        yield {
+          key: workKeys(namespace).usage(deployment, name, period),
+          view: (entries: readonly string[]) => ({ period, counters: decodePeriod(entries) }),
+        };
+  }
 }
 
 function combine(sums: Map<string, number>, counter: string, amount: number): void {
@@ -152,8 +154,7 @@ interface PeriodCounter {
 const FIELD = /^(\d{1,2}):([a-z]|[bt]\d{1,2})$/;
 
 /** Skips what is not one of our counters: the workspace's own Redis user may write there. */
-async function readPeriod(redis: RedisClient, key: string): Promise<PeriodCounter[]> {
-  const entries = (await redis.fcall(FUNCTIONS.usage, 1, key)) as string[];
+function decodePeriod(entries: readonly string[]): PeriodCounter[] {
   const counters: PeriodCounter[] = [];
   for (let i = 0; i < entries.length; i += 2) {
     const [, slot, counter] = FIELD.exec(entries[i]!) ?? [];

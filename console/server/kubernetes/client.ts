@@ -3,11 +3,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Agent } from 'undici';
 import { z } from 'zod';
 import { GROUP, VERSION } from '../../../api/names.ts';
+import { Turns } from '../../../kit/turns.ts';
 import { isTooLarge } from '../../../kube/api-error.ts';
 import { MAX_ANSWER_BYTES, MAX_OBJECT_BYTES, readText } from '../../../kube/bounded-text.ts';
 import { KubernetesError } from './error.ts';
 import { collectionPath, type ObjectPlace, objectPath, type Selection } from './paths.ts';
-import { Turns } from './turns.ts';
 
 export interface KubeObject {
   apiVersion?: string;

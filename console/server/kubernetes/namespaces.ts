@@ -1,6 +1,7 @@
 /** The namespaces of a user: those in which they can list deployments. */
 
 import { CONSOLE_RIGHTS } from '../../../api/console-rights.ts';
+import { Turns } from '../../../kit/turns.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import { readWorkspaces } from '../../../redis/publication/published.ts';
 import { PromiseCache } from '../sessions/promise-cache.ts';
@@ -9,7 +10,6 @@ import type { Session } from '../sessions/sessions.ts';
 import type { Access } from './access.ts';
 import type { Kubernetes } from './client.ts';
 import { KubernetesError } from './error.ts';
-import { Turns } from './turns.ts';
 
 const TTL_MS = 30_000;
 const MAX_SESSIONS = 5_000;

@@ -1,4 +1,5 @@
 /** What each API key used of each model on each day, and what it cost: as JSON, or as CSV for spreadsheets. */
+import { Readable } from 'node:stream';
 import type Router from '@koa/router';
 import { z } from 'zod';
 import { formatAmount } from '../../../api/amount.ts';
@@ -8,6 +9,8 @@ import { readDeployment } from '../../../redis/publication/published.ts';
 import { HASH_DIGITS, type KeyUsageRow, readKeyUsageRows } from '../../../redis/usage/key-usage.ts';
 import type { KeyUsageView } from '../../api.ts';
 import { check } from '../http/bodies.ts';
+import { ConsoleError } from '../http/error.ts';
+import { StreamSlots } from '../http/stream-slots.ts';
 import { viewAs } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/error.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
@@ -16,10 +19,16 @@ import type { Services } from './services.ts';
 const DAY_MS = 86_400_000;
 const DEFAULT_DAYS = 30;
 const FORBIDDEN = 403;
+/** Some 200 bytes each, all in memory at once; CSV is written as it is read. */
+const MAX_JSON_ROWS = 10_000;
+/** In one piece of CSV. */
+const ROWS_AT_ONCE = 100;
+const MAX_TABLES = { each: 2, all: 8 };
+const MAX_TABLE_MS = 5 * 60_000;
 
 const day = z.iso.date('must be a day such as 2026-11-23');
 const query = z.object({
-  deployment: z.string().optional(),
+  deployment: z.string().max(63).optional(),
   from: day.optional(),
   to: day.optional(),
   format: z.enum(['json', 'csv']).default('json'),
@@ -27,30 +36,35 @@ const query = z.object({
 
 export function addKeyUsageRoutes(router: Router<ConsoleState>, services: Services): void {
   const { access, redis } = services;
+  const slots = new StreamSlots(MAX_TABLES);
 
   router.get('/usage/keys', async (ctx) => {
     const { namespace = '' } = ctx.params;
     const { deployment, format, ...range } = check(ctx.query, query);
     const session = sessionOf(ctx);
     await access.require(session, namespace, 'readUsage');
+    if (format === 'csv') ctx.res.once('close', slots.take(session.user));
     const deployments = deployment ? [deployment] : await readDeploymentNames(redis, namespace);
     const to = range.to === undefined ? Date.now() : Date.parse(range.to);
     const from = range.from === undefined ? to - (DEFAULT_DAYS - 1) * DAY_MS : Date.parse(range.from);
-    const [rows, names, models] = await Promise.all([
-      readKeyUsageRows(redis, { namespace, deployments, from, to }),
+    const [names, models] = await Promise.all([
       readKeyNames(session.token, namespace),
       readModels(namespace, deployments),
     ]);
-    const views = rows.map((row) =>
-      describeRow(row, { key: names.get(row.keyHash), model: models.get(row.deployment) }),
-    );
+    const describe = (row: KeyUsageRow) =>
+      describeRow(row, { key: names.get(row.keyHash), model: models.get(row.deployment) });
+    const rows = readKeyUsageRows(redis, { namespace, deployments, from, to });
     if (format === 'json') {
-      ctx.body = views;
+      ctx.body = (await collect(rows)).map(describe);
       return;
     }
+    const signal = AbortSignal.timeout(MAX_TABLE_MS);
+    const table = Readable.from(formatTable(rows, describe), { objectMode: false, signal });
+    // A table without its end must not look whole.
+    table.once('error', () => ctx.res.destroy());
     ctx.type = 'text/csv; charset=utf-8';
     ctx.attachment(`usage-${namespace}.csv`);
-    ctx.body = formatTable(views);
+    ctx.body = table;
   });
 
   /** Those that the user may see. */
@@ -108,9 +122,32 @@ const COLUMNS = [
 ] as const satisfies readonly [string, keyof KeyUsageView][];
 
 /** RFC 4180. Names and ids hold no commas, quotes or line breaks, and begin with a letter or digit: no spreadsheet runs them. */
-const formatTable = (rows: readonly KeyUsageView[]): string =>
-  [
-    COLUMNS.map(([title]) => title).join(','),
-    ...rows.map((row) => COLUMNS.map(([, field]) => row[field] ?? '').join(',')),
-    '',
-  ].join('\r\n');
+async function* formatTable(
+  parts: AsyncIterable<KeyUsageRow[]>,
+  describe: (row: KeyUsageRow) => KeyUsageView,
+): AsyncGenerator<string> {
+  yield `${COLUMNS.map(([title]) => title).join(',')}\r\n`;
+  const formatRow = (row: KeyUsageRow) => {
+    const view = describe(row);
+    return `${COLUMNS.map(([, field]) => view[field] ?? '').join(',')}\r\n`;
+  };
+  for await (const rows of parts)
+    for (let at = 0; at < rows.length; at += ROWS_AT_ONCE)
+      yield rows
+        .slice(at, at + ROWS_AT_ONCE)
+        .map(formatRow)
+        .join('');
+}
+
+async function collect(parts: AsyncIterable<KeyUsageRow[]>): Promise<KeyUsageRow[]> {
+  const all: KeyUsageRow[] = [];
+  for await (const rows of parts) {
+    all.push(...rows);
+    if (all.length > MAX_JSON_ROWS)
+      throw new ConsoleError(
+        'answer_too_large',
+        'There are more than 10,000 rows. Ask for a shorter period (`from`, `to`), for one `deployment`, or with `format=csv`.',
+      );
+  }
+  return all;
+}

@@ -31,7 +31,10 @@ const RANGES: Record<UsageRange, { length: number; step: number }> = {
 /** Of the overview of all deployments. */
 const OVERVIEW = { length: HOUR, step: 180 };
 
-const query = z.object({ deployment: z.string().optional(), range: z.enum(USAGE_RANGES).default('24h') });
+const query = z.object({
+  deployment: z.string().max(63).optional(),
+  range: z.enum(USAGE_RANGES).default('24h'),
+});
 
 export function addUsageRoutes(router: Router<ConsoleState>, { access, redis }: Services): void {
   router.get('/usage', async (ctx) => {
@@ -50,13 +53,13 @@ export function addUsageRoutes(router: Router<ConsoleState>, { access, redis }: 
     const { namespace = '' } = ctx.params;
     await access.require(sessionOf(ctx), namespace, 'readUsage');
     const span = until(Date.now(), OVERVIEW);
-    const names = await readDeploymentNames(redis, namespace);
-    ctx.body = await Promise.all(
-      names.map(async (deployment): Promise<TrafficView> => {
-        const { total, steps } = await readUsage(redis, { namespace, deployments: [deployment], ...span });
-        return { deployment, total, requests: steps.map(({ requests }) => requests) };
-      }),
-    );
+    const views: TrafficView[] = [];
+    // One after the other: what is read of each may be large, what is shown of it is not.
+    for (const deployment of await readDeploymentNames(redis, namespace)) {
+      const { total, steps } = await readUsage(redis, { namespace, deployments: [deployment], ...span });
+      views.push({ deployment, total, requests: steps.map(({ requests }) => requests) });
+    }
+    ctx.body = views;
   });
 }
 

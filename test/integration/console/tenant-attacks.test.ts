@@ -9,11 +9,13 @@ import { type ChildProgram, findFreePort, startProgram } from '../../support/chi
 import { pollUntil } from '../../support/poll.ts';
 import { watchLoad } from '../../support/process-load.ts';
 
-import { type Person, useConsole } from './console-harness.ts';
+import { type Answer, type Person, useConsole } from './console-harness.ts';
 
 const KIB = 1024;
 const OBJECTS = 60;
 const LISTS = 8;
+const DAY_MS = 86_400_000;
+const DAYS = 30;
 
 /** The console as the chart starts it, and a member who stores what they like and asks for it again and again. */
 describe('a console with a malicious member', function () {
@@ -115,31 +117,85 @@ describe('a console with a malicious member', function () {
     }
   }
 
-  it('serves all others in time, within the memory that the chart gives it', async () => {
-    await createObjects();
-    await fillKeys();
+  /** Usage in hashes as large as they are read: of all deployments in the last hour, of a few on each day of a month. */
+  async function fillUsage(): Promise<void> {
+    const { redis } = harness.redis;
+    const keys = workKeys(spaces.evil);
+    const day = Math.floor(Date.now() / DAY_MS);
+    const hour = day * 24 + new Date().getUTCHours();
+    const long = Array.from({ length: 7 }, (_, i) => [`long-${i}`, 'x'.repeat(64 * KIB)]);
+    await redis.hset('long', ...long.flat());
+    const slots = Array.from({ length: 2_400 }, (_, i) => [`${i % 24}:b${Math.floor(i / 24)}`, i]);
+    await redis.hset('slots', ...slots.flat(), ...long.slice(4).flat());
+    const used = Array.from({ length: 5_000 }, (_, i) => [`${i.toString(16).padStart(24, '0')}:r`, 1]);
+    await redis.hset('used', ...used.flat());
+    for (let i = 0; i < 60; i++) {
+      const deployment = `filled-${i}`;
+      await redis.zadd(keys.deployments, Number.MAX_SAFE_INTEGER, deployment);
+      for (const period of [hour - 1, hour])
+        await redis.copy('long', keys.usage(deployment, 'minute', period));
+      for (let past = 0; past <= DAYS && i < 3; past++) {
+        await redis.copy('slots', keys.usage(deployment, 'hour', day - past));
+        await redis.copy('used', keys.keyUsage(deployment, day - past));
+      }
+    }
+  }
+
+  /** Calls, many at once, while another's are timed. Returns the first answer to each path. */
+  async function attack(calls: readonly (() => Promise<Answer>)[]): Promise<Answer[]> {
     const load = watchLoad(program, async () => {
-      const { status } = await good.call('GET', `/api/namespaces/${spaces.good}/deployments`);
-      if (status !== 200) throw new Error(`the list of another namespace: ${status}`);
+      for (const path of ['deployments', 'usage?range=30d', 'usage/deployments']) {
+        const { status } = await good.call('GET', `/api/namespaces/${spaces.good}/${path}`);
+        if (status !== 200) throw new Error(`${path} of another namespace: ${status}`);
+      }
     });
-    const base = `/api/namespaces/${spaces.evil}`;
-    const asked = [
-      '/deployments',
-      '/requests?limit=100',
-      '/requests?limit=200',
-      '/usage?range=24h',
-      '/deliveries',
-      '/keys',
-    ];
-    const body = `{"name":"${'x'.repeat(8 * 1024 * KIB)}"}`;
-    const calls = Array.from({ length: LISTS }, async () => {
-      for (const path of asked) await evil.call('GET', base + path);
-      await evil.call('POST', `${base}/keys`, body).catch(() => {});
-    });
-    await Promise.all(calls);
+    const [answers] = await Promise.all(
+      Array.from({ length: LISTS }, async () => {
+        const answers: Answer[] = [];
+        for (const call of calls) answers.push(await call());
+        return answers;
+      }),
+    );
     await load.stop();
     expect(program.ended).to.equal(null);
     expect(load.peakMiB(), 'MiB at most').to.be.below(memoryMiB);
     expect(load.slowestMs, 'milliseconds of the slowest answer').to.be.below(10_000);
+    return answers!;
+  }
+
+  const get = (path: string) => () => evil.call('GET', `/api/namespaces/${spaces.evil}${path}`);
+
+  it('serves all others in time, within the memory that the chart gives it', async () => {
+    await createObjects();
+    await fillKeys();
+    const body = `{"name":"${'x'.repeat(8 * 1024 * KIB)}"}`;
+    const refused: Answer = { status: 0, headers: new Headers(), body: null };
+    await attack([
+      get('/deployments'),
+      get('/requests?limit=100'),
+      get('/requests?limit=200'),
+      get('/usage?range=24h'),
+      get('/deliveries'),
+      get('/keys'),
+      () => evil.call('POST', `/api/namespaces/${spaces.evil}/keys`, body).catch(() => refused),
+    ]);
+  });
+
+  it('serves all others where usage was filled, and says how to ask for less of it', async () => {
+    await fillUsage();
+    const [month, hour, keys, , table] = await attack([
+      get('/usage?range=30d'),
+      get('/usage/deployments'),
+      get('/usage/keys'),
+      get('/usage/keys?from=2026-01-01&to=2100-01-01'),
+      get('/usage/keys?format=csv&deployment=filled-0'),
+    ]);
+    expect([month!.status, hour!.status]).to.deep.equal([200, 200]);
+    expect(keys!.status).to.equal(413);
+    expect(keys!.body.error.code).to.equal('answer_too_large');
+    expect(keys!.body.error.message).to.match(/10,000 rows.*shorter period.*format=csv/);
+    expect([200, 429]).to.include(table!.status);
+    const { body } = await get('/usage/keys?format=csv')();
+    expect(body.trimEnd().split('\r\n')).to.have.length(1 + 3 * DAYS * 5_000);
   });
 });

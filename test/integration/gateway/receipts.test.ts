@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { workKeys } from '../../../api/redis-keys.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { DeploymentUsage, UsageMeter } from '../../../gateway/telemetry/usage.ts';
-import { readKeyUsageRows } from '../../../redis/usage/key-usage.ts';
+import { type KeyUsageRow, readKeyUsageRows } from '../../../redis/usage/key-usage.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { startTextFixture, type TextFixture } from '../../support/text-fixture.ts';
 
@@ -114,12 +114,9 @@ describe('receipts', () => {
     usage.addOfKey('b'.repeat(64), { ...used, micros: 0 });
     await meter.flush();
     const now = Date.now();
-    const rows = await readKeyUsageRows(fixture.connection.redis, {
-      namespace: 'payers',
-      deployments: ['chat'],
-      from: now,
-      to: now,
-    });
+    const question = { namespace: 'payers', deployments: ['chat'], from: now, to: now };
+    const rows: KeyUsageRow[] = [];
+    for await (const part of readKeyUsageRows(fixture.connection.redis, question)) rows.push(...part);
     const base = { day: new Date(now).toISOString().slice(0, 10), deployment: 'chat' };
     expect(rows).to.have.deep.members([
       { ...base, keyHash: 'a'.repeat(24), requests: 2, inputTokens: 6, outputTokens: 4, micros: 14 },

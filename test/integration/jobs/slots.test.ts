@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { PEER_TOKEN_HEADER, RESERVATIONS_PATH } from '../../../gateway/capacity/peer-protocol.ts';
-import { readKeyUsageRows } from '../../../redis/usage/key-usage.ts';
+import { type KeyUsageRow, readKeyUsageRows } from '../../../redis/usage/key-usage.ts';
 import { describePicture, makePicture } from '../../support/media-files.ts';
 import { PEER_TOKEN } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
@@ -39,10 +39,13 @@ describe('image jobs', () => {
     await stack.untilIs(id, 'succeeded');
     const { namespace, name: deployment } = stack.config;
     const day = { from: Date.now() - 86_400_000, to: Date.now() };
-    const read = async () =>
-      (
-        await readKeyUsageRows(stack.connection.redis, { namespace, deployments: [deployment], ...day })
-      ).filter(({ keyHash }) => sha256.startsWith(keyHash));
+    const read = async () => {
+      const question = { namespace, deployments: [deployment], ...day };
+      const found: KeyUsageRow[] = [];
+      for await (const rows of readKeyUsageRows(stack.connection.redis, question))
+        found.push(...rows.filter(({ keyHash }) => sha256.startsWith(keyHash)));
+      return found;
+    };
     await pollUntil(async () => (await read()).length > 0, 'the usage of the key');
     expect((await read())[0]).to.include({ requests: 1, micros: 1_500, inputTokens: 0 });
   });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Turns } from '../../../console/server/kubernetes/turns.ts';
+import { Turns } from '../../../kit/turns.ts';
 
 describe('turns', () => {
   it('run few at a time, in the order in which they came, also after one that fails', async () => {
@@ -26,5 +26,14 @@ describe('turns', () => {
     ends[3]!();
     await Promise.all(all);
     expect(order).to.deep.equal(['first', 'second', 'third', 'fourth']);
+  });
+
+  it('alternate between owners, however much one of them wants', async () => {
+    const turns = new Turns(1);
+    const order: string[] = [];
+    const work = (owner: string, name: string) => turns.run(async () => void order.push(name), owner);
+    const many = ['first', 'second', 'third', 'fourth'].map((name) => work('greedy', name));
+    await Promise.all([...many, work('modest', 'only')]);
+    expect(order).to.deep.equal(['first', 'second', 'only', 'third', 'fourth']);
   });
 });
