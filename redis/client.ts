@@ -83,6 +83,7 @@ export function connectRedis(settings: RedisSettings): RedisConnection {
     reason = explainTLSError(error, settings) ?? describeError(error);
   });
   redis.on('ready', () => {
+    if (settings.role !== 'sidecar') keepFromEviction(redis);
     reason = 'connection closed';
     change('up');
   });
@@ -125,6 +126,14 @@ export function connectRedis(settings: RedisSettings): RedisConnection {
       redis.disconnect();
     },
   };
+}
+
+/**
+ * When clients hold more than `maxmemory-clients`, Redis closes the largest first: not this one, even if thousands connect that
+ * have no user. A user without the right to this is served all the same.
+ */
+function keepFromEviction(redis: RedisClient): void {
+  redis.client('NO-EVICT', 'ON').catch(() => {});
 }
 
 const AWAY_REPLIES =

@@ -120,7 +120,7 @@ describe('attacks on what workspaces share', function () {
       const container =
         spec.initContainers?.find(({ name }) => name === CONTAINERS.gateway) ?? spec.containers[0];
       const metrics = await (await fetch(`http://${status.podIP}:${PORTS.metrics}/metrics`)).text();
-      const resident = Number(/^process_resident_memory_bytes (\S+)$/m.exec(metrics)![1]);
+      const resident = Number(/^process_resident_memory_bytes(?:\{.*\})? (\S+)$/m.exec(metrics)![1]);
       expect(resident, metadata.name).to.be.within(1, parseQuantity(container!.resources!.limits!.memory!));
     }
     const memory = await cleaner.redis.info('memory');

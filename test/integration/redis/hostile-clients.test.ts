@@ -5,10 +5,13 @@ import type { RedisConnection } from '../../../redis/client.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { connectTo, rejection } from '../../support/redis-client.ts';
-import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { REDIS_PASSWORDS, type RedisServer, startRedis } from '../../support/redis-server.ts';
 
 const VALUE_BYTES = 1000 * 1000;
 const MAX_MEMORY = 400 * 1024 * 1024;
+/** A quarter is the clients', each of which has a buffer of 16 KiB at first. */
+const FLOODED_MEMORY = 32 * 1024 * 1024;
+const FLOODING_CONNECTIONS = 2_000;
 const user = { namespace: 'evil', username: 'ws:evil', password: 'known' };
 const key = workKeys('evil').credit;
 
@@ -65,6 +68,36 @@ describe('a Redis client that does not read its answers', () => {
       expect(most).to.be.below(MAX_MEMORY);
       expect(await rejection(victim.redis.set(workKeys('victim').credit, '2'))).to.equal(undefined);
     });
+
+  it('takes the connections of Berth’s own programs from nobody, when many without a user fill the clients’ memory', async () => {
+    const flooded = await startRedis({ args: ['--maxmemory', String(FLOODED_MEMORY)] });
+    const roles = ['operator', 'front', 'console'] as const;
+    const own = await Promise.all(
+      roles.map((role) =>
+        connectTo(flooded, { role, username: `berth-${role}`, password: REDIS_PASSWORDS[role] }),
+      ),
+    );
+    const states: string[] = [];
+    for (const connection of own) {
+      await connection.redis.subscribe('n:{evil}:events');
+      connection.onStateChange((state, reason) => states.push(`${state} ${reason}`));
+    }
+    const anonymous = Array.from({ length: FLOODING_CONNECTIONS }, () =>
+      connect(flooded.port, '127.0.0.1')
+        .on('error', () => {})
+        .resume(),
+    );
+    sockets.push(...anonymous);
+    try {
+      const count = () => anonymous.filter((socket) => socket.closed).length;
+      await pollUntil(() => count() > FLOODING_CONNECTIONS / 4, 'Redis closes clients, for their memory');
+      expect(states).to.deep.equal([]);
+    } finally {
+      for (const socket of anonymous) socket.destroy();
+      for (const connection of own) await connection.close();
+      await flooded.stop();
+    }
+  });
 
   it('keeps Berth’s own connections that have nothing to say', async () => {
     const impatient = await startRedis({ args: ['--timeout', '1'] });
