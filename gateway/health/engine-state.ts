@@ -11,6 +11,7 @@ import {
   type Observation,
   type WorkOutcome,
 } from './engine-verdict.ts';
+import { FaultRatio } from './fault-ratio.ts';
 import { FaultStreak } from './fault-streak.ts';
 import { PendingWork } from './pending-work.ts';
 
@@ -28,6 +29,7 @@ export class EngineState {
   readonly #bounds: EngineBounds;
   readonly #works: PendingWork;
   readonly #faults: FaultStreak;
+  readonly #ratio: FaultRatio;
   #verdict: EngineVerdict;
   #at: number;
   /** A probe was good since the engine was last seen to start. */
@@ -46,6 +48,7 @@ export class EngineState {
     this.#bounds = { ...ENGINE_BOUNDS, ...bounds };
     this.#works = new PendingWork(at, this.#bounds.hangingAfterMs);
     this.#faults = new FaultStreak(this.#bounds);
+    this.#ratio = new FaultRatio(this.#bounds.failingMs);
     this.#at = at;
     this.#lifeAt = at;
     this.#verdict = {
@@ -111,8 +114,9 @@ export class EngineState {
   }
 
   get #isInDoubt(): boolean {
+    if (!this.#bounds.needsProof) return false;
     const streak = this.#faults.read(this.#at);
-    return this.#bounds.needsProof && (streak === 'suspected' || streak === 'trial');
+    return streak === 'none' ? this.#ratio.isHigh(this.#at) : streak !== 'resting';
   }
 
   #decide(stalledMs: number): Decision {
@@ -135,7 +139,9 @@ export class EngineState {
     }
     const streak = this.#faults.read(this.#at);
     if (streak === 'none' || streak === 'suspected') return null;
-    const reason = `the last ${this.#faults.count} requests failed`;
+    const { count } = this.#faults;
+    const reason =
+      count >= this.#bounds.faults ? `the last ${count} requests failed` : 'most requests failed';
     return streak === 'resting'
       ? { phase: 'unhealthy', reason, isAccused: true }
       : { phase: 'busy', reason: `recovering: ${reason}`, isAccused: true };
@@ -187,6 +193,7 @@ export class EngineState {
     this.#works.forget();
     this.#stuckAt = null;
     this.#faults.end();
+    this.#ratio.forget();
   }
 
   #seeOutput(work?: number): void {
@@ -194,10 +201,13 @@ export class EngineState {
     this.#lifeAt = this.#at;
     this.#works.progress(work);
     this.#stuckAt = null;
-    this.#faults.end();
+    // Of an engine that failed a trial, a rare success or an old stream is no recovery: the next trial is.
+    const failsTrials = this.#bounds.needsProof && this.#faults.isConfirmed;
+    if (!failsTrials || !this.#ratio.isHigh(this.#at)) this.#faults.end();
   }
 
   #seeTrial(result: 'good' | 'fault' | 'unknown'): void {
+    if (result !== 'fault') this.#ratio.forget();
     if (result === 'good') this.#seeOutput();
     // Where nothing can be tried, what requests say has to do.
     else if (this.#isInDoubt && (result === 'fault' || this.#faults.isSuspected))
@@ -206,6 +216,7 @@ export class EngineState {
 
   #seeEnd(work: number, outcome: WorkOutcome): void {
     if (!this.#works.end(work, outcome === 'neutral' || outcome === 'stuck')) return;
+    if (outcome === 'good' || outcome === 'fault') this.#ratio.add(this.#at, outcome === 'fault');
     if (outcome === 'good') this.#seeOutput();
     // Others that have output meanwhile show that it is only that one.
     if (outcome === 'stuck' && this.#works.waitedMs >= this.#bounds.stuckMs) this.#stuckAt = this.#at;

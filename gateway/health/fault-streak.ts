@@ -37,6 +37,11 @@ export class FaultStreak {
     return this.#isSuspected;
   }
 
+  /** It counts as failing. */
+  get isConfirmed(): boolean {
+    return this.#failedAt !== null;
+  }
+
   read(at: number): Streak {
     if (this.#failedAt === null) return this.#isSuspected ? 'suspected' : 'none';
     return at - this.#failedAt < this.#bounds.restMs ? 'resting' : 'trial';

@@ -64,6 +64,8 @@ function readObservation(what: string, [first = '', second = '', ...rest]: strin
       return { kind: 'held', work, isHeld: second !== 'no' };
     case 'end':
       return { kind: 'ended', work, outcome: second as WorkOutcome };
+    case 'tried':
+      return { kind: 'tried', result: first as 'good' | 'fault' | 'unknown' };
     case 'answered':
     case 'refused':
       return { kind: what };

@@ -9,6 +9,8 @@ export interface EngineTrace {
   stalled?: number;
   /** Hanging works that condemn; 3 by default. */
   works?: number;
+  /** The gateway may try the engine itself, and counts on that. */
+  needsProof?: boolean;
   lines: string;
 }
 
@@ -40,6 +42,24 @@ export const ENGINE_TRACES: EngineTrace[] = [
       16-600/1  output 1         -> busy ready alive
       26-600/11 probe slow       -> busy ready alive
       601       probe good       -> healthy`,
+  },
+  {
+    // Its first seconds are those of `recorded/vllm-saturated.json`, whose clients left before the first token: here they stay.
+    engine: 'vLLM',
+    situation:
+      'has more requests than places on a slow CPU: tokens of three after minutes, none of the others',
+    lines: `
+      0.017      probe good      -> healthy
+      ${Array.from({ length: 24 }, (_, index) => `0.07       begin ${index + 1}`).join('\n')}
+      0.3-0.8/0.02 answered
+      5-300/5    probe good      -> healthy ready alive
+      310        output 1        -> healthy ready alive
+      311        output 2
+      312        output 3
+      355-850/45 output 1        -> busy ready alive
+      320-850/11 probe slow      -> busy ready alive
+      855-1500/5 probe good      -> healthy ready alive
+      860-1500/100 output 2      -> healthy ready alive`,
   },
   {
     engine: 'SGLang',
@@ -263,6 +283,54 @@ export const ENGINE_TRACES: EngineTrace[] = [
       86         end 7 good
       100        begin 8
       101        end 8 fault     -> healthy ready alive`,
+  },
+  {
+    engine: 'any',
+    situation: 'fails 19 of 20 requests, and a trial: neither a rare success nor an old stream acquits it',
+    needsProof: true,
+    lines: `
+      0          probe good      -> healthy
+      0.5        begin 3
+      1-75/1     begin 1
+      1.1-75/1   end 1 fault
+      5-75/20    begin 2
+      5.1-75/20  end 2 good
+      2.3-200/3  output 3
+      59         probe good      -> healthy ready alive trusted
+      66         probe good      -> healthy ready alive doubted
+      67         tried fault     -> unhealthy dead kept trusted
+      75.9       probe good      -> unhealthy dead kept
+      98         probe good      -> busy ready dead doubted
+      99         tried fault     -> unhealthy dead
+      130        probe good      -> busy ready doubted
+      131        tried good      -> healthy ready alive trusted`,
+  },
+  {
+    engine: 'any',
+    situation: 'answers 500 to 19 of 20 requests that are wrong, and does what the gateway asks',
+    needsProof: true,
+    lines: `
+      0          probe good      -> healthy
+      1-300/1    begin 1
+      1.1-300/1  end 1 fault
+      5-300/20   begin 2
+      5.1-300/20 end 2 good
+      66         probe good      -> healthy ready alive doubted
+      67         tried good      -> healthy ready alive trusted
+      120        probe good      -> healthy ready alive trusted
+      140        probe good      -> healthy ready alive doubted
+      141        tried unknown   -> healthy ready alive trusted`,
+  },
+  {
+    engine: 'any',
+    situation: 'fails 19 of 20 requests where the gateway can try nothing: one success clears it',
+    lines: `
+      0          probe good      -> healthy
+      1-300/1    begin 1
+      1.1-300/1  end 1 fault
+      5-300/20   begin 2
+      5.1-300/20 end 2 good
+      299        probe good      -> healthy ready alive trusted`,
   },
   {
     engine: 'SGLang Diffusion',

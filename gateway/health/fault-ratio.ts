@@ -1,0 +1,42 @@
+/** How many of the latest requests failed: a reason to try the engine, never to condemn it. Pure. */
+
+/** What is this old counts for a third. */
+const FADE_MS = 60_000;
+const MIN_FAULTS = 10;
+const HIGH = 0.5;
+
+export class FaultRatio {
+  readonly #minMs: number;
+  #at = 0;
+  /** Since when it counts; null before the first request. */
+  #since: number | null = null;
+  #ended = 0;
+  #faults = 0;
+
+  /** `minMs`: what has not been counted for so long is not high. */
+  constructor(minMs: number) {
+    this.#minMs = minMs;
+  }
+
+  add(at: number, isFault: boolean): void {
+    const fading = fade(at - this.#at);
+    this.#at = at;
+    this.#since ??= at;
+    this.#ended = this.#ended * fading + 1;
+    this.#faults = this.#faults * fading + (isFault ? 1 : 0);
+  }
+
+  isHigh(at: number): boolean {
+    if (this.#since === null || at - this.#since < this.#minMs) return false;
+    return this.#faults * fade(at - this.#at) >= MIN_FAULTS && this.#faults >= HIGH * this.#ended;
+  }
+
+  /** A trial says more. */
+  forget(): void {
+    this.#since = null;
+    this.#ended = 0;
+    this.#faults = 0;
+  }
+}
+
+const fade = (ms: number): number => Math.exp(-ms / FADE_MS);
