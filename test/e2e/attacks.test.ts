@@ -1,8 +1,7 @@
 import { connect as connectSocket, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'chai';
-import { CONTAINERS, childNames, LABELS, PORTS, SIDECAR_SECRET_FILES } from '../../api/names.ts';
-import { parseQuantity } from '../../api/quantity.ts';
+import { childNames, LABELS, SIDECAR_SECRET_FILES } from '../../api/names.ts';
 import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
 import { RELEASE_NAMESPACE, WORKSPACES } from '../../launch/release.ts';
@@ -10,9 +9,9 @@ import { connectRedis, type RedisConnection } from '../../redis/client.ts';
 import { claimRequest, renewClaim } from '../../redis/requests/request-calls.ts';
 import { makePicture } from '../support/media-files.ts';
 import { deployAtFront, openUpload, removeAtFront } from './front-deployments.ts';
-import { endpoints, findEndpoint, listPods, type Pod, readObject, waitUntil } from './installation.ts';
+import { endpoints, findEndpoint, listPods, readObject, waitUntil } from './installation.ts';
 import { makeForm, send } from './media.ts';
-import { startListing, startTraffic } from './traffic.ts';
+import { watchSurvival } from './survival.ts';
 
 const MIB = 1024 * 1024;
 const namespace = WORKSPACES.other;
@@ -20,10 +19,6 @@ const deployment = 'tiny-image';
 const keys = workKeys(namespace);
 /** A look at queues, and many rounds of all else: as long as what was written lies there. */
 const ROUNDS_MS = 15_000;
-/** Of another workspace's answers. */
-const SLOWEST_MS = 5_000;
-/** Of `maxmemory`: clients' buffers may take a quarter more (`maxmemory-clients`). */
-const MOST_REDIS_MEMORY = 1.25;
 
 interface Login {
   username: string;
@@ -40,7 +35,7 @@ describe('attacks on what workspaces share', function () {
   /** Of two workspaces, at the front that all share. */
   let greedy: EndpointEntry;
   let modest: EndpointEntry;
-  let podsBefore: string[];
+  let survive: Awaited<ReturnType<typeof watchSurvival>>;
   /** Keys to remove at the end. */
   const written = new Set<string>();
 
@@ -71,7 +66,12 @@ describe('attacks on what workspaces share', function () {
     });
     cleaner = connectRedis({ url: endpoints.redisURL, name: 'cleaner', role: 'operator' });
     await Promise.all([connection.untilUp(30_000), cleaner.untilUp(30_000)]);
-    podsBefore = await describePods();
+    survive = await watchSurvival({
+      replica: findEndpoint('tiny-chat', WORKSPACES.own),
+      atFront: modest,
+      listAttacked: () => listPods(`${LABELS.deployment}=tiny-chat`, namespace),
+      redis: cleaner.redis,
+    });
   });
   /** As the operator: the attacker may have been suspended. */
   const cleanUp = async () => {
@@ -83,51 +83,6 @@ describe('attacks on what workspaces share', function () {
     await cleaner?.close();
     await Promise.all([greedy, modest].map((endpoint) => endpoint && removeAtFront(endpoint)));
   });
-
-  const listReplicas = () => listPods(`${LABELS.deployment}=tiny-chat`, namespace);
-  const describePods = async () =>
-    [...(await listPods('', RELEASE_NAMESPACE)), ...(await listReplicas())]
-      .filter(({ metadata }) => !metadata.deletionTimestamp)
-      .map(describePod)
-      .sort();
-  const describePod = ({ metadata, status }: Pod) =>
-    `${metadata.uid} ${metadata.name} ${[...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].map(({ restartCount }) => restartCount)}`;
-
-  /** Runs an attack beside the traffic of another workspace, of a replica and at the front, which goes on for some seconds after it. */
-  async function survive(attack: () => Promise<void>): Promise<void> {
-    const all = [startTraffic(findEndpoint('tiny-chat', WORKSPACES.own)), startListing(modest)];
-    try {
-      await attack();
-      await Promise.all(all.map((traffic) => traffic.more(20)));
-    } finally {
-      for (const { answers, failures, slowestMs } of await Promise.all(
-        all.map((traffic) => traffic.stop()),
-      )) {
-        expect(failures, 'requests of another workspace').to.deep.equal([]);
-        expect(answers).to.be.at.least(20);
-        expect(slowestMs, 'the slowest answer of another workspace, ms').to.be.below(SLOWEST_MS);
-      }
-    }
-    expect(await describePods(), 'pods and restarts').to.deep.equal(podsBefore);
-    await expectBoundedMemory();
-  }
-
-  async function expectBoundedMemory(): Promise<void> {
-    for (const { metadata, spec, status } of [
-      ...(await listPods('app.kubernetes.io/component in (operator,front,console)', RELEASE_NAMESPACE)),
-      ...(await listReplicas()),
-    ]) {
-      const container =
-        spec.initContainers?.find(({ name }) => name === CONTAINERS.gateway) ?? spec.containers[0];
-      const metrics = await (await fetch(`http://${status.podIP}:${PORTS.metrics}/metrics`)).text();
-      const resident = Number(/^process_resident_memory_bytes(?:\{.*\})? (\S+)$/m.exec(metrics)![1]);
-      expect(resident, metadata.name).to.be.within(1, parseQuantity(container!.resources!.limits!.memory!));
-    }
-    const memory = await cleaner.redis.info('memory');
-    const read = (field: string) => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(memory)![1]);
-    const most = MOST_REDIS_MEMORY * read('maxmemory');
-    expect(read('used_memory_peak'), 'memory of Redis at its peak').to.be.within(1, most);
-  }
 
   async function fillSet(key: string, size: number): Promise<void> {
     written.add(key);

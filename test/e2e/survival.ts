@@ -1,0 +1,75 @@
+/** Attacks beside the traffic of another workspace, which must notice nothing. */
+import { expect } from 'chai';
+import { CONTAINERS, PORTS } from '../../api/names.ts';
+import { parseQuantity } from '../../api/quantity.ts';
+import type { EndpointEntry } from '../../launch/endpoints-file.ts';
+import { RELEASE_NAMESPACE } from '../../launch/release.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { listPods, type Pod } from './installation.ts';
+import { startListing, startTraffic } from './traffic.ts';
+
+/** Of another workspace's answers. */
+const SLOWEST_MS = 5_000;
+/** Of `maxmemory`: clients' buffers may take a quarter more (`maxmemory-clients`). */
+const MOST_REDIS_MEMORY = 1.25;
+
+export interface Watched {
+  /** Another workspace's: one with a replica, and one whose requests a front answers. */
+  replica: EndpointEntry;
+  atFront: EndpointEntry;
+  /** The attacker's own pods, which survive, too. */
+  listAttacked: () => Promise<Pod[]>;
+  redis: RedisClient;
+}
+
+/** Answers a function that runs an attack, and then looks for some seconds at what all share. */
+export async function watchSurvival({ replica, atFront, listAttacked, redis }: Watched) {
+  const describePods = async () =>
+    [...(await listPods('', RELEASE_NAMESPACE)), ...(await listAttacked())]
+      .filter(({ metadata }) => !metadata.deletionTimestamp)
+      .map(describePod)
+      .sort();
+  const podsBefore = await describePods();
+
+  return async function survive(attack: () => Promise<void>): Promise<void> {
+    const all = [startTraffic(replica), startListing(atFront)];
+    try {
+      await attack();
+      await Promise.all(all.map((traffic) => traffic.more(20)));
+    } finally {
+      for (const { answers, failures, slowestMs } of await Promise.all(
+        all.map((traffic) => traffic.stop()),
+      )) {
+        expect(failures, 'requests of another workspace').to.deep.equal([]);
+        expect(answers).to.be.at.least(20);
+        expect(slowestMs, 'the slowest answer of another workspace, ms').to.be.below(SLOWEST_MS);
+      }
+    }
+    expect(await describePods(), 'pods and restarts').to.deep.equal(podsBefore);
+    const programs = 'app.kubernetes.io/component in (operator,front,console)';
+    for (const pod of [...(await listPods(programs, RELEASE_NAMESPACE)), ...(await listAttacked())])
+      await expectWithinLimit(pod);
+    await expectBoundedRedis(redis);
+  };
+}
+
+function describePod({ metadata, status }: Pod): string {
+  const containers = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+  return `${metadata.uid} ${metadata.name} ${containers.map(({ restartCount }) => restartCount)}`;
+}
+
+/** Of its gateway, where it is a model's. */
+async function expectWithinLimit({ metadata, spec, status }: Pod): Promise<void> {
+  const gateway = spec.initContainers?.find(({ name }) => name === CONTAINERS.gateway);
+  const { limits } = (gateway ?? spec.containers[0]!).resources!;
+  const metrics = await (await fetch(`http://${status.podIP}:${PORTS.metrics}/metrics`)).text();
+  const resident = Number(/^process_resident_memory_bytes(?:\{.*\})? (\S+)$/m.exec(metrics)![1]);
+  expect(resident, metadata.name).to.be.within(1, parseQuantity(limits!.memory!));
+}
+
+async function expectBoundedRedis(redis: RedisClient): Promise<void> {
+  const memory = await redis.info('memory');
+  const read = (field: string) => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(memory)![1]);
+  const most = MOST_REDIS_MEMORY * read('maxmemory');
+  expect(read('used_memory_peak'), 'memory of Redis at its peak').to.be.within(1, most);
+}
