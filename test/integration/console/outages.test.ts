@@ -5,10 +5,13 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { workKeys } from '../../../api/redis-keys.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { connectTo } from '../../support/redis-client.ts';
 import { useConsole } from './console-harness.ts';
 import { writePage } from './page-fixture.ts';
+
+const DAY_MS = 86_400_000;
 
 describe('the console in adversity', () => {
   const console = useConsole();
@@ -64,6 +67,36 @@ describe('the console in adversity', () => {
     } finally {
       console.server.resume();
     }
+    await pollUntil(
+      async () => (await someone.call('GET', '/api/session')).body.redisAwaySince === null,
+      'the return of Redis',
+    );
+  });
+
+  it('cuts a table of usage where Redis leaves in the middle of it: it must not look whole', async () => {
+    const { namespace, token } = await console.makeMember();
+    const someone = await console.signIn(token);
+    const { redis } = console.redis;
+    const key = (past: number) =>
+      workKeys(namespace).keyUsage('chat', Math.floor(Date.now() / DAY_MS) - past);
+    const used = Array.from({ length: 5_000 }, (_, i) => [`${i.toString(16).padStart(24, '0')}:r`, 1]);
+    await redis.hset(key(0), ...used.flat());
+    for (let past = 1; past < 62; past++) await redis.copy(key(0), key(past));
+    const path = `/api/namespaces/${namespace}/usage/keys?format=csv&deployment=chat&from=2026-01-01`;
+    const { status, body } = await fetch(console.origin + path, { headers: { cookie: someone.cookie } });
+    expect(status).to.equal(200);
+    const reader = body!.getReader();
+    await reader.read();
+    await console.server.kill();
+    let error: unknown;
+    try {
+      while (!(await reader.read()).done);
+    } catch (thrown) {
+      error = thrown;
+    } finally {
+      await console.server.restart();
+    }
+    expect(error).to.be.instanceOf(TypeError);
     await pollUntil(
       async () => (await someone.call('GET', '/api/session')).body.redisAwaySince === null,
       'the return of Redis',
