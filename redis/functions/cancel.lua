@@ -1,7 +1,7 @@
 -- Cancels a request that is still queued. KEYS: the record. ARGV: namespace, id, the caller's token.
 -- Returns `canceled`, also to a repeat with the same token, `unknown` or `not_cancellable`; then what is shown of it.
 register('cancel', { least = 3, bytes = 1024 }, function(_, args)
-  local request = load_short_request(args[1], args[2])
+  local request = load_request(args[1], args[2])
   if not request then
     return { 'unknown' }
   end

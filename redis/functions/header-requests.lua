@@ -10,6 +10,19 @@ local MAX_RECORD_BYTES = 64 * 1024
 -- sampled; fewer samples would let long fields hide behind short ones.
 local MIN_FIELD_BYTES = 16
 local MAX_ID_BYTES = 64
+-- Stored objects of one request: more than a form has files, and longer names than a bucket has, are a tenant's own making.
+local MAX_OBJECTS = 64
+local MAX_OBJECT_BYTES = 2048
+local MAX_OBJECTS_BYTES = 32 * 1024
+-- Of what functions read of a record, most of it names and numbers.
+local MAX_FIELD_BYTES = 253
+local LONGER_FIELDS = { inputs = MAX_OBJECTS_BYTES, webhook_url = 8192 }
+-- What an end writes is counted before the next one, at least as so many bytes.
+local ENDING_BYTES = 1024
+local REQUEST_FIELDS = {
+  'status', 'deployment', 'modality', 'api_key', 'order', 'queued_at', 'registration_id', 'price', 'keep_ms', 'inputs',
+  'webhook_url', 'claim', 'deadline', 'attempts', 'ended_by', 'claimed_at', 'started_at',
+}
 local MAX_LEASE_MS = 10 * MINUTE_MS
 -- Members of a set, each of which a tenant may have made as long as Redis accepts.
 local READ_AT_ONCE = 20
@@ -110,12 +123,40 @@ local function read_last(key, limit, is_wanted, range)
   return members
 end
 
--- A request of a workspace, or nil.
+-- The members of a JSON list that is short enough; none of any other text.
+local function decode_list(text)
+  local is_json, list = pcall(cjson.decode, #text <= MAX_OBJECTS_BYTES and text or '')
+  return is_json and type(list) == 'table' and #list <= MAX_OBJECTS and list or {}
+end
+
+local function is_object(value)
+  return type(value) == 'string' and #value <= MAX_OBJECT_BYTES
+end
+
+-- The stored objects of a JSON list, or nil where it is none of ours.
+local function decode_objects(text)
+  local objects = decode_list(text)
+  for _, object in ipairs(objects) do
+    if not is_object(object) then
+      return nil
+    end
+  end
+  return #objects > 0 and objects or nil
+end
+
+-- A request of a workspace, whose own Redis user may write what it likes there: nil where the record, or any of it, is longer
+-- than any of ours.
 local function load_request(namespace, id)
   local key = work_key(namespace, 'request:', id)
-  local values = redis.call('HMGET', key, 'status', 'deployment', 'modality', 'api_key', 'order', 'queued_at',
-    'registration_id', 'price', 'keep_ms', 'inputs', 'webhook_url', 'claim', 'deadline', 'attempts', 'ended_by',
-    'claimed_at', 'started_at')
+  if #id > MAX_ID_BYTES or not is_short(key, MAX_RECORD_BYTES) then
+    return nil
+  end
+  local values = redis.call('HMGET', key, unpack(REQUEST_FIELDS))
+  for i, field in ipairs(REQUEST_FIELDS) do
+    if #(values[i] or '') > (LONGER_FIELDS[field] or MAX_FIELD_BYTES) then
+      return nil
+    end
+  end
   -- All of it is written with the request's submission: what has less is a tenant's own making.
   if not (values[1] and values[2] and values[3] and values[4] and values[5] and values[6] and values[7] and values[8]
     and values[9]) then
@@ -129,12 +170,6 @@ local function load_request(namespace, id)
     deadline = tonumber(values[13] or 0), attempts = tonumber(values[14] or 0), ended_by = token_of(values[15]),
     claimed_at = tonumber(values[16] or 0), started_at = values[17],
   }
-end
-
--- The same for callers that work for other workspaces, too, or read many: nil where the record is longer than any of ours.
-local function load_short_request(namespace, id)
-  return #id <= MAX_ID_BYTES and is_short(work_key(namespace, 'request:', id), MAX_RECORD_BYTES)
-    and load_request(namespace, id) or nil
 end
 
 -- What is shown of a request: its SHOWN_FIELDS and its result, or nil of an unknown one. Fronts and the console read it of
@@ -209,6 +244,7 @@ local function write_event(request, now, ending)
   if #row - #request.webhook_url - 1 > MAX_EVENT_BYTES then
     row = encode_event(request, now, ending, '{"_truncated":true}')
   end
+  note_written(#row)
   redis.call('SET', work_key(request.namespace, 'event:', ending.event), row)
   redis.call('ZADD', work_key(request.namespace, 'outbox'), digits(now), ending.event)
   redis.call('PUBLISH', 'n:{' .. request.namespace .. '}:events', '1')
@@ -238,7 +274,8 @@ local function end_request(request, now, ending)
     redis.call('INCRBY', work_key(namespace, 'credit'), '-' .. request.price)
   end
   if request.inputs then
-    for _, object in ipairs(cjson.decode(request.inputs)) do
+    note_written(WRITES_EACH * #request.inputs)
+    for _, object in ipairs(decode_objects(request.inputs) or {}) do
       redis.call('ZADD', work_key(namespace, 'cleanup'), at, object)
     end
   end

@@ -65,6 +65,11 @@ local WRITES_EACH = 4
 local WORDS_BYTES = 4096
 local memory = { unchecked = UNCHECKED_BYTES, is_full = false }
 
+-- What a call writes beside its arguments, be it of other keys: the next look is the sooner for it.
+local function note_written(bytes)
+  memory.unchecked = memory.unchecked + bytes
+end
+
 local function is_reserve_used(bytes)
   memory.unchecked = memory.unchecked + WRITES_EACH * bytes + WORDS_BYTES
   if memory.is_full or memory.unchecked >= UNCHECKED_BYTES then

@@ -29,15 +29,19 @@ local function submit(keys, args)
   local namespace, id, deployment, modality, api_key = args[1], args[2], args[3], args[4], args[5]
   local digest, price, params, inputs, fingerprint, prompt = args[6], args[7], args[10], args[11], args[12], args[13]
   if redis.call('EXISTS', keys[1]) == 1 then
-    local known = load_short_request(namespace, id)
+    local known = load_request(namespace, id)
     if not known then
       return redis.error_reply('ERR The record of this id is not one')
     end
     return answer_known('accepted', known, args)
   end
+  local objects = inputs == '' and {} or decode_objects(inputs)
+  if not objects then
+    return redis.error_reply('ERR The inputs are no list of stored objects')
+  end
   local marker = digest ~= '' and work_key(namespace, 'idempotency:', digest)
   local first = marker and redis.call('GETRANGE', marker, 0, MAX_MARKER_BYTES - 1)
-  local original = first and first ~= '' and load_short_request(namespace, string.sub(first, 1, ID_LENGTH))
+  local original = first and first ~= '' and load_request(namespace, string.sub(first, 1, ID_LENGTH))
   if original then
     local known = answer_known('duplicate', original, args)
     known[5] = string.sub(first, ID_LENGTH + 2)
@@ -85,7 +89,7 @@ local function submit(keys, args)
   if inputs ~= '' then
     -- From now on the record owns them.
     redis.call('HSET', keys[1], 'inputs', inputs)
-    for _, object in ipairs(cjson.decode(inputs)) do
+    for _, object in ipairs(objects) do
       redis.call('ZREM', work_key(namespace, 'cleanup'), object)
     end
   end

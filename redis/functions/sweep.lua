@@ -5,8 +5,6 @@
 local MAX_ATTEMPTS = 2
 local MAX_SWEPT = 100
 local MAX_NAME_BYTES = 253
--- Of the event that an end writes.
-local ENDING_BYTES = 1024
 local CHECKED_DEPLOYMENTS = 50
 local DEFAULT_QUEUE_MS = DAY_SECONDS * SECOND_MS
 
@@ -68,12 +66,16 @@ local function repeat_step(limit, step)
   return done
 end
 
--- Ends what waits, and drops what is in the queue without a record.
+-- Ends what waits, and drops what is in the queue without a record. Like all that ends several, it stops where the memory that
+-- is kept for ends is used up, since each may write much.
 local function end_queued(namespace, deployment, ids, now, ending)
   local waiting = index_key(namespace, deployment, 'queued')
-  for _, id in ipairs(ids) do
+  for i, id in ipairs(ids) do
+    if is_reserve_used(ENDING_BYTES) then
+      return i - 1
+    end
     attempt(waiting, id, (now + MINUTE_MS) * 1000, function()
-      local request = load_short_request(namespace, id)
+      local request = load_request(namespace, id)
       -- One that does not wait would be here again after its end.
       if not request or request.status ~= 'queued' or request.deployment ~= deployment then
         return redis.call('ZREM', waiting, id)
@@ -105,10 +107,13 @@ end
 local function clear_deployment(namespace, deployment, now, limit)
   local again = work_key(namespace, 'again:', deployment)
   local lost = redis.call('ZRANGE', again, 0, limit - 1)
-  for _, id in ipairs(lost) do
+  for i, id in ipairs(lost) do
+    if is_reserve_used(ENDING_BYTES) then
+      return i - 1
+    end
     redis.call('ZREM', again, id)
     attempt(again, id, (now + MINUTE_MS) * 1000, function()
-      local request = load_short_request(namespace, id)
+      local request = load_request(namespace, id)
       if request then
         end_request(request, now, { status = 'failed', code = 'worker_lost', message = 'The deployment was deleted.' })
       end
@@ -122,9 +127,12 @@ end
 local function sweep_leases(leases, namespace, now, limit, done)
   return repeat_step(limit, function(most)
     local ids = read_due(leases, now, most)
-    for _, id in ipairs(ids) do
+    for i, id in ipairs(ids) do
+      if is_reserve_used(ENDING_BYTES) then
+        return i - 1
+      end
       attempt(leases, id, now + MINUTE_MS, function()
-        local request = load_short_request(namespace, id)
+        local request = load_request(namespace, id)
         if not request or request.status ~= 'running' then
           return redis.call('ZREM', leases, id)
         end
@@ -145,7 +153,7 @@ local function sweep_deployment(namespace, name, now, may_expire, limit)
     return may_expire and expire_queued(namespace, name, config, now, most) or 0
   end)
   local deployments = work_key(namespace, 'deployments')
-  if config or ended >= limit then
+  if config or ended >= limit or memory.is_full then
     redis.call('ZADD', deployments, now, name)
   else
     redis.call('ZREM', deployments, name)
@@ -181,7 +189,7 @@ local function sweep_ended(namespace, now, limit, done)
     local ids = read_due(old, now, most)
     for _, id in ipairs(ids) do
       attempt(old, id, now + MINUTE_MS, function()
-        local request = load_short_request(namespace, id)
+        local request = load_request(namespace, id)
         if request then
           forget(request)
         end
@@ -201,12 +209,10 @@ register_frugal('sweep', { least = 3, bytes = 1024 }, function(keys, args)
   local done = { ended = 0, given_back = 0, forgotten = 0 }
 
   -- Ending writes an event, removing frees memory.
-  if not is_reserve_used(ENDING_BYTES * left) then
-    if may_expire then
-      left = left - sweep_leases(keys[1], namespace, now, left, done)
-    end
-    left = left - sweep_deployments(namespace, now, may_expire, left, done)
+  if may_expire then
+    left = left - sweep_leases(keys[1], namespace, now, left, done)
   end
+  left = left - sweep_deployments(namespace, now, may_expire, left, done)
   left = left - sweep_ended(namespace, now, left, done)
   return { done.ended, done.given_back, done.forgotten, left <= 0 and 1 or 0 }
 end)

@@ -21,9 +21,13 @@ end
 -- The oldest that lost its worker; what is past its deadline is ended on the way.
 local function take_again(namespace, deployment, now)
   local again = work_key(namespace, 'again:', deployment)
-  for _ = 1, MAX_LOST do
+  for i = 1, MAX_LOST do
+    -- One end is counted with the call.
+    if i > 1 and is_reserve_used(ENDING_BYTES) then
+      return nil
+    end
     local id = redis.call('ZPOPMIN', again)[1]
-    local request = id and load_short_request(namespace, id)
+    local request = id and load_request(namespace, id)
     if not id or (request and now < request.deadline) then
       return request
     end
@@ -144,11 +148,12 @@ end
 
 local function schedule_cleanup(namespace, now, text)
   local cleanup = work_key(namespace, 'cleanup')
-  for _, entry in ipairs(cjson.decode(text)) do
-    if entry[2] < 0 then
-      redis.call('ZREM', cleanup, entry[1])
-    else
-      redis.call('ZADD', cleanup, now + entry[2], entry[1])
+  for _, entry in ipairs(decode_list(text)) do
+    local object, wait = entry[1], entry[2]
+    if is_object(object) and wait < 0 then
+      redis.call('ZREM', cleanup, object)
+    elseif is_object(object) then
+      redis.call('ZADD', cleanup, now + wait, object)
     end
   end
 end
