@@ -386,6 +386,18 @@ export interface RequestView {
 export interface RequestDetail extends Omit<RequestView, 'cursor'> {
   /** Signed links; [] if there are no results (any more). */
   outputURLs: string[];
+  /** null: not known. */
+  submitter: SubmitterView | null;
+  /** In the currency of the prices; refunded if it failed or was canceled. null: not known. */
+  price: string | null;
+  /** That were asked for; null for videos. */
+  images: number | null;
+}
+
+/** An APIKey, or a user of a playground. */
+export interface SubmitterView {
+  kind: 'key' | 'playground';
+  name: string;
 }
 
 export const USAGE_RANGES = ['1h', '6h', '24h', '7d', '30d'] as const;

@@ -8,7 +8,8 @@ import {
   releaseRequest,
   renewClaim,
 } from '../../redis/requests/request-calls.ts';
-import { readCharge, readRequest } from '../../redis/requests/request-record.ts';
+import { readCharge } from '../../redis/requests/request-charge.ts';
+import { readRequest } from '../../redis/requests/request-record.ts';
 import { EngineUnreachableError } from '../engine/engine-error.ts';
 import type { Job } from '../engine/job.ts';
 import type { Span } from '../tracing/span.ts';

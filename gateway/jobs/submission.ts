@@ -21,6 +21,7 @@ import { inSpan, type Span } from '../tracing/span.ts';
 import { requireSame } from './idempotency.ts';
 import {
   type IdempotentRepeat,
+  type ImageRequest,
   listFiles,
   type MediaRequest,
   priceRequest,
@@ -85,13 +86,14 @@ async function submit(
     id,
     modality: request.kind,
     sha256: state.keyHash,
+    ...(state.keyName && { keyName: state.keyName }),
     idempotency: digestRequest(request, state.keyHash, deployment),
     ...(request.fingerprint !== null && { fingerprint: request.fingerprint }),
     priceMicros: Math.round(priceRequest(request, config)),
     slots: services.countSlots(state),
     expectedMs: expectJobMs(request),
     model: config.modelId,
-    ...(request.kind === 'video' ? describeVideo(request, place) : { size: request.parameters.size }),
+    ...(request.kind === 'video' ? describeVideo(request, place) : describeImages(request)),
     ...(request.webhookUrl !== null && { webhookUrl: request.webhookUrl }),
     ...(span && { traceparent: span.headers.traceparent }),
     inputs,
@@ -116,6 +118,8 @@ async function submit(
   }
   throw describeRefusal(answer, config);
 }
+
+const describeImages = ({ parameters: { size, n } }: ImageRequest) => ({ size, images: n });
 
 /** What a Video object shows beyond every record. */
 function describeVideo({ parameters: { size, prompt }, seconds }: VideoRequest, place: SealedPlace) {

@@ -26,6 +26,8 @@ export interface NewRequest {
   modality: Modality;
   /** `hashApiKey` of the caller's key. */
   sha256: string;
+  /** Its name, for people. */
+  keyName?: string;
   /** `digestIdempotencyKey`; null without the header. */
   idempotency: string | null;
   /** Of the fields, to compare when the idempotency key is sent again. */
@@ -41,6 +43,8 @@ export interface NewRequest {
   model: string;
   size?: string;
   seconds?: string;
+  /** How many are asked for. */
+  images?: number;
   webhookUrl?: string;
   /** Of the span that submits it, where it is traced. */
   traceparent?: string;
@@ -76,6 +80,8 @@ export async function submitRequest(redis: RedisClient, submission: NewRequest):
     model: submission.model,
     size: submission.size,
     seconds: submission.seconds,
+    images: submission.images?.toString(),
+    key_name: submission.keyName,
     webhook_url: submission.webhookUrl,
     traceparent: submission.traceparent,
   };

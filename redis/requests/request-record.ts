@@ -208,19 +208,3 @@ export async function findEarlierRequest(
 /** A request's sealed prompt; '' where none is kept. */
 export const readSealedPrompt = (redis: RedisClient, namespace: string, id: string): Promise<string> =>
   redis.getrange(workKeys(namespace).prompt(id), 0, MAX_SEALED_PROMPT_LENGTH - 1);
-
-/** Digits of a hash and of a price; what is longer no function wrote. */
-const MAX_CHARGE_LENGTH = 24;
-
-/** Whose request it was (24 digits of the key's SHA-256), and its price in millionths; null where it is gone. */
-export async function readCharge(
-  redis: RedisClient,
-  namespace: string,
-  id: string,
-): Promise<{ keyHash: string; micros: number } | null> {
-  const key = workKeys(namespace).request(id);
-  const lengths = await Promise.all([redis.hstrlen(key, 'api_key'), redis.hstrlen(key, 'price')]);
-  if (lengths.some((length) => length === 0 || length > MAX_CHARGE_LENGTH)) return null;
-  const [keyHash, price] = await Promise.all([redis.hget(key, 'api_key'), redis.hget(key, 'price')]);
-  return keyHash && Number.isSafeInteger(Number(price)) ? { keyHash, micros: Number(price) } : null;
-}

@@ -28,9 +28,24 @@ describe('the page of requests', () => {
     expect(await dialog.textContent())
       .to.include(id)
       .and.to.include('berth/tiny-image');
+    const fact = (name: string) => dialog.getByRole('row', { name }).getByRole('cell').textContent();
+    expect(await fact('Submitted by')).to.equal('Key make-run');
+    expect(await fact('Cost')).to.equal('Free');
+    expect(await fact('Images')).to.equal('1');
+    expect(await fact('Queued')).to.match(/^\d{1,2} \w+ \d{4}, \d{2}:\d{2}:\d{2} \(.+\)$/);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
     expect(await isFocused(opener)).to.equal(true);
+    await page.context().close();
+  });
+
+  it('says what a failed request cost', async () => {
+    const id = `req_${'d'.repeat(32)}`;
+    const page = await use().open('deployments');
+    const request = { ...makeRequest(id, 'failed'), errorCode: 'upstream_error', price: '0.04' };
+    await page.route(`**/requests/free-video/${id}`, (route) => route.fulfill({ json: request }));
+    await page.goto(`/default/requests?request=free-video%2F${id}`);
+    await page.getByRole('row', { name: 'Cost' }).getByText('0 (0.04 refunded)').waitFor();
     await page.context().close();
   });
 

@@ -3,22 +3,19 @@ import { Readable } from 'node:stream';
 import type Router from '@koa/router';
 import { z } from 'zod';
 import { formatAmount } from '../../../api/amount.ts';
-import { apiKey, apiKeyResource } from '../../../api/api-key.ts';
 import { readDeploymentNames } from '../../../redis/console/console-reads.ts';
 import { readDeployment } from '../../../redis/publication/published.ts';
-import { HASH_DIGITS, type KeyUsageRow, readKeyUsageRows } from '../../../redis/usage/key-usage.ts';
+import { type KeyUsageRow, readKeyUsageRows } from '../../../redis/usage/key-usage.ts';
 import type { KeyUsageView } from '../../api.ts';
 import { check } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
 import { StreamSlots } from '../http/stream-slots.ts';
-import { viewAs } from '../kubernetes/client.ts';
-import { KubernetesError } from '../kubernetes/error.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
+import { readKeyNames } from './key-names.ts';
 import type { Services } from './services.ts';
 
 const DAY_MS = 86_400_000;
 const DEFAULT_DAYS = 30;
-const FORBIDDEN = 403;
 /** Some 200 bytes each, all in memory at once; CSV is written as it is read. */
 const MAX_JSON_ROWS = 10_000;
 /** In one piece of CSV. */
@@ -48,7 +45,7 @@ export function addKeyUsageRoutes(router: Router<ConsoleState>, services: Servic
     const to = range.to === undefined ? Date.now() : Date.parse(range.to);
     const from = range.from === undefined ? to - (DEFAULT_DAYS - 1) * DAY_MS : Date.parse(range.from);
     const [names, models] = await Promise.all([
-      readKeyNames(session.token, namespace),
+      readKeyNames(services, session.token, namespace),
       readModels(namespace, deployments),
     ]);
     const describe = (row: KeyUsageRow) =>
@@ -66,22 +63,6 @@ export function addKeyUsageRoutes(router: Router<ConsoleState>, services: Servic
     ctx.attachment(`usage-${namespace}.csv`);
     ctx.body = table;
   });
-
-  /** Those that the user may see. */
-  async function readKeyNames(token: string, namespace: string): Promise<Map<string, string>> {
-    const { plural } = apiKeyResource;
-    const view = viewAs(apiKey, ({ metadata, spec, status }) => ({
-      name: metadata.name,
-      sha256: spec.sha256 ?? status.sha256,
-    }));
-    const keys = await services.kubernetes.list(token, { plural, namespace }, view).catch((error) => {
-      if (error instanceof KubernetesError && error.status === FORBIDDEN) return [];
-      throw error;
-    });
-    return new Map(
-      keys.flatMap(({ name, sha256 }) => (sha256 ? [[sha256.slice(0, HASH_DIGITS), name]] : [])),
-    );
-  }
 
   /** Of deployments that are still there. */
   async function readModels(namespace: string, deployments: readonly string[]): Promise<Map<string, string>> {

@@ -11,6 +11,7 @@ import {
   type RequestStatus,
 } from '../../../api/request.ts';
 import { readDeploymentNames } from '../../../redis/console/console-reads.ts';
+import { readCharge } from '../../../redis/requests/request-charge.ts';
 import { listRequests, readRequest } from '../../../redis/requests/request-record.ts';
 import type { RequestDetail, RequestView } from '../../api.ts';
 import { callTimeout, readEndpointJSON } from '../endpoints/answer.ts';
@@ -20,7 +21,8 @@ import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import type { Session } from '../sessions/sessions.ts';
 import { toBaseURL } from '../views/deployment.ts';
 import { mergeNewest, type Source } from '../views/newest.ts';
-import { describeRecord, readEndpointError } from '../views/request.ts';
+import { describeCharge, describeRecord, readEndpointError } from '../views/request.ts';
+import { readKeyNames } from './key-names.ts';
 import type { Services } from './services.ts';
 
 const { plural } = modelDeploymentResource;
@@ -95,8 +97,16 @@ export function addRequestRoutes(router: Router<ConsoleState>, services: Service
     const session = sessionOf(ctx);
     await access.require(session, namespace, 'readRequests');
     const record = await find({ namespace, deployment, id });
-    const outputURLs = record.status === 'succeeded' ? await findOutputs(session, namespace, record) : [];
-    ctx.body = { ...describeRecord(record), outputURLs } satisfies RequestDetail;
+    const [outputURLs, charge, names] = await Promise.all([
+      record.status === 'succeeded' ? findOutputs(session, namespace, record) : [],
+      readCharge(redis, namespace, id),
+      readKeyNames(services, session.token, namespace),
+    ]);
+    ctx.body = {
+      ...describeRecord(record),
+      ...describeCharge(charge, names),
+      outputURLs,
+    } satisfies RequestDetail;
   });
 
   router.post('/requests/:deployment/:id/cancel', async (ctx) => {

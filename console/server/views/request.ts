@@ -1,7 +1,9 @@
 /** Requests as the page shows them. Pure. */
 import { z } from 'zod';
+import { formatAmount } from '../../../api/amount.ts';
 import type { RequestRecord } from '../../../api/request.ts';
-import type { RequestView } from '../../api.ts';
+import type { Charge } from '../../../redis/requests/request-charge.ts';
+import type { RequestDetail, RequestView, SubmitterView } from '../../api.ts';
 import { ConsoleError, type ConsoleErrorCode } from '../http/error.ts';
 
 const toISO = (milliseconds: number | null): string | null =>
@@ -22,6 +24,29 @@ export const describeRecord = (record: RequestRecord): Omit<RequestView, 'cursor
   errorCode: record.errorCode,
   errorMessage: record.errorMessage,
 });
+
+/** What the playground's keys are named by; no APIKey can be named so. */
+const PLAYGROUND = /^console:(.*)$/;
+
+/** `names`: of the workspace's keys, by the digits of their hash. */
+export function describeCharge(
+  charge: Charge | null,
+  names: ReadonlyMap<string, string>,
+): Pick<RequestDetail, 'submitter' | 'price' | 'images'> {
+  if (charge === null) return { submitter: null, price: null, images: null };
+  const { keyHash, keyName, micros, images } = charge;
+  return {
+    submitter: describeSubmitter(keyName ?? names.get(keyHash) ?? null),
+    price: formatAmount(micros),
+    images,
+  };
+}
+
+function describeSubmitter(name: string | null): SubmitterView | null {
+  if (name === null) return null;
+  const user = PLAYGROUND.exec(name)?.[1];
+  return user === undefined ? { kind: 'key', name } : { kind: 'playground', name: user };
+}
 
 const envelope = z.object({ error: z.object({ message: z.string() }) });
 const BY_STATUS: Record<number, ConsoleErrorCode> = { 404: 'not_found', 409: 'conflict' };

@@ -1,4 +1,4 @@
-/** A relative time such as "3 min ago", with the full time in a tooltip. */
+/** A relative time such as "3 min ago", with the full time in a tooltip or before it. */
 import { Tooltip } from '@mantine/core';
 import { useEffect, useReducer } from 'react';
 import { formatDateTime } from './time-format.ts';
@@ -14,7 +14,13 @@ const format = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'shor
 /** How often the text is updated. */
 const TICK_INTERVAL_MS = 10_000;
 
-export function Moment({ at }: { at: string | null }) {
+interface MomentProps {
+  at: string | null;
+  /** Shows the full time as well. */
+  isFull?: boolean;
+}
+
+export function Moment({ at, isFull = false }: MomentProps) {
   const [, tick] = useReducer((ticks: number) => ticks + 1, 0);
   useEffect(() => {
     const timer = setInterval(tick, TICK_INTERVAL_MS);
@@ -22,9 +28,17 @@ export function Moment({ at }: { at: string | null }) {
   }, []);
   if (at === null) return <>–</>;
   const date = new Date(at);
+  const full = formatDateTime(date);
+  const relative = describe((date.getTime() - Date.now()) / 1000);
+  if (isFull)
+    return (
+      <time dateTime={at}>
+        {full} ({relative})
+      </time>
+    );
   return (
-    <Tooltip label={formatDateTime(date)}>
-      <time dateTime={at}>{describe((date.getTime() - Date.now()) / 1000)}</time>
+    <Tooltip label={full}>
+      <time dateTime={at}>{relative}</time>
     </Tooltip>
   );
 }

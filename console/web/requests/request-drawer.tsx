@@ -8,6 +8,7 @@ import { Loaded } from '../parts/page.tsx';
 import { SideDrawer } from '../parts/side-drawer.tsx';
 import { describeSpan } from '../parts/time-format.ts';
 import { CancelRequest } from './cancel-request.tsx';
+import { describeCost, describeSubmitter } from './charge.ts';
 import { RequestProgress } from './progress.tsx';
 import { hasEnded, useRequest } from './request-query.ts';
 import { Result } from './result.tsx';
@@ -40,16 +41,19 @@ function Detail({ deployment, id }: { deployment: string; id: string }) {
 }
 
 function Facts({ request }: { request: RequestDetail }) {
-  const { deployment, modality, model, size, seconds, queuedAt, startedAt, completedAt } = request;
+  const { deployment, modality, model, size, seconds, images, queuedAt, startedAt, completedAt } = request;
   const facts: [string, ReactNode][] = [
     ['Deployment', deployment],
     ['Kind', modality],
     ['Model', model],
+    ['Submitted by', describeSubmitter(request)],
+    ['Cost', describeCost(request)],
+    ...(images === null ? [] : [['Images', images] satisfies [string, number]]),
     ...(size === null ? [] : [['Size', size] satisfies [string, string]]),
     ...(seconds === null ? [] : [['Video length', `${seconds} s`] satisfies [string, string]]),
-    ['Queued', <Moment key="queued" at={queuedAt} />],
-    ['Started', <Moment key="began" at={startedAt} />],
-    ['Ended', <Moment key="ended" at={completedAt} />],
+    ['Queued', <Moment key="queued" at={queuedAt} isFull />],
+    ['Started', <Moment key="began" at={startedAt} isFull />],
+    ['Ended', <Moment key="ended" at={completedAt} isFull />],
     ['Time in queue', describeSpan(queuedAt, startedAt ?? completedAt)],
     ['Duration', describeSpan(startedAt, completedAt)],
   ];

@@ -64,6 +64,9 @@ export const makeRequest = (id: string, status = 'running') => ({
   errorCode: null,
   errorMessage: null,
   outputURLs: [],
+  submitter: null,
+  price: null,
+  images: null,
   cursor: '',
 });
 

@@ -122,6 +122,34 @@ describe("the console's records", () => {
     );
   });
 
+  it('shows who submitted one, and its price', async () => {
+    const { someone, base } = fixture;
+    const read = async (digit: string, fields: Record<string, string | number>) => {
+      await write(id(digit), 'llm', { status: 'queued', queued_at: 1_000, ...fields });
+      const { body } = await someone.call('GET', `${base}/requests/llm/${id(digit)}`);
+      return [body.submitter, body.price, body.images];
+    };
+    const made = await someone.call('POST', `${base}/keys`, { name: 'submits' });
+    const api_key = hashApiKey(made.body.secret).slice(0, 24);
+    const submits = { kind: 'key', name: 'submits' };
+    expect(await read('a', { api_key, price: 40_000, images: 2, key_name: 'submits' })).to.deep.equal([
+      submits,
+      '0.04',
+      2,
+    ]);
+    expect(await read('b', { api_key, price: 0 })).to.deep.equal([submits, '0', null]);
+    const gone = { api_key: 'c'.repeat(24), price: 0 };
+    expect(await read('c', { ...gone, key_name: 'revoked' })).to.deep.equal([
+      { kind: 'key', name: 'revoked' },
+      '0',
+      null,
+    ]);
+    const anna = { kind: 'playground', name: 'anna' };
+    expect(await read('d', { ...gone, key_name: 'console:anna' })).to.deep.equal([anna, '0', null]);
+    expect(await read('e', gone)).to.deep.equal([null, '0', null]);
+    expect(await read('f', {})).to.deep.equal([null, null, null]);
+  });
+
   it('reads no more of an endpoint than a record may have', async () => {
     await write(id('6'), 'llm', { status: 'succeeded', queued_at: 1_000, completed_at: 2_000 });
     const closed = new Promise<void>((resolve) => {

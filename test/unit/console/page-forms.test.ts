@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { findExpiry, findFirstDate } from '../../../console/web/keys/expiry.ts';
 import { describeSpan } from '../../../console/web/parts/time-format.ts';
+import { describeCost, describeSubmitter } from '../../../console/web/requests/charge.ts';
 import { readEvents } from '../../../console/web/playground/event-stream.ts';
 
 describe("the console's page", () => {
@@ -19,6 +20,26 @@ describe("the console's page", () => {
 
   it('offers tomorrow as the first date', () => {
     expect(findFirstDate(new Date(2026, 11, 31, 23).getTime())).to.equal('2027-01-01');
+  });
+
+  for (const [price, status, expected] of [
+    ['0.04', 'queued', '0.04, refunded if it fails'],
+    ['0.04', 'succeeded', '0.04'],
+    ['0.04', 'failed', '0 (0.04 refunded)'],
+    ['0.04', 'canceled', '0 (0.04 refunded)'],
+    ['0', 'failed', 'Free'],
+    [null, 'succeeded', '–'],
+  ] as const)
+    it(`words the cost ${price} of a request that is ${status} as ${expected}`, () => {
+      expect(describeCost({ price, status })).to.equal(expected);
+    });
+
+  it('words who submitted a request', () => {
+    expect(describeSubmitter({ submitter: { kind: 'key', name: 'shop' } })).to.equal('Key shop');
+    expect(describeSubmitter({ submitter: { kind: 'playground', name: 'anna' } })).to.equal(
+      'anna, in the playground',
+    );
+    expect(describeSubmitter({ submitter: null })).to.equal('–');
   });
 
   for (const [from, to, expected] of [

@@ -1,0 +1,16 @@
+/** Who pays for a request, and how much, in words. Pure. */
+import type { RequestDetail } from '../../api.ts';
+
+/** Of what fails or is canceled, the price is refunded. */
+export function describeCost({ price, status }: Pick<RequestDetail, 'price' | 'status'>): string {
+  if (price === null) return '–';
+  if (price === '0') return 'Free';
+  if (status === 'failed' || status === 'canceled') return `0 (${price} refunded)`;
+  return status === 'succeeded' ? price : `${price}, refunded if it fails`;
+}
+
+export function describeSubmitter({ submitter }: Pick<RequestDetail, 'submitter'>): string {
+  if (submitter === null) return '–';
+  const { kind, name } = submitter;
+  return kind === 'key' ? `Key ${name}` : `${name}, in the playground`;
+}
