@@ -1,6 +1,7 @@
 /** The APIKey resource (docs/api.md, "Authentication", "Limits"). */
 import { z } from 'zod';
 import { conditions, customObject, type ResourceDefinition } from './kubernetes-types.ts';
+import { ANNOTATIONS } from './names.ts';
 
 export const apiKeySpec = z.object({
   rpm: z
@@ -33,10 +34,16 @@ export const apiKeySpec = z.object({
     .describe(
       'Hash of a key that you made. If absent the operator makes one and puts it in the Secret <name>-api-key.',
     ),
+  hint: z
+    .string()
+    .regex(/^[\w-]{0,12}…[\w-]{1,4}$/, 'must be up to 12 characters, "…" and the last 4 at most')
+    .optional()
+    .describe('What people know a key that you made by, such as `sk-berth-…x3a0`: too little to guess it.'),
 });
 
 export const apiKeyStatus = z.object({
   observedGeneration: z.int().optional(),
+  hint: z.string().optional(),
   secretName: z.string().optional(),
   sha256: z.string().optional(),
   conditions,
@@ -56,12 +63,19 @@ export const apiKeyResource: ResourceDefinition = {
     { rule: 'self.metadata.name.size() <= 200', message: 'metadata.name must have at most 200 characters' },
   ],
   columns: [
+    { name: 'Key', type: 'string', jsonPath: '.status.hint' },
     { name: 'RPM', type: 'integer', jsonPath: '.spec.rpm' },
     { name: 'TPD', type: 'integer', jsonPath: '.spec.tpd' },
     { name: 'Expires', type: 'date', jsonPath: '.spec.expiresAt' },
     { name: 'Disabled', type: 'boolean', jsonPath: '.spec.disabled' },
     { name: 'Secret', type: 'string', jsonPath: '.status.secretName' },
     { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+    {
+      name: 'Creator',
+      type: 'string',
+      jsonPath: `.metadata.annotations.${ANNOTATIONS.createdBy.replaceAll('.', '\\.')}`,
+      priority: 1,
+    },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   ],
 };

@@ -38,8 +38,20 @@ export const workspacePrefix = (masterKey: string, namespace: string): string =>
   createHmac('sha256', deriveSecret(masterKey, 'request-prefix')).update(namespace).digest('hex').slice(0, 8);
 
 /** The tokens that Berth issues: a prefix that shows what each one is, and 256 random bits. */
-export const formatApiKey = (bits: Buffer): string => `sk-berth-${bits.toString('base64url')}`;
+const API_KEY_PREFIX = 'sk-berth-';
+export const formatApiKey = (bits: Buffer): string => `${API_KEY_PREFIX}${bits.toString('base64url')}`;
 export const generateApiKey = (): string => formatApiKey(randomBytes(32));
+
+/** Of a key so long, what is shown leaves more than nobody can guess. */
+const MIN_HINTED_LENGTH = 32;
+const KEY_END = /[\w-]{4}$/;
+
+/** What people know a key by, such as `sk-berth-…x3a0`; undefined of one too short, or with other characters at its end. */
+export function hintApiKey(key: string): string | undefined {
+  const [end] = KEY_END.exec(key) ?? [];
+  if (end === undefined || key.length < MIN_HINTED_LENGTH) return undefined;
+  return `${key.startsWith(API_KEY_PREFIX) ? API_KEY_PREFIX : ''}…${end}`;
+}
 
 export const formatSigningSecret = (bits: Buffer): string => `whsec_${bits.toString('base64')}`;
 export const generateSigningSecret = (): string => formatSigningSecret(randomBytes(32));

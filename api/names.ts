@@ -49,6 +49,8 @@ export const ANNOTATIONS = {
   verify: `${GROUP}/verify`,
   /** Of what the console writes by its own right: the user who asked for it. */
   madeFor: `${GROUP}/made-for`,
+  /** Of an APIKey that was made in the console: by which user. */
+  createdBy: `${GROUP}/created-by`,
   rolledBy: `${GROUP}/rolled-by`,
   /** Of a Workspace: a new value has the operator read its signing secret at once. */
   rolledAt: `${GROUP}/rolled-at`,

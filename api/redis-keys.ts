@@ -105,6 +105,8 @@ export const workKeys = (namespace: string) => ({
   rpmWaiting: (sha256: string) => tagged('w', namespace, `rpm:${sha256.slice(0, 24)}:waiting`),
   /** Counter of one API key's tokens on one UTC day (days since 1970). */
   tpd: (sha256: string, day: number) => tagged('w', namespace, `tpd:${sha256.slice(0, 24)}:${day}`),
+  /** String: when one API key was last used, Unix milliseconds (redis/usage/key-uses.ts). */
+  used: (sha256: string) => tagged('w', namespace, `used:${sha256.slice(0, 24)}`),
   /** Counter of millionths spent. */
   credit: tagged('w', namespace, 'credit'),
   /** Marker that one settlement is done, by the caller's token. */
@@ -233,6 +235,9 @@ export const channels = {
   /** Sends each console the SHA-256 of a session that ended. */
   consoleSessions: 'n:console:sessions',
 } as const;
+
+/** Names of keys that the console makes for a signed-in person begin so: no APIKey can be named so. */
+export const PERSONAL_KEY_PREFIX = 'console:';
 
 /** Member of c:…:apikeys; short names, since it is decoded on every request. */
 export interface PublishedKey {

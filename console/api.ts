@@ -225,6 +225,8 @@ export interface LiveNews {
 /** `GET ns/keys`, `POST ns/keys` (answers NewKeyView), `PATCH ns/keys/{name}` (KeyChange), `DELETE ns/keys/{name}`. */
 export interface KeyView {
   name: string;
+  /** What people know it by, such as `sk-berth-…x3a0`; null: not known. */
+  hint: string | null;
   rpm: number;
   tpd: number;
   /** Higher ones get their place on an engine first. */
@@ -234,13 +236,21 @@ export interface KeyView {
   isReady: boolean;
   message: string;
   createdAt: string;
+  creator: CreatorView | null;
   usage: KeyUsage | null;
+}
+/** Who made it in the console; else the tool that wrote it first, such as `kubectl-create`. For information: members may change it. */
+export interface CreatorView {
+  kind: 'user' | 'tool';
+  name: string;
 }
 export type KeyLimits = Pick<KeyView, 'rpm' | 'tpd' | 'priority'>;
 export type KeyChange = Partial<KeyLimits & Pick<KeyView, 'disabled'>>;
 export interface KeyUsage {
   requestsThisMinute: number;
   tokensToday: number;
+  /** ISO, a minute too early at most; null: not within 90 days. */
+  lastUsedAt: string | null;
 }
 export interface NewKey {
   name: string;
@@ -395,10 +405,9 @@ export interface RequestDetail extends Omit<RequestView, 'cursor'> {
 }
 
 /** An APIKey, or a user of a playground. */
-export interface SubmitterView {
-  kind: 'key' | 'playground';
-  name: string;
-}
+export type SubmitterView =
+  | { kind: 'key'; name: string; hint: string | null }
+  | { kind: 'playground'; name: string };
 
 export const USAGE_RANGES = ['1h', '6h', '24h', '7d', '30d'] as const;
 export type UsageRange = (typeof USAGE_RANGES)[number];
@@ -421,11 +430,14 @@ export interface TrafficView {
   requests: number[];
 }
 /** `GET ns/usage/keys?deployment=&from=&to=&format=json|csv`: days in UTC, both included, the last 30 by default; 10,000 as JSON. */
-export interface KeyUsageView {
+export interface KeyUsageView extends KeyTotalView {
   day: string;
   deployment: string;
   /** null: the deployment is gone. */
   model: string | null;
+}
+/** `GET ns/usage/keys/totals?from=&to=`: of all deployments that are listed. */
+export interface KeyTotalView {
   /** Name of the APIKey; null: it is gone, of a playground, or not for this user to see. */
   key: string | null;
   /** First 24 digits of its SHA-256. */

@@ -1,7 +1,7 @@
 /** The API keys of `make cluster`: one a workspace, kept beside the cluster's state; the cluster sees hashes only. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { generateApiKey, hashApiKey } from '../api/identity.ts';
+import { generateApiKey, hashApiKey, hintApiKey } from '../api/identity.ts';
 import { API_VERSION } from '../api/kubernetes-types.ts';
 import type { Cluster } from '../cluster/layout.ts';
 
@@ -26,5 +26,5 @@ export const describeKeys = (keys: WorkspaceKeys): object[] =>
     apiVersion: API_VERSION,
     kind: 'APIKey',
     metadata: { name: KEY_NAME, namespace },
-    spec: { sha256: hashApiKey(key), rpm: RPM, tpd: TPD },
+    spec: { sha256: hashApiKey(key), hint: hintApiKey(key), rpm: RPM, tpd: TPD },
   }));

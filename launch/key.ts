@@ -1,7 +1,7 @@
 /** `make key`: creates an API key with the given limits for what runs here, and prints only the key. */
 import { apiKeySpec } from '../api/api-key.ts';
 import { FIELD_WORDS } from '../api/field-words.ts';
-import { generateApiKey, hashApiKey } from '../api/identity.ts';
+import { generateApiKey, hashApiKey, hintApiKey } from '../api/identity.ts';
 import { LOCAL_ENDPOINTS, readEndpoints } from './endpoints-file.ts';
 import { DEFAULT_NAMESPACE } from './local-plan.ts';
 
@@ -9,6 +9,7 @@ export interface KeyRequest {
   namespace: string;
   name: string;
   sha256: string;
+  hint?: string | undefined;
   rpm: number;
   tpd: number;
   priority: number;
@@ -42,6 +43,7 @@ function readRequest(env: NodeJS.ProcessEnv, key: string): KeyRequest {
     namespace: env.NAMESPACE || DEFAULT_NAMESPACE,
     name: `key-${sha256.slice(0, 10)}`,
     sha256,
+    hint: hintApiKey(key),
     rpm,
     tpd,
     priority,

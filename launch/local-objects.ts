@@ -1,5 +1,5 @@
 /** What `make run` itself puts into its API server: the objects of the files, a key for each workspace, an example bucket. */
-import { hashApiKey } from '../api/identity.ts';
+import { hashApiKey, hintApiKey } from '../api/identity.ts';
 import { API_VERSION } from '../api/kubernetes-types.ts';
 import type { MemoryApi } from '../kube/memory/memory-api.ts';
 import { groupVersion, typeKey } from '../kube/memory/resource-type.ts';
@@ -81,7 +81,8 @@ export function describeLocalKey(
     throw new Error(
       `APIKey/${LOCAL_KEY_NAME} in ${namespace}: make run creates a key of that name: rename yours`,
     );
-  const spec = { sha256: hashApiKey(key), rpm: LOCAL_RPM, tpd: LOCAL_TPD, disabled: false };
+  const limits = { rpm: LOCAL_RPM, tpd: LOCAL_TPD, disabled: false };
+  const spec = { sha256: hashApiKey(key), hint: hintApiKey(key), ...limits };
   const metadata = { namespace, name: LOCAL_KEY_NAME };
   return { file: 'make run', object: { apiVersion: API_VERSION, kind: 'APIKey', metadata, spec } };
 }

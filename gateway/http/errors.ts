@@ -1,5 +1,6 @@
 /** The outermost middleware: every error is answered in the envelope, logged and counted. */
 import type { ServerResponse } from 'node:http';
+import { PERSONAL_KEY_PREFIX } from '../../api/redis-keys.ts';
 import type { Operation } from '../telemetry/gen-ai-metrics.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
@@ -54,8 +55,9 @@ export const answerErrors =
       // A stream that breaks had its 200 long before.
       const outcome = exchange.errorCode !== null && status < 400 ? BROKEN : status;
       if (exchange.span) endRequestSpan(exchange.span, ctx.state, outcome);
+      const usage = ctx.state.keyHash === undefined ? null : findUsage(ctx.state);
+      noteKeyUse(usage, ctx.state);
       if (isCountedRequest(ctx.state) && !isSentAgain(exchange)) {
-        const usage = findUsage(ctx.state);
         usage?.countRequest(outcome, exchange.elapsed(), findFirstTokenMs(exchange));
         // What was queued is charged for by the job that makes it.
         if (exchange.bill && status !== ACCEPTED && ctx.state.keyHash !== undefined)
@@ -65,6 +67,12 @@ export const answerErrors =
       }
     }
   };
+
+/** Of keys that are objects, whatever they asked for. */
+function noteKeyUse(usage: DeploymentUsage | null, { keyHash, keyName }: GatewayState): void {
+  if (keyHash === undefined || keyName?.startsWith(PERSONAL_KEY_PREFIX)) return;
+  usage?.keyUses.note(keyHash, Date.now());
+}
 
 /** Requests without a valid key do not count, nor do reads of models and requests. */
 const isCountedRequest = ({ keyHash, route }: GatewayState): boolean =>

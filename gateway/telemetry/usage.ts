@@ -2,8 +2,10 @@
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import { countSample, SAMPLE_INTERVAL_MS, sampleQueueDepth } from '../../redis/requests/queue-depth.ts';
 import { addKeyUsage, HASH_DIGITS, type KeyUsage } from '../../redis/usage/key-usage.ts';
+import { writeKeyUses } from '../../redis/usage/key-uses.ts';
 import { findBucket, findFirstTokenBucket } from '../../redis/usage/latency-buckets.ts';
 import { addUsage, type UsageEntry } from '../../redis/usage/usage.ts';
+import { KeyUses } from './key-uses.ts';
 import type { Logger } from './log.ts';
 import type { QueueGauges } from './queue-gauges.ts';
 
@@ -23,6 +25,7 @@ export class DeploymentUsage {
   readonly sums = new Map<UsageEntry, number>();
   /** By the first digits of the keys' SHA-256. */
   readonly keys = new Map<string, KeyUsage>();
+  readonly keyUses = new KeyUses();
 
   add(entry: UsageEntry, amount = 1): void {
     this.sums.set(entry, (this.sums.get(entry) ?? 0) + amount);
@@ -97,6 +100,7 @@ export class UsageMeter {
     const sums = new Map(usage.sums);
     usage.sums.clear();
     await this.#writeKeys({ namespace, name, usage });
+    await this.#writeUses({ namespace, name, usage });
     try {
       const sample = hasQueue ? await sampleQueueDepth(redis, namespace, name) : null;
       if (sample) {
@@ -121,6 +125,17 @@ export class UsageMeter {
     } catch (error) {
       for (const [keyHash, sums] of used) usage.addOfKey(keyHash, sums);
       if (!isRedisAway(error)) log.error({ err: error, namespace, name }, 'writing usage of keys failed');
+    }
+  }
+
+  async #writeUses({ namespace, name, usage }: Pick<Entry, 'namespace' | 'name' | 'usage'>): Promise<void> {
+    const { redis, log } = this.#options;
+    const uses = usage.keyUses.take(Date.now());
+    try {
+      await writeKeyUses(redis, namespace, uses);
+    } catch (error) {
+      usage.keyUses.restore(uses);
+      if (!isRedisAway(error)) log.error({ err: error, namespace, name }, 'writing uses of keys failed');
     }
   }
 }

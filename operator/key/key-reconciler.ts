@@ -1,6 +1,6 @@
 /** Reconciles one APIKey: creates a key if none was given, publishes its hash, and reports its state. */
 import type { APIKey } from '../../api/api-key.ts';
-import { generateApiKey, hashApiKey } from '../../api/identity.ts';
+import { generateApiKey, hashApiKey, hintApiKey } from '../../api/identity.ts';
 import { API_KEY_SECRET_FIELD, apiKeySecretName } from '../../api/names.ts';
 import { controllerOf, type KubeObject, splitKey } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
@@ -18,18 +18,21 @@ const MAX_WAIT_MS = 24 * 3_600_000;
 interface Source {
   accepted: Verdict;
   sha256?: string;
+  hint?: string | undefined;
   secretName?: string;
 }
+
+type CreatedKey = Pick<Source, 'hint'> & { sha256: string };
 
 export type KeyContext = ReconcileContext & { keys: KeyStore };
 
 export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
-  /** Hashes of the keys that were created here. */
-  readonly #hashes: ReadSecrets<string>;
+  /** The keys that were created here. */
+  readonly #created: ReadSecrets<CreatedKey>;
 
   constructor(context: KeyContext) {
     super(context, { resource: BERTH_RESOURCES.APIKey, cache: context.view.keys, store: context.keys });
-    this.#hashes = new ReadSecrets(context.view.secrets);
+    this.#created = new ReadSecrets(context.view.secrets);
   }
 
   override reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
@@ -45,7 +48,7 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
 
   protected async handleRemoval(key: string): Promise<Requeue> {
     const { namespace, name } = splitKey(key);
-    this.#hashes.delete(`${namespace}/${apiKeySecretName(name)}`);
+    this.#created.delete(`${namespace}/${apiKeySecretName(name)}`);
     return {};
   }
 
@@ -73,11 +76,11 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
     const secretName = apiKeySecretName(name);
     if (key.spec.sha256 !== undefined) {
       if (key.status.secretName !== undefined) await this.#removeSecret(live, secretName, signal);
-      return this.#claim(key, { accepted: ACCEPTED, sha256: key.spec.sha256 });
+      return this.#claim(key, { accepted: ACCEPTED, sha256: key.spec.sha256, hint: key.spec.hint });
     }
     const secretKey = `${key.metadata.namespace}/${secretName}`;
-    const known = this.#hashes.get(secretKey);
-    if (known !== undefined) return { accepted: ACCEPTED, sha256: known, secretName };
+    const known = this.#created.get(secretKey);
+    if (known !== undefined) return { accepted: ACCEPTED, ...known, secretName };
     const wanted = { name: secretName, field: API_KEY_SECRET_FIELD, make: generateApiKey };
     const secret = await ensureSecret(client, live, wanted, signal);
     if (secret.outcome === 'foreign') {
@@ -86,9 +89,9 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
     }
     if (secret.outcome === 'made')
       record(live, { type: 'Normal', reason: 'KeyCreated', note: `created a key in Secret ${secretName}` });
-    const sha256 = hashApiKey(secret.value);
-    if (secret.outcome === 'found') this.#hashes.set(secretKey, secret.resourceVersion, sha256);
-    return { accepted: ACCEPTED, sha256, secretName };
+    const created = { sha256: hashApiKey(secret.value), hint: hintApiKey(secret.value) };
+    if (secret.outcome === 'found') this.#created.set(secretKey, secret.resourceVersion, created);
+    return { accepted: ACCEPTED, ...created, secretName };
   }
 
   #claim({ metadata }: APIKey, source: Source): Source {
@@ -123,7 +126,7 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
     const ready = isAccepted ? judgeKey(key, this.context.now()) : source.accepted;
     await this.writeStatus(live, {
       conditions: { Ready: ready, Accepted: source.accepted },
-      fields: { secretName: source.secretName, sha256: source.sha256 },
+      fields: { hint: source.hint, secretName: source.secretName, sha256: source.sha256 },
       event: ready.status === 'False' ? { condition: 'Ready', type: 'Warning' } : undefined,
       signal,
     });

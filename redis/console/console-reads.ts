@@ -2,6 +2,7 @@
 import { configKeys, FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 import { readCounter } from '../counters.ts';
+import { readKeyUse } from '../usage/key-uses.ts';
 
 /** Requests of a deployment that wait and that run. */
 export async function countQueue(
@@ -21,17 +22,18 @@ export async function countQueue(
 
 const DAY_MS = 86_400_000;
 
-/** What one API key has used of its limits, by this machine's clock. */
+/** What one API key has used of its limits, by this machine's clock, and when (Unix milliseconds) it was last used. */
 export async function readKeyUsage(
   redis: RedisClient,
   { namespace, sha256, now }: { namespace: string; sha256: string; now: number },
-): Promise<{ requestsThisMinute: number; tokensToday: number }> {
+): Promise<{ requestsThisMinute: number; tokensToday: number; lastUsedAt: number | null }> {
   const keys = workKeys(namespace);
-  const [requests, tokens] = await Promise.all([
+  const [requests, tokens, lastUsedAt] = await Promise.all([
     readCounter(redis, keys.rpm(sha256)),
     readCounter(redis, keys.tpd(sha256, Math.floor(now / DAY_MS))),
+    readKeyUse(redis, namespace, sha256),
   ]);
-  return { requestsThisMinute: requests, tokensToday: tokens };
+  return { requestsThisMinute: requests, tokensToday: tokens, lastUsedAt };
 }
 
 /** Of those that had requests; a workspace's own Redis user may make up any number. */

@@ -46,6 +46,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   credit: { sort: 'kept', type: 'string', most: KIB },
   rpm: note,
   tpd: note,
+  used: note,
   settled: note,
   charged: note,
   idempotency: note,

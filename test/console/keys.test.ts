@@ -36,6 +36,8 @@ describe('the page of API keys', () => {
     expect(await row.textContent()).to.match(/in (29|30) days/);
     await untilAnswered(baseURL, secret, 200);
     await row.getByText(/^[1-9]\d* of 7$/).waitFor();
+    await row.getByText(`sk-berth-…${secret.slice(-4)}`, { exact: true }).waitFor();
+    await row.getByText(/^by /).waitFor();
 
     await row.getByRole('button', { name: 'Edit for-a-test' }).click();
     const limits = page.getByRole('dialog', { name: 'Limits of for-a-test' });
@@ -103,9 +105,38 @@ describe('the page of API keys', () => {
     await page.context().close();
   });
 
+  it('shows when a key was last used, and what it used and cost in 30 days', async () => {
+    const page = await use().open('deployments');
+    const usage = { requestsThisMinute: 0, tokensToday: 0, lastUsedAt: '2026-11-20T12:00:00Z' };
+    const keys = [
+      { ...makeKey('busy'), usage },
+      { ...makeKey('unused'), usage: { ...usage, lastUsedAt: null } },
+    ];
+    const total = {
+      key: 'busy',
+      keyHash: 'a'.repeat(24),
+      requests: 1234,
+      inputTokens: 5000,
+      outputTokens: 678,
+    };
+    await page.route('**/keys', (route) => route.fulfill({ json: keys }));
+    await page.route('**/usage/keys/totals', (route) =>
+      route.fulfill({ json: [{ ...total, cost: '0.52' }] }),
+    );
+    await page.getByRole('link', { name: 'API keys' }).click();
+    const busy = page.getByRole('row', { name: /busy/ });
+    await busy.getByText('1,234 requests').waitFor();
+    await busy.getByText('Cost 0.52 · 5,678 tokens').waitFor();
+    await busy.locator('time[datetime="2026-11-20T12:00:00Z"]').waitFor();
+    const unused = page.getByRole('row', { name: /unused/ });
+    await unused.getByText('0 requests').waitFor();
+    await unused.getByText('None recorded').waitFor();
+    await page.context().close();
+  });
+
   it('says which limit a key has reached, and takes no zero for a limit', async () => {
     const page = await use().open('deployments');
-    const usage = { requestsThisMinute: 1, tokensToday: 1000 };
+    const usage = { requestsThisMinute: 1, tokensToday: 1000, lastUsedAt: null };
     await page.route('**/keys', (route) =>
       route.request().method() === 'GET'
         ? route.fulfill({ json: [{ ...makeKey('spent'), usage }] })

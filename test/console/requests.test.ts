@@ -29,7 +29,7 @@ describe('the page of requests', () => {
       .to.include(id)
       .and.to.include('berth/tiny-image');
     const fact = (name: string) => dialog.getByRole('row', { name }).getByRole('cell').textContent();
-    expect(await fact('Submitted by')).to.equal('Key make-run');
+    expect(await fact('Submitted by')).to.equal(`Key make-run (sk-berth-…${apiKey.slice(-4)})`);
     expect(await fact('Cost')).to.equal('Free');
     expect(await fact('Images')).to.equal('1');
     expect(await fact('Queued')).to.match(/^\d{1,2} \w+ \d{4}, \d{2}:\d{2}:\d{2} \(.+\)$/);

@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
 import { generateApiKey, hashApiKey } from '../../../api/identity.ts';
+import { PERSONAL_KEY_PREFIX } from '../../../api/redis-keys.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import { publishSessionKey } from '../../../redis/console/session-keys.ts';
 import { PLAYGROUND_KEY_SECONDS, PLAYGROUND_LIMITS } from '../../api.ts';
@@ -92,7 +93,7 @@ export class Endpoints {
     await publishSessionKey(this.#redis, namespace, {
       ...PLAYGROUND_LIMITS,
       sha256: hashApiKey(key),
-      name: `console:${user}`.replace(/[^\x21-\x7e]+/g, '_').slice(0, 200),
+      name: `${PERSONAL_KEY_PREFIX}${user}`.replace(/[^\x21-\x7e]+/g, '_').slice(0, 200),
       expiresAt: Date.now() + PLAYGROUND_KEY_SECONDS * 1_000,
     });
     return key;

@@ -6,12 +6,12 @@ import { formatAmount } from '../../../api/amount.ts';
 import { readDeploymentNames } from '../../../redis/console/console-reads.ts';
 import { readDeployment } from '../../../redis/publication/published.ts';
 import { type KeyUsageRow, readKeyUsageRows } from '../../../redis/usage/key-usage.ts';
-import type { KeyUsageView } from '../../api.ts';
+import type { KeyTotalView, KeyUsageView } from '../../api.ts';
 import { check } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
 import { StreamSlots } from '../http/stream-slots.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
-import { readKeyNames } from './key-names.ts';
+import { readKnownKeys } from './known-keys.ts';
 import type { Services } from './services.ts';
 
 const DAY_MS = 86_400_000;
@@ -24,16 +24,34 @@ const MAX_TABLES = { each: 2, all: 8 };
 const MAX_TABLE_MS = 5 * 60_000;
 
 const day = z.iso.date('must be a day such as 2026-11-23');
-const query = z.object({
+const rangeQuery = z.object({ from: day.optional(), to: day.optional() });
+const query = rangeQuery.extend({
   deployment: z.string().max(63).optional(),
-  from: day.optional(),
-  to: day.optional(),
   format: z.enum(['json', 'csv']).default('json'),
 });
+
+/** Unix milliseconds, within both days. */
+function readRange(range: z.infer<typeof rangeQuery>): { from: number; to: number } {
+  const to = range.to === undefined ? Date.now() : Date.parse(range.to);
+  return { from: range.from === undefined ? to - (DEFAULT_DAYS - 1) * DAY_MS : Date.parse(range.from), to };
+}
 
 export function addKeyUsageRoutes(router: Router<ConsoleState>, services: Services): void {
   const { access, redis } = services;
   const slots = new StreamSlots(MAX_TABLES);
+
+  router.get('/usage/keys/totals', async (ctx) => {
+    const { namespace = '' } = ctx.params;
+    const range = readRange(check(ctx.query, rangeQuery));
+    const session = sessionOf(ctx);
+    await access.require(session, namespace, 'readUsage');
+    const deployments = await readDeploymentNames(redis, namespace);
+    const [sums, keys] = await Promise.all([
+      addUp(readKeyUsageRows(redis, { namespace, deployments, ...range })),
+      readKnownKeys(services, session.token, namespace),
+    ]);
+    ctx.body = sums.map((sum) => describeTotal(sum, keys.get(sum.keyHash)?.name));
+  });
 
   router.get('/usage/keys', async (ctx) => {
     const { namespace = '' } = ctx.params;
@@ -42,15 +60,13 @@ export function addKeyUsageRoutes(router: Router<ConsoleState>, services: Servic
     await access.require(session, namespace, 'readUsage');
     if (format === 'csv') ctx.res.once('close', slots.take(session.user));
     const deployments = deployment ? [deployment] : await readDeploymentNames(redis, namespace);
-    const to = range.to === undefined ? Date.now() : Date.parse(range.to);
-    const from = range.from === undefined ? to - (DEFAULT_DAYS - 1) * DAY_MS : Date.parse(range.from);
-    const [names, models] = await Promise.all([
-      readKeyNames(services, session.token, namespace),
+    const [keys, models] = await Promise.all([
+      readKnownKeys(services, session.token, namespace),
       readModels(namespace, deployments),
     ]);
     const describe = (row: KeyUsageRow) =>
-      describeRow(row, { key: names.get(row.keyHash), model: models.get(row.deployment) });
-    const rows = readKeyUsageRows(redis, { namespace, deployments, from, to });
+      describeRow(row, { key: keys.get(row.keyHash)?.name, model: models.get(row.deployment) });
+    const rows = readKeyUsageRows(redis, { namespace, deployments, ...readRange(range) });
     if (format === 'json') {
       ctx.body = (await collect(rows)).map(describe);
       return;
@@ -75,20 +91,37 @@ export function addKeyUsageRoutes(router: Router<ConsoleState>, services: Servic
   }
 }
 
-const describeRow = (
-  { day, deployment, keyHash, requests, inputTokens, outputTokens, micros }: KeyUsageRow,
-  { key, model }: { key: string | undefined; model: string | undefined },
-): KeyUsageView => ({
-  day,
-  deployment,
-  model: model ?? null,
+type KeyTotal = Omit<KeyUsageRow, 'day' | 'deployment'>;
+
+/** All days and deployments of each key. */
+async function addUp(parts: AsyncIterable<KeyUsageRow[]>): Promise<KeyTotal[]> {
+  const totals = new Map<string, KeyTotal>();
+  for await (const rows of parts) {
+    for (const { keyHash, requests, inputTokens, outputTokens, micros } of rows) {
+      const sum = totals.get(keyHash);
+      totals.set(keyHash, {
+        keyHash,
+        requests: requests + (sum?.requests ?? 0),
+        inputTokens: inputTokens + (sum?.inputTokens ?? 0),
+        outputTokens: outputTokens + (sum?.outputTokens ?? 0),
+        micros: micros + (sum?.micros ?? 0),
+      });
+    }
+    checkRows(totals.size, 'Ask for a shorter period (`from`, `to`).');
+  }
+  return [...totals.values()];
+}
+
+const describeTotal = ({ micros, ...used }: KeyTotal, key: string | undefined): KeyTotalView => ({
+  ...used,
   key: key ?? null,
-  keyHash,
-  requests,
-  inputTokens,
-  outputTokens,
   cost: formatAmount(micros),
 });
+
+const describeRow = (
+  { day, deployment, ...used }: KeyUsageRow,
+  { key, model }: { key: string | undefined; model: string | undefined },
+): KeyUsageView => ({ day, deployment, model: model ?? null, ...describeTotal(used, key) });
 
 const COLUMNS = [
   ['day', 'day'],
@@ -124,11 +157,15 @@ async function collect(parts: AsyncIterable<KeyUsageRow[]>): Promise<KeyUsageRow
   const all: KeyUsageRow[] = [];
   for await (const rows of parts) {
     all.push(...rows);
-    if (all.length > MAX_JSON_ROWS)
-      throw new ConsoleError(
-        'answer_too_large',
-        'There are more than 10,000 rows. Ask for a shorter period (`from`, `to`), for one `deployment`, or with `format=csv`.',
-      );
+    checkRows(
+      all.length,
+      'Ask for a shorter period (`from`, `to`), for one `deployment`, or with `format=csv`.',
+    );
   }
   return all;
+}
+
+function checkRows(count: number, advice: string): void {
+  if (count > MAX_JSON_ROWS)
+    throw new ConsoleError('answer_too_large', `There are more than 10,000 rows. ${advice}`);
 }

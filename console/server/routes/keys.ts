@@ -1,13 +1,15 @@
 /** API keys: generated here and shown once; only the hash is stored. */
 import type Router from '@koa/router';
-import { type APIKey, apiKey, apiKeyResource } from '../../../api/api-key.ts';
-import { generateApiKey, hashApiKey } from '../../../api/identity.ts';
+import { apiKey, apiKeyResource } from '../../../api/api-key.ts';
+import { generateApiKey, hashApiKey, hintApiKey } from '../../../api/identity.ts';
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
+import { ANNOTATIONS } from '../../../api/names.ts';
 import { readKeyUsage } from '../../../redis/console/console-reads.ts';
-import type { KeyUsage, KeyView, NewKeyView } from '../../api.ts';
+import type { KeyUsage, NewKeyView } from '../../api.ts';
 import { keyChangeBody, newKeyBody, readBody } from '../http/bodies.ts';
 import { viewAs } from '../kubernetes/client.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
+import { describeKey, hashOf } from '../views/key.ts';
 import type { Services } from './services.ts';
 
 const { plural, kind } = apiKeyResource;
@@ -21,7 +23,10 @@ export function addKeyRoutes(router: Router<ConsoleState>, services: Services): 
     mayRead: boolean,
   ): Promise<KeyUsage | null> => {
     if (!mayRead || sha256 === undefined) return null;
-    return presence.read(() => readKeyUsage(redis, { namespace, sha256, now: Date.now() }), null);
+    return presence.read(async () => {
+      const { lastUsedAt, ...used } = await readKeyUsage(redis, { namespace, sha256, now: Date.now() });
+      return { ...used, lastUsedAt: lastUsedAt === null ? null : new Date(lastUsedAt).toISOString() };
+    }, null);
   };
 
   router.get('/keys', async (ctx) => {
@@ -40,15 +45,16 @@ export function addKeyRoutes(router: Router<ConsoleState>, services: Services): 
   router.post('/keys', async (ctx) => {
     const { namespace = '' } = ctx.params;
     const { name, ...limits } = await readBody(ctx.req, newKeyBody);
+    const { token, user } = sessionOf(ctx);
     const secret = generateApiKey();
     const made = await kubernetes.create(
-      sessionOf(ctx).token,
+      token,
       { plural, namespace },
       {
         apiVersion: API_VERSION,
         kind,
-        metadata: { name, namespace },
-        spec: { ...limits, sha256: hashApiKey(secret) },
+        metadata: { name, namespace, annotations: { [ANNOTATIONS.createdBy]: user } },
+        spec: { ...limits, sha256: hashApiKey(secret), hint: hintApiKey(secret) },
       },
     );
     ctx.status = 201;
@@ -70,25 +76,4 @@ export function addKeyRoutes(router: Router<ConsoleState>, services: Services): 
     await kubernetes.remove(sessionOf(ctx).token, { plural, namespace }, name);
     ctx.status = 204;
   });
-}
-
-/** undefined until the operator has made the key. */
-const hashOf = ({ spec, status }: APIKey): string | undefined => spec.sha256 ?? status.sha256;
-
-/** Without its usage. */
-function describeKey({ metadata, spec, status }: APIKey): KeyView {
-  const ready = status.conditions.find(({ type }) => type === 'Ready');
-  const isStale = (ready?.observedGeneration ?? 0) < metadata.generation;
-  return {
-    name: metadata.name,
-    rpm: spec.rpm,
-    tpd: spec.tpd,
-    priority: spec.priority,
-    expiresAt: spec.expiresAt ?? null,
-    disabled: spec.disabled,
-    isReady: ready?.status === 'True' && !isStale,
-    message: ready === undefined || isStale ? 'Publishing to gateways.' : ready.message,
-    createdAt: String(metadata.creationTimestamp ?? ''),
-    usage: null,
-  };
 }

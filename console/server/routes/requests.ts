@@ -22,7 +22,7 @@ import type { Session } from '../sessions/sessions.ts';
 import { toBaseURL } from '../views/deployment.ts';
 import { mergeNewest, type Source } from '../views/newest.ts';
 import { describeCharge, describeRecord, readEndpointError } from '../views/request.ts';
-import { readKeyNames } from './key-names.ts';
+import { readKnownKeys } from './known-keys.ts';
 import type { Services } from './services.ts';
 
 const { plural } = modelDeploymentResource;
@@ -97,14 +97,14 @@ export function addRequestRoutes(router: Router<ConsoleState>, services: Service
     const session = sessionOf(ctx);
     await access.require(session, namespace, 'readRequests');
     const record = await find({ namespace, deployment, id });
-    const [outputURLs, charge, names] = await Promise.all([
+    const [outputURLs, charge, keys] = await Promise.all([
       record.status === 'succeeded' ? findOutputs(session, namespace, record) : [],
       readCharge(redis, namespace, id),
-      readKeyNames(services, session.token, namespace),
+      readKnownKeys(services, session.token, namespace),
     ]);
     ctx.body = {
       ...describeRecord(record),
-      ...describeCharge(charge, names),
+      ...describeCharge(charge, keys),
       outputURLs,
     } satisfies RequestDetail;
   });

@@ -1,10 +1,12 @@
 /** Requests as the page shows them. Pure. */
 import { z } from 'zod';
 import { formatAmount } from '../../../api/amount.ts';
+import { PERSONAL_KEY_PREFIX } from '../../../api/redis-keys.ts';
 import type { RequestRecord } from '../../../api/request.ts';
 import type { Charge } from '../../../redis/requests/request-charge.ts';
 import type { RequestDetail, RequestView, SubmitterView } from '../../api.ts';
 import { ConsoleError, type ConsoleErrorCode } from '../http/error.ts';
+import type { KnownKey } from './key.ts';
 
 const toISO = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : new Date(milliseconds).toISOString();
@@ -25,27 +27,25 @@ export const describeRecord = (record: RequestRecord): Omit<RequestView, 'cursor
   errorMessage: record.errorMessage,
 });
 
-/** What the playground's keys are named by; no APIKey can be named so. */
-const PLAYGROUND = /^console:(.*)$/;
-
-/** `names`: of the workspace's keys, by the digits of their hash. */
+/** `keys`: of the workspace, by the digits of their hash. */
 export function describeCharge(
   charge: Charge | null,
-  names: ReadonlyMap<string, string>,
+  keys: ReadonlyMap<string, KnownKey>,
 ): Pick<RequestDetail, 'submitter' | 'price' | 'images'> {
   if (charge === null) return { submitter: null, price: null, images: null };
   const { keyHash, keyName, micros, images } = charge;
   return {
-    submitter: describeSubmitter(keyName ?? names.get(keyHash) ?? null),
+    submitter: describeSubmitter(keyName, keys.get(keyHash)),
     price: formatAmount(micros),
     images,
   };
 }
 
-function describeSubmitter(name: string | null): SubmitterView | null {
-  if (name === null) return null;
-  const user = PLAYGROUND.exec(name)?.[1];
-  return user === undefined ? { kind: 'key', name } : { kind: 'playground', name: user };
+function describeSubmitter(keyName: string | null, key: KnownKey | undefined): SubmitterView | null {
+  if (keyName?.startsWith(PERSONAL_KEY_PREFIX))
+    return { kind: 'playground', name: keyName.slice(PERSONAL_KEY_PREFIX.length) };
+  const name = keyName ?? key?.name;
+  return name === undefined ? null : { kind: 'key', name, hint: key?.hint ?? null };
 }
 
 const envelope = z.object({ error: z.object({ message: z.string() }) });

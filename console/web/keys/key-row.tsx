@@ -1,12 +1,14 @@
 /** One key: state, limits and usage. */
 import { Group, Progress, Stack, Table, Text } from '@mantine/core';
-import type { KeyView } from '../../api.ts';
+import type { CreatorView, KeyTotalView, KeyView } from '../../api.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 
 interface KeyRowProps {
   apiKey: KeyView;
+  /** Of the last 30 days; undefined while it is not known. */
+  total: KeyTotal | undefined;
   mayManage: boolean | undefined;
   isPending: boolean;
   onEdit: () => void;
@@ -14,16 +16,23 @@ interface KeyRowProps {
   onRevoke: () => void;
 }
 
+export type KeyTotal = Pick<KeyTotalView, 'requests' | 'inputTokens' | 'outputTokens' | 'cost'>;
+
 const REASON = "You don't have permission to change API keys in this namespace.";
 
-export function KeyRow({ apiKey, mayManage, isPending, onEdit, onToggle, onRevoke }: KeyRowProps) {
-  const { name, rpm, tpd, priority, expiresAt, disabled, message, createdAt, usage } = apiKey;
+export function KeyRow({ apiKey, total, mayManage, isPending, onEdit, onToggle, onRevoke }: KeyRowProps) {
+  const { name, hint, rpm, tpd, priority, expiresAt, disabled, message, createdAt, creator, usage } = apiKey;
   const state = findState(apiKey);
   const limit = findReachedLimit(apiKey);
   return (
     <Table.Tr>
       <Table.Th scope="row" fw={500} style={{ overflowWrap: 'anywhere' }}>
         {name}
+        {hint && (
+          <Text size="xs" c="dimmed" ff="monospace" style={{ whiteSpace: 'nowrap' }}>
+            {hint}
+          </Text>
+        )}
       </Table.Th>
       <Table.Td>
         <StateBadge state={state} />
@@ -39,12 +48,23 @@ export function KeyRow({ apiKey, mayManage, isPending, onEdit, onToggle, onRevok
       <Table.Td>
         <Used label={`Tokens today: ${name}`} used={usage?.tokensToday} limit={tpd} />
       </Table.Td>
+      <Table.Td style={{ whiteSpace: 'nowrap' }}>
+        <Total total={total} />
+      </Table.Td>
+      <Table.Td style={{ whiteSpace: 'nowrap' }}>
+        {usage?.lastUsedAt === null ? 'None recorded' : <Moment at={usage?.lastUsedAt ?? null} />}
+      </Table.Td>
       <Table.Td>{priority}</Table.Td>
       <Table.Td style={{ whiteSpace: 'nowrap' }}>
         {expiresAt === null ? 'never' : <Moment at={expiresAt} />}
       </Table.Td>
       <Table.Td style={{ whiteSpace: 'nowrap' }}>
         <Moment at={createdAt} />
+        {creator && (
+          <Text size="xs" c="dimmed" maw={160} truncate title={creator.name}>
+            {describeCreator(creator)}
+          </Text>
+        )}
       </Table.Td>
       <Table.Td>
         <Group gap="xs" wrap="nowrap" justify="flex-end">
@@ -98,6 +118,23 @@ function Used({ label, used, limit }: { label: string; used: number | undefined;
     </Stack>
   );
 }
+
+function Total({ total }: { total: KeyTotal | undefined }) {
+  if (total === undefined) return <>–</>;
+  const tokens = total.inputTokens + total.outputTokens;
+  return (
+    <>
+      <Text size="sm">{total.requests.toLocaleString('en')} requests</Text>
+      <Text size="xs" c="dimmed">
+        Cost {total.cost}
+        {tokens > 0 && ` · ${tokens.toLocaleString('en')} tokens`}
+      </Text>
+    </>
+  );
+}
+
+const describeCreator = ({ kind, name }: CreatorView): string =>
+  kind === 'user' ? `by ${name}` : `with ${name}`;
 
 function findState(key: KeyView): string {
   const { disabled, expiresAt, isReady } = key;

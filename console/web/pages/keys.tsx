@@ -3,11 +3,11 @@ import { Code } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { KeyChange, KeyView } from '../../api.ts';
+import type { KeyChange, KeyTotalView, KeyView } from '../../api.ts';
 import { call } from '../client/call.ts';
 import { useAccess, useBase } from '../client/session.ts';
 import { LimitsDialog } from '../keys/key-limits.tsx';
-import { KeyRow } from '../keys/key-row.tsx';
+import { KeyRow, type KeyTotal } from '../keys/key-row.tsx';
 import { NewKeyDialog } from '../keys/new-key.tsx';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { useDeletion } from '../parts/deletion.tsx';
@@ -21,19 +21,36 @@ const COLUMNS = [
   'State',
   'Requests this minute',
   'Tokens today (UTC)',
+  'Last 30 days',
+  'Last used',
   'Priority',
   'Expires',
   'Created',
   'Actions',
 ];
 
+/** They are written by gateways each 10 s, and cost a read for each deployment and day. */
+const TOTALS_INTERVAL_MS = 60_000;
+const NO_USE: KeyTotal = { requests: 0, inputTokens: 0, outputTokens: 0, cost: '0' };
+
 export function KeysPage() {
   const base = useBase();
+<<<<<<< HEAD
   const { manageKeys } = useAccess();
   const [isMaking, { open, close }] = useURLDialog('new');
+=======
+  const { manageKeys, readUsage = false } = useAccess();
+  const [isMaking, { open, close }] = useDisclosure();
+>>>>>>> ba62ebe0 (Show the ends of API keys, their last use, who made them, and what they used)
   const query = useQuery({
     queryKey: [base, 'keys'],
     queryFn: ({ signal }) => call<KeyView[]>('GET', `${base}/keys`, undefined, signal),
+  });
+  const { data: totals } = useQuery({
+    queryKey: [base, 'usage', 'keys'],
+    queryFn: ({ signal }) => call<KeyTotalView[]>('GET', `${base}/usage/keys/totals`, undefined, signal),
+    enabled: readUsage,
+    refetchInterval: TOTALS_INTERVAL_MS,
   });
   return (
     <Page
@@ -57,7 +74,7 @@ export function KeysPage() {
               Clients send a key as <Code>Authorization: Bearer …</Code>. Create the first one with “New key”.
             </EmptyState>
           ) : (
-            <KeyTable keys={keys} mayManage={manageKeys} />
+            <KeyTable keys={keys} totals={totals} mayManage={manageKeys} />
           )
         }
       </Loaded>
@@ -65,7 +82,14 @@ export function KeysPage() {
   );
 }
 
-function KeyTable({ keys, mayManage }: { keys: KeyView[]; mayManage: boolean | undefined }) {
+interface KeyTableProps {
+  keys: KeyView[];
+  /** undefined while they are not known. */
+  totals: KeyTotalView[] | undefined;
+  mayManage: boolean | undefined;
+}
+
+function KeyTable({ keys, totals, mayManage }: KeyTableProps) {
   const base = useBase();
   const cache = useQueryClient();
   const refresh = () => cache.invalidateQueries({ queryKey: [base, 'keys'] });
@@ -85,11 +109,12 @@ function KeyTable({ keys, mayManage }: { keys: KeyView[]; mayManage: boolean | u
   return (
     <>
       {toggle.error && <ErrorAlert error={toggle.error} />}
-      <ScrollTable label="API keys" minWidth={960} columns={COLUMNS}>
+      <ScrollTable label="API keys" minWidth={1180} columns={COLUMNS}>
         {keys.map((key) => (
           <KeyRow
             key={key.name}
             apiKey={key}
+            total={totals && (totals.find((each) => each.key === key.name) ?? NO_USE)}
             mayManage={mayManage}
             isPending={toggle.isPending && toggle.variables.name === key.name}
             onEdit={() => {

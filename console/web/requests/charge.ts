@@ -11,6 +11,7 @@ export function describeCost({ price, status }: Pick<RequestDetail, 'price' | 's
 
 export function describeSubmitter({ submitter }: Pick<RequestDetail, 'submitter'>): string {
   if (submitter === null) return '–';
-  const { kind, name } = submitter;
-  return kind === 'key' ? `Key ${name}` : `${name}, in the playground`;
+  if (submitter.kind === 'playground') return `${submitter.name}, in the playground`;
+  const { name, hint } = submitter;
+  return hint === null ? `Key ${name}` : `Key ${name} (${hint})`;
 }

@@ -38,6 +38,7 @@ export const makeSession = (user: string, namespaces: string[]) => ({
 
 export const makeKey = (name: string) => ({
   name,
+  hint: null,
   rpm: 60,
   tpd: 1000,
   priority: 0,
@@ -46,6 +47,7 @@ export const makeKey = (name: string) => ({
   isReady: true,
   message: '',
   createdAt: new Date().toISOString(),
+  creator: null,
   usage: null,
 });
 

@@ -86,6 +86,12 @@ describe("the console's records", () => {
       { ...row, day: '2026-11-21' },
       { ...row, day: '2026-11-21', key: null, keyHash: 'f'.repeat(24) },
     ]);
+    const totals = await someone.call('GET', `${base}/usage/keys/totals?from=2026-11-20&to=2026-11-21`);
+    const { deployment: _, ...sum } = row;
+    expect(totals.body).to.have.deep.members([
+      { ...sum, requests: 4, inputTokens: 60, outputTokens: 40, cost: '0.00022' },
+      { ...sum, key: null, keyHash: 'f'.repeat(24) },
+    ]);
     const response = await fetch(
       `${console.origin}${base}/usage/keys?from=2026-11-20&to=2026-11-20&format=csv`,
       {
@@ -122,6 +128,17 @@ describe("the console's records", () => {
     );
   });
 
+  it('shows the ends of a key, and who made it', async () => {
+    const { someone, base, namespace } = fixture;
+    const made = await someone.call('POST', `${base}/keys`, { name: 'hinted' });
+    expect(made.body.key.hint).to.equal(`sk-berth-…${made.body.secret.slice(-4)}`);
+    expect(made.body.key.creator.kind).to.equal('user');
+    const path = `/apis/berth.dev/v1alpha1/namespaces/${namespace}/apikeys`;
+    const { body } = await console.kube('GET', `${path}/hinted`);
+    expect(body.metadata.annotations['berth.dev/created-by']).to.equal(made.body.key.creator.name);
+    expect(JSON.stringify(body)).not.to.include(made.body.secret);
+  });
+
   it('shows who submitted one, and its price', async () => {
     const { someone, base } = fixture;
     const read = async (digit: string, fields: Record<string, string | number>) => {
@@ -131,7 +148,8 @@ describe("the console's records", () => {
     };
     const made = await someone.call('POST', `${base}/keys`, { name: 'submits' });
     const api_key = hashApiKey(made.body.secret).slice(0, 24);
-    const submits = { kind: 'key', name: 'submits' };
+    const hint = `sk-berth-…${made.body.secret.slice(-4)}`;
+    const submits = { kind: 'key', name: 'submits', hint };
     expect(await read('a', { api_key, price: 40_000, images: 2, key_name: 'submits' })).to.deep.equal([
       submits,
       '0.04',
@@ -140,7 +158,7 @@ describe("the console's records", () => {
     expect(await read('b', { api_key, price: 0 })).to.deep.equal([submits, '0', null]);
     const gone = { api_key: 'c'.repeat(24), price: 0 };
     expect(await read('c', { ...gone, key_name: 'revoked' })).to.deep.equal([
-      { kind: 'key', name: 'revoked' },
+      { kind: 'key', name: 'revoked', hint: null },
       '0',
       null,
     ]);
@@ -193,10 +211,15 @@ describe("the console's records", () => {
     const keys = workKeys(fixture.namespace);
     await redis.set(keys.rpm(spec.sha256), 3);
     await redis.set(keys.tpd(spec.sha256, Math.floor(Date.now() / 86_400_000)), 1234);
+    await redis.set(keys.used(spec.sha256), Date.parse('2026-11-20T12:00:00Z'));
     await redis.hset(configKeys(fixture.namespace).workspace, 'creditMicros', 5_000_000);
     await redis.set(keys.credit, 1_250_000);
     const [key] = (await fixture.someone.call('GET', `${fixture.base}/keys`)).body;
-    expect(key.usage).to.deep.equal({ requestsThisMinute: 3, tokensToday: 1234 });
+    expect(key.usage).to.deep.equal({
+      requestsThisMinute: 3,
+      tokensToday: 1234,
+      lastUsedAt: '2026-11-20T12:00:00.000Z',
+    });
     for (const range of ['1h', '6h', '24h', '7d', '30d']) {
       const asked = Date.now();
       const { status, body } = await fixture.someone.call('GET', `${fixture.base}/usage?range=${range}`);

@@ -1,8 +1,15 @@
 import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
+<<<<<<< HEAD
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { UsageMeter } from '../../../gateway/telemetry/usage.ts';
 import { admit } from '../../../redis/admission/admission-calls.ts';
+=======
+import { workKeys } from '../../../api/redis-keys.ts';
+import { createLog } from '../../../gateway/telemetry/log.ts';
+import { UsageMeter } from '../../../gateway/telemetry/usage.ts';
+import { readKeyUse } from '../../../redis/usage/key-uses.ts';
+>>>>>>> ba62ebe0 (Show the ends of API keys, their last use, who made them, and what they used)
 import { readUsage, type UsageStep } from '../../../redis/usage/usage.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { TestStack } from '../../support/test-stack.ts';
@@ -116,6 +123,7 @@ describe('what a gateway served', () => {
     });
   });
 
+<<<<<<< HEAD
   it('estimates the tokens of an answer that tells no usage, and counts them against the day and the credit', async () => {
     const before = await readSum();
     isBroken = false;
@@ -136,6 +144,24 @@ describe('what a gateway served', () => {
     const request = { namespace, sha256: hashApiKey(key), counted: 'no' } as const;
     await pollUntil(async () => (await admit(stack.redis, request)).tpd.used === inputTokens + 1);
     isUntold = false;
+=======
+  it('notes when a key was last used, and not for strangers', async () => {
+    isBroken = false;
+    const key = await endpoint.makeKey();
+    const begin = Date.now();
+    expect(await chat(key)).to.equal(200);
+    expect(await chat('sk-nobody')).to.equal(401);
+    const readUse = (of: string) => readKeyUse(stack.redis, 'team', hashApiKey(of));
+    await pollUntil(async () => {
+      await meter.flush();
+      return (await readUse(key)) !== null;
+    }, 'the use to be written');
+    expect(await readUse(key)).to.be.within(begin, Date.now());
+    expect(await readUse('sk-nobody')).to.equal(null);
+    // What a workspace's own user may have written there.
+    await stack.redis.set(workKeys('team').used(hashApiKey(key)), '8640000000000001');
+    expect(await readUse(key)).to.equal(null);
+>>>>>>> ba62ebe0 (Show the ends of API keys, their last use, who made them, and what they used)
   });
 
   it('counts a stream that breaks as an error', async () => {

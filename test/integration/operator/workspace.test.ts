@@ -16,6 +16,7 @@ import { makeSettings } from './operator-settings.ts';
 const { APIKey, ModelDeployment, Workspace } = BERTH_RESOURCES;
 
 interface Status {
+  hint?: string;
   secretName?: string;
   sha256?: string;
   creditRemaining?: string;
@@ -55,8 +56,12 @@ describe('keys and workspaces', () => {
       await pollUntil(async () => (await conditionOf(APIKey, 'mine', 'Ready'))?.status === 'True');
       const key = await secretText('mine-api-key', 'api-key');
       expect(key).to.match(/^sk-berth-[A-Za-z0-9_-]{43}$/);
-      const { sha256, secretName } = await statusOf(APIKey, 'mine');
-      expect([sha256, secretName]).to.deep.equal([hashApiKey(key!), 'mine-api-key']);
+      const { sha256, hint, secretName } = await statusOf(APIKey, 'mine');
+      expect([sha256, hint, secretName]).to.deep.equal([
+        hashApiKey(key!),
+        `sk-berth-…${key!.slice(-4)}`,
+        'mine-api-key',
+      ]);
       await pollUntil(async () => (await published()).has(sha256!));
       expect((await published()).get(sha256!)).to.deep.equal({
         n: 'mine',
@@ -89,13 +94,14 @@ describe('keys and workspaces', () => {
       const { cluster, startOperator } = harness;
       startOperator();
       const sha256 = 'a'.repeat(64);
-      await cluster.create(APIKey, { namespace, name: 'given' }, { sha256 });
+      await cluster.create(APIKey, { namespace, name: 'given' }, { sha256, hint: 'sk-…x3a0' });
       await pollUntil(async () => (await published()).get(sha256)?.off === 0);
       expect(await secretText('given-api-key', 'api-key')).to.equal(undefined);
       await change(APIKey, 'given', { disabled: true, rpm: 3 });
       await pollUntil(async () => (await published()).get(sha256)?.off === 1);
       expect((await published()).get(sha256)?.rpm).to.equal(3);
       await pollUntil(async () => (await conditionOf(APIKey, 'given', 'Ready'))?.reason === 'Disabled');
+      expect((await statusOf(APIKey, 'given')).hint).to.equal('sk-…x3a0');
     });
 
     it('reports its expiry on time', async () => {

@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import { findExpiry, findFirstDate } from '../../../console/web/keys/expiry.ts';
 import { describeSpan } from '../../../console/web/parts/time-format.ts';
-import { describeCost, describeSubmitter } from '../../../console/web/requests/charge.ts';
 import { readEvents } from '../../../console/web/playground/event-stream.ts';
+import { describeCost, describeSubmitter } from '../../../console/web/requests/charge.ts';
 
 describe("the console's page", () => {
   const now = Date.parse('2026-02-27T12:00:00Z');
@@ -35,7 +35,11 @@ describe("the console's page", () => {
     });
 
   it('words who submitted a request', () => {
-    expect(describeSubmitter({ submitter: { kind: 'key', name: 'shop' } })).to.equal('Key shop');
+    const key = { kind: 'key', name: 'shop' } as const;
+    expect(describeSubmitter({ submitter: { ...key, hint: null } })).to.equal('Key shop');
+    expect(describeSubmitter({ submitter: { ...key, hint: 'sk-berth-…x3a0' } })).to.equal(
+      'Key shop (sk-berth-…x3a0)',
+    );
     expect(describeSubmitter({ submitter: { kind: 'playground', name: 'anna' } })).to.equal(
       'anna, in the playground',
     );

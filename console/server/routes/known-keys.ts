@@ -3,26 +3,27 @@ import { apiKey, apiKeyResource } from '../../../api/api-key.ts';
 import { HASH_DIGITS } from '../../../redis/usage/key-usage.ts';
 import { viewAs } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/error.ts';
+import { hashOf, hintOf, type KnownKey } from '../views/key.ts';
 import type { Services } from './services.ts';
 
 const FORBIDDEN = 403;
 
-const digitsOf = viewAs(apiKey, ({ metadata, spec, status }) => ({
-  name: metadata.name,
-  sha256: spec.sha256 ?? status.sha256,
+const known = viewAs(apiKey, (key) => ({
+  sha256: hashOf(key),
+  key: { name: key.metadata.name, hint: hintOf(key) } satisfies KnownKey,
 }));
 
-/** Names of those that the user may see. */
-export async function readKeyNames(
+/** Those that the user may see. */
+export async function readKnownKeys(
   { kubernetes }: Pick<Services, 'kubernetes'>,
   token: string,
   namespace: string,
-): Promise<Map<string, string>> {
+): Promise<Map<string, KnownKey>> {
   const keys = await kubernetes
-    .list(token, { plural: apiKeyResource.plural, namespace }, digitsOf)
+    .list(token, { plural: apiKeyResource.plural, namespace }, known)
     .catch((error) => {
       if (error instanceof KubernetesError && error.status === FORBIDDEN) return [];
       throw error;
     });
-  return new Map(keys.flatMap(({ name, sha256 }) => (sha256 ? [[sha256.slice(0, HASH_DIGITS), name]] : [])));
+  return new Map(keys.flatMap(({ sha256, key }) => (sha256 ? [[sha256.slice(0, HASH_DIGITS), key]] : [])));
 }

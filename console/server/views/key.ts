@@ -1,0 +1,59 @@
+/** API keys as the page shows them. Pure. */
+import type { APIKey } from '../../../api/api-key.ts';
+import { ANNOTATIONS } from '../../../api/names.ts';
+import type { CreatorView, KeyView } from '../../api.ts';
+
+/** What requests and counters in Redis are told by. */
+export interface KnownKey {
+  name: string;
+  hint: string | null;
+}
+
+/** undefined until the operator has made the key. */
+export const hashOf = ({ spec, status }: APIKey): string | undefined => spec.sha256 ?? status.sha256;
+
+export const hintOf = ({ spec, status }: APIKey): string | null => spec.hint ?? status.hint ?? null;
+
+/** Without its usage. */
+export function describeKey(key: APIKey): KeyView {
+  const { metadata, spec, status } = key;
+  const ready = status.conditions.find(({ type }) => type === 'Ready');
+  const isStale = (ready?.observedGeneration ?? 0) < metadata.generation;
+  return {
+    name: metadata.name,
+    hint: hintOf(key),
+    rpm: spec.rpm,
+    tpd: spec.tpd,
+    priority: spec.priority,
+    expiresAt: spec.expiresAt ?? null,
+    disabled: spec.disabled,
+    isReady: ready?.status === 'True' && !isStale,
+    message: ready === undefined || isStale ? 'Publishing to gateways.' : ready.message,
+    createdAt: String(metadata.creationTimestamp ?? ''),
+    creator: findCreator(metadata),
+    usage: null,
+  };
+}
+
+interface ManagedFields {
+  manager?: string;
+  subresource?: string;
+  time?: string;
+}
+
+/** Whom the console noted, else the tool that wrote it first. */
+export function findCreator({
+  annotations,
+  managedFields,
+}: {
+  annotations?: Record<string, string> | undefined;
+  managedFields?: unknown;
+}): CreatorView | null {
+  const user = annotations?.[ANNOTATIONS.createdBy];
+  if (user) return { kind: 'user', name: user };
+  const entries = (Array.isArray(managedFields) ? managedFields : []) as ManagedFields[];
+  const [first] = entries
+    .filter(({ manager, subresource }) => manager && !subresource)
+    .sort((a, b) => (a.time ?? '').localeCompare(b.time ?? ''));
+  return first?.manager ? { kind: 'tool', name: first.manager } : null;
+}

@@ -1,0 +1,32 @@
+/** When each API key was last used. */
+import { workKeys } from '../../api/redis-keys.ts';
+import type { RedisClient } from '../client.ts';
+import { readCounter } from '../counters.ts';
+
+/** Of a key that is not used any more. */
+const KEEP_SECONDS = 90 * 86_400;
+/** What a Date can say. */
+const MAX_TIME_MS = 8_640_000_000_000_000;
+
+/** `uses`: Unix milliseconds by the SHA-256 of the keys. */
+export async function writeKeyUses(
+  redis: RedisClient,
+  namespace: string,
+  uses: ReadonlyMap<string, number>,
+): Promise<void> {
+  if (uses.size === 0) return;
+  const { used } = workKeys(namespace);
+  const batch = redis.pipeline();
+  for (const [sha256, at] of uses) batch.set(used(sha256), at, 'EX', KEEP_SECONDS);
+  for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
+}
+
+/** Unix milliseconds, a minute too early at most; null of a key that was not used within 90 days. */
+export async function readKeyUse(
+  redis: RedisClient,
+  namespace: string,
+  sha256: string,
+): Promise<number | null> {
+  const at = await readCounter(redis, workKeys(namespace).used(sha256));
+  return at > 0 && at <= MAX_TIME_MS ? at : null;
+}
