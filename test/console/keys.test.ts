@@ -18,7 +18,7 @@ describe('the page of API keys', () => {
     await page.getByLabel('Priority').fill('-20');
     await page.getByRole('combobox', { name: 'Expires' }).click();
     await page.getByRole('option', { name: 'In 30 days' }).click();
-    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
 
     const dialog = page.getByRole('dialog', { name: 'API key for-a-test created' });
     const secret = (await dialog.locator('pre').textContent())!;
@@ -73,10 +73,10 @@ describe('the page of API keys', () => {
       await page.getByRole('button', { name: 'New key' }).click();
       await page.getByRole('textbox', { name: 'Name' }).fill('made-twice');
       await page.getByLabel('Requests per minute').fill('20000000');
-      await page.getByRole('button', { name: 'Create' }).click();
+      await page.getByRole('button', { name: 'Create', exact: true }).click();
       await page.getByText('Must be a whole number from 1 to 10,000,000, not 20,000,000.').waitFor();
       await page.getByLabel('Requests per minute').fill('60');
-      await page.getByRole('button', { name: 'Create' }).click();
+      await page.getByRole('button', { name: 'Create', exact: true }).click();
     };
     await make();
     await page.getByRole('button', { name: 'Done' }).click();
@@ -93,7 +93,7 @@ describe('the page of API keys', () => {
     });
     await page.getByRole('button', { name: 'New key' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('clicked-twice');
-    await page.getByRole('button', { name: 'Create' }).evaluate((button) => {
+    await page.getByRole('button', { name: 'Create', exact: true }).evaluate((button) => {
       const { click } = button as unknown as { click: () => void };
       click.call(button);
       click.call(button);
@@ -149,7 +149,7 @@ describe('the page of API keys', () => {
     await page.getByRole('button', { name: 'New key' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('with-zero');
     await page.getByLabel('Requests per minute').fill('0');
-    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByText('Must be a whole number from 1 to 10,000,000, not 0.').waitFor();
     await page.context().close();
   });

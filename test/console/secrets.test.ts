@@ -31,7 +31,7 @@ describe('a secret that is shown once', () => {
     const { letGo } = await hold(page, '**/keys', 'POST', answer);
     await page.getByRole('button', { name: 'New key' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('slow-one');
-    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'New API key' });
     await dialog.locator('button[data-loading]').waitFor();
     expect(await canBeClosed(page, dialog)).to.equal(false);

@@ -3,6 +3,8 @@ import { ActionIcon, Anchor, Box, CopyButton, Group, Table, Text, Tooltip } from
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import type { DeploymentView, TrafficView } from '../../api.ts';
+import { ListFilter, SortHeader, useArrangement } from '../parts/arranged-list.tsx';
+import type { Column } from '../parts/arrangement.ts';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { countErrors, formatCount, formatMs, formatShare } from '../usage/totals.ts';
@@ -13,53 +15,79 @@ interface DeploymentTableProps {
   traffic: readonly TrafficView[] | undefined;
 }
 
-/** Narrow screens show the first two columns, with the most important of the others below them. */
-const WIDE = 'md';
-
-export function DeploymentTable({ deployments, traffic }: DeploymentTableProps) {
-  return (
-    <Table verticalSpacing="xs" highlightOnHover aria-label="Deployments">
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th scope="col">Deployment</Table.Th>
-          <Table.Th scope="col">State</Table.Th>
-          <Table.Th scope="col" visibleFrom={WIDE}>
-            Replicas
-          </Table.Th>
-          <Table.Th scope="col" visibleFrom={WIDE}>
-            Requests, last hour
-          </Table.Th>
-          <Table.Th scope="col" visibleFrom={WIDE} className="number">
-            Errors
-          </Table.Th>
-          <Table.Th scope="col" visibleFrom={WIDE} className="number">
-            p95
-          </Table.Th>
-          <Table.Th scope="col" visibleFrom={WIDE}>
-            Queue
-          </Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {deployments.map((deployment) => (
-          <DeploymentRow
-            key={deployment.name}
-            deployment={deployment}
-            traffic={traffic?.find((each) => each.deployment === deployment.name)}
-          />
-        ))}
-      </Table.Tbody>
-    </Table>
-  );
-}
-
-interface DeploymentRowProps {
-  deployment: DeploymentView;
+interface ListedDeployment extends DeploymentView {
   traffic: TrafficView | undefined;
 }
 
-function DeploymentRow({ deployment, traffic }: DeploymentRowProps) {
-  const { name, kind, modelId, baseURL, state, message, replicas, queue } = deployment;
+/** Narrow screens show the first two columns, with the most important of the others below them. */
+const WIDE = 'md';
+const FIRST = 2;
+const NUMBERS: ReadonlySet<string> = new Set(['errors', 'p95']);
+
+const COLUMNS: readonly Column<ListedDeployment>[] = [
+  { by: 'name', label: 'Deployment', value: ({ name }) => name },
+  { by: 'state', label: 'State', value: ({ state }) => state },
+  { by: 'replicas', label: 'Replicas', value: ({ replicas }) => replicas.ready, isLargestFirst: true },
+  {
+    by: 'requests',
+    label: 'Requests, last hour',
+    value: ({ traffic }) => traffic?.total.requests ?? null,
+    isLargestFirst: true,
+  },
+  { by: 'errors', label: 'Errors', value: ({ traffic }) => findErrorShare(traffic), isLargestFirst: true },
+  { by: 'p95', label: 'p95', value: ({ traffic }) => traffic?.total.p95Ms ?? null, isLargestFirst: true },
+  {
+    by: 'queue',
+    label: 'Queue',
+    value: ({ queue }) => queue && queue.waiting + queue.running,
+    isLargestFirst: true,
+  },
+];
+
+const findErrorShare = (traffic: TrafficView | undefined): number | null =>
+  traffic && traffic.total.requests > 0 ? countErrors(traffic.total) / traffic.total.requests : null;
+
+const textsOf = ({ name, kind, modelId, state }: DeploymentView) => [name, kind, modelId, state];
+
+export function DeploymentTable({ deployments, traffic }: DeploymentTableProps) {
+  const list = useArrangement(
+    deployments.map(
+      (deployment): ListedDeployment => ({
+        ...deployment,
+        traffic: traffic?.find((each) => each.deployment === deployment.name),
+      }),
+    ),
+    { columns: COLUMNS, textsOf },
+  );
+  return (
+    <>
+      <ListFilter label="deployments" list={list} />
+      <Table verticalSpacing="xs" highlightOnHover aria-label="Deployments">
+        <Table.Thead>
+          <Table.Tr>
+            {COLUMNS.map((column, index) => (
+              <SortHeader
+                key={column.by}
+                column={column}
+                list={list}
+                {...(index >= FIRST && { visibleFrom: WIDE })}
+                {...(NUMBERS.has(column.by) && { className: 'number' })}
+              />
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {list.rows.map((deployment) => (
+            <DeploymentRow key={deployment.name} deployment={deployment} />
+          ))}
+        </Table.Tbody>
+      </Table>
+    </>
+  );
+}
+
+function DeploymentRow({ deployment }: { deployment: ListedDeployment }) {
+  const { name, kind, modelId, baseURL, state, message, replicas, queue, traffic } = deployment;
   const total = traffic?.total;
   const errors = total && countErrors(total);
   return (

@@ -4,6 +4,7 @@ import type { CreatorView, KeyTotalView, KeyView } from '../../api.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
+import { findReachedLimit, findState } from './key-state.ts';
 
 interface KeyRowProps {
   apiKey: KeyView;
@@ -135,18 +136,3 @@ function Total({ total }: { total: KeyTotal | undefined }) {
 
 const describeCreator = ({ kind, name }: CreatorView): string =>
   kind === 'user' ? `by ${name}` : `with ${name}`;
-
-function findState(key: KeyView): string {
-  const { disabled, expiresAt, isReady } = key;
-  if (disabled) return 'disabled';
-  if (expiresAt !== null && Date.parse(expiresAt) <= Date.now()) return 'expired';
-  if (!isReady) return 'pending';
-  return findReachedLimit(key) === null ? 'ready' : 'limit reached';
-}
-
-/** The limit that is currently reached; null = none. */
-function findReachedLimit({ usage, rpm, tpd }: KeyView): string | null {
-  if (usage === null) return null;
-  if (usage.tokensToday >= tpd) return 'Daily token limit, resets at 00:00 UTC';
-  return usage.requestsThisMinute >= rpm ? 'Requests per minute' : null;
-}

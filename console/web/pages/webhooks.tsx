@@ -1,5 +1,5 @@
 /** Webhook endpoints and the signing secret. */
-import { SimpleGrid } from '@mantine/core';
+import { Group, SimpleGrid } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -7,6 +7,8 @@ import type { WebhookView } from '../../api.ts';
 import { call } from '../client/call.ts';
 import { useAccess, useBase } from '../client/session.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
+import { ListFilter, ListOrder, useArrangement } from '../parts/arranged-list.tsx';
+import type { Column } from '../parts/arrangement.ts';
 import { useDeletion } from '../parts/deletion.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
@@ -59,15 +61,34 @@ export function WebhooksPage() {
   );
 }
 
+const COLUMNS: readonly Column<WebhookView>[] = [
+  { by: 'name', label: 'Name', value: ({ name }) => name },
+  { by: 'state', label: 'State', value: ({ state }) => state },
+  {
+    by: 'failures',
+    label: 'Most failures',
+    value: ({ consecutiveFailures }) => consecutiveFailures,
+    isLargestFirst: true,
+  },
+  { by: 'created', label: 'Newest', value: ({ createdAt }) => createdAt, isLargestFirst: true },
+];
+
+const textsOf = ({ name, url, state, eventTypes }: WebhookView) => [name, url, state, ...eventTypes];
+
 function WebhookList(props: { webhooks: WebhookView[]; onChange: (webhook: WebhookView) => void }) {
   const { ask, dialog } = useDeletion('webhooks', {
     action: 'Delete',
     warning: 'It receives no more events, including retries of earlier ones.',
   });
+  const list = useArrangement(props.webhooks, { columns: COLUMNS, textsOf });
   return (
     <>
+      <Group>
+        <ListFilter label="endpoints" list={list} />
+        <ListOrder label="Sort endpoints" list={list} />
+      </Group>
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
-        {props.webhooks.map((webhook) => (
+        {list.rows.map((webhook) => (
           <WebhookCard
             key={webhook.name}
             webhook={webhook}

@@ -5,12 +5,14 @@ import type { ReactNode } from 'react';
 interface ScrollTableProps {
   label: string;
   minWidth: number;
-  columns: ReactNode[];
+  /** Without them, `head`: the headings' cells. */
+  columns?: ReactNode[];
+  head?: ReactNode;
   /** Rows. */
   children: ReactNode;
 }
 
-export function ScrollTable({ label, minWidth, columns, children }: ScrollTableProps) {
+export function ScrollTable({ label, minWidth, columns = [], head, children }: ScrollTableProps) {
   return (
     <Table.ScrollContainer
       minWidth={minWidth}
@@ -22,6 +24,7 @@ export function ScrollTable({ label, minWidth, columns, children }: ScrollTableP
       <Table verticalSpacing="xs" highlightOnHover aria-label={label}>
         <Table.Thead>
           <Table.Tr>
+            {head}
             {columns.map((column, index) => (
               // The columns of a table never change.
               // biome-ignore lint/suspicious/noArrayIndexKey: see above
