@@ -1,6 +1,5 @@
 /** The namespace's API keys: usage, creation, revocation. */
 import { Code } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import type { KeyTotalView, KeyView } from '../../api.ts';
 import { call } from '../client/call.ts';
@@ -17,8 +16,8 @@ const TOTALS_INTERVAL_MS = 60_000;
 
 export function KeysPage() {
   const base = useBase();
-import { EmptyState } from '../parts/page-states.tsx';
-import { useURLDialog } from '../parts/url-dialog.ts';
+  const { manageKeys, readUsage = false } = useAccess();
+  const [isMaking, { open, close }] = useURLDialog('new');
   const query = useQuery({
     queryKey: [base, 'keys'],
     queryFn: ({ signal }) => call<KeyView[]>('GET', `${base}/keys`, undefined, signal),

@@ -1,15 +1,10 @@
 import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
-<<<<<<< HEAD
-import { createLog } from '../../../gateway/telemetry/log.ts';
-import { UsageMeter } from '../../../gateway/telemetry/usage.ts';
-import { admit } from '../../../redis/admission/admission-calls.ts';
-=======
 import { workKeys } from '../../../api/redis-keys.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { UsageMeter } from '../../../gateway/telemetry/usage.ts';
+import { admit } from '../../../redis/admission/admission-calls.ts';
 import { readKeyUse } from '../../../redis/usage/key-uses.ts';
->>>>>>> ba62ebe0 (Show the ends of API keys, their last use, who made them, and what they used)
 import { readUsage, type UsageStep } from '../../../redis/usage/usage.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { TestStack } from '../../support/test-stack.ts';
@@ -123,7 +118,6 @@ describe('what a gateway served', () => {
     });
   });
 
-<<<<<<< HEAD
   it('estimates the tokens of an answer that tells no usage, and counts them against the day and the credit', async () => {
     const before = await readSum();
     isBroken = false;
@@ -144,7 +138,8 @@ describe('what a gateway served', () => {
     const request = { namespace, sha256: hashApiKey(key), counted: 'no' } as const;
     await pollUntil(async () => (await admit(stack.redis, request)).tpd.used === inputTokens + 1);
     isUntold = false;
-=======
+  });
+
   it('notes when a key was last used, and not for strangers', async () => {
     isBroken = false;
     const key = await endpoint.makeKey();
@@ -161,7 +156,6 @@ describe('what a gateway served', () => {
     // What a workspace's own user may have written there.
     await stack.redis.set(workKeys('team').used(hashApiKey(key)), '8640000000000001');
     expect(await readUse(key)).to.equal(null);
->>>>>>> ba62ebe0 (Show the ends of API keys, their last use, who made them, and what they used)
   });
 
   it('counts a stream that breaks as an error', async () => {
