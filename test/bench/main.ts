@@ -7,6 +7,8 @@ import { formatLargeResults, listLargeResultGoals, measureLargeResults } from '.
 import { measureOperator } from './operator.ts';
 import { formatOperator, listOperatorGoals } from './operator-report.ts';
 import { refuseTakenPorts, stopAllPinned } from './pinned-process.ts';
+import { measurePrefix } from './prefix/prefix.ts';
+import { formatPrefix, listPrefixGoals } from './prefix/report.ts';
 import { measureQueue, OPERATIONS, RECORDS } from './queue.ts';
 import { formatQueue, listQueueGoals } from './queue-report.ts';
 import { formatQueueWait, listQueueWaitGoals, measureQueueWait } from './queue-wait.ts';
@@ -54,6 +56,13 @@ const PARTS: Part[] = [
     measure: async () => {
       const figures = await withRedis(measureWebhooks);
       return [formatWebhooks(figures), listWebhookGoals(figures)];
+    },
+  },
+  {
+    name: 'prefix',
+    measure: async () => {
+      const figures = await withRedis(measurePrefix);
+      return [formatPrefix(figures), listPrefixGoals(figures)];
     },
   },
   {

@@ -17,9 +17,11 @@ export interface RouterOptions {
   metricsPort: number;
   engines: readonly string[];
   policy: RouterPolicy;
+  /** Besides. */
+  flags?: readonly string[];
 }
 
-const listFlags = ({ port, metricsPort, engines, policy }: RouterOptions): string[] => [
+const listFlags = ({ port, metricsPort, engines, policy, flags = [] }: RouterOptions): string[] => [
   '--host=127.0.0.1',
   `--port=${port}`,
   '--prometheus-host=127.0.0.1',
@@ -28,6 +30,7 @@ const listFlags = ({ port, metricsPort, engines, policy }: RouterOptions): strin
   '--log-level=error',
   // How often it looks for an engine that was not there at its first look; 30 s otherwise.
   '--worker-startup-check-interval=1',
+  ...flags,
   '--worker-urls',
   ...engines,
 ];

@@ -1,0 +1,95 @@
+/** Plays the users of a trace: so many at once, each one session after the other. */
+import { Agent, request } from 'undici';
+import { API_KEY, MODEL } from '../systems.ts';
+import type { Message, Trace, Turn } from './traces.ts';
+
+export interface Replay {
+  seconds: number;
+  requests: number;
+  /** Milliseconds from each request to the first event of its answer. */
+  firstTokens: number[];
+  errors: number;
+}
+
+const USERS = 40;
+
+/** `origins`: requests go to them in turn, as from an ingress. */
+export async function replayTrace({ sessions }: Trace, origins: readonly string[]): Promise<Replay> {
+  const agent = new Agent({ keepAliveTimeout: 30_000 });
+  const waiting = sessions.values();
+  const firstTokens: number[] = [];
+  let errors = 0;
+  let requests = 0;
+  const playUser = async () => {
+    for (const turns of waiting) {
+      const messages: Message[] = [];
+      for (const turn of turns) {
+        messages.push(...turn.messages);
+        const origin = origins[requests++ % origins.length]!;
+        const answer = await ask(agent, origin, messages, turn).catch(() => null);
+        if (!answer) {
+          errors++;
+          break;
+        }
+        firstTokens.push(answer.firstTokenMs);
+        messages.push({ role: 'assistant', content: answer.text });
+        await new Promise((resolve) => setTimeout(resolve, turn.pauseMs));
+      }
+    }
+  };
+  const start = performance.now();
+  await Promise.all(Array.from({ length: USERS }, playUser));
+  const seconds = (performance.now() - start) / 1_000;
+  await agent.close();
+  return { seconds, requests, firstTokens, errors };
+}
+
+interface Answer {
+  firstTokenMs: number;
+  text: string;
+}
+
+/** null: it was no whole answer. */
+async function ask(
+  agent: Agent,
+  origin: string,
+  messages: readonly Message[],
+  { maxTokens }: Pick<Turn, 'maxTokens'>,
+): Promise<Answer | null> {
+  const sentAt = performance.now();
+  const { statusCode, body } = await request(`${origin}/v1/chat/completions`, {
+    dispatcher: agent,
+    method: 'POST',
+    headers: { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: MODEL, messages, max_tokens: maxTokens, stream: true }),
+  });
+  let firstTokenMs = 0;
+  let events = '';
+  for await (const chunk of body.setEncoding('utf8')) {
+    firstTokenMs ||= performance.now() - sentAt;
+    events += chunk;
+  }
+  if (statusCode !== 200 || !events.includes('data: [DONE]')) return null;
+  return { firstTokenMs, text: readText(events) };
+}
+
+interface Chunk {
+  choices: { delta: { content?: string } }[];
+}
+
+const readText = (events: string): string =>
+  events
+    .split('\n')
+    .filter((line) => line.startsWith('data: {'))
+    .map((line) => (JSON.parse(line.slice(6)) as Chunk).choices[0]?.delta.content ?? '')
+    .join('');
+
+/** One short request, for what wants to be asked before it is measured. */
+export async function askBriefly(origin: string): Promise<boolean> {
+  const agent = new Agent();
+  const answer = await ask(agent, origin, [{ role: 'user', content: 'hello' }], { maxTokens: 1 }).catch(
+    () => null,
+  );
+  await agent.close();
+  return answer !== null;
+}
