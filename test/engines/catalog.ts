@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatTinyModel } from '../../cluster/tiny-gguf.ts';
 import { ensureFolder } from './cached-folder.ts';
-import { ensureLlamaServer } from './llama-server.ts';
+import { ensureLlamaServer, readLlamaVersion } from './llama-server.ts';
 import { ensureModel, ensurePythonEngine, type PythonEngine } from './python-engine.ts';
 
 export const ENGINE_NAMES = ['vllm', 'llama-cpp', 'vllm-omni', 'sglang-diffusion', 'sglang'] as const;
@@ -23,8 +23,8 @@ export interface TinyModel {
 export interface RealEngine {
   /** Tokens that a request may hold with the tiny model. */
   context?: number;
-  /** What is installed, such as `0.28.0`. */
-  version: string;
+  /** What is installed, such as `0.28.0`; may install it. */
+  readonly version: string;
   /** Of test/engines/, in order. */
   tests: string[];
   /** Writes all flags that it knows. */
@@ -36,8 +36,10 @@ export interface RealEngine {
   tinyModel(kind: ServedKind): TinyModel;
   /** Of its metrics, the number of requests that it works on; none: it does not tell. */
   running?: RegExp;
-  /** Whether it knows embeddings as bytes. */
-  hasBytes?: true;
+  /** Whether it embeds conversations, and answers with bytes. */
+  hasMoreEmbeddings?: true;
+  /** Whether it scores pairs of texts; if not, the endpoint has it rank them. */
+  hasScores?: true;
   /** And of those that wait in it; none: it knows no priorities. */
   waiting?: RegExp;
   /** Children of its first process that do the work; none: it has no other. */
@@ -88,7 +90,8 @@ const vllm: RealEngine = {
     env: { VLLM_CPU_KVCACHE_SPACE: '1', HF_HUB_OFFLINE: '1' },
   }),
   running: /^vllm:num_requests_running\{[^}]*\} ([\d.]+)/m,
-  hasBytes: true,
+  hasMoreEmbeddings: true,
+  hasScores: true,
   waiting: /^vllm:num_requests_waiting\{[^}]*\} ([\d.]+)/m,
   worker: /EngineCore/,
 };
@@ -99,8 +102,20 @@ const LLAMA_PLACES = 8;
 
 const llamaCpp: RealEngine = {
   context: LLAMA_CONTEXT,
-  version: 'Debian forky',
-  tests: ['flags', 'text', 'routes', 'failures', 'continued-streams', 'health', 'embeddings'],
+  get version() {
+    return readLlamaVersion(ensureLlamaServer());
+  },
+  tests: [
+    'flags',
+    'text',
+    'routes',
+    'failures',
+    'continued-streams',
+    'health',
+    'embeddings',
+    'rerank',
+    'sdks',
+  ],
   help: ['llama-server', '--help'],
   install: ensureLlamaServer,
   tinyModel: (kind) => ({
@@ -131,7 +146,7 @@ const OMNI: PythonEngine = {
 
 const vllmOmni: RealEngine = {
   version: '0.28.0',
-  tests: ['flags', 'images', 'videos'],
+  tests: ['flags', 'images', 'videos', 'sdks'],
   help: ['vllm', 'serve', '--omni', '--help=all'],
   install: () => join(ensurePythonEngine(OMNI), 'bin'),
   tinyModel: (kind) => ({
@@ -150,7 +165,7 @@ const SGLANG_FOLDERS: Partial<Record<ServedKind, string>> = { Image: 'flux.2-kle
 
 const sglangDiffusion: RealEngine = {
   version: SGLANG_VERSION,
-  tests: ['flags', 'images', 'videos'],
+  tests: ['flags', 'images', 'videos', 'sdks'],
   help: ['sglang', 'serve', '--model-type=diffusion', '--help'],
   install: () => join(ensurePythonEngine(SGLANG), 'bin'),
   tinyModel: (kind) => ({

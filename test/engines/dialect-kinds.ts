@@ -90,3 +90,45 @@ export const TOKEN_KINDS: DialectKind[] = [
   tokens('/tokenize', 'a conversation', { messages: HELLO }, VLLM),
   tokens('/detokenize', 'tokens', { tokens: [50, 51, 52] }, VLLM),
 ];
+
+/** Those of an engine that has words of its own for them. */
+export interface TranslatedKind extends DialectKind {
+  /** The same in the engine's words. */
+  own: Fields;
+  /** What the endpoint's answer has of the engine's. */
+  read(answer: Fields): Fields;
+}
+
+const LLAMA: EngineName[] = ['llama-cpp'];
+const TEXT = 'hello world';
+
+export const TRANSLATED_TOKEN_KINDS: TranslatedKind[] = [
+  {
+    ...tokens('/tokenize', 'a text', { prompt: TEXT }, LLAMA),
+    own: { content: TEXT, add_special: true },
+    read: ({ tokens }) => ({ tokens, count: (tokens as number[]).length }),
+  },
+  {
+    ...tokens(
+      '/tokenize',
+      'a text without special tokens',
+      { prompt: TEXT, add_special_tokens: false },
+      LLAMA,
+    ),
+    own: { content: TEXT, add_special: false },
+    read: ({ tokens }) => ({ tokens, count: (tokens as number[]).length }),
+  },
+  {
+    ...tokens('/tokenize', 'a text with its pieces', { prompt: TEXT, return_token_strs: true }, LLAMA),
+    own: { content: TEXT, add_special: true, with_pieces: true },
+    read: ({ tokens }) => ({
+      tokens: (tokens as { id: number }[]).map(({ id }) => id),
+      token_strs: (tokens as { piece: string }[]).map(({ piece }) => piece),
+    }),
+  },
+  {
+    ...tokens('/detokenize', 'tokens', { tokens: [280, 281, 282] }, LLAMA),
+    own: { tokens: [280, 281, 282] },
+    read: ({ content }) => ({ prompt: content }),
+  },
+];

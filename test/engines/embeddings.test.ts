@@ -6,6 +6,18 @@ import { type ServedModel, serveModel } from './served-model.ts';
 
 const { name, engine } = readEngine();
 
+const CONVERSATIONS: [string, Fields][] = [
+  [
+    'a conversation',
+    {
+      messages: [
+        { role: 'user', content: 'hello' },
+        { role: 'assistant', content: [{ type: 'text', text: 'the quick brown fox' }] },
+      ],
+    },
+  ],
+];
+
 describe(`embeddings of ${name}`, () => {
   let served: ServedModel;
   before(async function () {
@@ -20,6 +32,7 @@ describe(`embeddings of ${name}`, () => {
     ['tokens', { input: [50, 51, 52] }],
     ['several lists of tokens', { input: [[50, 51], [52]] }],
     ['base64, as SDKs ask for it', { input: 'hello', encoding_format: 'base64' }],
+    ...(engine.hasMoreEmbeddings ? CONVERSATIONS : []),
   ];
   for (const [title, body] of kinds)
     it(`are as the engine itself has them: ${title}`, async () => {
@@ -28,7 +41,7 @@ describe(`embeddings of ${name}`, () => {
       expect(strip(await ask(served.gateway, '/embeddings', body))).to.deep.equal(strip(direct));
     });
 
-  if (engine.hasBytes)
+  if (engine.hasMoreEmbeddings)
     it('are as the engine itself has them: bytes, with the header that describes them, and without', async () => {
       const input = ['hello', 'world and more'];
       for (const encoding_format of ['bytes', 'bytes_only']) {

@@ -20,6 +20,15 @@ const RESTART_TIMEOUT_MS = 480_000;
 /** A second, and what a busy machine adds. */
 const FREED_MS = 3_000;
 
+/** Of a million tokens of an answer. */
+const PRICE = 1_000;
+/** Hardly a token is longer. */
+const MAX_TOKEN_BYTES = 16;
+
+interface Chunk {
+  choices: { delta: { content?: string; reasoning?: string } }[];
+}
+
 const chat = (max_tokens: number, fields: Fields = {}): Fields => ({
   messages: [{ role: 'user', content: 'hello' }],
   max_tokens,
@@ -34,6 +43,9 @@ const untilFrames = (stream: OpenStream, count: number) =>
   pollUntil(() => stream.frames.length >= count, `${count} frames`);
 const countTokens = (stream: OpenStream): number =>
   (readStream(stream).usage as { completion_tokens: number }).completion_tokens;
+
+const readText = (frame: string): string =>
+  (JSON.parse(frame) as Chunk).choices.map(({ delta }) => delta.reasoning ?? delta.content ?? '').join('');
 
 /** An engine's server passes on later what its model said long before, even all of it. */
 const QUIET_MS = 2_000;
@@ -65,7 +77,11 @@ describe(`a fault with ${name}`, function () {
   let served: ServedModel;
   before(async () => {
     served = await serveModel(name, {
-      spec: { concurrency: PLACES, limits: { waitForSlot: '60s', requestTimeout: '10m' } },
+      spec: {
+        concurrency: PLACES,
+        limits: { waitForSlot: '60s', requestTimeout: '10m' },
+        pricing: { perMillionOutputTokens: String(PRICE) },
+      },
     });
   });
   after(() => served?.stop());
@@ -78,6 +94,29 @@ describe(`a fault with ${name}`, function () {
       RESTART_TIMEOUT_MS,
     );
   };
+
+  // The first test, for all others cost something, too.
+  it('counts what went out to a client that leaves, though the engine’s server puts tokens together', async () => {
+    const stream = await openHalted(served);
+    try {
+      stream.leave();
+      await pollUntil(async () => (await served.spent()) > 0, 'the stream to be paid for');
+    } finally {
+      served.signal('SIGCONT', engine.worker);
+    }
+    const said = stream.frames.map(readText).filter((text) => text !== '');
+    const bytes = said.reduce((sum, text) => sum + JSON.stringify(text).length - 2, 0);
+    const counted = (await served.spent()) / PRICE;
+    tellMeasure(
+      'counted when a client left',
+      `${counted} tokens for ${bytes} bytes in ${said.length} frames`,
+    );
+    expect(counted).to.be.within(
+      Math.max(said.length, bytes / MAX_TOKEN_BYTES),
+      stream.frames.length + bytes,
+    );
+    await pollUntil(async () => (await served.countRunning()) === 0, 'the engine to be free');
+  });
 
   it('frees the engine when a client leaves', async () => {
     const stream = await open(served, LONG_TOKENS);

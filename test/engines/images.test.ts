@@ -10,7 +10,7 @@ import { type Files, readPictures, sendForm } from './media-calls.ts';
 import { type ServedModel, serveModel } from './served-model.ts';
 
 const { name, engine } = readEngine();
-const { maskField, maxSteps } = findMediaEngine(name);
+const { maskField, maxSteps, sideStep } = findMediaEngine(name);
 const GENERATIONS = '/images/generations';
 const EDITS = '/images/edits';
 const SIZE = '64x64';
@@ -111,6 +111,15 @@ describe(`images of ${name}`, function () {
       expect(masked!.equals(plain!)).to.equal(false);
     },
   );
+
+  it(`have sides that are multiples of ${sideStep}, as the engine needs them`, async () => {
+    const step = await ask(served.engine, GENERATIONS, order({ size: `${64 + sideStep}x64` }));
+    const [picture] = readPictures(step);
+    expect(await describePicture(picture!)).to.match(new RegExp(` ${64 + sideStep}x64$`));
+    if (sideStep === 1) return;
+    const { status } = await ask(served.engine, GENERATIONS, order({ size: `${64 + sideStep / 2}x64` }));
+    expect(status).to.be.at.least(400);
+  });
 
   const refused: [string, Fields, string][] = [
     ['a size that it does not have', { size: '65x65' }, 'size'],

@@ -1,12 +1,21 @@
 /** llama.cpp's server: the one on PATH, or Debian's, in the cache folder with the libraries that it needs. */
+import { spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { unpackFromDebian, writeStarter } from '../../machine/debian-package.ts';
 import { findProgram } from '../../machine/system-package.ts';
 import { ensureFolder } from './cached-folder.ts';
 
 const PROGRAM = 'llama-server';
 const PACKAGE = { release: 'forky', name: 'llama.cpp-tools' };
+
+/** As it tells itself, such as `build 11669`: the one on PATH is anyone's. */
+export function readLlamaVersion(folder: string): string {
+  const { stdout, stderr } = spawnSync(join(folder, PROGRAM), ['--version'], { encoding: 'utf8' });
+  const [, build] = /^version: (?:\S+ \(build )?(\d+)\b/m.exec(`${stdout}${stderr}`) ?? [];
+  if (!build) throw new Error(`${PROGRAM} does not tell its version:\n${stdout}${stderr}`);
+  return `build ${build}`;
+}
 
 /** The folder that belongs on PATH. */
 export function ensureLlamaServer(): string {

@@ -4,7 +4,7 @@ import { ask, type Fields, strip } from './answers.ts';
 import { readEngine } from './catalog.ts';
 import { type ServedModel, serveModel } from './served-model.ts';
 
-const { name } = readEngine();
+const { name, engine } = readEngine();
 const QUERY = 'the quick brown fox';
 const TEXTS = ['the lazy dog', 'a fox jumps', 'the world of small models', 'hello'];
 
@@ -55,12 +55,23 @@ describe(`reranking by ${name}`, () => {
     expect(usage).to.deep.equal({ prompt_tokens: read, total_tokens: read });
   });
 
+  const oneWithSeveral: Fields = { text_1: QUERY, text_2: TEXTS };
   const pairs: [string, Fields][] = [
-    ['one with several', { text_1: QUERY, text_2: TEXTS }],
+    ['one with several', oneWithSeveral],
     ['one with one', { text_1: QUERY, text_2: TEXTS[0] }],
     ['as many as there are', { text_1: TEXTS, text_2: TEXTS.toReversed() }],
   ];
-  for (const [title, body] of pairs)
+  if (!engine.hasScores)
+    it('scores one with several as the engine itself ranks them', async () => {
+      const direct = await ask(served.engine, '/rerank', { query: QUERY, documents: TEXTS });
+      const { status, body } = await ask(served.gateway, '/score', oneWithSeveral);
+      expect(status, JSON.stringify(body)).to.equal(200);
+      const scores = (body.data as { index: number; score: number }[]).map(
+        ({ index, score }) => [index, score] as const,
+      );
+      expect(new Map(scores)).to.deep.equal(scoresOf(direct.body.results as Ranked[]));
+    });
+  for (const [title, body] of engine.hasScores ? pairs : [])
     it(`scores pairs as the engine itself does: ${title}`, async () => {
       const direct = await ask(served.engine, '/score', body);
       expect(direct.status, JSON.stringify(direct.body)).to.equal(200);

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { pollUntil } from '../support/poll.ts';
 import { ask, type Fields, send, strip, type Target } from './answers.ts';
 import { readEngine } from './catalog.ts';
-import { DIALECT_KINDS, TOKEN_KINDS } from './dialect-kinds.ts';
+import { DIALECT_KINDS, TOKEN_KINDS, TRANSLATED_TOKEN_KINDS } from './dialect-kinds.ts';
 import { askEvents } from './event-answers.ts';
 import type { RequestKind } from './request-kinds.ts';
 import { type ServedModel, serveModel } from './served-model.ts';
@@ -131,17 +131,18 @@ describe(`routes of ${name}`, () => {
       expect(strip(await ask(served.gateway, `/..${path}`, body))).to.deep.equal(strip(direct));
     });
 
-  it('passes a client’s own priority on to no engine', async () => {
-    const { status } = await ask(served.gateway, CHAT, {
-      messages: [{ role: 'user', content: 'hello' }],
-      max_tokens: 2,
-      priority: -1_000_000,
+  for (const { path, title, body, own, read } of TRANSLATED_TOKEN_KINDS.filter(isFor))
+    it(`has what the engine itself answers ${path} in its own words: ${title}`, async () => {
+      const direct = await ask(served.engine, `/..${path}`, own);
+      expect(direct.status, JSON.stringify(direct.body)).to.equal(200);
+      const behind = await ask(served.gateway, `/..${path}`, body);
+      expect(behind.status, JSON.stringify(behind.body)).to.equal(200);
+      expect(behind.body).to.include.keys(Object.keys(read(direct.body)));
+      expect(behind.body).to.deep.include(read(direct.body));
     });
-    expect(status).to.equal(200);
-  });
 
-  if (engine.waiting)
-    it('gives a place first to who has a key of a higher priority', async function () {
+  for (const path of engine.waiting ? [CHAT, '/messages'] : [])
+    it(`gives a place first to who has a key of a higher priority, whatever the others claim: ${path}`, async function () {
       this.timeout(660_000);
       const favoured = { ...served.gateway, key: await served.createKey({ priority: 10 }) };
       await pollUntil(async () => (await ask(favoured, CHAT, talk(1))).status === 200, 'the key to be known');
@@ -155,12 +156,13 @@ describe(`routes of ${name}`, () => {
       try {
         await until(served.countRunning, PLACES);
         const order: string[] = [];
-        const queue = async (target: Target, name: string) => {
-          const { status, body } = await ask(target, CHAT, talk(4));
+        const queue = async (target: Target, name: string, fields: Fields = {}) => {
+          const { status, body } = await ask(target, path, { ...talk(4), ...fields });
           expect(status, JSON.stringify(body)).to.equal(200);
           order.push(name);
         };
-        const ordinary = queue(served.gateway, 'ordinary');
+        // For the engine, the lower number is the first.
+        const ordinary = queue(served.gateway, 'ordinary', { priority: -1_000_000 });
         await until(served.countWaiting, 1);
         const preferred = queue(favoured, 'preferred');
         await until(served.countWaiting, 2);
@@ -172,6 +174,7 @@ describe(`routes of ${name}`, () => {
         await ordinary;
       } finally {
         for (const other of others) other.leave();
+        await until(served.countRunning, 0);
       }
     });
 });

@@ -13,33 +13,45 @@ export interface EngineRun {
 
 const DOCUMENT = join(import.meta.dirname, '../../docs/engines.md');
 
-/** Leaves the row as it is while a test of this version has not passed. */
 export function writeRun(run: EngineRun): void {
   const document = readFileSync(DOCUMENT, 'utf8');
   const replaced = replaceRow(document, run);
   if (replaced !== document) writeFileSync(DOCUMENT, replaced);
 }
 
-/** Throws where the document has no row for the engine. */
+/**
+ * The row tells which files passed in this version, and names those that did not, or did not run. Nothing passed: it stays as it
+ * is. Throws where the document has no row for the engine.
+ */
 export function replaceRow(document: string, { engine, version, tests, files }: EngineRun): string {
   const row = new RegExp(`^\\| \`${engine}\` \\|.*$`, 'm');
   if (!row.test(document)) throw new Error(`docs/engines.md has no row for ${engine}: add one to its table`);
-  const shown = tests.map((test) => files[test]);
-  if (!shown.every((file): file is PassedFile => file?.version === version)) return document;
+  const shown = tests.flatMap((test) => {
+    const file = files[test];
+    return file?.version === version ? [{ test, ...file }] : [];
+  });
+  if (shown.length === 0) return document;
+  const missing = tests.filter((test) => !shown.some((file) => file.test === test));
   const cells = [
     `\`${engine}\``,
     version,
-    'run, on a CPU',
-    [describeCounts(tests, files), ...shown.flatMap(({ measures }) => measures)].join('; '),
+    // What an engine says of itself is no run of it.
+    tests.length > 1 ? 'run, on a CPU' : 'its own help, and its source',
+    [
+      describeCounts(shown),
+      ...(missing.length > 0 ? [`**not passed: ${missing.join(', ')}**`] : []),
+      ...shown.flatMap(({ measures }) => measures),
+    ].join('; '),
     describeDates(shown.map(({ date }) => date)),
   ];
   return document.replace(row, () => `| ${cells.join(' | ')} |`);
 }
 
-function describeCounts(tests: readonly string[], files: PassedFiles): string {
-  const sum = (read: (file: PassedFile) => number) =>
-    tests.reduce((total, test) => total + read(files[test]!), 0);
-  const each = tests.map((test) => `${test} ${files[test]!.passed}`).join(', ');
+type ShownFile = PassedFile & { test: string };
+
+function describeCounts(shown: readonly ShownFile[]): string {
+  const sum = (read: (file: ShownFile) => number) => shown.reduce((total, file) => total + read(file), 0);
+  const each = shown.map(({ test, passed }) => `${test} ${passed}`).join(', ');
   return `${sum(({ passed }) => passed)} tests in ${sum(({ minutes }) => minutes).toFixed(0)} min (${each})`;
 }
 

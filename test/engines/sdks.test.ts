@@ -1,18 +1,60 @@
 /** The tests of SDKs that `make test-conformance` runs with the simulator, with the real engine. */
 import { spawn } from 'node:child_process';
 import { expect } from 'chai';
-import { pollUntil } from '../support/poll.ts';
-import { ask } from './answers.ts';
-import { REAL_ENGINES, readEngine } from './catalog.ts';
+import { readEngine } from './catalog.ts';
 import { tellMeasure } from './measures.ts';
-import { CLAIM, type ServedModel, serveModel } from './served-model.ts';
+import { type ServedModel, type ServeOptions, serveModel } from './served-model.ts';
 
-const { name } = readEngine();
-const FILES = ['openai-node', 'openai-python', 'anthropic-node', 'responses', 'langchain', 'vercel-ai'];
-/** As the example's, which the tests ask for. */
-const MODELS = { chat: 'berth/tiny-chat', embed: 'berth/tiny-embed' };
+const { name, engine } = readEngine();
 const TEST_TIMEOUT_MS = 300_000;
-const START_TIMEOUT_MS = 600_000;
+
+interface SDKRun {
+  files: string[];
+  options: ServeOptions;
+}
+
+/** Their models are named as the example's, which the tests ask for. */
+const TEXT: SDKRun = {
+  files: ['openai-node', 'openai-python', 'anthropic-node', 'responses', 'langchain', 'vercel-ai'],
+  options: {
+    modelId: 'berth/tiny-chat',
+    // Whose parser the tiny model's template is made for.
+    engine: { family: 'qwen3-instruct' },
+    beside: { name: 'tiny-embed', kind: 'Embedding', modelId: 'berth/tiny-embed' },
+  },
+};
+const MEDIA: SDKRun = {
+  files: ['openai-images', 'openai-videos'],
+  options: {
+    kind: 'Image',
+    modelId: 'berth/tiny-image',
+    spec: {
+      concurrency: 1,
+      image: {
+        sizes: ['256x256', '512x768'],
+        tasks: ['txt2img', 'img2img'],
+        parameters: ['seed', 'num_inference_steps', 'guidance_scale', 'negative_prompt'],
+        steps: { min: 1, max: 8, default: 2 },
+      },
+      limits: { waitForSlot: '120s' },
+    },
+    beside: {
+      name: 'tiny-video',
+      kind: 'Video',
+      modelId: 'berth/tiny-video',
+      spec: {
+        concurrency: 1,
+        video: {
+          resolutions: ['320x192'],
+          tasks: ['t2v'],
+          parameters: ['fps'],
+          steps: { min: 1, max: 8, default: 4 },
+        },
+      },
+    },
+  },
+};
+const { files, options } = engine.context === undefined ? MEDIA : TEXT;
 
 interface Report {
   stats: { passes: number; pending: number; failures: number };
@@ -23,20 +65,7 @@ describe(`SDKs with ${name}`, function () {
   this.timeout(1_800_000);
   let served: ServedModel;
   before(async () => {
-    served = await serveModel(name, {
-      modelId: MODELS.chat,
-      // Whose parser the tiny model's template is made for.
-      engine: { family: 'qwen3-instruct' },
-      beside: JSON.stringify(describeEmbedding()),
-    });
-    await pollUntil(
-      async () => {
-        const target = served.findTarget('Embedding');
-        return (await ask(target, '/embeddings', { input: 'x' })).status === 200;
-      },
-      'the embeddings to be served',
-      START_TIMEOUT_MS,
-    );
+    served = await serveModel(name, options);
   });
   after(() => served?.stop());
 
@@ -49,27 +78,9 @@ describe(`SDKs with ${name}`, function () {
   });
 });
 
-function describeEmbedding(): object {
-  const { path, args, env } = REAL_ENGINES[name].tinyModel('Embedding');
-  return {
-    apiVersion: 'berth.dev/v1alpha1',
-    kind: 'ModelDeployment',
-    metadata: { name: 'tiny-embed', namespace: 'default' },
-    spec: {
-      kind: 'Embedding',
-      model: { id: MODELS.embed, source: { pvc: { claimName: CLAIM, path } } },
-      engine: {
-        preset: name,
-        args,
-        env: Object.entries(env).map(([variable, value]) => ({ name: variable, value })),
-      },
-    },
-  };
-}
-
 function runConformance(folder: string): Promise<Report> {
-  const files = FILES.map((file) => `test/conformance/${file}.test.ts`);
-  const args = ['--exit', '--reporter', 'json', '--timeout', String(TEST_TIMEOUT_MS), ...files];
+  const paths = files.map((file) => `test/conformance/${file}.test.ts`);
+  const args = ['--exit', '--reporter', 'json', '--timeout', String(TEST_TIMEOUT_MS), ...paths];
   return new Promise((resolve, reject) => {
     const child = spawn('mocha', args, {
       env: { ...process.env, RUNNING_STACK: folder },

@@ -13,6 +13,7 @@ import { connectTo } from '../support/redis-client.ts';
 import type { Target } from './answers.ts';
 import { type EngineName, REAL_ENGINES, type RealEngine, type ServedKind } from './catalog.ts';
 import { listEngineProcesses } from './engine-processes.ts';
+import { describeTiny, type TinyDeployment } from './tiny-deployment.ts';
 
 export interface ServedModel {
   /** The state of its `make run`. */
@@ -48,15 +49,14 @@ export interface ServedModel {
 }
 
 const NAME = 'real';
-/** Of the model's folder. */
-export const CLAIM = 'weights';
 /** Its family, which its name tells, is one whose tool calls are as the tiny model's template has them, or whose words of a fit. */
 const modelIdOf = (kind: ServedKind): string =>
   kind === 'Rerank' ? 'org/qwen3-reranker-tiny' : 'org/qwen3-tiny-instruct';
 /** On a busy machine its libraries alone take minutes to load. */
 const START_TIMEOUT_MS = 600_000;
 const PODS = '/api/v1/namespaces/default/pods';
-const DEPLOYMENT = `/apis/berth.dev/v1alpha1/namespaces/default/modeldeployments/${NAME}`;
+const DEPLOYMENTS = '/apis/berth.dev/v1alpha1/namespaces/default/modeldeployments';
+const DEPLOYMENT = `${DEPLOYMENTS}/${NAME}`;
 
 const CONTINUED = /^berth_gateway_continued_streams_total\{[^}]*outcome="completed"[^}]*\} ([\d.]+)/m;
 
@@ -72,13 +72,11 @@ interface Deployment {
 
 export interface ServeOptions {
   kind?: ServedKind;
-  /** Over the spec that the engine's tiny model needs. */
   spec?: object;
-  /** Over its engine. */
-  engine?: { args?: string[]; family?: string };
+  engine?: TinyDeployment['engine'];
   modelId?: string;
-  /** Objects beside it, as YAML. */
-  beside?: string;
+  /** Another deployment beside it, in the namespace `default`. */
+  beside?: TinyDeployment;
 }
 
 export async function serveModel(
@@ -87,31 +85,16 @@ export async function serveModel(
 ): Promise<ServedModel> {
   const real = REAL_ENGINES[name];
   const programs = real.install();
-  const { folder: weights, path, args, env } = real.tinyModel(kind);
   const folder = mkdtempSync(join(tmpdir(), 'berth-engine-'));
-  const claim = join(folder, 'claims', 'default', CLAIM);
-  mkdirSync(claim, { recursive: true });
-  cpSync(weights, claim, { recursive: true });
   const models = join(folder, 'models');
   mkdirSync(models);
-  const object = {
-    apiVersion: 'berth.dev/v1alpha1',
-    kind: 'ModelDeployment',
-    metadata: { name: NAME, namespace: 'default' },
-    spec: {
-      kind,
-      model: { id: modelId, source: { pvc: { claimName: CLAIM, path } } },
-      engine: {
-        preset: name,
-        ...engine,
-        args: [...args, ...(engine?.args ?? [])],
-        env: Object.entries(env).map(([variable, value]) => ({ name: variable, value })),
-      },
-      ...spec,
-    },
+  const add = (deployment: TinyDeployment) => {
+    const claim = join(folder, 'claims', 'default', deployment.name);
+    cpSync(real.tinyModel(deployment.kind).folder, claim, { recursive: true });
+    writeFileSync(join(models, `${deployment.name}.yaml`), JSON.stringify(describeTiny(name, deployment)));
   };
-  writeFileSync(join(models, 'real.yaml'), JSON.stringify(object));
-  if (beside !== undefined) writeFileSync(join(models, 'beside.yaml'), beside);
+  add({ name: NAME, kind, modelId, ...(spec && { spec }), ...(engine && { engine }) });
+  if (beside) add(beside);
   const stack = await startLocalStack({
     BERTH_STATE: folder,
     MODELS: models,
@@ -120,6 +103,7 @@ export async function serveModel(
   const served = describeServed(stack, real, folder);
   try {
     await served.untilReady();
+    if (beside) await served.untilDeployed(beside.name);
     return served;
   } catch (error) {
     const said = await served.readLog();
@@ -203,6 +187,12 @@ function describeServed(stack: LocalStack, { running, waiting }: RealEngine, fol
           return addresses.length > 0 && (await Promise.all(addresses.map(isHealthy))).every(Boolean);
         },
         'the engine to serve',
+        START_TIMEOUT_MS,
+      ),
+    untilDeployed: (name: string) =>
+      pollUntil(
+        async () => ((await call('GET', `${DEPLOYMENTS}/${name}`)) as Deployment).status?.phase === 'Ready',
+        `${name} to serve`,
         START_TIMEOUT_MS,
       ),
     countRunning: (of?: string) => readMetric(8000, running, of),

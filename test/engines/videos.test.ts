@@ -13,6 +13,8 @@ const { maxSteps, seed: seeds } = findMediaEngine(name);
 const SIZE = '64x64';
 const FRAMES = 9;
 const RESTART_TIMEOUT_MS = 240_000;
+/** For a short video with ease, and for none of the long ones. */
+const TIMEOUT_SECONDS = 15;
 
 /** 9 frames of the form 4n+1, which every model makes. */
 const order = (fields: Fields = {}): Fields => ({
@@ -108,6 +110,25 @@ describe(`videos of ${name}`, function () {
     expect(response.status).to.equal(204);
     expect((await get(served.gateway, `/videos/${second}`)).body.status).to.equal('canceled');
     expect((await finishVideo(served.gateway, first)).status).to.equal('completed');
+  });
+
+  it('run out of time, and the next one is made once the engine has ended the work', async () => {
+    await served.patch({ limits: { videoTimeout: `${TIMEOUT_SECONDS}s` } });
+    try {
+      // Until then the sidecar has heard of it.
+      expect((await make()).status).to.equal('completed');
+      const late = await submit(LONG);
+      await untilRuns(late);
+      const next = await submit();
+      const ended = await finishVideo(served.gateway, late);
+      expect(ended.status).to.equal('failed');
+      expect((ended.error as Fields).code).to.equal('model_timeout');
+      expect((await get(served.gateway, `/videos/${next}`)).body.status).to.equal('queued');
+      // Which it could not be in its time if it waited in the engine behind the other.
+      expect((await finishVideo(served.gateway, next)).status).to.equal('completed');
+    } finally {
+      await served.patch({ limits: { videoTimeout: '30m' } });
+    }
   });
 
   for (const [title, signal, pattern] of [

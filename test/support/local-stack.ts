@@ -20,8 +20,9 @@ const START_TIMEOUT_MS = 110_000;
 
 /** The folder of a `make run` with real engines, to which the tests are to be held instead. */
 const RUNNING = process.env.RUNNING_STACK;
+export const isSimulated = !RUNNING;
 /** A test that needs the simulator: its controls, or a model that says what the test expects. */
-export const itSimulated = RUNNING ? it.skip : it;
+export const itSimulated = isSimulated ? it : it.skip;
 
 /** In a folder of its own that goes with it, unless BERTH_STATE names one. */
 export async function startLocalStack(env: Record<string, string> = {}): Promise<LocalStack> {

@@ -33,13 +33,23 @@ describe('the table of engines', () => {
     expect(replaceRow(DOCUMENT, { ...RUN, files })).to.include('| 2026-11-22 to 2026-11-24 |');
   });
 
-  for (const [what, files] of [
-    ['has not passed', { text: passed(54) }],
-    ['passed with another version', { ...RUN.files, text: passed(54, { version: '0.27.0' }) }],
+  for (const [what, failures] of [
+    ['has not passed', {}],
+    ['passed with another version', { failures: passed(7, { version: '0.27.0' }) }],
   ] as const)
-    it(`stays as it is while a file ${what}`, () => {
-      expect(replaceRow(DOCUMENT, { ...RUN, files })).to.equal(DOCUMENT);
+    it(`names a file that ${what}`, () => {
+      const row = replaceRow(DOCUMENT, { ...RUN, files: { text: passed(54), ...failures } });
+      expect(row).to.include('| 54 tests in 2 min (text 54); **not passed: failures** | 2026-11-22 |');
     });
+
+  it('stays as it is while nothing has passed', () => {
+    expect(replaceRow(DOCUMENT, { ...RUN, files: {} })).to.equal(DOCUMENT);
+  });
+
+  it('tells of an engine that was not run that only its help was read', () => {
+    const row = replaceRow(DOCUMENT, { ...RUN, tests: ['flags'], files: { flags: passed(3) } });
+    expect(row).to.include('| `vllm` | 0.28.0 | its own help, and its source | 3 tests in 2 min (flags 3) |');
+  });
 
   it('needs a row to write to', () => {
     expect(() => replaceRow('nothing', RUN)).to.throw('docs/engines.md has no row for vllm');

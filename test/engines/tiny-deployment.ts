@@ -1,0 +1,36 @@
+/** The object of a deployment of a tiny model. */
+import { type EngineName, REAL_ENGINES, type ServedKind } from './catalog.ts';
+
+export interface TinyDeployment {
+  /** Its own, and its claim's, which holds the model. */
+  name: string;
+  kind: ServedKind;
+  modelId: string;
+  /** Over the spec that the engine's tiny model needs. */
+  spec?: object;
+  /** Over its engine. */
+  engine?: { args?: string[]; family?: string };
+}
+
+export function describeTiny(
+  preset: EngineName,
+  { name, kind, modelId, spec, engine }: TinyDeployment,
+): object {
+  const { path, args, env } = REAL_ENGINES[preset].tinyModel(kind);
+  return {
+    apiVersion: 'berth.dev/v1alpha1',
+    kind: 'ModelDeployment',
+    metadata: { name, namespace: 'default' },
+    spec: {
+      kind,
+      model: { id: modelId, source: { pvc: { claimName: name, path } } },
+      engine: {
+        preset,
+        ...engine,
+        args: [...args, ...(engine?.args ?? [])],
+        env: Object.entries(env).map(([variable, value]) => ({ name: variable, value })),
+      },
+      ...spec,
+    },
+  };
+}
