@@ -59,10 +59,10 @@ docs-build: $(DOCS_INSTALLED) ## Build the documentation into docs/.vitepress/di
 
 ##@ Test
 
-STAGES := lint types verify unit integration conformance chart console e2e
+STAGES := lint types verify unit integration conformance chart console e2e bench
 
 .PHONY: test $(addprefix test-,$(STAGES))
-test: $(INSTALLED) ## Run every stage: lint types verify unit integration conformance chart console e2e
+test: $(INSTALLED) ## Run every stage: lint types verify unit integration conformance chart console e2e bench
 	@node tools/stages.ts $(STAGES)
 $(addprefix test-,$(STAGES)): test-%: $(INSTALLED)
 	@node tools/stages.ts $*
@@ -87,6 +87,10 @@ test-redis-versions: $(INSTALLED) ## Run the Redis tests on Redis 7.0 to 8 and V
 .PHONY: bench
 bench: $(INSTALLED) ## Run the benchmarks against their baselines (ONLY=berth,wait… for some; operator: MODELS=5000; fleet: FLEET=wakes,storm…; prefix: SCALE=0.3)
 	@node test/bench/main.ts
+
+.PHONY: bench-check
+bench-check: $(INSTALLED) ## Compare the gateway's speed with what was recorded, in a minute (RECORD=1 records it anew, in four)
+	@node test/bench/check/main.ts
 
 ##@ Help
 

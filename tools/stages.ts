@@ -1,6 +1,6 @@
 /**
  * `stages.ts STAGE…`: runs the stages of `make test` in order, each with its time, and ends with `N passed, N failed`.
- * BESIDE=e2e has that stage go on beside all others: it mostly waits, and shares nothing with them but the machine.
+ * BESIDE=e2e has that stage go on beside the others: it mostly waits, and shares nothing with them but the machine.
  */
 import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,6 +15,8 @@ interface TestStage extends Stage {
   programs?: string[];
   /** Tests of several processes start the console, the first of which would build its page. */
   needsPage?: boolean;
+  /** It measures: it runs after all others, beside none. */
+  isAlone?: boolean;
 }
 
 interface Outcome extends Counts {
@@ -77,6 +79,7 @@ const STAGES: Record<string, () => TestStage> = {
     ...mocha('e2e', 300_000),
     command: ['node', 'test/e2e/main.ts', ...mocha('e2e', 300_000).command.slice(1)],
   }),
+  bench: () => ({ ...check('node', 'test/bench/check/main.ts', '--wide'), isAlone: true }),
   // It chooses the files by the engine, and is no part of `make test`: it downloads gigabytes.
   engines: () => ({
     ...mocha('engines', 120_000),
@@ -124,13 +127,16 @@ if (names.length === 0 || unknown.length > 0) {
 }
 
 const start = performance.now();
-const beside = names.filter((name) => name === process.env.BESIDE);
+const alone = names.filter((name) => STAGES[name]!().isAlone);
+const shared = names.filter((name) => !alone.includes(name));
+const beside = shared.filter((name) => name === process.env.BESIDE);
 const outcomes = (
   await Promise.all([
-    runInOrder(names.filter((name) => !beside.includes(name))),
+    runInOrder(shared.filter((name) => !beside.includes(name))),
     ...beside.map(async (name) => [await run(name, `${name}| `)]),
   ])
 ).flat();
+outcomes.push(...(await runInOrder(alone)));
 
 for (const { stage, failures, flaky } of outcomes) {
   if (failures) console.log(`\nfailed in ${stage}:\n${failures}`);

@@ -1,5 +1,6 @@
 /** What a bench needs before it starts: programs, and all that is measured as the image has it. */
 import { execFileSync } from 'node:child_process';
+import { bundleGateway } from '../../bundle-gateway.ts';
 import { ensureProgram } from '../../machine/system-package.ts';
 
 export function ensureBenchPrograms(): void {
@@ -16,6 +17,16 @@ export function ensureBenchPrograms(): void {
 export function compileBench(): void {
   execFileSync('tsc', ['-p', 'tsconfig.build.json'], { stdio: 'inherit' });
   execFileSync('node', ['build-assets.ts'], { stdio: 'inherit' });
+  compileScripts();
+}
+
+/** The gateway and the scripts alone, in a quarter of the time. */
+export async function compileGatewayBench(): Promise<void> {
+  await bundleGateway('gateway/main.ts', 'dist/gateway');
+  compileScripts();
+}
+
+function compileScripts(): void {
   const scripts = ['engine', 'floor', 'rate-load', 'sse-load'].map((name) => `test/bench/${name}.ts`);
   const options = [
     '--outDir',

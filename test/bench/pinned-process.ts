@@ -1,5 +1,5 @@
 /** Processes pinned to one core, with their CPU time and memory. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { openSync, readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { promisify } from 'node:util';
@@ -9,6 +9,10 @@ export const SYSTEM_CORE = 0;
 export const LOAD_CORE = 1;
 
 const TICKS_PER_SECOND = 100;
+
+/** Whether this machine has both cores, and gives them to this process. */
+export const canPin = (): boolean =>
+  [SYSTEM_CORE, LOAD_CORE].every((core) => spawnSync('taskset', ['-c', String(core), 'true']).status === 0);
 
 /** Before a program's name: it runs on this core, and ends with the bench however that ends. */
 const pin = (core: number): string[] => ['--pdeathsig', 'KILL', '--', 'taskset', '-c', String(core)];

@@ -1,0 +1,165 @@
+/** Whether Berth has become slower than when it was recorded, by ratios to the floor. Pure. */
+import { formatRows } from '../report.ts';
+import { median } from '../statistics.ts';
+import type { ShortRound, ShortRun } from './short-run.ts';
+
+const FIGURES = {
+  cpuPerRequest: 'CPU per request ÷ floor',
+  cpuPerFrame: 'CPU per frame ÷ floor',
+  addedLatency: 'added latency p50 ÷ floor',
+  idleMiB: 'memory idle, MiB',
+} as const;
+type Figure = keyof typeof FIGURES;
+
+/** Less of each is better; NaN where it could not be measured. */
+export type Figures = Record<Figure, number> & { errors: number };
+
+export interface Recorded {
+  median: number;
+  /** How far from the median, as a share of it, is noise. */
+  band: number;
+}
+
+export interface Baseline {
+  /** Of the recording, such as `2026-11-24`. */
+  date: string;
+  machine: string;
+  repeats: number;
+  figures: Record<Figure, Recorded>;
+}
+
+export type Verdict = 'ok' | 'worse' | 'better: record anew' | 'not measured';
+
+const MIN_BAND = 0.1;
+/** Few repeats seldom include the worst that noise does. */
+const NOISE_MARGIN = 2;
+/** For machines other than the recorded one, and busy ones, where what the floor adds to a latency is lost in noise. */
+const WIDE_BANDS: Record<Figure, number> = { cpuPerRequest: 1, cpuPerFrame: 1, addedLatency: 4, idleMiB: 1 };
+/** Recorded on a machine too busy to find less than that. */
+const POOR_BAND = 0.3;
+
+const RECORD = 'RECORD=1 make bench-check';
+
+const listFigures = (): Figure[] => Object.keys(FIGURES) as Figure[];
+const mapFigures = <T>(work: (figure: Figure) => T): Record<Figure, T> =>
+  Object.fromEntries(listFigures().map((figure) => [figure, work(figure)])) as Record<Figure, T>;
+
+/** The medians of the rounds, each of which is Berth beside the floor within seconds. */
+export function readFigures({ idleMiB, rounds }: ShortRun): Figures {
+  const over = (ratio: (round: ShortRound) => number) => median(rounds.map(ratio));
+  const added = (system: 'floor' | 'berth') => over((round) => round[system].singleP50Ms - round.directP50Ms);
+  const floorAdded = added('floor');
+  return {
+    cpuPerRequest: over(({ berth, floor }) => berth.cpuPerRequestMicros / floor.cpuPerRequestMicros),
+    cpuPerFrame: over(({ berth, floor }) => berth.cpuPerFrameMicros / floor.cpuPerFrameMicros),
+    // Something that takes turns with the load on a busy machine may hide what the floor adds.
+    addedLatency: floorAdded > 0 ? added('berth') / floorAdded : Number.NaN,
+    idleMiB,
+    errors: rounds.reduce((sum, { berth }) => sum + berth.errors, 0),
+  };
+}
+
+/** What both of two measurements show at least. */
+export const takeBetter = (first: Figures, second: Figures): Figures => {
+  const better = (one: number, other: number) => (Number.isNaN(one) || other < one ? other : one);
+  return {
+    ...mapFigures((figure) => better(first[figure], second[figure])),
+    errors: Math.min(first.errors, second.errors),
+  };
+};
+
+/** The band is twice the largest deviation of a measurement from the median of all, and 10 % at least. */
+export function buildBaseline(
+  measurements: Figures[],
+  { date, machine }: Pick<Baseline, 'date' | 'machine'>,
+): Baseline {
+  const record = (figure: Figure): Recorded => {
+    const values = measurements.map((each) => each[figure]);
+    if (values.some(Number.isNaN))
+      throw new Error(`${FIGURES[figure]} could not be measured: the machine is too busy`);
+    const middle = median(values);
+    const deviation = Math.max(...values.map((value) => Math.abs(value / middle - 1)));
+    return { median: round(middle), band: round(Math.max(MIN_BAND, NOISE_MARGIN * deviation)) };
+  };
+  if (measurements.some(({ errors }) => errors > 0)) throw new Error('requests failed: nothing is recorded');
+  return { date, machine, repeats: measurements.length, figures: mapFigures(record) };
+}
+
+const round = (value: number): number => Math.round(value * 1_000) / 1_000;
+
+/** The same medians, with bands that hold on other machines. */
+export const widen = (baseline: Baseline): Baseline => ({
+  ...baseline,
+  figures: mapFigures((figure) => {
+    const recorded = baseline.figures[figure];
+    return { ...recorded, band: Math.max(WIDE_BANDS[figure], recorded.band) };
+  }),
+});
+
+const highest = ({ median, band }: Recorded): number => median * (1 + band);
+
+/** A ratio, so that the band is as far below the median as above: twice as fast is half the figure. */
+export function judge(value: number, recorded: Recorded): Verdict {
+  if (Number.isNaN(value)) return 'not measured';
+  if (value > highest(recorded)) return 'worse';
+  return value < recorded.median / (1 + recorded.band) ? 'better: record anew' : 'ok';
+}
+
+export const isWorse = (figures: Figures, baseline: Baseline): boolean =>
+  figures.errors > 0 ||
+  listFigures().some((figure) => judge(figures[figure], baseline.figures[figure]) === 'worse');
+
+export function formatCheck(figures: Figures, baseline: Baseline): string {
+  const rows = listFigures().map((figure) => {
+    const recorded = baseline.figures[figure];
+    return [
+      FIGURES[figure],
+      figures[figure].toFixed(2),
+      recorded.median.toFixed(2),
+      `≤ ${highest(recorded).toFixed(2)}`,
+      judge(figures[figure], recorded),
+    ];
+  });
+  return [
+    formatRows([['Berth', 'measured', 'recorded', 'allowed', ''], ...rows]),
+    ...explain(figures, baseline),
+  ].join('\n');
+}
+
+/** What is to be done about each figure beyond its band. */
+function explain(figures: Figures, baseline: Baseline): string[] {
+  const lines = listFigures().flatMap((figure) => {
+    const verdict = judge(figures[figure], baseline.figures[figure]);
+    const change = describeChange(figure, figures[figure], baseline);
+    if (verdict === 'worse') return [`${change}. If it has to be: ${RECORD}`];
+    if (verdict === 'better: record anew')
+      return [`${change}. So that it stays, on the recorded machine: ${RECORD}`];
+    return [];
+  });
+  return figures.errors > 0 ? [`${figures.errors} requests to Berth failed`, ...lines] : lines;
+}
+
+function describeChange(figure: Figure, value: number, { date, machine, figures }: Baseline): string {
+  const { median, band } = figures[figure];
+  const change = value / median - 1;
+  const direction = change > 0 ? 'above' : 'below';
+  return (
+    `${FIGURES[figure]} is ${value.toFixed(2)}, ${formatShare(Math.abs(change))} ${direction} the ${median.toFixed(2)} ` +
+    `recorded on ${date} (${machine}; noise: ${formatShare(band)})`
+  );
+}
+
+const formatShare = (share: number): string => `${Math.round(share * 100)} %`;
+
+/** What was recorded, and whether it is of use. */
+export function formatBaseline({ figures, repeats, machine }: Baseline): string {
+  const rows = listFigures().map((figure) => {
+    const { median, band } = figures[figure];
+    return [FIGURES[figure], median.toFixed(2), formatShare(band)];
+  });
+  const poor = listFigures().filter((figure) => figures[figure].band > POOR_BAND);
+  const table = formatRows([[`${repeats} repeats, ${machine}`, 'median', 'band'], ...rows]);
+  return poor.length === 0
+    ? table
+    : `${table}\nBands of more than ${formatShare(POOR_BAND)} see little: record on a quiet machine.`;
+}

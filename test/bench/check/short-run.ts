@@ -1,0 +1,77 @@
+/**
+ * The short form of the bench. The floor and Berth run side by side, warm, and take turns at loads of a second: what disturbs the machine
+ * for longer than that disturbs both.
+ */
+import { loadRequests, loadStreams, type Target } from '../loads.ts';
+import { readMemory, stopPinned } from '../pinned-process.ts';
+import type { Round } from '../rounds.ts';
+import { type StartedSystem, startEngine, startSystem, withCPU } from '../started-system.ts';
+import { listSystems, type System } from '../systems.ts';
+
+const LOAD_SECONDS = 1;
+const WARMING_SECONDS = 3;
+const STREAMS = { connections: 16, seconds: LOAD_SECONDS };
+
+export type Turn = Pick<Round, 'singleP50Ms' | 'cpuPerRequestMicros' | 'cpuPerFrameMicros' | 'errors'>;
+
+export interface ShortRound {
+  /** What the load itself takes. */
+  directP50Ms: number;
+  floor: Turn;
+  berth: Turn;
+}
+
+export interface ShortRun {
+  /** Of Berth, before the first load. */
+  idleMiB: number;
+  rounds: ShortRound[];
+}
+
+/** Takes about 10 s, and 7 s for each round. */
+export async function measureShortRun(rounds: number): Promise<ShortRun> {
+  const engine = await startEngine();
+  const started: StartedSystem[] = [];
+  const start = async (name: string) => {
+    const system = await startSystem(findSystem(name));
+    started.push(system);
+    return system;
+  };
+  try {
+    const [direct, floor, berth] = [await start('direct'), await start('floor'), await start('berth')];
+    const idleMiB = readMemory(berth.pid!);
+    for (const { target } of [floor, berth]) await warm(target);
+    const run: ShortRun = { idleMiB, rounds: [] };
+    for (let round = 0; round < rounds; round++) {
+      const { p50 } = await loadRequests(direct.target, 1, LOAD_SECONDS);
+      // Neither is always the one that comes second.
+      const isFloorFirst = round % 2 === 0;
+      const first = await takeTurn(isFloorFirst ? floor : berth);
+      const second = await takeTurn(isFloorFirst ? berth : floor);
+      const [floorTurn, berthTurn] = isFloorFirst ? [first, second] : [second, first];
+      run.rounds.push({ directP50Ms: p50 / 1_000, floor: floorTurn, berth: berthTurn });
+    }
+    return run;
+  } finally {
+    await Promise.all(started.map(({ stop }) => stop()));
+    await stopPinned(engine);
+  }
+}
+
+const findSystem = (name: string): System => listSystems().find((system) => system.name === name)!;
+
+async function warm(target: Target): Promise<void> {
+  await loadRequests(target, 64, WARMING_SECONDS);
+  await loadStreams(target, 'burst', STREAMS);
+}
+
+async function takeTurn({ target, pid }: StartedSystem): Promise<Turn> {
+  const single = await loadRequests(target, 1, LOAD_SECONDS);
+  const [many, manyCPU] = await withCPU(pid, () => loadRequests(target, 64, LOAD_SECONDS));
+  const [burst, burstCPU] = await withCPU(pid, () => loadStreams(target, 'burst', STREAMS));
+  return {
+    singleP50Ms: single.p50 / 1_000,
+    cpuPerRequestMicros: manyCPU / many.requests,
+    cpuPerFrameMicros: burstCPU / burst.frames,
+    errors: single.errors + many.errors + burst.broken,
+  };
+}
