@@ -176,6 +176,12 @@ export const deliveryKeys = (namespace: string) => ({
   delivery: (id: string) => `d:{${namespace}}:delivery:${id}`,
   /** String: what is sent of one event. */
   body: (eventId: string) => `d:{${namespace}}:body:${eventId}`,
+  /** Hash: bytes that events hold with their deliveries, by event, and `total`. */
+  held: `d:{${namespace}}:held`,
+  /** Sorted set: `event/delivery` of those that are under way. */
+  pending: `d:{${namespace}}:pending`,
+  /** Sorted set: events of which none is, by when (Unix ms) the last one ended. */
+  kept: `d:{${namespace}}:kept`,
   /** List: the latest attempts of a delivery, oldest first: { at (Unix ms), code, error } as JSON. */
   attempts: (id: string) => `d:{${namespace}}:attempts:${id}`,
   /** Sorted set: ids of the latest 1,000 deliveries, by age in Unix microseconds. */

@@ -51,6 +51,8 @@ const RETRY_MS = 1_000;
 interface Workspace {
   isRunning: boolean;
   isDue: boolean;
+  /** Its deliveries hold too much: by `performance.now()`, until when none are made. */
+  fullUntil: number;
   inFlight: number;
   timer: NodeJS.Timeout | null;
 }
@@ -89,7 +91,7 @@ export class Dispatcher {
   #workspaceOf(namespace: string): Workspace {
     const known = this.#workspaces.get(namespace);
     if (known) return known;
-    const workspace = { isRunning: false, isDue: false, inFlight: 0, timer: null };
+    const workspace = { isRunning: false, isDue: false, fullUntil: 0, inFlight: 0, timer: null };
     this.#workspaces.set(namespace, workspace);
     return workspace;
   }
@@ -103,7 +105,7 @@ export class Dispatcher {
     try {
       while (workspace.isDue && !this.#isClosed) {
         workspace.isDue = false;
-        const hasMore = await this.#expand(namespace);
+        const hasMore = await this.#expand(namespace, workspace);
         const isFull = await this.#begin(namespace, workspace);
         // A delivery that ends wakes it again.
         workspace.isDue ||= hasMore && !isFull;
@@ -120,15 +122,18 @@ export class Dispatcher {
   }
 
   /** Makes deliveries of what is in the outbox; answers whether more may be there. */
-  async #expand(namespace: string): Promise<boolean> {
+  async #expand(namespace: string, workspace: Workspace): Promise<boolean> {
+    if (performance.now() < workspace.fullUntil) return false;
     const { redis, readEndpoints } = this.#options;
     const events = await takeEvents(redis, namespace, { limit: EVENT_BATCH_SIZE, leaseMs: LEASE_MS });
     if (events.length === 0) return false;
     const endpoints = await readEndpoints(namespace);
-    await Promise.all(
+    const made = await Promise.all(
       events.map((event) => expandEvent(redis, { ...event, namespace }, listTargets(event, endpoints))),
     );
-    return events.length === EVENT_BATCH_SIZE;
+    // What stays in the outbox is not read again for each delivery that ends.
+    if (made.includes(null)) workspace.fullUntil = performance.now() + RETRY_MS;
+    return events.length === EVENT_BATCH_SIZE && !made.includes(null);
   }
 
   /** Begins as many attempts as there is room for; answers whether there is none left. */

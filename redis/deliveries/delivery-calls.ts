@@ -97,12 +97,15 @@ export const deriveDeliveryId = (eventId: string, url: string): string =>
 export const deriveDestination = (url: string): string =>
   createHash('sha256').update(url).digest('hex').slice(0, 24);
 
-/** Takes an event out of the outbox and makes its deliveries, in one step. Answers how many there are to make. */
+/**
+ * Takes an event out of the outbox and makes its deliveries, in one step. Answers how many there are to make; null while
+ * the workspace's deliveries hold too much, and the event stays where it is.
+ */
 export async function expandEvent(
   redis: RedisClient,
   { namespace, id, type, requestId, testBody = '' }: ExpandableEvent,
   targets: readonly DeliveryTarget[],
-): Promise<number> {
+): Promise<number | null> {
   return (await redis.fcall(
     FUNCTIONS.expand,
     1,
@@ -118,7 +121,7 @@ export async function expandEvent(
       url,
       endpoint,
     ]),
-  )) as number;
+  )) as number | null;
 }
 
 export interface LeasedDelivery {

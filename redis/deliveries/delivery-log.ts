@@ -79,8 +79,12 @@ function decodeAttempt(row: string): LoggedAttempt {
 /** Of a workspace that is gone: the next one of its name must not see where this one's events went. */
 export async function forgetDeliveries(redis: RedisClient, namespace: string): Promise<void> {
   const keys = deliveryKeys(namespace);
-  const ids = await redis.zrevrange(keys.log, 0, -1);
-  await redis.del(keys.log, ...ids.flatMap((id) => [keys.delivery(id), keys.attempts(id)]));
+  const [ids, events] = await Promise.all([
+    redis.zrevrange(keys.log, 0, -1),
+    redis.zrange(keys.kept, 0, '-1'),
+  ]);
+  const records = ids.flatMap((id) => [keys.delivery(id), keys.attempts(id)]);
+  await redis.del(keys.log, keys.held, keys.pending, keys.kept, ...records, ...events.map(keys.body));
 }
 
 /** null when unknown or expired. */

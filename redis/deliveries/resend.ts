@@ -3,7 +3,7 @@ import { deliveryKeys, FUNCTIONS } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 import { deriveDeliveryId, deriveDestination } from './delivery-calls.ts';
 
-export type ResendAnswer = 'done' | 'unknown' | 'pending' | 'expired';
+export type ResendAnswer = 'done' | 'unknown' | 'pending' | 'expired' | 'full';
 
 export interface Resend {
   id: string;

@@ -1,6 +1,7 @@
--- Webhook deliveries: `expand`, `lease_deliveries`, `settle_delivery`, `resend`.
+-- Webhook deliveries: `expand`, `lease_deliveries`, `settle_delivery`.
 
 -- Creates one event's deliveries, once: whoever removes it from the outbox creates them. Test events have no place there.
+-- While the workspace's events hold too much, none is created and the event stays in the outbox: the answer is nil then.
 -- KEYS: the outbox. ARGV: namespace, event, type, request or '', body of a test event or '', then for each delivery
 -- its id, destination, URL and endpoint ('' = the request's own callback). Returns how many were created: one for equal
 -- URLs, in the name of the first endpoint that is not disabled; `callback` notes that it is the request's own, too.
@@ -8,16 +9,12 @@ local FIXED_ARGUMENTS = 5
 local FIELDS_EACH = 4
 local MAX_TARGETS = 1000
 
-local function take_body(outbox, namespace, event, given)
-  if given ~= '' then
-    return given
-  end
-  if redis.call('ZREM', outbox, event) == 0 then
+local function read_body(outbox, namespace, event)
+  if not redis.call('ZSCORE', outbox, event) then
     return nil
   end
-  local key = 'w:{' .. namespace .. '}:event:' .. event
+  local key = work_key(namespace, 'event:', event)
   local row = redis.call('STRLEN', key) <= MAX_ROW_BYTES and redis.call('GET', key)
-  redis.call('UNLINK', key)
   local break_at = row and string.find(row, '\n', 1, true)
   return break_at and string.sub(row, break_at + 1)
 end
@@ -54,16 +51,33 @@ local expand_bounds = { least = FIXED_ARGUMENTS, most = FIXED_ARGUMENTS + FIELDS
 register('expand', expand_bounds, function(keys, args)
   local namespace, now = args[1], now_ms()
   local event = { id = args[2], type = args[3], request = args[4], test = args[5] ~= '' and '1' or '' }
-  local body = take_body(keys[1], namespace, event.id, args[5])
-  if not body or #args == FIXED_ARGUMENTS then
+  local body = event.test ~= '' and args[5] or read_body(keys[1], namespace, event.id)
+  local targets, bytes = {}, #(body or '')
+  for i = FIXED_ARGUMENTS + 1, #args, FIELDS_EACH do
+    targets[#targets + 1] = { id = args[i], destination = args[i + 1], url = args[i + 2], endpoint = args[i + 3] }
+    bytes = bytes + #args[i + 2] + DELIVERY_BYTES
+  end
+  local is_wanted = body and #targets > 0
+  if is_wanted and not make_room(namespace, bytes) then
+    return false
+  end
+  if event.test == '' then
+    redis.call('ZREM', keys[1], event.id)
+    redis.call('UNLINK', work_key(namespace, 'event:', event.id))
+  end
+  if not is_wanted then
     return 0
   end
   redis.call('SET', delivery_key(namespace, 'body:', event.id), body, 'EX', BODY_SECONDS)
+  hold(namespace, event.id, bytes)
   local made = 0
-  for i = FIXED_ARGUMENTS + 1, #args, FIELDS_EACH do
-    made = made + add_delivery(namespace, now, event,
-      { id = args[i], destination = args[i + 1], url = args[i + 2], endpoint = args[i + 3] })
+  for _, target in ipairs(targets) do
+    made = made + add_delivery(namespace, now, event, target)
   end
+  rest_event(namespace, event.id, now)
+  -- What they tell of has expired by then.
+  redis.call('EXPIRE', delivery_key(namespace, 'held'), BODY_SECONDS)
+  redis.call('EXPIRE', delivery_key(namespace, 'kept'), BODY_SECONDS)
   trim_log(namespace)
   redis.call('EXPIRE', delivery_key(namespace, 'log'), LOG_SECONDS)
   if event.test ~= '' then
@@ -200,46 +214,4 @@ register_frugal('settle_delivery', { least = 9, bytes = 4096 }, function(keys, a
   end
   plan_destination(namespace, destination)
   return 'done'
-end)
-
--- Sends the events of ended deliveries once more, with attempts of their own: to the place that each went to, or to where its
--- endpoint leads now. KEYS: the destinations. ARGV: namespace, then for each delivery its id, and id, destination and URL to
--- send to (the same id for the same URL). Returns for each `done`, `unknown`, `pending` while it is under way, or `expired`
--- where the event is not kept any more.
-local RESEND_FIELDS = 4
-local MAX_RESENDS = 50
-
-local function resend(namespace, now, from, target)
-  local record = delivery_key(namespace, 'delivery:', from)
-  local id, event_type, request, test, endpoint, state =
-    unpack(redis.call('HMGET', record, 'event', 'type', 'request', 'test', 'endpoint', 'state'))
-  if not id then
-    return 'unknown'
-  end
-  local planned = delivery_key(namespace, 'delivery:', target.id)
-  if state == 'pending' or redis.call('HGET', planned, 'state') == 'pending' then
-    return 'pending'
-  end
-  if redis.call('EXISTS', delivery_key(namespace, 'body:', id)) == 0 then
-    return 'expired'
-  end
-  target.endpoint = endpoint
-  target.created_at = redis.call('HGET', planned, 'created_at') or now
-  plan_delivery(namespace, now, { id = id, type = event_type, request = request, test = test }, target)
-  redis.call('HDEL', planned, 'ended_at')
-  redis.call('PERSIST', planned)
-  return 'done'
-end
-
-local resend_bounds = { least = 1 + RESEND_FIELDS, most = 1 + RESEND_FIELDS * MAX_RESENDS, bytes = 128 * 1024 }
-register_beginning('resend', resend_bounds, function(keys, args)
-  local namespace, now, answers = args[1], now_ms(), {}
-  for i = 2, #args - RESEND_FIELDS + 1, RESEND_FIELDS do
-    local target = { id = args[i + 1], destination = args[i + 2], url = args[i + 3] }
-    answers[#answers + 1] = resend(namespace, now, args[i], target)
-  end
-  trim_log(namespace)
-  -- As what ends a request does: a front is to look.
-  redis.call('PUBLISH', 'n:{' .. namespace .. '}:events', '1')
-  return answers
 end)

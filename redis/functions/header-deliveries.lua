@@ -45,9 +45,70 @@ local function trim_log(namespace)
   end
 end
 
+-- What the events of a workspace hold: in the hash `held` bytes by event, and of all, `total`; in the set `pending` its
+-- deliveries that are under way, by event; in the set `kept` events of which none is, by when the last one ended.
+local MAX_HELD_BYTES = 16 * 1024 * 1024
+-- Of `maxmemory`, where that is less.
+local HELD_SHARE = 1 / 32
+-- What a delivery takes beside its body and its URL: the record, its places in sets, and its attempts.
+local DELIVERY_BYTES = 2048
+
+local function hold(namespace, event, bytes)
+  local held = delivery_key(namespace, 'held')
+  redis.call('HINCRBY', held, event, bytes)
+  redis.call('HINCRBY', held, 'total', bytes)
+end
+
+local function read_held(namespace)
+  return tonumber(redis.call('HGET', delivery_key(namespace, 'held'), 'total') or 0)
+end
+
+-- Forgets what would be sent again of the event that ended first; false where all that are left are under way.
+local function drop_kept(namespace)
+  local event = redis.call('ZPOPMIN', delivery_key(namespace, 'kept'))[1]
+  if not event then
+    return false
+  end
+  local held = delivery_key(namespace, 'held')
+  local bytes = tonumber(redis.call('HGET', held, event) or 0)
+  redis.call('HDEL', held, event)
+  redis.call('HINCRBY', held, 'total', digits(-bytes))
+  redis.call('UNLINK', delivery_key(namespace, 'body:', event))
+  return true
+end
+
+-- Whether so much more can be held, for which events that ended give way; one alone always can.
+local function make_room(namespace, bytes)
+  local most = memory.limit > 0 and math.min(MAX_HELD_BYTES, memory.limit * HELD_SHARE) or MAX_HELD_BYTES
+  while read_held(namespace) + bytes > most do
+    if not drop_kept(namespace) then
+      return read_held(namespace) == 0
+    end
+  end
+  return true
+end
+
+-- Keeps an event of which no delivery is under way, as one of the latest.
+local function rest_event(namespace, event, now)
+  -- `0` follows `/`.
+  local under_way = redis.call('ZRANGE', delivery_key(namespace, 'pending'), '[' .. event .. '/', '(' .. event .. '0', 'BYLEX',
+    'LIMIT', 0, 1)
+  if #under_way > 0 then
+    return
+  end
+  local kept = delivery_key(namespace, 'kept')
+  redis.call('ZADD', kept, now, event)
+  if redis.call('ZCARD', kept) > LOG_SIZE then
+    drop_kept(namespace)
+  end
+end
+
 -- Ends a delivery for good. A record that has left the log goes at once.
 local function end_delivery(namespace, id, state, now)
   local record = delivery_key(namespace, 'delivery:', id)
+  local event = redis.call('HGET', record, 'event')
+  redis.call('ZREM', delivery_key(namespace, 'pending'), event .. '/' .. id)
+  rest_event(namespace, event, now)
   if redis.call('ZSCORE', delivery_key(namespace, 'log'), id) then
     redis.call('HSET', record, 'state', state, 'ended_at', now)
     redis.call('EXPIRE', record, LOG_SECONDS)
@@ -86,6 +147,8 @@ local function plan_delivery(namespace, now, event, delivery)
     'request', event.request, 'test', event.test, 'url', delivery.url, 'endpoint', delivery.endpoint,
     'destination', delivery.destination, 'count', current_count(namespace, delivery.endpoint), 'state', 'pending',
     'attempts', 0, 'created_at', delivery.created_at or now)
+  redis.call('ZADD', delivery_key(namespace, 'pending'), 0, event.id .. '/' .. delivery.id)
+  redis.call('ZREM', delivery_key(namespace, 'kept'), event.id)
   redis.call('ZADD', delivery_key(namespace, 'log'), 'NX', now_micros(), delivery.id)
   redis.call('ZADD', delivery_key(namespace, 'due:', delivery.destination), now, delivery.id)
   plan_destination(namespace, delivery.destination)

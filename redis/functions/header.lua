@@ -63,7 +63,7 @@ local UNCHECKED_BYTES = 256 * 1024
 -- What a call writes at most: its arguments in several places, and its own texts.
 local WRITES_EACH = 4
 local WORDS_BYTES = 4096
-local memory = { unchecked = UNCHECKED_BYTES, is_full = false }
+local memory = { unchecked = UNCHECKED_BYTES, is_full = false, limit = 0 }
 
 -- What a call writes beside its arguments, be it of other keys: the next look is the sooner for it.
 local function note_written(bytes)
@@ -75,8 +75,8 @@ local function is_reserve_used(bytes)
   if memory.is_full or memory.unchecked >= UNCHECKED_BYTES then
     local info = redis.call('INFO', 'memory')
     local used = tonumber(string.match(info, '\nused_memory:(%d+)'))
-    local limit = tonumber(string.match(info, '\nmaxmemory:(%d+)'))
-    memory.is_full = limit > 0 and used > limit * (1 + RESERVE_SHARE) + RESERVE_BYTES
+    memory.limit = tonumber(string.match(info, '\nmaxmemory:(%d+)'))
+    memory.is_full = memory.limit > 0 and used > memory.limit * (1 + RESERVE_SHARE) + RESERVE_BYTES
     memory.unchecked = 0
   end
   return memory.is_full

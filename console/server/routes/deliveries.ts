@@ -34,7 +34,8 @@ const INLINE = '-';
 const REFUSALS: Record<Exclude<ResendAnswer, 'done'>, string> = {
   unknown: 'This delivery is no longer in the log.',
   pending: 'This delivery is still pending.',
-  expired: 'The event has expired: events can be resent for 3 days.',
+  expired: 'The event has expired: events can be resent for 3 days, while there is room for them.',
+  full: 'Too many deliveries are pending. Try again later.',
 };
 
 export function addDeliveryRoutes(router: Router<ConsoleState>, services: Services): void {

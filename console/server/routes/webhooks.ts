@@ -13,6 +13,7 @@ import { deriveDeliveryId, expandEvent } from '../../../redis/deliveries/deliver
 import { readDelivery } from '../../../redis/deliveries/delivery-log.ts';
 import type { TestView } from '../../api.ts';
 import { newWebhookBody, readBody, webhookChangeBody } from '../http/bodies.ts';
+import { ConsoleError } from '../http/error.ts';
 import { viewAs } from '../kubernetes/client.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import {
@@ -100,7 +101,8 @@ export function addWebhookRoutes(router: Router<ConsoleState>, services: Service
     const nowSeconds = Math.floor(Date.now() / 1_000);
     const testBody = buildTestEvent({ id: eventId, namespace, nowSeconds });
     const event = { namespace, id: eventId, type: TEST_TYPE, requestId: '', testBody };
-    await expandEvent(redis, event, [{ url, endpoint: name }]);
+    if ((await expandEvent(redis, event, [{ url, endpoint: name }])) === null)
+      throw new ConsoleError('conflict', 'Too many deliveries are pending. Try again later.');
     const poll = () => readDelivery(redis, namespace, deriveDeliveryId(eventId, url));
     const { seen } = await pollUntil(poll, (delivery) => wasTried(delivery), ATTEMPT_TIMEOUT_MS);
     ctx.body = {

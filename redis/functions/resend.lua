@@ -1,0 +1,49 @@
+-- Sends the events of ended deliveries once more, with attempts of their own: to the place that each went to, or to where its
+-- endpoint leads now. KEYS: the destinations. ARGV: namespace, then for each delivery its id, and id, destination and URL to
+-- send to (the same id for the same URL). Returns for each `done`, `unknown`, `pending` while it is under way, `expired` where
+-- the event is not kept any more, or `full` while the workspace's events hold too much.
+local RESEND_FIELDS = 4
+local MAX_RESENDS = 50
+
+local function resend(namespace, now, from, target)
+  local record = delivery_key(namespace, 'delivery:', from)
+  local id, event_type, request, test, endpoint, state =
+    unpack(redis.call('HMGET', record, 'event', 'type', 'request', 'test', 'endpoint', 'state'))
+  if not id then
+    return 'unknown'
+  end
+  local planned = delivery_key(namespace, 'delivery:', target.id)
+  if state == 'pending' or redis.call('HGET', planned, 'state') == 'pending' then
+    return 'pending'
+  end
+  if redis.call('EXISTS', delivery_key(namespace, 'body:', id)) == 0 then
+    return 'expired'
+  end
+  local bytes = #target.url + DELIVERY_BYTES
+  -- Not to be dropped for its own room.
+  redis.call('ZREM', delivery_key(namespace, 'kept'), id)
+  if not make_room(namespace, bytes) then
+    rest_event(namespace, id, now)
+    return 'full'
+  end
+  hold(namespace, id, bytes)
+  target.endpoint = endpoint
+  target.created_at = redis.call('HGET', planned, 'created_at') or now
+  plan_delivery(namespace, now, { id = id, type = event_type, request = request, test = test }, target)
+  redis.call('HDEL', planned, 'ended_at')
+  redis.call('PERSIST', planned)
+  return 'done'
+end
+
+local resend_bounds = { least = 1 + RESEND_FIELDS, most = 1 + RESEND_FIELDS * MAX_RESENDS, bytes = 128 * 1024 }
+register_beginning('resend', resend_bounds, function(keys, args)
+  local namespace, now, answers = args[1], now_ms(), {}
+  for i = 2, #args - RESEND_FIELDS + 1, RESEND_FIELDS do
+    local target = { id = args[i + 1], destination = args[i + 2], url = args[i + 3] }
+    answers[#answers + 1] = resend(namespace, now, args[i], target)
+  end
+  trim_log(namespace)
+  -- As what ends a request does: a front is to look.
+  redis.call('PUBLISH', 'n:{' .. namespace .. '}:events', '1')
+  return answers
+end)
