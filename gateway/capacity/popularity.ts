@@ -1,18 +1,25 @@
-/** How often prefixes come, in fixed memory however many there are: a count-min sketch that forgets. */
+/** How often prefixes come, and in how many ways they go on, in fixed memory however many there are: a count-min sketch that forgets. */
 import { mixBits } from './prefix-hash.ts';
 
 const ROWS = 4;
 /** A power of two. */
-const COLUMNS = 4_096;
+const COLUMNS = 16_384;
 /** Requests after which all counts are halved. */
 const HORIZON = 4_096;
 const ROW_STEP = 0x9e3779b9;
 /** Fewer say nothing. */
-const MIN_COUNT = 8;
+const MIN_COUNT = 4;
+/** Different beginnings behind a prefix that make it a fork; two may be a second answer to the same question. */
+const MIN_BRANCHES = 3;
+/** As many as a byte tells apart. */
+const BRANCHES = 8;
 
 export class Popularity {
   readonly #counts = new Uint16Array(ROWS * COLUMNS);
   readonly #places = new Uint16Array(ROWS);
+  /** A bit for each beginning that came behind a prefix, since the counts were halved last and before. */
+  #branches = new Uint8Array(ROWS * COLUMNS);
+  #branchesBefore = new Uint8Array(ROWS * COLUMNS);
   #requests = 0;
 
   /** Before the prefixes of a request are counted. */
@@ -22,6 +29,7 @@ export class Popularity {
     this.#requests >>= 1;
     const counts = this.#counts;
     for (let index = 0; index < counts.length; index++) counts[index] = counts[index]! >> 1;
+    [this.#branches, this.#branchesBefore] = [this.#branchesBefore.fill(0), this.#branches];
   }
 
   /** Counts the prefix, and answers whether more than this share of all requests has it. */
@@ -30,7 +38,7 @@ export class Popularity {
     const places = this.#places;
     let least = Number.POSITIVE_INFINITY;
     for (let row = 0; row < ROWS; row++) {
-      const place = row * COLUMNS + (mixBits(prefix + row * ROW_STEP) & (COLUMNS - 1));
+      const place = findPlace(prefix, row);
       places[row] = place;
       least = Math.min(least, counts[place]!);
     }
@@ -38,4 +46,24 @@ export class Popularity {
     for (let row = 0; row < ROWS; row++) if (counts[places[row]!] === least) counts[places[row]!] = least + 1;
     return least >= MIN_COUNT && least + 1 > share * this.#requests;
   }
+  /** Notes what came right behind a prefix, and answers whether the prefix goes on in many ways. */
+  follow(prefix: number, next: number): boolean {
+    const branch = 1 << (next % BRANCHES);
+    let all = 0xff;
+    for (let row = 0; row < ROWS; row++) {
+      const place = findPlace(prefix, row);
+      this.#branches[place]! |= branch;
+      all &= this.#branches[place]! | this.#branchesBefore[place]!;
+    }
+    return countBits(all) >= MIN_BRANCHES;
+  }
+}
+
+const findPlace = (prefix: number, row: number): number =>
+  row * COLUMNS + (mixBits(prefix + row * ROW_STEP) & (COLUMNS - 1));
+
+function countBits(bits: number): number {
+  let count = 0;
+  for (let left = bits; left !== 0; left &= left - 1) count++;
+  return count;
 }

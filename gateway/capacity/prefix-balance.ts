@@ -9,6 +9,7 @@ import { MovingAverage } from './moving-average.ts';
 import { PeerLoads } from './peer-loads.ts';
 import type { BalancedAnswer, Peers } from './peers.ts';
 import { Popularity } from './popularity.ts';
+import { PrefixFork } from './prefix-fork.ts';
 import { deriveSeed, hashPrefix } from './prefix-hash.ts';
 import type { Slots } from './replica-capacity.ts';
 import { type Choosable, chooseReplica, computeBounds, isWithin } from './replica-choice.ts';
@@ -33,7 +34,7 @@ export interface PrefixBalanceOptions {
 export type PrefixChoice = 'own' | 'peer' | 'other';
 
 /**
- * A prefix that more requests have leads nowhere: a longer one does. In parts of a replica's fair share; the smaller, the more
+ * A prefix that more requests have, and that goes on in many ways, leads nowhere: a longer one does. In parts of a replica's fair share; the smaller, the more
  * evenly are requests spread, and the more replicas keep the same popular beginnings.
  */
 const POPULAR_SHARE = 0.1;
@@ -72,8 +73,9 @@ export class PrefixBalance {
     const peers = list().length;
     if (peers === 0 || !isOn()) return undefined;
     this.#popularity.beginRequest();
-    const share = POPULAR_SHARE / (peers + 1);
-    return hashPrefix(parts, this.#seed, (hash) => !this.#popularity.count(hash, share));
+    const fork = new PrefixFork(this.#popularity, POPULAR_SHARE / (peers + 1));
+    hashPrefix(parts, this.#seed, (hash) => fork.visit(hash));
+    return fork.hash;
   }
 
   /** A place at the peer that the prefix leads to; null: the request is to run here, or wherever there is a place. */

@@ -36,9 +36,20 @@ describe('the popularity of prefixes', () => {
 
   it('says nothing by a handful of requests', () => {
     const popularity = new Popularity();
-    for (let index = 0; index < 8; index++) {
+    for (let index = 0; index < 4; index++) {
       popularity.beginRequest();
       expect(popularity.count(POPULAR, 0.01)).to.equal(false);
     }
+  });
+
+  it('knows a prefix that goes on in many ways, and forgets that it did', () => {
+    const popularity = new Popularity();
+    const follow = (next: number) => popularity.follow(POPULAR, next);
+    expect([follow(1), follow(1), follow(2)], 'a second answer to the same question').to.not.include(true);
+    expect(follow(3)).to.equal(true);
+    play(popularity, 4_096, 4_096);
+    expect(follow(1), 'seen a while ago').to.equal(true);
+    play(popularity, 4_096, 4_096);
+    expect(follow(1), 'long ago').to.equal(false);
   });
 });

@@ -119,6 +119,43 @@ describe('balancing by prefix', () => {
     expect(await send(replicas[1]!, parts)).to.equal(first);
   });
 
+  it('leads a conversation to the same replica however many turns it has, while there are few others', async () => {
+    const replicas = startFleet(4);
+    const talks = Array.from({ length: 6 }, (_, talk) => [
+      ...prompt('shared'),
+      { role: 'user', content: `talk ${talk} `.repeat(50) },
+    ]);
+    const pods = talks.map(() => new Set<string>());
+    for (let turn = 0; turn < 60; turn++)
+      for (const [talk, parts] of talks.entries()) {
+        const pod = await send(replicas[(turn + talk) % 4]!, parts);
+        // By then all gateways know what the conversations have in common.
+        if (turn >= 20) pods[talk]!.add(pod);
+        beat(replicas, { isIdle: true });
+        parts.push({ role: 'assistant', content: `turn ${turn} of ${talk} `.repeat(10) });
+      }
+    expect(pods.map(({ size }) => size)).to.deep.equal(talks.map(() => 1));
+  });
+
+  it('soon knows a long system prompt that all requests have, however many beginnings it has', async () => {
+    const replicas = startFleet(4);
+    const ask = (gateway: Replica, question: number) =>
+      send(gateway, [
+        { role: 'system', content: 'a long one '.repeat(600) },
+        { role: 'user', content: `question ${question} `.repeat(50) },
+      ]);
+    for (let question = 0; question < 60; question++) {
+      await ask(replicas[question % 4]!, question);
+      beat(replicas, { isIdle: true });
+    }
+    const pods = new Set<string>();
+    for (let question = 100; question < 120; question++) {
+      pods.add(await ask(replicas[question % 4]!, question));
+      beat(replicas, { isIdle: true });
+    }
+    expect(pods).to.have.property('size', 4);
+  });
+
   it('keeps all replicas within their share while all requests are the same', async () => {
     const replicas = startFleet(4);
     for (let index = 0; index < 400; index++) {
