@@ -10,7 +10,6 @@ export interface RerankQuestion {
   query: string;
   texts: string[];
   topN: number;
-  withTexts: boolean;
   /** Whether what is too long for the model is cut; absent: as the engine has it. */
   truncate?: boolean | undefined;
 }
@@ -18,7 +17,6 @@ export interface RerankQuestion {
 export interface Rated {
   index: number;
   score: number;
-  text?: string | undefined;
 }
 
 /** How an engine is asked that, and how its answer is read. */
@@ -36,9 +34,7 @@ const JINA: RerankDialect = {
   read: (answer) =>
     isObject(answer) && Array.isArray(answer.results)
       ? {
-          rated: answer.results.flatMap((each) =>
-            readRated(each, 'relevance_score', isObject(each?.document) ? each.document.text : undefined),
-          ),
+          rated: answer.results.flatMap((each) => readRated(each, 'relevance_score')),
           tokens: readUsage(answer.usage)?.totalTokens ?? null,
         }
       : null,
@@ -46,15 +42,10 @@ const JINA: RerankDialect = {
 
 const TEI: RerankDialect = {
   path: '/rerank',
-  ask: ({ query, texts, withTexts, truncate }) => ({
-    query,
-    texts,
-    return_text: withTexts,
-    ...(truncate !== undefined && { truncate }),
-  }),
+  ask: ({ query, texts, truncate }) => ({ query, texts, ...(truncate !== undefined && { truncate }) }),
   read: (answer) =>
     Array.isArray(answer)
-      ? { rated: answer.flatMap((each) => readRated(each, 'score', each?.text)), tokens: null }
+      ? { rated: answer.flatMap((each) => readRated(each, 'score')), tokens: null }
       : null,
 };
 
@@ -64,7 +55,7 @@ const SGLANG: RerankDialect = {
   read: (answer) =>
     Array.isArray(answer)
       ? {
-          rated: answer.flatMap((each) => readRated(each, 'score', each?.document)),
+          rated: answer.flatMap((each) => readRated(each, 'score')),
           tokens:
             answer.reduce((sum, each) => sum + (Number(each?.meta_info?.prompt_tokens) || 0), 0) || null,
         }
@@ -75,12 +66,8 @@ const DIALECTS: Readonly<Record<string, RerankDialect>> = { tei: TEI, sglang: SG
 /** By the name of the engine preset. */
 export const dialectOf = (preset: string): RerankDialect => DIALECTS[preset] ?? JINA;
 
-function readRated(each: unknown, name: string, said: unknown): Rated[] {
+function readRated(each: unknown, name: string): Rated[] {
   if (!isObject(each)) return [];
   const { index, [name]: score } = each;
-  return Number.isInteger(index) && typeof score === 'number'
-    ? [{ index: index as number, score, text: isText(said) ? said : undefined }]
-    : [];
+  return Number.isInteger(index) && typeof score === 'number' ? [{ index: index as number, score }] : [];
 }
-
-const isText = (value: unknown): value is string => typeof value === 'string';

@@ -68,7 +68,7 @@ function listCanaries({ kind, servedModelName: model, image, enginePreset }: Gat
       return [encode('/v1/embeddings', { model, input: 'a' })];
     case 'Rerank': {
       const { path, ask } = dialectOf(enginePreset);
-      return [encode(path, { model, ...ask({ query: 'a', texts: ['a'], topN: 1, withTexts: false }) })];
+      return [encode(path, { model, ...ask({ query: 'a', texts: ['a'], topN: 1 }) })];
     }
     case 'Image': {
       const size = image?.sizes.toSorted((a, b) => countPixels(a) - countPixels(b))[0];

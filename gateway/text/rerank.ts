@@ -73,7 +73,6 @@ function askRanked(value: JSONObject, preset: string, { withTexts, describe }: V
     query: value.query as string,
     texts,
     topN: Math.min((value.top_n as number | null | undefined) ?? texts.length, texts.length),
-    withTexts,
     truncate: typeof value.truncate === 'boolean' ? value.truncate : undefined,
   };
   const { path, ask, read } = dialectOf(preset);
@@ -85,16 +84,20 @@ function askRanked(value: JSONObject, preset: string, { withTexts, describe }: V
     read: (answer) => {
       const found = read(answer);
       if (!found) return null;
-      const rated = found.rated.sort((a, b) => b.score - a.score).slice(0, topN);
+      const rated = found.rated
+        .filter(({ index }) => index in texts)
+        .sort((a, b) => b.score - a.score)
+        .slice(0, topN);
       const tokens = found.tokens ?? estimate;
       return {
         id: idOf(answer, 'rerank'),
         ...describe(tokens),
         usage: countUsage(tokens),
-        results: rated.map(({ index, score, text: said }) => ({
+        // Not all engines repeat them.
+        results: rated.map(({ index, score }) => ({
           index,
           relevance_score: score,
-          ...(withTexts && said !== undefined && { document: { text: said } }),
+          ...(withTexts && { document: { text: texts[index] } }),
         })),
       };
     },
@@ -147,7 +150,6 @@ export function translateScore(given: JSONObject, preset: string): Translation {
     query: ones[0]!,
     texts: others,
     topN: others.length,
-    withTexts: false,
     truncate: undefined,
   };
   return {

@@ -10,8 +10,10 @@ import {
   type Situation,
   writeRecordedTrace,
 } from '../support/health-traces/recorded-trace.ts';
+import { pollUntil } from '../support/poll.ts';
 import type { Fields } from './answers.ts';
 import { readEngine } from './catalog.ts';
+import { listEngineProcesses } from './engine-processes.ts';
 import { HealthRecorder } from './health-recorder.ts';
 import { type ServedModel, serveModel } from './served-model.ts';
 
@@ -104,10 +106,16 @@ describe(`the health of ${name}`, function () {
   it(`is right when it ${SITUATIONS.killed}, and when it ${SITUATIONS.starting}`, async () => {
     recorder = await openHealthy();
     let starting: HealthRecorder | undefined;
+    const address = new URL(served.engine.baseURL).hostname;
     await amid([talk(100)], async () => {
       await recorder.last(2_000);
       recorder.note('SIGKILL');
-      served.signal('SIGKILL', ALL);
+      // Again and again: one that is back in a second may not be missed between two probes.
+      await pollUntil(() => {
+        if (recorder.lines.some((line) => /refused/.test(line))) return true;
+        if (listEngineProcesses(address).length > 0) served.signal('SIGKILL', ALL);
+        return false;
+      }, 'a refused connection');
       await recorder.last(3_000);
       // A gateway that knows nothing of what was before.
       starting = open();

@@ -20,7 +20,7 @@ describe('a rerank request', () => {
   it('goes to Text Embeddings Inference by its own route, in its own words', () => {
     const { path, body } = translateRerank({ ...BODY, truncate: true }, 'tei');
     expect(path).to.equal('/rerank');
-    expect(body).to.include({ query: 'ships', return_text: true, truncate: true });
+    expect(body).to.include({ query: 'ships', truncate: true });
     expect((body as { texts: string[] }).texts).to.deep.equal(['bread', 'a ship']);
   });
 });
@@ -39,9 +39,18 @@ describe('the answer to a rerank request', () => {
         { index: 0, relevance_score: 0.1, document: { text: 'bread' } },
       ],
     },
+    'llama-cpp': {
+      model: 'org/m',
+      object: 'list',
+      usage: { prompt_tokens: 9, total_tokens: 9 },
+      results: [
+        { index: 1, relevance_score: 0.9 },
+        { index: 0, relevance_score: 0.1 },
+      ],
+    },
     tei: [
-      { index: 0, score: 0.1, text: 'bread' },
-      { index: 1, score: 0.9, text: 'a ship' },
+      { index: 0, score: 0.1 },
+      { index: 1, score: 0.9 },
     ],
     sglang: [
       { index: 1, score: 0.9, document: 'a ship', meta_info: { prompt_tokens: 5 } },
@@ -62,10 +71,16 @@ describe('the answer to a rerank request', () => {
     });
 
     it(`is none of ${preset} in other words`, () => {
-      for (const other of [null, 'text', { choices: [] }, preset === 'vllm' ? [] : {}])
+      for (const other of [null, 'text', { choices: [] }, Array.isArray(said) ? {} : []])
         expect(translateRerank(BODY, preset).read!(other)).to.equal(null);
     });
   }
+
+  it('leaves out what is of no text of the request', () => {
+    const said = { results: [...SAID['llama-cpp'].results, { index: 2, relevance_score: 0.5 }] };
+    const { results } = translateRerank(BODY, 'llama-cpp').read!(said) as unknown as Results;
+    expect(results).to.deep.equal(expected);
+  });
 
   it('has no texts in the second version of Cohere’s API, unless they are asked for, and tells the tokens in its words', () => {
     for (const preset of Object.keys(SAID) as (keyof typeof SAID)[]) {
