@@ -1,7 +1,7 @@
 /** The average of a level over the last seconds, in which what is longer ago counts less. */
 
 /** After it, what was counts for about a third. */
-const DECAY_MS = 10_000;
+const DECAY_MS = 5_000;
 
 export class MovingAverage {
   #value: number | null = null;

@@ -31,7 +31,7 @@ export const MAX_LOAD_OVER_MEAN = 1.25;
 /** Below the above, since an average lags behind. */
 const MAX_AVERAGE_OVER_MEAN = 1.15;
 /** In standard deviations of what comes by chance. */
-const BURST_DEVIATIONS = 2;
+const BURST_DEVIATIONS = 1.5;
 /** So many at once are no load for any engine. */
 const MIN_SHARE = 2;
 
