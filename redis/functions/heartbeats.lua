@@ -1,19 +1,24 @@
 -- Writes one replica's heartbeat and answers the live ones. KEYS: the deployment's heartbeats. ARGV: pod, its heartbeat as a
 -- JSON object without `at`, and the edition of all that it has heard or ''. Answers the edition, then all of them unless it is
 -- the one that was heard. A gateway of a version before sends no edition, and is answered them alone.
--- An edition is when a word or a speaker last changed, so that none comes again after Redis has lost them all. It is kept with
--- when dead ones were last dropped.
+-- An edition is the microsecond in which a word or a speaker last changed, so that none comes again after Redis has lost them all.
+-- It is kept with when dead ones were last dropped.
 local DROP_MS = 10 * SECOND_MS
+
+local function now_micros()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000000 + tonumber(time[2])
+end
 
 local function read_edition(key, now)
   local is_ours = redis.call('HSTRLEN', key, EDITION) <= 2 * MAX_NUMBER_BYTES
   local edition, dropped_at = string.match(is_ours and redis.call('HGET', key, EDITION) or '', '^(%d+) (%d+)$')
   edition = tonumber(edition) or 0
-  return edition <= now + MAX_AHEAD_MS and edition or 0, tonumber(dropped_at) or 0
+  return edition <= (now + MAX_AHEAD_MS) * 1000 and edition or 0, tonumber(dropped_at) or 0
 end
 
 local function next_edition(key, now)
-  return math.max(now, read_edition(key, now) + 1)
+  return math.max(now_micros(), read_edition(key, now) + 1)
 end
 
 -- Whether a replica at rest has heard all that there is: then nothing more is read, whatever the number of replicas.
