@@ -150,6 +150,19 @@ export function createLeaderLease(options: LeaderLeaseOptions) {
     /** Whether this process may act as the leader at this moment. */
     isLeading: () => renewedAt !== undefined && clock.now() < renewedAt + durationMs,
 
+    /** Watches who holds the lease until `ready`: one that its holder left meanwhile then counts from when it was last renewed. */
+    async follow(ready: Promise<unknown>): Promise<void> {
+      const ending = new AbortController();
+      const end = () => ending.abort();
+      void ready.then(end, end);
+      const signal = AbortSignal.any([ending.signal, stopping.signal]);
+      while (!signal.aborted) {
+        // What cannot be read now is read at the next look, or when it is to be taken.
+        await read({ timeoutMs: renewDeadlineMs, signal }).catch(() => {});
+        await sleep(clock, untilNextLook(), signal);
+      }
+    },
+
     /** Waits until this process leads and keeps renewing from then on; false where the signal ended the wait. */
     async acquire(caller: AbortSignal = stopping.signal): Promise<boolean> {
       const signal = AbortSignal.any([caller, stopping.signal]);

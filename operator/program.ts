@@ -276,7 +276,9 @@ export function createProgram(options: ProgramOptions) {
     /** Fills the caches, waits for the lease, then works; resolves once it leads, or was stopped before. */
     async start(): Promise<void> {
       view.start();
-      await view.waitForSync(stopping.signal);
+      const synced = view.waitForSync(stopping.signal);
+      await lease.follow(synced);
+      await synced;
       if (!(await lease.acquire(stopping.signal))) return;
       publisher.start();
       guard?.start();

@@ -6,7 +6,7 @@ import { type CrashFigures, measureCrashes, measureOutage, type OutageFigures } 
 import { holdRequests, playGateways } from './gateways.ts';
 import { type HPAFigures, measureHPA } from './hpa.ts';
 import { type Installation, installFleet, type Operator } from './installation.ts';
-import { findLeader, measureRest, type RestFigures, settle } from './rest.ts';
+import { findLeader, measureRest, type RestFigures, settle, untilReady } from './rest.ts';
 import { measureShortage, type ShortageFigures } from './shortage.ts';
 import { measureStorm, type StormFigures } from './storm.ts';
 import { measureWakes, untilReplicas } from './wakes.ts';
@@ -96,7 +96,9 @@ async function measureFailures(
   const steady = next(STEADY);
   const loads = steady.map((model) => holdRequests(installation.redis.redis, model, STEADY_REQUESTS));
   await untilReplicas(installation, steady, 2);
-  const operators = [operator, await installation.startOperator()];
+  const standby = await installation.startOperator();
+  await untilReady(standby);
+  const operators = [operator, standby];
   if (isPart('crashes')) {
     console.log('  crashes…');
     figures.crashes = await measureCrashes(installation, pods, { operators, steady, asleep: next(CRASHES) });

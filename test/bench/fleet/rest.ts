@@ -80,6 +80,18 @@ export async function findLeader(operators: readonly Operator[]): Promise<Operat
   return leader!;
 }
 
+/** Resolves once this operator knows the cluster, and may take over. */
+export const untilReady = (operator: Operator): Promise<void> =>
+  pollUntil(
+    async () => {
+      requireRunning(operator);
+      const answer = await fetch(`http://127.0.0.1:${operator.metricsPort}/readyz`).catch(() => undefined);
+      return answer?.ok === true;
+    },
+    'an operator that is ready',
+    120_000,
+  );
+
 /** Resolves when the operator has written nothing for some seconds. */
 export async function settle(operator: Operator): Promise<void> {
   for (let last = -1, now = await countWrites(operator); last !== now; now = await countWrites(operator)) {

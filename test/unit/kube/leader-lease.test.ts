@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { sleep } from '../../../kit/clock.ts';
 import { ApiError } from '../../../kube/api-error.ts';
 import type { CallOptions } from '../../../kube/call.ts';
 import { createLeaderLease, type LeaderLeaseOptions, type LeaseSpec } from '../../../kube/leader-lease.ts';
@@ -142,6 +143,31 @@ describe('A leader lease', () => {
       await acquired;
       await lease.release();
     });
+
+  it('counts from when it was seen while who waits was not ready yet, and is not taken before', async () => {
+    api.hold({ holderIdentity: 'b', leaseDurationSeconds: 15, renewTime: '2030-01-01T00:00:00.000000Z' });
+    const lease = contend('a');
+    let ready = () => {};
+    const followed = lease.follow(new Promise<void>((resolve) => (ready = resolve)));
+    await clock.advance(20_000);
+    expect(api.lease!.spec.holderIdentity).to.equal('b');
+    ready();
+    await followed;
+    expect(clock.pending).to.equal(0);
+    expect(await lease.acquire()).to.equal(true);
+    await lease.release();
+  });
+
+  it('is followed through an outage of the API server', async () => {
+    api.down = true;
+    const lease = contend('a');
+    const followed = lease.follow(sleep(clock, 5_000));
+    await clock.advance(5_000);
+    await followed;
+    api.down = false;
+    expect(await lease.acquire()).to.equal(true);
+    await lease.release();
+  });
 
   it('survives an API server that is away for less than the renew deadline', async () => {
     const lease = contend('a');
