@@ -95,11 +95,12 @@ export function holdRequests(redis: RedisClient, model: ModelName, count: number
   };
 }
 
-/** How often others have called Redis since they connected; what functions do within a call is no call. */
-export async function countCalls(redis: RedisClient): Promise<number> {
-  const own = await redis.client('ID');
-  const lines = String(await redis.client('LIST')).split('\n');
-  return lines
-    .filter((line) => !line.startsWith(`id=${own} `))
-    .reduce((sum, line) => sum + Number(/ tot-cmds=(\d+)/.exec(line)?.[1] ?? 0), 0);
+/** Counts how often others call Redis from now on: what functions do within a call, which Redis counts as commands, is no call. */
+export async function watchCalls(redis: RedisClient): Promise<{ count: () => number; stop: () => void }> {
+  const monitor = await redis.monitor();
+  let calls = 0;
+  monitor.on('monitor', (_time: string, _args: string[], source: string) => {
+    if (source !== 'lua') calls++;
+  });
+  return { count: () => calls, stop: () => monitor.disconnect() };
 }

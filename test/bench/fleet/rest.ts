@@ -1,7 +1,7 @@
 /** What a fleet costs the operator while nobody asks for anything. */
 import { pollUntil } from '../../support/poll.ts';
 import { readCPU } from '../pinned-process.ts';
-import { countCalls } from './gateways.ts';
+import { watchCalls } from './gateways.ts';
 import type { Installation, Operator } from './installation.ts';
 
 const SETTLE_MS = 10_000;
@@ -20,21 +20,22 @@ export async function measureRest(
 ): Promise<RestFigures> {
   // What else calls Redis is this front.
   front.program.process.kill('SIGSTOP');
+  const calls = await watchCalls(redis.redis);
   try {
     const pid = operator.program.process.pid!;
     const before = {
       cpu: readCPU(pid),
-      calls: await countCalls(redis.redis),
       writes: await countWrites(operator),
     };
     await pause(seconds * 1_000);
-    const calls = (await countCalls(redis.redis)) - before.calls;
+    const seen = calls.count();
     return {
       cpuPercent: ((readCPU(pid) - before.cpu) / seconds) * 100,
-      redisCallsPerSecond: calls / seconds,
+      redisCallsPerSecond: seen / seconds,
       apiWrites: (await countWrites(operator)) - before.writes,
     };
   } finally {
+    calls.stop();
     front.program.process.kill('SIGCONT');
   }
 }
