@@ -6,6 +6,8 @@ export function completeChat(answer: Answer, modelId: string): boolean {
   isChanged = dropNull(answer, 'system_fingerprint') || isChanged;
   for (const choice of listOf(answer.choices)) {
     isChanged = fillNull(choice, 'logprobs') || isChanged;
+    // llama.cpp has those of the content alone.
+    if (isObject(choice.logprobs)) isChanged = fillNull(choice.logprobs, 'refusal') || isChanged;
     if (isObject(choice.message)) {
       isChanged = fillNull(choice.message, 'refusal') || isChanged;
       isChanged = fillNull(choice.message, 'content') || isChanged;

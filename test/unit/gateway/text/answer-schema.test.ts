@@ -36,6 +36,13 @@ describe('an answer of an engine', () => {
     });
   });
 
+  it('says that a chat’s log probabilities have none of a refusal, where the engine leaves that out', () => {
+    const message = { role: 'assistant', content: 'hi', refusal: null };
+    const answer = { model: MODEL, choices: [{ index: 0, message, logprobs: { content: [] } }] };
+    expect(completeChat(answer, MODEL)).to.equal(true);
+    expect(answer.choices[0]!.logprobs).to.deep.equal({ content: [], refusal: null });
+  });
+
   it('of responses tells that there was no error and that nothing is stored, as vLLM does not', () => {
     const part = { type: 'output_text', text: 'hi', annotations: [], logprobs: null };
     const answer = { model: MODEL, user: null, text: null, output: [{ type: 'message', content: [part] }] };
