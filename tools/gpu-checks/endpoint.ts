@@ -15,7 +15,7 @@ const MIN_RPM = 1_000;
 
 export const passed = (detail: string): Outcome => ({ verdict: 'passed', detail });
 export const failed = (detail: string): Outcome => ({ verdict: 'failed', detail });
-const skipped = (detail: string): Outcome => ({ verdict: 'skipped', detail });
+export const skipped = (detail: string): Outcome => ({ verdict: 'skipped', detail });
 export const judge = (isGood: boolean, detail: string): Outcome => (isGood ? passed(detail) : failed(detail));
 
 export const get = (path: string): Promise<Response> =>
@@ -30,7 +30,7 @@ export const post = (path: string, body: object, signal?: AbortSignal): Promise<
   });
 
 /** A form: the content type has its boundary. */
-export const postForm = (path: string, fields: Record<string, string>): Promise<Response> => {
+export const postForm = (path: string, fields: Record<string, string | File>): Promise<Response> => {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) form.set(name, value);
   return fetch(`${BASE_URL}${path}`, {
