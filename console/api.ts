@@ -222,7 +222,10 @@ export interface LiveNews {
   changed: LiveTopic[];
 }
 
-/** `GET ns/keys`, `POST ns/keys` (answers NewKeyView), `PATCH ns/keys/{name}` (KeyChange), `DELETE ns/keys/{name}`. */
+/**
+ * `GET ns/keys`, `POST ns/keys` (answers NewKeyView), `PATCH ns/keys/{name}` (KeyChange), `DELETE ns/keys/{name}`,
+ * `POST ns/keys/{name}/roll` (takes KeyRoll, answers NewKeyView).
+ */
 export interface KeyView {
   name: string;
   /** What people know it by, such as `sk-berth-…x3a0`; null: not known. */
@@ -262,6 +265,13 @@ export interface NewKey {
   priority?: number;
   /** ISO with an offset; never if absent. */
   expiresAt?: string;
+}
+/** A new key takes the place of one: with its limits, and valid for as long as that one was. */
+export interface KeyRoll {
+  /** Of the new key. */
+  name: string;
+  /** The old key works for another 24 h, unless it expires before; otherwise it is disabled. */
+  keepOld: boolean;
 }
 export interface NewKeyView {
   key: KeyView;

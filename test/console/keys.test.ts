@@ -67,6 +67,54 @@ describe('the page of API keys', () => {
     await page.context().close();
   });
 
+  it('rolls a key: the new one has its limits, and the old one works for another day or ends at once', async () => {
+    const { open, stack } = use();
+    const { baseURL } = stack.find('LLM');
+    const page = await open('keys');
+    const takeSecret = async (name: string) => {
+      const dialog = page.getByRole('dialog', { name: `API key ${name} created` });
+      const secret = (await dialog.locator('pre').textContent())!;
+      await dialog.getByRole('button', { name: 'Done' }).click();
+      await dialog.waitFor({ state: 'hidden' });
+      return secret;
+    };
+    const findRow = (name: string) =>
+      page.getByRole('row').filter({ has: page.getByRole('button', { name: `Roll ${name}`, exact: true }) });
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('rolled');
+    await page.getByLabel('Requests per minute').fill('700');
+    await page.getByRole('combobox', { name: 'Expires' }).click();
+    await page.getByRole('option', { name: 'In 30 days' }).click();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    const first = await takeSecret('rolled');
+
+    await page.getByRole('button', { name: 'Roll rolled', exact: true }).click();
+    const asked = page.getByRole('dialog', { name: 'Roll rolled' });
+    expect(await asked.getByLabel('Name of the new key').inputValue()).to.equal('rolled-2');
+    await asked.getByLabel('Name of the new key').fill('rolled');
+    await asked.getByRole('button', { name: 'Roll' }).click();
+    await asked.getByText('Is already in use; choose another one').waitFor();
+    await asked.getByLabel('Name of the new key').fill('rolled-2');
+    await asked.getByRole('button', { name: 'Roll' }).click();
+    const second = await takeSecret('rolled-2');
+    await findRow('rolled-2').getByText('0 of 700').waitFor();
+    expect(await findRow('rolled-2').textContent()).to.match(/in (29|30) days/);
+    await findRow('rolled')
+      .getByText(/in (23|24) hr|in 1 day|tomorrow/)
+      .waitFor();
+    await untilAnswered(baseURL, second, 200);
+    await untilAnswered(baseURL, first, 200);
+
+    await page.getByRole('button', { name: 'Roll rolled-2', exact: true }).click();
+    await page.getByLabel('Keep the old key for 24 hours').uncheck();
+    await page.getByRole('dialog').getByRole('button', { name: 'Roll' }).click();
+    const third = await takeSecret('rolled-3');
+    await findRow('rolled-2').getByText('disabled', { exact: true }).waitFor();
+    await untilAnswered(baseURL, third, 200);
+    await untilAnswered(baseURL, second, 401);
+    await page.context().close();
+  });
+
   it('says in words why a key cannot be made', async () => {
     const page = await use().open('keys');
     const make = async () => {

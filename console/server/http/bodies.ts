@@ -59,6 +59,7 @@ export const newKeyBody = z.strictObject({
     'must be in the future',
   ),
 });
+export const keyRollBody = z.strictObject({ name, keepOld: z.boolean() });
 export const keyChangeBody = z.strictObject({ disabled: z.boolean().optional(), ...limits });
 
 const count = z.int().min(0).max(1_000);

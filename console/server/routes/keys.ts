@@ -1,18 +1,21 @@
 /** API keys: generated here and shown once; only the hash is stored. */
 import type Router from '@koa/router';
-import { apiKey, apiKeyResource } from '../../../api/api-key.ts';
+import { type APIKey, apiKey, apiKeyResource } from '../../../api/api-key.ts';
 import { generateApiKey, hashApiKey, hintApiKey } from '../../../api/identity.ts';
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
 import { ANNOTATIONS } from '../../../api/names.ts';
 import { readKeyUsage } from '../../../redis/console/console-reads.ts';
-import type { KeyUsage, NewKeyView } from '../../api.ts';
-import { keyChangeBody, newKeyBody, readBody } from '../http/bodies.ts';
+import type { KeyUsage, NewKey, NewKeyView } from '../../api.ts';
+import { keyChangeBody, keyRollBody, newKeyBody, readBody } from '../http/bodies.ts';
 import { viewAs } from '../kubernetes/client.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
+import type { Session } from '../sessions/sessions.ts';
 import { describeKey, hashOf } from '../views/key.ts';
 import type { Services } from './services.ts';
 
 const { plural, kind } = apiKeyResource;
+/** For which a rolled key still works. */
+const OVERLAP_MS = 24 * 3_600_000;
 
 export function addKeyRoutes(router: Router<ConsoleState>, services: Services): void {
   const { kubernetes, access, redis, presence } = services;
@@ -42,23 +45,55 @@ export function addKeyRoutes(router: Router<ConsoleState>, services: Services): 
     ctx.body = (await Promise.all(views)).sort((a, b) => b.createdAt.localeCompare(a.createdAt));
   });
 
-  router.post('/keys', async (ctx) => {
-    const { namespace = '' } = ctx.params;
-    const { name, ...limits } = await readBody(ctx.req, newKeyBody);
-    const { token, user } = sessionOf(ctx);
+  const create = async (session: Session, namespace: string, wanted: NewKey): Promise<NewKeyView> => {
+    const { name, ...spec } = wanted;
     const secret = generateApiKey();
+    const annotations = { [ANNOTATIONS.createdBy]: session.user };
     const made = await kubernetes.create(
-      token,
+      session.token,
       { plural, namespace },
       {
         apiVersion: API_VERSION,
         kind,
-        metadata: { name, namespace, annotations: { [ANNOTATIONS.createdBy]: user } },
-        spec: { ...limits, sha256: hashApiKey(secret), hint: hintApiKey(secret) },
+        metadata: { name, namespace, annotations },
+        spec: { ...spec, sha256: hashApiKey(secret), hint: hintApiKey(secret) },
       },
     );
+    return { key: describeKey(apiKey.parse(made)), secret };
+  };
+
+  router.post('/keys', async (ctx) => {
+    const { namespace = '' } = ctx.params;
+    const wanted = await readBody(ctx.req, newKeyBody);
+    ctx.body = await create(sessionOf(ctx), namespace, wanted as NewKey);
     ctx.status = 201;
-    ctx.body = { key: describeKey(apiKey.parse(made)), secret } satisfies NewKeyView;
+  });
+
+  router.post('/keys/:name/roll', async (ctx) => {
+    const { namespace = '', name = '' } = ctx.params;
+    const session = sessionOf(ctx);
+    const place = { plural, namespace };
+    const wanted = await readBody(ctx.req, keyRollBody);
+    const now = Date.now();
+    const old = apiKey.parse(await kubernetes.get(session.token, place, name));
+    const { rpm, tpd, priority } = old.spec;
+    const made = await create(session, namespace, {
+      name: wanted.name,
+      rpm,
+      tpd,
+      priority,
+      ...findNewExpiry(old, now),
+    });
+    try {
+      const end = wanted.keepOld ? findOverlap(old, now) : { disabled: true };
+      await kubernetes.patch(session.token, place, name, { spec: end });
+    } catch (error) {
+      // Nobody has seen its secret.
+      await kubernetes.remove(session.token, place, wanted.name).catch(() => {});
+      throw error;
+    }
+    ctx.body = made;
+    ctx.status = 201;
   });
 
   router.patch('/keys/:name', async (ctx) => {
@@ -76,4 +111,19 @@ export function addKeyRoutes(router: Router<ConsoleState>, services: Services): 
     await kubernetes.remove(sessionOf(ctx).token, { plural, namespace }, name);
     ctx.status = 204;
   });
+}
+
+/** Valid for as long as the old key was from its creation. */
+function findNewExpiry({ spec, metadata }: APIKey, now: number): Pick<NewKey, 'expiresAt'> {
+  if (spec.expiresAt === undefined) return {};
+  const validMs = Date.parse(spec.expiresAt) - Date.parse(String(metadata.creationTimestamp));
+  return { expiresAt: new Date(now + validMs).toISOString() };
+}
+
+function findOverlap({ spec }: APIKey, now: number): { expiresAt: string } {
+  const end = Math.min(
+    now + OVERLAP_MS,
+    spec.expiresAt ? Date.parse(spec.expiresAt) : Number.POSITIVE_INFINITY,
+  );
+  return { expiresAt: new Date(end).toISOString() };
 }

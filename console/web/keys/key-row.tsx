@@ -13,6 +13,7 @@ interface KeyRowProps {
   mayManage: boolean | undefined;
   isPending: boolean;
   onEdit: () => void;
+  onRoll: () => void;
   onToggle: () => void;
   onRevoke: () => void;
 }
@@ -21,7 +22,8 @@ export type KeyTotal = Pick<KeyTotalView, 'requests' | 'inputTokens' | 'outputTo
 
 const REASON = "You don't have permission to change API keys in this namespace.";
 
-export function KeyRow({ apiKey, total, mayManage, isPending, onEdit, onToggle, onRevoke }: KeyRowProps) {
+export function KeyRow(props: KeyRowProps) {
+  const { apiKey, total, mayManage, isPending, onEdit, onRoll, onToggle, onRevoke } = props;
   const { name, hint, rpm, tpd, priority, expiresAt, disabled, message, createdAt, creator, usage } = apiKey;
   const state = findState(apiKey);
   const limit = findReachedLimit(apiKey);
@@ -78,6 +80,16 @@ export function KeyRow({ apiKey, total, mayManage, isPending, onEdit, onToggle, 
             aria-label={`Edit ${name}`}
           >
             Edit
+          </AllowedButton>
+          <AllowedButton
+            isAllowed={mayManage}
+            reason={REASON}
+            size="compact-sm"
+            variant="default"
+            onClick={onRoll}
+            aria-label={`Roll ${name}`}
+          >
+            Roll
           </AllowedButton>
           <AllowedButton
             isAllowed={mayManage}

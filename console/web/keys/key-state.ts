@@ -15,3 +15,9 @@ export function findReachedLimit({ usage, rpm, tpd }: KeyView): string | null {
   if (usage.tokensToday >= tpd) return 'Daily token limit, resets at 00:00 UTC';
   return usage.requestsThisMinute >= rpm ? 'Requests per minute' : null;
 }
+
+/** For the key that takes the place of one: `app`, then `app-2`. */
+export function findNextName(name: string): string {
+  const [, stem = name, number = '1'] = /^(.+)-(\d{1,2})$/.exec(name) ?? [];
+  return `${stem}-${Number(number) + 1}`;
+}

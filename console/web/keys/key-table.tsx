@@ -14,6 +14,7 @@ import { ScrollTable } from '../parts/scroll-table.tsx';
 import { LimitsDialog } from './key-limits.tsx';
 import { KeyRow, type KeyTotal } from './key-row.tsx';
 import { findState } from './key-state.ts';
+import { RollKeyDialog } from './roll-key.tsx';
 
 const NO_USE: KeyTotal = { requests: 0, inputTokens: 0, outputTokens: 0, cost: '0' };
 
@@ -70,6 +71,8 @@ export function KeyTable({ keys, totals, mayManage }: KeyTableProps) {
   });
   const [edited, setEdited] = useState<KeyView>();
   const [isEditing, editing] = useDisclosure();
+  const [rolled, setRolled] = useState<KeyView>();
+  const [isRolling, rolling] = useDisclosure();
   const { ask, dialog } = useDeletion('keys', {
     action: 'Revoke',
     warning:
@@ -85,7 +88,7 @@ export function KeyTable({ keys, totals, mayManage }: KeyTableProps) {
       <ListFilter label="API keys" list={list} />
       <ScrollTable
         label="API keys"
-        minWidth={1180}
+        minWidth={1250}
         head={
           <>
             {COLUMNS.map((column) => (
@@ -106,6 +109,10 @@ export function KeyTable({ keys, totals, mayManage }: KeyTableProps) {
               setEdited(key);
               editing.open();
             }}
+            onRoll={() => {
+              setRolled(key);
+              rolling.open();
+            }}
             onToggle={() => toggle.mutate(key)}
             onRevoke={() => ask(key.name)}
           />
@@ -113,6 +120,7 @@ export function KeyTable({ keys, totals, mayManage }: KeyTableProps) {
       </ScrollTable>
       {dialog}
       {edited && <LimitsDialog apiKey={edited} isOpen={isEditing} onClose={editing.close} />}
+      {rolled && <RollKeyDialog apiKey={rolled} isOpen={isRolling} onClose={rolling.close} />}
     </>
   );
 }

@@ -103,7 +103,8 @@ function KeyForm({ create }: { create: UseMutationResult<NewKeyView, Error, NewK
   );
 }
 
-function Secret({ secret, onConfirm }: { secret: string; onConfirm: () => void }) {
+/** What nobody sees again. */
+export function Secret({ secret, onConfirm }: { secret: string; onConfirm: () => void }) {
   return (
     <Stack>
       <Alert color="yellow" icon={<IconAlertTriangle aria-hidden />} title="Copy it now">
