@@ -49,6 +49,21 @@ describe('the page of requests', () => {
     await page.context().close();
   });
 
+  it('tells in the list why a request failed', async () => {
+    const id = `req_${'e'.repeat(32)}`;
+    const page = await use().open('deployments');
+    const errorMessage = 'The GPU ran out of memory.';
+    const request = { ...makeRequest(id, 'failed'), errorCode: 'vram_exceeded', errorMessage };
+    await page.route('**/requests?*', (route) => route.fulfill({ json: [request] }));
+    await page.getByRole('link', { name: 'Requests' }).click();
+    const code = page
+      .getByRole('row')
+      .filter({ has: page.getByTitle(id) })
+      .getByText('vram_exceeded');
+    expect(await code.getAttribute('title')).to.equal(errorMessage);
+    await page.context().close();
+  });
+
   it('opens a request by a link that Back closes, and says why a running one cannot be canceled', async () => {
     const id = `req_${'c'.repeat(32)}`;
     const page = await use().open('deployments');

@@ -1,5 +1,5 @@
 /** Table of requests. */
-import { Anchor, Table } from '@mantine/core';
+import { Anchor, Table, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import type { RequestView } from '../../api.ts';
 import { Moment } from '../parts/moment.tsx';
@@ -40,6 +40,11 @@ export function RequestTable({ requests, linkTo }: RequestTableProps) {
           <Table.Td>{request.modality}</Table.Td>
           <Table.Td miw={120}>
             <RequestProgress request={request} />
+            {request.status === 'failed' && request.errorCode && (
+              <Text size="xs" c="dimmed" title={request.errorMessage ?? undefined}>
+                {request.errorCode}
+              </Text>
+            )}
           </Table.Td>
           <Table.Td style={{ whiteSpace: 'nowrap' }}>{describeSize(request)}</Table.Td>
           <Table.Td style={{ whiteSpace: 'nowrap' }}>
