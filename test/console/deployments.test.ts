@@ -91,6 +91,13 @@ describe('the pages of deployments', () => {
     await page.context().close();
   });
 
+  it('lead from the playground that audio does not have to its examples', async () => {
+    const page = await use().open('deployments/tiny-speech?tab=playground');
+    await page.getByRole('tabpanel', { name: 'Playground' }).getByRole('link', { name: 'Connect' }).click();
+    await page.getByRole('tabpanel', { name: 'Connect' }).getByText('Base URL').waitFor();
+    await page.context().close();
+  });
+
   it('say so where there is no such deployment', async () => {
     const page = await use().open('deployments/nowhere');
     expect(await page.getByRole('alert').textContent()).to.include('nowhere');

@@ -1,6 +1,7 @@
 /** The playground for each kind of deployment. */
-import { Box, Text } from '@mantine/core';
+import { Anchor, Box, Text } from '@mantine/core';
 import type { ComponentType } from 'react';
+import { Link } from 'react-router';
 import type { DeploymentView } from '../../api.ts';
 import { useAccess, useBase } from '../client/session.ts';
 import { ChatPlayground } from './chat.tsx';
@@ -56,5 +57,13 @@ export function Playground({ deployment, isShown }: Pick<PlaygroundProps, 'deplo
 
 /** For kinds without a playground: where the code examples are. */
 function ExamplesPlayground() {
-  return <Text>Audio has no playground. The overview has examples for curl, Python and TypeScript.</Text>;
+  return (
+    <Text>
+      Audio has no playground.{' '}
+      <Anchor component={Link} to={{ search: '?tab=connect' }} inherit underline="always">
+        Connect
+      </Anchor>{' '}
+      has examples for curl, Python and TypeScript.
+    </Text>
+  );
 }
