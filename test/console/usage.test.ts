@@ -37,6 +37,24 @@ describe('the page of usage', () => {
     await page.context().close();
   });
 
+  it('begins with the deployment that had most requests in the last hour', async () => {
+    const page = await use().open('keys');
+    const traffic = { 'tiny-chat': 3, 'tiny-embed': 5, 'free-video': 0 };
+    await page.route('**/usage/deployments', (route) =>
+      route.fulfill({
+        json: Object.entries(traffic).map(([deployment, requests]) => ({
+          deployment,
+          total: { requests },
+          requests: [],
+        })),
+      }),
+    );
+    await page.getByRole('link', { name: 'Usage' }).click();
+    const chosen = page.getByRole('combobox', { name: 'Deployment' });
+    await chosen.and(page.locator('[value="tiny-embed"]')).waitFor();
+    await page.context().close();
+  });
+
   it('says so where nothing was asked for', async () => {
     const page = await use().open('usage?deployment=nobody-asked');
     await page.getByText('No requests in the last 24h').waitFor();

@@ -1,8 +1,8 @@
 /** Usage of deployments over time, and remaining credit. */
 import { Group, SegmentedControl, Select } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { lazy, Suspense } from 'react';
-import { type DeploymentView, USAGE_RANGES, type UsageView } from '../../api.ts';
+import { lazy, Suspense, useState } from 'react';
+import { type DeploymentView, type TrafficView, USAGE_RANGES, type UsageView } from '../../api.ts';
 import { call } from '../client/call.ts';
 import { useBase } from '../client/session.ts';
 import { useFilters } from '../parts/filters.ts';
@@ -29,8 +29,9 @@ export function UsagePage() {
     refetchInterval: 30_000,
   });
   const names = (deployments.data ?? []).map(({ name }) => name);
+  const busiest = useBusiest(search.has('deployment'));
   // One by default: counts of several deployments can be added, latencies cannot.
-  const chosen = search.get('deployment') ?? names[0] ?? ALL;
+  const chosen = search.get('deployment') ?? busiest ?? names[0] ?? ALL;
   const range = USAGE_RANGES.find((known) => known === search.get('range')) ?? DEFAULT_RANGE;
   const deployment = chosen === ALL ? '' : chosen;
   const query = useQuery({
@@ -39,7 +40,7 @@ export function UsagePage() {
       const wanted = new URLSearchParams({ range, ...(deployment && { deployment }) });
       return call<UsageView>('GET', `${base}/usage?${wanted}`, undefined, signal);
     },
-    enabled: search.has('deployment') || !deployments.isPending,
+    enabled: search.has('deployment') || (!deployments.isPending && busiest !== undefined),
     placeholderData: keepPreviousData,
     refetchInterval: 10_000,
   });
@@ -71,6 +72,24 @@ export function UsagePage() {
       </Loaded>
     </Page>
   );
+}
+
+/** With most requests in the last hour when the page was opened; null: none had any. undefined while it is not known. */
+function useBusiest(isChosen: boolean): string | null | undefined {
+  const base = useBase();
+  const [first, setFirst] = useState<string | null>();
+  const { data, isError } = useQuery({
+    queryKey: [base, 'usage', 'deployments'],
+    queryFn: ({ signal }) => call<TrafficView[]>('GET', `${base}/usage/deployments`, undefined, signal),
+    enabled: !isChosen && first === undefined,
+  });
+  if (first === undefined && (data !== undefined || isError)) setFirst(findBusiest(data ?? []));
+  return first;
+}
+
+function findBusiest(traffic: readonly TrafficView[]): string | null {
+  const used = traffic.filter(({ total }) => total.requests > 0);
+  return used.sort((a, b) => b.total.requests - a.total.requests)[0]?.deployment ?? null;
 }
 
 interface UsageProps {
