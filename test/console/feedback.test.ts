@@ -211,7 +211,8 @@ describe('feedback', () => {
       await page.route('**/keys', (route) => route.fulfill({ json: [makeKey('heard')] }));
       await page.route('**/keys/heard', (route) => route.fulfill({ status: 204 }));
       await page.getByRole('link', { name: 'API keys' }).click();
-      await page.getByRole('button', { name: 'Revoke heard' }).click();
+      await page.getByRole('button', { name: 'More actions for heard' }).click();
+      await page.getByRole('menuitem', { name: 'Revoke…' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
       await page
         .getByTestId('announcer')

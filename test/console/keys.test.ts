@@ -1,5 +1,7 @@
 /** The page of API keys. */
 import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { findGraveFaults } from './support/accessibility.ts';
 import { makeKey } from './support/answers.ts';
 import { useConsole } from './support/console.ts';
 import { isFocused } from './support/page-facts.ts';
@@ -51,13 +53,13 @@ describe('the page of API keys', () => {
     await row.getByText(/^\d+ of 600$/).waitFor();
     await row.getByText('-20', { exact: true }).waitFor();
 
-    await row.getByRole('button', { name: 'Disable for-a-test' }).click();
+    await choose(page, 'for-a-test', 'Disable');
     await row.getByText('disabled', { exact: true }).waitFor();
     await untilAnswered(baseURL, secret, 401);
-    await row.getByRole('button', { name: 'Enable for-a-test' }).click();
+    await choose(page, 'for-a-test', 'Enable');
     await untilAnswered(baseURL, secret, 200);
 
-    await row.getByRole('button', { name: 'Revoke for-a-test' }).click();
+    await choose(page, 'for-a-test', 'Revoke…');
     await page
       .getByRole('dialog', { name: 'Revoke for-a-test?' })
       .getByRole('button', { name: 'Revoke' })
@@ -79,7 +81,7 @@ describe('the page of API keys', () => {
       return secret;
     };
     const findRow = (name: string) =>
-      page.getByRole('row').filter({ has: page.getByRole('button', { name: `Roll ${name}`, exact: true }) });
+      page.getByRole('row').filter({ has: page.getByRole('button', { name: `Edit ${name}`, exact: true }) });
     await page.getByRole('button', { name: 'New key' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('rolled');
     await page.getByLabel('Requests per minute').fill('700');
@@ -88,7 +90,7 @@ describe('the page of API keys', () => {
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     const first = await takeSecret('rolled');
 
-    await page.getByRole('button', { name: 'Roll rolled', exact: true }).click();
+    await choose(page, 'rolled', 'Roll…');
     const asked = page.getByRole('dialog', { name: 'Roll rolled' });
     expect(await asked.getByLabel('Name of the new key').inputValue()).to.equal('rolled-2');
     await asked.getByLabel('Name of the new key').fill('rolled');
@@ -105,13 +107,33 @@ describe('the page of API keys', () => {
     await untilAnswered(baseURL, second, 200);
     await untilAnswered(baseURL, first, 200);
 
-    await page.getByRole('button', { name: 'Roll rolled-2', exact: true }).click();
+    await choose(page, 'rolled-2', 'Roll…');
     await page.getByLabel('Keep the old key for 24 hours').uncheck();
     await page.getByRole('dialog').getByRole('button', { name: 'Roll' }).click();
     const third = await takeSecret('rolled-3');
     await findRow('rolled-2').getByText('disabled', { exact: true }).waitFor();
     await untilAnswered(baseURL, third, 200);
     await untilAnswered(baseURL, second, 401);
+    await page.context().close();
+  });
+
+  it('asks by a menu, also by keyboard, before a key is revoked', async () => {
+    const page = await use().open('deployments', { reducedMotion: 'reduce' });
+    await page.route('**/keys', (route) => route.fulfill({ json: [makeKey('kept')] }));
+    await page.getByRole('link', { name: 'API keys' }).click();
+    const opener = page.getByRole('button', { name: 'More actions for kept' });
+    await opener.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('menuitem', { name: 'Disable' }).waitFor();
+    expect(await findGraveFaults(page)).to.deep.equal([]);
+    await page.keyboard.press('ArrowUp');
+    expect(await isFocused(page.getByRole('menuitem', { name: 'Revoke…' }))).to.equal(true);
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Revoke kept?' });
+    expect(await isFocused(dialog.getByRole('button', { name: 'Cancel' }))).to.equal(true);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    expect(await isFocused(opener)).to.equal(true);
     await page.context().close();
   });
 
@@ -202,6 +224,11 @@ describe('the page of API keys', () => {
     await page.context().close();
   });
 });
+
+async function choose(page: Page, key: string, action: string): Promise<void> {
+  await page.getByRole('button', { name: `More actions for ${key}`, exact: true }).click();
+  await page.getByRole('menuitem', { name: action }).click();
+}
 
 /** Keys reach the gateway a moment after they change. */
 async function untilAnswered(baseURL: string, key: string, status: number): Promise<void> {

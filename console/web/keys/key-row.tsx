@@ -4,6 +4,7 @@ import type { CreatorView, KeyTotalView, KeyView } from '../../api.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
+import { KeyMenu } from './key-menu.tsx';
 import { findReachedLimit, findState } from './key-state.ts';
 
 interface KeyRowProps {
@@ -81,38 +82,16 @@ export function KeyRow(props: KeyRowProps) {
           >
             Edit
           </AllowedButton>
-          <AllowedButton
-            isAllowed={mayManage}
-            reason={REASON}
-            size="compact-sm"
-            variant="default"
-            onClick={onRoll}
-            aria-label={`Roll ${name}`}
-          >
-            Roll
-          </AllowedButton>
-          <AllowedButton
-            isAllowed={mayManage}
-            reason={REASON}
-            size="compact-sm"
-            variant="default"
-            loading={isPending}
-            onClick={onToggle}
-            aria-label={`${disabled ? 'Enable' : 'Disable'} ${name}`}
-          >
-            {disabled ? 'Enable' : 'Disable'}
-          </AllowedButton>
-          <AllowedButton
-            isAllowed={mayManage}
-            reason={REASON}
-            size="compact-sm"
-            variant="subtle"
-            color="red"
-            onClick={onRevoke}
-            aria-label={`Revoke ${name}`}
-          >
-            Revoke
-          </AllowedButton>
+          {mayManage && (
+            <KeyMenu
+              name={name}
+              isDisabled={disabled}
+              isPending={isPending}
+              onRoll={onRoll}
+              onToggle={onToggle}
+              onRevoke={onRevoke}
+            />
+          )}
         </Group>
       </Table.Td>
     </Table.Tr>

@@ -88,7 +88,7 @@ export function KeyTable({ keys, totals, mayManage }: KeyTableProps) {
       <ListFilter label="API keys" list={list} />
       <ScrollTable
         label="API keys"
-        minWidth={1250}
+        minWidth={1120}
         head={
           <>
             {COLUMNS.map((column) => (

@@ -1,0 +1,45 @@
+/** What is seldom done with a key, or cannot be undone: behind one button, so that nobody does it by accident. */
+import { ActionIcon, Menu } from '@mantine/core';
+import { IconDots } from '@tabler/icons-react';
+import { useRef } from 'react';
+
+interface KeyMenuProps {
+  name: string;
+  isDisabled: boolean;
+  isPending: boolean;
+  onRoll: () => void;
+  onToggle: () => void;
+  onRevoke: () => void;
+}
+
+export function KeyMenu({ name, isDisabled, isPending, onRoll, onToggle, onRevoke }: KeyMenuProps) {
+  const opener = useRef<HTMLButtonElement>(null);
+  // Dialogs give focus back to what had it, and the menu's items go with the menu.
+  const choose = (action: () => void) => () => {
+    opener.current?.focus();
+    action();
+  };
+  return (
+    <Menu position="bottom-end" withInitialFocusPlaceholder={false}>
+      <Menu.Target>
+        <ActionIcon
+          ref={opener}
+          variant="default"
+          loading={isPending}
+          aria-label={`More actions for ${name}`}
+          size={26}
+        >
+          <IconDots size={16} aria-hidden />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item onClick={choose(onRoll)}>Roll…</Menu.Item>
+        <Menu.Item onClick={choose(onToggle)}>{isDisabled ? 'Enable' : 'Disable'}</Menu.Item>
+        <Menu.Divider />
+        <Menu.Item c="var(--mantine-color-error)" onClick={choose(onRevoke)}>
+          Revoke…
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
