@@ -137,6 +137,19 @@ describe('the page of API keys', () => {
     await page.context().close();
   });
 
+  it('keeps names in sight where the list is scrolled sideways', async () => {
+    const page = await use().open('deployments', { viewport: { width: 390, height: 800 } });
+    await page.route('**/api/**/keys', (route) => route.fulfill({ json: [makeKey('kept-in-sight')] }));
+    await page.goto(page.url().replace(/deployments$/, 'keys'));
+    const name = page.getByRole('rowheader', { name: 'kept-in-sight' });
+    const action = page.getByRole('button', { name: 'Edit kept-in-sight' });
+    await action.scrollIntoViewIfNeeded();
+    const [shown, operated] = [await name.boundingBox(), await action.boundingBox()];
+    expect(shown!.x).to.be.within(0, operated!.x - shown!.width);
+    expect(operated!.x).to.be.below(390);
+    await page.context().close();
+  });
+
   it('says in words why a key cannot be made', async () => {
     const page = await use().open('keys');
     const make = async () => {

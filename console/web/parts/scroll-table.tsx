@@ -1,4 +1,4 @@
-/** A table that scrolls horizontally on narrow screens, also by keyboard. */
+/** A table that scrolls horizontally on narrow screens, also by keyboard; its first column stays. */
 import { Table } from '@mantine/core';
 import type { ReactNode } from 'react';
 
@@ -17,6 +17,7 @@ export function ScrollTable({ label, minWidth, columns = [], head, children }: S
     <Table.ScrollContainer
       minWidth={minWidth}
       type="native"
+      className="scroll-table"
       role="region"
       aria-label={`${label} (scrollable)`}
       tabIndex={0}
