@@ -13,13 +13,21 @@ const KEPT = [
   'x-request-id',
 ] as const;
 const MAX_CHARACTERS = 120;
+/** Of all, as the log stores them: as JSON within JSON, where a backslash takes four. */
+const MAX_STORED_CHARACTERS = 640;
 const UNPRINTABLE = /[^\x20-\x7e]/g;
 
-export const keepAnswerHeaders = (headers: IncomingHttpHeaders): Record<string, string> =>
-  Object.fromEntries(
-    KEPT.flatMap((name) => {
-      const value = headers[name];
-      if (value === undefined) return [];
-      return [[name, String(value).replaceAll(UNPRINTABLE, '?').slice(0, MAX_CHARACTERS)]];
-    }),
-  );
+/** Those for which there is no room are left out. */
+export function keepAnswerHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  const kept: Record<string, string> = {};
+  let left = MAX_STORED_CHARACTERS;
+  for (const name of KEPT) {
+    if (headers[name] === undefined) continue;
+    const value = String(headers[name]).replaceAll(UNPRINTABLE, '?').slice(0, MAX_CHARACTERS);
+    const stored = JSON.stringify(JSON.stringify({ [name]: value })).length;
+    if (stored > left) continue;
+    left -= stored;
+    kept[name] = value;
+  }
+  return kept;
+}

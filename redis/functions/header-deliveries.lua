@@ -50,8 +50,9 @@ end
 local MAX_HELD_BYTES = 16 * 1024 * 1024
 -- Of `maxmemory`, where that is less.
 local HELD_SHARE = 1 / 32
--- What a delivery takes beside its body and its URL: the record, its places in sets, and its attempts.
-local DELIVERY_BYTES = 2048
+-- What a delivery takes beside its body and its URL: the record, its places in sets, and its attempts, of which one takes
+-- up to 1 KiB.
+local DELIVERY_BYTES = 5120
 
 local function hold(namespace, event, bytes)
   local held = delivery_key(namespace, 'held')
