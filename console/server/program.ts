@@ -10,6 +10,7 @@ import { subscribe } from '../../redis/subscription.ts';
 import { createApp } from './app.ts';
 import { Endpoints } from './endpoints/endpoints.ts';
 import type { ConsoleEnvironment } from './environment.ts';
+import { LargeAnswers } from './http/large-answers.ts';
 import { createMetrics } from './http/metrics.ts';
 import { takesAnyHost } from './http/request-origin.ts';
 import { Access } from './kubernetes/access.ts';
@@ -73,6 +74,7 @@ export async function startConsole(
   const services = {
     endpoints,
     metrics,
+    largeAnswers: new LargeAnswers(),
     kubernetes,
     streams,
     feeds,

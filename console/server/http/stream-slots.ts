@@ -1,4 +1,5 @@
-/** Bounds how many streams one user, and all together, have open. */
+/** Bounds how many streams or large answers one owner, and all together, have open. */
+import type { ServerResponse } from 'node:http';
 import { ConsoleError } from './error.ts';
 
 export class StreamSlots {
@@ -6,32 +7,38 @@ export class StreamSlots {
   readonly #max: { each: number; all: number };
   #all = 0;
 
-  /** `each`: of one key. */
+  /** `each`: of one owner, such as a user or a workspace. */
   constructor(max: { each: number; all: number }) {
     this.#max = max;
   }
 
   /** Returns the way to give it back, once. Throws rate_limit_exceeded. */
-  take(key: string): () => void {
-    const taken = this.#taken.get(key) ?? 0;
+  take(owner: string): () => void {
+    const taken = this.#taken.get(owner) ?? 0;
     if (taken >= this.#max.each || this.#all >= this.#max.all)
       throw new ConsoleError(
         'rate_limit_exceeded',
         taken >= this.#max.each
-          ? `You have ${taken} of these streams open: close one in another tab.`
-          : 'The console has too many streams open. Try again later.',
+          ? `${taken} of these are already open: close one in another tab, or try again later.`
+          : 'The console has too many of these open. Try again later.',
         { retryAfter: 10 },
       );
-    this.#taken.set(key, taken + 1);
+    this.#taken.set(owner, taken + 1);
     this.#all++;
     let isHeld = true;
     return () => {
       if (!isHeld) return;
       isHeld = false;
-      const left = this.#taken.get(key)! - 1;
-      if (left === 0) this.#taken.delete(key);
-      else this.#taken.set(key, left);
+      const left = this.#taken.get(owner)! - 1;
+      if (left === 0) this.#taken.delete(owner);
+      else this.#taken.set(owner, left);
       this.#all--;
     };
+  }
+
+  /** Until the response is closed. Throws rate_limit_exceeded. */
+  takeFor(response: ServerResponse, owner: string): void {
+    // If the client has already disconnected, there is no further close event.
+    if (!response.closed) response.once('close', this.take(owner));
   }
 }

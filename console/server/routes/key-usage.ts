@@ -20,6 +20,7 @@ const DEFAULT_DAYS = 30;
 const MAX_JSON_ROWS = 10_000;
 /** In one piece of CSV. */
 const ROWS_AT_ONCE = 100;
+/** `each`: of a workspace. */
 const MAX_TABLES = { each: 2, all: 8 };
 const MAX_TABLE_MS = 5 * 60_000;
 
@@ -37,7 +38,7 @@ function readRange(range: z.infer<typeof rangeQuery>): { from: number; to: numbe
 }
 
 export function addKeyUsageRoutes(router: Router<ConsoleState>, services: Services): void {
-  const { access, redis } = services;
+  const { access, redis, largeAnswers } = services;
   const slots = new StreamSlots(MAX_TABLES);
 
   router.get('/usage/keys/totals', async (ctx) => {
@@ -45,12 +46,14 @@ export function addKeyUsageRoutes(router: Router<ConsoleState>, services: Servic
     const range = readRange(check(ctx.query, rangeQuery));
     const session = sessionOf(ctx);
     await access.require(session, namespace, 'readUsage');
-    const deployments = await readDeploymentNames(redis, namespace);
-    const [sums, keys] = await Promise.all([
-      addUp(readKeyUsageRows(redis, { namespace, deployments, ...range })),
-      readKnownKeys(services, session.token, namespace),
-    ]);
-    ctx.body = sums.map((sum) => describeTotal(sum, keys.get(sum.keyHash)?.name));
+    await largeAnswers.answer(ctx, namespace, async () => {
+      const deployments = await readDeploymentNames(redis, namespace);
+      const [sums, keys] = await Promise.all([
+        addUp(readKeyUsageRows(redis, { namespace, deployments, ...range })),
+        readKnownKeys(services, session.token, namespace),
+      ]);
+      return sums.map((sum) => describeTotal(sum, keys.get(sum.keyHash)?.name));
+    });
   });
 
   router.get('/usage/keys', async (ctx) => {
@@ -58,19 +61,25 @@ export function addKeyUsageRoutes(router: Router<ConsoleState>, services: Servic
     const { deployment, format, ...range } = check(ctx.query, query);
     const session = sessionOf(ctx);
     await access.require(session, namespace, 'readUsage');
-    if (format === 'csv') ctx.res.once('close', slots.take(session.user));
-    const deployments = deployment ? [deployment] : await readDeploymentNames(redis, namespace);
-    const [keys, models] = await Promise.all([
-      readKnownKeys(services, session.token, namespace),
-      readModels(namespace, deployments),
-    ]);
-    const describe = (row: KeyUsageRow) =>
-      describeRow(row, { key: keys.get(row.keyHash)?.name, model: models.get(row.deployment) });
-    const rows = readKeyUsageRows(redis, { namespace, deployments, ...readRange(range) });
+    const readTable = async () => {
+      const deployments = deployment ? [deployment] : await readDeploymentNames(redis, namespace);
+      const [keys, models] = await Promise.all([
+        readKnownKeys(services, session.token, namespace),
+        readModels(namespace, deployments),
+      ]);
+      const describe = (row: KeyUsageRow) =>
+        describeRow(row, { key: keys.get(row.keyHash)?.name, model: models.get(row.deployment) });
+      return { describe, rows: readKeyUsageRows(redis, { namespace, deployments, ...readRange(range) }) };
+    };
     if (format === 'json') {
-      ctx.body = (await collect(rows)).map(describe);
+      await largeAnswers.answer(ctx, namespace, async () => {
+        const { rows, describe } = await readTable();
+        return (await collect(rows)).map(describe);
+      });
       return;
     }
+    slots.takeFor(ctx.res, namespace);
+    const { rows, describe } = await readTable();
     const signal = AbortSignal.timeout(MAX_TABLE_MS);
     const table = Readable.from(formatTable(rows, describe), { objectMode: false, signal });
     // A table without its end must not look whole.

@@ -1,6 +1,7 @@
 /** Services shared by the routes. */
 import type { RedisClient } from '../../../redis/client.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
+import type { LargeAnswers } from '../http/large-answers.ts';
 import type { ConsoleMetrics } from '../http/metrics.ts';
 import type { Access } from '../kubernetes/access.ts';
 import type { Kubernetes } from '../kubernetes/client.ts';
@@ -23,4 +24,5 @@ export interface Services {
   ownSecrets: OwnSecrets;
   endpoints: Endpoints;
   metrics: ConsoleMetrics;
+  largeAnswers: LargeAnswers;
 }

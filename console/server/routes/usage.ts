@@ -36,30 +36,37 @@ const query = z.object({
   range: z.enum(USAGE_RANGES).default('24h'),
 });
 
-export function addUsageRoutes(router: Router<ConsoleState>, { access, redis }: Services): void {
+export function addUsageRoutes(
+  router: Router<ConsoleState>,
+  { access, redis, largeAnswers }: Services,
+): void {
   router.get('/usage', async (ctx) => {
     const { namespace = '' } = ctx.params;
     const { deployment, range } = check(ctx.query, query);
     await access.require(sessionOf(ctx), namespace, 'readUsage');
     const { length, step } = RANGES[range];
-    const deployments = deployment ? [deployment] : await readDeploymentNames(redis, namespace);
-    const question = { namespace, deployments, ...until(Date.now(), { length, step }) };
-    const [report, credit] = await Promise.all([readUsage(redis, question), readCredit(redis, namespace)]);
-    const points = report.steps.map(({ at, ...sums }) => ({ ...sums, at: new Date(at).toISOString() }));
-    ctx.body = { stepSeconds: step, points, total: report.total, credit } satisfies UsageView;
+    await largeAnswers.answer(ctx, namespace, async () => {
+      const deployments = deployment ? [deployment] : await readDeploymentNames(redis, namespace);
+      const question = { namespace, deployments, ...until(Date.now(), { length, step }) };
+      const [report, credit] = await Promise.all([readUsage(redis, question), readCredit(redis, namespace)]);
+      const points = report.steps.map(({ at, ...sums }) => ({ ...sums, at: new Date(at).toISOString() }));
+      return { stepSeconds: step, points, total: report.total, credit } satisfies UsageView;
+    });
   });
 
   router.get('/usage/deployments', async (ctx) => {
     const { namespace = '' } = ctx.params;
     await access.require(sessionOf(ctx), namespace, 'readUsage');
-    const span = until(Date.now(), OVERVIEW);
-    const views: TrafficView[] = [];
-    // One after the other: what is read of each may be large, what is shown of it is not.
-    for (const deployment of await readDeploymentNames(redis, namespace)) {
-      const { total, steps } = await readUsage(redis, { namespace, deployments: [deployment], ...span });
-      views.push({ deployment, total, requests: steps.map(({ requests }) => requests) });
-    }
-    ctx.body = views;
+    await largeAnswers.answer(ctx, namespace, async () => {
+      const span = until(Date.now(), OVERVIEW);
+      const views: TrafficView[] = [];
+      // One after the other: what is read of each may be large, what is shown of it is not.
+      for (const deployment of await readDeploymentNames(redis, namespace)) {
+        const { total, steps } = await readUsage(redis, { namespace, deployments: [deployment], ...span });
+        views.push({ deployment, total, requests: steps.map(({ requests }) => requests) });
+      }
+      return views;
+    });
   });
 }
 

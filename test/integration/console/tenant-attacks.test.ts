@@ -141,8 +141,29 @@ describe('a console with a malicious member', function () {
     }
   }
 
-  /** Calls, many at once, while another's are timed. Returns the first answer to each path. */
-  async function attack(calls: readonly (() => Promise<Answer>)[]): Promise<Answer[]> {
+  /** As many rows as one answer has, found at once, before much that has none is read. */
+  async function fillRows(): Promise<void> {
+    const { redis } = harness.redis;
+    const keys = workKeys(spaces.evil);
+    const day = Math.floor(Date.now() / DAY_MS);
+    const used = Array.from({ length: 4_950 }, (_, i) => [`${i.toString(16).padStart(24, '0')}:r`, 1]);
+    const long = Array.from({ length: 7 }, (_, i) => [`long-${i}`, 'x'.repeat(64 * KIB)]);
+    await redis.hset('rows', ...used.flat());
+    await redis.hset('long', ...long.flat());
+    await redis.del(keys.deployments);
+    for (let i = 0; i < 8; i++) {
+      await redis.zadd(keys.deployments, Number.MAX_SAFE_INTEGER, `filled-${i}`);
+      for (let past = 0; past <= DAYS; past++)
+        await redis.copy(
+          past === 0 && i < 2 ? 'rows' : 'long',
+          keys.keyUsage(`filled-${i}`, day - past),
+          'REPLACE',
+        );
+    }
+  }
+
+  /** Calls, `many` at once, while another's are timed. Returns the first answer to each path. */
+  async function attack(calls: readonly (() => Promise<Answer>)[], many = LISTS): Promise<Answer[]> {
     const load = watchLoad(program, async () => {
       for (const path of ['deployments', 'usage?range=30d', 'usage/deployments']) {
         const { status } = await good.call('GET', `/api/namespaces/${spaces.good}/${path}`);
@@ -150,7 +171,7 @@ describe('a console with a malicious member', function () {
       }
     });
     const [answers] = await Promise.all(
-      Array.from({ length: LISTS }, async () => {
+      Array.from({ length: many }, async () => {
         const answers: Answer[] = [];
         for (const call of calls) answers.push(await call());
         return answers;
@@ -197,5 +218,22 @@ describe('a console with a malicious member', function () {
     expect([200, 429]).to.include(table!.status);
     const { body } = await get('/usage/keys?format=csv')();
     expect(body.trimEnd().split('\r\n')).to.have.length(1 + 3 * DAYS * 5_000);
+  });
+
+  it('has few large answers in memory, however many are wanted at once', async () => {
+    await fillRows();
+    const statuses: number[] = [];
+    const ask = (path: string) => async () => {
+      const answer = await get(path)();
+      statuses.push(answer.status);
+      return answer;
+    };
+    await attack(
+      [ask('/usage/keys'), ask('/usage/keys/totals'), ask('/usage?range=30d'), ask('/usage/deployments')],
+      150,
+    );
+    expect(new Set(statuses)).to.deep.equal(new Set([200, 429]));
+    const { body } = await get('/usage/keys')();
+    expect(body).to.have.length(9_900);
   });
 });

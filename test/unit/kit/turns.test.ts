@@ -36,4 +36,26 @@ describe('turns', () => {
     await Promise.all([...many, work('modest', 'only')]);
     expect(order).to.deep.equal(['first', 'second', 'only', 'third', 'fourth']);
   });
+
+  it('leave room for others, where one owner may have only some at a time', async () => {
+    const turns = new Turns(2, { each: 1 });
+    const order: string[] = [];
+    const ends: (() => void)[] = [];
+    const work = (owner: string, name: string) =>
+      turns.run(async () => {
+        order.push(name);
+        await new Promise<void>((resolve) => ends.push(resolve));
+      }, owner);
+    const all = [work('greedy', 'first'), work('greedy', 'second'), work('modest', 'only')];
+    expect(order).to.deep.equal(['first', 'only']);
+    ends[1]!();
+    await all[2];
+    expect(order).to.deep.equal(['first', 'only']);
+    ends[0]!();
+    await all[0];
+    await new Promise(setImmediate);
+    ends[2]!();
+    await Promise.all(all);
+    expect(order).to.deep.equal(['first', 'only', 'second']);
+  });
 });

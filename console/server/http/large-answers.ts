@@ -1,0 +1,42 @@
+/** Answers that may be large: few of them are in memory at once, from their first row until they were sent. */
+import { once } from 'node:events';
+import type { Context } from 'koa';
+import { Turns } from '../../../kit/turns.ts';
+import { StreamSlots } from './stream-slots.ts';
+
+/** A workspace that asks for much leaves room for others. */
+const AT_ONCE = { all: 8, each: 2 };
+/** Waiting included; further ones are refused. */
+const MAX_OPEN = { all: 256, each: 32 };
+/** Whoever reads slower loses the answer, so that its place is free again. */
+const SEND_MS = 30_000;
+
+export class LargeAnswers {
+  readonly #slots = new StreamSlots(MAX_OPEN);
+  readonly #turns = new Turns(AT_ONCE.all, { each: AT_ONCE.each });
+
+  /** Has `make` answer when it is the workspace's turn. Throws rate_limit_exceeded, and what `make` throws. */
+  async answer(
+    ctx: Pick<Context, 'res' | 'body'>,
+    namespace: string,
+    make: () => Promise<unknown>,
+  ): Promise<void> {
+    this.#slots.takeFor(ctx.res, namespace);
+    await new Promise<void>((resolve, reject) => {
+      const run = async () => {
+        if (ctx.res.closed) return;
+        ctx.body = await make();
+        resolve();
+        await sent(ctx.res);
+      };
+      this.#turns.run(run, namespace).then(resolve, reject);
+    });
+  }
+}
+
+async function sent(res: Context['res']): Promise<void> {
+  if (res.closed) return;
+  const late = setTimeout(() => res.destroy(), SEND_MS);
+  await once(res, 'close');
+  clearTimeout(late);
+}
