@@ -148,7 +148,7 @@ export const workKeys = (namespace: string) => ({
   /** Hash: what each API key (24 digits of its hash) used on one UTC day since 1970 (redis/usage/key-usage.ts). */
   keyUsage: (deployment: string, day: number) => tagged('w', namespace, `usage:${deployment}:keys:${day}`),
   /** String: a gateway has just sampled the deployment's queue depth for these counters. */
-  looked: (deployment: string) => tagged('w', namespace, `looked:${deployment}`),
+  sampled: (deployment: string) => tagged('w', namespace, `sampled:${deployment}`),
   /** Sorted set: ids of running requests, by when (Unix ms) the sweeper takes their worker for lost. */
   leases: tagged('w', namespace, 'leases'),
   /** Sorted set: ids of requests that have ended, by when (Unix ms) they are removed. */

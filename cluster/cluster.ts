@@ -77,7 +77,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   progress.step('starting etcd, kube-apiserver and containerd');
   for (const component of BASE_COMPONENTS) await startComponent(cluster, component);
   await waitForContainerd(cluster);
-  progress.step('bringing images into the node');
+  progress.step('loading images into the node');
   await removeContainers(cluster);
   await importImages(cluster, saved);
   progress.step('starting the controllers and the node');

@@ -24,8 +24,8 @@ export interface LeaderLeaseOptions {
   renewDeadlineMs?: number;
   /** Between renewals (2,000). */
   retryMs?: number;
-  /** Between looks of one that waits (500): so much later than the lease's end it may lead. */
-  lookMs?: number;
+  /** Between polls of a standby (500): so much later than the lease's end it may lead. */
+  pollIntervalMs?: number;
   clock?: Clock;
   random?: () => number;
   log?: Log;
@@ -43,7 +43,7 @@ type Lease = KubeObject & { spec?: LeaseSpec };
 
 export function createLeaderLease(options: LeaderLeaseOptions) {
   const { client, namespace, name, identity, onLost } = options;
-  const { durationMs = 15_000, renewDeadlineMs = 10_000, retryMs = 2_000, lookMs = 500 } = options;
+  const { durationMs = 15_000, renewDeadlineMs = 10_000, retryMs = 2_000, pollIntervalMs = 500 } = options;
   const { clock = systemClock, random = Math.random, log = silentLog } = options;
   if (!(retryMs < renewDeadlineMs && renewDeadlineMs < durationMs))
     throw new Error('a lease needs retryMs < renewDeadlineMs < durationMs');
@@ -67,10 +67,10 @@ export function createLeaderLease(options: LeaderLeaseOptions) {
   }
 
   /** Others that wait do not all ask in the same moment. */
-  function untilNextLook(): number {
+  function untilNextPoll(): number {
     const heldMs = observed ? heldForMs(observed) : 0;
-    const lookedMs = lookMs * (1 + random() * 0.2);
-    return heldMs > 0 ? Math.min(heldMs, lookedMs) : lookedMs;
+    const intervalMs = pollIntervalMs * (1 + random() * 0.2);
+    return heldMs > 0 ? Math.min(heldMs, intervalMs) : intervalMs;
   }
 
   function nextSpec(previous: LeaseSpec = {}): LeaseSpec {
@@ -157,9 +157,9 @@ export function createLeaderLease(options: LeaderLeaseOptions) {
       void ready.then(end, end);
       const signal = AbortSignal.any([ending.signal, stopping.signal]);
       while (!signal.aborted) {
-        // What cannot be read now is read at the next look, or when it is to be taken.
+        // What cannot be read now is read at the next poll, or when it is to be taken.
         await read({ timeoutMs: renewDeadlineMs, signal }).catch(() => {});
-        await sleep(clock, untilNextLook(), signal);
+        await sleep(clock, untilNextPoll(), signal);
       }
     },
 
@@ -177,7 +177,7 @@ export function createLeaderLease(options: LeaderLeaseOptions) {
           if (!signal.aborted)
             log.warn({ lease: name, reason: (error as Error).message }, 'lease acquisition failed, retrying');
         }
-        await sleep(clock, untilNextLook(), signal);
+        await sleep(clock, untilNextPoll(), signal);
       }
       return false;
     },

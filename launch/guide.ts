@@ -24,7 +24,8 @@ export function writeGuide(endpoints: EndpointsFile, folder = DEFAULT_FOLDER): s
 }
 
 function listDeployments(entries: EndpointEntry[]): string[] {
-  const width = Math.max(...entries.map((entry) => entry.name.length));
+  const width = Math.max(...entries.map(({ name }) => name.length));
+  const kindWidth = Math.max(...entries.map(({ kind }) => kind.length));
   const simulated = entries.filter(({ simulatorURL }) => simulatorURL !== null).length;
   const note =
     simulated === 0
@@ -35,7 +36,7 @@ function listDeployments(entries: EndpointEntry[]): string[] {
     '',
     ...entries.map((entry) => {
       const paused = entry.paused ? '  (paused: answers 503)' : '';
-      return `  ${entry.name.padEnd(width)}  ${entry.kind.padEnd(9)}  ${entry.baseURL}${paused}`;
+      return `  ${entry.name.padEnd(width)}  ${entry.kind.padEnd(kindWidth)}  ${entry.baseURL}${paused}`;
     }),
   ];
 }

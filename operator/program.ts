@@ -33,8 +33,8 @@ import { RedisReports } from './redis-reports.ts';
 import { buildChildren } from './resources/children.ts';
 import { isHostAllowed } from './resources/route.ts';
 import { sidecarImage, sidecarRevision } from './resources/sidecar-revision.ts';
+import { DemandSampler } from './scaling/demand-sampler.ts';
 import { ScalingHistory } from './scaling/history.ts';
-import { Looks } from './scaling/looks.ts';
 import { Scaler } from './scaling/scaler.ts';
 import { createErrorReader } from './sidecar/error-counts.ts';
 import { SidecarRollout } from './sidecar/rollout.ts';
@@ -170,7 +170,7 @@ export function createProgram(options: ProgramOptions) {
       history.note(key, change);
     },
   });
-  const looks = new Looks({
+  const demandSampler = new DemandSampler({
     scaler,
     history,
     models,
@@ -286,16 +286,15 @@ export function createProgram(options: ProgramOptions) {
       await Promise.all(controllers.all.map((controller) => controller.start(stopping.signal)));
       if (stopping.signal.aborted) return;
       sidecars.start();
-      looks.start();
+      demandSampler.start();
     },
     /** Ends what runs and hands the lease over. */
     async stop(): Promise<void> {
       stopping.abort();
-      await looks.stop();
+      await demandSampler.stop();
       await sidecars.stop();
       await Promise.all(controllers.all.map((controller) => controller.stop()));
-      guard?.stop();
-      connections?.stop();
+      await Promise.all([guard?.stop(), connections?.stop()]);
       await publisher.stop();
       await events.flush();
       await lease.release();

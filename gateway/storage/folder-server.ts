@@ -1,7 +1,7 @@
 /** Answers a folder's links on an origin of its own: what users made never shares one with the API. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
+import { closeServer, listen, readServerPort } from '../../kit/http-server.ts';
 import { type ByteRange, readRange } from './byte-range.ts';
 import { type LinkClaims, readLink } from './folder-links.ts';
 import type { ObjectFolder, OpenObject } from './object-folder.ts';
@@ -48,25 +48,20 @@ export class FolderServer {
     this.#server.setTimeout(IDLE_TIMEOUT_MS);
   }
 
-  /** Rejects with the system's error where it cannot listen. */
+  /** Throws an error that names the port where it cannot listen. */
   static async start(options: FolderServerOptions): Promise<FolderServer> {
     const server = new FolderServer(options);
-    await new Promise<void>((resolve, reject) => {
-      server.#server.once('error', reject).listen(options.port, options.host, resolve);
-    });
+    await listen(server.#server, options.port, options.host);
     return server;
   }
 
   get port(): number {
-    return (this.#server.address() as AddressInfo).port;
+    return readServerPort(this.#server);
   }
 
   /** Breaks off what is under way. */
   close(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#server.close(() => resolve());
-      this.#server.closeAllConnections();
-    });
+    return closeServer(this.#server, 0);
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -109,7 +109,7 @@ export class UsageMeter {
       }
       await addUsage(redis, { namespace, deployment: name, at: Date.now(), sums });
     } catch (error) {
-      sums.delete('queueLooks');
+      sums.delete('queueSamples');
       sums.delete('queuePeak');
       for (const [counter, amount] of sums) usage.add(counter, amount);
       if (!isRedisAway(error)) log.error({ err: error, namespace, name }, 'writing usage failed');

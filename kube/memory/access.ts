@@ -1,7 +1,7 @@
 /** Who may call the memory API server: whoever has its token. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { readBody } from './request.ts';
+import { readObjectBody } from './request.ts';
 
 /** The path within the API; undefined without the token. */
 export function authorize(token: string, { headers }: IncomingMessage, path: string): string | undefined {
@@ -16,7 +16,7 @@ const isSame = (a: string, b: string): boolean => timingSafeEqual(digest(a), dig
 
 /** Tells the one user who it is, and that it may do everything. */
 export async function review(user: string, req: IncomingMessage, path: string): Promise<object> {
-  const body = ((await readBody(req)) ?? {}) as object;
+  const body = ((await readObjectBody(req)) ?? {}) as object;
   const status = path.endsWith('subjectreviews')
     ? { userInfo: { username: user, groups: [] } }
     : { allowed: true };

@@ -1,14 +1,20 @@
 /** The memory API over HTTP, as Kubernetes' API server speaks it. */
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { closeServer, listen } from '../../kit/http-server.ts';
 import { isObject } from '../../kit/json-object.ts';
 import type { KubeObject } from '../object.ts';
 import { authorize, review } from './access.ts';
 import { discover } from './discovery.ts';
 import type { MemoryApi, PatchType, WriteOptions } from './memory-api.ts';
 import { mergePatch } from './patches.ts';
-import { type Format, type ResourceRequest, readBody, readFormat, readResourcePath } from './request.ts';
+import {
+  type Format,
+  type ResourceRequest,
+  readFormat,
+  readObjectBody,
+  readResourcePath,
+} from './request.ts';
 import { groupVersion } from './resource-type.ts';
 import { readScale, writeScale } from './scale.ts';
 import { type Predicate, parseFieldSelector, parseLabelSelector } from './selectors.ts';
@@ -48,17 +54,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       else send(res, known.code, known.toStatus());
     });
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port, options.host, resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://${options.host}:${port}`, port, close: () => close(server) };
-}
-
-function close(server: Server): Promise<void> {
-  server.closeAllConnections();
-  return new Promise((resolve) => server.close(() => resolve()));
+  const port = await listen(server, options.port, options.host);
+  return { url: `http://${options.host}:${port}`, port, close: () => closeServer(server, 0) };
 }
 
 function send(res: ServerResponse, status: number, body: object): void {
@@ -187,7 +184,7 @@ const PATCH_TYPES: Readonly<Record<string, PatchType>> = {
 async function write(context: Context): Promise<[status: number, object: object]> {
   const { api, req, query, request } = context;
   const { key, namespace, name, subresource } = request;
-  const body = await readBody(req);
+  const body = await readObjectBody(req);
   const options: WriteOptions = {
     manager: query.get('fieldManager') ?? req.headers['user-agent']?.split('/')[0],
     subresource: subresource === 'status' ? subresource : undefined,

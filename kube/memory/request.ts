@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'yaml';
+import { BodyTooLargeError, readBody } from '../../kit/bounded-body.ts';
 import { isObject } from '../../kit/json-object.ts';
 import type { MemoryApi } from './memory-api.ts';
 import { groupVersion, typeKey } from './resource-type.ts';
@@ -47,21 +48,18 @@ export function readResourcePath({ types }: MemoryApi, path: string): ResourceRe
 const MAX_BYTES = 3 * 1024 * 1024;
 
 /** An object or a list, of JSON or YAML. Throws StatusError 400, 413. */
-export async function readBody(req: IncomingMessage): Promise<unknown> {
+export async function readObjectBody(req: IncomingMessage): Promise<unknown> {
   if (req.headers['content-type']?.includes('protobuf'))
     throw new StatusError(
       415,
       'UnsupportedMediaType',
       'this server takes JSON and YAML: pipe "kubectl create … --dry-run=client -o yaml" into "kubectl apply -f -"',
     );
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of req as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > MAX_BYTES) throw new StatusError(413, 'RequestEntityTooLarge', 'the body is too large');
-    chunks.push(chunk);
-  }
-  const text = Buffer.concat(chunks).toString();
+  const bytes = await readBody(req, MAX_BYTES).catch((error) => {
+    if (!(error instanceof BodyTooLargeError)) throw error;
+    throw new StatusError(413, 'RequestEntityTooLarge', 'the body is too large');
+  });
+  const text = bytes.toString();
   if (text === '') return undefined;
   const isYAML = req.headers['content-type']?.includes('yaml') && !text.startsWith('{');
   try {

@@ -68,7 +68,7 @@ export class LocalNode {
     this.#isClosing = true;
     this.#stopListening();
     const stopped = Promise.all([...this.#runners.values()].map((runner) => runner.stop(CLOSE_GRACE_MS)));
-    await Promise.race([stopped.catch(tellFailure), delay(MAX_CLOSE_MS)]);
+    await Promise.race([stopped.catch(logFailure), delay(MAX_CLOSE_MS)]);
     await this.#options.processes.close();
   }
 
@@ -118,7 +118,7 @@ export class LocalNode {
 
   async #end({ metadata }: Pod, graceMs: number): Promise<void> {
     const { api } = this.#options;
-    await this.#runners.get(metadata.uid!)?.stop(graceMs).catch(tellFailure);
+    await this.#runners.get(metadata.uid!)?.stop(graceMs).catch(logFailure);
     this.#runners.delete(metadata.uid!);
     try {
       api.delete('pods', metadata, { uid: metadata.uid, graceSeconds: 0 });
@@ -133,11 +133,11 @@ export class LocalNode {
   #forget({ metadata }: KubeObject): void {
     const runner = this.#runners.get(metadata.uid!);
     this.#runners.delete(metadata.uid!);
-    runner?.stop(0).catch(tellFailure);
+    runner?.stop(0).catch(logFailure);
   }
 }
 
-const tellFailure = (error: Error) => console.error(`a pod did not stop cleanly: ${error.message}`);
+const logFailure = (error: Error) => console.error(`a pod did not stop cleanly: ${error.message}`);
 
 const describeNode = (): KubeObject => ({
   apiVersion: 'v1',

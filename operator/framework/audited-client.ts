@@ -4,12 +4,12 @@ import type { KubeClient } from '../../kube/client.ts';
 import type { Resource } from '../../kube/resource.ts';
 
 /** The operator's own records, which change all the time. */
-const UNTOLD = new Set(['Event', 'Lease']);
+const UNAUDITED = new Set(['Event', 'Lease']);
 
 /** The client, whose successful writes are logged with `audit: true`. */
 export function auditWrites<C extends KubeClient>(client: C, log: Pick<Logger, 'info'>): C {
   const tell = (action: string, { kind }: Resource, at: { namespace?: string; name?: string }) => {
-    if (UNTOLD.has(kind)) return;
+    if (UNAUDITED.has(kind)) return;
     const { namespace, name } = at;
     log.info({ audit: true, action, kind, namespace, name }, 'audit');
   };

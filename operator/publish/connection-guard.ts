@@ -1,4 +1,5 @@
 /** Keeps connections to Redis to be had: when they become few, those that never logged in are closed. */
+import { PeriodicTask } from '../../kit/periodic-task.ts';
 import type { Log } from '../../kube/log.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import { closeAnonymous, readConnectionUse } from '../../redis/workspaces/connections.ts';
@@ -19,26 +20,24 @@ const CHECK_INTERVAL_MS = 1_000;
 
 export class ConnectionGuard {
   readonly #settings: ConnectionGuardSettings;
-  #timer: NodeJS.Timeout | undefined;
-  #isStopped = true;
+  readonly #task: PeriodicTask;
   #hasFailed = false;
 
   constructor(settings: ConnectionGuardSettings) {
     this.#settings = settings;
+    this.#task = new PeriodicTask({
+      run: () => this.check(),
+      intervalMs: settings.intervalMs ?? CHECK_INTERVAL_MS,
+      onError: (error) => this.#report(error),
+    });
   }
 
   start(): void {
-    this.#isStopped = false;
-    const round = async () => {
-      await this.check().catch((error: Error) => this.#report(error));
-      if (!this.#isStopped) this.#timer = setTimeout(round, this.#settings.intervalMs ?? CHECK_INTERVAL_MS);
-    };
-    void round();
+    this.#task.start();
   }
 
-  stop(): void {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
+  async stop(): Promise<void> {
+    await this.#task.stop();
   }
 
   /** Throws while Redis is unavailable, and where it cannot close connections by their age. */

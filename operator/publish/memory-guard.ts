@@ -1,5 +1,6 @@
 /** Keeps each workspace within its share of Redis' memory: its queue is refused in time, then its user is suspended. */
 import { workspaceRedisUser } from '../../api/identity.ts';
+import { PeriodicTask } from '../../kit/periodic-task.ts';
 import type { Log } from '../../kube/log.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import { type MemoryUse, readMemoryUse, weighWorkspaces } from '../../redis/workspaces/memory-shares.ts';
@@ -42,27 +43,25 @@ export class MemoryGuard {
   #memory: MemoryUse | null = null;
   #lastUsed = 0;
   #lastWeighed = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #isStopped = true;
+  readonly #task: PeriodicTask;
 
   constructor(settings: MemoryGuardSettings) {
     this.#settings = settings;
+    this.#task = new PeriodicTask({
+      run: () => this.check(),
+      intervalMs: settings.intervalMs ?? CHECK_INTERVAL_MS,
+      onError: (error) => {
+        if (!isRedisAway(error)) settings.log.error({ err: error }, 'Redis memory check failed');
+      },
+    });
   }
 
   start(): void {
-    this.#isStopped = false;
-    const round = async () => {
-      await this.check().catch((error: Error) => {
-        if (!isRedisAway(error)) this.#settings.log.error({ err: error }, 'Redis memory check failed');
-      });
-      if (!this.#isStopped) this.#timer = setTimeout(round, this.#settings.intervalMs ?? CHECK_INTERVAL_MS);
-    };
-    void round();
+    this.#task.start();
   }
 
-  stop(): void {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
+  async stop(): Promise<void> {
+    await this.#task.stop();
   }
 
   /** As last read; null before. */

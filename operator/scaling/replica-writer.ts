@@ -79,7 +79,7 @@ export class ReplicaWriter {
     });
   }
 
-  /** In the background, if it `isStill` wanted by then: what fails shows in the next look. */
+  /** In the background, if it `isStill` wanted by then: what fails shows in the next sample. */
   change(live: LiveDeployment, change: ReplicaChange, isStill: () => boolean): void {
     this.write(live, () => (isStill() ? change : undefined), this.#stopping.signal).catch((error: Error) =>
       this.#warn(live, error, 'could not write replicas'),

@@ -1,4 +1,4 @@
-/** One deployment that is scaled: what is remembered of it between two looks, and how a decision is carried out. */
+/** One deployment that is scaled: what is remembered of it between two samples, and how a decision is carried out. */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { ModelScaling } from '../../api/model-scaling.ts';
@@ -18,8 +18,8 @@ import { readLoadTime, StatusReport } from './scaling-status.ts';
 
 export type ScaledModel = ModelDeployment & { spec: { scaling: ModelScaling } };
 
-/** What one look sees. */
-export interface Look {
+/** What one observed sees. */
+export interface Observation {
   model: ScaledModel;
   live: LiveDeployment;
   pods: readonly V1Pod[];
@@ -37,7 +37,7 @@ export type Step =
   | { what: 'write' | 'leave'; replicas: number }
   | { what: 'drain'; replicas: number; pods: string[] };
 
-export interface Looked {
+export interface ScaleOutcome {
   step: Step;
   decision: ScaleDecision;
   counts: PodCounts;
@@ -81,11 +81,11 @@ export class ScaledDeployment {
     this.loadTimeMs = readLoadTime(status.scaling);
   }
 
-  /** Takes a sample and decides; `look.current` is not changed yet. Undefined where the sample is not newer than the last one. */
-  decide(look: Look): Looked | undefined {
-    const { model, live, sample, current, mayProbe, now } = look;
+  /** Takes a sample and decides; `observed.current` is not changed yet. Undefined where the sample is not newer than the last one. */
+  decide(observed: Observation): ScaleOutcome | undefined {
+    const { model, live, sample, current, mayProbe, now } = observed;
     if (this.#trend?.takes(sample.at) === false) return undefined;
-    const staying = listStaying(look.pods);
+    const staying = listStaying(observed.pods);
     const before = this.#describeLive();
     const startMs = parseDuration(model.spec.engine.startupTimeout) + START_MARGIN_MS;
     this.#learnLoadTime(staying, startMs);
@@ -111,7 +111,7 @@ export class ScaledDeployment {
     this.#memory = decision.memory;
     const loaded = counts.ready + counts.starting + counts.broken;
     this.waitingSince = decision.needed > loaded ? (this.waitingSince ?? now) : undefined;
-    const step = this.#plan(look, { decision, counts, staying });
+    const step = this.#plan(observed, { decision, counts, staying });
     this.wanted = step.what === 'keep' ? current : step.replicas;
     this.sleeping = decision.maySleep && current === 1 ? staying.filter(isReady).map(nameOf) : [];
     this.decidedAt = now;
@@ -184,7 +184,7 @@ export class ScaledDeployment {
   #describeLive = (): string => [this.loadTimeMs, this.cordon.names().join(), this.sleeping.join()].join(' ');
 
   #plan(
-    { sample, current, now }: Look,
+    { sample, current, now }: Observation,
     { decision, counts, staying }: { decision: ScaleDecision; counts: PodCounts; staying: V1Pod[] },
   ): Step {
     const { wanted } = decision;

@@ -15,11 +15,11 @@ import {
   type ReplicaWriterOptions,
 } from './replica-writer.ts';
 import { describePlacement, describeRoom, type Placement, Room } from './room.ts';
-import { isAsleep, type Looked, ScaledDeployment, type ScaledModel } from './scaled-deployment.ts';
+import { isAsleep, ScaledDeployment, type ScaledModel, type ScaleOutcome } from './scaled-deployment.ts';
 import { ScaledView, type ScaledViewOptions } from './scaled-view.ts';
 import { readLoadTime, type ScalingStatus } from './scaling-status.ts';
 
-/** The step to zero is taken by the next reconciliation, or decided anew. */
+/** The step to zero is taken by the next reconciliation, or decided again. */
 const FRESH_MS = 10_000;
 
 export interface ScalerOptions extends ScaledViewOptions {
@@ -164,7 +164,7 @@ export class Scaler {
   /** Pods that a deployment has now. */
   countReplicas = (key: string): number => this.#view.podsOf(key).length;
 
-  /** Before a look at all deployments, of which these are `scaled` now. */
+  /** Before the demand of all deployments is sampled, of which these are `scaled` now. */
   begin(scaled: ReadonlySet<string>): void {
     const now = this.#options.now();
     // One that is paused or not scaled any more starts from zero.
@@ -199,8 +199,8 @@ export class Scaler {
     }
     const mayProbe = this.#mayProbe(key, model);
     const deployment = this.#ensure(key, model);
-    const looked = deployment.decide({ model, live, pods, sample, current, mayProbe, now: now() });
-    if (looked) this.#carryOut(model, live, looked);
+    const outcome = deployment.decide({ model, live, pods, sample, current, mayProbe, now: now() });
+    if (outcome) this.#carryOut(model, live, outcome);
     return 'awake';
   }
 
@@ -219,16 +219,20 @@ export class Scaler {
       enqueue(key, 'slow');
   }
 
-  #carryOut({ metadata }: ScaledModel, live: LiveDeployment, { step, decision, ...looked }: Looked): void {
+  #carryOut(
+    { metadata }: ScaledModel,
+    live: LiveDeployment,
+    { step, decision, ...outcome }: ScaleOutcome,
+  ): void {
     const { now, publisher, enqueue } = this.#options;
     const key = `${metadata.namespace}/${metadata.name}`;
     const deployment = this.#deployments.get(key)!;
-    if (looked.isConfigChanged) publisher.mark(deploymentTarget(metadata));
+    if (outcome.isConfigChanged) publisher.mark(deploymentTarget(metadata));
     const { reason, cause } = decision;
     if (step.what === 'write') this.#write(key, live, { replicas: step.replicas, reason, cause });
     if (step.what === 'drain') this.#drain(key, live, { ...step, reason, cause });
     if (step.what === 'leave' && deployment.isLeaveDue(now())) enqueue(key, 'fast');
-    else if (looked.isStatusChanged) enqueue(key, 'slow');
+    else if (outcome.isStatusChanged) enqueue(key, 'slow');
   }
 
   #drain(key: string, live: LiveDeployment, change: Drain): void {

@@ -26,7 +26,7 @@ export async function sampleQueueDepth(
 ): Promise<QueueSample | null> {
   const waiting = await countWaiting(redis, namespace, deployment);
   if (waiting === 0) return { waiting, oldestMs: 0 };
-  const mark = await redis.set(workKeys(namespace).looked(deployment), '1', 'PX', MARK_MS, 'NX');
+  const mark = await redis.set(workKeys(namespace).sampled(deployment), '1', 'PX', MARK_MS, 'NX');
   if (mark !== 'OK') return null;
   const since = await readOldest(redis, namespace, deployment);
   return { waiting, oldestMs: since === null ? 0 : Math.max(0, Date.now() - since) };
@@ -37,6 +37,6 @@ export const countSample = ({ waiting }: QueueSample): [UsageCounter, number][] 
   waiting === 0
     ? []
     : [
-        ['queueLooks', 1],
+        ['queueSamples', 1],
         ['queuePeak', waiting],
       ];

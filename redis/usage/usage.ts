@@ -22,7 +22,7 @@ const COUNTERS = {
   /** That were spoken. */
   characters: 'h',
   /** How often the queue depth was sampled. */
-  queueLooks: 'n',
+  queueSamples: 'n',
   /** The most requests that were seen to wait at once: not a sum. */
   queuePeak: 'q',
 } as const;

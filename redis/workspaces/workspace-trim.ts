@@ -51,7 +51,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   charged: note,
   idempotency: note,
   claimed: note,
-  looked: note,
+  sampled: note,
   replicas: { sort: 'brief', type: 'hash', most: 2 * KIB * KIB },
   pace: { sort: 'brief', type: 'hash', most: NOTE_BYTES },
   usage: { sort: 'brief', type: 'hash', most: KIB * KIB },

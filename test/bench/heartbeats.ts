@@ -48,7 +48,7 @@ const PASSWORD = 'of-a-workspace';
 /** By then all have said what is new and poll as seldom as they will. */
 const SETTLE_MS = 30_000;
 const MEASURE_MS = 20_000;
-const LOOK_MS = 2_000;
+const SAMPLE_INTERVAL_MS = 2_000;
 const CONNECTED_AT_ONCE = 100;
 const SECONDS_PER_DAY = 86_400;
 
@@ -77,7 +77,7 @@ async function measureIdleFleet(count: number): Promise<IdleFigures> {
       );
     for (const front of ['front-1', 'front-2']) closing.push(await startFront(server, front));
     const keys = deployments.map(({ namespace, name }) => `${namespace}/${name}`);
-    const look = setInterval(() => void readDemand(redis, keys).catch(() => {}), LOOK_MS);
+    const look = setInterval(() => void readDemand(redis, keys).catch(() => {}), SAMPLE_INTERVAL_MS);
     closing.push(() => clearInterval(look));
     await pause(SETTLE_MS);
     const [before, start] = [await readUse(redis), performance.now()];

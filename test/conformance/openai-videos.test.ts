@@ -14,7 +14,7 @@ const SDKS: [string, typeof OpenAI7][] = [
 const SIZE = '320x192';
 const prompt = 'A ship leaves';
 /** Real engines on a CPU take their time. */
-const PATIENCE = isSimulated ? 1 : 10;
+const TIMEOUT_FACTOR = isSimulated ? 1 : 10;
 
 describe('videos', () => {
   let stack: LocalStack;
@@ -56,7 +56,7 @@ describe('videos', () => {
             return (await free.videos.retrieve(id)).status === 'in_progress';
           },
           'the video to run',
-          PATIENCE * 10_000,
+          TIMEOUT_FACTOR * 10_000,
         );
       const finish = async (client: OpenAI7, id: string): Promise<OpenAI7.Video> => {
         let video: OpenAI7.Video;
@@ -70,7 +70,7 @@ describe('videos', () => {
             return false;
           },
           'the video to end',
-          PATIENCE * 30_000,
+          TIMEOUT_FACTOR * 30_000,
         );
         return video!;
       };

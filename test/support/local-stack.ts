@@ -48,7 +48,7 @@ export async function startLocalStack(env: Record<string, string> = {}): Promise
     output: () => output,
     find: findKind(endpoints),
     stop: async () => {
-      if (output.includes('has ended')) tellEnd(output, folder);
+      if (output.includes('has ended')) reportEnd(output, folder);
       child.kill('SIGTERM');
       if (child.exitCode === null) await new Promise((resolve) => child.once('exit', resolve));
       if (!env.BERTH_STATE) rmSync(folder, { recursive: true, force: true });
@@ -73,7 +73,7 @@ const findKind =
     deployments.find((entry) => entry.kind === kind && !entry.paused)!;
 
 /** A part that ended by itself is why tests fail, and its log is gone with the folder. */
-function tellEnd(output: string, folder: string): void {
+function reportEnd(output: string, folder: string): void {
   const logs = ['front', 'gateways', 'simulators'].map((name) =>
     readLog(join(folder, 'logs', `${name}.log`)),
   );

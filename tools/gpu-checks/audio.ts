@@ -46,12 +46,12 @@ async function transcribe(sound: Buffer): Promise<Transcript> {
 }
 
 const readSound = (): Buffer => (SOUND ? readFileSync(SOUND) : makeTones(SECONDS));
-const tellText = (text: string): string => JSON.stringify(text.slice(0, MAX_REASON));
+const quoteText = (text: string): string => JSON.stringify(text.slice(0, MAX_REASON));
 
 async function checkHearing(): Promise<Outcome> {
   const { text, usage } = await transcribe(readSound());
   const what = SOUND ? 'read it' : 'of tones: set SOUND to a file of speech';
-  return judge(!SOUND || /\w/.test(text), `${usage?.seconds} s are ${tellText(text)} (${what})`);
+  return judge(!SOUND || /\w/.test(text), `${usage?.seconds} s are ${quoteText(text)} (${what})`);
 }
 
 async function checkHearingStream(): Promise<Outcome> {

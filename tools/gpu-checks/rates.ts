@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { failed, findReason, judge, ms, type Outcome, passed, requireOk, timeOf } from './endpoint.ts';
 
 const LEAVE_TIMEOUT_MS = 10_000;
-/** Until the engine was told. */
-const TOLD_MS = 1_000;
+/** Until the engine was notified. */
+const ABORT_DELAY_MS = 1_000;
 
 /** All requests are answered; `ask` resolves with how much its answer is worth, in `unit`. */
 export async function measureRates(
@@ -45,7 +45,7 @@ export async function checkLeaving({ clients, ask, open }: Leaving): Promise<Out
   });
   const refusal = findReason(await Promise.allSettled(leaving));
   if (refusal) return failed(`a client could not leave, since it was refused: ${refusal}`);
-  await sleep(TOLD_MS);
+  await sleep(ABORT_DELAY_MS);
   const after = await timeOf(ask);
   return judge(
     after < 2 * quiet + 100 && after < LEAVE_TIMEOUT_MS,

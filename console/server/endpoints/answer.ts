@@ -1,4 +1,5 @@
 /** Reads endpoint responses with a size limit and a timeout: deployments are untrusted. */
+import { readBody } from '../../../kit/bounded-body.ts';
 import type { EndpointAnswer } from './endpoints.ts';
 
 /** Larger than any request record. */
@@ -11,15 +12,8 @@ export const callTimeout = (): AbortSignal => AbortSignal.timeout(TIMEOUT_MS);
 /** Returns {} for responses that are not JSON, incomplete or too large. */
 export async function readEndpointJSON({ body }: Pick<EndpointAnswer, 'body'>): Promise<unknown> {
   try {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    // Leaving the loop early destroys the body.
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > MAX_ANSWER_BYTES) return {};
-      chunks.push(chunk);
-    }
-    return JSON.parse(Buffer.concat(chunks).toString());
+    const bytes = await readBody(body as AsyncIterable<Buffer>, MAX_ANSWER_BYTES);
+    return JSON.parse(bytes.toString());
   } catch {
     return {};
   }

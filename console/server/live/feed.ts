@@ -58,7 +58,7 @@ export class Feed {
   /** Redis says that these changed. */
   announce(topics: readonly AnnouncedTopic[]): void {
     for (const topic of topics) this.#changed.add(topic);
-    this.#tellSoon();
+    this.#notifySoon();
   }
 
   close(): void {
@@ -78,7 +78,7 @@ export class Feed {
       })().catch((error) => error instanceof KubernetesError && REFUSED.includes(error.status));
       if (signal.aborted) return;
       this.#watched.delete(topic);
-      this.#tellSoon();
+      this.#notifySoon();
       if (isRefused) return;
       await delay(retryMs, undefined, { signal }).catch(() => {});
     }
@@ -87,10 +87,10 @@ export class Feed {
   #note(topic: WatchedTopic): void {
     this.#watched.add(topic);
     this.#changed.add(topic);
-    this.#tellSoon();
+    this.#notifySoon();
   }
 
-  #tellSoon(): void {
+  #notifySoon(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       const news = { watched: [...this.#watched], changed: [...this.#changed] };

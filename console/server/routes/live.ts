@@ -7,7 +7,7 @@ import { endWithSession } from '../sessions/session-stream.ts';
 import type { Services } from './services.ts';
 
 const HEARTBEAT_MS = 25_000;
-/** Browsers connect again, and permissions are checked anew. */
+/** Browsers connect again, and permissions are checked again. */
 const MAX_STREAM_MS = 10 * 60_000;
 const RECONNECT_MS = 2_000;
 /** What a browser that reads nothing may leave in memory. */

@@ -14,10 +14,10 @@ export interface ShownLog {
 
 const EMPTY: ShownLog = { text: '', state: 'connecting', error: null };
 
-/** `path` null: none. A change of `turn` begins anew. */
+/** `path` null: none. A change of `turn` starts over. */
 export function useLog(path: string | null, turn: number): ShownLog {
   const [log, setLog] = useState(EMPTY);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` is the wish to begin anew
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `turn` asks to start over
   useEffect(() => {
     setLog(EMPTY);
     if (path === null) return;

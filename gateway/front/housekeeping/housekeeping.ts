@@ -46,11 +46,11 @@ export function startHousekeeping(options: HousekeepingOptions): Housekeeping {
     onObject: (outcome) => metrics.cleanedObjects.inc({ outcome }),
     log,
   });
-  const looks = startQueueDepthSampling({ redis, listWorkspaces, log, queues: metrics.queues });
+  const sampling = startQueueDepthSampling({ redis, listWorkspaces, log, queues: metrics.queues });
   return {
     close: async () => {
       stopListening();
-      await Promise.all([sweeper.close(), cleaner.close(), looks.close()]);
+      await Promise.all([sweeper.close(), cleaner.close(), sampling.close()]);
     },
   };
 }

@@ -28,7 +28,7 @@ export interface Baseline {
   figures: Record<Figure, Recorded>;
 }
 
-export type Verdict = 'ok' | 'worse' | 'better: record anew' | 'not measured';
+export type Verdict = 'ok' | 'worse' | 'better: record again' | 'not measured';
 
 const MIN_BAND = 0.1;
 /** Few repeats seldom include the worst that noise does. */
@@ -102,7 +102,7 @@ const highest = ({ median, band }: Recorded): number => median * (1 + band);
 export function judge(value: number, recorded: Recorded): Verdict {
   if (Number.isNaN(value)) return 'not measured';
   if (value > highest(recorded)) return 'worse';
-  return value < recorded.median / (1 + recorded.band) ? 'better: record anew' : 'ok';
+  return value < recorded.median / (1 + recorded.band) ? 'better: record again' : 'ok';
 }
 
 export const isWorse = (figures: Figures, baseline: Baseline): boolean =>
@@ -132,7 +132,7 @@ function explain(figures: Figures, baseline: Baseline): string[] {
     const verdict = judge(figures[figure], baseline.figures[figure]);
     const change = describeChange(figure, figures[figure], baseline);
     if (verdict === 'worse') return [`${change}. If it has to be: ${RECORD}`];
-    if (verdict === 'better: record anew')
+    if (verdict === 'better: record again')
       return [`${change}. So that it stays, on the recorded machine: ${RECORD}`];
     return [];
   });

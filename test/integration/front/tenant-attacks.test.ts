@@ -53,7 +53,7 @@ describe('a front with a malicious workspace', function () {
     await server?.stop();
   });
 
-  const countLooks = async () => {
+  const countSamples = async () => {
     const period = Math.floor(Date.now() / 86_400_000);
     const counters = await admin.redis.hgetall(workKeys('good').usage(deployment, 'hour', period));
     return Object.entries(counters)
@@ -91,14 +91,14 @@ describe('a front with a malicious workspace', function () {
 
   it('serves and maintains all others, within the memory that the chart gives it', async () => {
     await poison();
-    const looks = await countLooks();
+    const samples = await countSamples();
     const submission = submissionOf({ namespace: 'good', deployment });
     await submitRequest(admin.redis, submission);
     const load = watchLoad(front.program, async () => {
       const answer = await fetchByHost(`${front.origin}/v1/videos/unknown`, HOST);
       expect(answer.status).to.equal(401);
     });
-    await pollUntil(async () => (await countLooks()) >= looks + 2, 'the queue to be sampled twice');
+    await pollUntil(async () => (await countSamples()) >= samples + 2, 'the queue to be sampled twice');
     await load.stop();
     expect(front.program.ended).to.equal(null);
     expect(load.peakMiB(), 'MiB at most').to.be.below(Math.min(memoryMiB, 500));

@@ -53,7 +53,7 @@ describe('the queue of a deployment without replicas', () => {
     return Math.max(...(await readUsage(stack.redis, question)).steps.map(({ queuePeak }) => queuePeak));
   };
   /** How often it was looked at in this hour. */
-  const countLooks = async (of = deployment) => {
+  const countSamples = async (of = deployment) => {
     const { redis } = stack.connection;
     let looks = 0;
     for (const key of await redis.keys(workKeys(namespace).usage(of, 'hour', 0).replace(/0$/, '*')))
@@ -67,7 +67,7 @@ describe('the queue of a deployment without replicas', () => {
     await pollUntil(async () => (await readQueued()) === 3, 'what waits to be told');
     // Each front has ended its round once it is closed.
     await Promise.all(running.splice(0).map((each) => each.close()));
-    expect(await countLooks()).to.equal(1);
+    expect(await countSamples()).to.equal(1);
   });
 
   it('is told to Prometheus by the gateway that sampled it, with the age of the oldest', async () => {
@@ -95,6 +95,6 @@ describe('the queue of a deployment without replicas', () => {
     await pollUntil(async () => (await readQueued(other)) === 1, 'the other to be told of');
     await Promise.all([...running.splice(0), meter].map((each) => each.close()));
     expect(await readQueued()).to.equal(3);
-    expect(await countLooks()).to.equal(1);
+    expect(await countSamples()).to.equal(1);
   });
 });

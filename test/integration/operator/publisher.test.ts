@@ -32,7 +32,7 @@ import { connectBadly, type Line } from './faulty-redis.ts';
 const KEY: PublishedKey = { n: 'mine', rpm: 60, tpd: 1000, exp: 0, off: 0 };
 
 /** A desired that tests change by hand. */
-class FakeCatalogue implements DesiredState {
+class FakeDesiredState implements DesiredState {
   readonly deployments = new Map<string, PublishedDeployment>();
   readonly keys = new Map<string, Map<string, PublishedKey>>();
   readonly wanted = new Map<string, WantedCredential[]>();
@@ -80,7 +80,7 @@ class FakeCatalogue implements DesiredState {
 describe('publishing to Redis', () => {
   let server: RedisServer;
   let connection: RedisConnection;
-  let desired: FakeCatalogue;
+  let desired: FakeDesiredState;
   let publisher: Publisher;
   let queueStates: (string | null)[];
   let states: string[];
@@ -113,7 +113,7 @@ describe('publishing to Redis', () => {
   beforeEach(async () => {
     server = await startRedis();
     connection = await connectTo(server);
-    desired = new FakeCatalogue();
+    desired = new FakeDesiredState();
     states = [];
     queueStates = [];
     changes = [];
@@ -423,7 +423,7 @@ describe('publishing to Redis', () => {
     };
     const before = await writes();
     let reads = 0;
-    const counting = new FakeCatalogue();
+    const counting = new FakeDesiredState();
     counting.add('team-a', 'chat', 'chat.example', ['10.0.0.1']);
     desired = Object.assign(counting, {
       creditMicros: () => {

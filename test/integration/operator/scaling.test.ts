@@ -13,7 +13,7 @@ import { pollUntil } from '../../support/poll.ts';
 import { readyStatus } from './cluster-player.ts';
 import { useHarness } from './operator-harness.ts';
 
-const LOOK_MS = 100;
+const SAMPLE_INTERVAL_MS = 100;
 const SCALING = {
   min: 0,
   max: 3,
@@ -46,7 +46,7 @@ describe('the autoscaler in the operator', function () {
   });
   afterEach(() => clearInterval(beating));
 
-  const start = () => harness.startOperator({ scalingIntervalMs: LOOK_MS });
+  const start = () => harness.startOperator({ scalingIntervalMs: SAMPLE_INTERVAL_MS });
   const deploymentOf = (name: string) =>
     harness.cluster.find<Wire<V1Deployment>>(RESOURCES.Deployment, namespace, name);
   const replicasOf = async (name: string) => (await deploymentOf(name))?.spec?.replicas;

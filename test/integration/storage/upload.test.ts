@@ -122,11 +122,11 @@ describe('an upload from a sidecar', () => {
   });
 
   it('gives a store up that takes nothing long before its deadline', async () => {
-    const patience = { deadlineMs: 600_000, retryTimeoutMs: 500 };
+    const limits = { deadlineMs: 600_000, retryTimeoutMs: 500 };
     const hidden = await faults.startFaultyStore(faults.sayNothing);
     const places = ['http://127.0.0.1:1/bucket/key', hidden.url];
     const reasons = places.map((url) =>
-      uploader.upload(large, grantFor(url, large), patience).then(
+      uploader.upload(large, grantFor(url, large), limits).then(
         () => 'stored',
         (error) => error.reason,
       ),

@@ -73,8 +73,8 @@ describe('a figure beside the recorded one', () => {
 
   it('is worse above it', () => expect(judge(2.51, recorded)).to.equal('worse'));
 
-  it('is better below it, and to be recorded anew', () =>
-    expect(judge(1.59, recorded)).to.equal('better: record anew'));
+  it('is better below it, and to be recorded again', () =>
+    expect(judge(1.59, recorded)).to.equal('better: record again'));
 
   it('says where it could not be measured', () =>
     expect(judge(Number.NaN, recorded)).to.equal('not measured'));
@@ -112,7 +112,7 @@ describe('the check of the bench', () => {
     expect(isWorse(takeBetter(first, { ...first, errors: 0 }), BASELINE)).to.equal(true);
   });
 
-  it('says what became worse, by how much, and how to record it anew', () => {
+  it('says what became worse, by how much, and how to record it again', () => {
     const text = formatCheck({ ...FIGURES, cpuPerRequest: 2.6 }, BASELINE);
     expect(text).to.match(/CPU per request ÷ floor +2\.60 +2\.00 +≤ 2\.20 +worse/);
     expect(text).to.include(

@@ -11,7 +11,7 @@ describe('the end of a call for a page', () => {
     if (!response.closed) await once(response, 'close');
   };
   /** Resolves once a call that goes on was looked at a few times. */
-  const passLooks = async () => {
+  const passChecks = async () => {
     const response = open();
     await new Promise<void>((resolve) => {
       let looks = 0;
@@ -32,7 +32,7 @@ describe('the end of a call for a page', () => {
     await leave(response);
     expect(signal.aborted).to.equal(true);
     const before = looks;
-    await passLooks();
+    await passChecks();
     expect(looks).to.equal(before);
   });
 
@@ -41,7 +41,7 @@ describe('the end of a call for a page', () => {
     await leave(response);
     let looks = 0;
     expect(endWith(response, async () => ++looks > 0, 1).aborted).to.equal(true);
-    await passLooks();
+    await passChecks();
     expect(looks).to.equal(0);
   });
 

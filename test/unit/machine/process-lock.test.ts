@@ -36,9 +36,9 @@ describe('the lock of a folder', () => {
       await Promise.all(contenders.map((contender) => once(contender, 'message')));
       for (let round = 0; round < 100; round++) {
         writeFileSync(path, String(NOBODY));
-        const winners = await tellAll(contenders, 'lock');
+        const winners = await sendAll(contenders, 'lock');
         expect(winners.filter(Boolean), `winners of round ${round}`).to.have.length(1);
-        await tellAll(contenders, 'release');
+        await sendAll(contenders, 'release');
       }
     } finally {
       for (const contender of contenders) contender.kill();
@@ -50,7 +50,7 @@ describe('the lock of a folder', () => {
 const NOBODY = 2 ** 22 + 1;
 const CONTENDER = join(import.meta.dirname, 'lock-contender.ts');
 
-const tellAll = (contenders: ChildProcess[], what: 'lock' | 'release'): Promise<boolean[]> =>
+const sendAll = (contenders: ChildProcess[], what: 'lock' | 'release'): Promise<boolean[]> =>
   Promise.all(
     contenders.map(async (contender) => {
       const answered = once(contender, 'message');

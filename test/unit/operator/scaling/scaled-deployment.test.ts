@@ -1,7 +1,7 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import { expect } from 'chai';
 import {
-  type Look,
+  type Observation,
   ScaledDeployment,
   type ScaledModel,
 } from '../../../../operator/scaling/scaled-deployment.ts';
@@ -45,14 +45,17 @@ describe('a scaled deployment', () => {
     deployment = new ScaledDeployment(model);
   });
 
-  const look = (seconds: number, seen: { pods: V1Pod[]; loads?: Record<string, number> } & Partial<Look>) => {
+  const look = (
+    seconds: number,
+    seen: { pods: V1Pod[]; loads?: Record<string, number> } & Partial<Observation>,
+  ) => {
     const { pods, loads = Object.fromEntries(pods.map(({ metadata }) => [metadata!.name!, 0])) } = seen;
     return deployment.decide({
       model,
       live: {
         metadata: { name: 'qwen', namespace: 'team-a' },
         spec: { replicas: pods.length },
-      } as Look['live'],
+      } as Observation['live'],
       sample: makeSample(seconds, loads),
       current: pods.length,
       mayProbe: true,

@@ -1,7 +1,7 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import { expect } from 'chai';
 import type { ModelDeployment } from '../../../../api/model-deployment.ts';
-import { Looks, type LooksOptions } from '../../../../operator/scaling/looks.ts';
+import { DemandSampler, type DemandSamplerOptions } from '../../../../operator/scaling/demand-sampler.ts';
 import type { WrittenChange } from '../../../../operator/scaling/replica-writer.ts';
 import { Scaler, type ScalerOptions } from '../../../../operator/scaling/scaler.ts';
 import type { CountReplicas, DeploymentSample } from '../../../../redis/demand/demand.ts';
@@ -33,7 +33,7 @@ describe('the scaler', () => {
   /** Replicas that each deployment of the last read has. */
   let counts: number[];
   let scaler: Scaler;
-  let demand: Looks;
+  let demand: DemandSampler;
 
   beforeEach(() => {
     [time, state, written, changes, enqueued, reads] = [START, 'up', {}, [], [], []];
@@ -82,7 +82,7 @@ describe('the scaler', () => {
       now: () => time,
       onWritten: (_: string, change: WrittenChange) => changes.push(change),
     } as unknown as ScalerOptions);
-    demand = new Looks({
+    demand = new DemandSampler({
       scaler,
       history: { observe: () => {}, flush: () => Promise.resolve() },
       models,
@@ -98,7 +98,7 @@ describe('the scaler', () => {
         counts = keys.map(countReplicas);
         return Promise.resolve(new Map(keys.map((key) => [key, sampleOf(key)])));
       },
-    } as unknown as LooksOptions);
+    } as unknown as DemandSamplerOptions);
   });
 
   const sampleOf = (key: string) =>
@@ -150,7 +150,7 @@ describe('the scaler', () => {
   };
   const look = async (seconds: number) => {
     time += seconds * 1_000;
-    await demand.look();
+    await demand.sample();
     await settle();
   };
 

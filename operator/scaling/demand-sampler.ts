@@ -1,20 +1,21 @@
 /** Reads what deployments have to do every two seconds, and hears of requests that wake one: for the scaler, while it leads. */
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { channels } from '../../api/redis-keys.ts';
-import { type Clock, systemClock } from '../../kit/clock.ts';
+import type { Clock } from '../../kit/clock.ts';
+import { PeriodicTask } from '../../kit/periodic-task.ts';
 import type { Log } from '../../kube/log.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
 import { MAX_KEYS, readDemand } from '../../redis/demand/demand.ts';
 import { type Subscription, subscribe } from '../../redis/subscription.ts';
 import type { ParsedStore } from '../framework/parsed-store.ts';
 import type { ScalingHistory } from './history.ts';
-import { LookSchedule } from './look-schedule.ts';
+import { SamplingSchedule } from './sampling-schedule.ts';
 import type { Scaler } from './scaler.ts';
 
 const INTERVAL_MS = 2_000;
 const CONCURRENT_CALLS = 16;
 
-export interface LooksOptions {
+export interface DemandSamplerOptions {
   scaler: Pick<Scaler, 'begin' | 'countReplicas' | 'decide' | 'wake' | 'stop' | 'isScaled' | 'list'>;
   history: Pick<ScalingHistory, 'observe' | 'flush'>;
   models: Pick<ParsedStore<ModelDeployment>, 'namespaces' | 'keys'>;
@@ -27,21 +28,23 @@ export interface LooksOptions {
   intervalMs?: number | undefined;
 }
 
-export class Looks {
-  readonly #options: LooksOptions;
-  readonly #schedule = new LookSchedule();
+export class DemandSampler {
+  readonly #options: DemandSamplerOptions;
+  readonly #schedule = new SamplingSchedule();
   #subscription: Subscription | undefined;
-  #cancelTimer = () => {};
-  #looking: Promise<void> = Promise.resolve();
+  readonly #task: PeriodicTask;
   #isStopped = false;
   #isAway = false;
 
-  constructor(options: LooksOptions) {
+  constructor(options: DemandSamplerOptions) {
     this.#options = options;
+    const { intervalMs = INTERVAL_MS, clock, log } = options;
+    const onError = (error: Error) => log.error({ err: error }, 'sampling the demand failed');
+    this.#task = new PeriodicTask({ run: () => this.sample(), intervalMs, onError, clock });
   }
 
   start(): void {
-    const { scaler, connection, clock = systemClock, intervalMs = INTERVAL_MS } = this.#options;
+    const { scaler, connection } = this.#options;
     this.#subscription = subscribe(connection, [channels.wake], {
       onMessage: (key) => {
         this.#schedule.wake(key);
@@ -50,24 +53,18 @@ export class Looks {
       // What was said meanwhile, Redis still holds.
       onResume: () => this.#schedule.wakeAll(),
     });
-    const run = () => {
-      this.#looking = this.look().finally(() => {
-        if (!this.#isStopped) this.#cancelTimer = clock.after(intervalMs, run);
-      });
-    };
-    run();
+    this.#task.start();
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#options.scaler.stop();
-    this.#cancelTimer();
     await this.#subscription?.close();
-    await this.#looking;
+    await this.#task.stop();
   }
 
-  /** One look at all deployments that are due. */
-  async look(): Promise<void> {
+  /** One sample of all deployments that are due. */
+  async sample(): Promise<void> {
     const { scaler, connection, now, log } = this.#options;
     // Without samples nothing is decided: all stays as it is.
     if (connection.state === 'away') return;

@@ -3,7 +3,7 @@
 /** Of those that have nothing and want nothing: a request that wakes one is told of at once anyway. */
 const MAX_ASLEEP_PER_SECOND = 200;
 
-export class LookSchedule {
+export class SamplingSchedule {
   /** When each one that is asleep is looked at next, in Unix milliseconds. */
   readonly #asleepUntil = new Map<string, number>();
 

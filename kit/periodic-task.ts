@@ -1,0 +1,48 @@
+/** Work that is repeated for as long as a program runs, never twice at a time. */
+import { type Clock, systemClock } from './clock.ts';
+
+export interface PeriodicTaskOptions {
+  run: () => Promise<void> | void;
+  /** Milliseconds from the end of a run to the start of the next one. */
+  intervalMs: number;
+  /** A run that fails is followed by the next one all the same. */
+  onError: (error: Error) => void;
+  clock?: Clock | undefined;
+}
+
+export class PeriodicTask {
+  readonly #options: PeriodicTaskOptions;
+  #running: Promise<void> = Promise.resolve();
+  #cancelNext = () => {};
+  #isStopped = true;
+
+  constructor(options: PeriodicTaskOptions) {
+    this.#options = options;
+  }
+
+  /** The first run begins at once. */
+  start(): void {
+    this.#isStopped = false;
+    this.#running = this.#runOnce();
+  }
+
+  /** Resolves when the run under way has ended. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelNext();
+    await this.#running;
+  }
+
+  async #runOnce(): Promise<void> {
+    const { run, intervalMs, onError, clock = systemClock } = this.#options;
+    try {
+      await run();
+    } catch (error) {
+      onError(error as Error);
+    }
+    if (this.#isStopped) return;
+    this.#cancelNext = clock.after(intervalMs, () => {
+      this.#running = this.#runOnce();
+    });
+  }
+}

@@ -1,0 +1,21 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { expect } from 'chai';
+
+const CONFIG = readFileSync('docs/.vitepress/config.ts', 'utf8');
+const INDEX = readFileSync('docs/index.md', 'utf8');
+const PAGES = globSync('docs/*.md')
+  .map((file) => basename(file, '.md'))
+  .filter((page) => page !== 'index');
+
+describe('the documentation site', () => {
+  const linked = [...CONFIG.matchAll(/page\('[^']+', '\/([\w-]+)\/?'\)/g)].map(([, page]) => page!);
+
+  it('has each page in its sidebar once', () => {
+    expect(linked.filter((page) => page !== 'runbooks').sort()).to.deep.equal(PAGES.sort());
+  });
+
+  it('leads to each page from its first one', () => {
+    for (const page of linked) expect(INDEX, page).to.match(new RegExp(`\\(${page}(\\.md|/index\\.md)\\)`));
+  });
+});
