@@ -118,6 +118,21 @@ export function strip(value: unknown): unknown {
   );
 }
 
+/** Of the endpoint's answer, what the engine's has: it adds what schemas require and an engine leaves out. */
+export function narrow(answer: unknown, engine: unknown): unknown {
+  if (Array.isArray(answer) && Array.isArray(engine))
+    return answer.map((item, index) => (index < engine.length ? narrow(item, engine[index]) : item));
+  if (!isFields(answer) || !isFields(engine)) return answer;
+  return Object.fromEntries(
+    Object.entries(answer)
+      .filter(([key]) => key in engine)
+      .map(([key, item]) => [key, narrow(item, engine[key])]),
+  );
+}
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 /** The input of messages is what was not in the engine's cache. */
 const addCached = (value: Fields): Fields =>
   'cache_read_input_tokens' in value

@@ -7,8 +7,8 @@ import { basename } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { type EngineName, parseNames, REAL_ENGINES } from './catalog.ts';
 import { readMeasures } from './measures.ts';
-import { notePassedFile, type PassedFile, readPassedFiles } from './passed-files.ts';
 import { writeRun } from './run-table.ts';
+import { noteTestedFile, readTestedFiles } from './tested-files.ts';
 
 const ARGUMENTS = process.argv.slice(2);
 const SUFFIX = '.test.ts';
@@ -33,7 +33,7 @@ async function runEngine(name: EngineName): Promise<boolean> {
     if (isInterrupted) return false;
     isGood = (await runFile(name, path)) && isGood;
   }
-  writeRun({ engine: name, version, tests, files: readPassedFiles(name) });
+  writeRun({ engine: name, version, tests, files: readTestedFiles(name) });
   return isGood;
 }
 
@@ -42,13 +42,17 @@ async function runFile(name: EngineName, path: string): Promise<boolean> {
   const start = performance.now();
   const { code, output } = await runMocha(name, path);
   if (isInterrupted) return false;
-  const passed = Number(/^ *(\d+) passing\b/m.exec(output)?.[1] ?? 0);
+  const count = (word: string) => Number(new RegExp(`^ *(\\d+) ${word}\\b`, 'm').exec(output)?.[1] ?? 0);
+  const passed = count('passing');
   const isGood = code === 0 && passed > 0;
-  const minutes = Number(((performance.now() - start) / 60_000).toFixed(1));
-  const date = new Date().toISOString().slice(0, 10);
-  const { version } = REAL_ENGINES[name];
-  const file: PassedFile = { version, passed, minutes, measures: readMeasures(output), date };
-  notePassedFile(name, basename(path, SUFFIX), isGood ? file : null);
+  noteTestedFile(name, basename(path, SUFFIX), {
+    version: REAL_ENGINES[name].version,
+    passed,
+    ...(!isGood && { failed: Math.max(count('failing'), 1) }),
+    minutes: Number(((performance.now() - start) / 60_000).toFixed(1)),
+    measures: readMeasures(output),
+    date: new Date().toISOString().slice(0, 10),
+  });
   return isGood;
 }
 

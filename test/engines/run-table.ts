@@ -1,14 +1,14 @@
 /** The table of docs/engines.md: a row for each engine, of what its tests showed last. Rows of engines that cannot run stay. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { PassedFile, PassedFiles } from './passed-files.ts';
+import type { TestedFile, TestedFiles } from './tested-files.ts';
 
 export interface EngineRun {
   engine: string;
   version: string;
   /** All that the engine has to pass. */
   tests: readonly string[];
-  files: PassedFiles;
+  files: TestedFiles;
 }
 
 const DOCUMENT = join(import.meta.dirname, '../../docs/engines.md');
@@ -20,7 +20,7 @@ export function writeRun(run: EngineRun): void {
 }
 
 /**
- * The row tells which files passed in this version, and names those that did not, or did not run. Nothing passed: it stays as it
+ * The row tells which files passed in this version, and names those that did not, or did not run. Nothing ran: it stays as it
  * is. Throws where the document has no row for the engine.
  */
 export function replaceRow(document: string, { engine, version, tests, files }: EngineRun): string {
@@ -31,15 +31,14 @@ export function replaceRow(document: string, { engine, version, tests, files }: 
     return file?.version === version ? [{ test, ...file }] : [];
   });
   if (shown.length === 0) return document;
-  const missing = tests.filter((test) => !shown.some((file) => file.test === test));
   const cells = [
     `\`${engine}\``,
     version,
     // What an engine says of itself is no run of it.
     tests.length > 1 ? 'run, on a CPU' : 'its own help, and its source',
     [
-      describeCounts(shown),
-      ...(missing.length > 0 ? [`**not passed: ${missing.join(', ')}**`] : []),
+      ...describeCounts(shown.filter(({ failed }) => !failed)),
+      ...describeMissing(tests, shown),
       ...shown.flatMap(({ measures }) => measures),
     ].join('; '),
     describeDates(shown.map(({ date }) => date)),
@@ -47,12 +46,26 @@ export function replaceRow(document: string, { engine, version, tests, files }: 
   return document.replace(row, () => `| ${cells.join(' | ')} |`);
 }
 
-type ShownFile = PassedFile & { test: string };
+type ShownFile = TestedFile & { test: string };
 
-function describeCounts(shown: readonly ShownFile[]): string {
+/** Of files that passed. */
+function describeCounts(shown: readonly ShownFile[]): string[] {
+  if (shown.length === 0) return [];
   const sum = (read: (file: ShownFile) => number) => shown.reduce((total, file) => total + read(file), 0);
   const each = shown.map(({ test, passed }) => `${test} ${passed}`).join(', ');
-  return `${sum(({ passed }) => passed)} tests in ${sum(({ minutes }) => minutes).toFixed(0)} min (${each})`;
+  return [
+    `${sum(({ passed }) => passed)} tests in ${sum(({ minutes }) => minutes).toFixed(0)} min (${each})`,
+  ];
+}
+
+/** Files that failed, or did not run in this version. */
+function describeMissing(tests: readonly string[], shown: readonly ShownFile[]): string[] {
+  const missing = tests.flatMap((test) => {
+    const file = shown.find((each) => each.test === test);
+    if (!file) return [test];
+    return file.failed ? [`${test} (${file.failed} of ${file.passed + file.failed} failed)`] : [];
+  });
+  return missing.length > 0 ? [`**not passed: ${missing.join(', ')}**`] : [];
 }
 
 function describeDates(dates: readonly string[]): string {

@@ -1,20 +1,23 @@
 /** The tests of SDKs that `make test-conformance` runs with the simulator, with the real engine. */
 import { spawn } from 'node:child_process';
 import { expect } from 'chai';
-import { readEngine } from './catalog.ts';
+import { type EngineName, readEngine } from './catalog.ts';
 import { tellMeasure } from './measures.ts';
-import { type ServedModel, type ServeOptions, serveModel } from './served-model.ts';
+import { type ServeOptions, serveModel } from './served-model.ts';
 
 const { name, engine } = readEngine();
 const TEST_TIMEOUT_MS = 300_000;
 
 interface SDKRun {
+  /** Completes "… tests". */
+  what: string;
   files: string[];
   options: ServeOptions;
 }
 
 /** Their models are named as the example's, which the tests ask for. */
 const TEXT: SDKRun = {
+  what: 'SDK',
   files: ['openai-node', 'openai-python', 'anthropic-node', 'responses', 'langchain', 'vercel-ai'],
   options: {
     modelId: 'berth/tiny-chat',
@@ -24,6 +27,7 @@ const TEXT: SDKRun = {
   },
 };
 const MEDIA: SDKRun = {
+  what: 'SDK',
   files: ['openai-images', 'openai-videos'],
   options: {
     kind: 'Image',
@@ -54,7 +58,15 @@ const MEDIA: SDKRun = {
     },
   },
 };
-const { files, options } = engine.context === undefined ? MEDIA : TEXT;
+const RERANK: SDKRun = {
+  what: 'rerank SDK',
+  files: ['cohere'],
+  // Named as a model of the family whose words of a fit the tiny model has.
+  options: { kind: 'Rerank' },
+};
+const RERANKING: EngineName[] = ['vllm', 'llama-cpp'];
+
+const runs = [engine.context === undefined ? MEDIA : TEXT, ...(RERANKING.includes(name) ? [RERANK] : [])];
 
 interface Report {
   stats: { passes: number; pending: number; failures: number };
@@ -63,22 +75,20 @@ interface Report {
 
 describe(`SDKs with ${name}`, function () {
   this.timeout(1_800_000);
-  let served: ServedModel;
-  before(async () => {
-    served = await serveModel(name, options);
-  });
-  after(() => served?.stop());
-
-  it('work as with the simulator', async () => {
-    const { stats, failures } = await runConformance(served.folder);
-    if (failures.length > 0)
-      throw new Error(failures.map(({ fullTitle, err }) => `${fullTitle}: ${err.message}`).join('\n'));
-    expect(stats.passes).to.be.greaterThan(0);
-    tellMeasure('tests of SDKs', `${stats.passes} passed, ${stats.pending} need the simulator`);
-  });
+  for (const { what, files, options } of runs)
+    it(`pass their tests as with the simulator: ${files.join(', ')}`, async () => {
+      const served = await serveModel(name, options);
+      const { stats, failures } = await runConformance(files, served.folder).finally(() => served.stop());
+      const { passes, failures: failed, pending } = stats;
+      // First, so that the table has the counts whatever they are.
+      tellMeasure(`${what} tests`, `${passes} passed, ${failed} failed, ${pending} need the simulator`);
+      if (failures.length > 0)
+        throw new Error(failures.map(({ fullTitle, err }) => `${fullTitle}: ${err.message}`).join('\n'));
+      expect(passes).to.be.greaterThan(0);
+    });
 });
 
-function runConformance(folder: string): Promise<Report> {
+function runConformance(files: readonly string[], folder: string): Promise<Report> {
   const paths = files.map((file) => `test/conformance/${file}.test.ts`);
   const args = ['--exit', '--reporter', 'json', '--timeout', String(TEST_TIMEOUT_MS), ...paths];
   return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { assemble, readFrames, strip } from '../../engines/answers.ts';
+import { assemble, narrow, readFrames, strip } from '../../engines/answers.ts';
 
 const chunk = (delta: object, more: object = {}) => ({ choices: [{ index: 0, delta, ...more }] });
 
@@ -52,5 +52,18 @@ describe('the frames of a stream', () => {
   it('have the same input wherever the engine found it', () => {
     const usage = { input_tokens: 1, cache_read_input_tokens: 70, cache_creation_input_tokens: 7 };
     expect(strip(usage)).to.deep.equal({ input_tokens: 78 });
+  });
+
+  it('of the endpoint may have more than the engine’s, but nothing else in its place', () => {
+    const engine = { status: 'completed', output: [{ type: 'message', content: [{ text: 'hi' }] }] };
+    const answer = {
+      status: 'completed',
+      store: false,
+      output: [{ type: 'message', content: [{ text: 'hi', logprobs: [] }] }],
+    };
+    expect(narrow(answer, engine)).to.deep.equal(engine);
+    expect(narrow({ ...answer, status: 'incomplete' }, engine)).to.not.deep.equal(engine);
+    expect(narrow({ ...answer, output: [...answer.output, {}] }, engine)).to.not.deep.equal(engine);
+    expect(narrow({ output: answer.output }, engine)).to.not.deep.equal(engine);
   });
 });

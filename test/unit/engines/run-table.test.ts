@@ -42,7 +42,17 @@ describe('the table of engines', () => {
       expect(row).to.include('| 54 tests in 2 min (text 54); **not passed: failures** | 2026-11-22 |');
     });
 
-  it('stays as it is while nothing has passed', () => {
+  it('tells how many tests of a file failed, and what was measured in it all the same', () => {
+    const sdks = passed(0, { failed: 1, measures: ['SDK tests: 52 passed, 8 failed, 3 need the simulator'] });
+    const row = replaceRow(DOCUMENT, { ...RUN, tests: ['text', 'sdks'], files: { text: passed(54), sdks } });
+    expect(row).to.include(
+      '| 54 tests in 2 min (text 54); **not passed: sdks (1 of 1 failed)**; SDK tests: 52 passed, 8 failed, 3 need the simulator |',
+    );
+    const alone = replaceRow(DOCUMENT, { ...RUN, tests: ['sdks'], files: { sdks } });
+    expect(alone).to.include('| **not passed: sdks (1 of 1 failed)**; SDK tests: 52 passed');
+  });
+
+  it('stays as it is while nothing has run', () => {
     expect(replaceRow(DOCUMENT, { ...RUN, files: {} })).to.equal(DOCUMENT);
   });
 
