@@ -28,7 +28,6 @@ export const RESPONSES: EventDialect = {
     if (name !== 'response.failed') return findAbortion(response);
     return findEngineError({ error: response.error || UNTOLD });
   },
-  findAnswer: ({ response }) => response,
   findUsage: ({ response }) => isObject(response) && response.usage,
   readUsage: readResponsesUsage,
 };
@@ -43,7 +42,6 @@ export const MESSAGES: EventDialect = {
     const isAborted = stop === null || (isEmpty && stop === 'end_turn' && hasNoTokens(payload.usage));
     return isAborted ? new EngineAbortionError() : null;
   },
-  findAnswer: ({ message }) => message,
   findUsage: ({ message, usage }) => usage ?? (isObject(message) && message.usage),
   readUsage: readMessagesUsage,
 };

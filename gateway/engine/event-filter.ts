@@ -1,6 +1,6 @@
 /**
  * Watches a stream of named events (OpenAI's Responses, Anthropic's Messages) on its way to the client. Events that
- * carry output go through by their names, unparsed; the few others tell the model, the usage, an error and the end.
+ * carry output go through by their names, unparsed; the few others tell the usage, an error and the end, and are completed.
  */
 import { isObject } from '../../kit/json-object.ts';
 import type { ApiError } from '../http/error-response.ts';
@@ -19,23 +19,29 @@ export interface EventDialect {
   isEnd(name: string): boolean;
   /** The engine's complaint; null for any other event. `isEmpty`: no output has come before it. */
   findFailure(name: string, payload: EventPayload, isEmpty: boolean): ApiError | null;
-  /** The object within that names the model. */
-  findAnswer(payload: EventPayload): unknown;
   /** Members of usage that the event tells; they add to those before. */
   findUsage(payload: EventPayload): unknown;
   readUsage(members: EventPayload): Usage | null;
 }
 
+/** Makes the events of an engine those of the endpoint. */
+export interface EventCompletion {
+  /** Whether events that carry output need it, too. */
+  readonly isThorough: boolean;
+  /** Answers whether it changed anything. */
+  complete(name: string, payload: EventPayload): boolean;
+}
+
 export class EventFilter extends StreamFilter {
   override events = 0;
   readonly #dialect: EventDialect;
-  readonly #modelId: string;
+  readonly #completion: EventCompletion;
   #usage: EventPayload = {};
 
-  constructor(dialect: EventDialect, modelId: string) {
+  constructor(dialect: EventDialect, completion: EventCompletion) {
     super();
     this.#dialect = dialect;
-    this.#modelId = modelId;
+    this.#completion = completion;
   }
 
   /** Of a stream that broke off, output counts by its events, since its usage comes last. */
@@ -62,7 +68,8 @@ export class EventFilter extends StreamFilter {
     while (start < end && !this.isDone && !this.failure) {
       const stop = this.frames.findStop(start, end);
       const name = readName(text, start);
-      if (this.#dialect.isOutput(name) && this.estimate.count(stop - start)) this.events++;
+      const isPassed = this.#dialect.isOutput(name) && !this.#completion.isThorough;
+      if (isPassed && this.estimate.count(stop - start)) this.events++;
       else {
         const replacement = this.#inspect(data.subarray(start, stop), name);
         if (replacement !== null) {
@@ -91,9 +98,7 @@ export class EventFilter extends StreamFilter {
     if (this.#dialect.isOutput(name)) this.estimate.weigh(frame.length, [payload]);
     this.#addUsage(this.#dialect.findUsage(payload));
     this.isDone = this.#dialect.isEnd(name);
-    const answer = this.#dialect.findAnswer(payload);
-    if (!isObject(answer) || typeof answer.model !== 'string' || answer.model === this.#modelId) return null;
-    answer.model = this.#modelId;
+    if (!this.#completion.complete(name, payload)) return null;
     return toBytesText(`event: ${name}\ndata: ${JSON.stringify(payload)}${this.frames.separator}`);
   }
 

@@ -1,4 +1,4 @@
-/** Fills what OpenAI's and Anthropic's schemas require and some engines leave out; each answers whether it changed anything. */
+/** Fills what OpenAI's schemas require and some engines leave out; each answers whether it changed anything. */
 import { type JSONObject as Answer, isObject } from '../../kit/json-object.ts';
 
 export function completeChat(answer: Answer, modelId: string): boolean {
@@ -22,31 +22,6 @@ export function completeCompletion(answer: Answer, modelId: string): boolean {
   isChanged = dropNull(answer, 'system_fingerprint') || isChanged;
   for (const choice of listOf(answer.choices)) isChanged = fillNull(choice, 'logprobs') || isChanged;
   return isChanged;
-}
-
-/** vLLM leaves out why it failed, which no complete response has, and says null where OpenAI has nothing or a list. */
-export function completeResponse(answer: Answer, modelId: string): boolean {
-  let isChanged = completeModel(answer, modelId);
-  isChanged = fillNull(answer, 'error') || isChanged;
-  isChanged = dropNull(answer, 'user') || isChanged;
-  isChanged = dropNull(answer, 'text') || isChanged;
-  for (const { content } of listOf(answer.output))
-    for (const part of listOf(content)) isChanged = fillLogprobs(part) || isChanged;
-  if (answer.store !== undefined) return isChanged;
-  // Nothing is stored here, whatever the engine says.
-  answer.store = false;
-  return true;
-}
-
-function fillLogprobs(part: Record<string, unknown>): boolean {
-  if (part.logprobs !== null) return false;
-  part.logprobs = [];
-  return true;
-}
-
-export function completeMessage(answer: Answer, modelId: string): boolean {
-  const isChanged = completeModel(answer, modelId);
-  return fillNull(answer, 'stop_sequence') || isChanged;
 }
 
 export type EmbeddingEncoding = 'float' | 'base64' | 'bytes' | 'bytes_only';
@@ -89,17 +64,19 @@ export function completeModel(answer: Answer, modelId: string): boolean {
   return true;
 }
 
-function fillNull(object: Record<string, unknown>, name: string): boolean {
+/** Answers whether it was absent. */
+export function fillAbsent(object: Answer, name: string, value: unknown): boolean {
   if (object[name] !== undefined) return false;
-  object[name] = null;
+  object[name] = value;
   return true;
 }
 
-function dropNull(object: Record<string, unknown>, name: string): boolean {
+const fillNull = (object: Answer, name: string): boolean => fillAbsent(object, name, null);
+
+export function dropNull(object: Answer, name: string): boolean {
   if (object[name] !== null) return false;
   delete object[name];
   return true;
 }
 
-const listOf = (value: unknown): Record<string, unknown>[] =>
-  Array.isArray(value) ? value.filter(isObject) : [];
+export const listOf = (value: unknown): Answer[] => (Array.isArray(value) ? value.filter(isObject) : []);

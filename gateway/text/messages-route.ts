@@ -5,9 +5,9 @@ import { MESSAGES as EVENTS } from '../engine/event-dialects.ts';
 import { EventFilter } from '../engine/event-filter.ts';
 import { estimateOutput } from '../engine/token-estimate.ts';
 import { ApiError } from '../http/error-response.ts';
-import { completeMessage } from './answer-schema.ts';
 import { COUNT_FIELDS, MESSAGES_FIELDS } from './fields.ts';
 import { readBlockMedia } from './input-media.ts';
+import { completeMessage, completeMessageEvents } from './message-schema.ts';
 import type { TextRoute } from './text-route.ts';
 
 const readMedia = ({ messages, system }: JSONObject) => readBlockMedia({ messages, system });
@@ -18,7 +18,10 @@ export const MESSAGES: TextRoute = {
   refuse: refuseServerTools,
   readMedia,
   readPrompt: ({ tools, system, messages }) => [tools, system, ...(messages as unknown[])],
-  stream: { needsUsageOption: false, watch: (modelId) => new EventFilter(EVENTS, modelId) },
+  stream: {
+    needsUsageOption: false,
+    watch: (modelId) => new EventFilter(EVENTS, completeMessageEvents(modelId)),
+  },
   complete: completeMessage,
   readUsage: readMessagesUsage,
   estimateOutput,

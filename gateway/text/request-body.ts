@@ -63,6 +63,15 @@ export function getMember(text: string, name: string): string | null {
   return value;
 }
 
+/** The values of top-level members as they lie in the JSON text `bytes`; the last one where a name comes twice. */
+export function sliceMembers(bytes: Buffer, names: ReadonlySet<string>): Map<string, Buffer> {
+  const slices = new Map<string, Buffer>();
+  // One character a byte: all that matters to JSON's structure is ASCII, of which no other character has a byte.
+  for (const { name, start, end } of listMembers(bytes.toString('latin1')))
+    if (names.has(name)) slices.set(name, bytes.subarray(start, end));
+  return slices;
+}
+
 /** Of members by name and of items by index, each to a JSON text or to changes within. */
 export type Changes = ReadonlyMap<string | number, string | Changes>;
 

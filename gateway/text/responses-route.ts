@@ -5,9 +5,12 @@ import { RESPONSES as EVENTS } from '../engine/event-dialects.ts';
 import { EventFilter } from '../engine/event-filter.ts';
 import { estimateOutput } from '../engine/token-estimate.ts';
 import { ApiError } from '../http/error-response.ts';
-import { completeResponse } from './answer-schema.ts';
 import { RESPONSES_FIELDS } from './fields.ts';
 import { readInputMedia } from './input-media.ts';
+import { RequestEcho } from './request-echo.ts';
+import { ResponseEvents } from './response-events.ts';
+import { completeResponse, ECHOED_MEMBERS, type ResponseContext } from './response-schema.ts';
+import type { TextRequest } from './text-request.ts';
 import type { TextRoute } from './text-route.ts';
 
 export const RESPONSES: TextRoute = {
@@ -25,11 +28,21 @@ export const RESPONSES: TextRoute = {
   ],
   // Engines keep responses in memory for ever unless told otherwise.
   fixed: new Map([['store', 'false']]),
-  stream: { needsUsageOption: false, watch: (modelId) => new EventFilter(EVENTS, modelId) },
-  complete: completeResponse,
+  stream: { needsUsageOption: false, watch: watchEvents },
+  complete: (answer, modelId, request) => completeResponse(answer, readContext(modelId, request)),
   readUsage: readResponsesUsage,
   estimateOutput,
 };
+
+const readContext = (modelId: string, request: TextRequest): ResponseContext => ({
+  modelId,
+  echo: new RequestEcho(ECHOED_MEMBERS, () => request.payload),
+  now: Date.now,
+});
+
+function watchEvents(modelId: string, request: TextRequest): EventFilter {
+  return new EventFilter(EVENTS, new ResponseEvents(readContext(modelId, request)));
+}
 
 /** What refers to something that was stored, and what to send in its place. */
 const STATEFUL: Readonly<Record<string, string>> = {

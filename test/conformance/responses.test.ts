@@ -3,6 +3,8 @@ import { expect } from 'chai';
 import OpenAI7 from 'openai';
 import OpenAI6 from 'openai-6';
 import { itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { type NamedEvent, readEvents } from '../support/named-events.ts';
+import { findEventFaults, findResponseFaults } from '../support/open-responses.ts';
 import { pollUntil } from '../support/poll.ts';
 import { type CheckedFetch, createCheckedFetch } from './checked-fetch.ts';
 
@@ -221,30 +223,42 @@ describe('responses', () => {
         body: JSON.stringify({ model, ...body }),
       });
     };
-    const readEvents = async (response: Response) =>
-      (await response.text())
-        .split('\n')
-        .filter((line) => line.startsWith('data: '))
-        .map((line) => JSON.parse(line.slice('data: '.length)) as { type: string; item?: { type: string } });
+    const stream = async (body: object): Promise<NamedEvent[]> => {
+      const response = await post({ ...body, stream: true });
+      expect(response.status).to.equal(200);
+      const events = readEvents(Buffer.from(await response.arrayBuffer()).toString('latin1'));
+      expect(events.flatMap(findEventFaults)).to.deep.equal([]);
+      return events;
+    };
 
     // Whether to call a tool, and what is in a picture, only such a model knows.
-    for (const [what, body, type] of cases)
-      (['a tool', 'an image'].includes(what) ? itSimulated : it)(`answer ${what}, completed`, async () => {
+    for (const [what, body, type] of cases) {
+      const itModel = ['a tool', 'an image'].includes(what) ? itSimulated : it;
+      itModel(`answer ${what}, completed`, async () => {
         const response = await post(body);
         expect(response.status).to.equal(200);
-        const { status, output } = (await response.json()) as { status: string; output: { type: string }[] };
+        const answer = (await response.json()) as { status: string; output: { type: string }[] };
+        expect(findResponseFaults(answer)).to.deep.equal([]);
+        const { status, output } = answer;
         expect(status).to.equal('completed');
         expect(output.map((item) => item.type)).to.include(type);
       });
 
+      itModel(`stream ${what}, to its completion`, async () => {
+        const events = await stream(body);
+        const output = events.at(-1)!.response!.output as { type: string }[];
+        expect(output.map((item) => item.type)).to.include(type);
+      });
+    }
+
     it('stream a text from its creation to its completion', async () => {
-      const events = await readEvents(await post({ input: [user('Count from 1 to 5.')], stream: true }));
+      const events = await stream({ input: [user('Count from 1 to 5.')] });
       expect(events[0]!.type).to.equal('response.created');
       expect(events.at(-1)!.type).to.equal('response.completed');
     });
 
     itSimulated('stream a call of a tool as an item that is added, filled and done', async () => {
-      const events = await readEvents(await post({ input: [user(ask)], tools, stream: true }));
+      const events = await stream({ input: [user(ask)], tools });
       const ofCalls = events.filter(({ item }) => item?.type === 'function_call').map(({ type }) => type);
       expect(ofCalls).to.deep.equal(['response.output_item.added', 'response.output_item.done']);
       expect(events.map(({ type }) => type)).to.include.members([

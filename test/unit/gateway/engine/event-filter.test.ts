@@ -1,15 +1,29 @@
 import { expect } from 'chai';
 import { MESSAGES, RESPONSES } from '../../../../gateway/engine/event-dialects.ts';
-import { type EventDialect, EventFilter } from '../../../../gateway/engine/event-filter.ts';
+import {
+  type EventCompletion,
+  type EventDialect,
+  EventFilter,
+} from '../../../../gateway/engine/event-filter.ts';
+import { completeModel } from '../../../../gateway/text/answer-schema.ts';
+import { isObject } from '../../../../kit/json-object.ts';
 
 const MODEL = 'org/möwe';
+
+const completeModels: EventCompletion = {
+  isThorough: false,
+  complete: (_, { response, message }) => {
+    const answer = response ?? message;
+    return isObject(answer) && completeModel(answer, MODEL);
+  },
+};
 
 const event = (data: { type: string; [name: string]: unknown }): string =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
 const unnamed = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
 
 function pass(text: string, dialect: EventDialect, size = 1_000_000) {
-  const filter = new EventFilter(dialect, MODEL);
+  const filter = new EventFilter(dialect, completeModels);
   const bytes = Buffer.from(text);
   let output = '';
   for (let start = 0; start < bytes.length; start += size)
@@ -151,7 +165,7 @@ describe('the filter of a streamed response', () => {
     });
 
   it('refuses an event that does not end', () => {
-    const filter = new EventFilter(RESPONSES, MODEL);
+    const filter = new EventFilter(RESPONSES, completeModels);
     filter.push(Buffer.from('event: x\n'));
     filter.push(Buffer.alloc(16 * 1024 * 1024, 'a'));
     expect(filter.failure).to.include({ code: 'upstream_error' });

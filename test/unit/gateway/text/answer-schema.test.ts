@@ -3,8 +3,6 @@ import {
   completeChat,
   completeCompletion,
   completeEmbedding,
-  completeMessage,
-  completeResponse,
 } from '../../../../gateway/text/answer-schema.ts';
 
 const MODEL = 'org/m';
@@ -41,26 +39,6 @@ describe('an answer of an engine', () => {
     const answer = { model: MODEL, choices: [{ index: 0, message, logprobs: { content: [] } }] };
     expect(completeChat(answer, MODEL)).to.equal(true);
     expect(answer.choices[0]!.logprobs).to.deep.equal({ content: [], refusal: null });
-  });
-
-  it('of responses tells that there was no error and that nothing is stored, as vLLM does not', () => {
-    const part = { type: 'output_text', text: 'hi', annotations: [], logprobs: null };
-    const answer = { model: MODEL, user: null, text: null, output: [{ type: 'message', content: [part] }] };
-    expect(completeResponse(answer, MODEL)).to.equal(true);
-    expect(answer).to.deep.equal({
-      model: MODEL,
-      error: null,
-      store: false,
-      output: [{ type: 'message', content: [{ ...part, logprobs: [] }] }],
-    });
-    expect(completeResponse(answer, MODEL)).to.equal(false);
-  });
-
-  it('of messages tells the stop sequence, if only that there was none', () => {
-    const answer: Record<string, unknown> = { model: MODEL, stop_reason: 'end_turn' };
-    expect(completeMessage(answer, MODEL)).to.equal(true);
-    expect(answer.stop_sequence).to.equal(null);
-    expect(completeMessage(answer, MODEL)).to.equal(false);
   });
 
   it('that is complete stays as it is', () => {

@@ -1,0 +1,133 @@
+/**
+ * Fills what OpenAI's types and Open Responses' stricter schema require of a response and engines leave out: vLLM says null where
+ * there is nothing or a default, llama.cpp answers its output and little more. What was asked for is said again.
+ */
+import { isObject, type JSONObject } from '../../kit/json-object.ts';
+import { completeModel, dropNull, fillAbsent, listOf } from './answer-schema.ts';
+import type { RequestEcho } from './request-echo.ts';
+
+interface Member {
+  name: string;
+  /** Where neither the engine nor the request says anything. */
+  fallback: unknown;
+  isNullable?: true;
+  /** Whether the request says it. */
+  isEchoed?: true;
+}
+
+const MEMBERS: readonly Member[] = [
+  { name: 'error', fallback: null, isNullable: true },
+  { name: 'incomplete_details', fallback: null, isNullable: true },
+  { name: 'output', fallback: [] },
+  { name: 'usage', fallback: null, isNullable: true },
+  { name: 'instructions', fallback: null, isNullable: true, isEchoed: true },
+  { name: 'metadata', fallback: {}, isEchoed: true },
+  { name: 'tools', fallback: [], isEchoed: true },
+  { name: 'tool_choice', fallback: 'auto', isEchoed: true },
+  { name: 'parallel_tool_calls', fallback: true, isEchoed: true },
+  { name: 'max_tool_calls', fallback: null, isNullable: true, isEchoed: true },
+  { name: 'max_output_tokens', fallback: null, isNullable: true, isEchoed: true },
+  { name: 'temperature', fallback: 1, isEchoed: true },
+  { name: 'top_p', fallback: 1, isEchoed: true },
+  { name: 'presence_penalty', fallback: 0, isEchoed: true },
+  { name: 'frequency_penalty', fallback: 0, isEchoed: true },
+  { name: 'top_logprobs', fallback: 0, isEchoed: true },
+  { name: 'text', fallback: {}, isEchoed: true },
+  { name: 'truncation', fallback: 'disabled', isEchoed: true },
+  { name: 'reasoning', fallback: null, isNullable: true, isEchoed: true },
+  { name: 'service_tier', fallback: 'default' },
+  { name: 'background', fallback: false },
+  // Nothing is stored here, whatever the engine's default is.
+  { name: 'store', fallback: false },
+  { name: 'previous_response_id', fallback: null, isNullable: true },
+  { name: 'safety_identifier', fallback: null, isNullable: true, isEchoed: true },
+  { name: 'prompt_cache_key', fallback: null, isNullable: true, isEchoed: true },
+];
+
+export const ECHOED_MEMBERS: ReadonlySet<string> = new Set(
+  MEMBERS.filter(({ isEchoed }) => isEchoed).map(({ name }) => name),
+);
+
+export interface ResponseContext {
+  modelId: string;
+  echo: Pick<RequestEcho, 'read'>;
+  /** In milliseconds. */
+  now(): number;
+}
+
+/** Answers whether it changed anything. */
+export function completeResponse(response: JSONObject, { modelId, echo, now }: ResponseContext): boolean {
+  let isChanged = completeModel(response, modelId);
+  isChanged = fillAbsent(response, 'object', 'response') || isChanged;
+  // OpenAI leaves it out where there is none.
+  isChanged = dropNull(response, 'user') || isChanged;
+  for (const { name, fallback, isNullable, isEchoed } of MEMBERS) {
+    const value = response[name];
+    if (value !== undefined && (value !== null || isNullable)) continue;
+    response[name] = (isEchoed ? echo.read(name) : null) ?? structuredClone(fallback);
+    isChanged = true;
+  }
+  isChanged = completeTimes(response, now) || isChanged;
+  isChanged = completeParts(response) || isChanged;
+  return completeUsage(response.usage) || isChanged;
+}
+
+function completeTimes(response: JSONObject, now: () => number): boolean {
+  const seconds = Math.floor(now() / 1000);
+  const isCompleted = response.status === 'completed';
+  const isChanged = fillAbsent(response, 'created_at', seconds);
+  return fillAbsent(response, 'completed_at', isCompleted ? seconds : null) || isChanged;
+}
+
+function completeParts({ text, tools, reasoning, output }: JSONObject): boolean {
+  let isChanged = isObject(text) && fillEmpty(text, 'format', { type: 'text' });
+  for (const tool of listOf(tools)) isChanged = completeTool(tool) || isChanged;
+  if (isObject(reasoning)) isChanged = fillAll(reasoning, ['effort', 'summary'], null) || isChanged;
+  for (const item of listOf(output)) isChanged = completeItem(item) || isChanged;
+  return isChanged;
+}
+
+const completeTool = (tool: JSONObject): boolean =>
+  tool.type === 'function' && fillAll(tool, ['description', 'parameters', 'strict'], null);
+
+/** An item of the output, whole or as it begins. */
+export function completeItem(item: JSONObject): boolean {
+  let isChanged = false;
+  if (item.type === 'reasoning') isChanged = fillEmpty(item, 'summary', []);
+  // Of llama.cpp's older builds.
+  if (item.type === 'function_call') isChanged = fillEmpty(item, 'id', item.call_id);
+  if (item.type === 'function_call' || item.type === 'message')
+    isChanged = fillEmpty(item, 'status', 'completed') || isChanged;
+  for (const part of listOf(item.content)) isChanged = completePart(part) || isChanged;
+  return isChanged;
+}
+
+/** A part of an item's content, whole or as it begins. */
+export function completePart(part: JSONObject): boolean {
+  if (part.type !== 'output_text') return false;
+  const isChanged = fillEmpty(part, 'annotations', []);
+  return fillEmpty(part, 'logprobs', []) || isChanged;
+}
+
+function completeUsage(usage: unknown): boolean {
+  if (!isObject(usage)) return false;
+  let isChanged = fillEmpty(usage, 'input_tokens_details', {});
+  isChanged = fillEmpty(usage, 'output_tokens_details', {}) || isChanged;
+  const { input_tokens_details: input, output_tokens_details: output } = usage;
+  if (isObject(input)) isChanged = fillEmpty(input, 'cached_tokens', 0) || isChanged;
+  if (isObject(output)) isChanged = fillEmpty(output, 'reasoning_tokens', 0) || isChanged;
+  return isChanged;
+}
+
+/** The same of what may not be null either. */
+export function fillEmpty(object: JSONObject, name: string, value: unknown): boolean {
+  if (object[name] !== undefined && object[name] !== null) return false;
+  object[name] = value;
+  return true;
+}
+
+function fillAll(object: JSONObject, names: readonly string[], value: unknown): boolean {
+  let isChanged = false;
+  for (const name of names) isChanged = fillAbsent(object, name, value) || isChanged;
+  return isChanged;
+}
