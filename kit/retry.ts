@@ -17,20 +17,34 @@ export interface RetryOptions {
   backoff: Backoff;
   /** Whether another attempt may succeed. */
   isTransient: (error: unknown) => boolean;
+  /** Unlimited if absent. */
+  maxAttempts?: number;
+  /** Before the delay of each retry. */
+  onRetry?: (error: Error) => void;
   signal?: AbortSignal | undefined;
   clock?: Clock;
   random?: () => number;
 }
 
-/** Repeats `call` until it succeeds. Throws an error that is not transient, or the reason of the signal. */
+/** Repeats `call` until it succeeds. Throws an error that is not transient, the last attempt's, or the reason of the signal. */
 export async function retry<T>(call: () => Promise<T>, options: RetryOptions): Promise<T> {
-  const { backoff, isTransient, signal, clock = systemClock, random } = options;
+  const {
+    backoff,
+    isTransient,
+    maxAttempts = Infinity,
+    onRetry,
+    signal,
+    clock = systemClock,
+    random,
+  } = options;
   for (let attempt = 1; ; attempt++) {
     signal?.throwIfAborted();
     try {
       return await call();
     } catch (error) {
-      if (!isTransient(error)) throw error;
+      if (attempt >= maxAttempts || !isTransient(error)) throw error;
+      signal?.throwIfAborted();
+      onRetry?.(error as Error);
     }
     await sleep(clock, backoffDelay(backoff, attempt, random), signal);
   }

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, sleep, systemClock } from '../kit/clock.ts';
-import { backoffDelay } from '../kit/retry.ts';
+import { retry } from '../kit/retry.ts';
 import { downloadFile } from './download.ts';
 import { CacheEntry, LOCK_INTERVAL_MS } from './entry.ts';
 import { type CacheOptions, formatGibibytes, makeRoom, readVolumeTime } from './room.ts';
@@ -68,22 +68,28 @@ export async function loadWeights(options: LoadOptions): Promise<Loaded> {
   return { how, digest, bytes };
 }
 
+const isTransient = (error: unknown): error is SourceError =>
+  error instanceof SourceError && error.isTransient;
+
 async function listSource({
   source,
   signal,
   log,
   clock = systemClock,
 }: LoadOptions): Promise<Manifest | { unasked: SourceError }> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await source.list(signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!(error instanceof SourceError && error.isTransient)) throw error;
-      if (attempt === LIST_ATTEMPTS) return { unasked: error };
-      log(`${error.message}; trying again`);
-      await sleep(clock, backoffDelay(LIST_BACKOFF, attempt), signal);
-    }
+  try {
+    return await retry(() => source.list(signal), {
+      backoff: LIST_BACKOFF,
+      isTransient,
+      maxAttempts: LIST_ATTEMPTS,
+      onRetry: ({ message }) => log(`${message}; trying again`),
+      signal,
+      clock,
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isTransient(error)) return { unasked: error };
+    throw error;
   }
 }
 

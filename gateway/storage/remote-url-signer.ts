@@ -2,11 +2,10 @@
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { ErrorEnvelope } from '../../api/api-objects.ts';
 import { ERRORS, type ErrorCode } from '../../api/errors.ts';
 import { INTERNAL_PATHS, WORKSPACE_HEADER } from '../../api/internal-api.ts';
-import { backoffDelay } from '../../kit/retry.ts';
+import { retry } from '../../kit/retry.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GetUrlsRequest, PutUrlsRequest, SignedPuts, UrlSigner } from './url-signer.ts';
 
@@ -26,8 +25,7 @@ interface Reply {
 }
 
 const TIMEOUT_MS = 5_000;
-const ATTEMPTS = 3;
-const BACKOFF = { baseMs: 300, maxMs: 1_000 };
+const RETRIES = { backoff: { baseMs: 300, maxMs: 1_000 }, isTransient: () => true, maxAttempts: 3 };
 const RETRY_SECONDS = 2;
 /** Passed on to callers; anything else is a fault between the two programs. */
 const PASSED_ON: readonly ErrorCode[] = [
@@ -64,32 +62,22 @@ export class RemoteUrlSigner implements UrlSigner {
   async #ask<Answer>(path: string, question: object, lost: ErrorCode): Promise<Answer> {
     const { url } = this.#options;
     if (url === null) throw refuseWithoutStorage();
-    const reply = await this.#send(new URL(path, url), JSON.stringify(question));
-    if (reply instanceof Error) {
+    const send = () => this.#send(new URL(path, url), JSON.stringify(question));
+    const { status, body } = await retry(send, RETRIES).catch((cause) => {
       const details = { retryAfter: RETRY_SECONDS };
       throw Object.assign(new ApiError(lost, 'The storage service could not be reached.', details), {
-        cause: reply,
+        cause,
       });
-    }
-    const { status, body } = reply;
+    });
     if (status === 200) return JSON.parse(body) as Answer;
     throw readError(status, body);
   }
 
-  /** Each attempt over a connection of its own, so that another front may take it. */
-  async #send(url: URL, body: string): Promise<Reply | Error> {
-    let cause = new Error('not attempted');
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      if (attempt > 1) await wait(backoffDelay(BACKOFF, attempt - 1));
-      try {
-        const reply = await this.#sendOnce(url, body);
-        if (reply.status < 500 || reply.body.includes('"code":"temporarily_unavailable"')) return reply;
-        cause = new Error(`the storage service responded with status ${reply.status}`);
-      } catch (error) {
-        cause = error as Error;
-      }
-    }
-    return cause;
+  /** Over a connection of its own, so that another front may take the next attempt. */
+  async #send(url: URL, body: string): Promise<Reply> {
+    const reply = await this.#sendOnce(url, body);
+    if (reply.status < 500 || reply.body.includes('"code":"temporarily_unavailable"')) return reply;
+    throw new Error(`the storage service responded with status ${reply.status}`);
   }
 
   #sendOnce(url: URL, body: string): Promise<Reply> {

@@ -1,5 +1,6 @@
 /** Answers that survive their engine: a broken stream of a plain chat goes on at another one; its client sees a pause. */
 import { type Clock, sleep, systemClock } from '../../kit/clock.ts';
+import { type Backoff, backoffDelay } from '../../kit/retry.ts';
 import type { Acquisition, EngineTarget } from '../capacity/capacity.ts';
 import type { ContinuedFilter } from '../engine/continued-filter.ts';
 import { EngineMemoryError, EngineUnreachableError } from '../engine/engine-error.ts';
@@ -38,8 +39,7 @@ const MAX_CONTINUATIONS = 2;
 const MAX_PAUSE_MS = 30_000;
 /** By then the health check has noticed that the engine is lost: if it counts as ready, it is back. */
 const NOTICED_MS = 2_000;
-const FIRST_RETRY_MS = 250;
-const MAX_RETRY_MS = 2_000;
+const BACKOFF: Backoff = { baseMs: 250, maxMs: 2_000 };
 /** Before the first try. */
 const MAX_JITTER_MS = 100;
 /** A smaller body needs no account. */
@@ -180,10 +180,10 @@ class ContinuedAnswer {
   }
 
   async #pause({ since, tries }: Loss): Promise<void> {
-    const ms = Math.min(FIRST_RETRY_MS * 2 ** (tries - 2), MAX_RETRY_MS);
+    const ms = backoffDelay(BACKOFF, tries - 1);
     if (this.#clock.now() - since + ms > MAX_PAUSE_MS)
       throw this.#giveUp(`no engine took it within ${MAX_PAUSE_MS / 1000} s`, 'failed');
-    await sleep(this.#clock, ms * (0.5 + Math.random() / 2), this.#state.exchange.signal);
+    await sleep(this.#clock, ms, this.#state.exchange.signal);
   }
 
   async #tryTarget({ since, origins }: Loss): Promise<EngineTarget | null> {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { retry } from '../../../kit/retry.ts';
+import { type RetryOptions, retry } from '../../../kit/retry.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const BACKOFF = { baseMs: 100, maxMs: 250 };
@@ -15,7 +15,7 @@ describe('a retry', () => {
   /** Fails so many times. */
   const start = (
     failures: number,
-    { signal, error = new Error('away') }: { signal?: AbortSignal; error?: Error } = {},
+    { error = new Error('away'), ...options }: Partial<RetryOptions> & { error?: Error } = {},
   ) =>
     retry(
       async () => {
@@ -26,9 +26,9 @@ describe('a retry', () => {
       {
         backoff: BACKOFF,
         isTransient: (error) => (error as Error).message === 'away',
-        signal,
         clock,
         random: () => 1,
+        ...options,
       },
     );
 
@@ -54,5 +54,15 @@ describe('a retry', () => {
     end.abort(new Error('too late'));
     expect(await answer).to.equal('too late');
     expect(calls).to.have.length(1);
+  });
+
+  it('throws the last error after so many attempts, and reports each that is followed by another', async () => {
+    const reported: string[] = [];
+    const onRetry = ({ message }: Error) => reported.push(message);
+    const answer = start(9, { maxAttempts: 3, onRetry }).catch((error: Error) => error.message);
+    await clock.advance(10_000);
+    expect(await answer).to.equal('away');
+    expect(calls).to.have.length(3);
+    expect(reported).to.deep.equal(['away', 'away']);
   });
 });
