@@ -37,6 +37,14 @@ describe('the journeys of docs/architecture.md', () => {
       expect(new Set(files).size).to.equal(files.length);
     });
 
+    it(`name one file a line: ${name}`, () => {
+      const others = lines
+        .filter((line) => !line.includes('as for a chat request'))
+        .filter((line) => (line.match(/`[\w./-]+\.(ts|lua)`/g)?.length ?? 0) > 1)
+        .filter((line) => !/by `settle` in `admission\.lua`/.test(line));
+      expect(others).to.deep.equal([]);
+    });
+
     it(`are linked by imports: ${name}`, () => {
       const files = lines.flatMap(listFiles);
       const isLinked = (file: string) =>

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Popularity } from '../../../../gateway/capacity/popularity.ts';
+import { Popularity } from '../../../../gateway/capacity/prefix-fork.ts';
 import { mixBits } from '../../../../gateway/capacity/prefix-hash.ts';
 
 const POPULAR = 0xabcdef;
