@@ -41,6 +41,8 @@ export const FUNCTIONS = {
   read: `${FUNCTIONS_LIBRARY}_read`,
   /** Reads the newest ids of an index. */
   list: `${FUNCTIONS_LIBRARY}_list`,
+  /** Looks for requests of some API keys, among a few at a time. */
+  search: `${FUNCTIONS_LIBRARY}_search`,
   /** Reads how long a deployment's jobs take. */
   pace: `${FUNCTIONS_LIBRARY}_pace`,
   /** Reads what a deployment served in one period. */

@@ -328,8 +328,9 @@ export interface SigningSecretView {
 }
 
 /**
- * `GET ns/deliveries?endpoint=&request=&state=&after=&limit=`: newest first, 200 at most, those after the one with the id
- * `after`. `endpoint=-` names inline callbacks.
+ * `GET ns/deliveries?endpoint=&request=&state=&within=&since=&until=&after=&limit=`: newest first, 200 at most, those after the
+ * one with the id `after`. `endpoint=-` names inline callbacks. `within`: as ranges of usage, up to now; `since` (included) and
+ * `until` (not included): in ISO 8601.
  */
 export interface DeliveryView {
   id: string;
@@ -382,11 +383,19 @@ export interface ResendView {
 }
 
 /**
- * `GET ns/requests?deployment=&status=&limit=&after=&id=`: of one deployment or all, newest first; those after the one with
- * the cursor `after`; `id`: that one alone.
+ * `GET ns/requests?deployment=&status=&key=&within=&since=&until=&limit=&after=&id=`: of one deployment or all, newest first;
+ * `key`: the name of an API key, a part of it or of its hint, or a user of playgrounds; times as for deliveries; `after`: `older`
+ * of the previous page; `id`: that one alone.
  * `GET ns/requests/{deployment}/{id}`: with links to results. `POST ns/requests/{deployment}/{id}/cancel`.
  */
-export interface RequestView {
+export interface RequestsView {
+  requests: RequestView[];
+  /** Where the next page begins; null: there is none. */
+  older: string | null;
+  /** A search by key stops after some thousand requests, at this time; null: it saw all, or found enough. */
+  searchedTo: string | null;
+}
+export interface RequestView extends ChargeView {
   id: string;
   deployment: string;
   modality: 'image' | 'video';
@@ -400,12 +409,8 @@ export interface RequestView {
   completedAt: string | null;
   errorCode: string | null;
   errorMessage: string | null;
-  /** Start of the next page; only set on the last request of a page. */
-  cursor: string;
 }
-export interface RequestDetail extends Omit<RequestView, 'cursor'> {
-  /** Signed links; [] if there are no results (any more). */
-  outputURLs: string[];
+export interface ChargeView {
   /** null: not known. */
   submitter: SubmitterView | null;
   /** In the currency of the prices; refunded if it failed or was canceled. null: not known. */
@@ -413,11 +418,15 @@ export interface RequestDetail extends Omit<RequestView, 'cursor'> {
   /** That were asked for; null for videos. */
   images: number | null;
 }
+export interface RequestDetail extends RequestView {
+  /** Signed links; [] if there are no results (any more). */
+  outputURLs: string[];
+}
 
 /** An APIKey, or a user of a playground. */
 export type SubmitterView =
-  | { kind: 'key'; name: string; hint: string | null }
-  | { kind: 'playground'; name: string };
+  /** `hint`: null in lists, and of a key that is gone. */
+  { kind: 'key'; name: string; hint: string | null } | { kind: 'playground'; name: string };
 
 export const USAGE_RANGES = ['1h', '6h', '24h', '7d', '30d'] as const;
 export type UsageRange = (typeof USAGE_RANGES)[number];

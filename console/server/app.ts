@@ -20,6 +20,7 @@ import { addManifestRoutes } from './routes/manifests.ts';
 import { addMemberRoutes } from './routes/members.ts';
 import { addPlaygroundRoutes } from './routes/playground.ts';
 import { addReplicaRoutes } from './routes/replicas.ts';
+import { addRequestListRoutes } from './routes/request-list.ts';
 import { addRequestRoutes } from './routes/requests.ts';
 import { addScalingRoutes } from './routes/scaling.ts';
 import type { Services } from './routes/services.ts';
@@ -105,6 +106,7 @@ function serveAPI(services: Services, documentationURL: string | null): Koa.Midd
   addDeliveryRoutes(inNamespace, services);
   addSigningSecretRoutes(inNamespace, services);
   addStorageCredentialRoutes(inNamespace, services);
+  addRequestListRoutes(inNamespace, services);
   addRequestRoutes(inNamespace, services);
   addUsageRoutes(inNamespace, services);
   addKeyUsageRoutes(inNamespace, services);

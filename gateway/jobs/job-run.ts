@@ -8,7 +8,6 @@ import {
   releaseRequest,
   renewClaim,
 } from '../../redis/requests/request-calls.ts';
-import { readCharge } from '../../redis/requests/request-charge.ts';
 import { readRequest } from '../../redis/requests/request-record.ts';
 import { EngineUnreachableError } from '../engine/engine-error.ts';
 import type { Job } from '../engine/job.ts';
@@ -132,7 +131,8 @@ export class JobRun {
   async #countForKey(): Promise<void> {
     const { redis, usage } = this.#services;
     const { namespace, id } = this.#job.claim;
-    const charge = await readCharge(redis, namespace, id).catch(() => null);
+    const record = await readRequest(redis, namespace, id).catch(() => null);
+    const charge = record?.charge;
     if (charge)
       usage.addOfKey(charge.keyHash, { requests: 1, inputTokens: 0, outputTokens: 0, micros: charge.micros });
   }

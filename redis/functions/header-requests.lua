@@ -30,7 +30,11 @@ local READ_AT_ONCE = 20
 local SHOWN_FIELDS = {
   'status', 'deployment', 'registration_id', 'modality', 'model', 'size', 'seconds', 'progress', 'queued_at', 'started_at',
   'completed_at', 'error_code',
+  -- As redis/requests/request-charge.ts takes them.
+  'api_key', 'price', 'key_name', 'images',
 }
+-- The result stands before those of the charge.
+local RESULT_AT = 13
 -- Longer than the call of a charge that was refunded may still be under way.
 local CHARGE_SECONDS = 1200
 -- An image may take as long as a timer can wait.
@@ -188,7 +192,7 @@ local function show_request(namespace, id)
     return nil
   end
   local result = redis.call('GETRANGE', work_key(namespace, 'result:', id), 0, MAX_SHOWN_BYTES)
-  shown[#SHOWN_FIELDS + 1] = #result <= MAX_SHOWN_BYTES and result or ''
+  table.insert(shown, RESULT_AT, #result <= MAX_SHOWN_BYTES and result or '')
   return shown
 end
 

@@ -1,8 +1,5 @@
--- What is only read: `list`, `read`, `names`, `pace`, `usage`.
+-- What is only read: `list`, `search`, `read`, `names`, `pace`, `usage`.
 
--- Ids of an index by age. KEYS: the index; the one of every status. ARGV: how many, 500 at most; `asc` for the oldest first;
--- the id after which to begin, or '': where it has left the index for another status, its place in time counts, and nothing
--- follows an unknown one. What is no id in length is left out, as in `show_request`.
 local ID_LENGTH = 36
 local MAX_LIST = 500
 
@@ -19,15 +16,98 @@ local function rank_after(keys, after, is_ascending)
   return is_ascending and redis.call('ZCOUNT', keys[1], '-inf', score) or redis.call('ZCOUNT', keys[1], score, '+inf')
 end
 
-register_reader('list', { keys = 2, least = 1, most = 3, bytes = 1024 }, function(keys, args)
-  local is_ascending, after = args[2] == 'asc', args[3] or ''
-  local start = after == '' and 0 or rank_after(keys, after, is_ascending)
+-- Which ranks to read of an index: those after an id, of times (Unix microseconds as text, '' = open) from `since` to before
+-- `before`, at most `limit`; nil after an unknown id. Counting by time is as fast as finding a rank.
+local function find_range(keys, query)
+  local start = query.after == '' and 0 or rank_after(keys, query.after, query.is_ascending)
   if not start then
-    return {}
+    return nil
   end
-  return read_last(keys[1], bound(args[1], MAX_LIST), function(id)
+  local earlier = query.since == '' and 0 or redis.call('ZCOUNT', keys[1], '-inf', '(' .. query.since)
+  local later = query.before == '' and 0 or redis.call('ZCOUNT', keys[1], query.before, '+inf')
+  local skipped, left = later, earlier
+  if query.is_ascending then
+    skipped, left = earlier, later
+  end
+  start = math.max(start, skipped)
+  return {
+    start = start, is_ascending = query.is_ascending,
+    limit = left == 0 and query.limit or math.max(0, math.min(query.limit, redis.call('ZCARD', keys[1]) - left - start)),
+  }
+end
+
+local function is_time(text)
+  return #text <= MAX_NUMBER_BYTES and string.match(text, '^%d*$')
+end
+
+local function refuse_times()
+  return redis.error_reply('ERR Times are whole numbers')
+end
+
+-- Ids of an index by age. KEYS: the index; the one of every status. ARGV: how many, 500 at most; `asc` for the oldest first;
+-- the id after which to begin, or '': where it has left the index for another status, its place in time counts, and nothing
+-- follows an unknown one; times as `find_range` takes them. What is no id in length is left out, as in `show_request`.
+register_reader('list', { keys = 2, least = 1, most = 5, bytes = 1024 }, function(keys, args)
+  local since, before = args[4] or '', args[5] or ''
+  if not (is_time(since) and is_time(before)) then
+    return refuse_times()
+  end
+  local range = find_range(keys, {
+    after = args[3] or '', since = since, before = before, is_ascending = args[2] == 'asc',
+    limit = bound(args[1], MAX_LIST),
+  })
+  return range and read_last(keys[1], range.limit, function(id)
     return #id == ID_LENGTH
-  end, { start = start, is_ascending = is_ascending })
+  end, range) or {}
+end)
+
+-- Looks for requests of some submitters, newest first, among a few at a time. KEYS: the index; the one of every status. ARGV:
+-- namespace, how many to find, the id after which to begin, or '', times as `find_range` takes them, then names of API keys
+-- and digits of their hashes. Answers the last id that was looked at and its time, both '' where none is left, then those found.
+local MAX_SEARCHED = 100
+local MAX_SUBMITTERS = 200
+local SUBMITTER_FIELDS = { 'api_key', 'key_name' }
+
+local function is_submitted_by(namespace, id, submitters)
+  local key = work_key(namespace, 'request:', id)
+  for _, field in ipairs(SUBMITTER_FIELDS) do
+    if redis.call('HSTRLEN', key, field) <= MAX_FIELD_BYTES and submitters[redis.call('HGET', key, field)] then
+      return true
+    end
+  end
+  return false
+end
+
+register_reader('search', { keys = 2, least = 6, most = 5 + MAX_SUBMITTERS, bytes = 64 * 1024 }, function(keys, args)
+  local namespace, limit, since, before = args[1], bound(args[2], MAX_SEARCHED), args[4], args[5]
+  if not (is_time(since) and is_time(before)) then
+    return refuse_times()
+  end
+  local range = find_range(keys, { after = args[3], since = since, before = before, limit = MAX_SEARCHED })
+  local submitters = {}
+  for i = 6, #args do
+    submitters[args[i]] = true
+  end
+  local last, looked, found = '', 0, 0
+  local ids = range and limit > 0 and read_last(keys[1], range.limit, function(id)
+    if found == limit then
+      return false
+    end
+    looked = looked + 1
+    if #id ~= ID_LENGTH then
+      return false
+    end
+    last = id
+    local is_found = is_submitted_by(namespace, id, submitters)
+    found = found + (is_found and 1 or 0)
+    return is_found
+  end, range) or {}
+  local is_last = looked < MAX_SEARCHED and found < limit
+  local answer = is_last and { '', '' } or { last, last ~= '' and redis.call('ZSCORE', keys[1], last) or '' }
+  for i = 1, #ids do
+    answer[i + 2] = ids[i]
+  end
+  return answer
 end)
 
 -- Reads requests. KEYS: the record of the first. ARGV: namespace, at most 20 ids. Answers with what is shown of each, or nil.

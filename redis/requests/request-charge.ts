@@ -1,10 +1,10 @@
-/** Who pays for a queued request, and how much. */
-import { workKeys } from '../../api/redis-keys.ts';
-import type { RedisClient } from '../client.ts';
+/** Who pays for a queued request, and how much. Pure. */
 
 /** With the most characters of each; what is longer no function wrote. */
 const FIELDS = { api_key: 24, price: 24, key_name: 253, images: 4 } as const;
-const NAMES = Object.keys(FIELDS) as (keyof typeof FIELDS)[];
+type Field = keyof typeof FIELDS;
+/** Of a record, in the order in which the functions show them. */
+export const CHARGE_FIELDS = Object.keys(FIELDS) as Field[];
 
 export interface Charge {
   /** 24 digits of the SHA-256 of the key that submitted it. */
@@ -17,12 +17,10 @@ export interface Charge {
   images: number | null;
 }
 
-/** Whose request it was, and its price; null where it is gone. */
-export async function readCharge(redis: RedisClient, namespace: string, id: string): Promise<Charge | null> {
-  const key = workKeys(namespace).request(id);
-  const lengths = await Promise.all(NAMES.map((name) => redis.hstrlen(key, name)));
-  if (NAMES.some((name, index) => lengths[index]! > FIELDS[name])) return null;
-  const [keyHash, price, keyName, images] = await redis.hmget(key, ...NAMES);
+/** Whose request it was, and its price; null where the record does not say. */
+export function decodeCharge(fields: Partial<Record<Field, string | undefined>>): Charge | null {
+  if (CHARGE_FIELDS.some((field) => (fields[field] ?? '').length > FIELDS[field])) return null;
+  const { api_key: keyHash, price, key_name: keyName, images } = fields;
   if (!keyHash || !price || !Number.isSafeInteger(Number(price))) return null;
   return { keyHash, keyName: keyName || null, micros: Number(price), images: Number(images) || null };
 }

@@ -13,12 +13,14 @@ import {
 } from '../../api/request.ts';
 import { MAX_SEALED_PROMPT_LENGTH } from '../../api/sealed-request.ts';
 import type { RedisClient } from '../client.ts';
+import { CHARGE_FIELDS, type Charge, decodeCharge } from './request-charge.ts';
 import { readOutput } from './stored-output.ts';
 
 const ID_LENGTH = 36;
 /** Every documented field of a request and all of its files. */
 const MAX_MARKER_LENGTH = 4096;
 const READ_AT_ONCE = 20;
+const MICROS_PER_MS = 1_000;
 
 /** A record as the functions keep it; see `RequestRecord`. */
 export function decodeRecord(
@@ -46,7 +48,13 @@ export function decodeRecord(
   };
 }
 
-/** In the order of the functions' SHOWN_FIELDS; the result comes after them. */
+/** A record, and who pays for it. */
+export interface ChargedRecord extends RequestRecord {
+  /** null where the record does not say. */
+  charge: Charge | null;
+}
+
+/** In the order of the functions' SHOWN_FIELDS; the result comes after them, then CHARGE_FIELDS. */
 const SHOWN_FIELDS = [
   'status',
   'deployment',
@@ -65,10 +73,13 @@ const SHOWN_FIELDS = [
 /** A request as the functions return it; null where there is none. */
 export type ShownRequest = (string | null)[] | null;
 
-export function decodeShown(id: string, shown: ShownRequest): RequestRecord | null {
+export function decodeShown(id: string, shown: ShownRequest): ChargedRecord | null {
   if (!shown) return null;
-  const fields = Object.fromEntries(SHOWN_FIELDS.map((field, index) => [field, shown[index] ?? undefined]));
-  return decodeRecord(id, fields, shown[SHOWN_FIELDS.length] ?? '');
+  const read = (names: readonly string[], from: number) =>
+    Object.fromEntries(names.map((field, index) => [field, shown[from + index] ?? undefined]));
+  const result = shown[SHOWN_FIELDS.length] ?? '';
+  const charge = decodeCharge(read(CHARGE_FIELDS, SHOWN_FIELDS.length + 1));
+  return { ...decodeRecord(id, read(SHOWN_FIELDS, 0), result), charge };
 }
 
 /** A request of this workspace, of any deployment; null when unknown or expired. */
@@ -76,7 +87,7 @@ export async function readRequest(
   redis: RedisClient,
   namespace: string,
   id: string,
-): Promise<RequestRecord | null> {
+): Promise<ChargedRecord | null> {
   const [record = null] = await readRequests(redis, namespace, [id]);
   return record;
 }
@@ -85,7 +96,7 @@ async function readRequests(
   redis: RedisClient,
   namespace: string,
   ids: readonly string[],
-): Promise<(RequestRecord | null)[]> {
+): Promise<(ChargedRecord | null)[]> {
   const key = workKeys(namespace).request(ids[0]!);
   const shown = (await redis.fcall(FUNCTIONS.read, 1, key, namespace, ...ids)) as ShownRequest[];
   return ids.map((id, index) => decodeShown(id, shown[index] ?? null));
@@ -102,7 +113,20 @@ export interface RequestQuery {
   order?: 'asc' | 'desc';
   /** The id after which to begin, whatever its status is by now. */
   after?: string;
+  /** Unix milliseconds: queued then or later. */
+  since?: number;
+  /** Unix milliseconds: queued earlier. */
+  before?: number;
 }
+
+/** Indexes are sorted by microseconds. */
+export const describeTimes = ({ since, before }: Pick<RequestQuery, 'since' | 'before'>): string[] =>
+  [since, before].map((time) => (time === undefined ? '' : String(Math.max(0, time) * MICROS_PER_MS)));
+
+export const indexesOf = ({ namespace, deployment, status }: RequestQuery): string[] => {
+  const keys = workKeys(namespace);
+  return [keys.index(deployment, status ?? 'all'), keys.index(deployment, 'all')];
+};
 
 /** A list is shorter than its limit after so many steps that found missing records: a tenant forged them. */
 const MAX_LIST_STEPS = 10;
@@ -114,9 +138,9 @@ const MAX_LISTED_LENGTH = 16 * 1024;
  * A deployment's requests by age (docs/api.md, "GET /v1/requests"): as many as were requested, if there are enough. Of each
  * request's files only the first is named.
  */
-export async function listRequests(redis: RedisClient, query: RequestQuery): Promise<RequestRecord[]> {
+export async function listRequests(redis: RedisClient, query: RequestQuery): Promise<ChargedRecord[]> {
   const { limit } = query;
-  const records: RequestRecord[] = [];
+  const records: ChargedRecord[] = [];
   let { after } = query;
   for (let step = 0; step < MAX_LIST_STEPS; step++) {
     const missing = limit - records.length;
@@ -129,19 +153,18 @@ export async function listRequests(redis: RedisClient, query: RequestQuery): Pro
 }
 
 async function listIds(redis: RedisClient, query: RequestQuery): Promise<string[]> {
-  const { namespace, deployment, status, limit, order = 'desc', after = '' } = query;
-  const keys = workKeys(namespace);
-  const indexes = [keys.index(deployment, status ?? 'all'), keys.index(deployment, 'all')];
-  return (await redis.fcall(FUNCTIONS.list, indexes.length, ...indexes, limit, order, after)) as string[];
+  const { limit, order = 'desc', after = '' } = query;
+  const args = [limit, order, after, ...describeTimes(query)];
+  return (await redis.fcall(FUNCTIONS.list, 2, ...indexesOf(query), ...args)) as string[];
 }
 
 /** Without those that have expired, or that are not as the functions write them. */
-async function readListed(
+export async function readListed(
   redis: RedisClient,
   { namespace, deployment, status }: RequestQuery,
   ids: readonly string[],
-): Promise<RequestRecord[]> {
-  const listed: RequestRecord[] = [];
+): Promise<ChargedRecord[]> {
+  const listed: ChargedRecord[] = [];
   // Not all in one call, which would delay everybody else's; and one after the other, for each may be as long as a record may be.
   for (let at = 0; at < ids.length; at += READ_AT_ONCE)
     for (const record of await readRequests(redis, namespace, ids.slice(at, at + READ_AT_ONCE))) {
@@ -153,7 +176,7 @@ async function readListed(
   return listed;
 }
 
-const shorten = (record: RequestRecord): RequestRecord =>
+const shorten = (record: ChargedRecord): ChargedRecord =>
   record.output ? { ...record, output: { ...record.output, keys: record.output.keys.slice(0, 1) } } : record;
 
 /** How many requests of a deployment wait, those that lost their worker included. */
@@ -169,8 +192,6 @@ export async function countWaiting(
   ]);
   return queued + again;
 }
-
-const MICROS_PER_MS = 1_000;
 
 /** When the oldest request that waits was queued, in Unix milliseconds; null where none does. */
 export async function readOldest(

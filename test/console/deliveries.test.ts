@@ -8,6 +8,21 @@ const ID = `req_${'d'.repeat(32)}`;
 describe('the page of deliveries', () => {
   const use = useConsole();
 
+  it('asks for those of a time', async () => {
+    const page = await use().open('deliveries');
+    const asked = page.waitForRequest(/deliveries\?.*within=24h/);
+    await page.getByRole('combobox', { name: 'Time' }).click();
+    await page.getByRole('option', { name: 'Last 24 hours' }).click();
+    await asked;
+    await page.getByRole('combobox', { name: 'Time' }).click();
+    await page.getByRole('option', { name: 'Between…' }).click();
+    const from = page.waitForRequest(/deliveries\?.*since=2026-01-02/);
+    await page.getByLabel('From', { exact: true }).fill('2026-01-02T12:30');
+    await from;
+    await page.getByLabel('To', { exact: true }).waitFor();
+    await page.context().close();
+  });
+
   it('shows what was sent, each attempt, and sends it again', async () => {
     const id = `dlv_${'e'.repeat(32)}`;
     const delivery = {

@@ -1,7 +1,7 @@
 /** What goes wrong on the way is told, and takes nothing else with it. */
 import { expect } from 'chai';
 import { findGraveFaults } from './support/accessibility.ts';
-import { makeRequest, refuse } from './support/answers.ts';
+import { listRequests, makeRequest, refuse } from './support/answers.ts';
 import { useConsole } from './support/console.ts';
 
 describe('a fault', () => {
@@ -62,7 +62,7 @@ describe('a fault', () => {
     await page.route('**/requests?*', (route) =>
       route.request().url().includes('status=failed')
         ? route.fulfill(refuse(404, 'No such status.'))
-        : route.fulfill({ json: [makeRequest(id)] }),
+        : route.fulfill({ json: listRequests(makeRequest(id)) }),
     );
     await page.getByRole('link', { name: 'Requests' }).click();
     await page.getByTitle(id).waitFor();

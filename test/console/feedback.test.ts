@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { pollUntil } from '../support/poll.ts';
-import { hold, makeKey, makeRequest, makeSession } from './support/answers.ts';
+import { hold, listRequests, makeKey, makeRequest, makeSession } from './support/answers.ts';
 import { NAMESPACE, useConsole } from './support/console.ts';
 import { isFocused } from './support/page-facts.ts';
 
@@ -37,7 +37,7 @@ describe('feedback', () => {
       await page.getByRole('heading', { name: 'Requests', level: 1 }).waitFor();
       const id = `req_${'d'.repeat(32)}`;
       await page.context().setOffline(true);
-      await page.route('**/requests?*', (route) => route.fulfill({ json: [makeRequest(id)] }));
+      await page.route('**/requests?*', (route) => route.fulfill({ json: listRequests(makeRequest(id)) }));
       await page.context().setOffline(false);
       await page.getByTitle(id).waitFor({ timeout: 15_000 });
       await page.context().close();

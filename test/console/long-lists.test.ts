@@ -1,7 +1,7 @@
 /** Lists that are too long to be read or drawn at once. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { makeRequest } from './support/answers.ts';
+import { listRequests, makeRequest } from './support/answers.ts';
 import { useConsole } from './support/console.ts';
 
 const TOTAL = 10_000;
@@ -23,8 +23,10 @@ describe('a list of 10,000 requests', function () {
       pageSize = Number(query.get('limit'));
       asked.push(after);
       const start = IDS.indexOf(after) + 1;
+      const ids = IDS.slice(start, start + pageSize);
+      const older = ids.length === pageSize ? ids.at(-1) : null;
       return route.fulfill({
-        json: IDS.slice(start, start + pageSize).map((id) => ({ ...makeRequest(id, 'queued'), cursor: id })),
+        json: { ...listRequests(...ids.map((id) => makeRequest(id, 'queued'))), older },
       });
     });
     await page

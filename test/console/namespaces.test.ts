@@ -1,6 +1,6 @@
 /** Changing the namespace: nothing of the one before stays. */
 import { expect } from 'chai';
-import { ALL_RIGHTS, hold, makeRequest, makeSession } from './support/answers.ts';
+import { ALL_RIGHTS, hold, listRequests, makeRequest, makeSession } from './support/answers.ts';
 import { NAMESPACE, useConsole } from './support/console.ts';
 
 const OTHER = 'team-b';
@@ -14,9 +14,11 @@ describe('changing the namespace', () => {
     await page.route('**/api/session', (route) => route.fulfill(makeSession('ada', [NAMESPACE, OTHER])));
     await page.route(`**/api/namespaces/${OTHER}/**`, (route) => route.fulfill({ json: [] }));
     await page.route(`**/api/namespaces/${OTHER}/access`, (route) => route.fulfill({ json: ALL_RIGHTS }));
-    const { letGo } = await hold(page, `**/api/namespaces/${OTHER}/requests?*`, 'GET', { json: [] });
+    const { letGo } = await hold(page, `**/api/namespaces/${OTHER}/requests?*`, 'GET', {
+      json: listRequests(),
+    });
     await page.route(`**/api/namespaces/${NAMESPACE}/requests?*`, (route) =>
-      route.fulfill({ json: [makeRequest(ID)] }),
+      route.fulfill({ json: listRequests(makeRequest(ID)) }),
     );
     await page.goto(`/${NAMESPACE}/requests`);
     await page.getByTitle(ID).waitFor();

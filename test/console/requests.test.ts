@@ -1,6 +1,7 @@
 /** The page of asynchronous requests. */
 import { expect } from 'chai';
-import { makeRequest } from './support/answers.ts';
+import { findGraveFaults } from './support/accessibility.ts';
+import { listRequests, makeRequest } from './support/answers.ts';
 import { useConsole } from './support/console.ts';
 import { isFocused, readPictureSizes } from './support/page-facts.ts';
 
@@ -54,7 +55,7 @@ describe('the page of requests', () => {
     const page = await use().open('deployments');
     const errorMessage = 'The GPU ran out of memory.';
     const request = { ...makeRequest(id, 'failed'), errorCode: 'vram_exceeded', errorMessage };
-    await page.route('**/requests?*', (route) => route.fulfill({ json: [request] }));
+    await page.route('**/requests?*', (route) => route.fulfill({ json: listRequests(request) }));
     await page.getByRole('link', { name: 'Requests' }).click();
     const code = page
       .getByRole('row')
@@ -67,7 +68,7 @@ describe('the page of requests', () => {
   it('opens a request by a link that Back closes, and says why a running one cannot be canceled', async () => {
     const id = `req_${'c'.repeat(32)}`;
     const page = await use().open('deployments');
-    await page.route('**/requests?*', (route) => route.fulfill({ json: [makeRequest(id)] }));
+    await page.route('**/requests?*', (route) => route.fulfill({ json: listRequests(makeRequest(id)) }));
     await page.route(`**/requests/free-video/${id}`, (route) => route.fulfill({ json: makeRequest(id) }));
     await page.getByRole('link', { name: 'Requests' }).click();
     const opener = page.getByTitle(id);
@@ -85,6 +86,41 @@ describe('the page of requests', () => {
     await dialog.waitFor({ state: 'hidden' });
     await page.goBack();
     await page.getByRole('heading', { name: 'Deployments', level: 1 }).waitFor();
+    await page.context().close();
+  });
+
+  it('finds those of a key and of a time, in the address, and tells how far a search went', async () => {
+    const { open, stack } = use();
+    const { baseURL, apiKey } = stack.endpoints.deployments.find(({ name }) => name === 'tiny-image')!;
+    const before = Date.now() - 60_000;
+    const id = await submit(`${baseURL}/images/generations?async=true`, apiKey, {
+      model: 'berth/tiny-image',
+      prompt: 'A red house',
+    });
+    const page = await open('requests');
+    const row = page.getByRole('row').filter({ has: page.getByTitle(id) });
+    await row.getByRole('cell', { name: 'make-run' }).waitFor();
+    expect(await findGraveFaults(page)).to.deep.equal([]);
+    const key = page.getByRole('combobox', { name: 'Key' });
+    await key.fill('make');
+    await page.getByRole('option', { name: /^make-run/ }).click();
+    await page.waitForURL(/key=make-run/);
+    await row.waitFor();
+    await page.getByRole('combobox', { name: 'Time' }).click();
+    await page.getByRole('option', { name: 'Last hour' }).click();
+    await page.waitForURL(/within=1h/);
+    await row.waitFor();
+    await page.goto(`/default/requests?until=${new Date(before).toISOString()}`);
+    await page.getByLabel('To', { exact: true }).waitFor();
+    await row.waitFor({ state: 'detached' });
+    const searchedTo = new Date(before).toISOString();
+    await page.route('**/requests?*', (route) =>
+      route.fulfill({ json: { ...listRequests(), older: 'next', searchedTo } }),
+    );
+    await page.getByRole('combobox', { name: 'Key' }).fill('nobody');
+    await page.getByText(/^Searched back to/).waitFor();
+    await page.getByRole('link', { name: 'Older' }).click();
+    await page.waitForURL(/after=next/);
     await page.context().close();
   });
 

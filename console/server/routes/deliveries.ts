@@ -12,6 +12,7 @@ import { type Resend, type ResendAnswer, resendDeliveries } from '../../../redis
 import type { DeliveryDetail, ResendView } from '../../api.ts';
 import { check, readBody, resendBody } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
+import { readTimeSpan, type TimeSpan, timeFilters } from '../http/time-range.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import type { Session } from '../sessions/sessions.ts';
 import { describeAttempt, describeDelivery } from '../views/webhook.ts';
@@ -23,7 +24,9 @@ const filters = z.object({
   endpoint: z.string().optional(),
   request: z.string().optional(),
   state: z.enum(['', 'pending', 'delivered', 'failed']).optional(),
+  ...timeFilters,
 });
+type Filters = Pick<z.infer<typeof filters>, 'endpoint' | 'request' | 'state'> & TimeSpan;
 const query = filters.extend({
   after: z.string().regex(DELIVERY_ID).optional(),
   limit: z.coerce.number().int().min(1).max(DELIVERY_PAGE).default(DELIVERY_PAGE),
@@ -43,9 +46,10 @@ export function addDeliveryRoutes(router: Router<ConsoleState>, services: Servic
 
   router.get('/deliveries', async (ctx) => {
     const { namespace = '' } = ctx.params;
-    const { after, limit, ...wanted } = check(ctx.query, query);
+    const { after, limit, endpoint, request, state, ...times } = check(ctx.query, query);
     await access.require(sessionOf(ctx), namespace, 'readDeliveries');
-    ctx.body = (await collect(namespace, matches(wanted), { after, limit })).map(describeDelivery);
+    const wanted = { endpoint, request, state, ...readTimeSpan(times, Date.now()) };
+    ctx.body = (await collect(namespace, wanted, { after, limit })).map(describeDelivery);
   });
 
   router.get('/deliveries/:id', async (ctx) => {
@@ -79,12 +83,9 @@ export function addDeliveryRoutes(router: Router<ConsoleState>, services: Servic
     // For a single endpoint, returns the reason why it cannot receive deliveries.
     if (endpoint && endpoint !== INLINE)
       await readDeliveryURL(kubernetes, session.token, { namespace, endpoint });
-    const isWanted = matches({ endpoint, state: 'failed' });
-    const failed = await collect(
-      namespace,
-      (record) => isWanted(record) && !record.isTest && record.createdAt >= Date.parse(since),
-      { limit: Number.POSITIVE_INFINITY },
-    );
+    const wanted = { endpoint, state: 'failed', since: Date.parse(since) } as const;
+    const all = await collect(namespace, wanted, { limit: Number.POSITIVE_INFINITY });
+    const failed = all.filter(({ isTest }) => !isTest);
     // Oldest first, in the original order.
     const resends = await locateAll(session, namespace, failed.reverse());
     const answers = await resendDeliveries(redis, namespace, resends);
@@ -98,15 +99,17 @@ export function addDeliveryRoutes(router: Router<ConsoleState>, services: Servic
   /** Reads the log page by page until enough entries are found. */
   const collect = async (
     namespace: string,
-    isWanted: (record: DeliveryRecord) => boolean,
+    wanted: Filters,
     { after, limit }: { after?: string | undefined; limit: number },
   ): Promise<DeliveryRecord[]> => {
     const found: DeliveryRecord[] = [];
     for (let from = after; ; ) {
       const page = await readDeliveryLog(redis, namespace, from === undefined ? {} : { after: from });
-      found.push(...page.filter(isWanted));
-      if (page.length < DELIVERY_PAGE || found.length >= limit) return found.slice(0, limit);
-      from = page.at(-1)!.id;
+      found.push(...page.filter((record) => matches(record, wanted)));
+      const last = page.at(-1);
+      const isEnd = page.length < DELIVERY_PAGE || last!.createdAt < (wanted.since ?? 0);
+      if (isEnd || found.length >= limit) return found.slice(0, limit);
+      from = last!.id;
     }
   };
 
@@ -136,9 +139,12 @@ export function addDeliveryRoutes(router: Router<ConsoleState>, services: Servic
   };
 }
 
-const matches =
-  ({ endpoint, request, state }: z.infer<typeof filters>) =>
-  (record: DeliveryRecord): boolean =>
+function matches(record: DeliveryRecord, { endpoint, request, state, since, before }: Filters): boolean {
+  return (
     (!endpoint || record.endpoint === (endpoint === INLINE ? '' : endpoint)) &&
     (!request || record.requestId === request) &&
-    (!state || record.state === state);
+    (!state || record.state === state) &&
+    (since === undefined || record.createdAt >= since) &&
+    (before === undefined || record.createdAt < before)
+  );
+}

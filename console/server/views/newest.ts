@@ -1,8 +1,10 @@
 /** Merges lists that are read page by page, so that no more of them is read than is shown. */
 
 export interface Source<T> {
-  /** The next at most `limit` of them, newest first; fewer where there are no more. */
+  /** The next at most `limit` of them, newest first; fewer where there are no more, or where it gave up. */
   read(limit: number): Promise<T[]>;
+  /** Where it gave up: it may have more that are older; absent or null: it did not. */
+  stoppedAt?(): number | null;
 }
 
 /** What many deployments may have in memory at once, however many there are. */
@@ -20,21 +22,29 @@ export interface MergeOptions<T> {
   timeOf: (item: T) => number;
 }
 
+export interface Newest<T> {
+  items: T[];
+  /** Sources gave up: older ones than this are not known. null: all are known, as far as there were not enough. */
+  stoppedAt: number | null;
+}
+
 /** The newest `limit` of all sources. */
 export async function mergeNewest<T>(
   sources: readonly Source<T>[],
   { limit, timeOf }: MergeOptions<T>,
-): Promise<T[]> {
+): Promise<Newest<T>> {
   const size = Math.min(limit, Math.max(MIN_PAGE, Math.ceil(limit / sources.length)));
   const pages = sources.map((source): Page<T> => ({ source, items: [], isEnd: false }));
-  const newest: T[] = [];
-  while (newest.length < limit) {
+  const items: T[] = [];
+  while (items.length < limit) {
     await fill(pages, size);
     const next = findNewest(pages, timeOf);
+    const stoppedAt = findStop(pages);
+    if (stoppedAt !== null && (!next || timeOf(next.items[0]!) < stoppedAt)) return { items, stoppedAt };
     if (!next) break;
-    newest.push(next.items.shift()!);
+    items.push(next.items.shift()!);
   }
-  return newest;
+  return { items, stoppedAt: null };
 }
 
 async function fill<T>(pages: Page<T>[], size: number): Promise<void> {
@@ -46,6 +56,14 @@ async function fill<T>(pages: Page<T>[], size: number): Promise<void> {
         page.isEnd = page.items.length < size;
       }),
     );
+}
+
+/** The newest time at which a source gave up of which nothing is left to merge. */
+function findStop<T>(pages: Page<T>[]): number | null {
+  const times = pages
+    .filter(({ items, isEnd }) => items.length === 0 && isEnd)
+    .flatMap(({ source }) => source.stoppedAt?.() ?? []);
+  return times.length === 0 ? null : Math.max(...times);
 }
 
 /** The page whose first item is the newest; the earlier one of two that are equal. */

@@ -4,14 +4,14 @@ import { formatAmount } from '../../../api/amount.ts';
 import { PERSONAL_KEY_PREFIX } from '../../../api/redis-keys.ts';
 import type { RequestRecord } from '../../../api/request.ts';
 import type { Charge } from '../../../redis/requests/request-charge.ts';
-import type { RequestDetail, RequestView, SubmitterView } from '../../api.ts';
+import type { ChargeView, RequestView, SubmitterView } from '../../api.ts';
 import { ConsoleError, type ConsoleErrorCode } from '../http/error.ts';
 import type { KnownKey } from './key.ts';
 
 const toISO = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : new Date(milliseconds).toISOString();
 
-export const describeRecord = (record: RequestRecord): Omit<RequestView, 'cursor'> => ({
+export const describeRecord = (record: RequestRecord): Omit<RequestView, keyof ChargeView> => ({
   id: record.id,
   deployment: record.deployment,
   modality: record.modality,
@@ -28,10 +28,7 @@ export const describeRecord = (record: RequestRecord): Omit<RequestView, 'cursor
 });
 
 /** `keys`: of the workspace, by the digits of their hash. */
-export function describeCharge(
-  charge: Charge | null,
-  keys: ReadonlyMap<string, KnownKey>,
-): Pick<RequestDetail, 'submitter' | 'price' | 'images'> {
+export function describeCharge(charge: Charge | null, keys: ReadonlyMap<string, KnownKey>): ChargeView {
   if (charge === null) return { submitter: null, price: null, images: null };
   const { keyHash, keyName, micros, images } = charge;
   return {

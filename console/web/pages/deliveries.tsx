@@ -2,7 +2,7 @@
 import { Anchor, Badge, Group, Select, Stack, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import type { DeliveryView, RequestView, WebhookView } from '../../api.ts';
+import type { DeliveryView, RequestsView, WebhookView } from '../../api.ts';
 import { call } from '../client/call.ts';
 import { useAccess, useBase, useNamespace } from '../client/session.ts';
 import { useFilters } from '../parts/filters.ts';
@@ -14,12 +14,13 @@ import { RequestIdField } from '../parts/request-id-field.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
 import { DRAWER_STATE, useDrawerClose } from '../parts/side-drawer.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
+import { TIME_FILTERS, TimeFilter } from '../parts/time-filter.tsx';
 import { DeliveryDrawer } from '../webhooks/delivery-drawer.tsx';
 import { Recover } from '../webhooks/recover.tsx';
 import { ResendDelivery } from '../webhooks/resend-delivery.tsx';
 import { describeAnswer } from '../webhooks/test-result.tsx';
 
-const FILTERS = ['endpoint', 'request', 'state'];
+const FILTERS = ['endpoint', 'request', 'state', ...TIME_FILTERS];
 const PAGE_SIZE = 50;
 const STATES = ['pending', 'delivered', 'failed'];
 /** The API's value for inline callbacks. */
@@ -32,11 +33,11 @@ export function DeliveriesPage() {
   const close = useDrawerClose(() => change({ delivery: null }, { replace: true }));
   const filters = Object.fromEntries(FILTERS.map((name) => [name, search.get(name) ?? '']));
   const isFiltered = Object.values(filters).some((value) => value !== '');
-  const { query, older, filter } = usePagedQuery<DeliveryView>({
+  const { query, older, filter } = usePagedQuery<DeliveryView[]>({
     path: `${base}/deliveries`,
     filters,
     pageSize: PAGE_SIZE,
-    cursorOf: ({ id }) => id,
+    olderOf: (page) => (page.length === PAGE_SIZE ? page.at(-1)!.id : null),
   });
   const deployments = useDeployments();
   return (
@@ -57,6 +58,7 @@ export function DeliveriesPage() {
           clearButtonProps={{ 'aria-label': 'Clear state filter' }}
           w={{ base: '100%', xs: 150 }}
         />
+        <TimeFilter search={search} filter={filter} />
         <RequestIdField
           value={search.get('request') ?? ''}
           onChange={(typed) => filter({ request: typed }, { replace: true })}
@@ -67,7 +69,7 @@ export function DeliveriesPage() {
           deliveries.length === 0 ? (
             <EmptyState title={isFiltered ? 'No matching deliveries' : 'No deliveries yet'}>
               {isFiltered
-                ? 'Try another endpoint, state or request.'
+                ? 'Try another endpoint, state, time or request.'
                 : 'When a request ends, its event is sent to webhook endpoints and to the request’s own callback.'}
             </EmptyState>
           ) : (
@@ -124,13 +126,13 @@ function EndpointFilter({ value, onChange }: { value: string | null; onChange: (
 function useDeployments(): Map<string, string> {
   const base = useBase();
   const { readRequests = false } = useAccess();
-  const { data = [] } = useQuery({
+  const { data } = useQuery({
     queryKey: [base, 'requests', 'deployments'],
-    queryFn: ({ signal }) => call<RequestView[]>('GET', `${base}/requests?limit=200`, undefined, signal),
+    queryFn: ({ signal }) => call<RequestsView>('GET', `${base}/requests?limit=200`, undefined, signal),
     enabled: readRequests,
     refetchInterval: 15_000,
   });
-  return new Map(data.map(({ id, deployment }) => [id, deployment]));
+  return new Map(data?.requests.map(({ id, deployment }) => [id, deployment]));
 }
 
 interface DeliveryRowProps {

@@ -1,7 +1,7 @@
 /** Asynchronous requests with their status and results. */
-import { Group, Select } from '@mantine/core';
+import { Group, Select, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import type { DeploymentView, RequestView } from '../../api.ts';
+import type { DeploymentView, RequestsView } from '../../api.ts';
 import { call } from '../client/call.ts';
 import { useBase } from '../client/session.ts';
 import { useFilters } from '../parts/filters.ts';
@@ -10,10 +10,14 @@ import { EmptyState } from '../parts/page-states.tsx';
 import { PageTurner, usePagedQuery } from '../parts/paged-query.tsx';
 import { RequestIdField } from '../parts/request-id-field.tsx';
 import { useDrawerClose } from '../parts/side-drawer.tsx';
+import { TIME_FILTERS, TimeFilter } from '../parts/time-filter.tsx';
+import { formatDateTime } from '../parts/time-format.ts';
+import { KeyFilter } from '../requests/key-filter.tsx';
 import { RequestDrawer } from '../requests/request-drawer.tsx';
 import { RequestTable } from '../requests/request-table.tsx';
 
 const STATUSES = ['queued', 'running', 'succeeded', 'failed', 'canceled'];
+const FILTERS = ['deployment', 'status', 'id', 'key', ...TIME_FILTERS];
 const PAGE_SIZE = 100;
 
 export function RequestsPage() {
@@ -23,13 +27,15 @@ export function RequestsPage() {
   const deployment = search.get('deployment') ?? '';
   const status = search.get('status') ?? '';
   const id = search.get('id') ?? '';
-  const { query, older, filter } = usePagedQuery<RequestView>({
+  const key = search.get('key') ?? '';
+  const filters = Object.fromEntries(FILTERS.map((name) => [name, search.get(name) ?? '']));
+  const { query, older, filter } = usePagedQuery<RequestsView>({
     path: `${base}/requests`,
-    filters: { deployment, status, id },
+    filters,
     pageSize: PAGE_SIZE,
-    cursorOf: ({ cursor }) => cursor,
+    olderOf: (page) => page.older,
   });
-  const isFiltered = deployment !== '' || status !== '' || id !== '';
+  const isFiltered = Object.values(filters).some((value) => value !== '');
   return (
     <Page title="Requests" about="Videos, and images generated in the background, newest first.">
       <Group align="flex-end">
@@ -42,28 +48,39 @@ export function RequestsPage() {
           onChange={(chosen) => filter({ status: chosen })}
           clearable
           clearButtonProps={{ 'aria-label': 'Clear status filter' }}
-          w={160}
+          w={{ base: 'calc(50% - 0.5rem)', xs: 150 }}
         />
+        <KeyFilter
+          value={key}
+          onChange={(typed) => filter({ key: typed }, { replace: true })}
+          requests={query.data?.requests ?? []}
+        />
+        <TimeFilter search={search} filter={filter} />
         <RequestIdField value={id} onChange={(typed) => filter({ id: typed }, { replace: true })} />
       </Group>
       <Loaded query={query}>
-        {(requests) =>
-          requests.length === 0 ? (
-            <EmptyState title={isFiltered ? 'No matching requests' : 'No requests yet'}>
-              {isFiltered
-                ? 'Try another deployment, status or ID.'
-                : 'Generate a video, or an image in the background, in a deployment’s playground.'}
-            </EmptyState>
-          ) : (
-            <>
+        {({ requests, searchedTo }) => (
+          <>
+            {requests.length === 0 ? (
+              <EmptyState title={isFiltered ? 'No matching requests' : 'No requests yet'}>
+                {isFiltered
+                  ? 'Try another deployment, status, key, time or ID.'
+                  : 'Generate a video, or an image in the background, in a deployment’s playground.'}
+              </EmptyState>
+            ) : (
               <RequestTable
                 requests={requests}
                 linkTo={({ deployment, id }) => linkTo({ request: `${deployment}/${id}` })}
               />
-              <PageTurner label="Pages of requests" older={older} />
-            </>
-          )
-        }
+            )}
+            {searchedTo !== null && (
+              <Text size="sm" role="status">
+                Searched back to {formatDateTime(new Date(searchedTo))}. “Older” continues the search.
+              </Text>
+            )}
+            <PageTurner label="Pages of requests" older={older} />
+          </>
+        )}
       </Loaded>
       <RequestDrawer chosen={search.get('request')} onClose={close} />
     </Page>
@@ -89,7 +106,7 @@ function DeploymentFilter({ value, onChange }: { value: string; onChange: (chose
       clearable
       clearButtonProps={{ 'aria-label': 'Clear deployment filter' }}
       searchable
-      w={220}
+      w={{ base: 'calc(50% - 0.5rem)', xs: 220 }}
     />
   );
 }

@@ -8,18 +8,19 @@ import { useFilters } from './filters.ts';
 /** In the page's URL: the cursor that the page begins after; the newest entries if absent. */
 const AFTER = 'after';
 
+/** `T`: a page. */
 interface Paged<T> {
   /** Path of the collection, such as `/api/namespaces/team/requests`. */
   path: string;
   /** Sent with each page; empty ones are left out. */
   filters: Record<string, string>;
   pageSize: number;
-  /** Where the next page begins. */
-  cursorOf: (last: T) => string;
+  /** Where the page after this one begins; null: there is none. */
+  olderOf: (page: T) => string | null;
 }
 
 /** `older`: the cursor of the next page; null on the last one. `filter`: changes filters, and shows the newest entries that they let through. */
-export function usePagedQuery<T>({ path, filters, pageSize, cursorOf }: Paged<T>) {
+export function usePagedQuery<T>({ path, filters, pageSize, olderOf }: Paged<T>) {
   const { search, change } = useFilters();
   const after = search.get(AFTER) ?? '';
   const wanted = Object.entries({ ...filters, [AFTER]: after }).filter(([, value]) => value !== '');
@@ -27,14 +28,13 @@ export function usePagedQuery<T>({ path, filters, pageSize, cursorOf }: Paged<T>
     queryKey: [path.slice(0, path.lastIndexOf('/')), path.slice(path.lastIndexOf('/') + 1), 'pages', wanted],
     queryFn: ({ signal }) => {
       const asked = new URLSearchParams([...wanted, ['limit', String(pageSize)]]);
-      return call<T[]>('GET', `${path}?${asked}`, undefined, signal);
+      return call<T>('GET', `${path}?${asked}`, undefined, signal);
     },
     placeholderData: keepPreviousData,
   });
-  const entries = query.data ?? [];
-  const isWhole = entries.length >= pageSize && !query.isPlaceholderData;
   const filter: typeof change = (changes, options) => change({ ...changes, [AFTER]: null }, options);
-  return { query, older: isWhole ? cursorOf(entries.at(-1)!) : null, filter };
+  const { data, isPlaceholderData } = query;
+  return { query, older: data === undefined || isPlaceholderData ? null : olderOf(data), filter };
 }
 
 /** State of history entries that were reached by turning a page. */

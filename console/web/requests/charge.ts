@@ -9,6 +9,18 @@ export function describeCost({ price, status }: Pick<RequestDetail, 'price' | 's
   return status === 'succeeded' ? price : `${price}, refunded if it fails`;
 }
 
+/** In a column: the amount alone. */
+export function describeCharged({ price, status }: Pick<RequestDetail, 'price' | 'status'>): string {
+  if (price === null) return '–';
+  return status === 'failed' || status === 'canceled' ? '0' : price;
+}
+
+/** In a column. */
+export function nameSubmitter({ submitter }: Pick<RequestDetail, 'submitter'>): string {
+  if (submitter === null) return '–';
+  return submitter.kind === 'playground' ? `${submitter.name} (playground)` : submitter.name;
+}
+
 export function describeSubmitter({ submitter }: Pick<RequestDetail, 'submitter'>): string {
   if (submitter === null) return '–';
   if (submitter.kind === 'playground') return `${submitter.name}, in the playground`;

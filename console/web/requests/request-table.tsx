@@ -7,10 +7,23 @@ import { ScrollTable } from '../parts/scroll-table.tsx';
 import { DRAWER_STATE } from '../parts/side-drawer.tsx';
 import { describeSpan } from '../parts/time-format.ts';
 import { CancelRequest } from './cancel-request.tsx';
+import { describeCharged, nameSubmitter } from './charge.ts';
 import { RequestProgress } from './progress.tsx';
 
-const COLUMNS = ['Request', 'Deployment', 'Kind', 'Status', 'Size', 'Queued', 'Duration', 'Actions'];
-/** The last digits: IDs of the same minute start with the same ones. */
+/** Those with `isWide` only where there is room. */
+const COLUMNS = [
+  { label: 'Request' },
+  { label: 'Deployment' },
+  { label: 'Kind' },
+  { label: 'Status' },
+  { label: 'Submitted by', isWide: true },
+  { label: 'Cost', isWide: true },
+  { label: 'Size' },
+  { label: 'Queued' },
+  { label: 'Duration' },
+  { label: 'Actions' },
+];
+/** The last digits: those of a workspace all start with the same ones. */
 const SHOWN_DIGITS = 8;
 
 interface RequestTableProps {
@@ -20,7 +33,15 @@ interface RequestTableProps {
 
 export function RequestTable({ requests, linkTo }: RequestTableProps) {
   return (
-    <ScrollTable label="Requests" minWidth={860} columns={COLUMNS}>
+    <ScrollTable
+      label="Requests"
+      minWidth={860}
+      head={COLUMNS.map(({ label, isWide }) => (
+        <Table.Th key={label} scope="col" {...(isWide && { visibleFrom: 'md' })}>
+          {label}
+        </Table.Th>
+      ))}
+    >
       {requests.map((request) => (
         <Table.Tr key={request.id}>
           <Table.Td>
@@ -31,6 +52,7 @@ export function RequestTable({ requests, linkTo }: RequestTableProps) {
               ff="monospace"
               size="sm"
               underline="always"
+              style={{ whiteSpace: 'nowrap' }}
               title={request.id}
             >
               req_…{request.id.slice(-SHOWN_DIGITS)}
@@ -46,6 +68,10 @@ export function RequestTable({ requests, linkTo }: RequestTableProps) {
               </Text>
             )}
           </Table.Td>
+          <Table.Td visibleFrom="md" style={{ overflowWrap: 'anywhere' }}>
+            {nameSubmitter(request)}
+          </Table.Td>
+          <Table.Td visibleFrom="md">{describeCharged(request)}</Table.Td>
           <Table.Td style={{ whiteSpace: 'nowrap' }}>{describeSize(request)}</Table.Td>
           <Table.Td style={{ whiteSpace: 'nowrap' }}>
             <Moment at={request.queuedAt} />

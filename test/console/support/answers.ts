@@ -69,7 +69,13 @@ export const makeRequest = (id: string, status = 'running') => ({
   submitter: null,
   price: null,
   images: null,
-  cursor: '',
+});
+
+/** A list's only page. */
+export const listRequests = (...requests: object[]) => ({
+  requests,
+  older: null,
+  searchedTo: null,
 });
 
 type Answer = Parameters<Route['fulfill']>[0];

@@ -23,34 +23,6 @@ describe("the console's records", () => {
       await redis.zadd(keys.index(deployment, index), Number(fields.queued_at), request);
   };
 
-  it('lists those of all deployments, also of ones that are gone, newest first', async () => {
-    await write(id('1'), 'llm', { status: 'queued', queued_at: 1_000 });
-    await write(id('2'), 'gone', { status: 'failed', queued_at: 3_000, error_code: 'expired' });
-    await write(id('3'), 'llm', { status: 'running', queued_at: 2_000, progress: 40, started_at: 2_500 });
-    const list = async (query: string) =>
-      (await fixture.someone.call('GET', `${fixture.base}/requests${query}`)).body.map(
-        (each: { id: string }) => each.id,
-      );
-    expect(await list('')).to.deep.equal([id('2'), id('3'), id('1')]);
-    expect(await list('?limit=2')).to.deep.equal([id('2'), id('3')]);
-    expect(await list('?deployment=llm')).to.deep.equal([id('3'), id('1')]);
-    expect(await list('?status=queued')).to.deep.equal([id('1')]);
-    expect((await fixture.someone.call('GET', `${fixture.base}/requests?limit=0`)).body.error.param).to.equal(
-      'limit',
-    );
-    const page = async (query: string) =>
-      (await fixture.someone.call('GET', `${fixture.base}/requests${query}`)).body;
-    const [, second] = await page('?limit=2');
-    expect(await list(`?limit=2&after=${second.cursor}`)).to.deep.equal([id('1')]);
-    const [only] = await page('?deployment=llm&limit=1');
-    expect(await list(`?deployment=llm&limit=1&after=${only.cursor}`)).to.deep.equal([id('1')]);
-    expect((await page('?after=nonsense')).error.param).to.equal('after');
-    expect(await list(`?id=${id('3')}`)).to.deep.equal([id('3')]);
-    expect(await list(`?id=${id('9')}`)).to.deep.equal([]);
-    const { body: views } = await fixture.someone.call('GET', `${fixture.base}/deployments`);
-    expect(views[0].queue).to.deep.equal({ waiting: 1, running: 1 });
-  });
-
   it('tells what each key used of each model on each day, as JSON and as CSV', async () => {
     const { redis } = console.redis;
     const { someone, base, namespace } = fixture;

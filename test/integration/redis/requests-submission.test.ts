@@ -11,7 +11,6 @@ import {
   type NewRequest,
   submitRequest,
 } from '../../../redis/requests/request-calls.ts';
-import { readCharge } from '../../../redis/requests/request-charge.ts';
 import {
   countWaiting,
   findEarlierRequest,
@@ -67,21 +66,21 @@ describe('submission of a request', () => {
   it('keeps who submitted it, for what price, and how many images', async () => {
     const { redis, namespace } = space;
     const image = await submitted({ sha256: keyA, keyName: 'shop', priceMicros: 40_000, images: 2 });
-    expect(await readCharge(redis, namespace, image)).to.deep.equal({
+    expect((await readRequest(redis, namespace, image))?.charge).to.deep.equal({
       keyHash: 'a'.repeat(24),
       keyName: 'shop',
       micros: 40_000,
       images: 2,
     });
     const unnamed = { keyHash: 'a'.repeat(24), keyName: null, micros: 0, images: null };
-    expect(await readCharge(redis, namespace, await submitted())).to.deep.equal(unnamed);
-    expect(await readCharge(redis, namespace, newRequestId())).to.equal(null);
+    expect((await readRequest(redis, namespace, await submitted()))?.charge).to.deep.equal(unnamed);
+    expect(await readRequest(redis, namespace, newRequestId())).to.equal(null);
   });
 
   it('reads no name of a submitter that is longer than a name', async () => {
     const id = await submitted();
     await space.redis.hset(workKeys(space.namespace).request(id), 'key_name', 'x'.repeat(254));
-    expect(await readCharge(space.redis, space.namespace, id)).to.equal(null);
+    expect((await readRequest(space.redis, space.namespace, id))?.charge).to.equal(null);
   });
 
   it('keeps a registration id of 15 digits exact', async () => {

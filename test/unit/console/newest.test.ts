@@ -13,8 +13,14 @@ describe('the newest of several lists', () => {
       },
     };
   };
-  const merge = (limit: number, sources: Source<number>[]) =>
+  const search = (limit: number, sources: Source<number>[]) =>
     mergeNewest(sources, { limit, timeOf: (time) => time });
+  const merge = async (...args: Parameters<typeof search>) => (await search(...args)).items;
+  /** A list that gives up. */
+  const stopping = (stoppedAt: number, ...items: number[]) => ({
+    ...list(...items),
+    stoppedAt: () => stoppedAt,
+  });
   const count = (from: number, to: number) => Array.from({ length: from - to + 1 }, (_, i) => from - i);
 
   beforeEach(() => {
@@ -36,5 +42,21 @@ describe('the newest of several lists', () => {
     const sources = Array.from({ length: 200 }, () => list(...count(1_000, 1)));
     expect(await merge(50, sources)).to.have.length(50);
     expect(read).to.be.below(1_500);
+  });
+
+  it('go no further back than a list that gave up is known', async () => {
+    const older = [9, 4, 3];
+    expect(await search(5, [stopping(5, 8, 6), list(...older)])).to.deep.equal({
+      items: [9, 8, 6],
+      stoppedAt: 5,
+    });
+    expect(await search(5, [stopping(7), stopping(2), list(...older)])).to.deep.equal({
+      items: [9],
+      stoppedAt: 7,
+    });
+    expect(await search(2, [stopping(5, 8, 6), list(...older)])).to.deep.equal({
+      items: [9, 8],
+      stoppedAt: null,
+    });
   });
 });

@@ -1,0 +1,38 @@
+/** Filters by time, of lists. */
+import { z } from 'zod';
+import { USAGE_RANGES, type UsageRange } from '../../api.ts';
+
+const time = z.iso.datetime({ offset: true }).or(z.literal('')).optional();
+
+/** Of a query; `within` counts back from now. */
+export const timeFilters = {
+  within: z.enum(['', ...USAGE_RANGES]).optional(),
+  since: time,
+  until: time,
+};
+
+const HOUR_MS = 3_600_000;
+const RANGE_MS: Record<UsageRange, number> = {
+  '1h': HOUR_MS,
+  '6h': 6 * HOUR_MS,
+  '24h': 24 * HOUR_MS,
+  '7d': 7 * 24 * HOUR_MS,
+  '30d': 30 * 24 * HOUR_MS,
+};
+
+/** Unix milliseconds; `before` itself is left out. */
+export interface TimeSpan {
+  since?: number;
+  before?: number;
+}
+
+interface Filters {
+  within?: UsageRange | '' | undefined;
+  since?: string | undefined;
+  until?: string | undefined;
+}
+
+export function readTimeSpan({ within, since, until }: Filters, now: number): TimeSpan {
+  const from = within ? now - RANGE_MS[within] : since ? Date.parse(since) : undefined;
+  return { ...(from !== undefined && { since: from }), ...(until && { before: Date.parse(until) }) };
+}

@@ -1,0 +1,39 @@
+/** Looks for requests of some API keys among a deployment's, newest first. */
+import { FUNCTIONS } from '../../api/redis-keys.ts';
+import type { RedisClient } from '../client.ts';
+import {
+  type ChargedRecord,
+  describeTimes,
+  indexesOf,
+  type RequestQuery,
+  readListed,
+} from './request-record.ts';
+
+/** Of one search: names of API keys, and digits of their hashes. */
+export const MAX_SUBMITTERS = 200;
+/** Requests that one call looks at. */
+export const SEARCHED_AT_ONCE = 100;
+const MICROS_PER_MS = 1_000;
+
+export interface SearchQuery extends Omit<RequestQuery, 'order'> {
+  /** Names of API keys as records have them, or the first 24 digits of their SHA-256; at most MAX_SUBMITTERS. */
+  submitters: readonly string[];
+}
+
+export interface SearchResult {
+  records: ChargedRecord[];
+  /** The last request that was looked at, and when (Unix milliseconds) it was queued; null: nothing is left. */
+  reached: { id: string; at: number } | null;
+}
+
+/** Those among the next SEARCHED_AT_ONCE requests that are of these submitters; no more than `limit`. */
+export async function searchRequests(redis: RedisClient, query: SearchQuery): Promise<SearchResult> {
+  const { namespace, limit, after = '', submitters } = query;
+  const args = [namespace, limit, after, ...describeTimes(query), ...submitters];
+  const reply = (await redis.fcall(FUNCTIONS.search, 2, ...indexesOf(query), ...args)) as string[];
+  const [last = '', micros = '', ...ids] = reply;
+  return {
+    records: await readListed(redis, query, ids),
+    reached: last === '' ? null : { id: last, at: Number(micros) / MICROS_PER_MS },
+  };
+}
