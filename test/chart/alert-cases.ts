@@ -115,10 +115,13 @@ export const ALERT_CASES: Record<string, AlertCase> = {
     firing: 45,
     after: 75,
   },
+  // Jobs of the queue and images whose clients wait count together.
   BerthStorageFailing: {
     series: {
-      [`berth_gateway_jobs_total{${CHAT}, pod="chat-1", outcome="storage_upload_failed"}`]:
+      [`berth_gateway_jobs_total{${CHAT}, pod="chat-1", outcome="storage_upload_failed"}`]: '0x10 0+1x1 1x70',
+      [`gen_ai_server_request_duration_seconds_count{${CHAT}, pod="chat-1", error_type="storage_upload_failed"}`]:
         '0x10 0+1x30 30x40',
+      [`gen_ai_server_request_duration_seconds_count{${CHAT}, pod="chat-1"}`]: '0+1x80',
       [`berth_gateway_jobs_total{${CHAT}, pod="chat-1", outcome="succeeded"}`]: '0+1x80',
     },
     before: 11,

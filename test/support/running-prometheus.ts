@@ -15,6 +15,8 @@ export interface Sample {
 
 export interface RunningPrometheus {
   query(expr: string): Promise<Sample[]>;
+  /** Trace IDs of the exemplars that a metric has had within the last ten minutes. */
+  listExemplars(metric: string): Promise<string[]>;
   /** Of its HTTP API, below /api/v1. */
   read<T>(path: string): Promise<T>;
   stop(): Promise<void>;
@@ -31,6 +33,7 @@ export async function startPrometheus(program: string, config: object): Promise<
     `--config.file=${join(folder, 'prometheus.yml')}`,
     `--storage.tsdb.path=${join(folder, 'data')}`,
     `--web.listen-address=127.0.0.1:${port}`,
+    '--enable-feature=exemplar-storage',
   ];
   const child: ChildProcess = startProcess(program, flags, log);
   const origin = `http://127.0.0.1:${port}`;
@@ -59,6 +62,12 @@ export async function startPrometheus(program: string, config: object): Promise<
         path,
       );
       return result.map(({ metric, value: [, text] }) => ({ metric, value: Number(text) }));
+    },
+    listExemplars: async (metric) => {
+      const end = Date.now() / 1_000;
+      const path = `query_exemplars?query=${encodeURIComponent(metric)}&start=${end - 600}&end=${end + 60}`;
+      const series = await read<{ exemplars: { labels: { trace_id?: string } }[] }[]>(path);
+      return series.flatMap(({ exemplars }) => exemplars.flatMap(({ labels }) => labels.trace_id ?? []));
     },
     stop: async () => {
       await stopProcess(child);

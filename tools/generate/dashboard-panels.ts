@@ -3,8 +3,6 @@
 export interface PanelQuery {
   expr: string;
   legend: string;
-  /** Has no data as long as all is well, or where a feature is not used. */
-  isRare?: true;
 }
 
 export interface PanelDefinition {
@@ -25,7 +23,6 @@ export interface DashboardDefinition {
 }
 
 const query = (expr: string, legend = ''): PanelQuery => ({ expr, legend });
-const rare = (expr: string, legend = ''): PanelQuery => ({ expr, legend, isRare: true });
 const RATE = '[$__rate_interval]';
 
 const rateOf = (metric: string, by: string, where = ''): string =>
@@ -94,7 +91,7 @@ const FLEET: DashboardDefinition = {
       title: 'Server errors by deployment',
       unit: 'reqps',
       queries: [
-        rare(
+        query(
           `topk(20, ${rateOf('berth_gateway_requests_total', 'namespace, deployment', SERVER_ERRORS)} > 0)`,
           '{{namespace}}/{{deployment}}',
         ),
@@ -142,7 +139,7 @@ const FLEET: DashboardDefinition = {
       description: 'Requests answered with 429: keys or replicas at their limits.',
       unit: 'reqps',
       queries: [
-        rare(
+        query(
           rateOf('berth_gateway_requests_total', 'namespace, deployment', 'code=~"429|529"'),
           '{{namespace}}/{{deployment}}',
         ),
@@ -152,7 +149,7 @@ const FLEET: DashboardDefinition = {
       title: 'Conditions that fail',
       type: 'table',
       queries: [
-        rare('max by (kind, namespace, name, condition, reason) (berth_operator_failing_conditions)'),
+        query('max by (kind, namespace, name, condition, reason) (berth_operator_failing_conditions)'),
       ],
     },
   ],
@@ -207,7 +204,7 @@ const ONE_DEPLOYMENT: DashboardDefinition = {
       title: 'Replicas',
       queries: [
         query(`max by (state) (berth_operator_replicas{${OF_DEPLOYMENT}})`, '{{state}}'),
-        rare(`max(berth_operator_scaling_wanted_replicas{${OF_DEPLOYMENT}})`, 'wanted by demand'),
+        query(`max(berth_operator_scaling_wanted_replicas{${OF_DEPLOYMENT}})`, 'wanted by demand'),
       ],
     },
     {
@@ -221,12 +218,12 @@ const ONE_DEPLOYMENT: DashboardDefinition = {
       title: 'Failures',
       unit: 'reqps',
       queries: [
-        rare(rateOf('berth_gateway_engine_errors_total', 'reason', OF_DEPLOYMENT), 'engine: {{reason}}'),
-        rare(
+        query(rateOf('berth_gateway_engine_errors_total', 'reason', OF_DEPLOYMENT), 'engine: {{reason}}'),
+        query(
           rateOf('berth_gateway_aborted_requests_total', 'phase', OF_DEPLOYMENT),
           'client left: {{phase}}',
         ),
-        rare(
+        query(
           rateOf(
             'gen_ai_server_request_duration_seconds_count',
             'error_type',
@@ -243,11 +240,11 @@ const ONE_DEPLOYMENT: DashboardDefinition = {
       unit: 'percentunit',
       max: 1,
       queries: [
-        rare(
+        query(
           `sum by (objective) (rate(berth_slo_requests_total{${OF_DEPLOYMENT}, outcome="good"}[1h])) / sum by (objective) (rate(berth_slo_requests_total{${OF_DEPLOYMENT}}[1h]))`,
           '{{objective}}',
         ),
-        rare(`max by (objective) (berth_slo_target_ratio{${OF_DEPLOYMENT}})`, '{{objective}}, promised'),
+        query(`max by (objective) (berth_slo_target_ratio{${OF_DEPLOYMENT}})`, '{{objective}}, promised'),
       ],
     },
     {
@@ -266,7 +263,7 @@ const ONE_DEPLOYMENT: DashboardDefinition = {
     },
     {
       title: 'Queue',
-      queries: [rare(`max(berth_queue_waiting{${OF_DEPLOYMENT}})`, 'waiting')],
+      queries: [query(`max(berth_queue_waiting{${OF_DEPLOYMENT}})`, 'waiting')],
     },
     {
       title: "Gateways' event loop, p99",
@@ -291,7 +288,7 @@ const WORKSPACE: DashboardDefinition = {
       title: 'Server errors',
       unit: 'percentunit',
       queries: [
-        rare(
+        query(
           `${rateOf('berth_gateway_requests_total', 'deployment', `${IN_WORKSPACE}, ${SERVER_ERRORS}`)} / ${rateOf('berth_gateway_requests_total', 'deployment', IN_WORKSPACE)}`,
           '{{deployment}}',
         ),
@@ -319,13 +316,13 @@ const WORKSPACE: DashboardDefinition = {
     {
       title: 'Credit',
       description: 'Of workspaces with spec.credit, in the currency of prices.',
-      queries: [rare(`max by (state) (berth_operator_credit{${IN_WORKSPACE}})`, '{{state}}')],
+      queries: [query(`max by (state) (berth_operator_credit{${IN_WORKSPACE}})`, '{{state}}')],
     },
     {
       title: 'Limits reached',
       unit: 'reqps',
       queries: [
-        rare(
+        query(
           rateOf('berth_gateway_requests_total', 'deployment', `${IN_WORKSPACE}, code=~"429|529"`),
           '{{deployment}}',
         ),
@@ -401,18 +398,18 @@ const QUEUE: DashboardDefinition = {
     {
       title: 'Webhook attempts',
       unit: 'reqps',
-      queries: [rare(rateOf('berth_gateway_webhook_attempts_total', 'outcome'), '{{outcome}}')],
+      queries: [query(rateOf('berth_gateway_webhook_attempts_total', 'outcome'), '{{outcome}}')],
     },
     {
       title: 'Time of an attempt, p95',
       unit: 's',
-      queries: [rare(quantile(0.95, 'berth_gateway_webhook_attempt_seconds', 'type'), '{{type}}')],
+      queries: [query(quantile(0.95, 'berth_gateway_webhook_attempt_seconds', 'type'), '{{type}}')],
     },
     {
       title: 'Housekeeping',
       queries: [
-        rare(rateOf('berth_gateway_swept_requests_total', 'outcome'), 'requests {{outcome}}'),
-        rare(rateOf('berth_gateway_cleaned_objects_total', 'outcome'), 'objects {{outcome}}'),
+        query(rateOf('berth_gateway_swept_requests_total', 'outcome'), 'requests {{outcome}}'),
+        query(rateOf('berth_gateway_cleaned_objects_total', 'outcome'), 'objects {{outcome}}'),
       ],
     },
   ],
@@ -486,7 +483,7 @@ const OPERATOR: DashboardDefinition = {
     {
       title: 'Changes of scale',
       queries: [
-        rare(rateOf('berth_operator_scaling_changes_total', 'direction, cause'), '{{direction}}: {{cause}}'),
+        query(rateOf('berth_operator_scaling_changes_total', 'direction, cause'), '{{direction}}: {{cause}}'),
       ],
     },
     {
@@ -496,7 +493,7 @@ const OPERATOR: DashboardDefinition = {
     {
       title: 'Console requests',
       unit: 'reqps',
-      queries: [rare(rateOf('berth_console_requests_total', 'area, status'), '{{area}} {{status}}')],
+      queries: [query(rateOf('berth_console_requests_total', 'area, status'), '{{area}} {{status}}')],
     },
     {
       title: 'Storage credentials',
@@ -506,7 +503,7 @@ const OPERATOR: DashboardDefinition = {
       title: 'Conditions that fail',
       type: 'table',
       queries: [
-        rare('max by (kind, namespace, name, condition, reason) (berth_operator_failing_conditions)'),
+        query('max by (kind, namespace, name, condition, reason) (berth_operator_failing_conditions)'),
       ],
     },
   ],

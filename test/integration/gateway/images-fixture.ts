@@ -229,7 +229,8 @@ async function startEndpoint(
   });
   const app = new Koa<GatewayState>();
   app.use(identifyRequest());
-  app.use(answerErrors({ log, metrics, findUsage: () => null }));
+  const model = { provider: 'simulator', model: config.modelId };
+  app.use(answerErrors({ log, metrics, findUsage: () => null, model: () => model }));
   const cutOff = new CutOff();
   app.use(cutOff.middleware);
   app.use(findRoute(ROUTES));

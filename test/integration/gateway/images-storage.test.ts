@@ -29,6 +29,11 @@ describe('images whose storage fails, while their client waits', () => {
         message: 'The output bucket denied access.',
       });
       expect(endpoint.slots.inflight).to.equal(0);
+      // What the alert of storage that fails counts.
+      const failures =
+        'gen_ai_server_request_duration_seconds_count{gen_ai_operation_name="generate_content",' +
+        `gen_ai_provider_name="simulator",gen_ai_request_model="${endpoint.config.modelId}",error_type="storage_upload_failed"}`;
+      expect(await endpoint.readMetric(failures)).to.equal(1);
     });
 
   it('leave what may have been uploaded on the list of what is removed', async () => {

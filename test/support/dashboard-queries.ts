@@ -1,0 +1,104 @@
+/** What the dashboards and alerts ask, put to a real Prometheus. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { DASHBOARDS } from '../../tools/generate/dashboard-panels.ts';
+import type { RunningPrometheus, Sample } from './running-prometheus.ts';
+
+export const ALERTS = 'charts/berth/files/prometheus/alerts.yaml';
+/** In place of Grafana's, which follows the interval of scrapes. */
+const RATE_INTERVAL = '30s';
+const SELECTORS = /\b(?:berth[_:]|gen_ai_)[\w:]+(?:\{[^}]*\})?/g;
+/** Selectors of faults, whose series are not there before one has happened. */
+const FAULT = /outcome=|phase=|condition=|error_type=/;
+
+export interface AskedQuery {
+  place: string;
+  expr: string;
+  /** It may have no data. */
+  isOfFault: boolean;
+  found: Sample[];
+}
+
+export interface RuleFile {
+  groups: { name: string; rules: { alert?: string; record?: string; expr: string; for?: string }[] }[];
+}
+
+export const readAlerts = (): RuleFile => parse(readFileSync(ALERTS, 'utf8')) as RuleFile;
+
+/** Of all panels, and of all alerts and recording rules. */
+export const listQueries = (): AskedQuery[] => [...listPanelQueries(), ...listRuleQueries()];
+
+const listPanelQueries = (): AskedQuery[] =>
+  DASHBOARDS.flatMap(({ name, panels }) =>
+    panels.flatMap(({ title, queries }) =>
+      queries.map(({ expr }) => ({ place: `${name}: ${title}`, expr, isOfFault: false, found: [] })),
+    ),
+  );
+
+/** An alert that does not fire returns nothing: what is asked is each of its selectors, and of those of a fault the metric itself. */
+const listRuleQueries = (): AskedQuery[] =>
+  readAlerts().groups.flatMap(({ rules }) =>
+    rules.flatMap(({ alert, record, expr }) =>
+      [...new Set(expr.match(SELECTORS))].flatMap((selector) => {
+        const place = `rule: ${alert ?? record}`;
+        const metric = selector.replace(/\{.*/, '');
+        const isOfFault = FAULT.test(selector);
+        return [
+          { place, expr: selector, isOfFault, found: [] },
+          ...(isOfFault ? [{ place, expr: metric, isOfFault: false, found: [] }] : []),
+        ];
+      }),
+    ),
+  );
+
+export interface Question {
+  /** Of the variables of dashboards: any of these deployments may have the data. */
+  namespace: string;
+  deployments: readonly string[];
+  /** Before each round of queries. */
+  work: () => Promise<void>;
+  timeoutMs: number;
+}
+
+/** Asks until all have data but those of faults. Answers the ones that have none. */
+export async function askUntilAnswered(
+  prometheus: RunningPrometheus,
+  asked: readonly AskedQuery[],
+  { namespace, deployments, work, timeoutMs }: Question,
+): Promise<string[]> {
+  const fillIn = (expr: string, deployment: string) =>
+    expr
+      .replaceAll('$__rate_interval', RATE_INTERVAL)
+      .replaceAll('$namespace', namespace)
+      .replaceAll('$deployment', deployment);
+  const ask = async (query: AskedQuery) => {
+    for (const deployment of deployments) {
+      const samples = await prometheus.query(fillIn(query.expr, deployment));
+      // A quantile of nothing is no number.
+      query.found = samples.filter(({ value }) => Number.isFinite(value));
+      if (query.found.length > 0) return;
+    }
+  };
+  const listEmpty = () => asked.filter(({ isOfFault, found }) => !isOfFault && found.length === 0);
+  const end = performance.now() + timeoutMs;
+  do {
+    await work();
+    for (const query of asked.filter(({ found }) => found.length === 0)) await ask(query);
+  } while (listEmpty().length > 0 && performance.now() < end);
+  return listEmpty().map(({ place, expr }) => `${place}: ${expr}`);
+}
+
+/** Each query and its result as Markdown, where PROMETHEUS_TABLE names a file. */
+export function writeTable(asked: readonly AskedQuery[]): void {
+  const path = process.env.PROMETHEUS_TABLE;
+  if (!path) return;
+  const rows = asked.map(({ place, expr, found }) => {
+    const { metric = {}, value } = found[0] ?? {};
+    const labels = Object.entries(metric).map(([name, text]) => `${name}=${text}`);
+    const count = found.length === 1 ? '1 series:' : `${found.length} series, such as`;
+    const result = found.length > 0 ? [count, ...labels, value].join(' ') : 'none: no such fault occurred';
+    const query = expr.trim().replaceAll('|', '\\|').replaceAll('\n', ' ');
+    return `| ${place} | \`${query}\` | ${result} |`;
+  });
+  writeFileSync(path, ['| Panel or rule | Query | Result |', '|---|---|---|', ...rows, ''].join('\n'));
+}
