@@ -1,4 +1,4 @@
-/** A real S3 server (versitygw) on a free loopback port, over a folder of its own. */
+/** A real S3 server (versitygw) on a free port, over a folder of its own. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,6 +8,8 @@ import { findFreePort } from './child-program.ts';
 
 export interface S3ServerOptions {
   region?: string;
+  /** Address that it listens on; loopback if absent. */
+  host?: string;
   /** Base domain of virtual hosts, such as `s3.localhost`. */
   virtualDomain?: string;
 }
@@ -44,8 +46,9 @@ export async function startS3(options: S3ServerOptions = {}): Promise<S3Server> 
   const metadata = join(root, 'metadata');
   const users = join(root, 'users');
   for (const path of [folder, metadata, users]) mkdirSync(path);
-  const port = await findFreePort();
-  const args = ['--port', `127.0.0.1:${port}`, '--region', region, '--iam-dir', users, '--quiet'];
+  const { host = '127.0.0.1' } = options;
+  const port = await findFreePort([host]);
+  const args = ['--port', `${host}:${port}`, '--region', region, '--iam-dir', users, '--quiet'];
   if (options.virtualDomain) args.push('--virtual-domain', options.virtualDomain);
   // Not every filesystem takes extended attributes.
   const child = spawn(program, [...args, 'posix', '--sidecar', metadata, folder], {
@@ -54,7 +57,7 @@ export async function startS3(options: S3ServerOptions = {}): Promise<S3Server> 
   });
   const killAtExit = () => child.kill('SIGKILL');
   process.once('exit', killAtExit);
-  const endpoint = `http://127.0.0.1:${port}`;
+  const endpoint = `http://${host}:${port}`;
   await waitUntilAnswering(endpoint, child);
   return {
     port,
