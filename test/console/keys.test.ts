@@ -1,6 +1,7 @@
 /** The page of API keys. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { pollUntil } from '../support/poll.ts';
 import { findGraveFaults } from './support/accessibility.ts';
 import { makeKey } from './support/answers.ts';
 import { useConsole } from './support/console.ts';
@@ -245,16 +246,14 @@ async function choose(page: Page, key: string, action: string): Promise<void> {
 
 /** Keys reach the gateway a moment after they change. */
 async function untilAnswered(baseURL: string, key: string, status: number): Promise<void> {
-  const deadline = Date.now() + 30_000;
-  for (;;) {
+  const isAnswered = async () => {
     const response = await fetch(`${baseURL}/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ messages: [{ role: 'user', content: 'Hello' }], max_tokens: 1 }),
     });
     await response.arrayBuffer();
-    if (response.status === status) return;
-    if (Date.now() > deadline) throw new Error(`answered ${response.status}, not ${status}`);
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  }
+    return response.status === status;
+  };
+  await pollUntil(isAnswered, `the status ${status}`, 30_000, 500);
 }

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { pollUntil } from '../support/poll.ts';
 
 export interface CPULoad {
   /** Null while it runs. */
@@ -20,9 +21,7 @@ export async function startCPULoad(atMostSeconds: number): Promise<CPULoad> {
   const args = ['--cpu', '0', '--cpu-method', 'loop', '--timeout', `${atMostSeconds}s`];
   const child = spawn('stress-ng', args, { stdio: 'ignore' });
   await once(child, 'spawn');
-  const deadline = performance.now() + 30_000;
-  while (child.exitCode === null && readTicks(child) === 0 && performance.now() < deadline)
-    await new Promise((resolve) => setTimeout(resolve, 50));
+  await pollUntil(() => child.exitCode !== null || readTicks(child) > 0, 'a busy core', 30_000);
   return {
     get exitCode() {
       return child.exitCode;

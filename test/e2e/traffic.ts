@@ -1,6 +1,7 @@
 /** Users at a steady rate: unmodified SDKs that chat through the ingress and never retry. */
 import type OpenAI from 'openai';
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
+import { pollUntil } from '../support/poll.ts';
 import { connect } from './installation.ts';
 import { send } from './media.ts';
 
@@ -64,7 +65,7 @@ function repeat(ask: (turn: number) => { what: string; answer: PromiseLike<unkno
     },
     more: async (count) => {
       const goal = answers + failures.length + count;
-      while (answers + failures.length < goal) await new Promise((resolve) => setTimeout(resolve, 50));
+      await pollUntil(() => answers + failures.length >= goal, 'more answers', 600_000);
     },
   };
 }

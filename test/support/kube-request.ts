@@ -1,6 +1,7 @@
 /** Plain requests to an API server, for tests that look at what it answers. */
 import { Agent, request as send } from 'undici';
 import type { ControlPlane } from './control-plane.ts';
+import { pollUntil } from './poll.ts';
 
 export interface KubeAnswer {
   status: number;
@@ -34,13 +35,16 @@ export function createKubeRequest({ url, token, authority }: ControlPlane): Kube
     return { status: answer.statusCode, body: await answer.body.json().catch(() => ({})) };
   };
   const until: KubeRequest['until'] = async (method, path, isDone, body) => {
-    const deadline = Date.now() + DEADLINE_MS;
-    for (;;) {
-      const answer = await call(method, path, body);
-      if (isDone(answer)) return answer;
-      if (Date.now() > deadline) throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
+    let answer = await call(method, path, body);
+    const isAnswered = async () => {
+      if (isDone(answer)) return true;
+      answer = await call(method, path, body);
+      return false;
+    };
+    await pollUntil(isAnswered, path, DEADLINE_MS, 100).catch(() => {
+      throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    });
+    return answer;
   };
   return Object.assign(call, { until }) as KubeRequest;
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EndpointEntry, type EndpointsFile, readEndpoints } from '../../launch/endpoints-file.ts';
 import { pickPort } from './child-program.ts';
+import { pollUntil } from './poll.ts';
 
 export interface LocalStack {
   endpoints: EndpointsFile;
@@ -88,12 +89,13 @@ async function waitForEndpoints(
   path: string,
   output: () => string,
 ): Promise<EndpointsFile> {
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  while (Date.now() < deadline && child.exitCode === null) {
-    const endpoints = readEndpoints(path);
-    if (endpoints) return endpoints;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  let endpoints: EndpointsFile | undefined;
+  const isOver = () => {
+    endpoints = readEndpoints(path);
+    return endpoints !== undefined || child.exitCode !== null;
+  };
+  await pollUntil(isOver, 'the start of the local stack', START_TIMEOUT_MS).catch(() => {});
+  if (endpoints) return endpoints;
   child.kill('SIGTERM');
   throw new Error(`the local stack did not start:\n${output()}`);
 }

@@ -7,3 +7,9 @@ export const pollUntil = (
   timeoutMs = 60_000,
   intervalMs?: number,
 ): Promise<void> => waitUntil(condition, what, timeoutMs, intervalMs);
+
+/** Creation times are whole seconds: what is created from here on is younger than what was there. */
+export function passSecond(): Promise<void> {
+  const second = Math.floor(Date.now() / 1_000);
+  return pollUntil(() => Math.floor(Date.now() / 1_000) > second);
+}

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureBinary } from '../../cluster/binaries.ts';
 import { findFreePort } from './child-program.ts';
+import { pollUntil } from './poll.ts';
 
 export interface S3ServerOptions {
   region?: string;
@@ -86,15 +87,13 @@ export async function startS3(options: S3ServerOptions = {}): Promise<S3Server> 
 }
 
 async function waitUntilAnswering(endpoint: string, child: ChildProcess): Promise<void> {
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  for (;;) {
+  const isAnswering = async () => {
     if (child.exitCode !== null) throw new Error(`versitygw exited with ${child.exitCode}`);
     const answer = await fetch(endpoint).catch(() => null);
     await answer?.arrayBuffer();
-    if (answer) return;
-    if (Date.now() > deadline) throw new Error('versitygw did not start in time');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+    return answer !== null;
+  };
+  await pollUntil(isAnswering, 'the start of versitygw', START_TIMEOUT_MS);
 }
 
 function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {

@@ -1,6 +1,7 @@
 /** Cookies, forgeries, headers, and that what the browser, Redis and the log have tells no token. */
 import { expect } from 'chai';
 import { pino } from 'pino';
+import { pollUntil } from '../../support/poll.ts';
 import { keysOf, useConsole } from './console-harness.ts';
 
 describe("the console's defences", () => {
@@ -120,13 +121,13 @@ describe("the console's defences", () => {
     const account = await accountOf(token);
     await console.kube('DELETE', `/api/v1/namespaces/${namespace}/serviceaccounts/${account}`);
     const path = `/api/namespaces/${namespace}/deployments`;
-    const deadline = Date.now() + 15_000;
     let answer = await someone.call('GET', path);
     // The API server itself remembers a token for some 10 s.
-    while (answer.status === 200 && Date.now() < deadline) {
-      await new Promise((resolve) => setTimeout(resolve, 200));
+    const isEnded = async () => {
       answer = await someone.call('GET', path);
-    }
+      return answer.status !== 200;
+    };
+    await pollUntil(isEnded, 'the end of the session', 25_000, 200);
     expect([answer.status, answer.body.error.code]).to.deep.equal([401, 'not_signed_in']);
     expect(someone.cookie).to.equal('');
   }).timeout(30_000);

@@ -4,7 +4,7 @@ import type { Wire } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
 import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
 import { readDeployment, readHost, readReplicas } from '../../../redis/publication/published.ts';
-import { pollUntil } from '../../support/poll.ts';
+import { passSecond, pollUntil } from '../../support/poll.ts';
 import { readyStatus } from './cluster-player.ts';
 import { useHarness } from './operator-harness.ts';
 import { makeSettings } from './operator-settings.ts';
@@ -284,7 +284,7 @@ describe('reconciling a ModelDeployment', () => {
     const route = { host: `shared-${namespace}.example.test` };
     await cluster.createModel(namespace, 'older', { route });
     await pollUntil(async () => (await deploymentOf('older')) !== undefined);
-    await new Promise((resolve) => setTimeout(resolve, 1_000 - (Date.now() % 1_000)));
+    await passSecond();
     await cluster.createModel(other, 'newer', { route });
     await pollUntil(
       async () => (await cluster.condition(other, 'newer', 'RouteReady'))?.reason === 'HostConflict',

@@ -17,7 +17,7 @@ import {
   readOwnerEmail,
   readSigningSecret,
 } from '../../../redis/publication/webhook-settings.ts';
-import { pollUntil } from '../../support/poll.ts';
+import { passSecond, pollUntil } from '../../support/poll.ts';
 import { useHarness } from './operator-harness.ts';
 import { makeSettings } from './operator-settings.ts';
 
@@ -275,7 +275,7 @@ describe('webhook endpoints', () => {
     start();
     for (let index = 0; index < 50; index++) await create(`hook-${index}`);
     await pollUntil(async () => (await published()).size === 50);
-    await new Promise((resolve) => setTimeout(resolve, 1_100)); // Creation times are whole seconds.
+    await passSecond();
     await create('a-late-one');
     await pollUntil(async () => (await reasonOf('a-late-one', 'Accepted')) === 'TooManyEndpoints');
     expect([...(await published()).keys()]).not.to.include('a-late-one');

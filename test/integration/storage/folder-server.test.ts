@@ -9,6 +9,7 @@ import { expect } from 'chai';
 import { FolderServer } from '../../../gateway/storage/folder-server.ts';
 import { FolderStore } from '../../../gateway/storage/folder-store.ts';
 import { ObjectFolder } from '../../../gateway/storage/object-folder.ts';
+import { pollUntil } from '../../support/poll.ts';
 
 const BUCKET = 'local';
 const KEY = 'results/team-a/req_1/1/0.txt';
@@ -158,9 +159,9 @@ describe('the server of a folder’s links', () => {
       });
       const put = request(url, { method: 'PUT', headers }).on('error', () => {});
       put.write(Buffer.alloc(bytes / 2));
-      await waitUntil(() => partial().length === 1);
+      await pollUntil(() => partial().length === 1);
       put.destroy();
-      await waitUntil(() => partial().length === 0);
+      await pollUntil(() => partial().length === 0);
       expect(await read()).to.equal(HELLO.toString());
       expect(await store.head(KEY)).to.deep.equal({ contentType: 'text/plain', contentLength: HELLO.length });
     });
@@ -208,12 +209,4 @@ function askRaw(port: number, words: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   socket.write(words);
   return text(socket);
-}
-
-async function waitUntil(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 5_000;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error('what the test waits for did not come about');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }

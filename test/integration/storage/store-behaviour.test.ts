@@ -8,6 +8,7 @@ import { expect } from 'chai';
 import { PUBLIC_ONLY } from '../../../gateway/egress/agent.ts';
 import { Spool } from '../../../gateway/storage/spool.ts';
 import { Uploader } from '../../../gateway/storage/uploads.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { STORES, type StartedStore } from './stores.ts';
 
 const MIB = 1024 * 1024;
@@ -214,12 +215,12 @@ async function statusOf(url: string, options?: RequestInit): Promise<number> {
 }
 
 async function waitForOtherStatus(url: string, status: number, options?: RequestInit): Promise<number> {
-  const deadline = Date.now() + 10_000;
-  for (;;) {
-    const current = await statusOf(url, options);
-    if (current !== status || Date.now() > deadline) return current;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+  let current = status;
+  await pollUntil(async () => {
+    current = await statusOf(url, options);
+    return current !== status;
+  }, `another status than ${status}`);
+  return current;
 }
 
 /** Each MiB differs from the others; none takes memory of its own. */

@@ -9,6 +9,7 @@ import { S3Store } from '../../../gateway/storage/s3-store.ts';
 import { Spool, type SpooledFile } from '../../../gateway/storage/spool.ts';
 import { UploadError } from '../../../gateway/storage/upload-error.ts';
 import { Uploader } from '../../../gateway/storage/uploads.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { type S3Server, startS3 } from '../../support/s3-server.ts';
 import { makeCertificates } from '../../support/test-certificates.ts';
 import { startSocketServer } from '../egress/loopback-server.ts';
@@ -146,7 +147,7 @@ describe('an upload from a sidecar', () => {
     const ended = uploader
       .upload(large, grantFor(store.url, large), { deadlineMs: 20_000, signal: canceled.signal })
       .catch((error) => error);
-    while (store.attempts === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    await pollUntil(() => store.attempts > 0);
     canceled.abort(reason);
     expect(await ended).to.equal(reason);
     await store.stop();

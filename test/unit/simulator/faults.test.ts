@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import type { Fault } from '../../../simulator/settings.ts';
+import { pollUntil } from '../../support/poll.ts';
 import {
   chatOf,
   type RunningSimulator as Running,
   RunningSimulator,
   readStream,
-  until,
 } from './running-simulator.ts';
 
 const PATH = '/v1/chat/completions';
@@ -81,7 +81,7 @@ describe('the faults of the simulator', () => {
   it('a connection that we cut counts as no abort', async () => {
     await setFault({ kind: 'drop', afterFrames: 2 });
     await readStream(await simulator.post(PATH, STREAM));
-    await until(async () => (await simulator.readControl()).inflight === 0);
+    await pollUntil(async () => (await simulator.readControl()).inflight === 0);
     expect((await simulator.readControl()).aborted).to.equal(0);
   });
 
@@ -136,11 +136,11 @@ describe('the faults of the simulator', () => {
         for (let seen = ''; seen.split('data: ').length <= afterFrames; )
           seen += new TextDecoder().decode((await reader.read()).value);
       }
-      await until(async () => (await simulator.readControl()).requests === 1);
+      await pollUntil(async () => (await simulator.readControl()).requests === 1);
       expect(await simulator.readControl()).to.include({ inflight: 1, aborted: 0 });
       leaving.abort();
       await answer.catch(() => {});
-      await until(async () => (await simulator.readControl()).aborted === 1);
+      await pollUntil(async () => (await simulator.readControl()).aborted === 1);
       expect((await simulator.readControl()).inflight).to.equal(0);
     });
 

@@ -2,7 +2,8 @@ import { connect } from 'node:net';
 import { crc32 } from 'node:zlib';
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { type RunningSimulator as Running, RunningSimulator, until } from './running-simulator.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { type RunningSimulator as Running, RunningSimulator } from './running-simulator.ts';
 
 const GENERATIONS = '/v1/images/generations';
 const EDITS = '/v1/images/edits';
@@ -86,10 +87,10 @@ describe('the simulator as an engine of images', () => {
     await simulator.putControl({ jobSeconds: 3600, maxConcurrency: 1 });
     const leaving = new AbortController();
     const answer = generate({}, { signal: leaving.signal }).catch(() => 'left');
-    await until(async () => (await simulator.readControl()).inflight === 1);
+    await pollUntil(async () => (await simulator.readControl()).inflight === 1);
     leaving.abort();
     expect(await answer).to.equal('left');
-    await until(async () => (await simulator.readControl()).inflight === 0);
+    await pollUntil(async () => (await simulator.readControl()).inflight === 0);
     expect(await simulator.readControl()).to.include({ aborted: 1, requests: 1 });
     await simulator.putControl({ jobSeconds: 0 });
     expect(await readImages(await generate())).to.have.lengthOf(1);
@@ -268,9 +269,9 @@ describe('the simulator as an engine of images', () => {
       `POST ${EDITS} HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\n` +
         'content-length: 9999\r\n\r\n--b\r\ncontent-disposition: form-data; name="image"; filename="a"\r\n\r\nxx',
     );
-    await until(async () => (await simulator.readControl()).inflight === 1);
+    await pollUntil(async () => (await simulator.readControl()).inflight === 1);
     socket.destroy();
-    await until(async () => (await simulator.readControl()).inflight === 0);
+    await pollUntil(async () => (await simulator.readControl()).inflight === 0);
     expect(await readImages(await generate())).to.have.lengthOf(1);
   });
 
@@ -314,10 +315,10 @@ describe('the simulator as an engine of images', () => {
     await simulator.putControl({ fault: { kind: 'hang' } });
     const leaving = new AbortController();
     const answer = generate({}, { signal: leaving.signal }).catch(() => 'left');
-    await until(async () => (await simulator.readControl()).requests === 1);
+    await pollUntil(async () => (await simulator.readControl()).requests === 1);
     expect(await simulator.readControl()).to.include({ inflight: 1 });
     leaving.abort();
     expect(await answer).to.equal('left');
-    await until(async () => (await simulator.readControl()).aborted === 1);
+    await pollUntil(async () => (await simulator.readControl()).aborted === 1);
   });
 });

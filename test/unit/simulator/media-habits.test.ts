@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import sharp from 'sharp';
 import type { EngineName } from '../../../simulator/personality.ts';
-import { type RunningSimulator as Running, RunningSimulator, until } from './running-simulator.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { type RunningSimulator as Running, RunningSimulator } from './running-simulator.ts';
 
 const PATH = '/v1/videos';
 const SMALL = { prompt: 'waves', size: '64x48', num_frames: 5, fps: 8 };
@@ -26,7 +27,7 @@ describe('the simulator with the habits of media engines', () => {
   const get = ({ id }: Video) => fetch(`${simulator.url}${PATH}/${id}`);
   const poll = async (video: Video) => (await (await get(video)).json()) as Video;
   const finish = async (video: Video) => {
-    await until(async () => ENDED.includes((await poll(video)).status));
+    await pollUntil(async () => ENDED.includes((await poll(video)).status));
     return poll(video);
   };
 
@@ -38,7 +39,7 @@ describe('the simulator with the habits of media engines', () => {
       await start(like, 'Video', { jobSeconds: 0.3 });
       const video = await submit();
       const seen = new Set<string>();
-      await until(async () => {
+      await pollUntil(async () => {
         const { status, progress } = await poll(video);
         seen.add(`${status} ${progress}`);
         return status === 'completed';
@@ -54,14 +55,14 @@ describe('the simulator with the habits of media engines', () => {
       expect((await get(video)).status).to.equal(404);
       const { inflight, aborted } = await simulator.readControl();
       expect({ inflight, aborted }).to.deep.equal({ inflight: 1, aborted: 0 });
-      await until(async () => (await simulator.readControl()).inflight === 0);
+      await pollUntil(async () => (await simulator.readControl()).inflight === 0);
     });
   }
 
   it('answers polls of a failed video with the status of what went wrong, as vLLM-Omni does', async () => {
     await start('vllm-omni', 'Video', { fault: { kind: 'oom' } });
     const video = await submit();
-    await until(async () => (await poll(video)).status === 'failed');
+    await pollUntil(async () => (await poll(video)).status === 'failed');
     const response = await get(video);
     expect(response.status).to.equal(500);
     const { id, error } = (await response.json()) as Video;

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { ENGINES } from '../../../simulator/personality.ts';
-import { chatOf, RunningSimulator, readStream, type StreamEnd, until } from './running-simulator.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { chatOf, RunningSimulator, readStream, type StreamEnd } from './running-simulator.ts';
 
 type Choice = { finish_reason: string | null; delta: { content?: string } };
 const contents = ({ events }: StreamEnd): string[] =>
@@ -89,15 +90,15 @@ describe('a simulator that poses as a real engine', () => {
       });
       const leaving = new AbortController();
       const batches = Array.from({ length: 16 }, () => embed(texts(32), leaving.signal).catch(() => null));
-      await until(async () => (await simulator.readControl()).inflight === 16);
+      await pollUntil(async () => (await simulator.readControl()).inflight === 16);
       const refused = await embed('a');
       expect(refused.status).to.equal(429);
       expect(await refused.json()).to.include({ message: 'Model is overloaded', type: 'Overloaded' });
       batches.push(embed(['a'], leaving.signal).catch(() => null));
-      await until(async () => (await simulator.readControl()).inflight === 17);
+      await pollUntil(async () => (await simulator.readControl()).inflight === 17);
       leaving.abort();
       await Promise.all(batches);
-      await until(async () => (await simulator.readControl()).inflight === 0);
+      await pollUntil(async () => (await simulator.readControl()).inflight === 0);
       await simulator.putControl({ ttftMs: 0 });
       expect((await embed('a')).status).to.equal(200);
     });
@@ -135,7 +136,7 @@ describe('a simulator that poses as a real engine', () => {
       const work = simulator
         .post('/v1/embeddings', { input: 'a' }, { signal: leaving.signal })
         .catch(() => null);
-      await until(async () => (await simulator.readControl()).inflight === 1);
+      await pollUntil(async () => (await simulator.readControl()).inflight === 1);
       const checked = check();
       expect(await Promise.race([checked, simulator.readControl()])).not.to.be.instanceOf(Response);
       leaving.abort();
@@ -147,7 +148,7 @@ describe('a simulator that poses as a real engine', () => {
       simulator = await RunningSimulator.start({ settings: { like: 'sglang', ttftMs: 1_200, tokens: 1 } });
       const start = performance.now();
       const work = chat({ stream: true });
-      await until(async () => (await simulator.readControl()).inflight === 1);
+      await pollUntil(async () => (await simulator.readControl()).inflight === 1);
       expect((await check()).status).to.equal(200);
       expect(performance.now() - start).to.be.greaterThan(1_200);
       await work;
@@ -179,7 +180,7 @@ describe('a simulator that poses as a real engine', () => {
     it('answers a whole request of vLLM with what was said so far', async () => {
       simulator = await RunningSimulator.start({ settings: { like: 'vllm', ttftMs: 60_000 } });
       const response = chat();
-      await until(async () => (await simulator.readControl()).inflight === 1);
+      await pollUntil(async () => (await simulator.readControl()).inflight === 1);
       void simulator.stop(5_000);
       const { choices } = (await (await response).json()) as { choices: Choice[] };
       expect(choices.map(({ finish_reason }) => finish_reason)).to.deep.equal(['abort']);

@@ -113,12 +113,3 @@ export async function readStream(response: Response): Promise<StreamEnd> {
     isBroken,
   };
 }
-
-/** Polls until the check holds; fails after five seconds. */
-export async function until(check: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 5000;
-  while (!(await check())) {
-    if (Date.now() > deadline) throw new Error('the condition never held');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

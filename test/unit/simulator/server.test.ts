@@ -1,7 +1,8 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { expect } from 'chai';
-import { chatOf, MODEL, RunningSimulator, readStream, until } from './running-simulator.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { chatOf, MODEL, RunningSimulator, readStream } from './running-simulator.ts';
 
 const PATH = '/v1/chat/completions';
 
@@ -59,7 +60,7 @@ describe("the simulator's engine port", () => {
     expect(((await response.json()) as { error: { message: string } }).error.message).to.equal(
       'Loading model',
     );
-    await until(async () => (await get('/health')).status === 200);
+    await pollUntil(async () => (await get('/health')).status === 200);
     expect((await simulator.post(PATH, chatOf('Hello'))).status).to.equal(200);
   });
 
@@ -95,14 +96,14 @@ describe("the simulator's engine port", () => {
     await start({ settings: { maxConcurrency: 1, fault: { kind: 'hang', afterFrames: 0 } } });
     const leaving = new AbortController();
     const hung = simulator.post(PATH, chatOf('first'), { signal: leaving.signal }).catch(() => 'left');
-    await until(async () => (await simulator.readControl()).requests === 1);
+    await pollUntil(async () => (await simulator.readControl()).requests === 1);
     const done: string[] = [];
     const queued = ['second', 'third'].map(async (name, index) => {
-      await until(async () => (await simulator.readControl()).requests === index + 1);
+      await pollUntil(async () => (await simulator.readControl()).requests === index + 1);
       await (await simulator.post(PATH, chatOf(name))).text();
       done.push(name);
     });
-    await until(async () =>
+    await pollUntil(async () =>
       (await get('/metrics').then((one) => one.text())).includes('waiting{model_name="berth/test-model"} 2'),
     );
     expect((await simulator.readControl()).inflight).to.equal(3);
@@ -116,9 +117,9 @@ describe("the simulator's engine port", () => {
     await start({ settings: { maxConcurrency: 1, fault: { kind: 'hang', afterFrames: 0 } } });
     const leaving = new AbortController();
     const hung = simulator.post(PATH, chatOf('first'), { signal: leaving.signal }).catch(() => {});
-    await until(async () => (await simulator.readControl()).requests === 1);
+    await pollUntil(async () => (await simulator.readControl()).requests === 1);
     const queued = simulator.post(PATH, chatOf('second'));
-    await until(async () => (await simulator.readControl()).requests === 2);
+    await pollUntil(async () => (await simulator.readControl()).requests === 2);
     await simulator.putControl({ maxConcurrency: null });
     expect((await queued).status).to.equal(200);
     leaving.abort();
@@ -135,10 +136,10 @@ describe("the simulator's engine port", () => {
       await start({ settings: { maxConcurrency: 1, ...settings } });
       const leaving = new AbortController();
       const answer = simulator.post(PATH, body, { signal: leaving.signal });
-      await until(async () => (await simulator.readControl()).inflight === 1);
+      await pollUntil(async () => (await simulator.readControl()).inflight === 1);
       leaving.abort();
       await answer.then((response) => response.text()).catch(() => {});
-      await until(async () => (await simulator.readControl()).aborted === 1);
+      await pollUntil(async () => (await simulator.readControl()).aborted === 1);
       await simulator.putControl({ ttftMs: 0, itlMs: 0 });
       expect((await simulator.post(PATH, chatOf('next'))).status).to.equal(200);
     });
@@ -149,10 +150,10 @@ describe("the simulator's engine port", () => {
     const both = [1, 2].map(() =>
       simulator.post(PATH, chatOf('x'), { signal: leaving.signal }).catch(() => {}),
     );
-    await until(async () => (await simulator.readControl()).requests === 2);
+    await pollUntil(async () => (await simulator.readControl()).requests === 2);
     leaving.abort();
     await Promise.all(both);
-    await until(async () => (await simulator.readControl()).inflight === 0);
+    await pollUntil(async () => (await simulator.readControl()).inflight === 0);
     expect((await simulator.readControl()).aborted).to.equal(2);
     await simulator.putControl({ ttftMs: 0 });
     expect((await simulator.post(PATH, chatOf('next'))).status).to.equal(200);
@@ -162,12 +163,12 @@ describe("the simulator's engine port", () => {
     await start({ settings: { ttftMs: 60_000 } });
     const leaving = new AbortController();
     const answer = simulator.post(PATH, chatOf('x'), { signal: leaving.signal }).catch(() => {});
-    await until(async () => (await simulator.readControl()).requests === 1);
+    await pollUntil(async () => (await simulator.readControl()).requests === 1);
     await simulator.reset();
     expect(await simulator.readControl()).to.include({ inflight: 1, requests: 0 });
     leaving.abort();
     await answer;
-    await until(async () => (await simulator.readControl()).inflight === 0);
+    await pollUntil(async () => (await simulator.readControl()).inflight === 0);
   });
 
   it('waits for a client that reads slowly', async () => {
@@ -229,7 +230,7 @@ describe("the simulator's engine port", () => {
       socket.end(bytes);
       await new Promise((resolve) => socket.on('close', resolve).resume());
       await refusesNothing();
-      await until(async () => (await simulator.readControl()).inflight === 0);
+      await pollUntil(async () => (await simulator.readControl()).inflight === 0);
     });
 
   const odd: [why: string, body: string | Buffer, status: number][] = [

@@ -7,7 +7,8 @@ import ffmpeg from '@ffmpeg-installer/ffmpeg';
 import ffprobe from '@ffprobe-installer/ffprobe';
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { type RunningSimulator as Running, RunningSimulator, until } from './running-simulator.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { type RunningSimulator as Running, RunningSimulator } from './running-simulator.ts';
 
 const PATH = '/v1/videos';
 const SMALL = { prompt: 'waves', size: '64x48', num_frames: 5, fps: 8 };
@@ -47,7 +48,7 @@ describe('the simulator as an engine of videos', () => {
   const remove = (video: Video): Promise<Response> =>
     fetch(`${simulator.url}${PATH}/${video.id}`, { method: 'DELETE' });
   const finish = async (video: Video): Promise<Video> => {
-    await until(async () => ['completed', 'failed'].includes((await poll(video)).status));
+    await pollUntil(async () => ['completed', 'failed'].includes((await poll(video)).status));
     return poll(video);
   };
   const fetchFilm = async (video: Video): Promise<string> => {
@@ -143,7 +144,7 @@ describe('the simulator as an engine of videos', () => {
     expect(await poll(first)).to.include({ status: 'in_progress' });
     expect((await simulator.readControl()).inflight).to.equal(2);
     const seen: Video[] = [];
-    await until(async () => {
+    await pollUntil(async () => {
       seen.push(await poll(second));
       return seen.at(-1)!.status === 'completed';
     });
@@ -267,18 +268,18 @@ describe('the simulator as an engine of videos', () => {
     it('hang keeps the job running until it is deleted', async () => {
       await simulator.putControl({ fault: { kind: 'hang' } });
       const video = await submit();
-      await until(async () => (await poll(video)).progress === 50);
+      await pollUntil(async () => (await poll(video)).progress === 50);
       await finish(await submit());
       expect(await poll(video)).to.include({ status: 'in_progress', progress: 50 });
       expect((await simulator.readControl()).inflight).to.equal(1);
       await remove(video);
-      await until(async () => (await simulator.readControl()).inflight === 0);
+      await pollUntil(async () => (await simulator.readControl()).inflight === 0);
     });
 
     it('exit ends the process while the job runs', async () => {
       await simulator.putControl({ fault: { kind: 'exit' } });
       await submit();
-      await until(async () => simulator.exits === 1);
+      await pollUntil(async () => simulator.exits === 1);
     });
 
     for (const kind of ['drop', 'end'])
