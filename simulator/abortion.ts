@@ -19,6 +19,7 @@ export async function abortStream(
   call: Call,
   { next, answer }: { next: object; answer: Answer },
 ): Promise<void> {
+  if (engine.isHanging) return call.waitForClose();
   const isNamed = answer.isNamed ?? false;
   switch (WAYS[engine.countAbortion() % WAYS.length]!) {
     case 'finish':

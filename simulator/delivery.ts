@@ -26,6 +26,7 @@ export async function deliver({ engine, call }: Exchange, delivery: Delivery): P
   const { signal } = engine.stopping;
   const duration = ttftMs + itlMs * Math.max(answer.steps - 1, 0);
   if (duration > 0) await call.wait(performance.now() + duration, signal);
+  if (engine.isHanging) return call.waitForClose();
   if (answer.bytes) return sendBytes(engine, call, { bytes: answer.bytes, fault });
   const body = answer.buildBody();
   const text = JSON.stringify(signal.aborted ? markAborted(body) : body);

@@ -10,9 +10,11 @@ import {
 import { refuse } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { type Fields, readChoice, readInteger } from './fields.ts';
+import { readConversation } from './messages.ts';
+import type { Personality } from './personality.ts';
 import { createRandom, hashText } from './random.ts';
 import { checkBatch } from './tei.ts';
-import { isBatch, readInputs } from './text-input.ts';
+import { isBatch, readInputs, type TextInput } from './text-input.ts';
 
 const JSON_ENCODINGS = ['float', 'base64'] as const;
 const DEFAULT_DIMENSIONS = 384;
@@ -28,7 +30,7 @@ const WHOLE_WEIGHT = 0.1;
 const PRECISION = 1e7;
 
 export function planEmbedding(body: Fields, context: PlanContext, { engine }: Exchange): Answer {
-  const inputs = readInputs(body, 'input');
+  const inputs = readEmbedded(body, engine.personality);
   checkBatch(inputs.length, engine.personality.bounds.inputs);
   const dimensions = readInteger(body, 'dimensions', { min: 1, max: MAX_DIMENSIONS }) ?? DEFAULT_DIMENSIONS;
   const encoding =
@@ -68,6 +70,13 @@ export function planEmbedding(body: Fields, context: PlanContext, { engine }: Ex
     }),
     frames: null,
   };
+}
+
+/** A conversation is one input. */
+function readEmbedded(body: Fields, { embedsMessages }: Personality): TextInput[] {
+  if (!embedsMessages || body.messages === undefined) return readInputs(body, 'input');
+  const { prompt, promptTokens } = readConversation(body);
+  return [{ text: prompt, tokens: promptTokens }];
 }
 
 /** As vLLM: little-endian 32-bit floats one after the other; the header says where each begins. */

@@ -70,6 +70,11 @@ export class Engine {
     return personalityOf(this.settings.current.like);
   }
 
+  /** It was told to stop, and gives nothing any more to the calls that it keeps. */
+  get isHanging(): boolean {
+    return this.stopping.signal.aborted && this.personality.atSIGTERM === 'hang';
+  }
+
   get isLoaded(): boolean {
     return performance.now() >= this.#readyAt;
   }

@@ -1,42 +1,68 @@
 /** Streams of an engine whose server lags behind its model: several tokens in one frame. */
 import type { Frame } from './answer.ts';
+import { type Fields, isObject } from './fields.ts';
 
-interface Chunk {
-  usage?: object;
-  choices: [{ index: number; delta?: { content?: string }; text?: string; [field: string]: unknown }];
-}
-
-/** Joins up to `most` neighbours that carry text of one choice and nothing else. */
+/** Joins up to `most` neighbours that carry text of one place and nothing else. */
 export const mergeFrames = (frames: Iterable<Frame>, most: number): Iterable<Frame> =>
   most > 1 ? joinNeighbours(frames, most) : frames;
 
 function* joinNeighbours(frames: Iterable<Frame>, most: number): Generator<Frame> {
   let held: Frame | null = null;
   let count = 0;
+  let sent = 0;
+  const number = ({ step, data }: Frame): Frame => ({
+    step,
+    data: 'sequence_number' in data ? { ...data, sequence_number: sent++ } : data,
+  });
   for (const frame of frames) {
-    const isJoining: boolean = held !== null && count < most && canJoin(held.data, frame.data);
-    if (held !== null && !isJoining) yield held;
-    held = isJoining ? { step: frame.step, data: join(held!.data as Chunk, frame.data as Chunk) } : frame;
-    count = isJoining ? count + 1 : 1;
+    const joined: object | null =
+      held && count < most ? join(held.data as Fields, frame.data as Fields) : null;
+    if (held && !joined) yield number(held);
+    held = joined ? { step: frame.step, data: joined } : frame;
+    count = joined ? count + 1 : 1;
   }
-  if (held !== null) yield held;
+  if (held) yield number(held);
 }
 
-const canJoin = (a: object, b: object): boolean =>
-  isPlain(a) && isPlain(b) && a.choices[0].index === b.choices[0].index;
-
-function isPlain(data: object): data is Chunk {
-  const [choice, ...others] = ('choices' in data ? data.choices : []) as Chunk['choices'];
-  if (!choice || others.length > 0 || choice.logprobs || choice.finish_reason) return false;
-  return choice.delta ? Object.keys(choice.delta).join() === 'content' : typeof choice.text === 'string';
+/** Null where they are not of one place, or carry more than text. */
+function join(a: Fields, b: Fields): object | null {
+  if (a.choices) return joinChoices(a, b);
+  if (a.type !== b.type) return null;
+  if (a.type === 'content_block_delta') return joinBlocks(a, b);
+  if (a.type !== 'response.output_text.delta' || a.item_id !== b.item_id) return null;
+  return { ...a, delta: `${a.delta}${b.delta}` };
 }
 
-function join(a: Chunk, b: Chunk): object {
-  const [one] = a.choices;
-  const [next] = b.choices;
+function joinBlocks(a: Fields, b: Fields): object | null {
+  const [one, next] = [a.delta, b.delta];
+  if (a.index !== b.index || !isObject(one) || !isObject(next)) return null;
+  if (one.type !== 'text_delta' || next.type !== 'text_delta') return null;
+  return { ...a, delta: { ...one, text: `${one.text}${next.text}` } };
+}
+
+interface Choice {
+  index: number;
+  delta?: { content?: string };
+  text?: string;
+}
+
+function joinChoices(a: Fields, b: Fields): object | null {
+  const one = readPlain(a);
+  const next = readPlain(b);
+  if (!one || !next || one.index !== next.index) return null;
   const text = one.delta
     ? { delta: { content: `${one.delta.content}${next.delta!.content}` } }
     : { text: `${one.text}${next.text}` };
   // What was said by then is told by the last of them.
-  return { ...a, ...(b.usage && { usage: b.usage }), choices: [{ ...one, ...text }] };
+  return { ...a, ...(b.usage !== undefined && { usage: b.usage }), choices: [{ ...one, ...text }] };
+}
+
+/** The one choice of a frame that has nothing but text. */
+function readPlain({ choices }: Fields): Choice | null {
+  const [choice, ...others] = Array.isArray(choices) ? (choices as (Choice & Fields)[]) : [];
+  if (!choice || others.length > 0 || choice.logprobs || choice.finish_reason) return null;
+  const isPlain = choice.delta
+    ? Object.keys(choice.delta).join() === 'content'
+    : typeof choice.text === 'string';
+  return isPlain ? choice : null;
 }

@@ -83,7 +83,8 @@ async function serveImages(
       await call.wait(0);
       return draw(size, random);
     });
-    await call.wait(due);
+    await call.wait(due, engine.stopping.signal);
+    if (engine.isHanging) await call.waitForClose();
     const text = JSON.stringify({ created: readUnixSeconds(), data });
     if (breaking) return await breakBody(call, breaking, text);
     call.sendText(200, text, 'application/json');

@@ -19,7 +19,7 @@ import { serveSpeech } from './speech.ts';
 import { describeErrorOfTEI, planRank } from './tei.ts';
 import { peekInput } from './text-input.ts';
 import { serveText } from './text-route.ts';
-import { planDetokenize, planTokenize } from './tokenizer.ts';
+import { planDecode, planDetokenize, planTokenize } from './tokenizer.ts';
 import { planTranscription } from './transcriptions.ts';
 import { serveSubmission } from './videos.ts';
 
@@ -78,7 +78,7 @@ export const INFERENCE_ROUTES: ReadonlyMap<string, InferenceRoute> = new Map<str
     {
       kinds: ['Embedding'],
       name: 'Embeddings',
-      peek: (body) => peekInput(body.input),
+      peek: (body) => peekInput(body.input) ?? peekConversation(body.messages),
       serve: serveText(planEmbedding),
     },
   ],
@@ -115,7 +115,7 @@ export const INFERENCE_ROUTES: ReadonlyMap<string, InferenceRoute> = new Map<str
     {
       kinds: TOKENIZED,
       name: 'Tokenize',
-      peek: (body) => peekInput(body.prompt) ?? peekConversation(body.messages),
+      peek: (body) => peekInput(body.prompt ?? body.inputs) ?? peekConversation(body.messages),
       serve: serveText(planTokenize),
     },
   ],
@@ -126,6 +126,16 @@ export const INFERENCE_ROUTES: ReadonlyMap<string, InferenceRoute> = new Map<str
       name: 'Detokenize',
       peek: (body) => peekInput(body.tokens),
       serve: serveText(planDetokenize),
+    },
+  ],
+  [
+    '/decode',
+    {
+      kinds: TOKENIZED,
+      name: 'Decode',
+      peek: (body) => peekInput(body.ids),
+      describeError: describeErrorOfTEI,
+      serve: serveText(planDecode),
     },
   ],
   [

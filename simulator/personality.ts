@@ -3,7 +3,7 @@ import type { EngineError } from './errors.ts';
 import { type MediaHabits, PLAIN_MEDIA, SGLANG_DIFFUSION_MEDIA, VLLM_OMNI_MEDIA } from './media-habits.ts';
 import { nameErrorOfTEI, TEI_BOUNDS } from './tei.ts';
 
-export const ENGINES = ['vllm', 'sglang', 'tei', 'vllm-omni', 'sglang-diffusion'] as const;
+export const ENGINES = ['vllm', 'sglang', 'tei', 'llama-cpp', 'vllm-omni', 'sglang-diffusion'] as const;
 export type EngineName = (typeof ENGINES)[number];
 
 export interface Personality {
@@ -20,8 +20,16 @@ export interface Personality {
   embedsBytes: boolean;
   /** Inputs of one call, and of all that are under way; null: no bound. */
   bounds: { inputs: number | null; permits: number | null };
-  /** Calls in flight at SIGTERM: they end, or are aborted in one of the ways that occur. */
-  atSIGTERM: 'finish' | 'abort';
+  /** Of a conversation, too. */
+  embedsMessages: boolean;
+  /** Which of the texts fit: as Jina has it, or as a bare list. */
+  rerankAnswer: 'object' | 'list';
+  /** Tokens: in the words of vLLM, or of TEI, which has a route of its own for the way back. */
+  tokenWords: 'vllm' | 'tei';
+  /** Responses: all that their schema requires, or little beside the output, and events without numbers. */
+  responses: 'whole' | 'bare';
+  /** Calls in flight at SIGTERM: they end, or are aborted in one of the ways that occur, or are kept for ever without a word. */
+  atSIGTERM: 'finish' | 'abort' | 'hang';
   media: MediaHabits;
 }
 
@@ -30,6 +38,10 @@ const PLAIN: Personality = {
   health: 'at-once',
   tokensPerFrame: 1,
   embedsBytes: false,
+  embedsMessages: true,
+  rerankAnswer: 'object',
+  tokenWords: 'vllm',
+  responses: 'whole',
   bounds: { inputs: null, permits: null },
   atSIGTERM: 'finish',
   media: PLAIN_MEDIA,
@@ -47,14 +59,25 @@ const PERSONALITIES: Record<EngineName, Personality> = {
       code: status,
     }),
     health: 'after-output',
+    embedsMessages: false,
+    rerankAnswer: 'list',
   },
   tei: {
     ...PLAIN,
     describeError: ({ message, status }) => ({ message, code: status, type: nameErrorOfTEI(status) }),
     health: 'behind-work',
+    embedsMessages: false,
+    tokenWords: 'tei',
     bounds: TEI_BOUNDS,
   },
-  'vllm-omni': { ...PLAIN, media: VLLM_OMNI_MEDIA },
+  'llama-cpp': {
+    ...PLAIN,
+    describeError: ({ message, type, status }) => ({ error: { code: status, message, type } }),
+    embedsMessages: false,
+    responses: 'bare',
+    atSIGTERM: 'hang',
+  },
+  'vllm-omni': { ...PLAIN, atSIGTERM: 'hang', media: VLLM_OMNI_MEDIA },
   'sglang-diffusion': {
     ...PLAIN,
     describeError: ({ message, status }) => (status === 500 ? 'Internal Server Error' : { detail: message }),

@@ -1,6 +1,7 @@
 /** POST /v1/rerank and /v1/score: texts that share words with the query lie ahead. */
 import { type Answer, makeAnswerId, type PlanContext, readUnixSeconds, sumUsage } from './answer.ts';
 import { refuse, refuseField } from './errors.ts';
+import type { Exchange } from './exchange.ts';
 import { type Fields, readInteger } from './fields.ts';
 import { hashText } from './random.ts';
 import { countTokens } from './text.ts';
@@ -13,11 +14,28 @@ const STEEPNESS = 5;
 /** Texts that share the same words still differ. */
 const NOISE = 1;
 
-export function planRerank(body: Fields, context: PlanContext): Answer {
+export function planRerank(body: Fields, context: PlanContext, { engine }: Exchange): Answer {
   const query = readText(body.query, ['query']);
   const documents = readTexts(body, 'documents');
   const topN = readInteger(body, 'top_n', { min: 0, max: Number.MAX_SAFE_INTEGER }) || documents.length;
   const usage = sumUsage(countPairs(documents.map((document) => [query, document])), 0);
+  const rank = () =>
+    documents
+      .map((text, index) => ({ index, text, score: scorePair(query, text) }))
+      .sort((a, b) => b.score - a.score);
+  if (engine.personality.rerankAnswer === 'list')
+    return {
+      steps: 1,
+      usage,
+      buildBody: () =>
+        rank().map(({ index, text, score }) => ({
+          score,
+          document: text,
+          index,
+          meta_info: { prompt_tokens: countPairs([[query, text]]) },
+        })),
+      frames: null,
+    };
   return {
     steps: 1,
     usage,
@@ -25,10 +43,9 @@ export function planRerank(body: Fields, context: PlanContext): Answer {
       id: makeAnswerId('rerank'),
       model: context.model,
       usage: { prompt_tokens: usage.prompt_tokens, total_tokens: usage.total_tokens },
-      results: documents
-        .map((text, index) => ({ index, document: { text }, relevance_score: scorePair(query, text) }))
-        .sort((a, b) => b.relevance_score - a.relevance_score)
-        .slice(0, topN),
+      results: rank()
+        .slice(0, topN)
+        .map(({ index, text, score }) => ({ index, document: { text }, relevance_score: score })),
     }),
     frames: null,
   };

@@ -1,20 +1,29 @@
 /** POST /v1/responses, as an engine without a store answers it. */
 import { type Answer, countCached, makeAnswerId, type PlanContext } from './answer.ts';
+import { strip, stripFrames } from './bare-response.ts';
 import type { Chat, ChatChoice } from './chat.ts';
 import { refuseField } from './errors.ts';
+import type { Exchange } from './exchange.ts';
 import { type Fields, isObject, readBoolean, readObject } from './fields.ts';
 import { streamResponse } from './response-stream.ts';
 import { planTranslated } from './translated-chat.ts';
 
-export function planResponse(body: Fields, context: PlanContext): Answer {
+export function planResponse(body: Fields, context: PlanContext, { engine }: Exchange): Answer {
   const isStreamed = readBoolean(body, 'stream');
   const describe = (chat: Chat, choice: ChatChoice) => describeResponse(body, chat, choice);
+  const isBare = engine.personality.responses === 'bare';
   return planTranslated(
     {
       chat: readRequest(body),
       isStreamed,
-      buildBody: describe,
-      stream: (chat, choice) => streamResponse(describe(chat, choice), choice),
+      buildBody: (chat, choice) => {
+        const response = describe(chat, choice);
+        return isBare ? strip(response) : response;
+      },
+      stream: (chat, choice) => {
+        const frames = streamResponse(describe(chat, choice), choice);
+        return isBare ? stripFrames(frames) : frames;
+      },
     },
     context,
   );

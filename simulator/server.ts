@@ -9,7 +9,9 @@ import { checkFilms } from './films.ts';
 import { checkHealth } from './health.ts';
 import { answerFailure, INFERENCE_ROUTES, serveInference } from './inference.ts';
 import { writeMetrics } from './metrics.ts';
+import type { Personality } from './personality.ts';
 import { isSleepPath, serveSleep } from './sleep.ts';
+import { describeInfo } from './tei.ts';
 import { MAX_MODEL_LENGTH } from './tokenizer.ts';
 import { readVideoPath, serveVideo } from './videos.ts';
 
@@ -28,7 +30,7 @@ export interface SimulatorOptions extends EngineOptions {
 export interface Simulator {
   url: string;
   controlURL: string | null;
-  /** Takes no more calls, lets those in flight end for so long, then cuts them. */
+  /** Takes no more calls, lets those in flight end for so long, then cuts them; at once for 0, whatever its habits are. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -37,6 +39,11 @@ const KEEP_ALIVE_MS = 75_000;
 const IDLE_SWEEP_MS = 50;
 /** An engine that aborts is gone by then. */
 const ABORT_MS = 200;
+const GRACE_MS: Record<Personality['atSIGTERM'], (graceMs: number) => number> = {
+  finish: (graceMs) => graceMs,
+  abort: (graceMs) => Math.min(graceMs, ABORT_MS),
+  hang: () => Number.POSITIVE_INFINITY,
+};
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Rejects when an address cannot be bound, and for videos without a program that makes them. */
@@ -56,9 +63,9 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     url: readURL(main),
     controlURL: control && readURL(control),
     stop: async (graceMs) => {
-      const isAborting = engine.personality.atSIGTERM === 'abort';
-      if (isAborting) engine.stopping.abort();
-      await close(main, isAborting ? Math.min(graceMs, ABORT_MS) : graceMs);
+      const { atSIGTERM } = engine.personality;
+      if (atSIGTERM !== 'finish') engine.stopping.abort();
+      await close(main, graceMs === 0 ? 0 : GRACE_MS[atSIGTERM](graceMs));
       await engine.jobs.stop();
       if (control) await close(control, 0);
     },
@@ -91,14 +98,19 @@ function serveRest(engine: Engine, call: Call, path: string): void {
   if (engine.options.sleepMode && isSleepPath(path))
     void serveSleep(engine, call, path).catch((error) => answerFailure(call, error));
   else if (video) serveVideo(engine, call, video);
-  else if (!serve) call.sendRefusal(refuseRoute(INFERENCE_ROUTES.has(path) ? 405 : 404));
+  else if (!serve || (path === INFO && engine.personality.tokenWords !== 'tei'))
+    call.sendRefusal(refuseRoute(INFERENCE_ROUTES.has(path) ? 405 : 404));
   else if (call.request.method === 'GET') serve(engine, call);
   else call.sendRefusal(refuseRoute(405));
 }
 
+/** TEI's alone. */
+const INFO = '/info';
+
 const READS = new Map<string, (engine: Engine, call: Call) => void>([
   ['/health', (engine, call) => void checkHealth(engine, call).catch((error) => answerFailure(call, error))],
   ['/metrics', (engine, call) => call.sendText(200, writeMetrics(engine), METRICS_TYPE)],
+  [INFO, (engine, call) => call.sendJSON(200, describeInfo(engine))],
   [
     '/v1/models',
     (engine, call) => {
@@ -141,12 +153,14 @@ function readURL(server: Server): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }
 
+/** Without end for an infinite grace. */
 async function close(server: Server, graceMs: number): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   // A kept connection becomes idle only when its call ends.
   const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS);
-  const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+  if (graceMs === 0) server.closeAllConnections();
+  const cut = graceMs < Number.POSITIVE_INFINITY && setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
   clearInterval(sweep);
-  clearTimeout(cut);
+  if (cut) clearTimeout(cut);
 }

@@ -1,5 +1,6 @@
 /** What Text Embeddings Inference does in its own way, as of 1.9: bounds of inputs, permits, and its route that reranks. */
 import { type Answer, sumUsage } from './answer.ts';
+import type { Engine } from './engine.ts';
 import { EngineError, refuseField, refuseRoute } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { Fields } from './fields.ts';
@@ -8,6 +9,8 @@ import { countTokens } from './text.ts';
 
 /** Unless it is started with `--max-client-batch-size` and `--max-concurrent-requests`. */
 export const TEI_BOUNDS = { inputs: 32, permits: 512 } as const;
+
+const MAX_INPUT_TOKENS = 512;
 
 /** The type of an error, in the words of the engine. */
 export function nameErrorOfTEI(status: number): string {
@@ -49,6 +52,17 @@ export class Permits {
     };
   }
 }
+
+/** GET /info, as far as anybody reads it. */
+export const describeInfo = ({ options: { model, kind } }: Engine): object => ({
+  model_id: model,
+  model_type:
+    kind === 'Rerank' ? { reranker: { id2label: {}, label2id: {} } } : { embedding: { pooling: 'mean' } },
+  max_concurrent_requests: TEI_BOUNDS.permits,
+  max_client_batch_size: TEI_BOUNDS.inputs,
+  max_input_length: MAX_INPUT_TOKENS,
+  version: '1.9.4',
+});
 
 /** POST /rerank. */
 export function planRank(body: Fields, _context: unknown, { engine }: Exchange): Answer {

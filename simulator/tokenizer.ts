@@ -1,6 +1,7 @@
 /** POST /tokenize and /detokenize: what one takes apart, the other puts together again. */
 import { type Answer, type PlanContext, sumUsage } from './answer.ts';
-import { refuse, refuseField } from './errors.ts';
+import { refuse, refuseField, refuseRoute } from './errors.ts';
+import type { Exchange } from './exchange.ts';
 import { type Fields, readBoolean } from './fields.ts';
 import { readConversation } from './messages.ts';
 import { decodeTokens } from './text.ts';
@@ -12,7 +13,8 @@ const CHARACTER = 2 ** 30;
 const MAX_CODE_POINT = 0x10ffff;
 const MAX_TOKENS = 1_048_576;
 
-export function planTokenize(body: Fields, _: PlanContext): Answer {
+export function planTokenize(body: Fields, _: PlanContext, { engine }: Exchange): Answer {
+  if (engine.personality.tokenWords === 'tei') return planPieces(body);
   const withTexts = readBoolean(body, 'return_token_strs');
   readBoolean(body, 'add_special_tokens');
   const pieces = splitPieces(readPrompt(body));
@@ -24,13 +26,40 @@ export function planTokenize(body: Fields, _: PlanContext): Answer {
   }));
 }
 
-export function planDetokenize(body: Fields, _: PlanContext): Answer {
+export function planDetokenize(body: Fields, _: PlanContext, { engine }: Exchange): Answer {
+  if (engine.personality.tokenWords === 'tei') throw refuseRoute(404);
   const { tokens } = body;
   if (tokens === undefined || tokens === null) throw refuseField(['tokens'], 'Field required');
   if (!Array.isArray(tokens)) throw refuseField(['tokens'], 'Input should be a valid list');
   if (tokens.length > MAX_TOKENS) throw refuse(`tokens must hold at most ${MAX_TOKENS} entries.`, 'tokens');
   const prompt = tokens.map(decodeToken).join('');
   return plan(() => ({ prompt }));
+}
+
+/** As TEI has it: a list for each of the inputs. */
+function planPieces({ inputs }: Fields): Answer {
+  const texts = Array.isArray(inputs) ? inputs : [inputs];
+  if (!texts.every((text) => typeof text === 'string'))
+    throw refuseField(['inputs'], 'Input should be a string or a list of strings');
+  return plan(() =>
+    texts.map((text) => {
+      let stop = 0;
+      return splitPieces(text).map((piece) => {
+        const start = stop;
+        stop += piece.length;
+        return { id: encodePiece(piece), text: piece, special: false, start, stop };
+      });
+    }),
+  );
+}
+
+/** POST /decode, of TEI alone: a list of token ids, or several. */
+export function planDecode({ ids }: Fields, _: PlanContext, { engine }: Exchange): Answer {
+  if (engine.personality.tokenWords !== 'tei') throw refuseRoute(404);
+  if (!Array.isArray(ids)) throw refuseField(['ids'], 'Input should be a list of token ids');
+  const lists: unknown[] = Array.isArray(ids[0]) ? ids : [ids];
+  if (!lists.every(Array.isArray)) throw refuseField(['ids'], 'Input should be lists of token ids');
+  return plan(() => lists.map((list) => (list as unknown[]).map(decodeToken).join('')));
 }
 
 /** No tokens are spent. */

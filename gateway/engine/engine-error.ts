@@ -1,7 +1,7 @@
 /** One shape for the errors of all engines: nested, flat, `{detail}`, `{error: "…"}` and plain text. */
 import { isObject, type JSONObject } from '../../kit/json-object.ts';
 import { ApiError } from '../http/error-response.ts';
-import { isNotConnected } from '../upstream/connection-error.ts';
+import { EngineDesertedError, isNotConnected } from '../upstream/connection-error.ts';
 
 const MAX_MESSAGE_LENGTH = 2_000;
 const SATURATED_RETRY_SECONDS = 5;
@@ -47,6 +47,8 @@ export class PeerLostError extends ApiError {
 /** `hasResponded`: the status had come. */
 export function describeConnectionLoss(cause: unknown, hasResponded: boolean): ApiError {
   if (isNotConnected(cause)) return new EngineUnreachableError();
+  if (cause instanceof EngineDesertedError)
+    return new ApiError('upstream_error', 'The engine stopped before its response was complete.');
   return new ApiError(
     'upstream_error',
     hasResponded

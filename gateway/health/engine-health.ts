@@ -52,6 +52,7 @@ const MIN_STALLED_MS = 10 * 60_000;
 
 interface WatchedWork {
   isHeld: () => boolean;
+  giveUp: (() => void) | undefined;
   wasHeld: boolean;
   hasOutput: boolean;
 }
@@ -130,9 +131,9 @@ export class EngineHealth implements EngineWitness {
     this.#note(this.clock.now(), { kind: 'answered' });
   }
 
-  begin(isHeld: () => boolean): WorkWitness {
+  begin(isHeld: () => boolean, giveUp?: () => void): WorkWitness {
     const id = ++this.#lastWork;
-    const work: WatchedWork = { isHeld, wasHeld: false, hasOutput: false };
+    const work: WatchedWork = { isHeld, giveUp, wasHeld: false, hasOutput: false };
     this.#works.set(id, work);
     this.#note(this.clock.now(), { kind: 'started', work: id });
     const end = (outcome: WorkOutcome) => {
@@ -234,6 +235,12 @@ export class EngineHealth implements EngineWitness {
     if (this.#verdict.phase !== before.phase) this.#options.onChange?.(this.#verdict, before);
     if (this.#verdict.phase !== 'starting') this.#endStart();
     if (this.#verdict.isInDoubt) void this.#tryEngine(at);
+    if (this.#verdict.isDeserted) this.#giveUpWorks();
+  }
+
+  /** What waits for a slow client has more to come that lies ready. */
+  #giveUpWorks(): void {
+    for (const { wasHeld, giveUp } of [...this.#works.values()]) if (!wasHeld) giveUp?.();
   }
 
   #endStart(): void {

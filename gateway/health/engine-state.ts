@@ -34,7 +34,8 @@ export class EngineState {
   #at: number;
   /** A probe was good since the engine was last seen to start. */
   #hasServed = false;
-  #isGone = false;
+  /** Since when nobody listens. */
+  #goneAt: number | null = null;
   #lifeAt: number;
   #outputAt = Number.NEGATIVE_INFINITY;
   #slowProbes = 0;
@@ -58,6 +59,7 @@ export class EngineState {
       isReady: false,
       isAlive: true,
       isLost: true,
+      isDeserted: false,
       isInDoubt: false,
     };
   }
@@ -107,7 +109,10 @@ export class EngineState {
       since: phase === this.#verdict.phase ? this.#verdict.since : at,
       isReady: phase === 'healthy' || phase === 'busy',
       isAlive: !isAccused && silence < this.#bounds.silentMs,
-      isLost: this.#isGone || !this.#hasServed || silence >= this.#bounds.lostMs,
+      isLost: this.#goneAt !== null || !this.#hasServed || silence >= this.#bounds.lostMs,
+      // Streams may still flow behind a port that is closed.
+      isDeserted:
+        this.#goneAt !== null && at - Math.max(this.#goneAt, this.#lifeAt) >= this.#bounds.desertedMs,
       isInDoubt: this.#isInDoubt,
     };
     return this.#verdict;
@@ -120,7 +125,7 @@ export class EngineState {
   }
 
   #decide(stalledMs: number): Decision {
-    if (this.#isGone) return { phase: 'unhealthy', reason: 'connection refused' };
+    if (this.#goneAt !== null) return { phase: 'unhealthy', reason: 'connection refused' };
     if (!this.#hasServed) return { phase: 'starting', reason: this.#badReason || NOT_YET };
     return this.#accuse(stalledMs) ?? this.#weighProbes();
   }
@@ -165,7 +170,7 @@ export class EngineState {
   }
 
   #seeProbe(seen: Extract<Observation, { kind: 'probe' }>): void {
-    this.#isGone = false;
+    this.#goneAt = null;
     if (seen.result === 'slow') {
       this.#slowProbes++;
       return;
@@ -185,7 +190,7 @@ export class EngineState {
   /** All that was known was of a process that is no more. */
   #seeRefusal(): void {
     // Before its first answer it is only starting: nobody listens yet.
-    this.#isGone ||= this.#hasServed;
+    if (this.#hasServed) this.#goneAt ??= this.#at;
     this.#hasServed = false;
     this.#slowProbes = 0;
     this.#badProbes = 0;

@@ -40,6 +40,8 @@ export interface EngineVerdict {
   isAlive: boolean;
   /** Nothing that it was given can end well any more. */
   isLost: boolean;
+  /** It takes no connections any more, and has given nothing for a while to those that it has. */
+  isDeserted: boolean;
   /** Requests fail, which may be their own fault: a request of the gateway's own would show. */
   isInDoubt: boolean;
 }
@@ -49,6 +51,8 @@ export interface EngineBounds extends FaultBounds {
   silentMs: number;
   /** And after this long it counts as lost. */
   lostMs: number;
+  /** Without any sign of life and with connections refused for this long, what it was given is given up. */
+  desertedMs: number;
   /** Output so recent outweighs a health check that fails. */
   flowingMs: number;
   /** Work that has waited this long without output counts as hanging. */
@@ -62,6 +66,7 @@ export interface EngineBounds extends FaultBounds {
 export const ENGINE_BOUNDS: EngineBounds = {
   silentMs: 60_000,
   lostMs: 300_000,
+  desertedMs: 5_000,
   flowingMs: 10_000,
   hangingAfterMs: 30_000,
   stalledWorks: 3,

@@ -1,5 +1,6 @@
 /** Connections to an engine that report to its health check: each POST is work that starts, gives output and ends. */
 import { Dispatcher } from 'undici';
+import { EngineDesertedError } from '../upstream/connection-error.ts';
 import type { WorkOutcome } from './engine-verdict.ts';
 
 /** Receives what is observed of requests. */
@@ -8,7 +9,8 @@ export interface EngineWitness {
   seeRefusal(): void;
   /** The engine's HTTP server answers. */
   seeAnswer(): void;
-  begin(isHeld: () => boolean): WorkWitness;
+  /** `giveUp`: called where no more can come of it, as long as it has not ended. */
+  begin(isHeld: () => boolean, giveUp: () => void): WorkWitness;
 }
 
 /** Receives what is observed of one piece of work. */
@@ -66,7 +68,11 @@ class WatchedHandler implements Handler {
 
   onRequestStart(controller: Controller, context: unknown): void {
     this.#controller = controller;
-    if (this.#isWork) this.#work ??= this.#witness.begin(() => this.#controller?.paused ?? false);
+    if (this.#isWork)
+      this.#work ??= this.#witness.begin(
+        () => this.#controller?.paused ?? false,
+        () => this.#controller?.abort(new EngineDesertedError()),
+      );
     this.#handler.onRequestStart?.(controller, context);
   }
 

@@ -6,3 +6,6 @@ export const readErrorCode = (error: unknown): string => String((error as NodeJS
 
 /** No connection was established, so nothing was sent. */
 export const isNotConnected = (error: unknown): boolean => NOT_CONNECTED.has(readErrorCode(error));
+
+/** An engine takes no connections any more, and gives nothing to those that it has. */
+export class EngineDesertedError extends Error {}

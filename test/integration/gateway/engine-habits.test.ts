@@ -201,6 +201,16 @@ describe('an engine with the bounds of Text Embeddings Inference', () => {
     }
   });
 
+  it('tells tokens in its own words', async () => {
+    await start('Embedding');
+    const told = await fixture.post('/tokenize', { prompt: 'Grüße', return_token_strs: true });
+    const { tokens, count, token_strs: pieces } = (await told.json()) as Record<string, unknown[]>;
+    expect(count).to.equal(tokens!.length);
+    expect(pieces!.join('')).to.equal('Grüße');
+    const back = await fixture.post('/detokenize', { tokens });
+    expect(await back.json()).to.deep.equal({ prompt: 'Grüße' });
+  });
+
   it('is told as full where it has no permit left, and serves on', async () => {
     await start('Embedding');
     await fixture.simulator.putControl({ ttftMs: 60_000 });
@@ -219,5 +229,44 @@ describe('an engine with the bounds of Text Embeddings Inference', () => {
     await fixture.simulator.putControl({ ttftMs: 0 });
     await pollUntil(async () => (await fixture.simulator.readControl()).inflight === 0, 'the engine');
     expect((await fixture.post('/v1/embeddings', { input: 'a' })).status).to.equal(200);
+  });
+});
+
+describe('an engine that answers in words of its own', () => {
+  let fixture: TextFixture;
+  afterEach(() => fixture?.stop());
+  const start = async (kind: 'Embedding' | 'Rerank', like: 'sglang' | 'vllm') => {
+    fixture = await startTextFixture({ kind, settings: { enginePreset: like } });
+    await fixture.simulator.putControl({ like });
+  };
+
+  it('may list what fits a query, as SGLang does, and tell the tokens of each', async () => {
+    await start('Rerank', 'sglang');
+    const response = await fixture.post('/v1/rerank', {
+      query: 'ships',
+      documents: ['bread', 'ships'],
+      top_n: 1,
+    });
+    const { results, usage } = (await response.json()) as {
+      results: { index: number; document: { text: string } }[];
+      usage: { total_tokens: number };
+    };
+    expect(results.map(({ index, document }) => [index, document.text])).to.deep.equal([[1, 'ships']]);
+    expect(usage.total_tokens).to.be.greaterThan(0);
+  });
+
+  it('may embed a conversation, as vLLM does', async () => {
+    await start('Embedding', 'vllm');
+    const ask = async (text: string) => {
+      const body = { messages: [{ role: 'user', content: text }] };
+      const { data, usage } = (await (await fixture.post('/v1/embeddings', body)).json()) as {
+        data: { embedding: number[] }[];
+        usage: { prompt_tokens: number };
+      };
+      expect(usage.prompt_tokens).to.be.greaterThan(4);
+      return data.map(({ embedding }) => embedding);
+    };
+    expect(await ask('ships')).to.have.lengthOf(1);
+    expect(await ask('ships')).to.not.deep.equal(await ask('bread'));
   });
 });

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { ENGINES } from '../../../simulator/personality.ts';
+import { type NamedEvent, readEvents } from '../../support/named-events.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { chatOf, RunningSimulator, readStream, type StreamEnd } from './running-simulator.ts';
 
@@ -22,6 +23,31 @@ describe('a simulator that poses as a real engine', () => {
       expect(merged.length).to.be.lessThan(8);
       expect(merged.join('')).to.equal(one.join(''));
     });
+
+    for (const [path, body, read] of [
+      ['/v1/responses', { input: 'Hello' }, ({ delta }: NamedEvent) => delta],
+      [
+        '/v1/messages',
+        { messages: [{ role: 'user', content: 'Hello' }], max_tokens: 100 },
+        ({ delta }: NamedEvent) => (delta as { text?: string } | undefined)?.text,
+      ],
+    ] as const)
+      it(`as vLLM does, in the events of ${path}`, async () => {
+        simulator = await RunningSimulator.start({ settings: { tokens: 40 } });
+        const ask = async () => {
+          const response = await simulator.post(path, { ...body, stream: true });
+          const events = readEvents(Buffer.from(await response.arrayBuffer()).toString('latin1'));
+          const numbers = events.flatMap(({ sequence_number: number }) => number ?? []);
+          expect(numbers).to.deep.equal([...numbers.keys()]);
+          return events.map(read).filter((text) => typeof text === 'string');
+        };
+        const one = await ask();
+        await simulator.putControl({ like: 'vllm' });
+        const merged = await ask();
+        expect(one.length).to.be.at.least(40);
+        expect(merged.length).to.be.lessThan(8);
+        expect(merged.join('')).to.equal(one.join(''));
+      });
 
     it('as vLLM does for completions, and never across choices', async () => {
       simulator = await RunningSimulator.start({ settings: { tokens: 28, like: 'vllm' } });
@@ -56,6 +82,7 @@ describe('a simulator that poses as a real engine', () => {
         { error: { message: 'Loading model', type: 'ServiceUnavailableError', param: null, code: 503 } },
       ],
       ['sglang-diffusion', { detail: 'Loading model' }],
+      ['llama-cpp', { error: { code: 503, message: 'Loading model', type: 'ServiceUnavailableError' } }],
     ];
     for (const [like, body] of shapes)
       it(`as ${like} does`, async () => {
@@ -101,6 +128,23 @@ describe('a simulator that poses as a real engine', () => {
       await pollUntil(async () => (await simulator.readControl()).inflight === 0);
       await simulator.putControl({ ttftMs: 0 });
       expect((await embed('a')).status).to.equal(200);
+    });
+
+    it('and tells tokens and itself in its own words', async () => {
+      simulator = await RunningSimulator.start({ kind: 'Embedding', settings: { like: 'tei' } });
+      const [pieces] = (await (await simulator.post('/tokenize', { inputs: 'Grüße' })).json()) as {
+        id: number;
+        text: string;
+      }[][];
+      expect(pieces!.map(({ text }) => text).join('')).to.equal('Grüße');
+      const decoded = await simulator.post('/decode', { ids: pieces!.map(({ id }) => id) });
+      expect(await decoded.json()).to.deep.equal(['Grüße']);
+      const info = () => fetch(`${simulator.url}/info`);
+      expect(await (await info()).json()).to.deep.include({ max_client_batch_size: 32 });
+      await simulator.putControl({ like: null });
+      expect([(await info()).status, (await simulator.post('/decode', { ids: [1] })).status]).to.deep.equal([
+        404, 404,
+      ]);
     });
 
     it('and ranks by its own route alone', async () => {
@@ -176,6 +220,27 @@ describe('a simulator that poses as a real engine', () => {
       );
       expect(ways).to.have.members(['abort', 'silence', 'error']);
     });
+
+    for (const [like, kind, ask] of [
+      ['llama-cpp', 'LLM', () => chat({ stream: true }).then((response) => response.text())],
+      ['llama-cpp', 'LLM', () => chat()],
+      ['vllm-omni', 'Image', () => simulator.post('/v1/images/generations', { prompt: 'a', size: '64x64' })],
+    ] as const)
+      it(`closes the port, and keeps a call of a ${kind} for ever, as ${like} does`, async () => {
+        const settings = { like, itlMs: 100, tokens: 1_000, jobSeconds: 60 };
+        simulator = await RunningSimulator.start({ kind, settings });
+        const isCut = ask().then(
+          () => false,
+          () => true,
+        );
+        await pollUntil(async () => (await simulator.readControl()).inflight === 1);
+        const stopped = simulator.stop(1);
+        await pollUntil(async () => !(await fetch(`${simulator.url}/health`).catch(() => null)));
+        expect((await simulator.readControl()).inflight).to.equal(1);
+        await simulator.stop(0);
+        await stopped;
+        expect(await isCut).to.equal(true);
+      });
 
     it('answers a whole request of vLLM with what was said so far', async () => {
       simulator = await RunningSimulator.start({ settings: { like: 'vllm', ttftMs: 60_000 } });

@@ -50,6 +50,20 @@ describe('the judgement on an engine', () => {
     expect(state.judge(61_000, 1e6).reason).to.equal('no response for 60 s');
   });
 
+  it('gives up what an engine keeps behind a closed port once nothing comes of it, not while streams flow', () => {
+    const state = new EngineState(0);
+    const isDesertedAt = (at: number) => state.judge(at, 1e6).isDeserted;
+    state.observe(1_000, { kind: 'probe', result: 'good' });
+    state.observe(1_000, { kind: 'started', work: 1 });
+    expect(isDesertedAt(60_000), 'silent only').to.equal(false);
+    state.observe(60_000, { kind: 'refused' });
+    state.observe(64_000, { kind: 'output', work: 1 });
+    state.observe(66_000, { kind: 'refused' });
+    expect([isDesertedAt(68_900), isDesertedAt(69_000)]).to.deep.equal([false, true]);
+    state.observe(70_000, { kind: 'probe', result: 'slow' });
+    expect(isDesertedAt(90_000), 'somebody listens again').to.equal(false);
+  });
+
   describe('where the gateway can try the engine itself', () => {
     let state: EngineState;
     let at: number;
