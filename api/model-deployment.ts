@@ -160,6 +160,7 @@ export const modelDeploymentStatus = z.object({
         .string()
         .optional()
         .describe("File of the chat template; absent where it is the model's own."),
+      message: z.string().optional().describe('What the engine cannot do as it was started.'),
     })
     .optional()
     .describe('What the engine was started with.'),

@@ -27,11 +27,13 @@ export const MODEL_FAMILIES = [
   'llama-4',
   'llama-3',
   'gemma-4',
+  'gemma-3',
   'functiongemma',
   'phi-4-mini',
   'phi-4-reasoning',
   'granite-4',
   'granite-3',
+  'granite-20b-fc',
   'seed-oss',
   'step-3.5',
   'step-3',
@@ -48,6 +50,7 @@ export const MODEL_FAMILIES = [
   'mimo',
   'apertus',
   'gigachat-3',
+  'laguna',
   'none',
 ] as const;
 /** `none`: nothing is known of the model, and nothing is to be guessed from its name. */

@@ -105,6 +105,8 @@ export interface DeploymentView {
     toolCallParser?: string;
     reasoningParser?: string;
     chatTemplate?: string;
+    /** What it cannot do. */
+    message?: string;
   };
   /** Whether streams go on when their engine dies. */
   continuesStreams: boolean;

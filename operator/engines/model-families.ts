@@ -29,6 +29,8 @@ const both = (tools?: string, reasoning?: string): Parsers => ({
 });
 
 const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
+  // Not here: Cohere's Command A and R, whose parsers need a package (cohere_melody) that vLLM's image lacks; MiniMax M1 and Nemotron
+  // Nano 2, whose parsers vLLM 0.28 does not have, or no more.
   // Several of vLLM's parsers raise for each chat if their token is not in the model's vocabulary: the patterns of those
   // families leave older and base models out.
   // Quantised and fine-tuned models carry the names of two families: the more particular comes first.
@@ -141,6 +143,12 @@ const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
   // With the models' own chat templates, which ask for JSON.
   'llama-3': { pattern: /llama-?3\.[1-3]/, vllm: both('llama3_json'), sglang: both('llama3') },
   'gemma-4': { pattern: /gemma-?4/, vllm: both('gemma4', 'gemma4'), sglang: both('gemma4', 'gemma4') },
+  // Of base models, named `-pt`, nothing is expected.
+  'gemma-3': {
+    pattern: /gemma-?3-.*\bit\b/,
+    vllm: both('pythonic'),
+    templates: [[/./, 'tool_chat_template_gemma3_pythonic.jinja']],
+  },
   functiongemma: {
     pattern: /functiongemma/,
     vllm: both('functiongemma'),
@@ -158,6 +166,11 @@ const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
     pattern: /granite-3/,
     vllm: both('granite', 'granite'),
     templates: [[/granite-3\.0/, 'tool_chat_template_granite.jinja']],
+  },
+  'granite-20b-fc': {
+    pattern: /granite-20b-functioncalling/,
+    vllm: both('granite-20b-fc'),
+    templates: [[/./, 'tool_chat_template_granite_20b_fc.jinja']],
   },
   'seed-oss': { pattern: /seed-oss/, vllm: both('seed_oss', 'seed_oss') },
   'step-3.5': { pattern: /step-?3\.5/, vllm: both('step3p5', 'step3p5'), sglang: both('step3p5', 'step3p5') },
@@ -185,6 +198,11 @@ const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
     vllm: both('apertus'),
     sglang: both('apertus2509', 'apertus2509'),
     templates: [[/./, 'tool_chat_template_apertus.jinja']],
+  },
+  laguna: {
+    pattern: /\blaguna/,
+    vllm: both('poolside_v1', 'poolside_v1'),
+    sglang: both('poolside_v1', 'poolside_v1'),
   },
   'gigachat-3': { pattern: /gigachat-?3/, vllm: both('gigachat3'), sglang: both('gigachat3') },
 };

@@ -8,6 +8,12 @@ import { decideFamily } from '../engines/model-families.ts';
 
 const TEMPLATE_FILE = /^[\w./-]{1,200}$/;
 
+const NO_PARSER = 'no tool-call parser known for this model: set engine.family';
+
+/** Without one vLLM refuses `tools` that the model may call as it likes; `none` in the spec says that it shall. */
+const needsParser = ({ kind, engine: { preset, family, command } }: ModelDeploymentSpec): boolean =>
+  kind === 'LLM' && preset === 'vllm' && family === undefined && command === undefined;
+
 /** By the arguments of the template, which may be those of an earlier version. Undefined where there is nothing to say. */
 export function describeEngine(
   spec: ModelDeploymentSpec,
@@ -18,12 +24,14 @@ export function describeEngine(
   const toolCallParser = readArgument(args, 'tool-call-parser');
   const reasoningParser = readArgument(args, 'reasoning-parser');
   const chatTemplate = readArgument(args, 'chat-template');
+  const message = !toolCallParser && needsParser(spec) ? NO_PARSER : undefined;
   const engine = {
     ...(family !== 'none' && { family }),
     ...(toolCallParser && { toolCallParser }),
     ...(reasoningParser && { reasoningParser }),
     // It may also be the template itself.
     ...(chatTemplate && TEMPLATE_FILE.test(chatTemplate) && { chatTemplate: basename(chatTemplate) }),
+    ...(message && { message }),
   };
   return Object.keys(engine).length === 0 ? undefined : engine;
 }

@@ -48,13 +48,14 @@ export function EngineAndPrices({
 }: {
   deployment: Pick<DeploymentView, 'engine' | 'continuesStreams' | 'prices'>;
 }) {
-  const { preset, family, toolCallParser, reasoningParser, chatTemplate } = engine;
+  const { preset, family, toolCallParser, reasoningParser, chatTemplate, message } = engine;
   const facts = [
     `Engine ${preset}`,
     family && `model family ${family}`,
     toolCallParser && `tool calls by ${toolCallParser}`,
     reasoningParser && `reasoning by ${reasoningParser}`,
     chatTemplate && `chat template ${chatTemplate}`,
+    message,
     continuesStreams && 'plain chats go on when it dies',
     ...prices.map(({ of, amount }) => `${amount} per ${of}`),
   ];

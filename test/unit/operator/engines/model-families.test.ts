@@ -62,6 +62,11 @@ describe('the family of a model', () => {
     'RedHatAI/Meta-Llama-3.1-8B-Instruct-FP8': 'llama-3',
     'meta-llama/Llama-4-Scout-17B-16E-Instruct': 'llama-4',
     'google/gemma-4-31b-it': 'gemma-4',
+    'google/gemma-3-27b-it': 'gemma-3',
+    'google/gemma-3-4b-it-qat-w4a16': 'gemma-3',
+    'google/functiongemma-270m-it': 'functiongemma',
+    'ibm-granite/granite-20b-functioncalling': 'granite-20b-fc',
+    'poolside/Laguna-M.1': 'laguna',
     'microsoft/Phi-4-mini-instruct': 'phi-4-mini',
     'microsoft/Phi-4-reasoning-plus': 'phi-4-reasoning',
     'ibm-granite/granite-4.0-h-small': 'granite-4',
@@ -82,7 +87,12 @@ describe('the family of a model', () => {
     'Qwen/Qwen3-8B-Base': 'qwen3-instruct',
     gpt2: 'none',
     'meta-llama/Llama-2-7b-chat-hf': 'none',
-    'google/gemma-3-27b-it': 'none',
+    'google/gemma-3-27b-pt': 'none',
+    'google/gemma-3n-E4B-it': 'none',
+    // vLLM's image lacks a package that their parser needs.
+    'CohereLabs/command-a-reasoning-08-2025': 'none',
+    'MiniMaxAI/MiniMax-M1-80k': 'none',
+    'nvidia/NVIDIA-Nemotron-Nano-9B-v2': 'none',
     // Their vocabularies lack a token without which vLLM's parser raises for each chat.
     'mistralai/Mistral-7B-Instruct-v0.1': 'none',
     'mistralai/Mistral-7B-Instruct-v0.2': 'none',
@@ -193,6 +203,8 @@ describe('an engine', () => {
     'swiss-ai/Apertus-8B-Instruct-2509': 'apertus',
     'google/functiongemma-270m-it': 'functiongemma',
     'microsoft/Phi-4-mini-instruct': 'phi4_mini',
+    'google/gemma-3-27b-it': 'gemma3_pythonic',
+    'ibm-granite/granite-20b-functioncalling': 'granite_20b_fc',
     'internlm/internlm2_5-7b-chat': 'internlm2_tool',
     'ibm-granite/granite-3.0-8b-instruct': 'granite',
     'ibm-granite/granite-3.3-8b-instruct': undefined,
@@ -241,6 +253,19 @@ describe('an engine', () => {
     const { engine, engineStatus } = built('vllm', { family: 'none' });
     expect(engine.args!.join(' ')).not.to.match(/parser|auto-tool/);
     expect(engineStatus).to.equal(undefined);
+  });
+
+  it('of vLLM says in the status that no parser is known for its model', () => {
+    const messageOf = (engine: object, kind = 'LLM') =>
+      build({ engine, kind, model: { id: 'a/b', source: { huggingFace: { repo: 'acme/chat' } } } })
+        .engineStatus?.message;
+    expect(messageOf({ preset: 'vllm' })).to.equal(
+      'no tool-call parser known for this model: set engine.family',
+    );
+    expect(messageOf({ preset: 'vllm', args: ['--tool-call-parser=own'] })).to.equal(undefined);
+    expect(messageOf({ preset: 'vllm', family: 'none' })).to.equal(undefined);
+    expect(messageOf({ preset: 'sglang' }), 'which looks into the template').to.equal(undefined);
+    expect(messageOf({ preset: 'vllm' }, 'Embedding')).to.equal(undefined);
   });
 
   it('without a family calls tools by the parser of the spec', () => {
