@@ -16,7 +16,7 @@ export const CONSOLE_ENV = {
   /** File of the console's own token, for what users have no right to; the pod's own if absent. */
   tokenPath: 'CONSOLE_TOKEN_PATH',
   redisURL: 'CONSOLE_REDIS_URL',
-  /** Folder of the mounted Secret: redis-username, redis-password, redis-ca.crt. */
+  /** Folder of the mounted Secret: redis-username, redis-password, redis-ca.crt, oidc-client-secret, oidc-ca.crt. */
   secretPath: 'CONSOLE_SECRET_PATH',
   /** Origin where all deployments' hosts are served, for the playground; their own URLs if absent. */
   frontURL: 'CONSOLE_FRONT_URL',
@@ -26,5 +26,13 @@ export const CONSOLE_ENV = {
   documentationURL: 'CONSOLE_DOCUMENTATION_URL',
   /** `true`: serves browsers by plain http on any host, with a cookie that is not Secure. On loopback http is always taken. */
   plainHTTP: 'CONSOLE_PLAIN_HTTP',
+  /** URL of the OpenID Connect issuer that the API server trusts, too; no sign-in by OIDC if absent. */
+  oidcIssuer: 'CONSOLE_OIDC_ISSUER',
+  /** The audience of ID tokens that the API server accepts. */
+  oidcClientId: 'CONSOLE_OIDC_CLIENT_ID',
+  /** Separated by commas; `openid,email,profile` by default. */
+  oidcScopes: 'CONSOLE_OIDC_SCOPES',
+  /** Of the identity provider, on the button. */
+  oidcName: 'CONSOLE_OIDC_NAME',
   logLevel: 'CONSOLE_LOG_LEVEL',
 } as const;

@@ -223,6 +223,8 @@ export const globalKeys = {
 export const consoleKeys = {
   /** String: a sealed session, by the SHA-256 of its id. */
   session: (sha256: string) => `console:session:${sha256}`,
+  /** String, for seconds: a console renews the token of this session. */
+  renewal: (sha256: string) => `console:renewal:${sha256}`,
 } as const;
 
 export const channels = {

@@ -1,7 +1,7 @@
 /**
  * The HTTP API between the console's page and its server, all under /api. Errors have the endpoints' envelope.
  * Bodies that do not match the types below return 400 with `param`. Writes require CSRF_HEADER. Without a session, all
- * paths except the first return 401.
+ * paths except those about signing in return 401.
  */
 import type { Condition } from '../api/kubernetes-types.ts';
 import type { PublishedKey } from '../api/redis-keys.ts';
@@ -12,7 +12,8 @@ export const CSRF_HEADER = 'x-berth-console';
 
 /**
  * `POST /api/session` with `{ token, namespace? }`: signs in with a Kubernetes bearer token. `namespace` is the default
- * namespace of users who cannot list namespaces and whose token names none. `GET`: who is signed in. `DELETE`: signs out.
+ * namespace of users who cannot list namespaces and whose token names none. `GET`: who is signed in. `DELETE`: signs out; 204,
+ * or a `SignOutView`.
  */
 export interface SessionView {
   /** As the API server names them. */
@@ -27,6 +28,31 @@ export interface SessionView {
   /** ISO; null while Redis is available. Data that exists only in Redis is missing meanwhile. */
   redisAwaySince: string | null;
 }
+
+/** Where the browser goes to sign out of the identity provider, too. */
+export interface SignOutView {
+  url: string;
+}
+
+/** `GET /api/sign-in`: how to sign in. */
+export interface SignInView {
+  /** null: with tokens only. `name`: of the identity provider; null if it has none. */
+  oidc: { name: string | null } | null;
+  /** Why the last sign-in by OIDC failed; told once. */
+  error: string | null;
+}
+
+/**
+ * `POST /api/oidc` with `{ returnTo, namespace? }`: begins a sign-in by OIDC, after which the browser comes back to the page `returnTo`
+ * (path and query). `namespace`: as for a token.
+ */
+export interface OIDCSignInView {
+  /** Of the identity provider, for the browser to go to. */
+  url: string;
+}
+
+/** The redirect URI that is registered at the identity provider, after the console's origin. */
+export const OIDC_CALLBACK_PATH = '/api/oidc/callback';
 
 /** Below, `ns` is `/api/namespaces/{namespace}`. The user's permissions there: `GET ns/access`. */
 export interface AccessView {

@@ -18,6 +18,7 @@ import { addKeyRoutes } from './routes/keys.ts';
 import { addLiveRoutes } from './routes/live.ts';
 import { addManifestRoutes } from './routes/manifests.ts';
 import { addMemberRoutes } from './routes/members.ts';
+import { addOIDCRoutes, showSignInErrors } from './routes/oidc.ts';
 import { addPlaygroundRoutes } from './routes/playground.ts';
 import { addReplicaRoutes } from './routes/replicas.ts';
 import { addRequestListRoutes } from './routes/request-list.ts';
@@ -64,12 +65,13 @@ export function createApp({ services, settings, isReady, log }: AppOptions): Koa
       Object.assign(ctx, isReady() ? { body: 'ok' } : { status: 503, body: 'not connected to Redis yet' });
     else await next();
   });
-  // 4. Errors become the envelope.
+  // 4. Errors become the envelope, or a message on the sign-in page.
+  app.use(showSignInErrors());
   app.use(answerErrors(log, sessions));
   // 5. Rejects other host names.
   app.use(refuseOtherHosts(settings));
   // 6. The API: CSRF check, session, routes.
-  app.use(serveAPI(services, settings.documentationURL));
+  app.use(serveAPI(services, settings.documentationURL, log));
   // 7. The public page about endpoint errors.
   app.use(serveErrorPage());
   // 8. The page for all other paths; its router handles them.
@@ -77,11 +79,16 @@ export function createApp({ services, settings, isReady, log }: AppOptions): Koa
   return app;
 }
 
-function serveAPI(services: Services, documentationURL: string | null): Koa.Middleware<ConsoleState> {
+function serveAPI(
+  services: Services,
+  documentationURL: string | null,
+  log: Logger,
+): Koa.Middleware<ConsoleState> {
   // Paths in another case would be audited as something else.
   const sensitive = true;
   const router = new Router<ConsoleState>({ sensitive });
   addSessionRoutes(router, services, documentationURL);
+  addOIDCRoutes(router, services, log);
   const inNamespace = new Router<ConsoleState>({ prefix: '/api/namespaces/:namespace', sensitive });
   inNamespace.use(requireSession(services.sessions), async (ctx, next) => {
     if (!namespaceName.safeParse(ctx.params.namespace).success)

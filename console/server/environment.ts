@@ -5,6 +5,19 @@ import { PORTS } from '../../api/names.ts';
 import { type Environment, parseEnvironment, readTextFile, type Variables } from '../../kit/environment.ts';
 import { LOG_LEVELS } from '../../kit/log.ts';
 
+export interface OIDCSettings {
+  /** As the API server has it. */
+  issuer: string;
+  clientId: string;
+  /** undefined = a public client. */
+  clientSecret: string | undefined;
+  scopes: string[];
+  /** Of the identity provider, for users. */
+  name: string | null;
+  /** PEM; undefined = the system's CA certificates. */
+  ca: string | undefined;
+}
+
 export interface ConsoleEnvironment {
   /** undefined = all addresses. */
   host: string | undefined;
@@ -27,10 +40,13 @@ export interface ConsoleEnvironment {
   /** null: the page links to its own list of errors. */
   documentationURL: string | null;
   plainHTTP: boolean;
+  /** null: sign-in with tokens only. */
+  oidc: OIDCSettings | null;
   logLevel: string;
 }
 
 const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
+const DEFAULT_SCOPES = ['openid', 'email', 'profile'];
 const WEB_FOLDER = join(import.meta.dirname, '../web/dist');
 
 export const readVariables = (): Variables => process.env;
@@ -55,9 +71,29 @@ export const readEnvironment = (variables: Variables): ConsoleEnvironment =>
       publicURL: env.origin(CONSOLE_ENV.publicURL) ?? null,
       documentationURL: readLink(env, CONSOLE_ENV.documentationURL),
       plainHTTP: env.flag(CONSOLE_ENV.plainHTTP),
+      oidc: readOIDC(env, secret),
       logLevel: env.oneOf(CONSOLE_ENV.logLevel, LOG_LEVELS, 'info'),
     };
   });
+
+function readOIDC(env: Environment, secret: string | undefined): OIDCSettings | null {
+  const issuer = env.text(CONSOLE_ENV.oidcIssuer);
+  if (issuer === undefined) return null;
+  const url = URL.parse(issuer);
+  if (url?.protocol !== 'https:' || url.search || url.hash)
+    env.fail(`${CONSOLE_ENV.oidcIssuer} must be an https:// URL without a query, not "${issuer}"`, '');
+  const scopes = env.list(CONSOLE_ENV.oidcScopes);
+  if (scopes.length > 0 && !scopes.includes('openid'))
+    env.fail(`${CONSOLE_ENV.oidcScopes} must include openid, not only "${scopes.join(',')}"`, '');
+  return {
+    issuer,
+    clientId: env.required(CONSOLE_ENV.oidcClientId),
+    clientSecret: secret ? readTextFile(join(secret, 'oidc-client-secret')) : undefined,
+    scopes: scopes.length > 0 ? scopes : DEFAULT_SCOPES,
+    name: env.text(CONSOLE_ENV.oidcName) ?? null,
+    ca: secret ? readTextFile(join(secret, 'oidc-ca.crt')) : undefined,
+  };
+}
 
 /** Other schemes could run scripts in the page. */
 function readLink(env: Environment, name: string): string | null {

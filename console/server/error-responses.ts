@@ -5,16 +5,18 @@ import type { Context, Middleware } from 'koa';
 import type { Logger } from '../../kit/log.ts';
 import { isRedisAway } from '../../redis/client.ts';
 import { describeChange, PLAYGROUND } from './http/audit.ts';
+import { formatCookie, NO_COOKIE } from './http/cookies.ts';
 import { buildEnvelope, ConsoleError, REDIS_AWAY } from './http/error.ts';
 import type { ConsoleMetrics } from './http/metrics.ts';
 import { describeOrigin, type OriginSettings } from './http/request-origin.ts';
-import { formatSessionCookie } from './http/session-cookie.ts';
 import { KubernetesError, translateKubernetesError } from './kubernetes/error.ts';
 import type { ConsoleState } from './sessions/request-guards.ts';
 import type { Sessions } from './sessions/sessions.ts';
 
 const AREAS = [
   'session',
+  'sign-in',
+  'oidc',
   'access',
   'deployments',
   'live',
@@ -38,7 +40,8 @@ export const identifyRequest =
     ctx.set('x-request-id', ctx.state.requestId);
     await next();
     if (!ctx.path.startsWith('/api/')) return;
-    const { method, path, status } = ctx;
+    const { method, path } = ctx;
+    const { status, message } = ctx.state.signInError ?? { status: ctx.status, message: undefined };
     const record = () => {
       const ms = Math.round(performance.now() - startedAt);
       metrics.count({ area: readArea(path), method, status, seconds: ms / 1_000 });
@@ -46,7 +49,7 @@ export const identifyRequest =
       const ids = { user, request_id: ctx.state.requestId };
       log.info({ ...ids, method, path, status, ms }, 'request');
       const change = describeChange(method, path, ctx.body);
-      if (change) log.info({ audit: true, ...ids, ...change, status }, 'audit');
+      if (change) log.info({ audit: true, ...ids, ...change, status, reason: message }, 'audit');
     };
     // The response may be a stream that has only started.
     if (ctx.body instanceof Stream) ctx.res.once('close', record);
@@ -88,7 +91,7 @@ async function translate(
     if (error.status !== 401) return translateKubernetesError(error);
     // The token has expired or was revoked, and with it the session.
     if (ctx.state.session) await sessions.end(ctx.state.session).catch(() => {});
-    ctx.append('set-cookie', formatSessionCookie(ctx.state.origin, { id: '', maxAgeSeconds: 0 }));
+    ctx.append('set-cookie', formatCookie(ctx.state.origin, 'session', NO_COOKIE));
     return new ConsoleError('not_signed_in', 'The API server no longer accepts your token. Sign in again.');
   }
   if (isRedisAway(error)) return new ConsoleError('temporarily_unavailable', REDIS_AWAY, { retryAfter: 5 });

@@ -22,6 +22,8 @@ import { followAnnouncements } from './live/announcements.ts';
 import { Feeds } from './live/feeds.ts';
 import { RedisPresence } from './sessions/redis-presence.ts';
 import { Sessions } from './sessions/sessions.ts';
+import { SignIns } from './sessions/sign-ins.ts';
+import { TokenRenewal } from './sessions/token-renewal.ts';
 
 export interface RunningConsole {
   port: number;
@@ -61,11 +63,16 @@ export async function startConsole(
   const presence = new RedisPresence();
   const kubernetes = new Kubernetes({ url: env.kubernetesURL, ca: env.kubernetesCA });
   const streams = new KubernetesStreams({ url: env.kubernetesURL, ca: env.kubernetesCA });
-  const feeds = new Feeds(streams);
   const access = new Access(kubernetes);
   const endpoints = new Endpoints({ redis, frontURL: env.frontURL });
   const metrics = createMetrics();
-  const sessions = new Sessions(redis, presence);
+  // Its library is loaded only where it is needed.
+  const issuer = env.oidc && new (await import('./oidc/issuer.ts')).Issuer(env.oidc);
+  issuer?.discover().catch(({ message }) => log.warn({ reason: message }, 'OIDC issuer cannot be used yet'));
+  const renewal = issuer && new TokenRenewal({ redis, issuer, log });
+  const sessions = new Sessions(redis, presence, { renewal });
+  const feeds = new Feeds(streams, sessions);
+  const namespaces = new Namespaces({ kubernetes, redis, presence, access });
   const subscription = subscribe(connection, [channels.consoleSessions], {
     onMessage: (digest) => sessions.evict(digest),
     onResume: () => void sessions.recheck().catch(() => {}),
@@ -82,8 +89,10 @@ export async function startConsole(
     access,
     presence,
     sessions,
+    signIns: new SignIns({ kubernetes, sessions, namespaces, metrics }),
+    issuer,
     ownSecrets: new OwnSecrets({ kubernetes, tokenPath: env.tokenPath, log }),
-    namespaces: new Namespaces({ kubernetes, redis, presence, access }),
+    namespaces,
   };
   const settings = { ...env, listensOn: env.host };
   const app = createApp({ services, settings, isReady: () => wasConnected, log });
@@ -113,6 +122,7 @@ export async function startConsole(
       await closeServer(metricsServer, DRAIN_TIMEOUT_MS);
       await Promise.all([subscription.close(), announcements.close()]);
       await Promise.all([connection.close(), kubernetes.close(), streams.close(), endpoints.close()]);
+      await issuer?.close();
     },
   };
 }

@@ -13,6 +13,20 @@ export async function saveSession(
 export const readSession = (redis: RedisClient, sha256: string): Promise<string | null> =>
   redis.get(consoleKeys.session(sha256));
 
+/** Keeps its time. False if the session has ended meanwhile. */
+export const replaceSession = async (
+  redis: RedisClient,
+  { sha256, sealed }: { sha256: string; sealed: string },
+): Promise<boolean> => (await redis.set(consoleKeys.session(sha256), sealed, 'KEEPTTL', 'XX')) !== null;
+
+/** So that one console alone renews its token. False if another does. */
+export const lockRenewal = async (redis: RedisClient, sha256: string, ttlMs: number): Promise<boolean> =>
+  (await redis.set(consoleKeys.renewal(sha256), '1', 'PX', ttlMs, 'NX')) !== null;
+
+export async function unlockRenewal(redis: RedisClient, sha256: string): Promise<void> {
+  await redis.del(consoleKeys.renewal(sha256));
+}
+
 /** Removes it, and notifies all consoles. */
 export async function removeSession(redis: RedisClient, sha256: string): Promise<void> {
   const batch = redis.multi().del(consoleKeys.session(sha256)).publish(channels.consoleSessions, sha256);

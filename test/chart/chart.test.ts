@@ -66,6 +66,12 @@ describe('the chart', () => {
       ['mail.smtpSecretName=smtp', 'mail.from=berth@example.com'],
       ['console.route.tlsSecretName=cert', 'console.publicURL=https://berth.example.com'],
       ['console.enabled=false'],
+      [
+        'console.oidc.issuer=https://id.example.com',
+        'console.oidc.clientId=berth',
+        'console.oidc.secretName=oidc-client',
+        'console.oidc.caSecretName=authority',
+      ],
       ['redis.bundled.backup.enabled=true', 'redis.bundled.backup.claim=copies'],
       ['sidecarRollout.enabled=true'],
     ];

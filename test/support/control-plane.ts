@@ -31,8 +31,11 @@ export interface ControlPlane {
 
 const START_TIMEOUT_MS = 90_000;
 
-/** Starts etcd and kube-apiserver (RBAC on) in a temporary folder, in some 6 s once the binaries are built. */
-export async function startControlPlane(): Promise<ControlPlane> {
+/**
+ * Starts etcd and kube-apiserver (RBAC on) in a temporary folder, in some 6 s once the binaries are built. `flags`: further ones of
+ * kube-apiserver.
+ */
+export async function startControlPlane(flags: string[] = []): Promise<ControlPlane> {
   const etcd = await ensureBinary('etcd');
   const apiserver = await ensureBinary('kube-apiserver');
   const folder = mkdtempSync(join(tmpdir(), 'berth-control-plane-'));
@@ -52,7 +55,7 @@ export async function startControlPlane(): Promise<ControlPlane> {
   };
 
   run(etcd, etcdArguments(folder, etcdPort!, peerPort!));
-  let server = run(apiserver, apiserverArguments(folder, apiPort!, etcdPort!));
+  let server = run(apiserver, [...apiserverArguments(folder, apiPort!, etcdPort!), ...flags]);
   const certificate = join(folder, 'certificates', 'apiserver.crt');
   const waitForServer = () =>
     pollUntil(
@@ -80,7 +83,7 @@ export async function startControlPlane(): Promise<ControlPlane> {
   writeFileSync(kubeconfig, formatKubeconfig({ server: url, authority, user: { token } }), { mode: 0o600 });
   const stop = () => stopProcess(server);
   const start = async () => {
-    server = run(apiserver, apiserverArguments(folder, apiPort!, etcdPort!));
+    server = run(apiserver, [...apiserverArguments(folder, apiPort!, etcdPort!), ...flags]);
     await waitForServer();
   };
   return { kubeconfig, url, token, authority, stop, start, restart: () => stop().then(start), close };

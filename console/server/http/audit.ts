@@ -1,4 +1,5 @@
 /** What a request of the API changes, for the audit line in the log. */
+import { OIDC_CALLBACK_PATH } from '../../api.ts';
 
 export interface AuditedChange {
   action: string;
@@ -22,7 +23,8 @@ const DRY_RUN = /^\/api\/namespaces\/[^/]+\/deployments\/(?:[^/]+\/)?dry-run$/;
 
 /** null for what only reads or tries, and for calls of models in the playground. `answer` tells the name of what was created. */
 export function describeChange(method: string, path: string, answer: unknown): AuditedChange | null {
-  if (READS.has(method)) return null;
+  if (path === OIDC_CALLBACK_PATH) return { action: 'sign-in', resource: 'session' };
+  if (READS.has(method) || path === '/api/oidc') return null;
   if (method === 'POST' && (PLAYGROUND.test(path) || DRY_RUN.test(path))) return null;
   const [, , area = '', namespace, resource = '', ...rest] = path
     .split('/')

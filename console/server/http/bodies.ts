@@ -9,6 +9,7 @@ import { BodyTooLargeError, readBody as readBytes } from '../../../kit/bounded-b
 import { ConsoleError } from './error.ts';
 
 const MAX_TOKEN_LENGTH = 16 * 1024;
+const MAX_PATH_LENGTH = 8 * 1024;
 const MAX_BODY_BYTES = 64 * 1024;
 /** From the request headers to the end of the body. */
 const BODY_TIMEOUT_MS = 15_000;
@@ -43,6 +44,11 @@ export const signInBody = z.strictObject({
     .min(1, 'must be a bearer token')
     .max(MAX_TOKEN_LENGTH)
     .regex(/^[\x21-\x7e]+$/, 'must be a single bearer token without spaces'),
+  namespace: namespaceName.optional(),
+});
+
+export const oidcSignInBody = z.strictObject({
+  returnTo: z.string().max(MAX_PATH_LENGTH),
   namespace: namespaceName.optional(),
 });
 

@@ -25,7 +25,8 @@ export type LiveListener = (news: LiveNews) => void;
 
 export interface FeedOptions {
   streams: Pick<KubernetesStreams, 'watch'>;
-  token: string;
+  /** For each watch. */
+  readToken: () => Promise<string>;
   namespace: string;
   gatherMs?: number;
   retryMs?: number;
@@ -67,11 +68,12 @@ export class Feed {
   }
 
   async #follow(topic: WatchedTopic): Promise<void> {
-    const { streams, token, namespace, retryMs = RETRY_MS } = this.#options;
+    const { streams, readToken, namespace, retryMs = RETRY_MS } = this.#options;
     const { signal } = this.#ending;
     const { plural, selection } = SOURCES[topic];
     while (!signal.aborted) {
       const isRefused = await (async () => {
+        const token = await readToken();
         for await (const _ of streams.watch(token, { plural, namespace }, selection, signal))
           this.#note(topic);
         return false;

@@ -2,27 +2,30 @@
 import type { AnnouncedTopic } from '../../api.ts';
 import { StreamSlots } from '../http/stream-slots.ts';
 import type { KubernetesStreams } from '../kubernetes/streams.ts';
-import type { Session } from '../sessions/sessions.ts';
+import type { Session, Sessions } from '../sessions/sessions.ts';
 import { Feed, type LiveListener } from './feed.ts';
 
 const MAX_LISTENERS = { each: 20, all: 1_000 };
 
 export class Feeds {
   readonly #streams: KubernetesStreams;
+  readonly #sessions: Pick<Sessions, 'isOpen'>;
   readonly #feeds = new Map<string, Feed>();
   /** The same. */
   readonly #byNamespace = new Map<string, Set<Feed>>();
   readonly #slots = new StreamSlots(MAX_LISTENERS);
 
-  constructor(streams: KubernetesStreams) {
+  constructor(streams: KubernetesStreams, sessions: Pick<Sessions, 'isOpen'>) {
     this.#streams = streams;
+    this.#sessions = sessions;
   }
 
   /** Returns the way to end it. Throws rate_limit_exceeded. */
-  listen({ user, digest, token }: Session, namespace: string, listener: LiveListener): () => void {
+  listen(session: Session, namespace: string, listener: LiveListener): () => void {
+    const { user, digest } = session;
     const release = this.#slots.take(user);
     const key = `${digest} ${namespace}`;
-    const feed = this.#feeds.get(key) ?? this.#open(key, namespace, token);
+    const feed = this.#feeds.get(key) ?? this.#open(key, namespace, session);
     const leave = feed.listen(listener);
     return () => {
       leave();
@@ -41,8 +44,13 @@ export class Feeds {
     for (const feed of this.#byNamespace.get(namespace) ?? []) feed.announce(topics);
   }
 
-  #open(key: string, namespace: string, token: string): Feed {
-    const feed = new Feed({ streams: this.#streams, token, namespace });
+  #open(key: string, namespace: string, session: Session): Feed {
+    // A feed outlasts the request that it began with, and the token that it had.
+    const readToken = async () => {
+      await this.#sessions.isOpen(session);
+      return session.token;
+    };
+    const feed = new Feed({ streams: this.#streams, readToken, namespace });
     this.#feeds.set(key, feed);
     const others = this.#byNamespace.get(namespace) ?? new Set();
     this.#byNamespace.set(namespace, others.add(feed));

@@ -9,8 +9,10 @@ import type { Namespaces } from '../kubernetes/namespaces.ts';
 import type { OwnSecrets } from '../kubernetes/own-secrets.ts';
 import type { KubernetesStreams } from '../kubernetes/streams.ts';
 import type { Feeds } from '../live/feeds.ts';
+import type { Issuer } from '../oidc/issuer.ts';
 import type { RedisPresence } from '../sessions/redis-presence.ts';
 import type { Sessions } from '../sessions/sessions.ts';
+import type { SignIns } from '../sessions/sign-ins.ts';
 
 export interface Services {
   kubernetes: Kubernetes;
@@ -19,6 +21,9 @@ export interface Services {
   redis: RedisClient;
   presence: RedisPresence;
   sessions: Sessions;
+  signIns: SignIns;
+  /** null: sign-in with tokens only. */
+  issuer: Issuer | null;
   access: Access;
   namespaces: Namespaces;
   ownSecrets: OwnSecrets;

@@ -3,9 +3,9 @@
 import type { RouterContext } from '@koa/router';
 import type { DefaultContext, Middleware } from 'koa';
 import { CSRF_HEADER } from '../../api.ts';
+import { readCookie } from '../http/cookies.ts';
 import { ConsoleError } from '../http/error.ts';
 import { type HostSettings, isOwnHost, type RequestOrigin } from '../http/request-origin.ts';
-import { readSessionCookie } from '../http/session-cookie.ts';
 import type { Session, Sessions } from './sessions.ts';
 
 const READS = ['GET', 'HEAD', 'OPTIONS'];
@@ -41,7 +41,7 @@ export const refuseForgeries = (): Middleware<ConsoleState> => async (ctx, next)
 export const requireSession =
   (sessions: Sessions): Middleware<ConsoleState> =>
   async (ctx, next) => {
-    const id = readSessionCookie(ctx.req, ctx.state.origin);
+    const id = readCookie(ctx.req, ctx.state.origin, 'session');
     const session = id === null ? null : await sessions.find(id);
     if (session === null)
       throw new ConsoleError('not_signed_in', 'Not signed in, or the session has expired.');
@@ -55,6 +55,10 @@ export interface ConsoleState {
   origin: RequestOrigin;
   /** Behind `requireSession`, and after a sign-in. */
   session?: Session;
+  /** Of a sign-in by OIDC: the page that the browser comes back to. */
+  returnTo?: string;
+  /** What the browser was not answered, since it was sent to the page. */
+  signInError?: { status: number; message: string };
 }
 
 export type ApiContext = RouterContext<ConsoleState, DefaultContext>;

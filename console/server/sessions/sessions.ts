@@ -13,11 +13,15 @@ import {
 } from '../../../redis/console/console-sessions.ts';
 import { ConsoleError, REDIS_AWAY } from '../http/error.ts';
 import type { RedisPresence } from './redis-presence.ts';
+import type { SessionSeal, TokenRenewal, TokenRenewalState } from './token-renewal.ts';
 
 export interface Session {
   /** SHA-256 of the ID. */
   digest: string;
+  /** Changes in place when it is renewed. */
   token: string;
+  /** Of a sign-in by OIDC. */
+  oidc?: TokenRenewalState | undefined;
   user: string;
   /** The namespace entered at sign-in, then the token's own namespace. */
   own: string[];
@@ -32,58 +36,83 @@ const MAX_SESSION_MS = 8 * 3_600_000;
 const GRACE_MS = 10 * 60_000;
 const MAX_CACHED_SESSIONS = 5_000;
 
+export interface SessionsOptions {
+  clock?: () => number;
+  /** null: without OIDC. */
+  renewal?: TokenRenewal | null;
+}
+
 export class Sessions {
   readonly #redis: RedisClient;
   readonly #presence: RedisPresence;
   readonly #clock: () => number;
+  readonly #renewal: TokenRenewal | null;
+  /** Of sessions that somebody holds. */
+  readonly #seals = new WeakMap<Session, SessionSeal>();
   /** By digest, most recently used last. */
   readonly #cached = new LRUCache<string, { session: Session; seenAt: number }>({ max: MAX_CACHED_SESSIONS });
   /** Emits the digests of sessions that have ended, to their streams. */
   readonly #ended = new EventEmitter().setMaxListeners(0);
 
-  constructor(redis: RedisClient, presence: RedisPresence, clock: () => number = Date.now) {
+  constructor(
+    redis: RedisClient,
+    presence: RedisPresence,
+    { clock = Date.now, renewal = null }: SessionsOptions = {},
+  ) {
     this.#redis = redis;
     this.#presence = presence;
     this.#clock = clock;
+    this.#renewal = renewal;
   }
 
-  /** `tokenEndsAt`: Unix milliseconds; null if unknown. */
+  /** `tokenEndsAt`: of a token that is not renewed, in Unix milliseconds; null if unknown. */
   async begin(
-    who: Pick<Session, 'token' | 'user' | 'own'>,
+    who: Pick<Session, 'token' | 'user' | 'own' | 'oidc'>,
     tokenEndsAt: number | null,
   ): Promise<{ id: string; session: Session }> {
     const id = randomBytes(ID_BYTES).toString('base64url');
     const now = this.#clock();
     const expiresAt = Math.min(tokenEndsAt ?? Number.POSITIVE_INFINITY, now + MAX_SESSION_MS);
     const session = { ...who, digest: digestOf(id), expiresAt };
-    const { digest, ...sealable } = session;
-    const sealed = sealText(JSON.stringify(sealable), [digest], deriveKey(id));
-    await saveSession(this.#redis, { sha256: digest, sealed, ttlMs: expiresAt - now });
+    const sealed = createSeal(id).seal(session);
+    await saveSession(this.#redis, { sha256: session.digest, sealed, ttlMs: expiresAt - now });
     return { id, session };
   }
 
-  /** null if there is none (any more). */
+  /** null if there is none (any more). Throws temporarily_unavailable if its token cannot be renewed now. */
   async find(id: string): Promise<Session | null> {
     if (!ID.test(id)) return null;
     const digest = digestOf(id);
     const sealed = await this.#presence.read(() => readSession(this.#redis, digest), undefined);
     if (sealed === undefined) return this.#findCached(digest);
-    const text = sealed && openText(sealed, [digest], deriveKey(id));
-    if (!text) {
+    const seal = createSeal(id);
+    const session = sealed && seal.open(sealed);
+    if (!session) {
       this.#cached.delete(digest);
       return null;
     }
-    const session = { ...(JSON.parse(text) as Omit<Session, 'digest'>), digest };
     if (session.expiresAt <= this.#clock()) return null;
+    this.#seals.set(session, seal);
+    if (!(await this.#renew(session, seal))) return null;
     this.#cache(session);
     return session;
   }
 
-  /** False after sign-out; while Redis is unavailable, recently used sessions are open unless they were signed out here. */
-  async isOpen({ digest, expiresAt }: Session): Promise<boolean> {
+  /**
+   * False after sign-out; while Redis is unavailable, recently used sessions are open unless they were signed out here. Brings
+   * the session's token up to date, for streams that outlast it. Throws as `find` does.
+   */
+  async isOpen(session: Session): Promise<boolean> {
+    const { digest, expiresAt } = session;
     if (expiresAt <= this.#clock()) return false;
     const sealed = await this.#presence.read(() => readSession(this.#redis, digest), undefined);
-    return sealed === undefined ? this.#wasUsedRecently(digest) : sealed !== null;
+    if (sealed === undefined) return this.#wasUsedRecently(digest);
+    const seal = this.#seals.get(session);
+    if (sealed === null || !session.oidc || !seal) return sealed !== null;
+    const stored = seal.open(sealed);
+    if (stored === null) return false;
+    Object.assign(session, { token: stored.token, oidc: stored.oidc });
+    return this.#renew(session, seal);
   }
 
   /** Calls `listener` when the session expires, or is signed out here or elsewhere. Returns the way to stop listening. */
@@ -112,6 +141,13 @@ export class Sessions {
     for (const digest of await findEnded(this.#redis, [...this.#cached.keys()])) this.evict(digest);
   }
 
+  /** False if the issuer or somebody else has ended the session. */
+  async #renew(session: Session, seal: SessionSeal): Promise<boolean> {
+    if (this.#renewal === null || (await this.#renewal.refresh(session, seal))) return true;
+    this.evict(session.digest);
+    return false;
+  }
+
   #cache(session: Session): void {
     this.#cached.set(session.digest, { session, seenAt: this.#clock() });
   }
@@ -124,11 +160,25 @@ export class Sessions {
   /** While Redis is unavailable. Throws temporarily_unavailable for a session that was not used recently. */
   #findCached(digest: string): Session {
     const known = this.#cached.get(digest);
-    if (known && known.session.expiresAt > this.#clock() && this.#wasUsedRecently(digest))
-      return known.session;
+    if (known && known.session.expiresAt > this.#clock() && this.#wasUsedRecently(digest)) {
+      const { session } = known;
+      // A token that cannot be renewed now would end the session at the API server.
+      if (!session.oidc || session.oidc.endsAt > this.#clock()) return session;
+    }
     throw new ConsoleError('temporarily_unavailable', REDIS_AWAY, { retryAfter: 5 });
   }
 }
 
 const digestOf = (id: string) => createHash('sha256').update(id).digest('hex');
-const deriveKey = (id: string) => Buffer.from(hkdfSync('sha256', id, 'berth', 'v1/console-session', 32));
+
+function createSeal(id: string): SessionSeal {
+  const digest = digestOf(id);
+  const key = Buffer.from(hkdfSync('sha256', id, 'berth', 'v1/console-session', 32));
+  return {
+    seal: ({ digest: _, ...sealable }) => sealText(JSON.stringify(sealable), [digest], key),
+    open: (sealed) => {
+      const text = openText(sealed, [digest], key);
+      return text === null ? null : { ...(JSON.parse(text) as Omit<Session, 'digest'>), digest };
+    },
+  };
+}

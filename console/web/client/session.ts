@@ -1,7 +1,7 @@
 /** The session and the user's permissions. */
 import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from 'react-router';
-import type { AccessView, SessionView } from '../../api.ts';
+import type { AccessView, OIDCSignInView, SessionView, SignInView, SignOutView } from '../../api.ts';
 import { CallError, call, clearCachedResponses } from './call.ts';
 
 const SESSION = ['session'];
@@ -42,11 +42,39 @@ export function useSignIn() {
   });
 }
 
+/** How to sign in; undefined while that is unknown. Reading it again would lose the error, which is told once. */
+export function useSignInOptions(): { isUnknown: boolean; options: SignInView | undefined } {
+  const { data, isPending, failureCount } = useQuery({
+    queryKey: ['sign-in'],
+    queryFn: ({ signal }) => call<SignInView>('GET', '/api/sign-in', undefined, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    refetchInterval: false,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
+  });
+  return { isUnknown: isPending && failureCount === 0, options: data };
+}
+
+/** Leaves the page for the identity provider's; the browser comes back to where the user is. */
+export function useOIDCSignIn() {
+  return useMutation({
+    mutationFn: (namespace: string) => {
+      const { pathname, search } = window.location;
+      const body = { returnTo: pathname + search, ...(namespace && { namespace }) };
+      return call<OIDCSignInView>('POST', '/api/oidc', body);
+    },
+    onSuccess: ({ url }) => window.location.assign(url),
+  });
+}
+
 export function useSignOut() {
   const cache = useQueryClient();
   return useMutation({
-    mutationFn: () => call('DELETE', '/api/session'),
-    onSuccess: () => replaceSession(cache, null),
+    mutationFn: () => call<SignOutView | undefined>('DELETE', '/api/session'),
+    onSuccess: async (elsewhere) => {
+      await replaceSession(cache, null);
+      if (elsewhere) window.location.assign(elsewhere.url);
+    },
   });
 }
 

@@ -1,9 +1,10 @@
-/** Signing in with a Kubernetes bearer token. */
+/** Signing in with the identity provider, where there is one, or with a Kubernetes bearer token. */
 import {
   Alert,
   Button,
   Center,
   Code,
+  Divider,
   Group,
   Paper,
   PasswordInput,
@@ -13,12 +14,15 @@ import {
   Title,
 } from '@mantine/core';
 import { type FormEvent, useEffect, useState } from 'react';
-import { useSignIn } from '../client/session.ts';
+import { useOIDCSignIn, useSignIn, useSignInOptions } from '../client/session.ts';
+import { PageLoader } from '../parts/page-states.tsx';
 
 export function SignInPage() {
   const [token, setToken] = useState('');
   const [namespace, setNamespace] = useState('');
   const signIn = useSignIn();
+  const oidcSignIn = useOIDCSignIn();
+  const { isUnknown, options } = useSignInOptions();
   const { mutate } = signIn;
   useEffect(() => {
     const linked = takeLinkToken();
@@ -26,9 +30,19 @@ export function SignInPage() {
   }, [mutate]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
+    oidcSignIn.reset();
     mutate({ token, ...(namespace.trim() && { namespace: namespace.trim() }) });
   };
-  const { error } = signIn;
+  const beginOIDC = () => {
+    signIn.reset();
+    oidcSignIn.mutate(namespace.trim());
+  };
+  if (isUnknown) return <PageLoader />;
+  const oidc = options?.oidc;
+  // Once it has the address, the browser is on its way to the identity provider.
+  const isLeaving = oidcSignIn.isPending || oidcSignIn.isSuccess;
+  const lastError = signIn.isIdle && oidcSignIn.isIdle ? options?.error : undefined;
+  const error = signIn.error?.message ?? oidcSignIn.error?.message ?? lastError;
   return (
     <Center mih="100vh" p="md" component="main">
       <Paper withBorder radius="md" p="xl" w="100%" maw="28rem">
@@ -40,13 +54,23 @@ export function SignInPage() {
                 <Title order={1}>Berth</Title>
               </Group>
               <Text c="dimmed" size="sm">
-                Sign in with a Kubernetes bearer token. You get the same permissions as this token.
+                {oidc
+                  ? 'Sign in with your account. You get the permissions that you have in Kubernetes.'
+                  : 'Sign in with a Kubernetes bearer token. You get the same permissions as this token.'}
               </Text>
             </div>
             {error && (
               <Alert color="red" role="alert">
-                {error.message}
+                {error}
               </Alert>
+            )}
+            {oidc && (
+              <>
+                <Button onClick={beginOIDC} loading={isLeaving} autoFocus>
+                  Sign in with {oidc.name ?? 'single sign-on'}
+                </Button>
+                <Divider label="or with a Kubernetes bearer token" />
+              </>
             )}
             <PasswordInput
               label="Token"
@@ -59,7 +83,7 @@ export function SignInPage() {
               onChange={(event) => setToken(event.currentTarget.value)}
               autoComplete="off"
               required
-              autoFocus
+              autoFocus={!oidc}
             />
             <TextInput
               label="Namespace"
@@ -67,8 +91,8 @@ export function SignInPage() {
               value={namespace}
               onChange={(event) => setNamespace(event.currentTarget.value)}
             />
-            <Button type="submit" loading={signIn.isPending}>
-              Sign in
+            <Button type="submit" variant={oidc ? 'default' : 'filled'} loading={signIn.isPending}>
+              {oidc ? 'Sign in with token' : 'Sign in'}
             </Button>
           </Stack>
         </form>

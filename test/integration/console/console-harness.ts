@@ -73,8 +73,9 @@ export interface RawAnswer {
 export const keysOf = ({ redis }: ConsoleHarness, pattern: string): Promise<string[]> =>
   redis.redis.keys(pattern);
 
-export function useConsole(): ConsoleHarness {
-  const api = useApi();
+/** `listFlags`: further ones of kube-apiserver. */
+export function useConsole(listFlags?: () => Promise<string[]>): ConsoleHarness {
+  const api = useApi(listFlags);
   const consoles: RunningConsole[] = [];
   let kube: KubeRequest;
   let stack: TestStack;
@@ -151,6 +152,7 @@ export function useConsole(): ConsoleHarness {
         publicURL: null,
         documentationURL: null,
         plainHTTP: false,
+        oidc: null,
         logLevel: 'silent',
         ...change,
       },

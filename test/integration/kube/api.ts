@@ -15,13 +15,13 @@ export interface Api {
 
 export type CountingClient = KubeClient & { calls: RequestSample[]; count(verb: string): number };
 
-/** Starts a control plane before the tests of a `describe` and ends it after them. */
-export function useApi(): Api {
+/** Starts a control plane before the tests of a `describe` and ends it after them. `listFlags`: further ones of kube-apiserver. */
+export function useApi(listFlags: () => Promise<string[]> = async () => []): Api {
   let controlPlane: ControlPlane;
   const clients: KubeClient[] = [];
   before(async function () {
     this.timeout(120_000);
-    controlPlane = await startControlPlane();
+    controlPlane = await startControlPlane(await listFlags());
   });
   after(async function () {
     this.timeout(30_000);

@@ -3,44 +3,7 @@ import { RedisPresence } from '../../../console/server/sessions/redis-presence.t
 import { Sessions } from '../../../console/server/sessions/sessions.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import { rejection } from '../../support/redis-client.ts';
-
-/** A Redis of one map that can be away; `onPublish`: what each of its clients is told. */
-function makeRedis() {
-  const held = new Map<string, string>();
-  const redis = { isAway: false, get, set, exists, multi, onPublish: (_digest: string) => {} };
-  const check = () => {
-    if (redis.isAway) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
-  };
-  async function get(key: string): Promise<string | null> {
-    check();
-    return held.get(key) ?? null;
-  }
-  async function set(key: string, value: string): Promise<void> {
-    check();
-    held.set(key, value);
-  }
-  async function exists(key: string): Promise<number> {
-    check();
-    return held.has(key) ? 1 : 0;
-  }
-  function multi() {
-    const steps: (() => void)[] = [];
-    const batch = {
-      del: (key: string) => plan(() => held.delete(key)),
-      publish: (_: string, digest: string) => plan(() => redis.onPublish(digest)),
-      exec: async () => {
-        check();
-        return steps.map((step) => [null, step()]);
-      },
-    };
-    const plan = (step: () => void) => {
-      steps.push(step);
-      return batch;
-    };
-    return batch;
-  }
-  return redis;
-}
+import { makeRedis } from './console-redis.ts';
 
 describe('a session while Redis is away', () => {
   it('stays open for what is streamed to it, until somebody signs out', async () => {

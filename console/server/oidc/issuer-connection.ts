@@ -1,0 +1,62 @@
+/** HTTP to the issuer, with answers of limited size and time. */
+import type { CustomFetch } from 'openid-client';
+import { Agent } from 'undici';
+import { VERSION } from '../../../api/names.ts';
+import { BodyTooLargeError, readBody } from '../../../kit/bounded-body.ts';
+import { IssuerError } from './issuer-error.ts';
+
+/** Of one answer, such as two tokens with hundreds of groups. */
+const MAX_ANSWER_BYTES = 128 * 1024;
+const MAX_CONNECTIONS = 16;
+const CONNECT_TIMEOUT_MS = 5_000;
+
+export class IssuerConnection {
+  readonly #agent: Agent;
+
+  /** `ca`: PEM; undefined = the system's CA certificates. */
+  constructor(ca: string | undefined) {
+    this.#agent = new Agent({
+      connect: { ca, timeout: CONNECT_TIMEOUT_MS },
+      connections: MAX_CONNECTIONS,
+      // The signal of each call covers all of it.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  }
+
+  /** For openid-client. Follows no redirects. Throws IssuerError. */
+  readonly fetch: CustomFetch = async (url, { method, headers, body, signal }) => {
+    const { origin, pathname, search, host } = new URL(url);
+    const failed = (cause: unknown): never => {
+      if (cause instanceof BodyTooLargeError)
+        throw new IssuerError('misconfigured', `an answer of ${host} exceeds ${MAX_ANSWER_BYTES} bytes`, {
+          cause,
+        });
+      throw new IssuerError('away', `${host} did not respond: ${(cause as Error).message}`, { cause });
+    };
+    const answer = await this.#agent
+      .request({
+        origin,
+        path: pathname + search,
+        method: method as 'GET' | 'POST',
+        // A compressed answer could be larger than its limit.
+        headers: { ...headers, 'accept-encoding': 'identity', 'user-agent': `berth-console/${VERSION}` },
+        body: body === undefined || body === null ? null : String(body),
+        signal: signal ?? null,
+      })
+      .catch(failed);
+    const { statusCode } = answer;
+    const bytes = await readBody(answer.body, MAX_ANSWER_BYTES).catch(failed);
+    if (statusCode >= 500 || statusCode === 429)
+      throw new IssuerError('away', `${host} returned HTTP ${statusCode}`);
+    const type = String(answer.headers['content-type'] ?? '');
+    return new Response(bytes.length > 0 ? new Uint8Array(bytes) : null, {
+      status: statusCode,
+      headers: { 'content-type': type },
+    });
+  };
+
+  close(): Promise<void> {
+    return this.#agent.destroy();
+  }
+}

@@ -1,0 +1,42 @@
+/** What may go wrong between the console and its OIDC issuer. */
+
+/**
+ * `away`: no answer, or none of use; `denied`: the issuer does not let the user in; `rejected`: it does not accept a code or a
+ * refresh token (any more); `misconfigured`: issuer and console do not fit together.
+ */
+export type IssuerErrorKind = 'away' | 'denied' | 'rejected' | 'misconfigured';
+
+const MAX_WORDS = 200;
+
+export class IssuerError extends Error {
+  override readonly name = 'IssuerError';
+  readonly kind: IssuerErrorKind;
+
+  /** `message`: a phrase, such as what the issuer says; it can be shown to users. */
+  constructor(kind: IssuerErrorKind, message: string, options?: ErrorOptions) {
+    super(clean(message), options);
+    this.kind = kind;
+  }
+}
+
+/** For users. `provider`: who the issuer is, at the start of a sentence. */
+export function describeIssuerError({ kind, message }: IssuerError, provider: string): string {
+  switch (kind) {
+    case 'away':
+      return `${provider} did not respond. Try again later, or sign in with a token.`;
+    case 'denied':
+      return `${provider} did not sign you in: ${message}.`;
+    case 'rejected':
+      return `${provider} did not accept this sign-in any more (${message}). Sign in again.`;
+    case 'misconfigured':
+      return `The console and the identity provider do not fit together: ${message}. An administrator of the console needs to correct this.`;
+  }
+}
+
+/** What issuers say is shown and logged: one line of limited length. */
+const clean = (words: string): string =>
+  words
+    .replace(/[\s\p{C}]+/gu, ' ')
+    .trim()
+    .replace(/\.$/, '')
+    .slice(0, MAX_WORDS);
