@@ -165,7 +165,7 @@ describe('signing in to the console by OIDC', () => {
   });
 
   it('names the fault of the set-up where the client secret is wrong', async () => {
-    const console = await use.start(0, use.settings({ clientSecret: 'wrong', name: 'Example ID' }));
+    const console = await use.start(0, { oidc: use.settings({ clientSecret: 'wrong', name: 'Example ID' }) });
     const browser = use.browser(use.origins[0]);
     expect((await browser.call('GET', '/api/sign-in')).body.oidc).to.deep.equal({ name: 'Example ID' });
     await browser.signIn('ada', '/');
@@ -175,7 +175,9 @@ describe('signing in to the console by OIDC', () => {
 
   it('says so where the API server does not trust the issuer', async () => {
     const other = await startIssuer({ origins: use.origins });
-    const console = await use.start(1, use.settings({ issuer: other.url, ca: other.ca, name: 'Other ID' }));
+    const console = await use.start(1, {
+      oidc: use.settings({ issuer: other.url, ca: other.ca, name: 'Other ID' }),
+    });
     const browser = use.browser(use.origins[1], other.ca);
     await browser.signIn('ada', '/');
     expect(await errorOf(browser)).to.equal(
