@@ -4,19 +4,7 @@ import { CONSOLE_ENV } from '../../api/console-environment.ts';
 import { PORTS } from '../../api/names.ts';
 import { type Environment, parseEnvironment, readTextFile, type Variables } from '../../kit/environment.ts';
 import { LOG_LEVELS } from '../../kit/log.ts';
-
-export interface OIDCSettings {
-  /** As the API server has it. */
-  issuer: string;
-  clientId: string;
-  /** undefined = a public client. */
-  clientSecret: string | undefined;
-  scopes: string[];
-  /** Of the identity provider, for users. */
-  name: string | null;
-  /** PEM; undefined = the system's CA certificates. */
-  ca: string | undefined;
-}
+import type { OIDCSettings } from './oidc/issuer.ts';
 
 export interface ConsoleEnvironment {
   /** undefined = all addresses. */

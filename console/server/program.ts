@@ -22,8 +22,8 @@ import { followAnnouncements } from './live/announcements.ts';
 import { Feeds } from './live/feeds.ts';
 import { RedisPresence } from './sessions/redis-presence.ts';
 import { Sessions } from './sessions/sessions.ts';
-import { SignIns } from './sessions/sign-ins.ts';
 import { TokenRenewal } from './sessions/token-renewal.ts';
+import { SignIns } from './sign-in/sign-ins.ts';
 
 export interface RunningConsole {
   port: number;

@@ -22,9 +22,21 @@ import {
   type TokenEndpointResponseHelpers,
   tokenRevocation,
 } from 'openid-client';
-import type { OIDCSettings } from '../environment.ts';
 import { IssuerConnection } from './issuer-connection.ts';
 import { IssuerError, type IssuerErrorKind } from './issuer-error.ts';
+
+export interface OIDCSettings {
+  /** As the API server has it. */
+  issuer: string;
+  clientId: string;
+  /** undefined = a public client. */
+  clientSecret: string | undefined;
+  scopes: string[];
+  /** Of the identity provider, for users. */
+  name: string | null;
+  /** PEM; undefined = the system's CA certificates. */
+  ca: string | undefined;
+}
 
 /** What the issuer gives for a code or a refresh token. */
 export interface Tokens {

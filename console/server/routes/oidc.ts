@@ -9,10 +9,10 @@ import { formatCookie, NO_COOKIE, readCookie } from '../http/cookies.ts';
 import { ConsoleError, type ConsoleErrorCode } from '../http/error.ts';
 import type { Issuer } from '../oidc/issuer.ts';
 import { describeIssuerError, IssuerError, type IssuerErrorKind } from '../oidc/issuer-error.ts';
-import { openPending, PENDING_SECONDS, sealPending } from '../oidc/pending-sign-in.ts';
-import { readReturnPath } from '../oidc/return-path.ts';
 import type { ConsoleState } from '../sessions/request-guards.ts';
 import { describeTokens } from '../sessions/token-renewal.ts';
+import { openPending, PENDING_SECONDS, sealPending } from '../sign-in/pending-sign-in.ts';
+import { readReturnPath } from '../sign-in/return-path.ts';
 import type { Services } from './services.ts';
 
 /** Until the page has loaded and shown it. */

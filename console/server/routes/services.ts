@@ -12,7 +12,7 @@ import type { Feeds } from '../live/feeds.ts';
 import type { Issuer } from '../oidc/issuer.ts';
 import type { RedisPresence } from '../sessions/redis-presence.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import type { SignIns } from '../sessions/sign-ins.ts';
+import type { SignIns } from '../sign-in/sign-ins.ts';
 
 export interface Services {
   kubernetes: Kubernetes;

@@ -2,8 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ConsoleEnvironment, OIDCSettings } from '../../../console/server/environment.ts';
+import type { ConsoleEnvironment } from '../../../console/server/environment.ts';
+import type { OIDCSettings } from '../../../console/server/oidc/issuer.ts';
 import type { RunningConsole } from '../../../console/server/program.ts';
+import type { Logger } from '../../../kit/log.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { OIDCBrowser } from '../../support/oidc-browser.ts';
 import { CLIENT, type IssuerOptions, startIssuer, type TestIssuer } from '../../support/oidc-issuer.ts';
@@ -20,7 +22,7 @@ export interface OIDCHarness {
   /** Of the issuer; `change`: of what the console knows of it. */
   settings(change?: Partial<OIDCSettings>): OIDCSettings;
   /** Another console, at a port that the issuer knows: there are two. */
-  start(index: 0 | 1, change?: Partial<ConsoleEnvironment>): Promise<RunningConsole>;
+  start(index: 0 | 1, change?: Partial<ConsoleEnvironment>, log?: Logger): Promise<RunningConsole>;
   browser(origin?: string, ca?: string): OIDCBrowser;
   /** A namespace whose only member is this user. */
   makeMember(login: string): Promise<string>;
@@ -67,7 +69,8 @@ export function useOIDC(options: Omit<IssuerOptions, 'origins'> = {}): OIDCHarne
       ca: issuer.ca,
       ...change,
     }),
-    start: (index, change) => console.start({ port: ports[index], oidc: harness.settings(), ...change }),
+    start: (index, change, log) =>
+      console.start({ port: ports[index], oidc: harness.settings(), ...change }, log),
     browser: (origin = harness.origin, ca = issuer.ca) => {
       const browser = new OIDCBrowser(origin, ca);
       browsers.push(browser);

@@ -1,6 +1,7 @@
 /** Signing in by OIDC: a real provider, an API server that trusts it. */
 import { expect } from 'chai';
-import { startIssuer } from '../../support/oidc-issuer.ts';
+import { pino } from 'pino';
+import { CLIENT, startIssuer } from '../../support/oidc-issuer.ts';
 import { keysOf } from './console-harness.ts';
 import { useOIDC, userOf } from './oidc-fixture.ts';
 
@@ -162,6 +163,40 @@ describe('signing in to the console by OIDC', () => {
       { origin: use.origin, 'content-type': 'application/json' },
     ])
       expect((await browser.open('/api/oidc', { ...json, headers })).status).to.equal(403);
+  });
+
+  it('logs who signed in and who was refused, and no codes, tokens or secrets', async () => {
+    const namespace = await use.makeMember('fay');
+    const written: string[] = [];
+    const log = pino({ level: 'trace' }, { write: (line: string) => void written.push(line) });
+    const console = await use.start(0, {}, log);
+    const browser = use.browser(use.origins[0]);
+    const refused = await browser.begin('/');
+    await browser.submit(refused, { cancel: '1' });
+    const form = await browser.begin('/', namespace);
+    const { location } = await browser.submit(form, { login: 'fay' }, { follows: false });
+    await browser.open(location!);
+    const signedOut = await browser.call('DELETE', '/api/session');
+    const text = written.join('');
+    const query = new URL(location!).searchParams;
+    const hint = new URL(signedOut.body.url).searchParams.get('id_token_hint')!;
+    for (const secret of [query.get('code')!, query.get('state')!, hint, CLIENT.secret])
+      expect(text).to.not.contain(secret);
+    const lines = written.map((line) => JSON.parse(line)).filter(({ audit }) => audit);
+    expect(lines.map(({ action, user, status, reason }) => [action, user, status, reason])).to.deep.equal([
+      [
+        'sign-in',
+        undefined,
+        403,
+        'The identity provider did not sign you in: access_denied: the user is not assigned to this application.',
+      ],
+      ['sign-in', userOf('fay'), 302, undefined],
+      ['sign-out', userOf('fay'), 200, undefined],
+    ]);
+    const metrics = await (await fetch(`http://127.0.0.1:${console.metricsPort}/metrics`)).text();
+    expect(metrics).to.contain('berth_console_sign_ins_total{outcome="ok"} 1');
+    expect(metrics).to.contain('berth_console_sign_ins_total{outcome="refused"} 1');
+    await console.stop();
   });
 
   it('names the fault of the set-up where the client secret is wrong', async () => {

@@ -21,6 +21,14 @@ describe("the console's audit", () => {
     expect(describeChange('POST', `${BASE}/v1/webhooks/v1/test`, null)).to.include({ action: 'test' });
   });
 
+  it('tells of a sign-in by OIDC once it has come back', () => {
+    expect(describeChange('POST', '/api/oidc', { url: 'https://id.example.com' })).to.equal(null);
+    expect(describeChange('GET', '/api/oidc/callback', null)).to.deep.equal({
+      action: 'sign-in',
+      resource: 'session',
+    });
+  });
+
   it('leaves out reads, dry runs and calls of models', () => {
     for (const [method, path] of [
       ['GET', 'team/keys'],

@@ -6,8 +6,8 @@ import { CONSOLE_ENV } from '../../../api/console-environment.ts';
 import { readEnvironment } from '../../../console/server/environment.ts';
 import { IssuerConnection } from '../../../console/server/oidc/issuer-connection.ts';
 import { describeIssuerError, IssuerError } from '../../../console/server/oidc/issuer-error.ts';
-import { openPending, sealPending } from '../../../console/server/oidc/pending-sign-in.ts';
-import { readReturnPath } from '../../../console/server/oidc/return-path.ts';
+import { openPending, sealPending } from '../../../console/server/sign-in/pending-sign-in.ts';
+import { readReturnPath } from '../../../console/server/sign-in/return-path.ts';
 import { rejection } from '../../support/redis-client.ts';
 import { makeCertificates } from '../../support/test-certificates.ts';
 

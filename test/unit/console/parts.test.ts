@@ -5,8 +5,8 @@ import { buildContentPolicy } from '../../../console/server/http/security-header
 import { KubernetesError, translateKubernetesError } from '../../../console/server/kubernetes/error.ts';
 import { chooseCandidates } from '../../../console/server/kubernetes/namespaces.ts';
 import { PromiseCache } from '../../../console/server/sessions/promise-cache.ts';
-import { SignInAttempts } from '../../../console/server/sessions/sign-in-attempts.ts';
 import { readTokenClaims } from '../../../console/server/sessions/token-claims.ts';
+import { SignInAttempts } from '../../../console/server/sign-in/sign-in-attempts.ts';
 import { EnvironmentError } from '../../../kit/environment.ts';
 
 describe('the claims of a token', () => {

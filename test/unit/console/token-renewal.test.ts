@@ -154,7 +154,9 @@ describe('the token of a session by OIDC', () => {
     await clock.advance(LIFE_MS);
     const error = await rejection(sessions.find(id));
     expect(error).to.include({ code: 'temporarily_unavailable', retryAfter: 5 });
-    expect((error as Error).message).to.equal('Example ID is unreachable, so your session cannot be renewed. Retrying…');
+    expect((error as Error).message).to.equal(
+      'Example ID is unreachable, so your session cannot be renewed. Retrying…',
+    );
     await clock.advance(60_001);
     expect(await rejection(sessions.find(id))).to.have.property('code', 'not_signed_in');
     answer = async () => give(9);

@@ -8,8 +8,8 @@ import type { RequestOrigin } from '../http/request-origin.ts';
 import type { Kubernetes } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/error.ts';
 import type { Namespaces } from '../kubernetes/namespaces.ts';
-import type { ApiContext } from './request-guards.ts';
-import type { Session, Sessions } from './sessions.ts';
+import type { ApiContext } from '../sessions/request-guards.ts';
+import type { Session, Sessions } from '../sessions/sessions.ts';
 import { SignInAttempts } from './sign-in-attempts.ts';
 
 export interface SignInsOptions {
