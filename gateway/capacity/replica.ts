@@ -8,6 +8,7 @@ import type { Heard } from '../../redis/admission/admission-calls.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { Pools } from '../upstream/pools.ts';
 import type { Capacity } from './capacity.ts';
+import { EngineQueue } from './engine-queue.ts';
 import type { EngineSleep } from './engine-sleep.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { createPeerRoutes, type PeerRoutes } from './peer-routes.ts';
@@ -21,6 +22,8 @@ import { WakingCapacity } from './waking-capacity.ts';
 export interface ReplicaOptions {
   readConfig: () => GatewayConfig;
   engineURL: string;
+  /** The engine's metrics as text; null: it has none. */
+  readEngineMetrics: (() => Promise<string>) | null;
   isEngineReady: () => boolean;
   isDraining: () => boolean;
   onEngineLost: () => void;
@@ -54,15 +57,22 @@ export interface Replica {
 }
 
 export function startReplica(options: ReplicaOptions): Replica {
-  const { self, engineURL, isEngineReady, isDraining, sleep } = options;
+  const { self, engineURL, readEngineMetrics, isEngineReady, isDraining, sleep } = options;
   const isEngineOpen = () => isEngineReady() && sleep.isAwake;
   const slots = new Slots(() => options.readConfig().concurrency);
+  const queue =
+    readEngineMetrics && new EngineQueue({ read: readEngineMetrics, inflight: () => slots.inflight });
+  const describeQueue = () => {
+    const waiting = queue?.waiting ?? null;
+    return waiting === null ? {} : { waiting };
+  };
   const peerPools = new Pools();
   const heartbeats = new Heartbeats({
     describe: () => ({
       v: 1,
       ...self,
       inflight: slots.inflight,
+      ...describeQueue(),
       relayed: capacity.relayed,
       limit: slots.limit,
       ready: isEngineReady(),
@@ -135,6 +145,7 @@ export function startReplica(options: ReplicaOptions): Replica {
     announce: () => heartbeats.poke(),
     retire: () => heartbeats.close(),
     close: async () => {
+      queue?.close();
       await heartbeats.close();
       await peerPools.destroy();
     },

@@ -55,12 +55,12 @@ async function describeEngine(options: EngineMetricsOptions): Promise<AdminAnswe
   return { status: 200, body: lines.join('\n').trimEnd(), contentType: TYPE };
 }
 
-/** Throws for whatever is no complete answer in time. */
-async function fetchMetrics({
+/** The metrics as the engine writes them. Throws for whatever is no complete answer in time. */
+export async function fetchMetrics({
   url,
   timeoutMs = TIMEOUT_MS,
   maxBytes = MAX_BYTES,
-}: EngineMetricsOptions): Promise<string> {
+}: Pick<EngineMetricsOptions, 'url' | 'timeoutMs' | 'maxBytes'>): Promise<string> {
   const signal = AbortSignal.timeout(timeoutMs);
   const answer = await request(url, { headers: { accept: 'text/plain;version=0.0.4' }, signal });
   if (answer.statusCode !== 200) {

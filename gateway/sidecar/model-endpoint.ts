@@ -32,6 +32,8 @@ export interface ModelEndpointOptions {
   connection: RedisConnection;
   engineURL: string;
   engineHealthPath: string;
+  /** The engine's metrics as text; null or absent: it has none. */
+  readEngineMetrics?: (() => Promise<string>) | null;
   peerToken: string;
   /** What peers see of this replica. */
   self: { pod: string; address: string; port: number };
@@ -142,6 +144,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
   const replica = startReplica({
     readConfig: () => live.current,
     engineURL: options.engineURL,
+    readEngineMetrics: options.readEngineMetrics ?? null,
     isEngineReady: () => health.isReady,
     isDraining: () => drain.isDraining,
     onEngineLost: () => health.suspect(),

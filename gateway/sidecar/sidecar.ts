@@ -16,7 +16,7 @@ import { createLog, logRedisState } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { describeProgram, openTracer } from '../tracing/tracer.ts';
 import { buildSidecarRoutes } from './admin-routes.ts';
-import { createEngineMetrics } from './engine-metrics.ts';
+import { createEngineMetrics, fetchMetrics } from './engine-metrics.ts';
 import { type ModelEndpoint, startModelEndpoint } from './model-endpoint.ts';
 import { openSidecarStorage } from './sidecar-storage.ts';
 import { keepWeightsLease } from './weights-lease.ts';
@@ -48,13 +48,15 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
   });
   logRedisState(connection, log);
 
-  const { podName, podIP, host, httpPort } = environment;
+  const { podName, podIP, host, httpPort, engineURL, engineMetricsPath } = environment;
+  const engineMetricsURL = engineMetricsPath === null ? null : `${engineURL}${engineMetricsPath}`;
   const storage = await openSidecarStorage(environment.storage, namespace, environment.egress);
   const endpoint = await startModelEndpoint({
     initialConfig,
     connection,
-    engineURL: environment.engineURL,
+    engineURL,
     engineHealthPath: environment.engineHealthPath,
+    readEngineMetrics: engineMetricsURL === null ? null : () => fetchMetrics({ url: engineMetricsURL }),
     peerToken: environment.peerToken,
     self: { pod: podName, address: podIP, port: httpPort },
     host,
@@ -90,12 +92,11 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
       },
     }),
   );
-  const { engineURL, engineMetricsPath } = environment;
   const metricsServer = createAdminServer({
     ...serveMetrics(metrics),
-    ...(engineMetricsPath !== null && {
+    ...(engineMetricsURL !== null && {
       [ENGINE_METRICS_PATH]: createEngineMetrics({
-        url: `${engineURL}${engineMetricsPath}`,
+        url: engineMetricsURL,
         labels: { namespace, deployment: name, pod: podName },
         log,
       }),

@@ -16,6 +16,8 @@ export interface ScalingRules {
   max: number;
   /** Slots of demand per replica. */
   target: number;
+  /** It is what engines run at a time, less than was asked for. */
+  isEngineFull?: boolean;
   stableMs: number;
   panicMs: number;
   idleMs: number;
@@ -97,6 +99,8 @@ const BURST_MARGIN = 1.1;
 const LACK_SHARE = 1 / 30;
 /** Of the window: a fall that goes on and on takes a step each. */
 const FALL_SHARE = 0.5;
+/** What engines say of themselves multiplies replicas by no more than this. */
+const MAX_MULTIPLE = 8;
 /** Rounding must not add a replica. */
 const EPSILON = 1e-6;
 
@@ -107,7 +111,8 @@ interface Need extends Reason {
   maySleep?: boolean;
 }
 
-export function decideScale(asked: ScaleQuestion): ScaleDecision {
+export function decideScale(given: ScaleQuestion): ScaleDecision {
+  const asked = { ...given, rules: lowerTarget(given) };
   const { memory, now } = asked;
   const burstSince = isBursting(asked) ? (memory.burstSince ?? now) : undefined;
   const isBurstAnswered = burstSince !== undefined && memory.isBurstAnswered === true;
@@ -117,6 +122,12 @@ export function decideScale(asked: ScaleQuestion): ScaleDecision {
   const { need, surplusSince } = delayFall(question, decideDown(question, up));
   const { memory: kept, ...decision } = admit(question, need);
   return { ...decision, memory: { ...kept, surplusSince } };
+}
+
+/** An engine that is full with less than the target has the rest of it waiting, whatever the slots. */
+function lowerTarget({ rules, demand: { engineLimit } }: ScaleQuestion): ScalingRules {
+  if (engineLimit === undefined || engineLimit >= rules.target) return rules;
+  return { ...rules, target: Math.max(engineLimit, rules.target / MAX_MULTIPLE), isEngineFull: true };
 }
 
 const replicasFor = (slots: number, { target }: ScalingRules): number => Math.ceil(slots / target - EPSILON);
@@ -184,7 +195,7 @@ function decideDown(question: ScaleQuestion, up: Need): Need {
   const replicas = Math.max(up.replicas, needAt(peak, rules));
   if (replicas >= pods.wanted) return stay;
   if (isHeld || isRising(question)) return { ...stay, isHeld: true };
-  return { replicas, ...explainPeak({ slots: peak, windowMs, replicas, target: rules.target }) };
+  return { replicas, ...explainPeak({ slots: peak, windowMs, replicas, rules }) };
 }
 
 /** With room for a standard deviation of a Poisson load, or chance would soon undo it; the last replica goes by idleness alone. */

@@ -21,9 +21,16 @@ export interface Reason {
 export const FIRST_REQUEST: Reason = { reason: 'a request waits for the first replica', cause: 'wake' };
 export const NO_DEMAND: Reason = { reason: 'no demand', cause: 'idle' };
 
+interface Target {
+  /** Slots of demand per replica. */
+  target: number;
+  /** It is what engines run at a time. */
+  isEngineFull?: boolean;
+}
+
 export interface Load {
-  rules: { min: number; max: number; target: number; stableMs: number };
-  demand: Pick<DemandReading, 'jobs' | 'isWanted'>;
+  rules: Target & { min: number; max: number; stableMs: number };
+  demand: Pick<DemandReading, 'jobs' | 'isWanted' | 'queuedInEngines'>;
   /** Slots of demand, and of these what the queue adds. */
   slots: number;
   backlog: number;
@@ -36,7 +43,7 @@ export function explainLoad({ rules, demand, slots, backlog, isBurst, load }: Lo
   const { queued, paceMs } = demand.jobs;
   if (load < rules.min) return explainMinimum(rules.min);
   const cap = load > rules.max ? `, at most ${rules.max} allowed` : '';
-  const needs = `needs ${countReplicas(load)} at ${round(rules.target)} each${cap}`;
+  const needs = `needs ${countReplicas(load)} ${describeTarget(rules, demand.queuedInEngines)}${cap}`;
   if (backlog > 0) {
     const work = paceMs === null ? '' : ` (${formatSpan(queued * paceMs)} of work)`;
     return { reason: `demand ${round(slots)} with ${queued} queued${work} ${needs}`, cause: 'queue' };
@@ -70,9 +77,9 @@ export function explainPeak(peak: {
   slots: number;
   windowMs: number;
   replicas: number;
-  target: number;
+  rules: Target;
 }): Reason {
-  const needs = `needs ${countReplicas(peak.replicas)} at ${round(peak.target)} each`;
+  const needs = `needs ${countReplicas(peak.replicas)} ${describeTarget(peak.rules)}`;
   return {
     reason: `peak demand ${round(peak.slots)} of the last ${formatSpan(peak.windowMs)} ${needs}`,
     cause: 'demand',
@@ -83,6 +90,14 @@ export const explainShortage = (wanted: number, loaded: number): Reason => ({
   reason: `wants ${wanted}, has ${loaded}: the cluster has no room for more`,
   cause: 'shortage',
 });
+
+/** `queued`: requests that wait within engines now. */
+function describeTarget({ target, isEngineFull }: Target, queued = 0): string {
+  const each = `at ${round(target)} each`;
+  if (!isEngineFull) return each;
+  const others = queued > 0 ? `; ${queued} wait within engines` : '';
+  return `${each} (an engine runs no more at a time${others})`;
+}
 
 const countReplicas = (replicas: number): string => `${replicas} ${replicas === 1 ? 'replica' : 'replicas'}`;
 

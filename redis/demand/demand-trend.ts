@@ -1,5 +1,6 @@
 /** A deployment's demand over time, from counters that only grow: a lost sample costs nothing. No I/O. */
 import type { DeploymentSample } from './demand.ts';
+import { EngineLimit } from './engine-limit.ts';
 import { AreaSeries, PeakSeries } from './series.ts';
 
 /** What a decision reads of the demand; all times in milliseconds, all demand in slots that are or would be in use. */
@@ -15,6 +16,10 @@ export interface DemandReading {
   /** Somebody waits for a replica now: at a front, or in the queue. */
   isWanted: boolean;
   jobs: DeploymentSample['jobs'];
+  /** Requests that wait within engines now. */
+  queuedInEngines: number;
+  /** Requests that an engine runs at a time, by those that had others waiting lately; undefined where none had. */
+  engineLimit: number | undefined;
 }
 
 export interface TrendWindows {
@@ -46,6 +51,7 @@ export class DemandTrend implements DemandReading {
   readonly #peaks: PeakSeries;
   /** Counters as last seen, by what counts and who, those seen last at the end: a restart is known by its boot id. */
   readonly #counters = new Map<string, Counter>();
+  readonly #engineLimit = new EngineLimit();
   #served = { busyMs: 0, arrivals: 0 };
   #area = 0;
   #firstAt = Number.NaN;
@@ -94,6 +100,7 @@ export class DemandTrend implements DemandReading {
     if (!(at > this.#lastAt && at - this.#lastAt <= MAX_GAP_MS)) this.#begin(at);
     const elapsedMs = at - this.#lastAt;
     const added = this.#measure(sample, elapsedMs);
+    this.#engineLimit.add(sample, elapsedMs);
     this.#area += added;
     this.#lastAt = at;
     this.#stable.push(at, this.#area);
@@ -131,6 +138,14 @@ export class DemandTrend implements DemandReading {
 
   get spanMs(): number {
     return Number.isNaN(this.#firstAt) ? 0 : this.#lastAt - this.#firstAt;
+  }
+
+  get queuedInEngines(): number {
+    return this.#engineLimit.queued;
+  }
+
+  get engineLimit(): number | undefined {
+    return this.#engineLimit.at(this.#lastAt);
   }
 
   get idleMs(): number {

@@ -10,6 +10,8 @@ export interface DeploymentSample {
     busyMs: number;
     arrivals: number;
     inflight: number;
+    /** How many of these wait within the engine; absent: not known. */
+    waiting?: number | undefined;
     /** Requests whose answers it passes on from peers: no demand for itself, but it must not go. */
     relayed?: number;
     /** Slots; null = unlimited. */
@@ -96,10 +98,23 @@ function countTogether(keys: readonly string[]): number {
 function decodeReplica(text: string, now: number): DeploymentSample['replicas'][number] | null {
   const beat = decodeWord<Heartbeat>(text);
   if (!beat) return null;
-  const { pod, boot, busyMs, arrivals, inflight, relayed = 0, limit, ready, draining, activeAt, at } = beat;
+  const {
+    pod,
+    boot,
+    busyMs,
+    arrivals,
+    inflight,
+    waiting,
+    relayed = 0,
+    limit,
+    ready,
+    draining,
+    activeAt,
+    at,
+  } = beat;
   if (![pod, boot].every(isShortText) || ![ready, draining].every((flag) => typeof flag === 'boolean'))
     return null;
-  if (![busyMs, arrivals, inflight, relayed, activeAt, at].every(isCount)) return null;
+  if (![busyMs, arrivals, inflight, waiting ?? 0, relayed, activeAt, at].every(isCount)) return null;
   if (limit !== null && !isCount(limit)) return null;
   const past = Math.min(activeAt, now);
   const asleep = beat.asleep === true;
@@ -109,6 +124,7 @@ function decodeReplica(text: string, now: number): DeploymentSample['replicas'][
     busyMs,
     arrivals,
     inflight,
+    ...(waiting !== undefined && { waiting: Math.min(waiting, inflight) }),
     relayed,
     limit,
     ready,

@@ -67,6 +67,11 @@ describe('deployments that scale, as processes', function () {
     const tides = { min: 1, max: MAX_REPLICAS, targetConcurrency: STREAMS / MAX_REPLICAS };
     write('tidal', { scaling: { ...SCALING, ...tides } }, { SIMULATOR_TOKENS: '60', SIMULATOR_ITL_MS: '50' });
     write(
+      'crowded',
+      { scaling: { ...SCALING, min: 1, max: 2, targetConcurrency: 16 } },
+      { SIMULATOR_MAX_CONCURRENCY: '2', SIMULATOR_TOKENS: '100000', SIMULATOR_ITL_MS: '50' },
+    );
+    write(
       'film',
       { kind: 'Video', scaling: { ...SCALING, max: 2 }, video: { resolutions: ['832x480'], tasks: ['t2v'] } },
       { SIMULATOR_JOB_SECONDS: '1', ...startup },
@@ -94,6 +99,12 @@ describe('deployments that scale, as processes', function () {
   const present = (name: string) => pods.present(`default/${name}`);
   const countReady = (name: string) =>
     present(name).filter(({ readyAt, leavingAt }) => readyAt !== undefined && leavingAt === undefined).length;
+  const readStatus = async (name: string) => {
+    const path = `/apis/berth.dev/v1alpha1/namespaces/default/modeldeployments/${name}`;
+    const { url, token } = stack.endpoints.objects!;
+    const answer = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } });
+    return ((await answer.json()) as { status: { scaling?: { asleep?: boolean; reason: string } } }).status;
+  };
   const untilGone = (name: string) =>
     pollUntil(() => present(name).length === 0, `${name} to have no pod`, 300_000);
 
@@ -117,13 +128,22 @@ describe('deployments that scale, as processes', function () {
     expect(lags).to.have.length.at.least(STARTS);
   });
 
+  it('get another replica where an engine is full with less than the target', async () => {
+    await pollUntil(() => countReady('crowded') === 1, 'the first replica', 120_000);
+    const leaving = new AbortController();
+    const streams = Array.from({ length: 6 }, () =>
+      streamChat(find('crowded').baseURL, { ...optionsOf('crowded'), signal: leaving.signal }),
+    );
+    await pollUntil(() => countReady('crowded') === 2, 'the second replica', 180_000);
+    expect((await readStatus('crowded')).scaling!.reason).to.match(
+      /^demand .* needs [23] replicas at 2 each \(an engine runs no more at a time; [1-4] wait within engines\)/,
+    );
+    leaving.abort();
+    await Promise.allSettled(streams);
+  });
+
   it('sleep in place, and are woken in place, where their engine can', async () => {
-    const read = async () => {
-      const path = '/apis/berth.dev/v1alpha1/namespaces/default/modeldeployments/drowsy';
-      const { url, token } = stack.endpoints.objects!;
-      const answer = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } });
-      return ((await answer.json()) as { status: { scaling?: { asleep?: boolean; reason: string } } }).status;
-    };
+    const read = () => readStatus('drowsy');
     const ask = async () => {
       const answer = await chat('drowsy');
       expect(answer.status, await answer.text()).to.equal(200);

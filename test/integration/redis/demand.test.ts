@@ -132,6 +132,8 @@ describe('the demand for deployments', () => {
         '[1]',
         JSON.stringify(describeReplica({ busyMs: -1 })),
         JSON.stringify(describeReplica({ busyMs: 1e300 })),
+        JSON.stringify(describeReplica({ waiting: -1 })),
+        JSON.stringify(describeReplica({ waiting: '3' as unknown as number })),
         JSON.stringify(describeReplica({ boot: 'x'.repeat(300) })),
         JSON.stringify(describeReplica({ arrivals: '9' as unknown as number })),
         JSON.stringify(describeReplica({ limit: {} as unknown as number })),
@@ -149,6 +151,14 @@ describe('the demand for deployments', () => {
       expect(samples.get(keyOf('spoilt'))).to.deep.include(EMPTY);
       expect(samples.get(keyOf('typed'))).to.deep.include(EMPTY);
       expect(samples.get(keyOf('good'))!.replicas[0]).to.include({ pod: 'a', busyMs: 5 });
+    });
+
+    it('has no more waiting within its engine than are in flight', async () => {
+      await tenant.redis.hset(keys.heartbeats('chat'), {
+        a: JSON.stringify(describeReplica({ pod: 'a', inflight: 3, waiting: 9e15 })),
+        '@a': String(Date.now()),
+      });
+      expect((await read('chat')).replicas[0]!.waiting).to.equal(3);
     });
 
     it('has no activity in the future', async () => {

@@ -1,12 +1,18 @@
 /** Berth's decision as an autoscaler of the simulation: a sample each tick, as the operator reads it from Redis. */
 import { decideScale, type ScaleMemory, type ScalingRules } from '../../../operator/scaling/decision.ts';
+import type { DeploymentSample } from '../../../redis/demand/demand.ts';
 import { DemandTrend } from '../../../redis/demand/demand-trend.ts';
-import type { Autoscaler } from './simulation.ts';
+import type { Autoscaler, Observation } from './simulation.ts';
 
 /** Wall-clock time at which a simulation begins. */
 const EPOCH = 1_800_000_000_000;
 
-export function createBerthAutoscaler(rules: ScalingRules, loadTimeMs: number): Autoscaler {
+/** With `isEngineFull`, who waits does so within the engines, which take fewer than the target. */
+export function createBerthAutoscaler(
+  rules: ScalingRules,
+  loadTimeMs: number,
+  { isEngineFull = false }: { isEngineFull?: boolean } = {},
+): Autoscaler {
   const trend = new DemandTrend({
     stableMs: rules.stableMs,
     panicMs: rules.panicMs,
@@ -15,17 +21,8 @@ export function createBerthAutoscaler(rules: ScalingRules, loadTimeMs: number): 
   let memory: ScaleMemory = {};
   return (seen) => {
     const at = EPOCH + seen.now;
-    const common = { boot: 'b', inflight: seen.inflight, limit: null, ready: true, draining: false, at };
     trend.add({
-      replicas: [
-        {
-          ...common,
-          pod: 'all',
-          busyMs: seen.busyMs,
-          arrivals: seen.arrivals,
-          activeAt: EPOCH + seen.lastActive,
-        },
-      ],
+      replicas: listReplicas(seen, isEngineFull),
       fronts: [
         {
           front: 'f',
@@ -59,4 +56,28 @@ export function createBerthAutoscaler(rules: ScalingRules, loadTimeMs: number): 
     memory = decision.memory;
     return decision.wanted;
   };
+}
+
+/** One with all that there is to do; or where engines have queues, all of them with an equal part of what they run and queue. */
+function listReplicas(seen: Observation, isEngineFull: boolean): DeploymentSample['replicas'] {
+  const at = EPOCH + seen.now;
+  const rest = {
+    boot: 'b',
+    arrivals: 0,
+    busyMs: 0,
+    limit: null,
+    ready: true,
+    draining: false,
+    activeAt: 0,
+    at,
+  };
+  const { busyMs, arrivals, lastActive } = seen;
+  const all = { ...rest, pod: 'p0', inflight: seen.inflight, busyMs, arrivals, activeAt: EPOCH + lastActive };
+  if (!isEngineFull || seen.ready === 0) return [all];
+  return Array.from({ length: seen.ready }, (_, index) => {
+    const partOf = (total: number) => Math.floor((total + index) / seen.ready);
+    const [running, waiting] = [partOf(seen.inflight), partOf(seen.waiting)];
+    const own = index === 0 ? all : { ...rest, pod: `p${index}` };
+    return { ...own, inflight: running + waiting, waiting };
+  });
 }

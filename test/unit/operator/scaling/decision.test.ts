@@ -26,6 +26,8 @@ interface Case {
   idleMs?: number;
   isWanted?: boolean;
   jobs?: DemandReading['jobs'];
+  queuedInEngines?: number;
+  engineLimit?: number;
   pods?: Partial<PodCounts>;
   rules?: Partial<ScalingRules>;
   loadTimeMs?: number | null;
@@ -44,6 +46,8 @@ function decide(given: Case) {
     idleMs: given.idleMs ?? 0,
     isWanted: given.isWanted ?? false,
     jobs: given.jobs ?? { queued: 0, running: 0, paceMs: null },
+    queuedInEngines: given.queuedInEngines ?? 0,
+    engineLimit: given.engineLimit,
   };
   const ready = given.pods?.ready ?? given.pods?.wanted ?? 1;
   const pods = {
@@ -110,6 +114,27 @@ describe('the scaling decision', () => {
       const { wanted, reason } = decide({ stable: 31, pods: { wanted: 2 }, memory: lasting });
       expect(wanted).to.equal(4);
       expect(reason).to.equal('demand 31 (average of 60 s) needs 4 replicas at 10 each');
+    });
+
+    it('wants as many as engines run that are full with less than the target, and says so', () => {
+      const full = { stable: 12, peak: 12, engineLimit: 4, queuedInEngines: 8, memory: lasting };
+      const { wanted, reason } = decide(full);
+      expect(wanted).to.equal(3);
+      expect(reason).to.equal(
+        'demand 12 (average of 60 s) needs 3 replicas at 4 each (an engine runs no more at a time; 8 wait within engines)',
+      );
+      const calm = { ...full, queuedInEngines: 0, pods: { wanted: 3 } };
+      expect(decide(calm).wanted, 'while nobody waits').to.equal(3);
+      const less = decide({ ...calm, stable: 5, short: 5, peak: 5 });
+      expect(less.wanted).to.equal(2);
+      expect(less.reason).to.equal(
+        'peak demand 5 of the last 60 s needs 2 replicas at 4 each (an engine runs no more at a time)',
+      );
+    });
+
+    it('multiplies by what engines say no more than eightfold, and never takes it for more than the target', () => {
+      expect(decide({ stable: 9, engineLimit: 0.1, memory: lasting }).wanted).to.equal(8);
+      expect(decide({ stable: 12, engineLimit: 40, memory: lasting }).wanted).to.equal(2);
     });
 
     it('does not multiply by what is ready, so that starting replicas add no others', () => {

@@ -4,7 +4,12 @@ import type { ScalingRules } from '../../../../operator/scaling/decision.ts';
 import { listSeeds } from '../../../support/random-seeds.ts';
 import { createBerthAutoscaler } from '../../../support/scaling/berth-autoscaler.ts';
 import { evenLoad, poissonLoad, squareWave } from '../../../support/scaling/loads.ts';
-import { type Change, type SimulatedRequest, simulate } from '../../../support/scaling/simulation.ts';
+import {
+  type Change,
+  type SimulatedRequest,
+  type SimulationResult,
+  simulate,
+} from '../../../support/scaling/simulation.ts';
 
 const MINUTE_MS = 60_000;
 const RULES: ScalingRules = {
@@ -23,15 +28,21 @@ interface Run {
   initial: number;
   loadMs?: number;
   rules?: Partial<ScalingRules>;
+  /** What a replica serves at a time. More than the target by default: whoever is over it does not wait yet. */
+  places?: number;
+  /** Others wait within the engine, not for a slot. */
+  isEngineFull?: boolean;
 }
 
-function run({ requests, durationMs, initial, loadMs = 20_000, rules }: Run): Change[] {
-  const all = { ...RULES, ...rules };
-  const scale = createBerthAutoscaler(all, loadMs);
-  // Engines take more than the target: whoever is over it does not wait yet.
-  return simulate({ requests, slots: all.target * 4, loadMs, initial, durationMs, tickMs: 2_000, scale })
-    .changes;
+function replay(run: Run): SimulationResult {
+  const { requests, durationMs, initial, loadMs = 20_000, isEngineFull } = run;
+  const rules = { ...RULES, ...run.rules };
+  const scale = createBerthAutoscaler(rules, loadMs, { isEngineFull });
+  const slots = run.places ?? rules.target * 4;
+  return simulate({ requests, slots, loadMs, initial, durationMs, tickMs: 2_000, scale });
 }
+
+const run = (given: Run): Change[] => replay(given).changes;
 
 describe('stability of the scaling decision', () => {
   for (const share of [0.95, 1, 1.05])
@@ -99,5 +110,39 @@ describe('stability of the scaling decision', () => {
       Array.from({ length: 24 }, (_, index) => (index + 1) % 2).slice(0, changes.length),
     );
     expect(changes.length).to.be.at.most(24);
+  });
+
+  describe('with engines that are full at a quarter of the target', () => {
+    const [places, durationMs] = [RULES.target / 4, 60 * MINUTE_MS];
+
+    it('is as with that for a target', () => {
+      for (const replicas of [2, 3, 5])
+        for (const seed of listSeeds()) {
+          const load = replicas * places * 0.8;
+          const concurrency = () => load;
+          const requests = poissonLoad({ seed, durationMs, serviceMs: 5_000, concurrency, peak: load });
+          const settledOf = ({ changes, gpuSeconds }: SimulationResult) => ({
+            changes: changes.filter(({ at }) => at >= 10 * MINUTE_MS),
+            gpuSeconds,
+          });
+          const given = { requests, durationMs, initial: 1, places };
+          const learned = settledOf(replay({ ...given, isEngineFull: true }));
+          const told = settledOf(replay({ ...given, rules: { target: places } }));
+          const context = `${replicas} replicas, seed ${seed}: ${JSON.stringify([learned, told])}`;
+          expect(learned.changes.length, context).to.be.at.most(told.changes.length + 2);
+          expect(learned.gpuSeconds / told.gpuSeconds, context).to.be.within(0.95, 1.05);
+        }
+    });
+
+    it('keeps them while the load is even, and lets them go once a single engine runs it', () => {
+      const concurrency = (at: number) => (at < durationMs / 2 ? 3 * places * 0.9 : 0.4 * places);
+      const requests = evenLoad({ durationMs, serviceMs: 1_000, concurrency });
+      const { changes } = replay({ requests, durationMs, initial: 1, places, isEngineFull: true });
+      const context = JSON.stringify(changes);
+      const middle = changes.filter(({ at }) => at >= 5 * MINUTE_MS && at < durationMs / 2);
+      expect(middle, context).to.deep.equal([]);
+      expect(changes.findLast(({ at }) => at < durationMs / 2)!.to, context).to.be.within(3, 4);
+      expect(changes.at(-1)!.to, context).to.equal(1);
+    });
   });
 });

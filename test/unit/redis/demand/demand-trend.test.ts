@@ -166,6 +166,60 @@ describe('demand from counters', () => {
     expect(trend.idleMs, 'since it was wanted').to.equal(62_000);
   });
 
+  describe('where engines have queues of their own', () => {
+    /** Of one replica each 2 s; `waiting`: undefined where it is not known. */
+    const addQueue = (
+      trend: DemandTrend,
+      { from, to, ...shown }: { from: number; to: number; inflight: number; waiting?: number | undefined },
+    ) => {
+      for (let second = from; second <= to; second += 2) {
+        const [replica] = sample(second).replicas;
+        trend.add(sample(second, { replicas: [{ ...replica!, ...shown }] }));
+      }
+    };
+
+    it('knows what they run at a time, once that has lasted', () => {
+      const trend = makeTrend();
+      addQueue(trend, { from: 0, to: 8, inflight: 12, waiting: 8 });
+      expect(trend.engineLimit).to.equal(undefined);
+      addQueue(trend, { from: 10, to: 20, inflight: 12, waiting: 8 });
+      expect(trend.engineLimit).to.be.closeTo(4, 1e-9);
+      expect(trend.queuedInEngines).to.equal(8);
+    });
+
+    it('remembers it for half an hour without a queue', () => {
+      const trend = makeTrend();
+      addQueue(trend, { from: 0, to: 60, inflight: 12, waiting: 8 });
+      addQueue(trend, { from: 62, to: 1_860, inflight: 4, waiting: 0 });
+      expect(trend.engineLimit).to.be.closeTo(4, 1e-9);
+      expect(trend.queuedInEngines).to.equal(0);
+      addQueue(trend, { from: 1_862, to: 1_870, inflight: 4, waiting: 0 });
+      expect(trend.engineLimit).to.equal(undefined);
+    });
+
+    it('learns from those that run more with nobody waiting, as with shorter prompts', () => {
+      const trend = makeTrend();
+      addQueue(trend, { from: 0, to: 60, inflight: 12, waiting: 8 });
+      addQueue(trend, { from: 62, to: 100, inflight: 16, waiting: undefined });
+      expect(trend.engineLimit, 'not known').to.be.closeTo(4, 1e-9);
+      addQueue(trend, { from: 102, to: 150, inflight: 16, waiting: 0 });
+      expect(trend.engineLimit).to.be.within(8, 12);
+      addQueue(trend, { from: 152, to: 600, inflight: 16, waiting: 0 });
+      expect(trend.engineLimit, 'refuted').to.equal(undefined);
+    });
+
+    it('learns nothing from replicas that drain, and after long gaps for no more than some seconds', () => {
+      const trend = makeTrend();
+      const [replica] = sample(0).replicas;
+      const full = { ...replica!, inflight: 12, waiting: 8 };
+      for (let second = 0; second <= 60; second += 2)
+        trend.add(sample(second, { replicas: [{ ...full, draining: true }] }));
+      expect(trend.engineLimit).to.equal(undefined);
+      trend.add(sample(85, { replicas: [full] }));
+      expect(trend.engineLimit).to.equal(undefined);
+    });
+  });
+
   it('keeps no more of those that are gone than of those that are there, whatever a tenant says', () => {
     const speakers = (second: number, count: number) =>
       Array.from({ length: count }, (_, index) => ({

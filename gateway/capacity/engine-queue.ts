@@ -1,0 +1,106 @@
+/** Requests that wait within the engine, by its own metrics: it may be full long before its slots are taken. */
+import type { Clock } from '../../kit/clock.ts';
+import { PeriodicTask } from '../../kit/periodic-task.ts';
+
+export interface EngineQueueOptions {
+  /** The engine's metrics as text; rejects for what is no complete answer in time. */
+  read: () => Promise<string>;
+  /** Requests that have a place on the engine. */
+  inflight: () => number;
+  clock?: Clock;
+}
+
+const INTERVAL_MS = 3_000;
+/** A queue that none of these was without lasts: long prompts that come together wait for each other for a moment. */
+const READINGS = 3;
+
+export class EngineQueue {
+  readonly #options: EngineQueueOptions;
+  readonly #task: PeriodicTask;
+  /** Shares of the engine's requests that waited, the latest last. */
+  #shares: number[] = [];
+
+  constructor(options: EngineQueueOptions) {
+    this.#options = options;
+    this.#task = new PeriodicTask({
+      run: () => this.#read(),
+      intervalMs: INTERVAL_MS,
+      onError: () => {
+        this.#shares = [];
+      },
+      clock: options.clock,
+    });
+    this.#task.start();
+  }
+
+  /**
+   * How many of the requests in flight have been waiting within the engine all the while, fewer than all; 0 where none ever was;
+   * null where that changes, or the engine does not tell.
+   */
+  get waiting(): number | null {
+    const inflight = this.#options.inflight();
+    if (this.#shares.length < READINGS || inflight <= 1) return null;
+    if (Math.max(...this.#shares) === 0) return 0;
+    // In requests of the gateway: an engine counts each choice of an answer.
+    return Math.min(inflight - 1, Math.round(Math.min(...this.#shares) * inflight)) || null;
+  }
+
+  /** Without waiting for the engine, which may hang. */
+  close(): void {
+    void this.#task.stop();
+  }
+
+  /** A request that is alone waits for nobody. */
+  async #read(): Promise<void> {
+    const share = this.#options.inflight() > 1 ? readWaitingShare(await this.#options.read()) : null;
+    this.#shares = share === null ? [] : [...this.#shares, share].slice(-READINGS);
+  }
+}
+
+/**
+ * Gauges of engines that count requests. Not TEI's te_queue_size: it counts inputs, and each of them until the next batch, so that an
+ * engine that is merely busy has some.
+ */
+const GAUGES = [
+  { waiting: 'vllm:num_requests_waiting', running: 'vllm:num_requests_running' },
+  { waiting: 'sglang:num_queue_reqs', running: 'sglang:num_running_reqs' },
+  { waiting: 'llamacpp:requests_deferred', running: 'llamacpp:requests_processing' },
+];
+/** One for each rank of an engine that runs in several. */
+const MAX_SERIES = 1_024;
+const MAX_LINE_LENGTH = 4_096;
+
+/** Which share of its requests an engine has waiting, by its metrics in Prometheus' text format; null where they do not tell. */
+export function readWaitingShare(text: string): number | null {
+  for (const { waiting, running } of GAUGES) {
+    const [queued, active] = [sumGauge(text, waiting), sumGauge(text, running)];
+    if (queued === null || active === null) continue;
+    return queued === 0 ? 0 : queued / (queued + active);
+  }
+  return null;
+}
+
+function sumGauge(text: string, name: string): number | null {
+  let sum: number | null = null;
+  let series = 0;
+  for (let at = text.indexOf(name); at >= 0 && series < MAX_SERIES; at = text.indexOf(name, at + 1)) {
+    if (at > 0 && text[at - 1] !== '\n') continue;
+    const end = text.indexOf('\n', at);
+    const value = readSample(text.slice(at + name.length, end < 0 ? undefined : end));
+    if (value === null) continue;
+    series++;
+    sum = (sum ?? 0) + value;
+  }
+  return sum;
+}
+
+/** What follows a name: labels or none, the value, and perhaps a time. null for another name, and what is no count. */
+function readSample(rest: string): number | null {
+  if (rest.length > MAX_LINE_LENGTH || !/^[{ \t]/.test(rest)) return null;
+  const [value] = rest
+    .slice(rest.lastIndexOf('}') + 1)
+    .trim()
+    .split(/\s+/);
+  const count = Number(value || Number.NaN);
+  return Number.isFinite(count) && count >= 0 ? count : null;
+}
