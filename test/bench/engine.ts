@@ -1,6 +1,7 @@
 /**
  * A fake OpenAI engine on bare sockets, so that it is never the bottleneck. A word of the prompt chooses:
- * `bench-slow` answers after 3 s, `bench-burst` streams 100 chunks at once, `bench-paced` one chunk every 10 ms.
+ * `bench-slow` answers after 3 s, `bench-burst` streams 100 chunks at once, `bench-paced` one chunk every 10 ms. It calls itself MODEL, the
+ * name that it is asked by, as engines do.
  */
 import { createServer, type Socket } from 'node:net';
 
@@ -9,7 +10,7 @@ const SLOW_MS = 3_000;
 const PACE_MS = 10;
 
 const usage = { prompt_tokens: 10, completion_tokens: CHUNKS, total_tokens: CHUNKS + 10 };
-const head = { id: 'chatcmpl-1', created: 1, model: 'bench' };
+const head = { id: 'chatcmpl-1', created: 1, model: process.env.MODEL };
 const counters = { aborted: 0, abortedEarly: 0, done: 0 };
 
 const completion = JSON.stringify({

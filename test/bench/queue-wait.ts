@@ -38,5 +38,5 @@ export const formatQueueWait = ({ p50, p99 }: QueueWait): string =>
   ]);
 
 export const listQueueWaitGoals = ({ p50 }: QueueWait): Goal[] => [
-  atMost('wait for an idle worker p50, ms', p50, 20),
+  atMost('wait for an idle worker p50, ms', p50, 2),
 ];

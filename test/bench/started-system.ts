@@ -18,7 +18,7 @@ export interface StartedSystem {
 }
 
 export async function startEngine(): Promise<ChildProcess> {
-  const env = { PORT: String(PORTS.engine) };
+  const env = { PORT: String(PORTS.engine), MODEL };
   const engine = startPinned(
     LOAD_CORE,
     { program: process.execPath, args: ['dist-bench/engine.js'], env },

@@ -14,6 +14,7 @@ import {
   completeEpoch,
   publishApiKeys,
   publishDeployment,
+  publishWorkspace,
 } from '../../redis/publication/publication.ts';
 import { makeFolder } from './folders.ts';
 import type { Command } from './pinned-process.ts';
@@ -135,7 +136,12 @@ const benchConfig = (): GatewayConfig =>
       apiVersion: API_VERSION,
       kind: 'ModelDeployment',
       metadata: { name: 'bench', namespace: 'bench' },
-      spec: { kind: 'LLM', model: { id: MODEL }, engine: { preset: 'custom', image: 'none' } },
+      spec: {
+        kind: 'LLM',
+        model: { id: MODEL },
+        engine: { preset: 'custom', image: 'none' },
+        pricing: { perMillionInputTokens: '0.15', perMillionOutputTokens: '0.6' },
+      },
     }),
   );
 
@@ -204,11 +210,12 @@ export const buildFront = (secretFolder: string): Command => ({
   },
 });
 
-/** Tells Redis what the operator would. */
+/** Tells Redis what the operator would: a key with limits, prices, and credit that no load uses up. */
 export async function publishBench(redis: RedisClient): Promise<void> {
   await publishDeployment(redis, benchConfig());
   const key = { n: 'bench', rpm: 1_000_000_000, tpd: 1_000_000_000_000, exp: 0, off: 0 as const };
   await publishApiKeys(redis, 'bench', new Map([[hashApiKey(API_KEY), key]]));
+  await publishWorkspace(redis, 'bench', { creditMicros: 1_000_000_000_000_000 });
   await loadLibrary(redis);
   await beginEpoch(redis, 'bench');
   await completeEpoch(redis);

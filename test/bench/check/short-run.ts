@@ -4,12 +4,11 @@
  */
 import { loadRequests, loadStreams, type Target } from '../loads.ts';
 import { readMemory, stopPinned } from '../pinned-process.ts';
-import type { Round } from '../rounds.ts';
+import { type Round, WARMING_SECONDS } from '../rounds.ts';
 import { type StartedSystem, startEngine, startSystem, withCPU } from '../started-system.ts';
 import { listSystems, type System } from '../systems.ts';
 
 const LOAD_SECONDS = 1;
-const WARMING_SECONDS = 3;
 const STREAMS = { connections: 16, seconds: LOAD_SECONDS };
 
 export type Turn = Pick<Round, 'singleP50Ms' | 'cpuPerRequestMicros' | 'cpuPerFrameMicros' | 'errors'>;
@@ -27,7 +26,7 @@ export interface ShortRun {
   rounds: ShortRound[];
 }
 
-/** Takes about 10 s, and 7 s for each round. */
+/** Takes about 20 s, and 7 s for each round. */
 export async function measureShortRun(rounds: number): Promise<ShortRun> {
   const engine = await startEngine();
   const started: StartedSystem[] = [];
