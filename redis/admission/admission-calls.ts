@@ -44,13 +44,7 @@ export interface AdmissionRequest {
 
 /** Authenticates a key and, if asked, counts one request (docs/api.md, "Authentication", "Limits"). */
 export const admit = (redis: RedisClient, request: AdmissionRequest): Promise<Admission> =>
-  new Promise((resolve, reject) => {
-    const waiting = { request, resolve, reject };
-    const batches = findBatches(redis);
-    const batch = batches.get(request.namespace);
-    if (batch) batch.push(waiting);
-    else batches.set(request.namespace, [waiting]);
-  });
+  new Promise((resolve, reject) => findLine(redis).add({ request, resolve, reject }));
 
 function decodeAdmission(answer: string): Admission {
   const fields = answer.split(' ');
@@ -158,7 +152,6 @@ export async function readSpentMicros(redis: RedisClient, namespace: string): Pr
   return readCounter(redis, workKeys(namespace).credit);
 }
 
-/** Admissions of one turn of the event loop go in one command: on a busy gateway that spares most of their cost. */
 interface Waiting {
   request: AdmissionRequest;
   resolve(admission: Admission): void;
@@ -167,41 +160,90 @@ interface Waiting {
 
 /** Bounds what one call keeps Redis from doing. */
 const MAX_BATCH = 100;
+const MAX_IN_FLIGHT = 2;
+/** Nobody waits longer for the answer to others: when Redis hangs, all are to find out in the time that one takes. */
+const MAX_WAIT_MS = 10;
 const FAILED = 'failed ';
 const MODES: Record<Counted, string> = { no: '0', all: '1', requests: '2', waiting: '3' };
 
-/** By connection, then by namespace. */
-const open = new WeakMap<RedisClient, Map<string, Waiting[]>>();
+const lines = new WeakMap<RedisClient, AdmissionLine>();
 
-function findBatches(redis: RedisClient): Map<string, Waiting[]> {
-  const found = open.get(redis);
+function findLine(redis: RedisClient): AdmissionLine {
+  const found = lines.get(redis);
   if (found) return found;
-  const batches = new Map<string, Waiting[]>();
-  open.set(redis, batches);
-  setImmediate(() => {
-    open.delete(redis);
-    for (const [namespace, batch] of batches)
-      for (let start = 0; start < batch.length; start += MAX_BATCH)
-        send(redis, namespace, batch.slice(start, start + MAX_BATCH));
-  });
-  return batches;
+  const line = new AdmissionLine(redis);
+  lines.set(redis, line);
+  return line;
 }
 
-function send(redis: RedisClient, namespace: string, batch: Waiting[]): void {
+/**
+ * Admissions of one connection. One goes at once when none is under way. Those that come meanwhile go together: at the end of the turn of the
+ * event loop, or, with two calls under way, with the next answer. On a busy gateway that spares most of their cost.
+ */
+class AdmissionLine {
+  readonly #redis: RedisClient;
+  /** By namespace. */
+  #batches = new Map<string, Waiting[]>();
+  #inFlight = 0;
+  #turn: NodeJS.Immediate | null = null;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(redis: RedisClient) {
+    this.#redis = redis;
+  }
+
+  add(waiting: Waiting): void {
+    const { namespace } = waiting.request;
+    if (this.#inFlight === 0 && this.#batches.size === 0) return this.#send(namespace, [waiting]);
+    const batch = this.#batches.get(namespace);
+    if (batch) batch.push(waiting);
+    else this.#batches.set(namespace, [waiting]);
+    if (this.#inFlight < MAX_IN_FLIGHT) this.#turn ??= setImmediate(() => this.#flush());
+    else this.#timer ??= setTimeout(() => this.#flush(), MAX_WAIT_MS);
+  }
+
+  #flush(): void {
+    if (this.#turn) clearImmediate(this.#turn);
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#turn = null;
+    this.#timer = null;
+    const batches = this.#batches;
+    this.#batches = new Map();
+    for (const [namespace, batch] of batches)
+      for (let start = 0; start < batch.length; start += MAX_BATCH)
+        this.#send(namespace, batch.length > MAX_BATCH ? batch.slice(start, start + MAX_BATCH) : batch);
+  }
+
+  #send(namespace: string, batch: Waiting[]): void {
+    this.#inFlight++;
+    sendNow(this.#redis, 'fcall', writeCall(namespace, batch)).then(
+      (answers) => {
+        this.#end();
+        for (let index = 0; index < batch.length; index++)
+          answerOne(batch[index]!, (answers as string[])[index]!);
+      },
+      (error) => {
+        this.#end();
+        for (const { reject } of batch) reject(error);
+      },
+    );
+  }
+
+  /** What has come together goes first, so that Redis works while the answers are read. */
+  #end(): void {
+    this.#inFlight--;
+    if (this.#batches.size > 0) this.#flush();
+  }
+}
+
+function writeCall(namespace: string, batch: readonly Waiting[]): string[] {
   const { rpm } = workKeys(namespace);
   const args: string[] = [FUNCTIONS.admit, String(batch.length)];
   for (const { request } of batch) args.push(rpm(request.sha256));
   args.push(namespace);
   for (const { request } of batch) args.push(request.sha256, MODES[request.counted]);
   for (const { request } of batch) request.onSend?.();
-  sendNow(redis, 'fcall', args).then(
-    (answers) => {
-      for (const [index, waiting] of batch.entries()) answerOne(waiting, (answers as string[])[index]!);
-    },
-    (error) => {
-      for (const { reject } of batch) reject(error);
-    },
-  );
+  return args;
 }
 
 function answerOne({ resolve, reject }: Waiting, answer: string): void {

@@ -40,12 +40,12 @@ describe('admissions of one turn', () => {
     expect(remaining).to.deep.equal(Array.from({ length: 30 }, (_, index) => 999 - index));
   });
 
-  it('go in as few commands as there are namespaces', async () => {
+  it('go in as few commands as there are namespaces, but for the first', async () => {
     const countCalls = async () =>
       Number(/cmdstat_fcall:calls=(\d+)/.exec(await stack.redis.info('commandstats'))![1]);
     const before = await countCalls();
     await Promise.all(Array.from({ length: 50 }, (_, index) => ask(index % 2 ? 'two' : 'one', shaOf(0))));
-    expect((await countCalls()) - before).to.equal(2);
+    expect((await countCalls()) - before).to.equal(3);
   });
 
   it('do not suffer from what is wrong with another’s key', async () => {
