@@ -11,7 +11,7 @@ const ESCAPED_NAME = /\\.[^"\\]*"\s*:/s;
 
 /** As JSON.parse, of texts that others wrote. */
 export const parseForeignJson = (text: string): unknown =>
-  JSON.parse(ESCAPED_NAME.test(text) ? unescapeNames(text) : text);
+  JSON.parse(text.includes('\\') && ESCAPED_NAME.test(text) ? unescapeNames(text) : text);
 
 /** Names that need no escapes lose them; the others are none that anything here reads. Of what is no JSON, it makes none. */
 function unescapeNames(text: string): string {

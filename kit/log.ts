@@ -22,7 +22,58 @@ export function openLog({ level, base, write }: LogOptions): Logger {
     messageKey: 'message',
     serializers: { err: describeError, error: describeUnlessText, reason: redactText },
   };
-  return pino(options, write ? { write } : openOutput());
+  const destination = write ? { write } : openOutput();
+  const log: Logger = pino(options, destination);
+  plainSinks.set(log, { bindings: formatBindings(base), write: (line) => destination.write(line) });
+  return log;
+}
+
+const formatBindings = (base: Record<string, string>): string =>
+  Object.entries(base)
+    .map(([name, value]) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`)
+    .join('');
+
+/** Loggers whose lines can be written without pino. */
+const plainSinks = new WeakMap<Logger, { bindings: string; write(line: string): void }>();
+
+export type PlainFields = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** What JSON needs no escapes for; and of fields that are redacted, what no secret looks like. */
+const PLAIN = /^[\w.:/+=-]*$/;
+const PLAIN_CODE = /^[a-z_]*$/;
+const REDACTED: ReadonlySet<string> = new Set(['err', 'error', 'reason']);
+
+/**
+ * As `log[level](fields, message)`, for the lines that each request writes: it takes half the time where all that is written is plain.
+ * What is not goes through pino. `message` has to be plain but for spaces.
+ */
+export function writePlain(
+  log: Logger,
+  level: 'debug' | 'info' | 'warn',
+  { fields, message }: { fields: PlainFields; message: string },
+): void {
+  if (!log.isLevelEnabled(level)) return;
+  const sink = plainSinks.get(log);
+  const text = sink ? formatPlain(fields) : null;
+  if (sink && text !== null) {
+    const beginning = `{"level":${log.levels.values[level]}${formatTime()}${sink.bindings}`;
+    sink.write(`${beginning}${text},"message":"${message}"}\n`);
+  } else log[level](fields, message);
+}
+
+/** Null: something is not plain. */
+function formatPlain(fields: PlainFields): string | null {
+  let text = '';
+  for (const name in fields) {
+    const value = fields[name];
+    if (value === undefined) continue;
+    if (typeof value === 'string') {
+      if (!(REDACTED.has(name) ? PLAIN_CODE : PLAIN).test(value)) return null;
+      text += `,"${name}":"${value}"`;
+    } else if (typeof value === 'number' && !Number.isFinite(value)) return null;
+    else text += `,"${name}":${value}`;
+  }
+  return text;
 }
 
 let second = 0;

@@ -1,6 +1,7 @@
 /** The outermost middleware: every error is answered in the envelope, logged and counted. */
 import type { ServerResponse } from 'node:http';
 import { PERSONAL_KEY_PREFIX } from '../../api/redis-keys.ts';
+import { writePlain } from '../../kit/log.ts';
 import type { Operation } from '../telemetry/gen-ai-metrics.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
@@ -185,8 +186,11 @@ function record(state: GatewayState, { log, metrics, model }: RecordSinks): numb
 
   // Strangers, and what a front only passes on to replicas, would fill the log.
   const level = errorMessage !== null ? 'warn' : state.keyHash === undefined ? 'debug' : 'info';
-  if (log.isLevelEnabled(level))
-    log[level](describeRequest(state, { route, status, durationMs }), errorMessage ?? 'request');
+  if (log.isLevelEnabled(level)) {
+    const fields = describeRequest(state, { route, status, durationMs });
+    if (errorMessage !== null) log[level](fields, errorMessage);
+    else writePlain(log, level, { fields, message: 'request' });
+  }
   return status;
 }
 

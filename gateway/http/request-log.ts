@@ -5,7 +5,8 @@ import type { Exchange, GatewayState } from './exchange.ts';
 const HASH_DIGITS = 12;
 const MICROS = 1_000_000;
 
-export interface RequestLine {
+// A type, not an interface, which would be no record of plain fields.
+export type RequestLine = {
   request_id: string;
   trace_id: string | undefined;
   method: string | undefined;
@@ -29,7 +30,7 @@ export interface RequestLine {
   output_tokens: number | undefined;
   /** In the currency of prices. */
   cost: number | undefined;
-}
+};
 
 /** What is unknown is undefined, which a line leaves out. */
 export function describeRequest(

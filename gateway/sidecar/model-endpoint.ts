@@ -155,7 +155,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     sendHeartbeat: (own, heard) => heartbeat(connection.redis, { namespace, name, heartbeat: own, heard }),
     onHeartbeatError: logUnlessAway('heartbeat failed'),
     onPeerOrigins: (origins) => app.keepPeers(origins),
-    onPrefixChoice: (choice) => metrics.prefixChoices.inc({ choice }),
+    onPrefixChoice: (choice) => metrics.prefixChoices.add(1, choice),
     tracer,
   });
   setDocumentationSite(live.current.documentationURL);

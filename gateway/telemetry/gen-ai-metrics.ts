@@ -3,7 +3,7 @@
  * (https://github.com/open-telemetry/semantic-conventions-genai: names, attributes and buckets are the convention's).
  */
 import type { Registry } from 'prom-client';
-import { createHistogram } from './metrics-accumulators.ts';
+import { createHistogram, type Observe } from './metrics-accumulators.ts';
 
 const DURATION_SECONDS = Array.from({ length: 14 }, (_, index) => 2 ** index / 100);
 const FIRST_TOKEN_SECONDS = [
@@ -53,6 +53,18 @@ export interface GenAIMetrics {
 
 const SEPARATOR = '\n';
 
+/** What is observed of an operation of a route, as long as it serves the same model. */
+interface OperationSeries {
+  provider: string;
+  model: string;
+  key: string;
+  duration: Observe;
+  firstToken: Observe;
+  outputToken: Observe;
+  inputTokens: Observe;
+  outputTokens: Observe;
+}
+
 /** A series by its attributes: names of its own beside those that all have, in this order. */
 const readLabels =
   (...more: string[]) =>
@@ -87,21 +99,41 @@ export function createGenAIMetrics(register: Registry): GenAIMetrics {
     label: readLabels('gen_ai_token_type'),
     bounds: TOKENS,
   });
+  const known = new Map<string, OperationSeries>();
+  const find = ({ route, provider, model }: Operation): OperationSeries | null => {
+    const latest = known.get(route);
+    if (latest?.provider === provider && latest.model === model) return latest;
+    const operation = OPERATIONS[route];
+    if (operation === undefined) return null;
+    const key = operation + SEPARATOR + provider + SEPARATOR + model;
+    const series = {
+      provider,
+      model,
+      key,
+      duration: duration.bind(key),
+      firstToken: firstToken.bind(key),
+      outputToken: outputToken.bind(key),
+      inputTokens: tokens.bind(`${key}${SEPARATOR}input`),
+      outputTokens: tokens.bind(`${key}${SEPARATOR}output`),
+    };
+    known.set(route, series);
+    return series;
+  };
   return {
-    observe({ route, provider, model, error, traceId, ...measured }) {
-      const operation = OPERATIONS[route];
-      if (operation === undefined) return;
-      const { durationSeconds, firstTokenSeconds, usage } = measured;
-      const key = operation + SEPARATOR + provider + SEPARATOR + model;
-      duration.observe(error === null ? key : key + SEPARATOR + error, durationSeconds, traceId);
+    observe(operation) {
+      const series = find(operation);
+      if (!series) return;
+      const { error, traceId, durationSeconds, firstTokenSeconds, usage } = operation;
+      if (error === null) series.duration(durationSeconds, traceId);
+      else duration.observe(series.key + SEPARATOR + error, durationSeconds, traceId);
       if (usage) {
-        tokens.observe(`${key}${SEPARATOR}input`, usage.inputTokens, traceId);
-        if (usage.outputTokens > 0) tokens.observe(`${key}${SEPARATOR}output`, usage.outputTokens, traceId);
+        series.inputTokens(usage.inputTokens, traceId);
+        if (usage.outputTokens > 0) series.outputTokens(usage.outputTokens, traceId);
       }
       if (error !== null || firstTokenSeconds === null) return;
-      firstToken.observe(key, firstTokenSeconds, traceId);
+      series.firstToken(firstTokenSeconds, traceId);
       const following = (usage?.outputTokens ?? 0) - 1;
-      if (following > 0) outputToken.observe(key, (durationSeconds - firstTokenSeconds) / following, traceId);
+      if (following > 0) series.outputToken((durationSeconds - firstTokenSeconds) / following, traceId);
     },
   };
 }

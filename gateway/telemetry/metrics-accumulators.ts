@@ -6,9 +6,36 @@ export interface Tally {
   add(amount: number, first: string, second?: string | number): void;
 }
 
+/** A counter without labels. */
+export interface Count {
+  inc(amount?: number): void;
+}
+
+/** `traceId`: shown as the exemplar of its bucket. */
+export type Observe = (value: number, traceId?: string) => void;
+
 export interface Histogram {
-  /** `traceId`: shown as the exemplar of its bucket. */
   observe(label: string, value: number, traceId?: string): void;
+  /** Of one series, which is there from its first observation on: whoever keeps it spares looking it up. */
+  bind(label: string): Observe;
+}
+
+export function createCount(register: Registry, { name, help }: { name: string; help: string }): Count {
+  let sum = 0;
+  new Counter<never>({
+    name,
+    help,
+    registers: [register],
+    collect() {
+      this.reset();
+      this.inc(sum);
+    },
+  });
+  return {
+    inc(amount = 1) {
+      sum += amount;
+    },
+  };
 }
 
 interface TallyOptions {
@@ -96,23 +123,34 @@ export function createHistogram(register: Registry, options: HistogramOptions): 
     get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: list() }),
   };
   register.registerMetric(metric as unknown as Parameters<Registry['registerMetric']>[0]);
+  const find = (value: string): Series => {
+    let entry = series.get(value);
+    if (!entry) {
+      entry = { counts: new Array(bounds.length + 1).fill(0), exemplars: [], sum: 0 };
+      series.set(value, entry);
+    }
+    return entry;
+  };
+  const add = (entry: Series, amount: number, traceId: string | undefined) => {
+    let index = 0;
+    while (index < bounds.length && amount > bounds[index]!) index++;
+    entry.counts[index]!++;
+    entry.sum += amount;
+    if (traceId !== undefined)
+      entry.exemplars[index] = {
+        labelSet: { trace_id: traceId },
+        value: amount,
+        timestamp: Date.now() / 1_000,
+      };
+  };
   return {
-    observe(value, amount, traceId) {
-      let entry = series.get(value);
-      if (!entry) {
-        entry = { counts: new Array(bounds.length + 1).fill(0), exemplars: [], sum: 0 };
-        series.set(value, entry);
-      }
-      let index = 0;
-      while (index < bounds.length && amount > bounds[index]!) index++;
-      entry.counts[index]!++;
-      entry.sum += amount;
-      if (traceId !== undefined)
-        entry.exemplars[index] = {
-          labelSet: { trace_id: traceId },
-          value: amount,
-          timestamp: Date.now() / 1_000,
-        };
+    observe: (value, amount, traceId) => add(find(value), amount, traceId),
+    bind: (value) => {
+      let entry: Series | undefined;
+      return (amount, traceId) => {
+        entry ??= find(value);
+        add(entry, amount, traceId);
+      };
     },
   };
 }

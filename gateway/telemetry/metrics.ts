@@ -1,7 +1,14 @@
 /** The owner of prom-client: what a gateway counts. Names and meanings are in docs/metrics.md. */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { createGenAIMetrics, type GenAIMetrics } from './gen-ai-metrics.ts';
-import { createHistogram, createTally, type Histogram, type Tally } from './metrics-accumulators.ts';
+import {
+  type Count,
+  createCount,
+  createHistogram,
+  createTally,
+  type Histogram,
+  type Tally,
+} from './metrics-accumulators.ts';
 import { renderOpenMetrics } from './open-metrics.ts';
 import { createQueueGauges, type QueueGauges } from './queue-gauges.ts';
 import { createSLOMetrics, type SLOMetrics } from './slo-metrics.ts';
@@ -43,11 +50,11 @@ export interface GatewayMetrics {
   images: Counter<'task'>;
   /** Label: task. Of the engine. */
   imageSeconds: Histogram;
-  forwarded: Counter;
+  forwarded: Count;
   /** Label: choice (`own`, `peer`, `other`). */
-  prefixChoices: Counter<'choice'>;
+  prefixChoices: Tally;
   /** Prompt tokens that engines had in their caches. */
-  cachedInputTokens: Counter;
+  cachedInputTokens: Count;
   /** Streams that their engine broke, where they are to be continued. Label: outcome (`completed`, `failed`, `impossible`). */
   continuedStreams: Counter<'outcome'>;
   /** Label: phase (`starting`, `healthy`, `busy`, `unhealthy`). */
@@ -159,14 +166,19 @@ export function createMetrics(labels: Record<string, string> = {}): GatewayMetri
       label: 'task',
       bounds: SECONDS,
     }),
-    forwarded: counter('forwarded_requests_total', 'Requests forwarded to a peer'),
-    prefixChoices: counter('prefix_choices_total', 'Requests whose replica was chosen by their prompt', [
-      'choice',
-    ]),
-    cachedInputTokens: counter(
-      'cached_input_tokens_total',
-      'Prompt tokens that engines had in their prefix caches',
-    ),
+    forwarded: createCount(register, {
+      name: 'berth_gateway_forwarded_requests_total',
+      help: 'Requests forwarded to a peer',
+    }),
+    prefixChoices: createTally(register, {
+      name: 'berth_gateway_prefix_choices_total',
+      help: 'Requests whose replica was chosen by their prompt',
+      labelNames: ['choice'],
+    }),
+    cachedInputTokens: createCount(register, {
+      name: 'berth_gateway_cached_input_tokens_total',
+      help: 'Prompt tokens that engines had in their prefix caches',
+    }),
     continuedStreams: counter(
       'continued_streams_total',
       'Streams broken by their engine that were to be continued',

@@ -36,7 +36,12 @@ export class DeploymentUsage {
     const keyHash = sha256.slice(0, HASH_DIGITS);
     const sum = this.keys.get(keyHash);
     if (!sum) this.keys.set(keyHash, { ...used });
-    else for (const counter of Object.keys(used) as (keyof KeyUsage)[]) sum[counter] += used[counter];
+    else {
+      sum.requests += used.requests;
+      sum.inputTokens += used.inputTokens;
+      sum.outputTokens += used.outputTokens;
+      sum.micros += used.micros;
+    }
   }
 
   /** A request that was answered: `status` is HTTP's, 499 when the client left; `firstTokenMs` of a stream. */

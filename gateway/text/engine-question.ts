@@ -109,12 +109,17 @@ async function callTarget(
 
 /** docs/api.md, "Limits". Counts from `from`, else from the request's start; before the first byte it becomes a 504. */
 export function startDeadline(exchange: Exchange, timeoutMs: number, from = 0): NodeJS.Timeout {
-  const left = Math.max(1, from + timeoutMs - Math.floor(exchange.elapsed()));
-  return setTimeout(() => {
-    const message = `The request took longer than ${timeoutMs / 1000} s.`;
-    exchange.cancel(new ApiError('request_timeout', message, { status: 504 }));
-  }, left);
+  return setTimeout(
+    () => {
+      const message = `The request took longer than ${timeoutMs / 1000} s.`;
+      exchange.cancel(new ApiError('request_timeout', message, { status: 504 }));
+    },
+    roundDelay(Math.max(1, from + timeoutMs - Math.floor(exchange.elapsed()))),
+  );
 }
+
+/** Node keeps a list, and a timer, for each length of time: long ones are rounded up to seconds, so that requests share them. */
+const roundDelay = (ms: number): number => (ms > 10_000 ? Math.ceil(ms / 1_000) * 1_000 : ms);
 
 /** Few answers are large: the others open no account. */
 export function reserveLazily(state: GatewayState): (bytes: number) => boolean {

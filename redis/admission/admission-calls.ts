@@ -194,7 +194,10 @@ class AdmissionLine {
 
   add(waiting: Waiting): void {
     const { namespace } = waiting.request;
-    if (this.#inFlight === 0 && this.#batches.size === 0) return this.#send(namespace, [waiting]);
+    if (this.#inFlight === 0 && this.#batches.size === 0) {
+      this.#send(namespace, [waiting]);
+      return;
+    }
     const batch = this.#batches.get(namespace);
     if (batch) batch.push(waiting);
     else this.#batches.set(namespace, [waiting]);

@@ -28,6 +28,20 @@ describe("OpenTelemetry's GenAI metrics", () => {
         : [],
     );
 
+  it('tell models of one route from each other, whichever comes next', async () => {
+    const lines = await render(
+      {},
+      { model: 'other' },
+      {},
+      { provider: 'sglang' },
+      { error: 'upstream_error' },
+    );
+    const countsOf = lines.filter((line) => line.startsWith('gen_ai_server_request_duration_seconds_count'));
+    expect(
+      countsOf.map((line) => line.replace(/.*request_model="([^"]+)"(.*)deployment.* /, '$1$2 ')),
+    ).to.deep.equal(['org/model, 2', 'other, 1', 'org/model, 1', 'org/model,error_type="upstream_error", 1']);
+  });
+
   it('have the attributes and the buckets of the convention', async () => {
     const lines = await render({});
     expect(lines).to.include.members([
