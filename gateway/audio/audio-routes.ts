@@ -54,7 +54,11 @@ async function transcribe(path: string, services: AudioServices, state: GatewayS
     const { form, isStream } = request;
     await runAtEngine(services, state, {
       path,
-      headers: { ...form.headers, accept: isStream ? 'text/event-stream' : 'application/json' },
+      headers: [
+        ...Object.entries(form.headers).flat(),
+        'accept',
+        isStream ? 'text/event-stream' : 'application/json',
+      ],
       body: form.open,
       answer,
       isStream,
@@ -88,11 +92,7 @@ async function speak(services: AudioServices, state: GatewayState): Promise<void
   const { payload, isEventStream } = request;
   await runAtEngine(services, state, {
     path: '/v1/audio/speech',
-    headers: {
-      'content-type': 'application/json',
-      'content-length': String(payload.length),
-      accept: isEventStream ? 'text/event-stream' : '*/*',
-    },
+    headers: ['content-type', 'application/json', 'accept', isEventStream ? 'text/event-stream' : '*/*'],
     body: payload,
     answer,
     isStream: isEventStream,

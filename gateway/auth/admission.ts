@@ -59,19 +59,22 @@ export class Admissions {
   }
 
   /** Throws ApiError. */
-  async admit(request: AdmissionRequest): Promise<Admitted> {
-    const watch = request.counted === 'all' ? this.#options.settlements.watch(request.sha256) : null;
-    try {
-      let admission: Admission;
-      try {
-        admission = await admit(this.#options.redis, { ...request, onSend: watch?.mark });
-      } catch (error) {
+  admit({ namespace, sha256, counted }: AdmissionRequest): Promise<Admitted> {
+    const watch = counted === 'all' ? this.#options.settlements.watch(sha256) : null;
+    const request = { namespace, sha256, counted, onSend: watch?.mark };
+    return admit(this.#options.redis, request).then(
+      (admission) => {
+        try {
+          return this.#judge(request, admission, watch);
+        } finally {
+          watch?.close();
+        }
+      },
+      (error) => {
+        watch?.close();
         return this.#admitWhileAway(request, error);
-      }
-      return this.#judge(request, admission, watch);
-    } finally {
-      watch?.close();
-    }
+      },
+    );
   }
 
   /** Throws ApiError, and what is no outage of Redis. */
@@ -117,7 +120,16 @@ export class Admissions {
       this.#memories.delete(sha256);
       return;
     }
-    this.#memories.set(sha256, { seenAt: this.#clock(), expiresAt, creditLeft, priority, keyName });
+    const known = this.#memories.get(sha256);
+    if (!known) {
+      this.#memories.set(sha256, { seenAt: this.#clock(), expiresAt, creditLeft, priority, keyName });
+      return;
+    }
+    known.seenAt = this.#clock();
+    known.expiresAt = expiresAt;
+    known.creditLeft = creditLeft;
+    known.priority = priority;
+    known.keyName = keyName;
   }
 
   /** Limits are suspended; expiry and the last known credit still apply. */

@@ -12,8 +12,11 @@ export class BusyTime {
   #level = 0;
   #sumMs = 0;
   #changedAt: number;
+  /** When something came or went last, by the clock that only moves forward. */
+  #movedAt = 0;
   #arrivals = 0;
-  #activeAt: number;
+  /** The same by the date, worked out for who asks: it stays what it was as long as nothing happens. */
+  #activeAt: number | null;
 
   constructor(clock: Clock = systemClock) {
     this.#clock = clock;
@@ -23,13 +26,23 @@ export class BusyTime {
 
   /** Something to do has come: it counts until what is returned is called, once. `isWaiting`: as the same, it comes again. */
   enter({ isWaiting = false }: { isWaiting?: boolean } = {}): () => void {
-    if (!isWaiting) this.#arrivals++;
-    this.#change(1);
+    if (isWaiting) this.#change(1);
+    else this.begin();
     let isIn = true;
     return () => {
-      if (isIn) this.#change(-1);
+      if (isIn) this.end();
       isIn = false;
     };
+  }
+
+  /** As `enter`, for who calls `end` exactly once. */
+  begin(): void {
+    this.#arrivals++;
+    this.#change(1);
+  }
+
+  end(): void {
+    this.#change(-1);
   }
 
   /** What is to do now. */
@@ -43,7 +56,7 @@ export class BusyTime {
       boot: this.boot,
       busyMs: Math.floor(this.#sumMs),
       arrivals: this.#arrivals,
-      activeAt: this.#level > 0 ? this.#clock.date().getTime() : this.#activeAt,
+      activeAt: this.#dateActivity(),
     };
   }
 
@@ -52,6 +65,15 @@ export class BusyTime {
     this.#sumMs += this.#level * (now - this.#changedAt);
     this.#changedAt = now;
     this.#level += by;
-    if (by !== 0) this.#activeAt = this.#clock.date().getTime();
+    if (by === 0) return;
+    this.#movedAt = now;
+    this.#activeAt = null;
+  }
+
+  #dateActivity(): number {
+    const now = this.#clock.date().getTime();
+    if (this.#level > 0) return now;
+    this.#activeAt ??= Math.round(now - (this.#clock.now() - this.#movedAt));
+    return this.#activeAt;
   }
 }

@@ -34,8 +34,15 @@ export class Slots {
 
   /** Takes a place, or answers null when all are taken. What is returned gives it back, once. */
   take(): (() => void) | null {
-    const release = this.hold();
-    return release && this.countBusy(release);
+    if (!this.#occupy()) return null;
+    this.busy.begin();
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.busy.end();
+      this.#vacate();
+    };
   }
 
   /** From now until the place is given back, its holder counts as something to do. */
@@ -49,17 +56,28 @@ export class Slots {
 
   /** As `take`, for a look or a promise, which are nothing to do yet. */
   hold(): (() => void) | null {
-    if (this.isFull) return null;
-    this.#inflight++;
-    if (this.isFull) this.#tellCrossing();
+    if (!this.#occupy()) return null;
     let isHeld = true;
     return () => {
       if (!isHeld) return;
       isHeld = false;
-      const wasFull = this.isFull;
-      this.#inflight--;
-      if (wasFull && !this.isFull) this.#tellCrossing();
+      this.#vacate();
     };
+  }
+
+  #occupy(): boolean {
+    const limit = this.#readLimit();
+    if (limit !== null && this.#inflight >= limit) return false;
+    this.#inflight++;
+    if (limit !== null && this.#inflight >= limit) this.#tellCrossing();
+    return true;
+  }
+
+  #vacate(): void {
+    const limit = this.#readLimit();
+    this.#inflight--;
+    // It was full with this one, and is no more.
+    if (limit !== null && this.#inflight === limit - 1) this.#tellCrossing();
   }
 
   /** Called whenever the last slot is taken and when one becomes free again. */
@@ -71,6 +89,8 @@ export class Slots {
     for (const listener of this.#listeners) listener();
   }
 }
+
+const NO_HEADERS: Record<string, string> = {};
 
 export interface ReplicaCapacityOptions {
   slots: Slots;
@@ -121,7 +141,7 @@ export class ReplicaCapacity implements Capacity {
   takeLocal(): EngineTarget | null {
     const { slots, isEngineReady, engineURL: origin } = this.#options;
     const release = isEngineReady() ? slots.take() : null;
-    return release && { origin, pathPrefix: '', headers: {}, local: true, release };
+    return release && { origin, pathPrefix: '', headers: NO_HEADERS, local: true, release };
   }
 
   async #acquireFromPeers(signal: AbortSignal, lost?: ReadonlySet<string>): Promise<Acquisition> {

@@ -21,7 +21,8 @@ export interface EngineCallOptions {
   exchange: Exchange;
   pool: EnginePool;
   path: string;
-  headers: Record<string, string>;
+  /** Alternating names and values; the length of a buffer is told without one. */
+  headers: readonly string[];
   /** Or a fresh one for each attempt. */
   body: Buffer | (() => Readable);
   answer: Answer;
@@ -31,6 +32,8 @@ export interface EngineCallOptions {
   isPeer?: boolean;
   /** The engine has finished or was aborted: its slot is free. Called before the client sees the end. */
   onRelease: () => void;
+  /** Once, right before the promise is settled. */
+  onEnd?: (error: Error | null) => void;
 }
 
 const MAX_ERROR_BYTES = 64 * 1024;
@@ -68,7 +71,12 @@ class EngineCall implements Dispatcher.DispatchHandler {
     const { exchange, pool, path, headers, body } = this.#options;
     if (this.#attempts++ === 0) this.#stopListening = exchange.onCancel((reason) => this.#cancel(reason));
     if (this.#isOver) return;
-    pool.dispatch({ path, method: 'POST', headers, body: typeof body === 'function' ? body() : body }, this);
+    try {
+      const opened = typeof body === 'function' ? body() : body;
+      pool.dispatch({ path, method: 'POST', headers: headers as string[], body: opened }, this);
+    } catch (error) {
+      if (!this.#isOver) this.#end(error as Error);
+    }
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -164,6 +172,7 @@ class EngineCall implements Dispatcher.DispatchHandler {
     this.#isOver = true;
     this.#stopListening();
     this.#options.onRelease();
+    this.#options.onEnd?.(error);
     this.#onEnd(error);
   }
 }

@@ -1,4 +1,5 @@
 /** An engine's JSON answer, read once and completed to OpenAI's schema. */
+import { isAscii } from 'node:buffer';
 import { isObject, type JSONObject } from '../../kit/json-object.ts';
 import { ApiError, JSON_TYPE } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -64,7 +65,9 @@ export class WholeAnswer implements Answer {
 
   end(): ApiError | null {
     const body = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
-    const text = body.toString('utf8');
+    // Of ASCII, which most answers in English are, nothing is decoded on the way in nor encoded on the way out.
+    const encoding = isAscii(body) ? 'latin1' : 'utf8';
+    const text = body.toString(encoding);
     const { read, complete, readUsage, estimateOutput } = this.#options;
     const said = parse(text);
     const failure = findEngineError(said) ?? (isObject(said) ? findAbortion(said) : null);
@@ -79,19 +82,26 @@ export class WholeAnswer implements Answer {
     if (!this.usage && estimateOutput) this.estimatedTokens = estimateOutput(answer);
     const isChanged = complete(answer) || read !== undefined;
     const written = this.#options.write?.(answer);
-    if (written) this.#send(written.text, Buffer.byteLength(written.text), written.type);
+    if (written) this.#send(written.text, { type: written.type });
     else if (isChanged) this.#send(JSON.stringify(answer));
-    else this.#send(text, body.length);
+    else this.#send(text, { bytes: body.length, encoding });
     return null;
   }
 
   /** As text, which Node writes together with the head. */
-  #send(text: string, bytes = Buffer.byteLength(text), type = JSON_TYPE): void {
+  #send(
+    text: string,
+    {
+      bytes = Buffer.byteLength(text),
+      type = JSON_TYPE,
+      encoding = 'utf8',
+    }: { bytes?: number; type?: string; encoding?: 'utf8' | 'latin1' } = {},
+  ): void {
     const { res, headers } = this.#exchange;
     this.#exchange.firstByteAt = performance.now();
     const receipt = this.#exchange.receiptHeaders();
     res.writeHead(200, headers.concat(receipt, 'content-type', type, 'content-length', String(bytes)));
-    res.end(text);
+    res.end(text, encoding);
   }
 }
 

@@ -9,8 +9,10 @@ const ANTHROPIC_PATH = '/v1/messages';
 const COHERE_PATH = '/v2/';
 
 /** By the path, or by the header that Anthropic's SDKs send everywhere, so that errors before any route have it, too. */
-export function readErrorDialect({ url, headers }: Pick<IncomingMessage, 'url' | 'headers'>): ErrorDialect {
-  const path = readRoutePath(url);
+export function readErrorDialect(
+  { url, headers }: Pick<IncomingMessage, 'url' | 'headers'>,
+  path = readRoutePath(url),
+): ErrorDialect {
   if (path.startsWith(ANTHROPIC_PATH) || headers['anthropic-version'] !== undefined) return 'anthropic';
   return path.startsWith(COHERE_PATH) ? 'cohere' : 'openai';
 }

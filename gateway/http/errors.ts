@@ -194,15 +194,17 @@ function record(state: GatewayState, { log, metrics, model }: RecordSinks): numb
   return status;
 }
 
+const EXCHANGE = Symbol('exchange');
+type CutResponse = ServerResponse & { [EXCHANGE]?: Exchange };
+
 /** Refuses new requests and ends those in flight when a gateway must stop: with the envelope, not a broken connection. */
 export class CutOff {
-  readonly #exchanges = new WeakMap<ServerResponse, Exchange>();
   #reason: ApiError | null = null;
 
   /** Below what answers errors, above all that takes time. */
   readonly middleware: GatewayMiddleware = ({ state: { exchange } }, next) => {
     if (this.#reason) throw this.#reason;
-    this.#exchanges.set(exchange.res, exchange);
+    (exchange.res as CutResponse)[EXCHANGE] = exchange;
     return next();
   };
 
@@ -217,6 +219,6 @@ export class CutOff {
 
   /** Ends these answers, streams that have begun by the error's event. */
   end(responses: Iterable<ServerResponse>, reason: ApiError): void {
-    for (const response of responses) this.#exchanges.get(response)?.cancel(reason);
+    for (const response of responses) (response as CutResponse)[EXCHANGE]?.cancel(reason);
   }
 }

@@ -10,6 +10,7 @@ import type { Tracer } from '../tracing/tracer.ts';
 import { type ErrorDialect, readErrorDialect } from './error-dialect.ts';
 import type { EventStream } from './event-stream.ts';
 import { formatReceiptHeaders, insertReceiptComment } from './receipt.ts';
+import { readRoutePath } from './request-path.ts';
 import { beginRequestSpan } from './request-span.ts';
 import type { Route } from './routes.ts';
 
@@ -40,6 +41,8 @@ export class Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly requestId: string;
+  /** By which its route is found. */
+  readonly routePath: string;
   readonly dialect: ErrorDialect;
   /** The caller's; null where it sent none. With `span`, that one. */
   trace: TraceContext | null;
@@ -74,14 +77,16 @@ export class Exchange {
   /** Works out the bill from what was used so far: right before the end of an answer is sent, or else when the request ends. */
   settle: () => void = () => {};
   #abort: AbortController | null = null;
-  readonly #listeners = new Set<CancelListener>();
+  /** Most requests have one at a time. */
+  readonly #listeners: CancelListener[] = [];
   #canceled: Error | null = null;
 
   constructor(req: IncomingMessage, res: ServerResponse, requestId: string) {
     this.req = req;
     this.res = res;
     this.requestId = requestId;
-    this.dialect = readErrorDialect(req);
+    this.routePath = readRoutePath(req.url);
+    this.dialect = readErrorDialect(req, this.routePath);
     this.trace = readTraceContext(req.headers);
     this.headers = ['x-request-id', requestId];
     if (this.dialect === 'anthropic') this.headers.push('request-id', requestId);
@@ -138,8 +143,11 @@ export class Exchange {
       listener(this.#canceled);
       return () => {};
     }
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+    this.#listeners.push(listener);
+    return () => {
+      const index = this.#listeners.indexOf(listener);
+      if (index >= 0) this.#listeners.splice(index, 1);
+    };
   }
 
   /** Later reasons change nothing. */
@@ -147,8 +155,8 @@ export class Exchange {
     if (this.#canceled) return;
     this.#canceled = reason;
     this.#abort?.abort();
-    for (const listener of this.#listeners) listener(reason);
-    this.#listeners.clear();
+    // One may remove others.
+    for (let next = this.#listeners.shift(); next; next = this.#listeners.shift()) next(reason);
   }
 
   /** Throws the reason of the cancel, if there was one. */

@@ -32,14 +32,23 @@ const SMALL_BYTES = 16 * 1024;
 /** From here on, one is parsed in each turn of the event loop, so that others are heard in between. */
 const LARGE_BYTES = 1024 * 1024;
 
-/** Throws ApiError; ClientDisconnectedError when the client leaves before the end. */
-export async function readJsonBody<T>(state: Parties, reading: BodyReading<T>): Promise<T> {
+/** At once where the body is there. Fails with ApiError; with ClientDisconnectedError when the client leaves before the end. */
+export function readJsonBody<T>(state: Parties, reading: BodyReading<T>): T | Promise<T> {
   const { exchange } = state;
   const { interpret, memory = processBodies } = reading;
   const limits = limitToMemory(reading.limits, memory);
   checkHeaders(exchange, limits);
   const buffered = takeBuffered(exchange, limits);
-  if (buffered) return interpret(parseBody(buffered));
+  return buffered ? interpret(parseBody(buffered)) : awaitJsonBody(state, reading, { limits, memory });
+}
+
+async function awaitJsonBody<T>(
+  state: Parties,
+  reading: BodyReading<T>,
+  { limits, memory }: { limits: BodyLimits; memory: BodyMemory },
+): Promise<T> {
+  const { exchange } = state;
+  const { interpret } = reading;
   const lease = openLease(state, memory);
   try {
     const result = interpret(parseBody(await readBytes(exchange, limits, lease)));

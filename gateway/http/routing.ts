@@ -5,7 +5,7 @@ import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { ApiError } from './error-response.ts';
 import type { GatewayMiddleware, GatewayState, Handler } from './exchange.ts';
 import { sendEmpty } from './json-answer.ts';
-import { normalizePath, readPath } from './request-path.ts';
+import { readPath } from './request-path.ts';
 import { isSpoken, type RouteName, type RouteTable, type ServedModel } from './routes.ts';
 
 const MAX_SHOWN_CHARACTERS = 200;
@@ -17,12 +17,11 @@ export const findRoute =
     const { req, state } = ctx;
     if (req.httpVersion === '1.1' && req.headers.host === undefined)
       throw new ApiError('invalid_request_error', 'The Host header is missing.');
-    const path = readPath(req.url ?? '/');
-    const match = table.match(normalizePath(path));
-    if (!match) throw refusePath(path, model && table.listFor(model()));
+    const match = table.match(state.exchange.routePath);
+    if (!match) throw refusePath(readPath(req.url ?? '/'), model && table.listFor(model()));
     // Node sends no body to who asks for the head.
     const route = match.methods.get(req.method === 'HEAD' ? 'GET' : req.method!);
-    if (!route) throw refuseMethod(path, req.method!, listMethods(match.methods));
+    if (!route) throw refuseMethod(readPath(req.url ?? '/'), req.method!, listMethods(match.methods));
     state.route = route;
     state.parameter = match.parameter;
     return next();

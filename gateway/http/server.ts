@@ -20,13 +20,15 @@ const KEEP_ALIVE_MS = 620_000;
 /** A proxy that dials a Service keeps its connections to one pod: closing them at this age spreads load over new pods. */
 const CONNECTION_MAX_AGE_MS = 60_000;
 
+const OPENED_AT = Symbol('openedAt');
+type AgingSocket = Duplex & { [OPENED_AT]?: number };
+
 /** Not yet listening. `limits` is asked again each second, so changes apply without a restart. */
 export function createServer(
   listener: RequestListener,
   limits: () => ServerLimits,
   { connectionMaxAgeMs = CONNECTION_MAX_AGE_MS }: { connectionMaxAgeMs?: number | undefined } = {},
 ): Server {
-  const openedAt = new WeakMap<Duplex, number>();
   const server = createHttpServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -37,12 +39,14 @@ export function createServer(
       requireHostHeader: false,
     },
     (req, res) => {
-      if (performance.now() - (openedAt.get(req.socket) ?? 0) > connectionMaxAgeMs)
+      if (performance.now() - ((req.socket as AgingSocket)[OPENED_AT] ?? 0) > connectionMaxAgeMs)
         res.shouldKeepAlive = false;
       listener(req, res);
     },
   );
-  server.on('connection', (socket) => openedAt.set(socket, performance.now()));
+  server.on('connection', (socket: AgingSocket) => {
+    socket[OPENED_AT] = performance.now();
+  });
   const applyLimits = () => {
     const { headersTimeoutMs, bodyTimeoutMs, uploadTimeoutMs } = limits();
     server.headersTimeout = headersTimeoutMs;

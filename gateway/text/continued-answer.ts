@@ -106,9 +106,8 @@ class ContinuedAnswer {
   async #ask(target: EngineTarget, body: Buffer): Promise<ApiError | null> {
     const services = this.#services;
     const { exchange, route } = this.#state;
-    const headers = { ...this.#question.headers, 'content-length': String(body.length) };
     try {
-      const question = { ...this.#question, headers, body };
+      const question = { ...this.#question, body };
       await askTarget(target, { services, exchange, question, route: route.name });
       return null;
     } catch (error) {

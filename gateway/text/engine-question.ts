@@ -9,7 +9,7 @@ import { ApiError } from '../http/error-response.ts';
 import type { Exchange, GatewayState } from '../http/exchange.ts';
 import { openLease } from '../http/json-body.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
-import { inSpan } from '../tracing/span.ts';
+import { inSpan, type Span } from '../tracing/span.ts';
 
 export interface EngineServices {
   config: () => GatewayConfig;
@@ -20,25 +20,33 @@ export interface EngineServices {
   onEngineLost?: () => void;
 }
 
-/** `headers`: all that an engine is told but the request's id; nothing of the client's own headers goes on. */
+/** `headers`: all that an engine is told but the request's id and the length; nothing of the client's own headers goes on. */
 export type EngineQuestion = Pick<EngineCallOptions, 'path' | 'headers' | 'body' | 'answer' | 'isStream'>;
 
 const SATURATED_RETRY_SECONDS = 5;
 
-/** Rejects as `callEngine`, with the engine's errors counted; and with ApiError where no engine has a place. */
-export async function askEngine(
+/**
+ * Rejects as `callEngine`, with the engine's errors counted; and with ApiError where no engine has a place. Without a function of its own that
+ * is async, as what it calls: of an answer that is good, a promise is all that is between its end and the caller's.
+ */
+export function askEngine(
   services: EngineServices,
   state: GatewayState,
   question: EngineQuestion,
 ): Promise<void> {
-  const acquired = acquireTarget(services.capacity, state);
-  const target = acquired instanceof Promise ? await acquired : acquired;
-  try {
-    const { exchange, route } = state;
-    await askTarget(target, { services, exchange, question, route: route.name });
-  } catch (error) {
+  const { exchange, route } = state;
+  const asked: TargetedQuestion = { services, exchange, question, route: route.name };
+  const ask = (target: EngineTarget) =>
+    callTarget(target, asked).catch((error) => askElsewhere(error, target, asked).catch(fail));
+  const fail = (error: unknown) => {
     noteFailure(error, services);
     throw error;
+  };
+  try {
+    const acquired = acquireTarget(services.capacity, state);
+    return acquired instanceof Promise ? acquired.then(ask) : ask(acquired);
+  } catch (error) {
+    return Promise.reject(error);
   }
 }
 
@@ -51,14 +59,13 @@ export interface TargetedQuestion {
 }
 
 /** Rejects as `callEngine`; the target is released. Asks another one where a peer was lost that had answered nothing. */
-export async function askTarget(target: EngineTarget, asked: TargetedQuestion): Promise<void> {
-  try {
-    await callTarget(target, asked);
-  } catch (error) {
-    const substitute = await findSubstitute(error, target, asked);
-    if (!substitute) throw error;
-    await callTarget(substitute, asked);
-  }
+export const askTarget = (target: EngineTarget, asked: TargetedQuestion): Promise<void> =>
+  callTarget(target, asked).catch((error) => askElsewhere(error, target, asked));
+
+async function askElsewhere(error: unknown, lost: EngineTarget, asked: TargetedQuestion): Promise<void> {
+  const substitute = await findSubstitute(error, lost, asked);
+  if (!substitute) throw error;
+  await callTarget(substitute, asked);
 }
 
 /** null: the error is the answer. */
@@ -76,35 +83,53 @@ async function findSubstitute(
   return null;
 }
 
-async function callTarget(
+/** Never throws, and releases the target in each case. */
+function callTarget(
   target: EngineTarget,
   { services, exchange, question, route }: TargetedQuestion,
 ): Promise<void> {
-  if (!target.local) services.metrics.forwarded.inc();
-  exchange.peer = target.local ? null : new URL(target.origin).hostname;
-  const { enginePreset: provider, modelId: model } = services.config();
-  const span = exchange.span && beginEngineSpan(exchange.span, target, { route, provider, model });
   try {
-    await callEngine({
-      ...question,
+    if (!target.local) services.metrics.forwarded.inc();
+    exchange.peer = target.local ? null : new URL(target.origin).hostname;
+    const config = services.config();
+    const { enginePreset: provider, modelId: model } = config;
+    const span = exchange.span && beginEngineSpan(exchange.span, target, { route, provider, model });
+    return callEngine({
       exchange,
       isPeer: !target.local,
       pool: services.findPool(target),
       path: target.pathPrefix + question.path,
-      headers: {
-        ...question.headers,
-        'x-request-id': exchange.requestId,
-        ...(span ?? exchange.trace)?.headers,
-        ...target.headers,
-      },
+      headers: buildHeaders(question.headers, target, { exchange, span }),
+      body: question.body,
+      answer: question.answer,
+      isStream: question.isStream,
       onRelease: target.release,
+      onEnd: (error) => {
+        if (span && error) endEngineSpan(span, exchange, { usage: question.answer.usage, error });
+        else if (span) endEngineSpan(span, exchange, question.answer);
+        if (error instanceof ApiError) hideEngineName(error, config);
+      },
     });
-    if (span) endEngineSpan(span, exchange, question.answer);
   } catch (error) {
-    if (span) endEngineSpan(span, exchange, { usage: question.answer.usage, error });
-    if (error instanceof ApiError) hideEngineName(error, services.config());
-    throw error;
+    target.release();
+    return Promise.reject(error);
   }
+}
+
+function buildHeaders(
+  own: readonly string[],
+  target: EngineTarget,
+  { exchange, span }: { exchange: Exchange; span: Span | null },
+): string[] {
+  const headers = [...own, 'x-request-id', exchange.requestId];
+  const trace = (span ?? exchange.trace)?.headers;
+  if (trace) addHeaders(headers, trace);
+  if (!target.local) addHeaders(headers, target.headers);
+  return headers;
+}
+
+function addHeaders(headers: string[], more: Readonly<Record<string, string>>): void {
+  for (const name in more) headers.push(name, more[name]!);
 }
 
 /** docs/api.md, "Limits". Counts from `from`, else from the request's start; before the first byte it becomes a 504. */

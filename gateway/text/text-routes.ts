@@ -46,7 +46,7 @@ export const buildTextHandlers = (services: TextServices) => ({
 async function serveText(route: TextRoute, services: TextServices, state: GatewayState): Promise<void> {
   const { exchange } = state;
   const config = services.config();
-  const request = await readJsonBody(state, {
+  const read = readJsonBody(state, {
     limits: config.limits,
     interpret: (body) => {
       const request = readTextRequest(body, route, config, state.priority);
@@ -55,6 +55,7 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
     },
     isKept: true,
   });
+  const request = read instanceof Promise ? await read : read;
   const deadline = startDeadline(exchange, config.limits.requestTimeoutMs);
   try {
     // Before a place on an engine is taken, which would stand idle meanwhile.
@@ -67,9 +68,10 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
         reserve: (bytes) => lease.tryAdd(bytes),
       });
     }
-    await runAtEngine({ route, services, state, request });
+    await askForAnswer({ route, services, state, request });
   } finally {
     clearTimeout(deadline);
+    exchange.settle();
   }
 }
 
@@ -80,33 +82,35 @@ interface EngineRun {
   request: TextRequest;
 }
 
-async function runAtEngine(run: EngineRun): Promise<void> {
+/** What is to be paid for it, the exchange can then tell. */
+function askForAnswer(run: EngineRun): Promise<void> {
   const { services, state, request } = run;
-  const { path, payload: body, isStream, continuable, priority } = request;
+  const { path, payload: body, isStream, continuable } = request;
   const { modelId, enginePreset } = services.config();
   const reserve = reserveLazily(state);
-  const headers = {
-    'content-type': 'application/json',
-    'content-length': String(body.length),
-    accept: isStream ? 'text/event-stream' : isBytes(request.encoding) ? '*/*' : 'application/json',
-    // In the body of messages vLLM does not read it.
-    ...(priority !== 0 && enginePreset === 'vllm' && { 'x-vllm-priority': String(priority) }),
-  };
+  const headers = describePayload(request, enginePreset);
   if (continuable) {
     const isUsageContinuous = tellsUsageContinuously(enginePreset);
     const filter = new ContinuedFilter({ ...request, ...continuable, modelId, isUsageContinuous, reserve });
     const answer = new StreamAnswer(state.exchange, filter);
     state.exchange.settle = () => settleUsage(answer, run);
     const question = { path, headers, body, answer, isStream, filter, continuable, reserve };
-    return askContinued(services, state, question).finally(state.exchange.settle);
+    return askContinued(services, state, question);
   }
   const answer = openAnswer(run, modelId, reserve);
   state.exchange.settle = () => settleUsage(answer, run);
-  try {
-    await askEngine(services, state, { path, headers, body, answer, isStream });
-  } finally {
-    state.exchange.settle();
-  }
+  return askEngine(services, state, { path, headers, body, answer, isStream });
+}
+
+const JSON_BODY = ['content-type', 'application/json', 'accept'];
+const FOR_STREAM: readonly string[] = [...JSON_BODY, 'text/event-stream'];
+const FOR_BYTES: readonly string[] = [...JSON_BODY, '*/*'];
+const FOR_JSON: readonly string[] = [...JSON_BODY, 'application/json'];
+
+function describePayload({ isStream, encoding, priority }: TextRequest, preset: string): readonly string[] {
+  const headers = isStream ? FOR_STREAM : isBytes(encoding) ? FOR_BYTES : FOR_JSON;
+  // In the body of messages vLLM does not read it.
+  return priority !== 0 && preset === 'vllm' ? [...headers, 'x-vllm-priority', String(priority)] : headers;
 }
 
 function openAnswer({ route, state, request }: EngineRun, modelId: string, reserve: Reserve): Answer {

@@ -21,7 +21,7 @@ describe('a JSON body', () => {
     const exchange = new Exchange(req as unknown as IncomingMessage, res, 'id');
     return { req, state: { exchange, keyHash: 'key', tenant: 'team' } };
   };
-  const read = (text: string, { memory = roomy(), interpret = () => 'parsed' } = {}) => {
+  const read = async (text: string, { memory = roomy(), interpret = () => 'parsed' } = {}) => {
     const { req, state } = open(text.length);
     req.end(text);
     return readJsonBody(state, { limits, memory, interpret });
@@ -44,7 +44,8 @@ describe('a JSON body', () => {
   it('is too large as soon as its length is known where memory would never have room for it', async () => {
     const memory = new BodyMemory({ totalBytes: 3 * MIB, waitMs: 60_000 });
     const { state } = open(2 * MIB + 1);
-    const error = await rejection(readJsonBody(state, { limits, memory, interpret: () => 'parsed' }));
+    const refused = async () => readJsonBody(state, { limits, memory, interpret: () => 'parsed' });
+    const error = await rejection(refused());
     expect(error).to.include({ code: 'request_too_large', status: 413 });
   });
 
