@@ -5,7 +5,9 @@ import { EngineState } from './engine-state.ts';
 import type { EngineBounds, EngineVerdict, Observation, WorkOutcome } from './engine-verdict.ts';
 import { probeHealth } from './health-probe.ts';
 import { RunClock } from './run-clock.ts';
-import { type EngineWitness, WatchedDispatcher, type WorkWitness } from './watched-dispatcher.ts';
+import { type EngineWitness, WatchedDispatcher } from './watched-dispatcher.ts';
+import { WatchedWork, type WorkObserver, type WorkSource } from './watched-work.ts';
+import { WorkLog } from './work-log.ts';
 
 export interface EngineHealthOptions {
   engineURL: string;
@@ -50,24 +52,18 @@ const FRESH_PROBE_MS = 500;
 export const defaultStalledMs = (maxWorkMs: number): number => Math.max(MIN_STALLED_MS, 2 * maxWorkMs);
 const MIN_STALLED_MS = 10 * 60_000;
 
-interface WatchedWork {
-  isHeld: () => boolean;
-  giveUp: (() => void) | undefined;
-  wasHeld: boolean;
-  hasOutput: boolean;
-}
+const isGood = ({ phase, isInDoubt }: EngineVerdict): boolean => phase === 'healthy' && !isInDoubt;
 
-export class EngineHealth implements EngineWitness {
+export class EngineHealth implements EngineWitness, WorkObserver {
   readonly clock = new RunClock();
   readonly #options: EngineHealthOptions;
   readonly #timing: EngineHealthTiming;
   readonly #state: EngineState;
-  readonly #works = new Map<number, WatchedWork>();
+  readonly #works: WorkLog;
   /** Who waits for the end of the start. */
   readonly #starting = new Set<() => void>();
   readonly #judging: NodeJS.Timeout;
   #verdict: EngineVerdict;
-  #lastWork = 0;
   #timer: NodeJS.Timeout | undefined;
   #probe: { startedAt: number; cancel: () => void } | null = null;
   /** Since the probe under way began. */
@@ -84,6 +80,15 @@ export class EngineHealth implements EngineWitness {
       ...options.bounds,
     });
     this.#verdict = this.#state.verdict;
+    this.#works = new WorkLog({
+      observe: (at, seen) => {
+        options.onObservation?.(at, seen);
+        this.#state.observe(at, seen);
+      },
+      now: () => this.clock.now(),
+      // A recording has everything.
+      isCalm: () => options.onObservation === undefined && isGood(this.#verdict),
+    });
     this.#judging = setInterval(() => this.#judge(), this.#timing.judgeMs);
     this.#judging.unref();
     this.#startProbe();
@@ -128,33 +133,24 @@ export class EngineHealth implements EngineWitness {
   }
 
   seeAnswer(): void {
-    this.#note(this.clock.now(), { kind: 'answered' });
+    this.#works.answer();
   }
 
-  begin(isHeld: () => boolean, giveUp?: () => void): WorkWitness {
-    const id = ++this.#lastWork;
-    const work: WatchedWork = { isHeld, giveUp, wasHeld: false, hasOutput: false };
-    this.#works.set(id, work);
-    this.#note(this.clock.now(), { kind: 'started', work: id });
-    const end = (outcome: WorkOutcome) => {
-      if (!this.#works.delete(id)) return;
-      this.#note(this.clock.now(), { kind: 'ended', work: id, outcome });
-      // Of a healthy engine one more good answer says nothing new, and thousands come in a second.
-      const isNews = outcome !== 'good' || this.#verdict.phase !== 'healthy' || this.#verdict.isInDoubt;
-      if (outcome !== 'neutral' && isNews) this.#judge();
-    };
-    return {
-      // Reported in batches, since there may be thousands in a second; immediately if it changes the verdict.
-      progress: () => {
-        work.hasOutput = true;
-        if (this.#verdict.phase !== 'healthy') this.#judge();
-      },
-      end,
-      break: () => {
-        end('fault');
-        this.suspect();
-      },
-    };
+  begin(source: WorkSource): WatchedWork {
+    const work = new WatchedWork(source, this);
+    this.#works.begin(work);
+    return work;
+  }
+
+  /** Reported in batches, since there may be thousands in a second; immediately if it changes the verdict. */
+  seeProgress(): void {
+    if (this.#verdict.phase !== 'healthy') this.#judge();
+  }
+
+  seeEnd(work: WatchedWork, outcome: WorkOutcome): void {
+    if (!this.#works.end(work, outcome)) return;
+    const isNews = outcome !== 'good' || !isGood(this.#verdict);
+    if (outcome !== 'neutral' && isNews) this.#judge();
   }
 
   /** Resolves as soon as it does not start any more, and after `timeoutMs` at the latest. */
@@ -211,36 +207,20 @@ export class EngineHealth implements EngineWitness {
   }
 
   #observe(seen: Observation): void {
-    this.#note(this.clock.now(), seen);
+    this.#works.tell(this.clock.now(), seen);
     this.#judge();
-  }
-
-  #note(at: number, seen: Observation): void {
-    this.#options.onObservation?.(at, seen);
-    this.#state.observe(at, seen);
   }
 
   #judge(): void {
     if (this.#isStopped) return;
     const at = this.clock.now();
-    for (const [id, work] of this.#works) {
-      if (work.hasOutput) this.#note(at, { kind: 'output', work: id });
-      work.hasOutput = false;
-      const isHeld = work.isHeld();
-      if (isHeld || work.wasHeld) this.#note(at, { kind: 'held', work: id, isHeld });
-      work.wasHeld = isHeld;
-    }
+    this.#works.look(at);
     const before = this.#verdict;
     this.#verdict = this.#state.judge(at, this.#options.stalledMs());
     if (this.#verdict.phase !== before.phase) this.#options.onChange?.(this.#verdict, before);
     if (this.#verdict.phase !== 'starting') this.#endStart();
     if (this.#verdict.isInDoubt) void this.#tryEngine(at);
-    if (this.#verdict.isDeserted) this.#giveUpWorks();
-  }
-
-  /** What waits for a slow client has more to come that lies ready. */
-  #giveUpWorks(): void {
-    for (const { wasHeld, giveUp } of [...this.#works.values()]) if (!wasHeld) giveUp?.();
+    if (this.#verdict.isDeserted) this.#works.giveUp();
   }
 
   #endStart(): void {

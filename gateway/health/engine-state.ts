@@ -92,6 +92,10 @@ export class EngineState {
       case 'ended':
         this.#seeEnd(seen.work, seen.outcome);
         break;
+      case 'served':
+        this.#ratio.add(at, false, seen.works);
+        this.#seeOutput();
+        break;
       case 'tried':
         this.#seeTrial(seen.result);
     }

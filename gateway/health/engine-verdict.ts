@@ -17,6 +17,8 @@ export type Observation =
   /** Whether it waits for a slow client, and not for the engine. */
   | { kind: 'held'; work: number; isHeld: boolean }
   | { kind: 'ended'; work: number; outcome: WorkOutcome }
+  /** Works that began and ended well since the last look. */
+  | { kind: 'served'; works: number }
   /** What it made of a request of the gateway's own, which is certainly right; `unknown`: there is no such request. */
   | { kind: 'tried'; result: 'good' | 'fault' | 'unknown' };
 

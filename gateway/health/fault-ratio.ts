@@ -18,12 +18,12 @@ export class FaultRatio {
     this.#minMs = minMs;
   }
 
-  add(at: number, isFault: boolean): void {
+  add(at: number, isFault: boolean, requests = 1): void {
     const fading = fade(at - this.#at);
     this.#at = at;
     this.#since ??= at;
-    this.#ended = this.#ended * fading + 1;
-    this.#faults = this.#faults * fading + (isFault ? 1 : 0);
+    this.#ended = this.#ended * fading + requests;
+    this.#faults = this.#faults * fading + (isFault ? requests : 0);
   }
 
   isHigh(at: number): boolean {

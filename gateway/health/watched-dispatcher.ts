@@ -1,7 +1,9 @@
 /** Connections to an engine that report to its health check: each POST is work that starts, gives output and ends. */
+import type { IncomingHttpHeaders } from 'node:http';
 import { Dispatcher } from 'undici';
 import { EngineDesertedError } from '../upstream/connection-error.ts';
 import type { WorkOutcome } from './engine-verdict.ts';
+import type { WatchedWork, WorkSource } from './watched-work.ts';
 
 /** Receives what is observed of requests. */
 export interface EngineWitness {
@@ -9,19 +11,11 @@ export interface EngineWitness {
   seeRefusal(): void;
   /** The engine's HTTP server answers. */
   seeAnswer(): void;
-  /** `giveUp`: called where no more can come of it, as long as it has not ended. */
-  begin(isHeld: () => boolean, giveUp: () => void): WorkWitness;
+  begin(source: WorkSource): WorkWitness;
 }
 
 /** Receives what is observed of one piece of work. */
-export interface WorkWitness {
-  /** The engine gives output. */
-  progress(): void;
-  /** Later calls change nothing. */
-  end(outcome: WorkOutcome): void;
-  /** The engine broke the connection. */
-  break(): void;
-}
+export type WorkWitness = Pick<WatchedWork, 'progress' | 'end' | 'break'>;
 
 type Handler = Dispatcher.DispatchHandler;
 type Controller = Dispatcher.DispatchController;
@@ -51,7 +45,7 @@ export class WatchedDispatcher extends Dispatcher {
   }
 }
 
-class WatchedHandler implements Handler {
+class WatchedHandler implements Handler, WorkSource {
   readonly #handler: Handler;
   readonly #witness: EngineWitness;
   readonly #isWork: boolean;
@@ -66,13 +60,17 @@ class WatchedHandler implements Handler {
     this.#isWork = isWork;
   }
 
+  get isHeld(): boolean {
+    return this.#controller?.paused ?? false;
+  }
+
+  giveUp(): void {
+    this.#controller?.abort(new EngineDesertedError());
+  }
+
   onRequestStart(controller: Controller, context: unknown): void {
     this.#controller = controller;
-    if (this.#isWork)
-      this.#work ??= this.#witness.begin(
-        () => this.#controller?.paused ?? false,
-        () => this.#controller?.abort(new EngineDesertedError()),
-      );
+    if (this.#isWork) this.#work ??= this.#witness.begin(this);
     this.#handler.onRequestStart?.(controller, context);
   }
 
@@ -80,10 +78,15 @@ class WatchedHandler implements Handler {
     this.#handler.onRequestUpgrade?.(...args);
   }
 
-  onResponseStart(...args: Parameters<NonNullable<Handler['onResponseStart']>>): void {
-    this.#status = args[1];
+  onResponseStart(
+    controller: Controller,
+    status: number,
+    headers: IncomingHttpHeaders,
+    message?: string,
+  ): void {
+    this.#status = status;
     this.#witness.seeAnswer();
-    this.#handler.onResponseStart?.(...args);
+    this.#handler.onResponseStart?.(controller, status, headers, message);
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
@@ -92,9 +95,9 @@ class WatchedHandler implements Handler {
     this.#handler.onResponseData?.(controller, chunk);
   }
 
-  onResponseEnd(...args: Parameters<NonNullable<Handler['onResponseEnd']>>): void {
+  onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
     this.#work?.end(this.#judgeAnswer());
-    this.#handler.onResponseEnd?.(...args);
+    this.#handler.onResponseEnd?.(controller, trailers);
   }
 
   onResponseError(controller: Controller, error: Error): void {

@@ -117,7 +117,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
       replica.announce();
     },
     // Its health check stays good, so that nothing else would have one restarted that never wakes.
-    onWakeFailure: () => health.begin(() => false).end('fault'),
+    onWakeFailure: () => health.begin({ isHeld: false }).end('fault'),
     onError: (error, message) => {
       log.warn({ err: error }, message);
       health.suspect();
@@ -172,7 +172,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     config: () => live.current,
     slots: replica.slots,
     pool: enginePool,
-    beginWork: () => health.begin(() => false),
+    beginWork: () => health.begin({ isHeld: false }),
     isEngineLost: () => health.isLost,
     isEngineReady: () => health.isReady,
     onEngineLost: () => health.suspect(),

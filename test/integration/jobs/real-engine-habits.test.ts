@@ -98,7 +98,7 @@ describe('an engine whose worker is dead while its health check is good', () => 
           span: null,
           inputs: [],
           spool: await Spool.open({ folder: join(tmpdir(), `berth-stuck-${process.pid}`), maxBytes: 1e6 }),
-          beginWork: () => health.begin(() => false),
+          beginWork: () => health.begin({ isHeld: false }),
           isEngineLost: () => health.isLost,
           onEngineLost: () => health.suspect(),
           onProgress: () => giveUp.abort(deadline),

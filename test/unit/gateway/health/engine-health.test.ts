@@ -231,7 +231,7 @@ describe('the engine’s health', () => {
     serve = (res) => res.writeHead(200).end('{"id":"v1","status":"queued"}');
     stalledMs = 150;
     await becomeHealthy();
-    const runs = [1, 2, 3].map(() => health.begin(() => false));
+    const runs = [1, 2, 3].map(() => health.begin({ isHeld: false }));
     await Promise.all([1, 2, 3].map(() => ask('/v1/videos').answered));
     await pollUntil(() => !health.isReady, 'unhealthy');
     runs[0]!.progress();

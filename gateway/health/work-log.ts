@@ -1,0 +1,88 @@
+/** What is told to an engine's state of the works at it, in the order in which it came. */
+import type { Observation, WorkOutcome } from './engine-verdict.ts';
+import type { WatchedWork } from './watched-work.ts';
+
+export interface WorkLogOptions {
+  observe(at: number, seen: Observation): void;
+  now(): number;
+  /**
+   * Whether what is good is added up between two looks: of a healthy engine one more good answer says nothing new, and thousands
+   * come in a second.
+   */
+  isCalm(): boolean;
+}
+
+export class WorkLog {
+  readonly #options: WorkLogOptions;
+  readonly #works = new Set<WatchedWork>();
+  #lastWork = 0;
+  /** Works that came and ended well since the last look, and whether the engine answered at all. */
+  #served = 0;
+  #hasAnswered = false;
+
+  constructor(options: WorkLogOptions) {
+    this.#options = options;
+  }
+
+  begin(work: WatchedWork): void {
+    this.#works.add(work);
+    if (!this.#options.isCalm()) this.#tellStart(work, this.#options.now());
+  }
+
+  answer(): void {
+    if (this.#options.isCalm()) this.#hasAnswered = true;
+    else this.tell(this.#options.now(), { kind: 'answered' });
+  }
+
+  /** False: it had ended before. */
+  end(work: WatchedWork, outcome: WorkOutcome): boolean {
+    if (!this.#works.delete(work)) return false;
+    if (work.id === 0 && outcome === 'good' && this.#options.isCalm()) {
+      this.#served++;
+      return true;
+    }
+    const at = this.#options.now();
+    this.#tellStart(work, at);
+    this.tell(at, { kind: 'ended', work: work.id, outcome });
+    return true;
+  }
+
+  /** After all that was added up, which came before. */
+  tell(at: number, seen: Observation): void {
+    this.#tellGood(at);
+    this.#options.observe(at, seen);
+  }
+
+  /** All that is not told yet. */
+  look(at: number): void {
+    this.#tellGood(at);
+    for (const work of this.#works) {
+      this.#tellStart(work, at);
+      if (work.hasOutput) this.tell(at, { kind: 'output', work: work.id });
+      work.hasOutput = false;
+      const { isHeld } = work.source;
+      if (isHeld || work.wasHeld) this.tell(at, { kind: 'held', work: work.id, isHeld });
+      work.wasHeld = isHeld;
+    }
+  }
+
+  /** Ends all that wait for the engine; what waits for a slow client has more to come that lies ready. */
+  giveUp(): void {
+    for (const { wasHeld, source } of [...this.#works]) if (!wasHeld) source.giveUp?.();
+  }
+
+  #tellStart(work: WatchedWork, at: number): void {
+    if (work.id > 0) return;
+    work.id = ++this.#lastWork;
+    this.tell(at, { kind: 'started', work: work.id });
+  }
+
+  #tellGood(at: number): void {
+    const works = this.#served;
+    const hasAnswered = this.#hasAnswered;
+    this.#served = 0;
+    this.#hasAnswered = false;
+    if (works > 0) this.#options.observe(at, { kind: 'served', works });
+    else if (hasAnswered) this.#options.observe(at, { kind: 'answered' });
+  }
+}
