@@ -1,5 +1,5 @@
 /** What replicas of one deployment say to each other, and a front to them. */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 
 export const PEER_PREFIX = '/internal/';
 export const RESERVATIONS_PATH = '/internal/reservations';
@@ -22,7 +22,7 @@ export const UNSENT_HEADER = 'x-berth-unsent';
 
 /** Compares in constant time, whatever the lengths. */
 export function buildTokenCheck(token: string): (given: string | string[] | undefined) => boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
+  const digest = (text: string) => hash('sha256', text, 'buffer');
   const wanted = digest(token);
   return (given) => typeof given === 'string' && timingSafeEqual(digest(given), wanted);
 }

@@ -1,5 +1,6 @@
 /** What a replica does for its peers: it reserves a place and pipes the peer's request to its engine. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type { Span } from '../tracing/span.ts';
 import { readTraceContext } from '../tracing/trace-context.ts';
@@ -80,6 +81,7 @@ async function pipeToEngine(
     answer(res, 409);
     return;
   }
+  const body = await takeBody(req);
   const path = req.url!.slice(PEER_ENGINE_PREFIX.length);
   const span = options.tracer && beginPeerSpan(options.tracer, req, path);
   try {
@@ -90,6 +92,7 @@ async function pipeToEngine(
       pool: options.enginePool,
       path,
       headers,
+      body,
       answer: new EngineAnswer({ req, res }, span),
     });
     if (span) endPeerSpan(span, res, outcome);
@@ -103,6 +106,15 @@ async function pipeToEngine(
     release();
   }
 }
+
+/** A small body comes with its head: it is there once all that has arrived is read. Undefined: it is still on its way. */
+async function takeBody(req: IncomingMessage): Promise<Buffer | undefined> {
+  if (!(Number(req.headers['content-length']) <= SMALL_BYTES)) return undefined;
+  await setImmediate();
+  return req.complete && req.readableFlowing === null ? (req.read() ?? undefined) : undefined;
+}
+
+const SMALL_BYTES = 16 * 1024;
 
 /** That nothing was sent is for this replica to say, not for its engine. */
 class EngineAnswer extends PlainAnswer {

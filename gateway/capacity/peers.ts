@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Heartbeat } from '../../api/redis-keys.ts';
 import type { Pools } from '../upstream/pools.ts';
 import type { EngineTarget } from './capacity.ts';
+import { askPeer } from './peer-call.ts';
 import {
   BALANCED_HEADER,
   INFLIGHT_HEADER,
@@ -78,10 +79,10 @@ export class Peers {
 
   /** Those that may be given work: ready and awake, neither draining nor cordoned. */
   listOpen(): Heartbeat[] {
-    const names = new Set(this.#options.cordoned?.());
+    const names = this.#options.cordoned?.() ?? [];
     return this.#options
       .list()
-      .filter(({ pod, ready, asleep, draining }) => ready && !asleep && !draining && !names.has(pod));
+      .filter(({ pod, ready, asleep, draining }) => ready && !asleep && !draining && !names.includes(pod));
   }
 
   /** Two cordoned replicas do not hand each other their requests. */
@@ -103,21 +104,16 @@ export class Peers {
     const { token, pools } = this.#options;
     const headers = { [PEER_TOKEN_HEADER]: token };
     try {
-      const {
-        statusCode,
-        headers: received,
-        body,
-      } = await pools.get(origin).request({
+      const { status, headers: received } = await askPeer(pools.get(origin), {
         path: RESERVATIONS_PATH,
-        method: 'POST',
         headers: { ...headers, ...more },
-        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+        timeoutMs,
+        signal,
       });
-      void body.dump();
       onHeaders?.(received);
-      if (statusCode === 429) return { refusal: 'full' };
+      if (status === 429) return { refusal: 'full' };
       const id = received[RESERVATION_HEADER];
-      if (statusCode !== 201 || typeof id !== 'string') return { refusal: 'unavailable' };
+      if (status !== 201 || typeof id !== 'string') return { refusal: 'unavailable' };
       return {
         target: {
           origin,

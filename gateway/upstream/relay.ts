@@ -67,6 +67,7 @@ export function relay(request: RelayRequest): Promise<RelayOutcome> {
       {
         onRequestStart(started) {
           controller = started;
+          body.begin();
           if (res.destroyed) controller.abort(new Error('the client has left'));
         },
         onResponseStart(_, status, received) {
@@ -137,18 +138,29 @@ function readBody(
   given: Buffer | undefined,
 ): {
   source: Dispatcher.DispatchOptions['body'];
+  /** The other side is connected. */
+  begin: () => void;
+  /** Whether some of it may have been sent, or is gone. */
   isTouched: () => boolean;
 } {
   const hasBody =
     req.headers['transfer-encoding'] !== undefined || (req.headers['content-length'] ?? '0') !== '0';
-  if (!hasBody) return { source: null, isTouched: () => false };
+  const nothing = () => {};
+  if (!hasBody) return { source: null, begin: nothing, isTouched: () => false };
   let isTouched = false;
+  const begin = () => {
+    isTouched = true;
+  };
+  if (given) return { source: given, begin, isTouched: () => isTouched };
   const source = (async function* () {
     isTouched = true;
-    if (given) yield given;
-    else yield* req.iterator({ destroyOnReturn: false });
+    yield* req.iterator({ destroyOnReturn: false });
   })();
-  return { source: source as unknown as Dispatcher.DispatchOptions['body'], isTouched: () => isTouched };
+  return {
+    source: source as unknown as Dispatcher.DispatchOptions['body'],
+    begin: nothing,
+    isTouched: () => isTouched,
+  };
 }
 
 /** Ends the span of a relayed request: whoever leaves is no failure. */
