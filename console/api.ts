@@ -541,18 +541,32 @@ export interface MemberView {
   binding: string;
 }
 
-/** `GET ns/changes`: what each program wrote last to each object that still exists, newest first; at most 200. */
+/**
+ * `GET ns/changes`: what each program, and each user of the console, wrote last to each object that still exists, and what the
+ * operator and Kubernetes noted about them within the last hour; newest first, at most 200 together.
+ */
 export interface ChangesView {
-  changes: (ChangeView & { kind: string })[];
+  entries: ((ChangeView & { kind: string }) | NoteView)[];
+  /** False: the user may not read events. */
+  hasEvents: boolean;
 }
 export interface ChangeView {
+  type: 'change';
   at: string;
-  /** The program, such as `kubectl` or `berth-console`: Kubernetes keeps no person's name. */
-  manager: string;
+  /** Such as `kubectl` or `berth-console`. */
+  program: string;
+  /** Of the console; null: of other programs Kubernetes keeps no person's name. For information: any program may name one. */
+  user: string | null;
   object: string;
   isCreation: boolean;
   /** Such as `spec.replicas`; the first few. */
   fields: string[];
+}
+export interface NoteView extends EventView {
+  type: 'event';
+  kind: string;
+  /** That noted it, such as `berth.dev/operator`. */
+  program: string;
 }
 
 /**

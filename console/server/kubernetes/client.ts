@@ -7,6 +7,7 @@ import { Turns } from '../../../kit/turns.ts';
 import { isTooLarge } from '../../../kube/api-error.ts';
 import { MAX_ANSWER_BYTES, MAX_OBJECT_BYTES, readText } from '../../../kube/bounded-text.ts';
 import { KubernetesError } from './error.ts';
+import { fieldManagerQuery } from './field-manager.ts';
 import { collectionPath, type ObjectPlace, objectPath, type Selection } from './paths.ts';
 
 export interface KubeObject {
@@ -43,6 +44,12 @@ export interface Written {
   object: KubeObject;
   /** Of admission policies. */
   warnings: string[];
+}
+
+/** Who writes: the API server notes the user beside the change. */
+export interface Author {
+  token: string;
+  user?: string;
 }
 
 interface Call {
@@ -88,15 +95,17 @@ export class Kubernetes {
     return this.#call(token, { method: 'GET', path: objectPath(place, name) }) as Promise<KubeObject>;
   }
 
-  create(token: string, place: ObjectPlace, object: KubeObject): Promise<KubeObject> {
-    const call = { method: 'POST', path: collectionPath(place), body: object } as const;
-    return this.#call(token, call) as Promise<KubeObject>;
+  create(author: Author, place: ObjectPlace, object: KubeObject): Promise<KubeObject> {
+    const path = collectionPath(place) + fieldManagerQuery(author.user);
+    const call = { method: 'POST', path, body: object } as const;
+    return this.#call(author.token, call) as Promise<KubeObject>;
   }
 
   /** A JSON merge patch. */
-  patch(token: string, place: ObjectPlace, name: string, body: object): Promise<KubeObject> {
-    const call = { method: 'PATCH', path: objectPath(place, name), body } as const;
-    return this.#call(token, call) as Promise<KubeObject>;
+  patch(author: Author, place: ObjectPlace, name: string, body: object): Promise<KubeObject> {
+    const path = objectPath(place, name) + fieldManagerQuery(author.user);
+    const call = { method: 'PATCH', path, body } as const;
+    return this.#call(author.token, call) as Promise<KubeObject>;
   }
 
   /**
@@ -104,17 +113,17 @@ export class Kubernetes {
    * everything but storing it.
    */
   write(
-    token: string,
+    author: Author,
     place: ObjectPlace,
     object: KubeObject,
     { dryRun }: { dryRun: boolean },
   ): Promise<Written> {
-    const query = `?fieldValidation=Strict${dryRun ? '&dryRun=All' : ''}`;
+    const query = `${fieldManagerQuery(author.user)}&fieldValidation=Strict${dryRun ? '&dryRun=All' : ''}`;
     const { name, resourceVersion } = object.metadata;
     const call: Call = resourceVersion
       ? { method: 'PUT', path: objectPath(place, name) + query, body: object }
       : { method: 'POST', path: collectionPath(place) + query, body: object };
-    return this.#read(token, call, (answer, headers) => ({
+    return this.#read(author.token, call, (answer, headers) => ({
       object: answer as KubeObject,
       warnings: readWarnings(headers.warning),
     }));

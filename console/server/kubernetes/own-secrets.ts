@@ -45,7 +45,7 @@ export class OwnSecrets {
       if (present === null) {
         const labels = { [LABELS.managedBy]: MANAGED_BY };
         const made = { ...metadata, name: SIGNING_SECRET_NAME, namespace, labels };
-        await kubernetes.create(token, place, { apiVersion: 'v1', kind: 'Secret', metadata: made, data });
+        await kubernetes.create({ token }, place, { apiVersion: 'v1', kind: 'Secret', metadata: made, data });
         return;
       }
       if (present.metadata.labels?.[LABELS.managedBy] !== MANAGED_BY)
@@ -59,7 +59,10 @@ export class OwnSecrets {
         overlapMs > 0 && old
           ? { [fields.previous]: old, [fields.previousUntil]: Buffer.from(until).toString('base64') }
           : { [fields.previous]: null, [fields.previousUntil]: null };
-      await kubernetes.patch(token, place, SIGNING_SECRET_NAME, { data: { ...data, ...previous }, metadata });
+      await kubernetes.patch({ token }, place, SIGNING_SECRET_NAME, {
+        data: { ...data, ...previous },
+        metadata,
+      });
     });
     await this.#wakeOperator(namespace);
   }
@@ -85,7 +88,7 @@ export class OwnSecrets {
       stringData: data,
     };
     await this.#asConsole((token) =>
-      this.#options.kubernetes.create(token, { plural: SECRETS, namespace }, secret),
+      this.#options.kubernetes.create({ token }, { plural: SECRETS, namespace }, secret),
     );
   }
 
@@ -95,7 +98,7 @@ export class OwnSecrets {
     const place = { plural: workspaceResource.plural, namespace };
     const metadata = { annotations: { [ANNOTATIONS.rolledAt]: new Date().toISOString() } };
     try {
-      await kubernetes.patch(await this.#readToken(), place, WORKSPACE_NAME, { metadata });
+      await kubernetes.patch({ token: await this.#readToken() }, place, WORKSPACE_NAME, { metadata });
     } catch (error) {
       log.debug({ err: error, namespace }, 'operator not notified of the rolled secret');
     }

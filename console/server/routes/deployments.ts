@@ -39,9 +39,8 @@ export function addDeploymentRoutes(router: Router<ConsoleState>, services: Serv
 
   router.patch('/deployments/:name', async (ctx) => {
     const { namespace = '', name = '' } = ctx.params;
-    const { token } = sessionOf(ctx);
     const spec = await readBody(ctx.req, deploymentChangeBody);
-    const object = await kubernetes.patch(token, { plural, namespace }, name, { spec });
+    const object = await kubernetes.patch(sessionOf(ctx), { plural, namespace }, name, { spec });
     ctx.body = describeDeployment(modelDeployment.parse(object));
   });
 

@@ -50,7 +50,7 @@ export function addKeyRoutes(router: Router<ConsoleState>, services: Services): 
     const secret = generateApiKey();
     const annotations = { [ANNOTATIONS.createdBy]: session.user };
     const made = await kubernetes.create(
-      session.token,
+      session,
       { plural, namespace },
       {
         apiVersion: API_VERSION,
@@ -86,7 +86,7 @@ export function addKeyRoutes(router: Router<ConsoleState>, services: Services): 
     });
     try {
       const end = wanted.keepOld ? findOverlap(old, now) : { disabled: true };
-      await kubernetes.patch(session.token, place, name, { spec: end });
+      await kubernetes.patch(session, place, name, { spec: end });
     } catch (error) {
       // Nobody has seen its secret.
       await kubernetes.remove(session.token, place, wanted.name).catch(() => {});
@@ -100,7 +100,7 @@ export function addKeyRoutes(router: Router<ConsoleState>, services: Services): 
     const { namespace = '', name = '' } = ctx.params;
     const session = sessionOf(ctx);
     const change = await readBody(ctx.req, keyChangeBody);
-    const changed = await kubernetes.patch(session.token, { plural, namespace }, name, { spec: change });
+    const changed = await kubernetes.patch(session, { plural, namespace }, name, { spec: change });
     const key = apiKey.parse(changed);
     const mayRead = await access.may(session, namespace, 'readUsage');
     ctx.body = { ...describeKey(key), usage: await readUsage(namespace, hashOf(key), mayRead) };

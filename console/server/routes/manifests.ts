@@ -20,22 +20,23 @@ export function addManifestRoutes(router: Router<ConsoleState>, { kubernetes }: 
     const { namespace = '' } = ctx.params;
     const { manifest } = await readBody(ctx.req, manifestBody);
     const object = readManifest(manifest, { namespace });
-    const { token } = sessionOf(ctx);
-    ctx.body = describeWritten(await kubernetes.write(token, { plural, namespace }, object, { dryRun }));
+    ctx.body = describeWritten(
+      await kubernetes.write(sessionOf(ctx), { plural, namespace }, object, { dryRun }),
+    );
     ctx.status = dryRun ? 200 : 201;
   };
   const replace = async (ctx: ApiContext, { dryRun }: { dryRun: boolean }) => {
     const { namespace = '', name = '' } = ctx.params;
-    const { token } = sessionOf(ctx);
+    const session = sessionOf(ctx);
     const { manifest, version } = await readBody(ctx.req, manifestBody);
     const edited = readManifest(manifest, { namespace, name });
     const place = { plural, namespace };
     for (let attempt = 1; ; attempt++) {
-      const stored = await kubernetes.get(token, place, name);
+      const stored = await kubernetes.get(session.token, place, name);
       if (version !== undefined && version !== versionOf(stored))
         throw new ConsoleError('conflict', `${name} was changed meanwhile. Reload it, then edit it again.`);
       try {
-        const written = await kubernetes.write(token, place, mergeManifest(stored, edited), { dryRun });
+        const written = await kubernetes.write(session, place, mergeManifest(stored, edited), { dryRun });
         ctx.body = describeWritten(written);
         return;
       } catch (error) {

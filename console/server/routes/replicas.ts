@@ -10,7 +10,8 @@ import { StreamSlots } from '../http/stream-slots.ts';
 import type { Selection } from '../kubernetes/paths.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import { endWithSession } from '../sessions/session-stream.ts';
-import { describeEventsOf, describeReplica } from '../views/replica.ts';
+import { describeEventsOf } from '../views/event.ts';
+import { describeReplica } from '../views/replica.ts';
 import type { Services } from './services.ts';
 
 const MAX_EVENTS = 100;

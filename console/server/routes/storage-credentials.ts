@@ -12,7 +12,7 @@ import {
 import type { StorageCredentialView } from '../../api.ts';
 import { newStorageCredentialBody, readBody } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
-import { viewAs } from '../kubernetes/client.ts';
+import { type Author, viewAs } from '../kubernetes/client.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import { pollUntil } from './poll.ts';
 import type { Services } from './services.ts';
@@ -25,13 +25,13 @@ const PENDING = { state: 'pending', message: 'Not verified yet.' } as const;
 export function addStorageCredentialRoutes(router: Router<ConsoleState>, services: Services): void {
   const { kubernetes, access, ownSecrets } = services;
   /** Triggers verification by the operator and waits for the result; pending if that takes longer. */
-  const verify = async (token: string, namespace: string, name: string): Promise<StorageCredentialView> => {
+  const verify = async (author: Author, namespace: string, name: string): Promise<StorageCredentialView> => {
     const stamp = new Date().toISOString();
-    await kubernetes.patch(token, { plural, namespace }, name, {
+    await kubernetes.patch(author, { plural, namespace }, name, {
       metadata: { annotations: { [ANNOTATIONS.verify]: stamp } },
     });
     const poll = async () =>
-      storageCredential.parse(await kubernetes.get(token, { plural, namespace }, name));
+      storageCredential.parse(await kubernetes.get(author.token, { plural, namespace }, name));
     const wasTried = ({ status }: StorageCredential) => status.lastHandledVerify === stamp;
     const { seen, isWanted } = await pollUntil(poll, wasTried, VERIFY_TIMEOUT_MS);
     return isWanted ? describe(seen) : { ...describe(seen), ...PENDING };
@@ -46,9 +46,10 @@ export function addStorageCredentialRoutes(router: Router<ConsoleState>, service
 
   router.post('/storage-credentials', async (ctx) => {
     const { namespace = '' } = ctx.params;
-    const { token, ...session } = sessionOf(ctx);
+    const session = sessionOf(ctx);
+    const { token } = session;
     const { name, accessKeyId, secretAccessKey, ...spec } = await readBody(ctx.req, newStorageCredentialBody);
-    await access.require({ token, ...session }, namespace, 'storeKeys');
+    await access.require(session, namespace, 'storeKeys');
     // A unique name, so that no other Secret is overwritten or used.
     const secret = `${name}-keys-${randomBytes(4).toString('hex')}`;
     const object = {
@@ -57,7 +58,7 @@ export function addStorageCredentialRoutes(router: Router<ConsoleState>, service
       metadata: { name, namespace },
       spec: { ...spec, secret },
     };
-    const made = await kubernetes.create(token, { plural, namespace }, object);
+    const made = await kubernetes.create(session, { plural, namespace }, object);
     try {
       const data = { accessKeyId, secretAccessKey };
       await ownSecrets.create(made, { name: secret, data, user: session.user });
@@ -65,7 +66,7 @@ export function addStorageCredentialRoutes(router: Router<ConsoleState>, service
       await kubernetes.remove(token, { plural, namespace }, name).catch(() => {});
       throw error;
     }
-    const view = await verify(token, namespace, name);
+    const view = await verify(session, namespace, name);
     // A credential that never worked is removed; the user can correct the form.
     if (view.state === 'failed') {
       await kubernetes.remove(token, { plural, namespace }, name);
@@ -77,7 +78,7 @@ export function addStorageCredentialRoutes(router: Router<ConsoleState>, service
 
   router.post('/storage-credentials/:name/verify', async (ctx) => {
     const { namespace = '', name = '' } = ctx.params;
-    ctx.body = await verify(sessionOf(ctx).token, namespace, name);
+    ctx.body = await verify(sessionOf(ctx), namespace, name);
   });
 
   router.delete('/storage-credentials/:name', async (ctx) => {

@@ -52,10 +52,11 @@ export function addWebhookRoutes(router: Router<ConsoleState>, services: Service
 
   router.post('/webhooks', async (ctx) => {
     const { namespace = '' } = ctx.params;
-    const { token } = sessionOf(ctx);
+    const session = sessionOf(ctx);
+    const { token } = session;
     const { name, ...spec } = await readBody(ctx.req, newWebhookBody);
     const object = { apiVersion: API_VERSION, kind, metadata: { name, namespace }, spec };
-    const made = await kubernetes.create(token, { plural, namespace }, object);
+    const made = await kubernetes.create(session, { plural, namespace }, object);
     const endpoint = await awaitVerdict(token, webhookEndpoint.parse(made));
     const accepted = findVerdict(endpoint, 'Accepted');
     // An endpoint that never worked is removed; users who cannot delete it see it instead.
@@ -70,10 +71,11 @@ export function addWebhookRoutes(router: Router<ConsoleState>, services: Service
 
   router.patch('/webhooks/:name', async (ctx) => {
     const { namespace = '', name = '' } = ctx.params;
-    const { token } = sessionOf(ctx);
+    const session = sessionOf(ctx);
+    const { token } = session;
     const { reEnable, ...spec } = await readBody(ctx.req, webhookChangeBody);
     const metadata = { annotations: { [ANNOTATIONS.reEnable]: new Date().toISOString() } };
-    const changed = await kubernetes.patch(token, { plural, namespace }, name, {
+    const changed = await kubernetes.patch(session, { plural, namespace }, name, {
       spec,
       ...(reEnable && { metadata }),
     });

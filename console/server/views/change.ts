@@ -1,7 +1,8 @@
-/** Who changed an object last, by its managed fields: one entry for each program that wrote to it. */
+/** Who changed an object last, by its managed fields: one entry for each program, and each user of the console, that wrote to it. */
 import { z } from 'zod';
 import type { ChangeView } from '../../api.ts';
 import type { KubeObject } from '../kubernetes/client.ts';
+import { readFieldManager } from '../kubernetes/field-manager.ts';
 
 const managed = z.object({
   manager: z.string(),
@@ -29,8 +30,9 @@ export function describeChanges(object: KubeObject): ChangeView[] {
     .map((entry) => managed.safeParse(entry))
     .flatMap(({ data }) => (data && isByPeople(data) ? data : []))
     .map(({ manager, time, fieldsV1 }) => ({
+      type: 'change' as const,
       at: time,
-      manager,
+      ...readFieldManager(manager),
       object: name,
       // Others may write to new objects at once, but no spec.
       isCreation: 'f:spec' in fieldsV1 && isNear(time, creationTimestamp),

@@ -2,6 +2,7 @@
 import type { APIKey } from '../../../api/api-key.ts';
 import { ANNOTATIONS } from '../../../api/names.ts';
 import type { CreatorView, KeyView } from '../../api.ts';
+import { readFieldManager } from '../kubernetes/field-manager.ts';
 
 /** What requests and counters in Redis are told by. */
 export interface KnownKey {
@@ -55,5 +56,7 @@ export function findCreator({
   const [first] = entries
     .filter(({ manager, subresource }) => manager && !subresource)
     .sort((a, b) => (a.time ?? '').localeCompare(b.time ?? ''));
-  return first?.manager ? { kind: 'tool', name: first.manager } : null;
+  if (!first?.manager) return null;
+  const { program, user: author } = readFieldManager(first.manager);
+  return author === null ? { kind: 'tool', name: program } : { kind: 'user', name: author };
 }

@@ -1,7 +1,7 @@
-/** Pods of a deployment and their events, as the page shows them. Pure. */
+/** Pods of a deployment, as the page shows them. Pure. */
 import { z } from 'zod';
 import { CONTAINERS } from '../../../api/names.ts';
-import type { EventView, ReplicaView } from '../../api.ts';
+import type { ReplicaView } from '../../api.ts';
 import type { KubeObject } from '../kubernetes/client.ts';
 
 const text = z.string().catch('');
@@ -114,49 +114,4 @@ function describeGPU(containers: Pod['spec']['containers']): string | null {
     Object.entries(resources?.limits ?? {}).filter(([name]) => name.includes('/')),
   );
   return found.map(([name, count]) => `${count} × ${name}`).join(', ') || null;
-}
-
-const event = z.object({
-  metadata: z.object({ creationTimestamp: text }),
-  involvedObject: z.object({ kind: text, name: text }),
-  type: text,
-  reason: text,
-  message: text,
-  count: z.number().nullish().catch(null),
-  lastTimestamp: z.string().nullish().catch(null),
-  eventTime: z.string().nullish().catch(null),
-  series: z
-    .object({ count: z.number().catch(1), lastObservedTime: text })
-    .nullish()
-    .catch(null),
-});
-
-/** Such as `chat-6d5f8b-x2x7p`: of a Deployment's ReplicaSet. */
-const podNameOf = (deployment: string): RegExp =>
-  new RegExp(`^${deployment.replaceAll('.', '\\.')}-[a-z0-9]+-[a-z0-9]{5}$`);
-
-/** A view of those about the deployment and its pods, including pods that are gone; undefined for others. */
-export function describeEventsOf(deployment: string): (object: KubeObject) => EventView | undefined {
-  const podName = podNameOf(deployment);
-  return (object) => {
-    const parsed = event.safeParse(object);
-    if (!parsed.success) return undefined;
-    const { metadata, involvedObject, type, reason, message, count, ...times } = parsed.data;
-    const { kind, name } = involvedObject;
-    const isOurs =
-      (kind === 'ModelDeployment' && name === deployment) || (kind === 'Pod' && podName.test(name));
-    if (!isOurs) return undefined;
-    return {
-      at:
-        times.series?.lastObservedTime ||
-        times.lastTimestamp ||
-        times.eventTime ||
-        metadata.creationTimestamp,
-      isWarning: type === 'Warning',
-      reason,
-      message,
-      object: kind === 'Pod' ? `Pod ${name}` : 'Deployment',
-      count: times.series?.count ?? count ?? 1,
-    };
-  };
 }

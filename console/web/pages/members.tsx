@@ -10,6 +10,8 @@ import { MemberList } from '../members/member-list.tsx';
 import { Permissions } from '../members/permissions.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 
+const CHANGES_INTERVAL_MS = 30_000;
+
 export function MembersPage() {
   const base = useBase();
   const members = useQuery({
@@ -19,6 +21,7 @@ export function MembersPage() {
   const changes = useQuery({
     queryKey: [base, 'changes'],
     queryFn: ({ signal }) => call<ChangesView>('GET', `${base}/changes`, undefined, signal),
+    refetchInterval: CHANGES_INTERVAL_MS,
   });
   return (
     <Page title="Members" about="Who may do what in this namespace, and what changed there.">
@@ -32,7 +35,7 @@ export function MembersPage() {
               <MemberList members={members} />
             </Section>
             <Section title="Recent changes">
-              <Loaded query={changes}>{({ changes }) => <Changes changes={changes} />}</Loaded>
+              <Loaded query={changes}>{(changes) => <Changes {...changes} />}</Loaded>
             </Section>
           </>
         )}

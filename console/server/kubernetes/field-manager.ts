@@ -1,0 +1,40 @@
+/**
+ * The name under which the API server notes what the console wrote: the program's with that of its user. The console writes by
+ * create, update and patch, never by apply: a field is the last writer's, and two users of the console cannot conflict.
+ */
+
+const PROGRAM = 'berth-console';
+const SEPARATOR = ':';
+/** The API server takes no more, and only characters that can be printed. */
+const MAX_BYTES = 128;
+const UNPRINTABLE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu;
+
+/** Without a user, the console's own writes. */
+export function nameFieldManager(user?: string): string {
+  if (!user) return PROGRAM;
+  let name = '';
+  let bytes = PROGRAM.length + SEPARATOR.length;
+  for (const character of user.replaceAll(UNPRINTABLE, '_')) {
+    bytes += Buffer.byteLength(character);
+    if (bytes > MAX_BYTES) break;
+    name += character;
+  }
+  return `${PROGRAM}${SEPARATOR}${name}`;
+}
+
+/** Of a write. */
+export const fieldManagerQuery = (user?: string): string =>
+  `?fieldManager=${encodeURIComponent(nameFieldManager(user))}`;
+
+export interface FieldManager {
+  program: string;
+  /** null: nobody's in particular; Kubernetes notes none by itself. */
+  user: string | null;
+}
+
+/** Any program may call itself so: for information only. */
+export function readFieldManager(manager: string): FieldManager {
+  const start = `${PROGRAM}${SEPARATOR}`;
+  const user = manager.startsWith(start) ? manager.slice(start.length) : '';
+  return user === '' ? { program: manager, user: null } : { program: PROGRAM, user };
+}
