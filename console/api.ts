@@ -283,6 +283,12 @@ export interface KeyUsage {
   /** ISO, a minute too early at most; null: not within 90 days. */
   lastUsedAt: string | null;
 }
+/** The limit that is currently reached; null = none. */
+export function findReachedLimit({ usage, rpm, tpd }: Pick<KeyView, 'usage' | 'rpm' | 'tpd'>): string | null {
+  if (usage === null) return null;
+  if (usage.tokensToday >= tpd) return 'Daily token limit, resets at 00:00 UTC';
+  return usage.requestsThisMinute >= rpm ? 'Requests per minute' : null;
+}
 export interface NewKey {
   name: string;
   /** 60 by default. */
@@ -567,6 +573,20 @@ export interface NoteView extends EventView {
   kind: string;
   /** That noted it, such as `berth.dev/operator`. */
   program: string;
+}
+
+/** `GET ns/problems`: what needs attention, as far as the user may read it; errors first, 100 at most. Five seconds old at most. */
+export interface ProblemsView {
+  problems: ProblemView[];
+  total: number;
+}
+export interface ProblemView {
+  kind: 'deployment' | 'queue' | 'webhook' | 'storage' | 'key' | 'credit';
+  /** What it is about; '' for credit. */
+  name: string;
+  severity: 'error' | 'warning';
+  title: string;
+  message: string;
 }
 
 /**

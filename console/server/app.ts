@@ -20,6 +20,7 @@ import { addManifestRoutes } from './routes/manifests.ts';
 import { addMemberRoutes } from './routes/members.ts';
 import { addOIDCRoutes, showSignInErrors } from './routes/oidc.ts';
 import { addPlaygroundRoutes } from './routes/playground.ts';
+import { addProblemRoutes } from './routes/problems.ts';
 import { addReplicaRoutes } from './routes/replicas.ts';
 import { addRequestListRoutes } from './routes/request-list.ts';
 import { addRequestRoutes } from './routes/requests.ts';
@@ -119,6 +120,7 @@ function serveAPI(
   addKeyUsageRoutes(inNamespace, services);
   addScalingRoutes(inNamespace, services);
   addMemberRoutes(inNamespace, services);
+  addProblemRoutes(inNamespace, services);
   addPlaygroundRoutes(inNamespace, services);
   router.use(inNamespace.routes());
 

@@ -16,6 +16,7 @@ const LOADERS = {
   deliveries: async () => (await import('./pages/deliveries.tsx')).DeliveriesPage,
   requests: async () => (await import('./pages/requests.tsx')).RequestsPage,
   usage: async () => (await import('./pages/usage.tsx')).UsagePage,
+  problems: async () => (await import('./pages/problems.tsx')).ProblemsPage,
   members: async () => (await import('./pages/members.tsx')).MembersPage,
   storage: async () => (await import('./pages/storage.tsx')).StoragePage,
 };
@@ -33,6 +34,7 @@ const RequestsPage = load('requests');
 const UsagePage = load('usage');
 const StoragePage = load('storage');
 const MembersPage = load('members');
+const ProblemsPage = load('problems');
 
 /** Fetches the code of the page that the URL names while the session is being read. */
 export function preloadPage(pathname: string): void {
@@ -70,6 +72,7 @@ export function App() {
           <Route path="usage" element={<UsagePage />} />
           <Route path="storage" element={<StoragePage />} />
           <Route path="members" element={<MembersPage />} />
+          <Route path="problems" element={<ProblemsPage />} />
         </Route>
         <Route path="*" element={<Navigate to={`/${first}/deployments`} replace />} />
       </Routes>

@@ -13,6 +13,7 @@ import {
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import {
+  IconAlertTriangle,
   IconChartLine,
   IconDatabase,
   IconKey,
@@ -31,11 +32,13 @@ import { PaletteButton } from './palette-button.tsx';
 import { Announcer } from './parts/announcer.tsx';
 import { ErrorBoundary } from './parts/error-boundary.tsx';
 import { EmptyState, ErrorAlert, PageLoader } from './parts/page-states.tsx';
+import { ProblemCount } from './problems/problem-count.tsx';
 import { StatusBanner } from './status-banner.tsx';
 import { ThemeButton } from './theme-button.tsx';
 
 const PAGES = [
   { path: 'deployments', label: 'Deployments', Icon: IconServer },
+  { path: 'problems', label: 'Problems', Icon: IconAlertTriangle, isCounted: true },
   { path: 'keys', label: 'API keys', Icon: IconKey },
   { path: 'requests', label: 'Requests', Icon: IconListDetails },
   { path: 'usage', label: 'Usage', Icon: IconChartLine },
@@ -105,13 +108,14 @@ export function Shell({ session }: { session: SessionView }) {
       </AppShell.Header>
       <AppShell.Navbar p="xs" className="frame" aria-label="Pages">
         <ScrollArea flex={1}>
-          {PAGES.map(({ path, label, Icon }) => (
+          {PAGES.map(({ path, label, Icon, isCounted }) => (
             <NavLink
               key={path}
               component={Link}
               to={`/${namespace}/${path}`}
               label={label}
               leftSection={<Icon size={17} stroke={1.75} aria-hidden />}
+              {...(isCounted && { rightSection: <ProblemCount /> })}
               active={page === path}
               aria-current={page === path ? 'page' : undefined}
               onClick={close}

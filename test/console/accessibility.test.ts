@@ -21,6 +21,7 @@ const PAGES = [
   'deployments/tiny-chat?tab=conditions',
   'deployments/tiny-chat?tab=yaml',
   'deploy',
+  'problems',
   'keys',
   'requests',
   'usage',

@@ -14,13 +14,13 @@ import { newStorageCredentialBody, readBody } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
 import { type Author, viewAs } from '../kubernetes/client.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
+import { describeStorageCredential, PENDING } from '../views/storage-credential.ts';
 import { pollUntil } from './poll.ts';
 import type { Services } from './services.ts';
 
 const { plural, kind } = storageCredentialResource;
 /** For a put, a get and a delete on a slow store. */
 const VERIFY_TIMEOUT_MS = 12_000;
-const PENDING = { state: 'pending', message: 'Not verified yet.' } as const;
 
 export function addStorageCredentialRoutes(router: Router<ConsoleState>, services: Services): void {
   const { kubernetes, access, ownSecrets } = services;
@@ -34,12 +34,12 @@ export function addStorageCredentialRoutes(router: Router<ConsoleState>, service
       storageCredential.parse(await kubernetes.get(author.token, { plural, namespace }, name));
     const wasTried = ({ status }: StorageCredential) => status.lastHandledVerify === stamp;
     const { seen, isWanted } = await pollUntil(poll, wasTried, VERIFY_TIMEOUT_MS);
-    return isWanted ? describe(seen) : { ...describe(seen), ...PENDING };
+    return isWanted ? describeStorageCredential(seen) : { ...describeStorageCredential(seen), ...PENDING };
   };
 
   router.get('/storage-credentials', async (ctx) => {
     const { namespace = '' } = ctx.params;
-    const shown = viewAs(storageCredential, describe);
+    const shown = viewAs(storageCredential, describeStorageCredential);
     const views = await kubernetes.list(sessionOf(ctx).token, { plural, namespace }, shown);
     ctx.body = views.sort((a, b) => a.name.localeCompare(b.name));
   });
@@ -86,28 +86,4 @@ export function addStorageCredentialRoutes(router: Router<ConsoleState>, service
     await kubernetes.remove(sessionOf(ctx).token, { plural, namespace }, name);
     ctx.status = 204;
   });
-}
-
-function describe({ metadata, spec, status }: StorageCredential): StorageCredentialView {
-  return {
-    name: metadata.name,
-    id: status.id ?? spec.id ?? null,
-    endpoint: spec.endpoint ?? null,
-    region: spec.region,
-    bucket: spec.bucket,
-    prefix: spec.prefix,
-    pathStyle: spec.pathStyle,
-    ...judgeState(status, metadata.generation),
-    createdAt: String(metadata.creationTimestamp ?? ''),
-  };
-}
-
-function judgeState(
-  { conditions }: StorageCredential['status'],
-  generation: number,
-): Pick<StorageCredentialView, 'state' | 'message'> {
-  const verified = conditions.find(({ type }) => type === 'Verified');
-  if (!verified || (verified.observedGeneration ?? 0) < generation) return PENDING;
-  const { status, message } = verified;
-  return { state: status === 'True' ? 'verified' : status === 'False' ? 'failed' : 'pending', message };
 }

@@ -9,12 +9,12 @@ const POLL_INTERVAL_MS = 3_000;
 const WATCHED_INTERVAL_MS = 60_000;
 
 /** Keys of queries below the namespace's; single requests are left out, since each read makes their results load again. */
-const QUERIES: Record<LiveTopic, string[]> = {
-  deployments: ['deployments'],
-  replicas: ['replicas'],
-  events: ['events'],
-  requests: ['requests', 'pages'],
-  deliveries: ['deliveries', 'pages'],
+const QUERIES: Record<LiveTopic, string[][]> = {
+  deployments: [['deployments'], ['problems']],
+  replicas: [['replicas']],
+  events: [['events']],
+  requests: [['requests', 'pages']],
+  deliveries: [['deliveries', 'pages'], ['problems']],
 };
 
 let watched: readonly WatchedTopic[] = [];
@@ -62,7 +62,8 @@ function open(cache: QueryClient, base: string): EventSource {
   source.addEventListener('message', ({ data }) => {
     const news = JSON.parse(data) as LiveNews;
     setWatched(news.watched);
-    for (const topic of news.changed) void cache.invalidateQueries({ queryKey: [base, ...QUERIES[topic]] });
+    const keys = news.changed.flatMap((topic) => QUERIES[topic]);
+    for (const key of keys) void cache.invalidateQueries({ queryKey: [base, ...key] });
   });
   // It connects again by itself, unless it was refused.
   source.addEventListener('error', () => setWatched([]));

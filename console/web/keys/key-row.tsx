@@ -1,11 +1,11 @@
 /** One key: state, limits and usage. */
 import { Group, Progress, Stack, Table, Text } from '@mantine/core';
-import type { CreatorView, KeyTotalView, KeyView } from '../../api.ts';
+import { type CreatorView, findReachedLimit, type KeyTotalView, type KeyView } from '../../api.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { Moment } from '../parts/moment.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { KeyMenu } from './key-menu.tsx';
-import { findReachedLimit, findState } from './key-state.ts';
+import { findState } from './key-state.ts';
 
 interface KeyRowProps {
   apiKey: KeyView;

@@ -1,5 +1,6 @@
 /** A state as a word with a mark, whose shape and color (in look/global.css) say how much it matters; never by color alone. */
-const TONES: Record<string, 'good' | 'moving' | 'caution' | 'bad'> = {
+type Tone = 'good' | 'moving' | 'caution' | 'bad';
+const TONES: Record<string, Tone> = {
   ready: 'good',
   active: 'good',
   verified: 'good',
@@ -18,9 +19,10 @@ const TONES: Record<string, 'good' | 'moving' | 'caution' | 'bad'> = {
   'auto-disabled': 'bad',
 };
 
-export function StateBadge({ state }: { state: string }) {
+/** `tone`: of a state that has none by its name. */
+export function StateBadge({ state, tone }: { state: string; tone?: Tone }) {
   return (
-    <span className="state" data-tone={TONES[state] ?? 'idle'}>
+    <span className="state" data-tone={tone ?? TONES[state] ?? 'idle'}>
       {state}
     </span>
   );

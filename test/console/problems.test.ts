@@ -1,0 +1,49 @@
+/** The page of problems, and their number in the navigation. */
+import { expect } from 'chai';
+import { findGraveFaults } from './support/accessibility.ts';
+import { useConsole } from './support/console.ts';
+
+describe('problems', () => {
+  const use = useConsole();
+  const failing = {
+    kind: 'deployment',
+    name: 'tiny-chat',
+    severity: 'error',
+    title: 'Failing',
+    message: 'The image was not found.',
+  };
+  const limited = {
+    kind: 'key',
+    name: 'shop',
+    severity: 'warning',
+    title: 'Limit reached',
+    message: 'Requests per minute. Requests are rejected with HTTP 429.',
+  };
+
+  it('are counted in the navigation, and lead to where they are dealt with', async () => {
+    const page = await use().open('deployments');
+    await page.route('**/api/**/problems', (route) =>
+      route.fulfill({ json: { problems: [failing, limited], total: 2 } }),
+    );
+    await page.reload();
+    await page.getByRole('link', { name: 'Problems 2' }).click();
+    await page.getByRole('heading', { name: 'Problems', level: 1 }).waitFor();
+    const row = page.getByRole('row').filter({ hasText: 'Failing' });
+    await row.getByText('The image was not found.').waitFor();
+    expect(await findGraveFaults(page)).to.deep.equal([]);
+    const key = page.getByRole('link', { name: 'Key shop' });
+    expect(await key.getAttribute('href')).to.equal('/default/keys?filter=shop');
+    await row.getByRole('link', { name: 'Deployment tiny-chat' }).click();
+    await page.waitForURL('**/deployments/tiny-chat?tab=conditions');
+    await page.context().close();
+  });
+
+  it('are none where everything works', async () => {
+    const page = await use().open('deployments');
+    await page.route('**/api/**/problems', (route) => route.fulfill({ json: { problems: [], total: 0 } }));
+    await page.goto('/default/problems');
+    await page.getByRole('heading', { name: 'No problems' }).waitFor();
+    expect(await page.getByRole('link', { name: /^Problems/ }).textContent()).to.equal('Problems');
+    await page.context().close();
+  });
+});
