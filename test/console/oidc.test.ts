@@ -53,8 +53,9 @@ describe('signing in to the console with an identity provider', () => {
     const page = await open(path);
     await page.getByRole('button', { name: BUTTON }).click();
     await answerForm(page, 'Cancel');
-    await page.getByRole('alert').getByText('Example ID did not sign you in: access_denied').waitFor();
+    await page.getByRole('alert').getByText('Example ID denied the sign-in: access_denied').waitFor();
     expect(page.url()).to.equal(origin + path);
+    await page.screenshot({ path: 'test/console/screenshots/sign-in-denied.png' });
     // It is told once.
     await page.reload();
     await page.getByRole('button', { name: BUTTON }).waitFor();
@@ -103,11 +104,11 @@ describe('signing in to the console with an identity provider', () => {
     await page.route('**/api/oidc', (route) =>
       route.fulfill({
         status: 503,
-        json: { error: { message: 'Example ID did not respond. Try again later, or sign in with a token.' } },
+        json: { error: { message: 'Example ID is unavailable. Try again later, or sign in with a token.' } },
       }),
     );
     await page.getByRole('button', { name: BUTTON }).click();
-    await page.getByRole('alert').getByText('Example ID did not respond.').waitFor();
+    await page.getByRole('alert').getByText('Example ID is unavailable.').waitFor();
     expect(await page.getByLabel(/^Token\b/).isEnabled()).to.equal(true);
     await page.context().close();
   });

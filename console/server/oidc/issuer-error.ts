@@ -23,13 +23,13 @@ export class IssuerError extends Error {
 export function describeIssuerError({ kind, message }: IssuerError, provider: string): string {
   switch (kind) {
     case 'away':
-      return `${provider} did not respond. Try again later, or sign in with a token.`;
+      return `${provider} is unavailable. Try again later, or sign in with a token.`;
     case 'denied':
-      return `${provider} did not sign you in: ${message}.`;
+      return `${provider} denied the sign-in: ${message}.`;
     case 'rejected':
-      return `${provider} did not accept this sign-in any more (${message}). Sign in again.`;
+      return `${provider} rejected the sign-in (${message}). Try again.`;
     case 'misconfigured':
-      return `The console and the identity provider do not fit together: ${message}. An administrator of the console needs to correct this.`;
+      return `Single sign-on is misconfigured: ${message}. Contact your administrator.`;
   }
 }
 

@@ -1,11 +1,9 @@
 /** The owner of openid-client: sign-in with the OIDC issuer that the API server trusts, by authorization code and PKCE. */
 import {
-  AuthorizationResponseError,
   authorizationCodeGrant,
   buildAuthorizationUrl,
   buildEndSessionUrl,
   type ClientAuth,
-  ClientError,
   ClientSecretBasic,
   ClientSecretPost,
   type Configuration,
@@ -22,8 +20,9 @@ import {
   type TokenEndpointResponseHelpers,
   tokenRevocation,
 } from 'openid-client';
+import { translateError } from './error-translation.ts';
 import { IssuerConnection } from './issuer-connection.ts';
-import { IssuerError, type IssuerErrorKind } from './issuer-error.ts';
+import { IssuerError } from './issuer-error.ts';
 
 export interface OIDCSettings {
   /** As the API server has it. */
@@ -57,17 +56,6 @@ export interface SignInSecrets {
 
 type GrantedTokens = TokenEndpointResponse & TokenEndpointResponseHelpers;
 
-/** Errors with which the browser may come back; others are faults of the set-up. */
-const SIGN_IN_ERRORS: Partial<Record<string, IssuerErrorKind>> = {
-  access_denied: 'denied',
-  login_required: 'denied',
-  consent_required: 'denied',
-  interaction_required: 'denied',
-  account_selection_required: 'denied',
-  server_error: 'away',
-  temporarily_unavailable: 'away',
-};
-
 const CALL_TIMEOUT_SECONDS = 10;
 /** How long what the issuer says about itself is used. */
 const DISCOVERY_TTL_MS = 10 * 60_000;
@@ -79,6 +67,8 @@ export class Issuer {
   readonly #clock: () => number;
   #known: { configuration: Configuration; staleAt: number } | null = null;
   #discovering: Promise<Configuration> | null = null;
+  /** The client secret goes into the body, not into a header. */
+  #usesPost = false;
 
   constructor(settings: OIDCSettings, clock: () => number = Date.now) {
     this.#settings = settings;
@@ -122,13 +112,15 @@ export class Issuer {
   async finish(url: URL, { state, nonce, verifier }: SignInSecrets): Promise<Tokens> {
     const configuration = await this.discover();
     const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier };
-    return readTokens(await authorizationCodeGrant(configuration, url, checks).catch(translateError));
+    return readTokens(await this.#authenticate(() => authorizationCodeGrant(configuration, url, checks)));
   }
 
   /** Throws IssuerError. */
   async renew({ refreshToken, subject }: { refreshToken: string; subject: string }): Promise<Tokens> {
     const configuration = await this.discover();
-    const tokens = readTokens(await refreshTokenGrant(configuration, refreshToken).catch(translateError));
+    const granted = await this.#authenticate(() => refreshTokenGrant(configuration, refreshToken));
+    if (!granted.id_token) throw new IssuerError('rejected', 'the issuer does not renew ID tokens');
+    const tokens = readTokens(granted);
     if (tokens.subject !== subject) throw new IssuerError('rejected', 'the tokens are of another user');
     // Without a new one the old one goes on.
     return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken };
@@ -175,22 +167,34 @@ export class Issuer {
 
   #ask(): Promise<Configuration> {
     const { issuer, clientId, clientSecret } = this.#settings;
-    return discovery(new URL(issuer), clientId, undefined, chooseAuthentication(clientSecret), {
+    const authentication = clientSecret === undefined ? None() : this.#sendSecret(clientSecret);
+    return discovery(new URL(issuer), clientId, undefined, authentication, {
       [customFetch]: this.#connection.fetch,
       timeout: CALL_TIMEOUT_SECONDS,
     }).catch(translateError);
   }
-}
 
-/** Basic is the default of the standard, but its encoding differs between issuers. */
-function chooseAuthentication(secret: string | undefined): ClientAuth {
-  if (secret === undefined) return None();
-  const post = ClientSecretPost(secret);
-  const basic = ClientSecretBasic(secret);
-  return (server, ...rest) => {
-    const methods = server.token_endpoint_auth_methods_supported ?? [];
-    (methods.includes('client_secret_post') ? post : basic)(server, ...rest);
-  };
+  /** In the way that the issuer offers: in a header by the standard, unless it was refused there. */
+  #sendSecret(secret: string): ClientAuth {
+    const basic = ClientSecretBasic(secret);
+    const post = ClientSecretPost(secret);
+    return (server, ...rest) => {
+      const offered = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+      const isPost = this.#usesPost || !offered.includes('client_secret_basic');
+      (isPost ? post : basic)(server, ...rest);
+    };
+  }
+
+  /** Issuers may offer several ways for the client secret, and accept one of them for a client. Throws IssuerError. */
+  async #authenticate<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof ResponseBodyError) || error.error !== 'invalid_client') translateError(error);
+      this.#usesPost = !this.#usesPost;
+      return await call().catch(translateError);
+    }
+  }
 }
 
 /** Browsers go there, so it must be no script. Throws IssuerError. */
@@ -214,27 +218,3 @@ function readTokens(granted: GrantedTokens): Tokens {
     endsAt: claims.exp * 1_000,
   };
 }
-
-/** Throws IssuerError. */
-function translateError(error: unknown): never {
-  for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if (cause instanceof IssuerError) throw cause;
-  if (error instanceof AuthorizationResponseError) {
-    const words = [error.error, error.error_description].filter(Boolean).join(': ');
-    throw new IssuerError(SIGN_IN_ERRORS[error.error] ?? 'misconfigured', words, { cause: error });
-  }
-  if (error instanceof ResponseBodyError) {
-    const kind = error.error === 'invalid_grant' ? 'rejected' : 'misconfigured';
-    const words = [error.error, error.error_description].filter(Boolean).join(': ');
-    throw new IssuerError(kind, words, { cause: error });
-  }
-  if (error instanceof ClientError && error.code === 'OAUTH_TIMEOUT')
-    throw new IssuerError('away', 'the issuer did not respond in time', { cause: error });
-  throw new IssuerError('misconfigured', describe(error), { cause: error });
-}
-
-/** The cause says more than the library's summary. */
-const describe = (error: unknown): string =>
-  error instanceof Error && error.cause instanceof Error
-    ? `${error.message}: ${error.cause.message}`
-    : String((error as Error).message ?? error);

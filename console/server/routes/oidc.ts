@@ -17,6 +17,8 @@ import type { Services } from './services.ts';
 
 /** Until the page has loaded and shown it. */
 const ERROR_SECONDS = 60;
+/** What a cookie has room for. */
+const MAX_ERROR_LENGTH = 500;
 
 const CODES: Record<IssuerErrorKind, ConsoleErrorCode> = {
   away: 'temporarily_unavailable',
@@ -63,7 +65,7 @@ export function addOIDCRoutes(
     if (pending === null)
       throw new ConsoleError(
         'invalid_request_error',
-        'This sign-in took too long, or began in another browser or tab. Sign in again.',
+        'This sign-in expired, or was started in another browser or tab. Try again.',
       );
     ctx.state.returnTo = pending.returnTo;
     // A code is of use once.
@@ -87,7 +89,7 @@ export function addOIDCRoutes(
       },
       new ConsoleError(
         'invalid_token',
-        `${issuer.provider} signed you in, but the Kubernetes API server does not accept its ID tokens for the client "${issuer.clientId}". An administrator of the cluster needs to make the API server trust them.`,
+        `${issuer.provider} signed you in, but the Kubernetes API server rejected the ID token. Ask a cluster administrator to configure the API server for this issuer and the client ID "${issuer.clientId}".`,
       ),
     );
     redirect(ctx, pending.returnTo);
@@ -98,7 +100,7 @@ export function addOIDCRoutes(
 export const showSignInErrors = (): Middleware<ConsoleState> => async (ctx, next) => {
   await next();
   if (ctx.path !== OIDC_CALLBACK_PATH || ctx.status < 400) return;
-  const { message } = (ctx.body as ErrorEnvelope).error;
+  const message = (ctx.body as ErrorEnvelope).error.message.slice(0, MAX_ERROR_LENGTH);
   const cookie = { value: Buffer.from(message).toString('base64url'), maxAgeSeconds: ERROR_SECONDS };
   ctx.append('set-cookie', formatCookie(ctx.state.origin, 'sign-in-error', cookie));
   ctx.state.signInError = { status: ctx.status, message };

@@ -1,6 +1,7 @@
 /** Renews the ID tokens of sessions by OIDC before they end: one console at a time, since a refresh token may be used only once. */
 import { type Clock, sleep, systemClock } from '../../../kit/clock.ts';
 import type { Logger } from '../../../kit/log.ts';
+import { retry } from '../../../kit/retry.ts';
 import { isRedisAway, type RedisClient } from '../../../redis/client.ts';
 import {
   lockRenewal,
@@ -16,8 +17,11 @@ import type { Session } from './sessions.ts';
 
 /** Renewed this long before it ends, or in the last third of its time if that is shorter. */
 const MARGIN_MS = 120_000;
-/** Longer than the two calls that a renewal may need. */
-const LOCK_MS = 25_000;
+/** Longer than the calls that a renewal may need: two of the issuer, and the save. */
+const LOCK_MS = 40_000;
+/** The old refresh token is of no use any more, so that a save is worth some attempts. */
+const SAVE_BACKOFF = { baseMs: 200, maxMs: 2_000 };
+const MAX_SAVE_MS = 10_000;
 const ISSUER_RETRY_MS = 5_000;
 /** While another console renews a token that has ended. */
 const WAIT_STEP_MS = 200;
@@ -107,7 +111,7 @@ export class TokenRenewal {
     try {
       const tokens = await issuer.renew({ refreshToken, subject });
       const renewed = { token: tokens.idToken, oidc: describeTokens(tokens, this.#now()) };
-      if (await replaceSession(redis, { sha256, sealed: seal({ ...session, ...renewed }) })) return renewed;
+      if (await this.#save(sha256, seal({ ...session, ...renewed }))) return renewed;
       // Somebody has signed out meanwhile.
       await issuer.revoke(renewed.oidc.refreshToken!).catch(() => {});
       return 'ended';
@@ -122,6 +126,15 @@ export class TokenRenewal {
       this.#issuerRetryAt = this.#now() + ISSUER_RETRY_MS;
       return 'pending';
     }
+  }
+
+  #save(sha256: string, sealed: string): Promise<boolean> {
+    const until = this.#now() + MAX_SAVE_MS;
+    return retry(() => replaceSession(this.#options.redis, { sha256, sealed }), {
+      backoff: SAVE_BACKOFF,
+      isTransient: (error) => isRedisAway(error) && this.#now() < until,
+      clock: this.#clock,
+    });
   }
 
   /** A token that is still valid is used meanwhile. */
@@ -146,7 +159,7 @@ export class TokenRenewal {
   #refuseEnded({ endsAt }: TokenRenewalState): void {
     const overdueMs = this.#now() - endsAt;
     if (overdueMs < 0) return;
-    const words = `${this.#options.issuer.provider} is unreachable, so your session cannot be renewed.`;
+    const words = `${this.#options.issuer.provider} is unreachable, so your session could not be renewed.`;
     if (overdueMs > GRACE_MS) throw new ConsoleError('not_signed_in', `${words} Sign in with a token.`);
     throw new ConsoleError('temporarily_unavailable', `${words} Retrying…`, { retryAfter: 5 });
   }

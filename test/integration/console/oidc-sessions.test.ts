@@ -120,10 +120,10 @@ describe("the console's sessions by OIDC", () => {
   });
 
   const ODD: [what: string, answer: string, words: RegExp][] = [
-    ['of another issuer', '{"issuer":"https://other.example"}', /do not fit together/],
+    ['of another issuer', '{"issuer":"https://other.example"}', /is misconfigured/],
     ['without end', `{"issuer":"${'x'.repeat(200_000)}"}`, /exceeds 131072 bytes/],
-    ['in HTML', '<html>', /do not fit together/],
-    ['with a script for an address', '', /do not fit together/],
+    ['in HTML', '<html>', /is misconfigured/],
+    ['with a script for an address', '', /is misconfigured/],
   ];
   for (const [what, answer, words] of ODD)
     it(`take no answer of the issuer ${what}`, async () => {
@@ -155,7 +155,7 @@ describe("the console's sessions by OIDC", () => {
       const { status, body } = await browser.call('POST', '/api/oidc', { returnTo: '/' });
       expect([status, body.error.message]).to.deep.equal([
         503,
-        'The identity provider did not respond. Try again later, or sign in with a token.',
+        'The identity provider is unavailable. Try again later, or sign in with a token.',
       ]);
     });
   });

@@ -7,6 +7,9 @@ import { useOIDC, userOf } from './oidc-fixture.ts';
 
 describe('signing in to the console by OIDC', () => {
   const use = useOIDC();
+  afterEach(() => {
+    use.issuer.misbehave = () => false;
+  });
   const errorOf = async (browser: ReturnType<typeof use.browser>): Promise<string | null> =>
     (await browser.call('GET', '/api/sign-in')).body.error;
 
@@ -97,7 +100,7 @@ describe('signing in to the console by OIDC', () => {
       await prepare();
       const page = await victim.open(callback);
       expect([page.status, page.location]).to.deep.equal([302, `${use.origin}/`]);
-      expect(await errorOf(victim)).to.match(/began in another browser/);
+      expect(await errorOf(victim)).to.match(/started in another browser/);
       expect((await victim.session()).status).to.equal(401);
     }
     // It is told once.
@@ -115,9 +118,7 @@ describe('signing in to the console by OIDC', () => {
     browser.cookies.set('127.0.0.1 __Host-berth-sign-in', kept);
     browser.cookies.delete('127.0.0.1 __Host-berth');
     await browser.open(location!);
-    expect(await errorOf(browser)).to.match(
-      /did not accept this sign-in any more \(invalid_grant.*Sign in again/,
-    );
+    expect(await errorOf(browser)).to.match(/rejected the sign-in \(invalid_grant.*Try again/);
     expect((await browser.session()).status).to.equal(401);
   });
 
@@ -127,7 +128,7 @@ describe('signing in to the console by OIDC', () => {
     const page = await browser.submit(form, { cancel: '1' });
     expect(page.location).to.equal(`${use.origin}/team/keys?filter=a`);
     expect(await errorOf(browser)).to.equal(
-      'The identity provider did not sign you in: access_denied: the user is not assigned to this application.',
+      'The identity provider denied the sign-in: access_denied: the user is not assigned to this application.',
     );
   });
 
@@ -188,7 +189,7 @@ describe('signing in to the console by OIDC', () => {
         'sign-in',
         undefined,
         403,
-        'The identity provider did not sign you in: access_denied: the user is not assigned to this application.',
+        'The identity provider denied the sign-in: access_denied: the user is not assigned to this application.',
       ],
       ['sign-in', userOf('fay'), 302, undefined],
       ['sign-out', userOf('fay'), 200, undefined],
@@ -204,9 +205,28 @@ describe('signing in to the console by OIDC', () => {
     const browser = use.browser(use.origins[0]);
     expect((await browser.call('GET', '/api/sign-in')).body.oidc).to.deep.equal({ name: 'Example ID' });
     await browser.signIn('ada', '/');
-    expect(await errorOf(browser)).to.match(/do not fit together: invalid_client.*administrator/);
+    expect(await errorOf(browser)).to.match(
+      /^Single sign-on is misconfigured: invalid_client.*Contact your administrator/,
+    );
     await console.stop();
   });
+
+  const WAYS: [what: string, isRefused: (authorization: string | undefined) => boolean][] = [
+    ['in a header', (authorization) => authorization === undefined],
+    ['in the body', (authorization) => authorization !== undefined],
+  ];
+  for (const [what, isRefused] of WAYS)
+    it(`sends the client secret as the issuer wants it: ${what}`, async () => {
+      const namespace = await use.makeMember('gil');
+      use.issuer.misbehave = ({ url, headers }, res) => {
+        if (url !== '/token' || !isRefused(headers.authorization)) return false;
+        res.writeHead(401, { 'content-type': 'application/json' }).end('{"error":"invalid_client"}');
+        return true;
+      };
+      const browser = use.browser();
+      await browser.signIn('gil', '/', namespace);
+      expect((await browser.session()).status).to.equal(200);
+    });
 
   it('says so where the API server does not trust the issuer', async () => {
     const other = await startIssuer({ origins: use.origins });
@@ -216,7 +236,7 @@ describe('signing in to the console by OIDC', () => {
     const browser = use.browser(use.origins[1], other.ca);
     await browser.signIn('ada', '/');
     expect(await errorOf(browser)).to.equal(
-      'Other ID signed you in, but the Kubernetes API server does not accept its ID tokens for the client "berth-console". An administrator of the cluster needs to make the API server trust them.',
+      'Other ID signed you in, but the Kubernetes API server rejected the ID token. Ask a cluster administrator to configure the API server for this issuer and the client ID "berth-console".',
     );
     await console.stop();
     await other.stop();

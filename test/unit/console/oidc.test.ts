@@ -68,7 +68,7 @@ describe('errors of the issuer', () => {
   it('are one bounded line, whatever the issuer says', () => {
     const words = `no\r\n<b>entry</b>\u0000 ${'x'.repeat(1_000)}`;
     const text = describeIssuerError(new IssuerError('denied', words), 'Example ID');
-    expect(text).to.match(/^Example ID did not sign you in: no <b>entry<\/b> x+\.$/);
+    expect(text).to.match(/^Example ID denied the sign-in: no <b>entry<\/b> x+\.$/);
     expect(text.length).to.be.below(260);
   });
 });

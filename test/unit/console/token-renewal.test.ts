@@ -155,7 +155,7 @@ describe('the token of a session by OIDC', () => {
     const error = await rejection(sessions.find(id));
     expect(error).to.include({ code: 'temporarily_unavailable', retryAfter: 5 });
     expect((error as Error).message).to.equal(
-      'Example ID is unreachable, so your session cannot be renewed. Retrying…',
+      'Example ID is unreachable, so your session could not be renewed. Retrying…',
     );
     await clock.advance(60_001);
     expect(await rejection(sessions.find(id))).to.have.property('code', 'not_signed_in');
@@ -177,6 +177,23 @@ describe('the token of a session by OIDC', () => {
     expect(await finding).to.equal(null);
     expect(revoked).to.deep.equal(['refresh-1']);
     expect(redis.held.has(consoleKeys.session(session.digest))).to.equal(false);
+  });
+
+  it('is not lost where Redis goes away for a moment while it is renewed', async () => {
+    const sessions = openConsole();
+    const { id } = await begin(sessions);
+    await clock.advance(LIFE_MS - MARGIN_MS);
+    answer = async () => {
+      redis.isAway = true;
+      return give(1);
+    };
+    const finding = sessions.find(id);
+    await clock.advance(1_000);
+    redis.isAway = false;
+    await clock.advance(2_000);
+    expect((await finding)!.token).to.equal('id-1');
+    expect((await sessions.find(id))!.token).to.equal('id-1');
+    expect(used).to.deep.equal(['refresh-0']);
   });
 
   it('is renewed again after a console died while it renewed', async () => {

@@ -1,0 +1,38 @@
+/** Errors of openid-client as errors of the issuer. */
+import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'openid-client';
+import { IssuerError, type IssuerErrorKind } from './issuer-error.ts';
+
+/** Errors with which the browser may come back; others are faults of the set-up. */
+const SIGN_IN_ERRORS: Partial<Record<string, IssuerErrorKind>> = {
+  access_denied: 'denied',
+  login_required: 'denied',
+  consent_required: 'denied',
+  interaction_required: 'denied',
+  account_selection_required: 'denied',
+  server_error: 'away',
+  temporarily_unavailable: 'away',
+};
+
+/** Throws IssuerError. */
+export function translateError(error: unknown): never {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if (cause instanceof IssuerError) throw cause;
+  if (error instanceof AuthorizationResponseError) {
+    const words = [error.error, error.error_description].filter(Boolean).join(': ');
+    throw new IssuerError(SIGN_IN_ERRORS[error.error] ?? 'misconfigured', words, { cause: error });
+  }
+  if (error instanceof ResponseBodyError) {
+    const kind = error.error === 'invalid_grant' ? 'rejected' : 'misconfigured';
+    const words = [error.error, error.error_description].filter(Boolean).join(': ');
+    throw new IssuerError(kind, words, { cause: error });
+  }
+  if (error instanceof ClientError && error.code === 'OAUTH_TIMEOUT')
+    throw new IssuerError('away', 'the issuer did not respond in time', { cause: error });
+  throw new IssuerError('misconfigured', describe(error), { cause: error });
+}
+
+/** The cause says more than the library's summary. */
+const describe = (error: unknown): string =>
+  error instanceof Error && error.cause instanceof Error
+    ? `${error.message}: ${error.cause.message}`
+    : String((error as Error).message ?? error);
