@@ -53,7 +53,7 @@ describe('signing in to the console with an identity provider', () => {
     const page = await open(path);
     await page.getByRole('button', { name: BUTTON }).click();
     await answerForm(page, 'Cancel');
-    await page.getByRole('alert').getByText('Example ID denied the sign-in: access_denied').waitFor();
+    await page.getByRole('alert').getByText('Example ID denied the sign-in: the user').waitFor();
     expect(page.url()).to.equal(origin + path);
     await page.screenshot({ path: 'test/console/screenshots/sign-in-denied.png' });
     // It is told once.

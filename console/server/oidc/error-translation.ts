@@ -18,18 +18,21 @@ export function translateError(error: unknown): never {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
     if (cause instanceof IssuerError) throw cause;
   if (error instanceof AuthorizationResponseError) {
-    const words = [error.error, error.error_description].filter(Boolean).join(': ');
-    throw new IssuerError(SIGN_IN_ERRORS[error.error] ?? 'misconfigured', words, { cause: error });
+    const kind = SIGN_IN_ERRORS[error.error] ?? 'misconfigured';
+    const isSaid = kind === 'denied' && error.error_description;
+    throw new IssuerError(kind, isSaid || joinWords(error), { cause: error });
   }
   if (error instanceof ResponseBodyError) {
     const kind = error.error === 'invalid_grant' ? 'rejected' : 'misconfigured';
-    const words = [error.error, error.error_description].filter(Boolean).join(': ');
-    throw new IssuerError(kind, words, { cause: error });
+    throw new IssuerError(kind, joinWords(error), { cause: error });
   }
   if (error instanceof ClientError && error.code === 'OAUTH_TIMEOUT')
     throw new IssuerError('away', 'the issuer did not respond in time', { cause: error });
   throw new IssuerError('misconfigured', describe(error), { cause: error });
 }
+
+const joinWords = ({ error, error_description }: AuthorizationResponseError | ResponseBodyError): string =>
+  [error, error_description].filter(Boolean).join(': ');
 
 /** The cause says more than the library's summary. */
 const describe = (error: unknown): string =>

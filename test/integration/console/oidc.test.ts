@@ -128,7 +128,7 @@ describe('signing in to the console by OIDC', () => {
     const page = await browser.submit(form, { cancel: '1' });
     expect(page.location).to.equal(`${use.origin}/team/keys?filter=a`);
     expect(await errorOf(browser)).to.equal(
-      'The identity provider denied the sign-in: access_denied: the user is not assigned to this application.',
+      'The identity provider denied the sign-in: the user is not assigned to this application.',
     );
   });
 
@@ -189,7 +189,7 @@ describe('signing in to the console by OIDC', () => {
         'sign-in',
         undefined,
         403,
-        'The identity provider denied the sign-in: access_denied: the user is not assigned to this application.',
+        'The identity provider denied the sign-in: the user is not assigned to this application.',
       ],
       ['sign-in', userOf('fay'), 302, undefined],
       ['sign-out', userOf('fay'), 200, undefined],
