@@ -2,6 +2,7 @@
 import { compileBench, ensureBenchPrograms } from './compile.ts';
 import { measureFleet } from './fleet/fleet.ts';
 import { formatFleet, listFleetGoals } from './fleet/report.ts';
+import { formatForwarding, listForwardingGoals, measureForwarding } from './forwarding.ts';
 import { formatIdleFleets, listIdleGoals, measureIdleFleets } from './heartbeats.ts';
 import { formatLargeResults, listLargeResultGoals, measureLargeResults } from './large-results.ts';
 import { measureOperator } from './operator.ts';
@@ -56,6 +57,13 @@ const PARTS: Part[] = [
     measure: async () => {
       const figures = await withRedis(measureWebhooks);
       return [formatWebhooks(figures), listWebhookGoals(figures)];
+    },
+  },
+  {
+    name: 'forwarding',
+    measure: async () => {
+      const figures = await withRedis(measureForwarding);
+      return [formatForwarding(figures), listForwardingGoals(figures)];
     },
   },
   {

@@ -2,13 +2,17 @@
 import type { Cost, QueueFigures } from './queue.ts';
 import { atLeast, atMost, formatRows, type Goal } from './report.ts';
 
-type Operation = Exclude<keyof QueueFigures, 'records'>;
+type Operation = Exclude<keyof QueueFigures, 'records' | 'listMs' | 'detailMs'>;
 
 const OPERATIONS: [Operation, string][] = [
   ['admit', 'admit'],
   ['submit', 'submit'],
   ['claimAndFinish', 'claim + finish'],
   ['list200', 'list of 200'],
+];
+const READS: ['listMs' | 'detailMs', string][] = [
+  ['listMs', 'list of 20'],
+  ['detailMs', 'detail'],
 ];
 const FIGURES: [keyof Cost, string, number][] = [
   ['perSecond', 'per second', 0],
@@ -23,6 +27,8 @@ export function formatQueue(figures: readonly QueueFigures[]): string {
       ...figures.map((costs) => costs[operation][figure].toFixed(digits)),
     ]),
   );
+  for (const [figure, label] of READS)
+    rows.push([`${label}, p50 ms`, ...figures.map((costs) => costs[figure].toFixed(2))]);
   return formatRows([['queue on one Redis', ...figures.map(({ records }) => `${records} records`)], ...rows]);
 }
 
@@ -36,6 +42,9 @@ export function listQueueGoals(figures: readonly QueueFigures[]): Goal[] {
     // What one Redis has the CPU for: the rates above are rather what one client can ask.
     atLeast('submissions/s by the CPU of Redis', 1e6 / first.submit.redisMicros, 40_000),
     atLeast('claims with finish/s by the CPU of Redis', 1e6 / first.claimAndFinish.redisMicros, 25_000),
+    ...READS.map(([figure, label]) =>
+      atMost(`${label} with ${last.records} records: p50, ms`, last[figure], 1),
+    ),
     ...OPERATIONS.map(([operation, label]) =>
       atMost(`${label} with ${last.records} ÷ ${first.records} records`, growth(operation), 1.5),
     ),

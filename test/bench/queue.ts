@@ -8,7 +8,7 @@ import { admit } from '../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { loadLibrary } from '../../redis/library.ts';
 import { claimRequest, finishRequest, submitRequest } from '../../redis/requests/request-calls.ts';
-import { listRequests } from '../../redis/requests/request-record.ts';
+import { listRequests, readRequest } from '../../redis/requests/request-record.ts';
 import { publishApiKey } from '../support/publication.ts';
 import { connectTo } from '../support/redis-client.ts';
 import { startRedis } from '../support/redis-server.ts';
@@ -29,6 +29,9 @@ export interface QueueFigures {
   submit: Cost;
   claimAndFinish: Cost;
   list200: Cost;
+  /** One at a time, p50 in milliseconds. */
+  listMs: number;
+  detailMs: number;
 }
 
 export const RECORDS = [10, 1_000, 100_000];
@@ -39,6 +42,9 @@ const namespace = 'bench';
 const deployment = 'film';
 const CONCURRENCY = 100;
 const SLICES = 5;
+const READS = 500;
+/** As the endpoint lists without being asked for more. */
+const LISTED = 20;
 const API_KEYS = Array.from({ length: 10 }, (_, i) => String(i).repeat(64));
 const PARAMS = JSON.stringify({ prompt: 'x'.repeat(800) });
 
@@ -67,6 +73,7 @@ export async function measureQueue(sizes: readonly number[], operations: number)
         list200: await measure(redis, operations / 100, () =>
           listRequests(redis, { namespace, deployment, limit: 200 }),
         ),
+        ...(await measureReads(redis)),
       });
       present = records + operations;
     }
@@ -75,6 +82,23 @@ export async function measureQueue(sizes: readonly number[], operations: number)
     await connection.close();
     await server.stop();
   }
+}
+
+async function measureReads(redis: RedisClient): Promise<Pick<QueueFigures, 'listMs' | 'detailMs'>> {
+  const [record] = await listRequests(redis, { namespace, deployment, limit: 1 });
+  const time = async (read: () => Promise<unknown>) => {
+    const times: number[] = [];
+    for (let i = 0; i < READS; i++) {
+      const start = performance.now();
+      await read();
+      times.push(performance.now() - start);
+    }
+    return median(times);
+  };
+  return {
+    listMs: await time(() => listRequests(redis, { namespace, deployment, limit: LISTED })),
+    detailMs: await time(() => readRequest(redis, namespace, record!.id)),
+  };
 }
 
 let submissions = 0;

@@ -45,6 +45,9 @@ export const PORTS = {
   vllmRouterMetrics: 19_211,
   sglangRouter: 19_212,
   sglangRouterMetrics: 19_213,
+  peer: 19_214,
+  peerAdmin: 19_215,
+  peerMetrics: 19_216,
 };
 export const REDIS_PASSWORDS = { operator: 'bench-operator', front: 'bench-front', console: 'bench-console' };
 export const REDIS_URL = `redis://berth-operator:${REDIS_PASSWORDS.operator}@127.0.0.1:${PORTS.redis}`;
@@ -130,7 +133,8 @@ export function listSystems(): System[] {
   ];
 }
 
-const benchConfig = (): GatewayConfig =>
+/** A chat model with prices. */
+export const benchConfig = (): GatewayConfig =>
   buildGatewayConfig(
     modelDeployment.parse({
       apiVersion: API_VERSION,
