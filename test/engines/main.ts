@@ -7,6 +7,7 @@ import { basename } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { type EngineName, parseNames, REAL_ENGINES } from './catalog.ts';
 import { readMeasures } from './measures.ts';
+import { readPresetVersion } from './preset-version.ts';
 import { writeRun } from './run-table.ts';
 import { noteTestedFile, readTestedFiles } from './tested-files.ts';
 
@@ -33,7 +34,13 @@ async function runEngine(name: EngineName): Promise<boolean> {
     if (isInterrupted) return false;
     isGood = (await runFile(name, path)) && isGood;
   }
-  writeRun({ engine: name, version, tests, files: readTestedFiles(name) });
+  writeRun({
+    engine: name,
+    version,
+    imageVersion: readPresetVersion(name),
+    tests,
+    files: readTestedFiles(name),
+  });
   return isGood;
 }
 

@@ -1,11 +1,15 @@
 /** The table of docs/engines.md: a row for each engine, of what its tests showed last. Rows of engines that cannot run stay. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readPresetVersion } from './preset-version.ts';
+import { READ_SOURCES, type ReadSource } from './read-sources.ts';
 import type { TestedFile, TestedFiles } from './tested-files.ts';
 
 export interface EngineRun {
   engine: string;
   version: string;
+  /** Of the preset's image. */
+  imageVersion: string;
   /** All that the engine has to pass. */
   tests: readonly string[];
   files: TestedFiles;
@@ -13,9 +17,13 @@ export interface EngineRun {
 
 const DOCUMENT = join(import.meta.dirname, '../../docs/engines.md');
 
+/** With the rows of all that were only read. */
 export function writeRun(run: EngineRun): void {
   const document = readFileSync(DOCUMENT, 'utf8');
-  const replaced = replaceRow(document, run);
+  const replaced = READ_SOURCES.reduce(
+    (text, source) => replaceSourceRow(text, source, readPresetVersion(source.engine)),
+    replaceRow(document, run),
+  );
   if (replaced !== document) writeFileSync(DOCUMENT, replaced);
 }
 
@@ -23,9 +31,9 @@ export function writeRun(run: EngineRun): void {
  * The row tells which files passed in this version, and names those that did not, or did not run. Nothing ran: it stays as it
  * is. Throws where the document has no row for the engine.
  */
-export function replaceRow(document: string, { engine, version, tests, files }: EngineRun): string {
-  const row = new RegExp(`^\\| \`${engine}\` \\|.*$`, 'm');
-  if (!row.test(document)) throw new Error(`docs/engines.md has no row for ${engine}: add one to its table`);
+export function replaceRow(document: string, run: EngineRun): string {
+  const { engine, version, imageVersion, tests, files } = run;
+  const row = findRow(document, engine);
   const shown = tests.flatMap((test) => {
     const file = files[test];
     return file?.version === version ? [{ test, ...file }] : [];
@@ -33,7 +41,7 @@ export function replaceRow(document: string, { engine, version, tests, files }: 
   if (shown.length === 0) return document;
   const cells = [
     `\`${engine}\``,
-    version,
+    describeVersion(version, imageVersion),
     // What an engine says of itself is no run of it.
     tests.length > 1 ? 'run, on a CPU' : 'its own help, and its source',
     [
@@ -43,8 +51,32 @@ export function replaceRow(document: string, { engine, version, tests, files }: 
     ].join('; '),
     describeDates(shown.map(({ date }) => date)),
   ];
-  return document.replace(row, () => `| ${cells.join(' | ')} |`);
+  return replace(document, row, cells);
 }
+
+/** The row tells which version was read, for what, and whether it is that of the preset's image. Throws as `replaceRow`. */
+export function replaceSourceRow(
+  document: string,
+  { engine, version, reason, read, date }: ReadSource,
+  imageVersion: string,
+): string {
+  const how = `by its source: ${reason}`;
+  const cells = [`\`${engine}\``, describeVersion(version, imageVersion), how, read, date];
+  return replace(document, findRow(document, engine), cells);
+}
+
+function findRow(document: string, engine: string): RegExp {
+  const row = new RegExp(`^\\| \`${engine}\` \\|.*$`, 'm');
+  if (!row.test(document)) throw new Error(`docs/engines.md has no row for ${engine}: add one to its table`);
+  return row;
+}
+
+const replace = (document: string, row: RegExp, cells: readonly string[]): string =>
+  document.replace(row, () => `| ${cells.join(' | ')} |`);
+
+/** Of what was run or read; says so where the preset's image has another one. */
+const describeVersion = (version: string, imageVersion: string): string =>
+  version === imageVersion ? version : `${version}, not the image's ${imageVersion}`;
 
 type ShownFile = TestedFile & { test: string };
 

@@ -1,6 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { ENGINE_PRESETS } from '../../../api/engine-presets.ts';
 import { readMeasures } from '../../engines/measures.ts';
-import { replaceRow } from '../../engines/run-table.ts';
+import { readPresetVersion } from '../../engines/preset-version.ts';
+import { READ_SOURCES } from '../../engines/read-sources.ts';
+import { replaceRow, replaceSourceRow } from '../../engines/run-table.ts';
 
 const passed = (count: number, more: object = {}) => ({
   version: '0.28.0',
@@ -13,6 +17,7 @@ const passed = (count: number, more: object = {}) => ({
 const RUN = {
   engine: 'vllm',
   version: '0.28.0',
+  imageVersion: '0.28.0',
   tests: ['text', 'failures'],
   files: { text: passed(54), failures: passed(7, { measures: ['added latency: 1.5 ms to 40.0 ms'] }) },
 };
@@ -59,6 +64,39 @@ describe('the table of engines', () => {
   it('tells of an engine that was not run that only its help was read', () => {
     const row = replaceRow(DOCUMENT, { ...RUN, tests: ['flags'], files: { flags: passed(3) } });
     expect(row).to.include('| `vllm` | 0.28.0 | its own help, and its source | 3 tests in 2 min (flags 3) |');
+  });
+
+  it('says where another version was run, or read, than the image of the preset has', () => {
+    const other = replaceRow(DOCUMENT, { ...RUN, imageVersion: '0.29.0' });
+    expect(other).to.include("| `vllm` | 0.28.0, not the image's 0.29.0 | run, on a CPU |");
+    const source = {
+      engine: 'vllm',
+      version: '0.28.0',
+      reason: 'no GPU',
+      read: 'flags',
+      date: '2026-11-25',
+    } as const;
+    expect(replaceSourceRow(DOCUMENT, source, '0.28.0')).to.include(
+      '| `vllm` | 0.28.0 | by its source: no GPU | flags | 2026-11-25 |',
+    );
+    expect(replaceSourceRow(DOCUMENT, source, '0.29.0')).to.include("| 0.28.0, not the image's 0.29.0 |");
+  });
+
+  it('has for each preset the version of its image, or says which one that is', () => {
+    const document = readFileSync('docs/engines.md', 'utf8');
+    const presets = ENGINE_PRESETS.filter((preset) => preset !== 'simulator' && preset !== 'custom');
+    for (const preset of presets) {
+      const version = new RegExp(`^\\| \`${preset}\` \\| ([^|]*) \\|`, 'm').exec(document)?.[1] ?? '';
+      expect(version.split("not the image's ").at(-1), `the row of ${preset}`).to.equal(
+        readPresetVersion(preset),
+      );
+    }
+  });
+
+  it('has the rows of what was only read as the stage writes them', () => {
+    const document = readFileSync('docs/engines.md', 'utf8');
+    for (const source of READ_SOURCES)
+      expect(replaceSourceRow(document, source, readPresetVersion(source.engine))).to.equal(document);
   });
 
   it('needs a row to write to', () => {

@@ -1,0 +1,11 @@
+/** The version of a preset's image, by its tag. */
+import type { EnginePreset } from '../../api/engine-presets.ts';
+import { PRESETS } from '../../operator/engines/presets.ts';
+
+/** `0.28.0`, or a build as `b11382`. Throws where the image tells none. */
+export function readPresetVersion(preset: EnginePreset): string {
+  const image = PRESETS[preset].image('nvidia');
+  const version = /:(?:.*[-v])?(\d+(?:\.\d+)+|b\d+)$/.exec(image ?? '')?.[1];
+  if (!version) throw new Error(`the image of ${preset} tells no version: ${image}`);
+  return version;
+}

@@ -1,0 +1,24 @@
+/** Engines that nothing here can run: what was read of them, in which version, and when. */
+import type { EnginePreset } from '../../api/engine-presets.ts';
+
+export interface ReadSource {
+  engine: EnginePreset;
+  /** Whose source was read. */
+  version: string;
+  /** Why it is not run. */
+  reason: string;
+  /** What was looked for in it. */
+  read: string;
+  /** `2026-11-23`. */
+  date: string;
+}
+
+export const READ_SOURCES: readonly ReadSource[] = [
+  {
+    engine: 'tei',
+    version: '1.9.3',
+    reason: 'no package has it',
+    read: 'flags, limits, health',
+    date: '2026-11-22',
+  },
+];
