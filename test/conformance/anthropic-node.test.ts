@@ -1,7 +1,7 @@
 /** Anthropic's messages, by its SDK for Node, and what Claude Code does besides. */
 import Anthropic from '@anthropic-ai/sdk';
 import { expect } from 'chai';
-import { itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { isSimulated, itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
 import { pollUntil } from '../support/poll.ts';
 import { type CheckedFetch, createCheckedFetch } from './checked-fetch.ts';
 
@@ -194,6 +194,48 @@ describe('@anthropic-ai/sdk for Node', () => {
     for await (const event of stream) if (event.type === 'content_block_delta') break;
     await pollUntil(async () => (await readControl()).aborted > before, 'the end of the call at the engine');
     await control({ itlMs: 0, tokens: null });
+  });
+
+  it('takes what Claude Code sends: cached blocks of the system prompt, a user, thinking with a choice of tools', async () => {
+    const cached = { cache_control: { type: 'ephemeral' } } as const;
+    const stream = client.beta.messages.stream({
+      model,
+      max_tokens: 4_096,
+      system: [
+        { type: 'text', text: 'You are Claude Code.', ...cached },
+        { type: 'text', text: 'Be brief.', ...cached },
+      ],
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: '<system-reminder>No tools are needed.</system-reminder>' },
+            { type: 'text', text: 'Tell me about ships.', ...cached },
+          ],
+        },
+      ],
+      tools: [{ ...weather, ...cached }],
+      tool_choice: { type: 'auto', disable_parallel_tool_use: true },
+      thinking: { type: 'enabled', budget_tokens: 2_000 },
+      metadata: { user_id: 'user_0123_account__session_4567' },
+      temperature: 1,
+      betas: ['claude-code-20250219', 'interleaved-thinking-2025-05-14'],
+    });
+    const message = await stream.finalMessage();
+    expect(message).to.include({ type: 'message', role: 'assistant', model });
+    expect(message.stop_reason).to.be.oneOf(['end_turn', 'tool_use', 'max_tokens']);
+    expect(message.content).to.not.be.empty;
+    expect(message.usage.input_tokens).to.be.greaterThan(0);
+    if (!isSimulated) return;
+    const { last } = (await (await fetch(`${stack.find('LLM').simulatorURL}/control`)).json()) as {
+      last: { body: Record<string, unknown> };
+    };
+    expect(last.body).to.deep.include({
+      metadata: { user_id: 'user_0123_account__session_4567' },
+      thinking: { type: 'enabled', budget_tokens: 2_000 },
+      tool_choice: { type: 'auto', disable_parallel_tool_use: true },
+    });
+    expect((last.body.system as object[])[0]).to.have.deep.property('cache_control', { type: 'ephemeral' });
   });
 
   it('is greeted at HEAD /, by which Claude Code opens its connection', async () => {

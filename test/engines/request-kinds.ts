@@ -63,11 +63,15 @@ const kind = (title: string, fields: Fields, only?: EngineName[]): RequestKind =
   ...(only ? { only } : {}),
 });
 const VLLM: EngineName[] = ['vllm'];
+/** Whose chats are served by more than one engine. */
+const BOTH: EngineName[] = ['vllm', 'llama-cpp'];
 
 export const CHAT_KINDS: RequestKind[] = [
   kind('a plain one', {}),
   kind('log probabilities', { logprobs: true, top_logprobs: 3, max_tokens: 4 }),
   kind('three choices', { n: 3, temperature: 1, max_tokens: 4 }, VLLM),
+  // Whose choices are only certain where there is no choice.
+  kind('three choices, all the likeliest', { n: 3, max_tokens: 4 }, BOTH),
   kind('a stop sequence', { stop: '2' }),
   kind('several stop sequences', { stop: ['1', '3'] }),
   kind('stop tokens', { stop_token_ids: [50] }, VLLM),
@@ -79,8 +83,9 @@ export const CHAT_KINDS: RequestKind[] = [
     VLLM,
   ),
   kind('a required tool', { tools: [WEATHER], tool_choice: 'required' }, VLLM),
-  kind('tools that the model may take', { tools: [WEATHER] }, VLLM),
-  kind('tools that it may not take', { tools: [WEATHER], tool_choice: 'none' }, VLLM),
+  kind('tools that the model may take', { tools: [WEATHER] }, BOTH),
+  kind('tools that the model may take, told so', { tools: [WEATHER], tool_choice: 'auto' }, BOTH),
+  kind('tools that it may not take', { tools: [WEATHER], tool_choice: 'none' }, BOTH),
   kind(
     'no parallel tool calls',
     { tools: [WEATHER], parallel_tool_calls: false, tool_choice: 'required' },

@@ -5,9 +5,10 @@ import { readEngine } from './catalog.ts';
 import { CHAT_KINDS, COMPLETION_KINDS, REFUSED, type RequestKind, TOO_LONG } from './request-kinds.ts';
 import { type ServedModel, serveModel } from './served-model.ts';
 
-const { name } = readEngine();
+const { name, engine } = readEngine();
 const isFor = ({ only }: RequestKind): boolean => only?.includes(name) ?? true;
 const CHAT = '/chat/completions';
+const SENTENCE = 'the quick fox and the lazy dog ';
 
 describe(`text of ${name}`, () => {
   let served: ServedModel;
@@ -39,6 +40,29 @@ describe(`text of ${name}`, () => {
       expect(error).to.include({ type: 'invalid_request_error' });
       expect(error).to.include.keys('message', 'type', 'param', 'code');
       expect(error.message).to.be.a('string').that.is.not.empty;
+    });
+
+  for (const stream of [false, true])
+    it(`is as the engine itself answers a prompt of three quarters of the context, ${stream ? 'streamed' : 'whole'}`, async () => {
+      const count = async (times: number) => {
+        const { status, body } = await ask(served.gateway, '/../tokenize', {
+          prompt: SENTENCE.repeat(times),
+        });
+        expect(status, JSON.stringify(body)).to.equal(200);
+        return body.count as number;
+      };
+      const times = Math.floor((0.75 * engine.context!) / ((await count(20)) / 20));
+      const request = {
+        ...CHAT_KINDS[0]!.body,
+        messages: [{ role: 'user', content: SENTENCE.repeat(times) }],
+        max_tokens: 8,
+        ...(stream && { stream, stream_options: { include_usage: true } }),
+      };
+      const direct = await ask(served.engine, CHAT, request);
+      expect(direct.status, JSON.stringify(direct.body)).to.equal(200);
+      const { prompt_tokens: tokens } = direct.body.usage as { prompt_tokens: number };
+      expect(tokens / engine.context!).to.be.within(0.7, 0.85);
+      expect(strip(await ask(served.gateway, CHAT, request))).to.deep.equal(strip(direct));
     });
 
   it('tells that a prompt is longer than the context', async () => {

@@ -85,6 +85,21 @@ describe('reranking', () => {
     expect(data[1]!.score).to.be.greaterThan(data[0]!.score);
   });
 
+  it('counts the tokens of scores against the day', async () => {
+    const key = await fixture.endpoint.makeKey();
+    const pairs = { text_1: 'Where do ships lie?', text_2: documents };
+    const response = await fixture.post('/v1/score', pairs, { key });
+    const { usage } = (await response.json()) as { usage: { prompt_tokens: number; total_tokens: number } };
+    expect(usage.total_tokens).to.be.greaterThan(0);
+    await pollUntil(async () => (await readUsed(key)) === usage.total_tokens);
+    const poor = await fixture.endpoint.makeKey({ tpd: usage.total_tokens });
+    expect((await fixture.post('/v1/score', pairs, { key: poor })).status).to.equal(200);
+    await pollUntil(async () => (await readUsed(poor)) === usage.total_tokens);
+    expect(await readEnvelope(await fixture.post('/v1/score', pairs, { key: poor }))).to.include({
+      status: 429,
+    });
+  });
+
   it('counts its tokens against the day', async () => {
     const key = await fixture.endpoint.makeKey();
     const { usage } = (await (await rerank({}, { key })).json()) as { usage: { total_tokens: number } };
