@@ -326,6 +326,8 @@ export interface Heartbeat extends WorkCounters {
   /** Slots; null = unlimited. */
   limit: number | null;
   ready: boolean;
+  /** Jobs that were given up and that its engine still works on; absent: none. */
+  abandoned?: number;
   /** Its engine sleeps until a request comes; absent: it does not. */
   asleep?: boolean;
   draining: boolean;

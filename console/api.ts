@@ -121,8 +121,11 @@ export interface DeploymentView {
     took: string | null;
     expected: string | null;
   } | null;
-  /** Waiting and running requests; null for kinds without a queue, or without permission. */
-  queue: { waiting: number; running: number } | null;
+  /**
+   * Waiting and running requests, and those that were given up and that engines still work on; null for kinds without a queue,
+   * or without permission.
+   */
+  queue: { waiting: number; running: number; abandoned: number } | null;
   createdAt: string;
   /** What the engine was started with. */
   engine: {

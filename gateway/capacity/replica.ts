@@ -34,6 +34,8 @@ export interface ReplicaOptions {
   /** What peers see of this replica. */
   self: { pod: string; address: string; port: number };
   sendHeartbeat: (own: Omit<Heartbeat, 'at'>, heard: string) => Promise<Heard>;
+  /** Jobs that were given up and that the engine still works on. */
+  countAbandoned?: () => number;
   onHeartbeatError: (error: unknown) => void;
   /** Called with the origins of the peers when they have changed, so that connections to others can be closed. */
   onPeerOrigins?: (origins: ReadonlySet<string>) => void;
@@ -77,6 +79,7 @@ export function startReplica(options: ReplicaOptions): Replica {
       limit: slots.limit,
       ready: isEngineReady(),
       ...(sleep.isAsleep && { asleep: true }),
+      ...(options.countAbandoned?.() && { abandoned: options.countAbandoned() }),
       draining: isDraining(),
       version: VERSION,
       ...slots.busy.read(),

@@ -2,14 +2,21 @@
 import type { AbandonedEnd } from '../engine/video-call.ts';
 import type { WorkerServices } from './services.ts';
 
-type Sinks = Pick<WorkerServices, 'metrics' | 'log'>;
+type Sinks = Pick<WorkerServices, 'metrics' | 'log' | 'abandoned'>;
 
-export function noteAbandoned({ metrics, log }: Sinks, id: string): void {
+/** How many there are, which heartbeats tell. */
+export interface AbandonedCount {
+  jobs: number;
+}
+
+export function noteAbandoned({ metrics, log, abandoned }: Sinks, id: string): void {
+  if (abandoned) abandoned.jobs++;
   metrics.abandonedJobs.inc();
   log.info({ job_id: id }, 'job given up; its slot stays taken while the engine works on it');
 }
 
-export function noteLetGo({ metrics, log }: Sinks, id: string, end: AbandonedEnd): void {
+export function noteLetGo({ metrics, log, abandoned }: Sinks, id: string, end: AbandonedEnd): void {
+  if (abandoned) abandoned.jobs--;
   metrics.abandonedJobs.dec();
   if (end === 'stuck') log.warn({ job_id: id }, 'the engine is still busy with a job abandoned long ago');
 }

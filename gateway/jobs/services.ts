@@ -13,6 +13,7 @@ import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
 import type { Tracer } from '../tracing/tracer.ts';
+import type { AbandonedCount } from './abandoned-work.ts';
 
 export interface MediaServices {
   /** Of the deployment that the request is for. */
@@ -62,6 +63,8 @@ export interface WorkerServices {
   log: Logger;
   metrics: Pick<GatewayMetrics, 'jobsRunning' | 'abandonedJobs' | 'jobs' | 'queueWait' | 'jobDuration'>;
   usage: DeploymentUsage;
+  /** Absent: nobody asks. */
+  abandoned?: AbandonedCount;
   timing?: Partial<VideoTiming>;
   /** null or absent: nothing is traced. */
   tracer?: Tracer | null;

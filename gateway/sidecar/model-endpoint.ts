@@ -140,6 +140,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
       else worker?.resume();
     },
   });
+  const abandoned = { jobs: 0 };
   const enginePool = health.watch(enginePools.get(options.engineURL));
   const replica = startReplica({
     readConfig: () => live.current,
@@ -153,6 +154,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     peerToken: options.peerToken,
     self,
     sendHeartbeat: (own, heard) => heartbeat(connection.redis, { namespace, name, heartbeat: own, heard }),
+    countAbandoned: () => abandoned.jobs,
     onHeartbeatError: logUnlessAway('heartbeat failed'),
     onPeerOrigins: (origins) => app.keepPeers(origins),
     onPrefixChoice: (choice) => metrics.prefixChoices.add(1, choice),
@@ -176,6 +178,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     isEngineLost: () => health.isLost,
     isEngineReady: () => health.isReady,
     onEngineLost: () => health.suspect(),
+    abandoned,
     usage,
   });
   connection.onStateChange((state) => {
@@ -244,7 +247,15 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
 
 type WorkerParts = Pick<
   WorkerOptions,
-  'config' | 'slots' | 'pool' | 'beginWork' | 'isEngineReady' | 'isEngineLost' | 'onEngineLost' | 'usage'
+  | 'config'
+  | 'slots'
+  | 'pool'
+  | 'beginWork'
+  | 'isEngineReady'
+  | 'isEngineLost'
+  | 'onEngineLost'
+  | 'abandoned'
+  | 'usage'
 >;
 
 /** For other kinds of models nothing is ever queued. */

@@ -2,22 +2,28 @@
 import { configKeys, FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 import { readCounter } from '../counters.ts';
+import { readDemand } from '../demand/demand.ts';
 import { readKeyUse } from '../usage/key-uses.ts';
 
-/** Requests of a deployment that wait and that run. */
+/** Requests of a deployment that wait, that run, and that its replicas' engines still work on though they were given up. */
 export async function countQueue(
   redis: RedisClient,
-  namespace: string,
-  deployment: string,
-): Promise<{ waiting: number; running: number }> {
+  { namespace, deployment, replicas }: { namespace: string; deployment: string; replicas: number },
+): Promise<{ waiting: number; running: number; abandoned: number }> {
   const keys = workKeys(namespace);
-  const [queued, running, again] = await Promise.all([
+  const key = `${namespace}/${deployment}`;
+  const [demand, queued, running, again] = await Promise.all([
+    readDemand(redis, [key], () => replicas),
     redis.zcard(keys.index(deployment, 'queued')),
     redis.zcard(keys.index(deployment, 'running')),
     redis.zcard(keys.again(deployment)),
   ]);
   // A running request that lost its worker waits for another.
-  return { waiting: queued + again, running: Math.max(0, running - again) };
+  const abandoned = (demand.get(key)?.replicas ?? []).reduce(
+    (sum, replica) => sum + (replica.abandoned ?? 0),
+    0,
+  );
+  return { waiting: queued + again, running: Math.max(0, running - again), abandoned };
 }
 
 const DAY_MS = 86_400_000;

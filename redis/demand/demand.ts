@@ -17,6 +17,8 @@ export interface DeploymentSample {
     /** Slots; null = unlimited. */
     limit: number | null;
     ready: boolean;
+    /** Jobs that were given up and that its engine still works on. */
+    abandoned?: number;
     /** Its engine sleeps. */
     asleep?: boolean;
     draining: boolean;
@@ -106,6 +108,7 @@ function decodeReplica(text: string, now: number): DeploymentSample['replicas'][
     inflight,
     waiting,
     relayed = 0,
+    abandoned = 0,
     limit,
     ready,
     draining,
@@ -114,7 +117,8 @@ function decodeReplica(text: string, now: number): DeploymentSample['replicas'][
   } = beat;
   if (![pod, boot].every(isShortText) || ![ready, draining].every((flag) => typeof flag === 'boolean'))
     return null;
-  if (![busyMs, arrivals, inflight, waiting ?? 0, relayed, activeAt, at].every(isCount)) return null;
+  if (![busyMs, arrivals, inflight, waiting ?? 0, relayed, abandoned, activeAt, at].every(isCount))
+    return null;
   if (limit !== null && !isCount(limit)) return null;
   const past = Math.min(activeAt, now);
   const asleep = beat.asleep === true;
@@ -126,6 +130,7 @@ function decodeReplica(text: string, now: number): DeploymentSample['replicas'][
     inflight,
     ...(waiting !== undefined && { waiting: Math.min(waiting, inflight) }),
     relayed,
+    abandoned,
     limit,
     ready,
     asleep,

@@ -15,7 +15,8 @@ export function addDeploymentRoutes(router: Router<ConsoleState>, services: Serv
   const { kubernetes, access, redis, presence } = services;
   const addQueue = async (view: DeploymentView, namespace: string): Promise<DeploymentView> => {
     if (!isQueued(view.kind)) return view;
-    return { ...view, queue: await presence.read(() => countQueue(redis, namespace, view.name), null) };
+    const asked = { namespace, deployment: view.name, replicas: view.replicas.wanted };
+    return { ...view, queue: await presence.read(() => countQueue(redis, asked), null) };
   };
 
   router.get('/deployments', async (ctx) => {

@@ -37,6 +37,7 @@ export function ReplicasAndQueue({
     <Text size="sm" c="dimmed" component="div">
       {replicas.ready} of {replicas.wanted} {replicas.wanted === 1 ? 'replica' : 'replicas'} ready
       {queue && ` · ${queue.waiting} waiting, ${queue.running} running`}
+      {queue && queue.abandoned > 0 && ` · GPU still busy with ${queue.abandoned} that timed out`}
       {children}
     </Text>
   );

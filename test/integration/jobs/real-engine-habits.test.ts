@@ -6,6 +6,7 @@ import { EngineHealth } from '../../../gateway/health/engine-health.ts';
 import { runEngine } from '../../../gateway/jobs/engine-run.ts';
 import { Spool } from '../../../gateway/storage/spool.ts';
 import { Pools } from '../../../gateway/upstream/pools.ts';
+import { countQueue } from '../../../redis/console/console-reads.ts';
 import { startEngine } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { rejection } from '../../support/redis-client.ts';
@@ -42,6 +43,10 @@ for (const preset of ['vllm-omni', 'sglang-diffusion'])
       const next = await stack.submit();
       expect((await stack.untilIs(late, 'failed')).errorCode).to.equal('model_timeout');
       await pollUntil(async () => (await readAbandoned()) === '1', 'the metric');
+      const { namespace, name: deployment } = stack.config;
+      const countAbandoned = async () =>
+        (await countQueue(stack.connection.redis, { namespace, deployment, replicas: 1 })).abandoned;
+      await pollUntil(async () => (await countAbandoned()) === 1, 'the console to be told');
       // The engine works on, and nothing else is started there meanwhile.
       let most = 0;
       await pollUntil(async () => {
@@ -50,6 +55,7 @@ for (const preset of ['vllm-omni', 'sglang-diffusion'])
       }, 'the next one');
       expect(most).to.equal(1);
       expect(await readAbandoned()).to.equal('0');
+      await pollUntil(async () => (await countAbandoned()) === 0, 'the console to be told of its end');
     });
 
     it('fail with the reason that it gives', async () => {
