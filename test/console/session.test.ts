@@ -99,10 +99,10 @@ describe('signing in to the console', () => {
     await page.context().close();
   });
 
-  it('needs less than 250 KB for the first view', async () => {
+  it('needs at most 200 KB of scripts and styles for the first view', async () => {
     const page = await use().open('deployments');
     await page.getByRole('table', { name: 'Deployments' }).waitFor();
-    expect(await readLoadedBytes(page)).to.be.within(50_000, 250_000);
+    expect(await readLoadedBytes(page)).to.be.within(50_000, 200_000);
     await page.context().close();
   });
 });

@@ -1,9 +1,10 @@
-/** What the pages transfer: at first, and while nothing happens. */
+/** What the pages transfer: at first, and while nothing happens; and how soon the first view is there. */
 import { expect } from 'chai';
 import type { Page, Request } from 'playwright-core';
 import { CSRF_HEADER } from '../../console/api.ts';
 import { pollUntil } from '../support/poll.ts';
 import { NAMESPACE, useConsole } from './support/console.ts';
+import { readLargestPaint } from './support/page-facts.ts';
 import { startReceiver } from './support/receiver.ts';
 
 const KB = 1_000;
@@ -11,6 +12,8 @@ const HOOK = 'transfer';
 /** A full page. */
 const DELIVERIES = 50;
 const STEP_SECONDS = 3;
+/** A busy machine takes longer than the second that is the goal, but not several times as long. */
+const GROSSLY_LATE_MS = 3_000;
 
 /** Bytes on the wire, with headers, of all that has come since. */
 async function countBytes(page: Page): Promise<() => number> {
@@ -51,19 +54,34 @@ describe('what the console transfers', function () {
   this.timeout(120_000);
   const use = useConsole();
 
-  it('is at most 205 KB for the first view', async () => {
-    const { browser, url } = use();
-    const signedIn = await use().open('deployments');
+  /** A page that has loaded nothing yet, for somebody who is signed in. */
+  const openUncached = async (): Promise<Page> => {
+    const { browser, url, open } = use();
+    const signedIn = await open('deployments');
     const cookies = await signedIn.context().cookies();
     await signedIn.context().close();
     const context = await browser.newContext({ baseURL: url });
     await context.addCookies(cookies);
-    const page = await context.newPage();
+    return context.newPage();
+  };
+
+  it('is at most 200 KB for the first view', async () => {
+    const page = await openUncached();
     const bytes = await countBytes(page);
-    await page.goto('/default/deployments');
+    await page.goto(`/${NAMESPACE}/deployments`);
     await page.getByRole('table', { name: 'Deployments' }).waitFor();
-    expect(bytes()).to.be.within(50 * KB, 205 * KB);
-    await context.close();
+    expect(bytes()).to.be.within(50 * KB, 200 * KB);
+    await page.context().close();
+  });
+
+  it('shows the largest part of the first view soon', async () => {
+    const page = await openUncached();
+    await page.goto(`/${NAMESPACE}/deployments`);
+    await page.getByRole('table', { name: 'Deployments' }).waitFor();
+    const paintMs = await readLargestPaint(page);
+    console.log(`      largest contentful paint after ${Math.round(paintMs)} ms`);
+    expect(paintMs).to.be.within(1, GROSSLY_LATE_MS);
+    await page.context().close();
   });
 
   it('is at most 20 KB a minute for the deliveries, at rest', async () => {

@@ -1,5 +1,6 @@
 /** Charts over time, each with a summary and a table. */
-import '@mantine/charts/styles.css';
+import '../later-styles.ts';
+import '@mantine/charts/styles.layer.css';
 import { AreaChart, BarChart, LineChart } from '@mantine/charts';
 import { SimpleGrid } from '@mantine/core';
 import type { UsagePoint, UsageView } from '../../api.ts';

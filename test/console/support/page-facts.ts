@@ -53,3 +53,9 @@ export const readLoadedBytes = (page: Page): Promise<number> =>
   page.evaluate(`performance.getEntriesByType('resource')
     .filter(({ name }) => /\\.(js|css)$/.test(name))
     .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`);
+
+/** Milliseconds from the start of the navigation to the largest paint so far. */
+export const readLargestPaint = (page: Page): Promise<number> =>
+  page.evaluate(`new Promise((resolve) =>
+    new PerformanceObserver((list) => resolve(list.getEntries().at(-1).startTime))
+      .observe({ type: 'largest-contentful-paint', buffered: true }))`);
