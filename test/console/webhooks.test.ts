@@ -120,6 +120,7 @@ describe('the page of webhooks', () => {
   it('rolls the secret, shows the new one once, and signs with it from then on', async () => {
     await add('signed');
     await button('Roll the signing secret').click();
+    await dialog().getByRole('checkbox', { name: 'Keep the old secret for 24 hours' }).uncheck();
     await dialog().getByText('The old secret expires immediately').waitFor();
     await dialog().getByRole('button', { name: 'Roll', exact: true }).click();
     const shown = page.getByRole('dialog', { name: 'New signing secret' });
@@ -140,7 +141,7 @@ describe('the page of webhooks', () => {
     await button('New endpoint').click();
     await type('Name', 'partner');
     await type('URL', receiver.url);
-    await dialog().getByRole('checkbox', { name: 'A signing secret of its own' }).check();
+    await dialog().getByRole('checkbox', { name: 'Separate signing secret' }).check();
     await button('Add').click();
     const shown = page.getByRole('dialog', { name: 'New signing secret' });
     const first = (await shown.getByText(/^whsec_/).textContent())!;
@@ -155,7 +156,8 @@ describe('the page of webhooks', () => {
     expect(isSigned(await send(1), first)).to.equal(true);
 
     await button('Roll secret of partner').click();
-    await dialog().getByRole('checkbox', { name: 'Keep the old secret for 24 hours' }).check();
+    const keepOld = dialog().getByRole('checkbox', { name: 'Keep the old secret for 24 hours' });
+    expect(await keepOld.isChecked()).to.equal(true);
     await dialog().getByRole('button', { name: 'Roll', exact: true }).click();
     const second = (await shown.getByText(/^whsec_/).textContent())!;
     expect(second).not.to.equal(first);

@@ -1,4 +1,5 @@
 /** The log of webhook deliveries. */
+import '../later-styles.ts';
 import { Anchor, Badge, Group, Select, Stack, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
@@ -16,6 +17,7 @@ import { DRAWER_STATE, useDrawerClose } from '../parts/side-drawer.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { TIME_FILTERS, TimeFilter } from '../parts/time-filter.tsx';
 import { DeliveryDrawer } from '../webhooks/delivery-drawer.tsx';
+import { MAX_ATTEMPTS, nameState } from '../webhooks/delivery-state.ts';
 import { Recover } from '../webhooks/recover.tsx';
 import { ResendDelivery } from '../webhooks/resend-delivery.tsx';
 import { describeAnswer } from '../webhooks/test-result.tsx';
@@ -144,7 +146,7 @@ interface DeliveryRowProps {
 
 function DeliveryRow({ delivery, deployment, detail }: DeliveryRowProps) {
   const namespace = useNamespace();
-  const { type, requestId, endpoint, url, isTest, state, attempts, createdAt } = delivery;
+  const { type, requestId, endpoint, url, isTest, attempts, createdAt } = delivery;
   return (
     <Table.Tr>
       <Table.Td>
@@ -191,9 +193,11 @@ function DeliveryRow({ delivery, deployment, detail }: DeliveryRowProps) {
         </Text>
       </Table.Td>
       <Table.Td>
-        <StateBadge state={state === 'pending' && attempts > 0 ? 'retrying' : state} />
+        <StateBadge state={nameState(delivery)} />
       </Table.Td>
-      <Table.Td>{attempts} of 3</Table.Td>
+      <Table.Td>
+        {attempts} of {MAX_ATTEMPTS}
+      </Table.Td>
       <Table.Td style={{ overflowWrap: 'anywhere' }} maw={240}>
         {describeAnswer(delivery) ?? '–'}
       </Table.Td>

@@ -12,6 +12,7 @@ import { SideDrawer } from '../parts/side-drawer.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { formatDateTime } from '../parts/time-format.ts';
 import { formatMs } from '../usage/totals.ts';
+import { nameState } from './delivery-state.ts';
 import { ResendDelivery } from './resend-delivery.tsx';
 import { describeAnswer } from './test-result.tsx';
 
@@ -35,7 +36,7 @@ function Detail({ id }: { id: string }) {
     <Loaded query={query}>
       {(delivery) => (
         <Stack>
-          <StateBadge state={delivery.state} />
+          <StateBadge state={nameState(delivery)} />
           <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
             {delivery.type} to {delivery.endpoint ?? 'the request’s callback'}, {delivery.url}
           </Text>

@@ -20,7 +20,7 @@ const CHOICES = [
   { value: '6', label: 'The last 6 hours' },
   { value: '24', label: 'The last 24 hours' },
   { value: '72', label: 'The last 3 days' },
-  { value: OWN_TIME, label: 'Since a time…' },
+  { value: OWN_TIME, label: 'Since…' },
 ];
 
 interface RecoverProps {
@@ -78,8 +78,8 @@ function RecoverForm({ endpoint, onClose }: { endpoint: string | undefined; onCl
     <form onSubmit={submit}>
       <Stack>
         <Text size="sm">
-          Each failed delivery {endpoint ? `to ${endpoint} ` : ''}is sent again, in the original order. Test
-          events are left out.
+          Each failed delivery {endpoint ? `to ${endpoint} ` : ''}is sent again in the original order. Test
+          events are skipped.
         </Text>
         <Select
           label="Failed in"

@@ -50,7 +50,7 @@ export function RollSecret({ endpoint, size = 'sm' }: RollSecretProps) {
   const base = useBase();
   const { rollSecret } = useAccess();
   const [isAsking, { open, close }] = useDisclosure();
-  const [keepOld, setKeepOld] = useState(false);
+  const [keepOld, setKeepOld] = useState(true);
   const path = endpoint === undefined ? base : `${base}/webhooks/${encodeURIComponent(endpoint)}`;
   const roll = useAction({
     mutationFn: () =>
@@ -66,6 +66,7 @@ export function RollSecret({ endpoint, size = 'sm' }: RollSecretProps) {
         size={size}
         onClick={() => {
           roll.reset();
+          setKeepOld(true);
           open();
         }}
         aria-label={endpoint && `Roll secret of ${endpoint}`}

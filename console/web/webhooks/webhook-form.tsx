@@ -139,8 +139,8 @@ function WebhookForm({ webhook, onDone, onSecret }: WebhookFormProps) {
           </Stack>
         </Checkbox.Group>
         <Checkbox
-          label="A signing secret of its own"
-          description="Shown once. Deliveries to this endpoint are not signed with the secret of the namespace."
+          label="Separate signing secret"
+          description="Shown once. Signs deliveries to this endpoint instead of the namespace's secret."
           checked={isOwn}
           onChange={(event) => setIsOwn(event.currentTarget.checked)}
         />
