@@ -186,7 +186,7 @@ export interface DeploymentChange {
 /** `GET ns/deployments/{name}/replicas`: its pods, oldest first. */
 export interface ReplicaView {
   name: string;
-  state: 'ready' | 'starting' | 'pending' | 'failing' | 'leaving' | 'ended';
+  state: 'ready' | 'starting' | 'pending' | 'failing' | 'terminating' | 'exited';
   /** What Kubernetes says of the state; '' if there is nothing to say. */
   message: string;
   /** null until it is placed. */

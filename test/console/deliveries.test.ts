@@ -82,7 +82,7 @@ describe('the page of deliveries', () => {
     await page.getByRole('button', { name: 'Resend failed deliveries to hook' }).click();
     const dialog = page.getByRole('dialog', { name: 'Resend failed deliveries' });
     await dialog.getByRole('combobox', { name: 'Failed in' }).click();
-    await page.getByRole('option', { name: 'Since a time…' }).click();
+    await page.getByRole('option', { name: 'Since…' }).click();
     await dialog.getByLabel('Since').fill('2026-01-02T03:04');
     expect(await findGraveFaults(page)).to.deep.equal([]);
     const sent = page.waitForRequest('**/deliveries/resend');

@@ -28,13 +28,13 @@ describe('the form of a new deployment', function () {
   it('warns of what will not fit before it is applied', async () => {
     await page.getByRole('textbox', { name: 'Name', exact: true }).fill('too-large');
     await page.getByLabel('Hugging Face repository').fill('acme/llama-70b-instruct');
-    await page.getByLabel('Memory of a GPU').fill('24');
+    await page.getByLabel('Memory per GPU').fill('24');
     await page.getByRole('button', { name: 'Check' }).click();
     await page.getByText(/weights take about 130 GiB, more than 1 x 24 GiB/).waitFor();
     await page.getByRole('button', { name: 'Deploy' }).waitFor();
-    await page.getByLabel('GPUs of a replica').fill('8');
+    await page.getByLabel('GPUs per replica').fill('8');
     await page.getByRole('button', { name: 'Check' }).click();
-    await page.getByText('The API server accepts it, without warnings.').waitFor();
+    await page.getByText('The API server accepted it without warnings.').waitFor();
   });
 
   it('writes a manifest that is valid for every engine of every kind', async () => {

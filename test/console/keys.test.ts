@@ -214,7 +214,7 @@ describe('the page of API keys', () => {
     await busy.locator('time[datetime="2026-11-20T12:00:00Z"]').waitFor();
     const unused = page.getByRole('row', { name: /unused/ });
     await unused.getByText('0 requests').waitFor();
-    await unused.getByText('None recorded').waitFor();
+    await unused.getByText('Never', { exact: true }).first().waitFor();
     await page.context().close();
   });
 

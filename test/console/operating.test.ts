@@ -40,7 +40,7 @@ describe('the page of a deployment', function () {
       .getByRole('table', { name: 'Replicas' })
       .getByRole('row', { name: new RegExp(`^${NAME}-`) });
     await row.getByText('ready', { exact: true }).waitFor();
-    expect(await row.getByRole('cell').nth(1).textContent()).not.to.equal('not placed yet');
+    expect(await row.getByRole('cell').nth(1).textContent()).not.to.equal('Not scheduled yet');
   });
 
   it('follows the logs of a replica, as text', async () => {

@@ -54,7 +54,7 @@ describe('the palette', () => {
       expect(await findGraveFaults(page)).to.deep.equal([]);
       await page.screenshot({ path: `test/console/screenshots/palette-${colorScheme}.png` });
       await findField(page).fill('no such thing');
-      await page.getByText('Nothing has this name.').waitFor();
+      await page.getByText('No results.').waitFor();
       expect(await findGraveFaults(page)).to.deep.equal([]);
       await page.keyboard.press('Escape');
       await findField(page).waitFor({ state: 'detached' });

@@ -74,7 +74,7 @@ export class Endpoints {
     this.#keys.delete(cacheKey);
     throw new ConsoleError(
       'upstream_error',
-      'The endpoint does not know the key of the console yet: try again.',
+      "The endpoint doesn't recognize the console's key yet. Try again.",
     );
   }
 

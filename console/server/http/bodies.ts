@@ -130,7 +130,8 @@ export async function readBody<S extends z.ZodType>(
     throw new ConsoleError('unsupported_media_type', 'The Content-Type must be application/json.');
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => late.reject(new ConsoleError('request_timeout', `The body did not arrive within ${timeoutMs} ms.`)),
+    () =>
+      late.reject(new ConsoleError('request_timeout', `The body was not received within ${timeoutMs} ms.`)),
     timeoutMs,
   );
   try {

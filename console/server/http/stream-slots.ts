@@ -19,7 +19,7 @@ export class StreamSlots {
       throw new ConsoleError(
         'rate_limit_exceeded',
         taken >= this.#max.each
-          ? `${taken} of these are already open: close one in another tab, or try again later.`
+          ? `You already have ${taken} of these open. Close one in another tab, or try again later.`
           : 'The console has too many of these open. Try again later.',
         { retryAfter: 10 },
       );

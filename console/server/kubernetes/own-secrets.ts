@@ -51,7 +51,7 @@ export class OwnSecrets {
       if (present.metadata.labels?.[LABELS.managedBy] !== MANAGED_BY)
         throw new ConsoleError(
           'conflict',
-          `The Secret ${SIGNING_SECRET_NAME} is not managed by Berth: roll it with kubectl.`,
+          `The Secret ${SIGNING_SECRET_NAME} is not managed by Berth. Roll it with kubectl.`,
         );
       const old = (present as { data?: Record<string, string> }).data?.[fields.secret];
       const until = new Date(Date.now() + overlapMs).toISOString();
@@ -114,7 +114,7 @@ export class OwnSecrets {
       log.error({ err: error }, 'API server refused the console');
       throw new ConsoleError(
         'temporarily_unavailable',
-        `The console is not permitted to do this: ${error.message}`,
+        `The console doesn't have permission to do this: ${error.message}`,
       );
     }
   }

@@ -37,7 +37,7 @@ const INLINE = '-';
 const REFUSALS: Record<Exclude<ResendAnswer, 'done'>, string> = {
   unknown: 'This delivery is no longer in the log.',
   pending: 'This delivery is still pending.',
-  expired: 'The event has expired: events can be resent for 3 days, while there is room for them.',
+  expired: 'The event has expired. Events can be resent for up to 3 days.',
   full: 'Too many deliveries are pending. Try again later.',
 };
 

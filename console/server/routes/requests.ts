@@ -44,7 +44,10 @@ export function addRequestRoutes(router: Router<ConsoleState>, services: Service
     await find({ namespace, deployment, id });
     const baseURL = await findEndpoint(session, namespace, deployment);
     if (baseURL === null)
-      throw new ConsoleError('conflict', 'No deployment is left that could cancel this request.');
+      throw new ConsoleError(
+        'conflict',
+        'The request cannot be canceled: no deployment with an endpoint is left.',
+      );
     const path = `requests/${id}/cancel`;
     const signal = callTimeout();
     const called = await endpoints.call(session, namespace, { method: 'POST', baseURL, path, signal });

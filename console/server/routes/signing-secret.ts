@@ -48,7 +48,7 @@ export function addSigningSecretRoutes(router: Router<ConsoleState>, services: S
     if (named !== undefined && named !== SIGNING_SECRET_NAME)
       throw new ConsoleError(
         'conflict',
-        `The Workspace uses the Secret ${named}: roll it with kubectl by changing the value of its key "secret".`,
+        `The Workspace uses the Secret ${named}. To roll it, change its key "secret" with kubectl.`,
       );
     ctx.body = await roll(ctx);
   });
@@ -65,7 +65,7 @@ export function addSigningSecretRoutes(router: Router<ConsoleState>, services: S
     if (webhookEndpoint.parse(object).spec.signingSecret !== 'Own')
       throw new ConsoleError(
         'conflict',
-        `The secret of the workspace signs deliveries to ${name}: roll that one, or give the endpoint a secret of its own.`,
+        `Deliveries to ${name} are signed with the secret of the workspace. Roll that one, or give the endpoint a separate secret.`,
       );
     ctx.body = await roll(ctx, endpointSecretFields(name));
   });

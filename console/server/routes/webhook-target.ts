@@ -35,10 +35,7 @@ export async function readDeliveryURL(
 ): Promise<string> {
   const object = await kubernetes.get(token, { plural, namespace }, endpoint).catch((error) => {
     if (error instanceof KubernetesError && error.status === 404)
-      throw new ConsoleError(
-        'conflict',
-        `The endpoint ${endpoint} no longer exists, so nothing can be resent to it.`,
-      );
+      throw new ConsoleError('conflict', `The endpoint ${endpoint} no longer exists.`);
     throw error;
   });
   return readOpenTarget(object);

@@ -18,7 +18,7 @@ export const refuseOtherHosts =
     if (!isOwnHost(host, settings))
       throw new ConsoleError(
         'unknown_host',
-        `This console is only available on its own machine: open it as localhost or 127.0.0.1, not as "${host}".`,
+        `This console is available only on its own machine. Open it as localhost or 127.0.0.1, not as "${host}".`,
       );
     await next();
   };

@@ -109,11 +109,11 @@ function refusePlainHTTP({ maySignIn }: RequestOrigin): void {
 /** Throws permission_denied with the reason, instead of showing an empty page. */
 function requireNamespace(names: string[], asked: string | undefined, user: string): void {
   const param = 'namespace';
-  const may = `User "${user}" may`;
-  const what = `list modeldeployments.${GROUP} in`;
+  const words = `User "${user}" cannot list modeldeployments.${GROUP} in`;
   if (asked !== undefined && !names.includes(asked))
-    throw new ConsoleError('permission_denied', `${may} not ${what} the namespace "${asked}".`, { param });
+    throw new ConsoleError('permission_denied', `${words} the namespace "${asked}".`, { param });
   if (names.length > 0) return;
-  const words = `${may} ${what} no namespace that is known here: name yours.`;
-  throw new ConsoleError('permission_denied', words, { param });
+  throw new ConsoleError('permission_denied', `${words} any known namespace. Enter your namespace.`, {
+    param,
+  });
 }

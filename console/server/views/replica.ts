@@ -88,8 +88,8 @@ const STUCK = /BackOff|^Err|Error|Invalid|NotInstalled/;
 function describeState({ metadata, status }: Pod): Pick<ReplicaView, 'state' | 'message'> {
   const find = (type: string) => status.conditions.find((each) => each.type === type);
   const { phase } = status;
-  if (metadata.deletionTimestamp !== undefined) return { state: 'leaving', message: '' };
-  if (phase === 'Succeeded') return { state: 'ended', message: status.message || status.reason };
+  if (metadata.deletionTimestamp !== undefined) return { state: 'terminating', message: '' };
+  if (phase === 'Succeeded') return { state: 'exited', message: status.message || status.reason };
   if (phase === 'Failed') return { state: 'failing', message: status.message || status.reason };
   if (find('Ready')?.status === 'True') return { state: 'ready', message: '' };
   const scheduled = find('PodScheduled');
@@ -102,7 +102,7 @@ function describeState({ metadata, status }: Pod): Pick<ReplicaView, 'state' | '
     if (terminated && terminated.exitCode !== 0)
       return {
         state: 'failing',
-        message: `${name}: ${terminated.reason || 'ended'} (exit code ${terminated.exitCode})`,
+        message: `${name}: ${terminated.reason || 'exited'} (exit code ${terminated.exitCode})`,
       };
   }
   return { state: scheduled ? 'starting' : 'pending', message: '' };

@@ -75,7 +75,7 @@ export function DeploymentActions({ deployment }: { deployment: DeploymentView }
         isPending={pause.isPending}
         error={pause.error}
       >
-        <Text size="sm">Its replicas end, and requests get HTTP 503 until it is resumed.</Text>
+        <Text size="sm">Its replicas shut down, and requests get HTTP 503 until you resume it.</Text>
       </Confirm>
       <Modal
         opened={isScaling}
@@ -118,7 +118,7 @@ function ScaleForm({
           <NumberInput
             {...number}
             label="Replicas"
-            description="Each one takes its own GPUs."
+            description="Each replica uses its own GPUs."
             value={wanted.replicas}
             onChange={(value) => setWanted({ replicas: Number(value) })}
             error={wrong.fields.replicas}
@@ -129,7 +129,7 @@ function ScaleForm({
             <NumberInput
               {...number}
               label="Minimum"
-              description="0 lets it scale to zero."
+              description="0 allows scaling to zero."
               value={wanted.min}
               onChange={(value) => setWanted({ ...wanted, min: Number(value) })}
               error={wrong.fields.scaling}
@@ -139,7 +139,7 @@ function ScaleForm({
               {...number}
               min={1}
               label="Maximum"
-              description="Each one takes its own GPUs."
+              description="Each replica uses its own GPUs."
               value={wanted.max}
               onChange={(value) => setWanted({ ...wanted, max: Number(value) })}
             />
@@ -179,9 +179,7 @@ function DeleteDialog({ name, isOpen, onClose }: { name: string; isOpen: boolean
       isPending={remove.isPending}
       error={remove.error}
     >
-      <Text size="sm">
-        Its endpoint ends. Running requests are finished first, and waiting ones are canceled.
-      </Text>
+      <Text size="sm">Its endpoint is removed. Running requests finish first; queued ones are canceled.</Text>
     </Confirm>
   );
 }

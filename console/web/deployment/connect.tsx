@@ -24,11 +24,11 @@ export function Connect({ deployment }: { deployment: DeploymentView }) {
           Code examples
         </Title>
         <Text size="sm" c="dimmed" mb="xs">
-          Put one of your{' '}
+          Set the environment variable <Code>API_KEY</Code> to one of your{' '}
           <Anchor component={Link} to={`/${namespace}/keys`} inherit underline="always">
             API keys
-          </Anchor>{' '}
-          into the environment as <Code>API_KEY</Code>. Any OpenAI SDK will do.
+          </Anchor>
+          . Any OpenAI SDK works.
         </Text>
         <CodeExamples write={(language) => buildSnippet({ ...deployment, baseURL }, language)} />
       </div>

@@ -10,7 +10,7 @@ import { Loaded } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
 
-const COLUMNS = ['Last seen', 'Reason', 'Message', 'About', 'Count'];
+const COLUMNS = ['Last seen', 'Reason', 'Message', 'Object', 'Count'];
 
 export function Events({ deployment }: { deployment: string }) {
   const base = useBase();

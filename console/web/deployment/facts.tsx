@@ -53,11 +53,11 @@ export function EngineAndPrices({
   const facts = [
     `Engine ${preset}`,
     family && `model family ${family}`,
-    toolCallParser && `tool calls by ${toolCallParser}`,
-    reasoningParser && `reasoning by ${reasoningParser}`,
+    toolCallParser && `tool call parser ${toolCallParser}`,
+    reasoningParser && `reasoning parser ${reasoningParser}`,
     chatTemplate && `chat template ${chatTemplate}`,
     message,
-    continuesStreams && 'plain chats go on when it dies',
+    continuesStreams && 'chat streams continue if the engine crashes',
     ...prices.map(({ of, amount }) => `${amount} per ${of}`),
   ];
   return (

@@ -22,7 +22,7 @@ export function Logs({ deployment }: { deployment: string }) {
     <Loaded query={query}>
       {(replicas) =>
         replicas.length === 0 ? (
-          <EmptyState title="No replicas">The log of a replica is kept as long as the replica.</EmptyState>
+          <EmptyState title="No replicas">Logs are available only while a replica exists.</EmptyState>
         ) : (
           <ReplicaLog deployment={deployment} replicas={replicas} />
         )
@@ -62,7 +62,7 @@ function ReplicaLog({ deployment, replicas }: { deployment: string; replicas: Re
           w={{ base: '100%', xs: 180 }}
         />
         <Switch
-          label="Before the last restart"
+          label="Previous run"
           checked={isPrevious}
           onChange={(event) => setPrevious(event.currentTarget.checked)}
           disabled={replica.restarts === 0 && !isPrevious}
@@ -73,7 +73,7 @@ function ReplicaLog({ deployment, replicas }: { deployment: string; replicas: Re
       <LogText text={text} label={`Log of ${container}`} />
       <Group gap="sm">
         <Text size="sm" c="dimmed">
-          {state === 'live' ? 'Live' : state === 'ended' ? 'The log ended.' : 'Connecting…'}
+          {state === 'live' ? 'Live' : state === 'ended' ? 'End of log.' : 'Connecting…'}
         </Text>
         {state === 'ended' && (
           <Button size="compact-sm" variant="default" onClick={() => setTurn(turn + 1)}>
@@ -108,7 +108,7 @@ function LogText({ text, label }: { text: string; label: string }) {
         isAtEnd.current = scrollHeight - scrollTop - clientHeight < 40;
       }}
     >
-      {text || 'Nothing is logged yet.'}
+      {text || 'No log output yet.'}
     </Code>
   );
 }

@@ -37,7 +37,7 @@ export function ManifestEditor(props: ManifestEditorProps) {
     version,
     action,
     isChanged,
-    unchanged = 'Nothing is changed yet.',
+    unchanged = 'No changes yet.',
     describe,
     onApplied,
     children,
@@ -54,7 +54,9 @@ export function ManifestEditor(props: ManifestEditorProps) {
     onSuccess: (answer) => {
       setTried(answer);
       const { length } = answer.result.warnings;
-      announce(length === 0 ? 'Checked: valid.' : `Checked: ${length} warnings.`);
+      announce(
+        length === 0 ? 'Checked: valid.' : `Checked: ${length} ${length === 1 ? 'warning' : 'warnings'}.`,
+      );
     },
   });
   const apply = useAction({
@@ -75,7 +77,7 @@ export function ManifestEditor(props: ManifestEditorProps) {
     <Stack gap="sm">
       <Textarea
         label="Manifest"
-        description="YAML. It is checked by the API server before anything is changed."
+        description="YAML. The API server validates it before anything changes."
         value={yaml}
         onChange={(event) => {
           dryRun.reset();
@@ -124,11 +126,11 @@ function Warnings({ warnings }: { warnings: string[] }) {
   if (warnings.length === 0)
     return (
       <Alert color="green" role="status" title="Valid">
-        The API server accepts it, without warnings.
+        The API server accepted it without warnings.
       </Alert>
     );
   return (
-    <Alert color="yellow" role="status" title="Valid, but look at this first">
+    <Alert color="yellow" role="status" title="Valid, with warnings">
       <List size="sm">
         {warnings.map((warning) => (
           <List.Item key={warning}>{warning}</List.Item>

@@ -64,7 +64,7 @@ export function NewDeploymentForm({ value, onChange, disabled }: NewDeploymentFo
         {!isSimulator && (
           <TextInput
             label="Hugging Face repository"
-            description="Where the weights come from. Other sources can be given in the YAML."
+            description="Source of the weights. For other sources, edit the YAML."
             placeholder="Qwen/Qwen3-8B"
             value={repo}
             onChange={(event) => set({ repo: event.currentTarget.value.trim() })}
@@ -73,7 +73,7 @@ export function NewDeploymentForm({ value, onChange, disabled }: NewDeploymentFo
         )}
         <TextInput
           label="Model"
-          description="What clients send as model"
+          description="The model name that clients send"
           placeholder={repo || 'acme/chat'}
           value={modelId}
           onChange={(event) => set({ modelId: event.currentTarget.value.trim() })}
@@ -83,7 +83,7 @@ export function NewDeploymentForm({ value, onChange, disabled }: NewDeploymentFo
         {preset === 'custom' && (
           <TextInput
             label="Image"
-            description="Serves the OpenAI API on 127.0.0.1, at the port $(ENGINE_PORT)"
+            description="Must serve the OpenAI API on 127.0.0.1:$(ENGINE_PORT)"
             value={image}
             onChange={(event) => set({ image: event.currentTarget.value.trim() })}
             maxLength={512}
@@ -94,7 +94,7 @@ export function NewDeploymentForm({ value, onChange, disabled }: NewDeploymentFo
           <Group grow align="flex-start">
             <NumberInput
               {...WHOLE}
-              label="GPUs of a replica"
+              label="GPUs per replica"
               description="0 runs on the CPU"
               min={0}
               max={64}
@@ -103,9 +103,9 @@ export function NewDeploymentForm({ value, onChange, disabled }: NewDeploymentFo
             />
             <NumberInput
               {...WHOLE}
-              label="Memory of a GPU"
-              description="To check the fit"
-              placeholder="by the nodes"
+              label="Memory per GPU"
+              description="Checks whether the model fits"
+              placeholder="From the nodes"
               suffix=" GiB"
               min={1}
               value={gpuMemory ?? ''}
@@ -137,7 +137,7 @@ export function NewDeploymentForm({ value, onChange, disabled }: NewDeploymentFo
             <NumberInput
               {...WHOLE}
               label="Minimum"
-              description="0 lets it scale to zero"
+              description="0 allows scaling to zero"
               min={0}
               value={size.min}
               onChange={(count) => set({ size: { ...size, min: Number(count) } })}
@@ -145,7 +145,7 @@ export function NewDeploymentForm({ value, onChange, disabled }: NewDeploymentFo
             <NumberInput
               {...WHOLE}
               label="Maximum"
-              description="By demand"
+              description="Scales with demand"
               min={1}
               value={size.max}
               onChange={(count) => set({ size: { ...size, max: Number(count) } })}
@@ -154,8 +154,8 @@ export function NewDeploymentForm({ value, onChange, disabled }: NewDeploymentFo
         )}
         {!isSimulator && (
           <Textarea
-            label="Arguments of the engine"
-            description="One a line, added to the preset's own"
+            label="Engine arguments"
+            description="One per line, in addition to the preset's"
             placeholder="--max-model-len=32768"
             value={args}
             onChange={(event) => set({ args: event.currentTarget.value })}

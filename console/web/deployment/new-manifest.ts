@@ -25,7 +25,7 @@ export const PRESET_WORDS: Record<EnginePreset, string> = {
   'sglang-diffusion': 'SGLang Diffusion',
   tei: 'Text Embeddings Inference',
   'llama-cpp': 'llama.cpp',
-  simulator: 'Simulator, without a model',
+  simulator: 'Simulator (no model)',
   custom: 'Your own image',
 };
 

@@ -39,7 +39,7 @@ export function Replicas({ deployment: { name, isPaused, startup } }: { deployme
       {(replicas) =>
         replicas.length === 0 ? (
           <EmptyState title="No replicas">
-            {isPaused ? 'The deployment is paused.' : 'None is running or starting at the moment.'}
+            {isPaused ? 'The deployment is paused.' : 'No replicas are running or starting.'}
           </EmptyState>
         ) : (
           <Stack>
@@ -51,7 +51,7 @@ export function Replicas({ deployment: { name, isPaused, startup } }: { deployme
             {startup?.took && (
               <div>
                 <Title order={2} size="h4" mb="xs">
-                  Last start
+                  Last startup
                 </Title>
                 <StartupStages startup={startup} />
               </div>
@@ -80,7 +80,7 @@ function ReplicaRow({ replica }: { replica: ReplicaView }) {
           )}
         </Stack>
       </Table.Td>
-      <Table.Td>{node ?? 'not placed yet'}</Table.Td>
+      <Table.Td>{node ?? 'Not scheduled yet'}</Table.Td>
       <Table.Td>{gpu ?? '–'}</Table.Td>
       <Table.Td>
         {restarts}

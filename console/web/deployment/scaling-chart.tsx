@@ -1,5 +1,6 @@
 /** The chart of demand and replicas, and the table of changes. */
-import '@mantine/charts/styles.css';
+import '../later-styles.ts';
+import '@mantine/charts/styles.layer.css';
 import { CompositeChart, type CompositeChartSeries } from '@mantine/charts';
 import { Box, Stack, Table, Text, Title } from '@mantine/core';
 import { useId } from '@mantine/hooks';
@@ -47,7 +48,7 @@ export function ScalingChart({ history, range }: ScalingChartProps) {
     <Stack>
       <ChartPanel
         title="Demand and replicas"
-        summary={`In the last ${range}: demand of up to ${countOf(mostDemand, 'request')}, up to ${countOf(mostReady, 'replica')} ready, ${countOf(changes.length, 'change')}.`}
+        summary={`In the last ${range}: peak demand ${countOf(mostDemand, 'request')}, up to ${countOf(mostReady, 'replica')} ready, ${countOf(changes.length, 'change')}.`}
         series={SERIES}
         data={data}
       >
@@ -97,7 +98,7 @@ function Changes({ changes, range }: { changes: ScalingHistoryView['changes']; r
       </Title>
       {changes.length === 0 ? (
         <Text size="sm" c="dimmed">
-          None in the last {range}.
+          No changes in the last {range}.
         </Text>
       ) : (
         <Box mah={320} style={{ overflowY: 'auto' }}>

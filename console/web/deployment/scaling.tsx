@@ -12,9 +12,10 @@ export function Scaling({
   const { demand, needed, isShort, reason, loadTime, lastChange } = scaling;
   const facts = [
     `Demand ${demand}`,
-    needed > replicas.wanted && `needs ${needed}${isShort ? `, there is room for ${replicas.wanted}` : ''}`,
+    needed > replicas.wanted &&
+      `needs ${needed} replicas${isShort ? `, but the cluster has room for ${replicas.wanted}` : ''}`,
     reason,
-    loadTime && `a start takes ${loadTime}`,
+    loadTime && `startup takes ${loadTime}`,
   ];
   return (
     <Text size="sm" c="dimmed" component="div" style={{ overflowWrap: 'anywhere' }}>
@@ -22,7 +23,7 @@ export function Scaling({
       {lastChange && (
         <>
           {' · '}
-          {lastChange.from} to {lastChange.to} replicas <Moment at={lastChange.at} />
+          scaled from {lastChange.from} to {lastChange.to} replicas <Moment at={lastChange.at} />
           {lastChange.reason !== reason && `: ${lastChange.reason}`}
         </>
       )}

@@ -13,7 +13,7 @@ export function Startup({ deployment: { startup } }: { deployment: Started }) {
 export function StartupStages({ startup }: { startup: NonNullable<DeploymentView['startup']> }) {
   const { stages, current, took, expected } = startup;
   return (
-    <section aria-label={current ? 'Start of a replica' : 'Last start of a replica'}>
+    <section aria-label={current ? 'Replica startup' : 'Last replica startup'}>
       <ol className="stages">
         {stages.map(({ stage, took }) => (
           <li key={stage} data-done>
@@ -24,13 +24,13 @@ export function StartupStages({ startup }: { startup: NonNullable<DeploymentView
           <li aria-current="step">
             <span>{current.stage}</span>{' '}
             <span className="dimmed">
-              waited for since <Moment at={current.since} />
+              in progress, started <Moment at={current.since} />
             </span>
           </li>
         )}
       </ol>
       <Text size="xs" c="dimmed" mt={4}>
-        {current ? expected && `A start is likely to take ${expected} in all.` : `Took ${took} in all.`}
+        {current ? expected && `Expected total: ${expected}.` : `Total: ${took}.`}
       </Text>
     </section>
   );

@@ -29,7 +29,7 @@ export function Traffic({ deployment }: { deployment: Served }) {
     <section aria-label="Last hour">
       <Figures figures={describeTraffic(data, deployment)} />
       <Text size="xs" c="dimmed" mt={4}>
-        Last hour, by the minute ·{' '}
+        Last hour, by minute ·{' '}
         <Anchor component={Link} to={`/${namespace}/usage?${wanted}`} inherit underline="always">
           Usage
         </Anchor>
@@ -72,7 +72,7 @@ export function describeTraffic(
       {
         label: 'Output tokens/s',
         value: formatCount(Math.max(0, ...points.map(perSecond))),
-        more: `at most in a minute; ${formatCount(total.outputTokens)} in all`,
+        more: `peak minute; ${formatCount(total.outputTokens)} total`,
         course: trace(perSecond),
       },
     );
@@ -80,7 +80,7 @@ export function describeTraffic(
     figures.push({
       label: 'Queue',
       value: `${formatCount(queue.waiting)} waiting`,
-      more: `${formatCount(queue.running)} running; at most ${formatCount(total.queuePeak)} waited`,
+      more: `${formatCount(queue.running)} running; peak ${formatCount(total.queuePeak)} waiting`,
       course: trace(({ queuePeak }) => queuePeak),
     });
   return figures;

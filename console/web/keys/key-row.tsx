@@ -21,6 +21,8 @@ interface KeyRowProps {
 
 export type KeyTotal = Pick<KeyTotalView, 'requests' | 'inputTokens' | 'outputTokens' | 'cost'>;
 
+const DAY_MS = 86_400_000;
+
 const REASON = "You don't have permission to change API keys in this namespace.";
 
 export function KeyRow(props: KeyRowProps) {
@@ -56,11 +58,11 @@ export function KeyRow(props: KeyRowProps) {
         <Total total={total} />
       </Table.Td>
       <Table.Td style={{ whiteSpace: 'nowrap' }}>
-        {usage?.lastUsedAt === null ? 'None recorded' : <Moment at={usage?.lastUsedAt ?? null} />}
+        {usage?.lastUsedAt === null ? describeDisuse(createdAt) : <Moment at={usage?.lastUsedAt ?? null} />}
       </Table.Td>
       <Table.Td>{priority}</Table.Td>
       <Table.Td style={{ whiteSpace: 'nowrap' }}>
-        {expiresAt === null ? 'never' : <Moment at={expiresAt} />}
+        {expiresAt === null ? 'Never' : <Moment at={expiresAt} />}
       </Table.Td>
       <Table.Td style={{ whiteSpace: 'nowrap' }}>
         <Moment at={createdAt} />
@@ -124,6 +126,10 @@ function Total({ total }: { total: KeyTotal | undefined }) {
     </>
   );
 }
+
+/** Uses are remembered for 90 days. */
+const describeDisuse = (createdAt: string): string =>
+  Date.now() - Date.parse(createdAt) < 90 * DAY_MS ? 'Never' : 'Not in the last 90 days';
 
 const describeCreator = ({ kind, name }: CreatorView): string =>
   kind === 'user' ? `by ${name}` : `with ${name}`;

@@ -75,9 +75,7 @@ function RollForm({ apiKey, isPending, error, onSubmit }: RollFormProps) {
   return (
     <form onSubmit={submit}>
       <Stack>
-        <Text size="sm">
-          Creates a key with the same limits, valid for as long as {apiKey.name} was when it was created.
-        </Text>
+        <Text size="sm">Creates a key with the same limits and the same lifetime as {apiKey.name}.</Text>
         <TextInput
           label="Name of the new key"
           value={name}
@@ -91,7 +89,7 @@ function RollForm({ apiKey, isPending, error, onSubmit }: RollFormProps) {
         />
         <Checkbox
           label="Keep the old key for 24 hours"
-          description="While your clients change over. Otherwise it is disabled at once."
+          description="Gives clients time to switch. Otherwise it is disabled immediately."
           checked={keepOld}
           onChange={(event) => setKeepOld(event.currentTarget.checked)}
         />

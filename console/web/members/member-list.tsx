@@ -5,7 +5,7 @@ import { useNamespace } from '../client/session.ts';
 import { ScrollTable } from '../parts/scroll-table.tsx';
 import { describeRole } from './roles.ts';
 
-const COLUMNS = ['Who', 'Kind', 'Role', 'For Berth', 'Role binding'];
+const COLUMNS = ['Subject', 'Kind', 'Role', 'Access to Berth', 'Role binding'];
 
 export function MemberList({ members }: MembersView) {
   return members === null ? <Unreadable /> : <MemberTable members={members} />;
@@ -31,7 +31,7 @@ function MemberTable({ members }: { members: MemberView[] }) {
       )}
       <Text size="sm" c="dimmed">
         {members.length === 0 && 'This namespace has no role bindings. '}
-        Roles that are given for the whole cluster are not listed here.
+        Cluster-wide role bindings are not listed here.
       </Text>
     </>
   );
@@ -41,8 +41,8 @@ function Unreadable() {
   const namespace = useNamespace();
   return (
     <Text size="sm" c="dimmed">
-      You don't have permission to list role bindings in this namespace, or its API server has none. Whoever
-      manages it sees them with <Code>kubectl get rolebindings -n {namespace} -o wide</Code>.
+      You don't have permission to list role bindings in this namespace, or the API server doesn't support
+      them. An administrator can list them with <Code>kubectl get rolebindings -n {namespace} -o wide</Code>.
     </Text>
   );
 }

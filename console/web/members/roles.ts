@@ -3,13 +3,13 @@ import type { AccessView } from '../../api.ts';
 
 /** The chart's roles have its release's name before them. */
 const ROLES: [name: RegExp, words: string][] = [
-  [/^(edit|admin|cluster-admin)$|berth-(member|edit)$/, 'Deploy, operate and use everything of Berth'],
-  [/^view$|berth-view$/, 'Read everything of Berth'],
+  [/^(edit|admin|cluster-admin)$|berth-(member|edit)$/, 'Full access: deploy, operate and use models'],
+  [/^view$|berth-view$/, 'Read-only access'],
   [/berth-pod-fields$/, 'Set privileged fields of deployments, such as images and Secrets'],
 ];
 
 export const describeRole = (role: string): string =>
-  ROLES.find(([name]) => name.test(role))?.[1] ?? 'What its rules say';
+  ROLES.find(([name]) => name.test(role))?.[1] ?? 'Custom role';
 
 type Right = Exclude<keyof AccessView, 'isMissing'>;
 
@@ -28,5 +28,5 @@ export const RIGHTS: Record<Right, string> = {
   readDeliveries: 'See deliveries',
   resendDeliveries: 'Resend deliveries',
   rollSecret: 'Roll the signing secret',
-  manageStorage: 'Add, change and delete buckets',
+  manageStorage: 'Add, verify and delete storage credentials',
 };

@@ -1,4 +1,5 @@
 /** Who may do what in the namespace, and what changed there. */
+import '../later-styles.ts';
 import { Stack, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
@@ -24,7 +25,7 @@ export function MembersPage() {
     refetchInterval: CHANGES_INTERVAL_MS,
   });
   return (
-    <Page title="Members" about="Who may do what in this namespace, and what changed there.">
+    <Page title="Members" about="Who can do what in this namespace, and what changed.">
       <Section title="Your permissions">
         <Permissions />
       </Section>

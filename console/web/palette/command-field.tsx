@@ -53,7 +53,7 @@ export function CommandField({ commands, onChosen }: CommandFieldProps) {
         aria-controls={id}
         aria-activedescendant={found.length > 0 ? nameOption(active) : undefined}
       />
-      {found.length === 0 && <p role="status">Nothing has this name.</p>}
+      {found.length === 0 && <p role="status">No results.</p>}
       <div id={id} role="listbox" aria-label="Results" hidden={found.length === 0}>
         {[...Map.groupBy(found, ({ group }) => group)].map(([group, members]) => (
           // biome-ignore lint/a11y/useSemanticElements: a fieldset is no part of a list

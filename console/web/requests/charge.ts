@@ -23,7 +23,7 @@ export function nameSubmitter({ submitter }: Pick<RequestDetail, 'submitter'>): 
 
 export function describeSubmitter({ submitter }: Pick<RequestDetail, 'submitter'>): string {
   if (submitter === null) return '–';
-  if (submitter.kind === 'playground') return `${submitter.name}, in the playground`;
+  if (submitter.kind === 'playground') return `${submitter.name} (playground)`;
   const { name, hint } = submitter;
   return hint === null ? `Key ${name}` : `Key ${name} (${hint})`;
 }

@@ -322,7 +322,7 @@ describe("the console's webhooks", () => {
     const named = await someone.call('POST', `${base}/signing-secret/roll`, {});
     expect([named.status, named.body.error.message]).to.deep.equal([
       409,
-      'The Workspace uses the Secret own-secret: roll it with kubectl by changing the value of its key "secret".',
+      'The Workspace uses the Secret own-secret. To roll it, change its key "secret" with kubectl.',
     ]);
     const { body } = await console.kube('GET', secretPath('berth-signing-secret'));
     expect(Buffer.from(body.data.secret, 'base64').toString()).to.equal('theirs');

@@ -28,9 +28,9 @@ describe('a role binding', () => {
   });
 
   it('says what its role means for Berth, whatever the release is called', () => {
-    expect(describeRole('prod-berth-view')).to.equal('Read everything of Berth');
-    expect(describeRole('admin')).to.match(/^Deploy/);
-    expect(describeRole('viewer')).to.equal('What its rules say');
+    expect(describeRole('prod-berth-view')).to.equal('Read-only access');
+    expect(describeRole('admin')).to.match(/^Full access/);
+    expect(describeRole('viewer')).to.equal('Custom role');
   });
 });
 

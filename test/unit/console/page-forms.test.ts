@@ -41,7 +41,7 @@ describe("the console's page", () => {
       'Key shop (sk-berth-…x3a0)',
     );
     expect(describeSubmitter({ submitter: { kind: 'playground', name: 'anna' } })).to.equal(
-      'anna, in the playground',
+      'anna (playground)',
     );
     expect(describeSubmitter({ submitter: null })).to.equal('–');
   });
