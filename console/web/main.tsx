@@ -1,5 +1,5 @@
 /** Entry point: look, data cache, routes. */
-import './styles.ts';
+import './look/styles.ts';
 import './look/global.css';
 import { MantineProvider } from '@mantine/core';
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';

@@ -1,5 +1,5 @@
 /** The chart of demand and replicas, and the table of changes. */
-import '../later-styles.ts';
+import '../look/later-styles.ts';
 import '@mantine/charts/styles.layer.css';
 import { CompositeChart, type CompositeChartSeries } from '@mantine/charts';
 import { Box, Stack, Table, Text, Title } from '@mantine/core';

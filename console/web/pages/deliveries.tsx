@@ -1,5 +1,5 @@
 /** The log of webhook deliveries. */
-import '../later-styles.ts';
+import '../look/later-styles.ts';
 import { Anchor, Badge, Group, Select, Stack, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';

@@ -1,5 +1,5 @@
 /** One deployment: how to call it, what it does, and how to operate it. */
-import '../later-styles.ts';
+import '../look/later-styles.ts';
 import { Anchor, Stack, Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';

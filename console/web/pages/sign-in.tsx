@@ -1,5 +1,5 @@
 /** Signing in with the identity provider, where there is one, or with a Kubernetes bearer token. */
-import '../later-styles.ts';
+import '../look/later-styles.ts';
 import {
   Alert,
   Button,

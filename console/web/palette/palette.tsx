@@ -1,5 +1,5 @@
 /** Goes to a page, a deployment or an action by a few letters of its name. */
-import '../later-styles.ts';
+import '../look/later-styles.ts';
 import { Modal } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from 'react-router';

@@ -1,5 +1,5 @@
 /** Charts over time, each with a summary and a table. */
-import '../later-styles.ts';
+import '../look/later-styles.ts';
 import '@mantine/charts/styles.layer.css';
 import { AreaChart, BarChart, LineChart } from '@mantine/charts';
 import { SimpleGrid } from '@mantine/core';
