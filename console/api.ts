@@ -149,6 +149,8 @@ export interface DeploymentView {
     /** The only length and frame rate of a pinned video model. */
     native: { seconds: number; fps: number } | null;
     steps: { min: number; max: number; default: number } | null;
+    /** Those that the model applies, beside the prompt, the size and the length, such as `seed`. */
+    parameters: string[];
   } | null;
 }
 
@@ -366,7 +368,7 @@ export interface SigningSecretView {
 
 /**
  * `GET ns/deliveries?endpoint=&request=&state=&within=&since=&until=&after=&limit=`: newest first, 200 at most, those after the
- * one with the id `after`. `endpoint=-` names inline callbacks. `within`: as ranges of usage, up to now; `since` (included) and
+ * one with the id `after`. `endpoint=-` names inline callbacks; `request`: the ID of a request or of an event. `within`: as ranges of usage, up to now; `since` (included) and
  * `until` (not included): in ISO 8601.
  */
 export interface DeliveryView {
@@ -594,8 +596,8 @@ export interface ProblemView {
 
 /**
  * The playground: `ns/deployments/{name}/v1/…` is the deployment's own endpoint with a key that is valid for five minutes:
- * POST chat/completions, completions, embeddings, rerank, images/generations, images/edits, videos, videos/generations;
- * GET models, requests/{id}. Responses, including streams, are relayed unchanged.
+ * POST chat/completions, completions, embeddings, rerank, images/generations, images/edits, videos, videos/generations,
+ * audio/transcriptions, audio/speech; GET models, requests/{id}. Responses, including streams, are relayed unchanged.
  */
 export const PLAYGROUND_KEY_SECONDS = 300;
 export const PLAYGROUND_LIMITS: Pick<PublishedKey, 'rpm' | 'tpd'> = { rpm: 60, tpd: 1_000_000 };

@@ -12,7 +12,7 @@ import {
   readModel,
   readPrompt,
 } from './request-fields.ts';
-import { listExtras } from './supported-parameters.ts';
+import { listExtras } from '../../api/media-parameters.ts';
 
 export const DEFAULT_SIZE = '1024x1024';
 export const RESPONSE_FORMATS = ['url', 'b64_json'] as const;

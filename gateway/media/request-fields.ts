@@ -13,7 +13,7 @@ import type { IdempotentRepeat } from '../jobs/media-request.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { FieldReader } from './field-reader.ts';
 import { type Form, type FormFields, readForm, removeFiles } from './multipart.ts';
-import type { Extra } from './supported-parameters.ts';
+import type { Extra } from '../../api/media-parameters.ts';
 
 export const readModel = (fields: FieldReader, { modelId }: Pick<GatewayConfig, 'modelId'>): string =>
   fields.requireText('model', `"${modelId}", the model of this deployment`);

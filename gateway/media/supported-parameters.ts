@@ -1,40 +1,7 @@
-/** Which parameters a media model applies; all others are accepted and ignored (docs/api.md, "Model"). */
+/** What a media model says that it applies; all else is accepted and ignored (docs/api.md, "Model"). */
 import type { SupportedTask } from '../../api/api-objects.ts';
-import type { GatewayConfig } from '../../api/gateway-config.ts';
-import {
-  findMediaEngine,
-  MEDIA_PARAMETERS,
-  type MediaParameter,
-  type MediaTask,
-} from '../../api/media-engines.ts';
-import type { ImageModel, VideoModel } from '../../api/model-media.ts';
-
-export type Extra = MediaParameter | 'extra_params';
-
-/** What is known of a deployment's media, by which its requests are read and described. */
-export type MediaFacts = Pick<GatewayConfig, 'image' | 'video' | 'enginePreset'>;
-
-/** In the order in which they are told; `task` has to be one of the model's kind. */
-export function listExtras({ image, video, enginePreset }: MediaFacts, task: MediaTask): Extra[] {
-  const model: ImageModel | VideoModel = image ?? video!;
-  const native = video?.native;
-  const { reads, usual = reads, extraParams } = findMediaEngine(enginePreset);
-  const applied = MEDIA_PARAMETERS.filter(
-    (parameter) =>
-      (model.parameters === undefined
-        ? usual[task].includes(parameter)
-        : model.parameters.includes(parameter) && reads[task].includes(parameter)) &&
-      // Told with its range, or not at all.
-      (parameter !== 'num_inference_steps' || model.steps !== undefined) &&
-      !(native && parameter === 'fps'),
-  );
-  return [
-    ...applied,
-    ...(model.extraParams && extraParams.includes(task) ? ['extra_params' as const] : []),
-    // A pinned model takes it only to check it.
-    ...(native ? ['fps' as const] : []),
-  ];
-}
+import { findMediaEngine, type MediaTask } from '../../api/media-engines.ts';
+import { listExtras, type MediaFacts } from '../../api/media-parameters.ts';
 
 /** Whether edits may have a mask: the engine passes it on, and nothing is known against the model. */
 export const takesMask = ({ image, enginePreset }: MediaFacts): boolean =>

@@ -13,7 +13,7 @@ import {
   readModel,
   readPrompt,
 } from './request-fields.ts';
-import { listExtras } from './supported-parameters.ts';
+import { listExtras } from '../../api/media-parameters.ts';
 
 export const DEFAULT_RESOLUTION = '720x1280';
 export const DEFAULT_SECONDS = 5;

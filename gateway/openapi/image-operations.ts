@@ -2,7 +2,8 @@
 
 import { DEFAULT_SIZE, OUTPUT_FORMATS, RESPONSE_FORMATS } from '../media/image-parameters.ts';
 import { EDIT_FORM, MAX_IMAGES } from '../media/image-request.ts';
-import { listExtras, takesMask } from '../media/supported-parameters.ts';
+import { listExtras } from '../../api/media-parameters.ts';
+import { takesMask } from '../media/supported-parameters.ts';
 import type { JsonSchema } from '../text/fields.ts';
 import {
   describeCommonFields,

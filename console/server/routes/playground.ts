@@ -20,6 +20,8 @@ const POSTS = [
   'images/edits',
   'videos',
   'videos/generations',
+  'audio/transcriptions',
+  'audio/speech',
 ];
 const GETS = /^(models|requests\/req_[0-9a-f]{32})$/;
 /** Request headers that are passed on; never cookies. */
@@ -63,7 +65,7 @@ export function addPlaygroundRoutes(router: Router<ConsoleState>, services: Serv
 
 /** Content types of endpoints. Deployments must not be able to serve pages on the console's origin. */
 const RELAYED_TYPES =
-  /^(application\/json|text\/event-stream|image\/(png|jpeg|webp|gif)|video\/(mp4|webm|quicktime))(;|$)/;
+  /^(application\/json|text\/event-stream|image\/(png|jpeg|webp|gif)|video\/(mp4|webm|quicktime)|audio\/(mpeg|ogg|aac|flac|wav|pcm))(;|$)/;
 const JSON_TYPE = 'application/json';
 /** In case a browser opens a response directly. */
 const RELAYED_POLICY = "default-src 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
@@ -76,7 +78,7 @@ function relay(ctx: ApiContext, { statusCode, headers, body }: EndpointAnswer): 
     body.on('error', () => {}).destroy();
     throw new ConsoleError(
       'upstream_error',
-      'The endpoint returned something other than JSON, an event stream, an image or a video.',
+      'The endpoint returned something other than JSON, an event stream, an image, a video or audio.',
     );
   }
   ctx.status = statusCode;

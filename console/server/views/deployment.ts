@@ -1,5 +1,7 @@
 /** A ModelDeployment as the page shows it, without its queue. Pure. */
+import { listExtras } from '../../../api/media-parameters.ts';
 import type { ModelDeployment } from '../../../api/model-deployment.ts';
+import { imageModel, videoModel } from '../../../api/model-media.ts';
 import type { DeploymentView } from '../../api.ts';
 import { describeState } from './deployment-state.ts';
 
@@ -68,15 +70,30 @@ export const isQueued = (kind: DeploymentView['kind']): boolean => kind === 'Ima
 export const toBaseURL = (url: string): string => `${url.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`;
 
 function describeMedia(spec: ModelDeployment['spec']): DeploymentView['media'] {
+  const enginePreset = spec.engine.preset;
   if (spec.kind === 'Image') {
-    const { sizes = ['1024x1024'], tasks = ['txt2img'], steps = null } = spec.image ?? {};
-    const media = { sizes, native: null, steps };
-    return { ...media, imageInput: tasks.includes('img2img'), textInput: tasks.includes('txt2img') };
+    const image = spec.image ?? imageModel.parse({});
+    const { sizes, tasks, steps = null } = image;
+    return {
+      sizes,
+      imageInput: tasks.includes('img2img'),
+      textInput: tasks.includes('txt2img'),
+      native: null,
+      steps,
+      parameters: listExtras({ image, video: null, enginePreset }, tasks[0]!),
+    };
   }
   if (spec.kind === 'Video') {
-    const { resolutions = ['720x1280'], tasks = ['t2v'], native = null, steps = null } = spec.video ?? {};
-    const media = { sizes: resolutions, native, steps };
-    return { ...media, imageInput: tasks.includes('i2v'), textInput: tasks.includes('t2v') };
+    const video = spec.video ?? videoModel.parse({});
+    const { resolutions, tasks, native = null, steps = null } = video;
+    return {
+      sizes: resolutions,
+      imageInput: tasks.includes('i2v'),
+      textInput: tasks.includes('t2v'),
+      native,
+      steps,
+      parameters: listExtras({ image: null, video, enginePreset }, tasks[0]!),
+    };
   }
   return null;
 }

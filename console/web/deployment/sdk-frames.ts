@@ -10,6 +10,25 @@ export const writeCurl = (url: string, body: object): string =>
   -H 'Content-Type: application/json' \\
   -d '${JSON.stringify(body, null, 2).replaceAll("'", "'\\''")}'`;
 
+/** A form: files are read from the folder that curl runs in. */
+export function writeCurlForm(
+  url: string,
+  fields: readonly (readonly [string, unknown])[],
+  files: Record<string, string>,
+): string {
+  const parts = [
+    ...fields.map(([name, value]) => `  ${chooseFlag(String(value))} ${quoteShell(`${name}=${value}`)}`),
+    ...Object.entries(files).map(([name, file]) => `  -F ${quoteShell(`${name}=@${file}`)}`),
+  ];
+  return [`curl ${url}`, '  -H "Authorization: Bearer $API_KEY"', ...parts].join(' \\\n');
+}
+
+/** With -F, curl reads files that are named after `@` or `<`, and types after `;`. */
+const chooseFlag = (value: string): string => (/^[@<]|;/.test(value) ? '--form-string' : '-F');
+
+const quoteShell = (text: string): string =>
+  /^[\w@=./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
 export const writePythonCall = (base: string, call: string): string => `import os
 from openai import OpenAI
 

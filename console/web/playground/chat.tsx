@@ -3,7 +3,7 @@ import { Button, Group, Stack, Textarea } from '@mantine/core';
 import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { ErrorAlert } from '../parts/page-states.tsx';
-import { ChatCode } from './chat-code.tsx';
+import { BesideCode } from './call-code.tsx';
 import { ChatLog } from './chat-log.tsx';
 import { buildChatBody, NO_SETTINGS, previewMessages } from './chat-settings.ts';
 import { ChatSettingsFields } from './chat-settings-fields.tsx';
@@ -11,7 +11,7 @@ import { useConversation } from './conversation.ts';
 import type { PlaygroundProps } from './playground.tsx';
 
 export function ChatPlayground({ deployment, path, permission }: PlaygroundProps) {
-  const { modelId, baseURL, engine } = deployment;
+  const { kind, modelId, baseURL, engine } = deployment;
   const [settings, setSettings] = useState(NO_SETTINGS);
   const [prompt, setPrompt] = useState('');
   /** Sent once permissions are loaded. */
@@ -48,69 +48,64 @@ export function ChatPlayground({ deployment, path, permission }: PlaygroundProps
   const canRetry = !chat.isRunning && chat.turns.length > 0;
 
   return (
-    <div className="beside">
-      <Stack>
-        <ChatLog
-          turns={chat.turns}
-          isRunning={chat.isRunning}
-          note={isDue ? 'Your message will be sent once your permissions are loaded.' : chat.note}
-        />
-        {chat.error && (
-          <ErrorAlert error={chat.error} onRetry={canRetry ? () => void chat.retry() : undefined} />
-        )}
-        <form onSubmit={submit}>
-          <Stack gap="xs">
-            <Textarea
-              ref={input}
-              label="Message"
-              description="Enter to send, Shift+Enter for a new line"
-              value={prompt}
-              onChange={(event) => {
-                setPrompt(event.currentTarget.value);
-                setDue(false);
-              }}
-              onKeyDown={submitByEnter}
-              autosize
-              minRows={2}
-              maxRows={8}
-            />
-            <Group>
-              {chat.isRunning ? (
-                <Button color="red" variant="subtle" onClick={chat.stop}>
-                  Stop
-                </Button>
-              ) : (
-                <AllowedButton type="submit" {...permission}>
-                  Send
-                </AllowedButton>
-              )}
-              <Button
-                variant="default"
-                disabled={chat.turns.length === 0 || chat.isRunning}
-                onClick={() => {
-                  chat.clear();
-                  input.current?.focus();
-                }}
-              >
-                New chat
-              </Button>
-            </Group>
-          </Stack>
-        </form>
-      </Stack>
-      <Stack gap="lg">
+    <BesideCode
+      baseURL={baseURL}
+      call={{ kind, body: buildChatBody(modelId, settings, previewMessages(chat.turns, prompt)) }}
+      settings={
         <ChatSettingsFields
           settings={settings}
           onChange={setSettings}
           hasReasoning={engine.reasoningParser !== undefined}
         />
-        {baseURL !== null && (
-          <ChatCode
-            baseURL={baseURL}
-            body={buildChatBody(modelId, settings, previewMessages(chat.turns, prompt))}
+      }
+    >
+      <ChatLog
+        turns={chat.turns}
+        isRunning={chat.isRunning}
+        note={isDue ? 'Your message will be sent once your permissions are loaded.' : chat.note}
+      />
+      {chat.error && (
+        <ErrorAlert error={chat.error} onRetry={canRetry ? () => void chat.retry() : undefined} />
+      )}
+      <form onSubmit={submit}>
+        <Stack gap="xs">
+          <Textarea
+            ref={input}
+            label="Message"
+            description="Enter to send, Shift+Enter for a new line"
+            value={prompt}
+            onChange={(event) => {
+              setPrompt(event.currentTarget.value);
+              setDue(false);
+            }}
+            onKeyDown={submitByEnter}
+            autosize
+            minRows={2}
+            maxRows={8}
           />
-        )}
-      </Stack>
-    </div>
+          <Group>
+            {chat.isRunning ? (
+              <Button color="red" variant="subtle" onClick={chat.stop}>
+                Stop
+              </Button>
+            ) : (
+              <AllowedButton type="submit" {...permission}>
+                Send
+              </AllowedButton>
+            )}
+            <Button
+              variant="default"
+              disabled={chat.turns.length === 0 || chat.isRunning}
+              onClick={() => {
+                chat.clear();
+                input.current?.focus();
+              }}
+            >
+              New chat
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </BesideCode>
   );
 }

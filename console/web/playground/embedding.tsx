@@ -3,10 +3,15 @@ import { Code, Paper, Text, Textarea } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../client/call.ts';
+import { formatMs } from '../usage/totals.ts';
+import { BesideCode } from './call-code.tsx';
 import type { PlaygroundProps } from './playground.tsx';
 import { QuestionForm } from './question-form.tsx';
+import { type Timed, timeCall } from './timed-call.ts';
 
 const SHOWN_NUMBERS = 8;
+/** In the code, before a text is entered. */
+const EXAMPLE = 'A harbour at dawn';
 
 interface EmbeddingAnswer {
   data?: { embedding: number[] }[];
@@ -14,35 +19,37 @@ interface EmbeddingAnswer {
 }
 
 export function EmbeddingPlayground({ deployment, path, permission }: PlaygroundProps) {
+  const { kind, modelId: model, baseURL } = deployment;
   const [input, setInput] = useState('');
   const embed = useMutation({
-    mutationFn: () =>
-      call<EmbeddingAnswer>('POST', `${path}/embeddings`, { model: deployment.modelId, input }),
+    mutationFn: () => timeCall(() => call<EmbeddingAnswer>('POST', `${path}/embeddings`, { model, input })),
   });
   return (
-    <QuestionForm
-      label="Embed"
-      question={embed}
-      permission={permission}
-      onSubmit={() => embed.mutate()}
-      answer={embed.data && <Embedding answer={embed.data} />}
-    >
-      <Textarea
-        label="Text"
-        value={input}
-        onChange={(event) => setInput(event.currentTarget.value)}
-        required
-        autosize
-        minRows={2}
-        maxRows={8}
-        w="100%"
-      />
-    </QuestionForm>
+    <BesideCode baseURL={baseURL} call={{ kind, body: { model, input: input || EXAMPLE } }}>
+      <QuestionForm
+        label="Embed"
+        question={embed}
+        permission={permission}
+        onSubmit={() => embed.mutate()}
+        answer={embed.data && <Embedding timed={embed.data} />}
+      >
+        <Textarea
+          label="Text"
+          value={input}
+          onChange={(event) => setInput(event.currentTarget.value)}
+          required
+          autosize
+          minRows={2}
+          maxRows={8}
+          w="100%"
+        />
+      </QuestionForm>
+    </BesideCode>
   );
 }
 
-function Embedding({ answer: { data, usage } }: { answer: EmbeddingAnswer }) {
-  const [first] = data ?? [];
+function Embedding({ timed: { answer, tookMs } }: { timed: Timed<EmbeddingAnswer> }) {
+  const [first] = answer.data ?? [];
   if (!first) return null;
   return (
     <Paper withBorder p="md" radius="md" w="100%" role="status">
@@ -54,11 +61,10 @@ function Embedding({ answer: { data, usage } }: { answer: EmbeddingAnswer }) {
           .join(', ')}
         {first.embedding.length > SHOWN_NUMBERS && ', …'}
       </Code>
-      {usage && (
-        <Text size="sm" c="dimmed" mt="xs">
-          {usage.prompt_tokens} tokens
-        </Text>
-      )}
+      <Text size="sm" c="dimmed" mt="xs">
+        {answer.usage && `${answer.usage.prompt_tokens} tokens · `}
+        {formatMs(tookMs)}
+      </Text>
     </Paper>
   );
 }

@@ -6,11 +6,17 @@ import { useAction } from '../parts/action.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { ErrorAlert } from '../parts/page-states.tsx';
 import { FollowedRequest } from '../requests/followed-request.tsx';
+import { formatMs } from '../usage/totals.ts';
+import { BesideCode } from './call-code.tsx';
 import { type GeneratedImage, GeneratedImages } from './generated-images.tsx';
 import { buildForm, ImageField, PromptField } from './media-fields.tsx';
+import { listParameters, MediaParameterFields, NO_PARAMETERS } from './media-parameters.tsx';
 import type { PlaygroundProps } from './playground.tsx';
+import { timeCall } from './timed-call.ts';
 
 const MAX_IMAGES = 4;
+/** In the code, before a prompt is entered. */
+const EXAMPLE = 'A harbour at dawn';
 /** All replicas busy, or timeout: both can be avoided in the background. */
 const BUSY = [429, 504];
 
@@ -26,25 +32,29 @@ export function ImagePlayground({ deployment, path, permission, isShown }: Playg
   const [size, setSize] = useState<string | null>(sizes[0] ?? null);
   const [count, setCount] = useState<number | string>(1);
   const [image, setImage] = useState<File | null>(null);
+  const [parameters, setParameters] = useState(NO_PARAMETERS);
 
   const controller = useRef<AbortController | null>(null);
   // Aborts when the user leaves the page.
   useEffect(() => () => controller.current?.abort(), []);
 
+  const body = {
+    model: deployment.modelId,
+    prompt,
+    size: size ?? undefined,
+    n: Number(count) || 1,
+    ...listParameters(parameters),
+  };
   const make = useAction({
     mutationFn: (inBackground: boolean) => {
       controller.current = new AbortController();
       const { signal } = controller.current;
-      const fields = { model: deployment.modelId, prompt, size, n: Number(count) || 1 };
       const search = inBackground ? '?async=true' : '';
-      return image
-        ? call<ImageAnswer>('POST', `${path}/images/edits${search}`, buildForm({ ...fields, image }), signal)
-        : call<ImageAnswer>(
-            'POST',
-            `${path}/images/generations${search}`,
-            { ...fields, size: size ?? undefined },
-            signal,
-          );
+      return timeCall(() =>
+        image
+          ? call<ImageAnswer>('POST', `${path}/images/edits${search}`, buildForm({ ...body, image }), signal)
+          : call<ImageAnswer>('POST', `${path}/images/generations${search}`, body, signal),
+      );
     },
   });
   const submit = (event: FormEvent) => {
@@ -54,8 +64,17 @@ export function ImagePlayground({ deployment, path, permission, isShown }: Playg
   const isCanceled = make.error?.name === 'AbortError';
   const isBusy = make.error instanceof CallError && BUSY.includes(make.error.status);
 
+  const { answer, tookMs } = make.data ?? {};
+
   return (
-    <Stack align="flex-start">
+    <BesideCode
+      baseURL={deployment.baseURL}
+      call={{
+        kind: deployment.kind,
+        body: { ...body, prompt: prompt || EXAMPLE },
+        ...(image && { files: { image: image.name } }),
+      }}
+    >
       <form onSubmit={submit} style={{ width: '100%' }}>
         <Stack align="flex-start">
           <PromptField value={prompt} onChange={setPrompt} />
@@ -74,6 +93,7 @@ export function ImagePlayground({ deployment, path, permission, isShown }: Playg
               <ImageField label="Source image" isRequired={!textInput} value={image} onChange={setImage} />
             )}
           </Group>
+          <MediaParameterFields media={deployment.media} value={parameters} onChange={setParameters} />
           <Group>
             <AllowedButton type="submit" loading={make.isPending} {...permission}>
               Generate
@@ -89,14 +109,19 @@ export function ImagePlayground({ deployment, path, permission, isShown }: Playg
       {make.error && !isCanceled && <ErrorAlert error={make.error} />}
       {isCanceled && <Text c="dimmed">Canceled.</Text>}
       {isBusy && (
-        <Button variant="default" onClick={() => make.mutate(true)}>
+        <Button variant="default" w="fit-content" onClick={() => make.mutate(true)}>
           Generate in the background
         </Button>
       )}
-      {make.data?.data && <GeneratedImages pictures={make.data.data} prompt={prompt} />}
-      {make.data?.id && (
-        <FollowedRequest deployment={deployment.name} id={make.data.id} path={path} isShown={isShown} />
+      {answer?.data && <GeneratedImages pictures={answer.data} prompt={prompt} />}
+      {answer?.data && tookMs !== undefined && (
+        <Text size="sm" c="dimmed">
+          {formatMs(tookMs)}
+        </Text>
       )}
-    </Stack>
+      {answer?.id && (
+        <FollowedRequest deployment={deployment.name} id={answer.id} path={path} isShown={isShown} />
+      )}
+    </BesideCode>
   );
 }

@@ -40,9 +40,10 @@ export function ImageField({ label, isRequired, value, onChange }: ImageFieldPro
 }
 
 /** The body of a media request, without empty fields. */
-export function buildForm(fields: Record<string, string | number | File | null>): FormData {
+export function buildForm(fields: Record<string, string | number | File | null | undefined>): FormData {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields))
-    if (value !== null && value !== '') form.append(name, value instanceof File ? value : String(value));
+    if (value !== null && value !== undefined && value !== '')
+      form.append(name, value instanceof File ? value : String(value));
   return form;
 }

@@ -1,51 +1,82 @@
 /** Orders texts by how well they fit a query. */
-import { Table, Textarea, TextInput } from '@mantine/core';
+import { Table, Text, Textarea, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../client/call.ts';
+import { formatMs } from '../usage/totals.ts';
+import { BesideCode } from './call-code.tsx';
 import type { PlaygroundProps } from './playground.tsx';
 import { QuestionForm } from './question-form.tsx';
+import { timeCall } from './timed-call.ts';
 
 interface RerankAnswer {
   results: { index: number; relevance_score: number }[];
 }
 
+/** In the code, before they are entered. */
+const EXAMPLE = {
+  query: 'Where do ships lie?',
+  documents: ['Bread is baked at night.', 'Ships lie at a berth.'],
+};
+
 export function RerankPlayground({ deployment, path, permission }: PlaygroundProps) {
+  const { kind, modelId: model, baseURL } = deployment;
   const [query, setQuery] = useState('');
   const [texts, setTexts] = useState('');
+  const documents = texts.split('\n').filter((line) => line.trim() !== '');
   const rerank = useMutation({
     mutationFn: async (documents: string[]) => {
-      const body = { model: deployment.modelId, query, documents, return_documents: false };
-      const { results } = await call<RerankAnswer>('POST', `${path}/rerank`, body);
-      return results.map(({ index, relevance_score: score }) => ({ index, score, text: documents[index] }));
+      const body = { model, query, documents, return_documents: false };
+      const { answer, tookMs } = await timeCall(() => call<RerankAnswer>('POST', `${path}/rerank`, body));
+      const ranked = answer.results.map(({ index, relevance_score: score }) => ({
+        index,
+        score,
+        text: documents[index],
+      }));
+      return { ranked, tookMs };
     },
   });
+  const example = {
+    query: query || EXAMPLE.query,
+    documents: documents.length > 0 ? documents : EXAMPLE.documents,
+  };
   return (
-    <QuestionForm
-      label="Rerank"
-      question={rerank}
-      permission={permission}
-      onSubmit={() => rerank.mutate(texts.split('\n').filter((line) => line.trim() !== ''))}
-      answer={rerank.data && <RankedTexts texts={rerank.data} />}
-    >
-      <TextInput
-        label="Query"
-        value={query}
-        onChange={(event) => setQuery(event.currentTarget.value)}
-        required
-        w="100%"
-      />
-      <Textarea
-        label="Texts, one per line"
-        value={texts}
-        onChange={(event) => setTexts(event.currentTarget.value)}
-        required
-        autosize
-        minRows={3}
-        maxRows={12}
-        w="100%"
-      />
-    </QuestionForm>
+    <BesideCode baseURL={baseURL} call={{ kind, body: { model, ...example } }}>
+      <QuestionForm
+        label="Rerank"
+        question={rerank}
+        permission={permission}
+        onSubmit={() => rerank.mutate(documents)}
+        answer={
+          rerank.data && (
+            <>
+              <RankedTexts texts={rerank.data.ranked} />
+              <Text size="sm" c="dimmed">
+                {formatMs(rerank.data.tookMs)}
+              </Text>
+            </>
+          )
+        }
+      >
+        <TextInput
+          label="Query"
+          value={query}
+          onChange={(event) => setQuery(event.currentTarget.value)}
+          required
+          w="100%"
+        />
+        <Textarea
+          label="Texts, one per line"
+          value={texts}
+          onChange={(event) => setTexts(event.currentTarget.value)}
+          required
+          autosize
+          minRows={3}
+          maxRows={12}
+          w="100%"
+        />
+      </QuestionForm>
+    </BesideCode>
   );
 }
 

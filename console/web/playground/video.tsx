@@ -6,9 +6,13 @@ import { useAction } from '../parts/action.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { ErrorAlert } from '../parts/page-states.tsx';
 import { FollowedRequest } from '../requests/followed-request.tsx';
+import { BesideCode } from './call-code.tsx';
 import { buildForm, ImageField, PromptField } from './media-fields.tsx';
+import { listParameters, MediaParameterFields, NO_PARAMETERS } from './media-parameters.tsx';
 import type { PlaygroundProps } from './playground.tsx';
 
+/** In the code, before a prompt is entered. */
+const EXAMPLE = 'A ship leaves';
 const DEFAULT_SECONDS = 4;
 const DEFAULT_FPS = 24;
 
@@ -19,12 +23,20 @@ export function VideoPlayground({ deployment, path, permission, isShown }: Playg
   const [seconds, setSeconds] = useState<number | string>(native?.seconds ?? DEFAULT_SECONDS);
   const [fps, setFPS] = useState<number | string>(native?.fps ?? DEFAULT_FPS);
   const [image, setImage] = useState<File | null>(null);
+  const [parameters, setParameters] = useState(NO_PARAMETERS);
 
+  const body = {
+    model: deployment.modelId,
+    prompt,
+    // As OpenAI's SDKs have it.
+    seconds: seconds === '' ? undefined : String(seconds),
+    size: size ?? undefined,
+    fps: native || fps === '' ? undefined : Number(fps),
+    ...listParameters(parameters),
+  };
   const make = useAction({
-    mutationFn: () => {
-      const fields = { model: deployment.modelId, prompt, size, seconds, fps, input_reference: image };
-      return call<{ id: string }>('POST', `${path}/videos`, buildForm(fields));
-    },
+    mutationFn: () =>
+      call<{ id: string }>('POST', `${path}/videos`, buildForm({ ...body, input_reference: image })),
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -32,7 +44,14 @@ export function VideoPlayground({ deployment, path, permission, isShown }: Playg
   };
 
   return (
-    <Stack align="flex-start">
+    <BesideCode
+      baseURL={deployment.baseURL}
+      call={{
+        kind: deployment.kind,
+        body: { ...body, prompt: prompt || EXAMPLE },
+        ...(image && { files: { input_reference: image.name } }),
+      }}
+    >
       <form onSubmit={submit} style={{ width: '100%' }}>
         <Stack align="flex-start">
           <PromptField value={prompt} onChange={setPrompt} />
@@ -68,6 +87,7 @@ export function VideoPlayground({ deployment, path, permission, isShown }: Playg
               This model generates videos of {native.seconds} s at {native.fps} frames per second.
             </Text>
           )}
+          <MediaParameterFields media={deployment.media} value={parameters} onChange={setParameters} />
           <AllowedButton type="submit" loading={make.isPending} {...permission}>
             Generate
           </AllowedButton>
@@ -83,6 +103,6 @@ export function VideoPlayground({ deployment, path, permission, isShown }: Playg
           isShown={isShown}
         />
       )}
-    </Stack>
+    </BesideCode>
   );
 }

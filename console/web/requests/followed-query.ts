@@ -6,8 +6,10 @@ import { useAccess, useBase } from '../client/session.ts';
 import { findPollInterval } from './request-query.ts';
 
 type Field = 'id' | 'modality' | 'status' | 'outputURLs' | 'errorCode' | 'errorMessage';
-/** `progress` null: unknown. */
-export type FollowedRequestView = Pick<RequestDetail, Field> & { progress: number | null };
+/** `progress`, and the times: null where unknown. */
+export type FollowedRequestView = Pick<RequestDetail, Field> & {
+  progress: number | null;
+} & Partial<Pick<RequestDetail, 'startedAt' | 'completedAt'>>;
 
 /** The response of an endpoint. */
 interface EndpointRequest extends Pick<RequestDetail, 'id' | 'modality' | 'status'> {

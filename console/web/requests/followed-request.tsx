@@ -1,8 +1,9 @@
 /** A request that was just created: its progress, then its result. */
-import { Anchor, Paper, Stack } from '@mantine/core';
+import { Anchor, Paper, Stack, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import { useAccess, useNamespace } from '../client/session.ts';
 import { Loaded } from '../parts/page.tsx';
+import { describeSpan } from '../parts/time-format.ts';
 import { type FollowedRequestProps, useFollowedRequest } from './followed-query.ts';
 import { RequestProgress } from './progress.tsx';
 import { Result } from './result.tsx';
@@ -19,6 +20,11 @@ export function FollowedRequest(props: FollowedRequestProps) {
           <Stack>
             <RequestProgress request={request} />
             <Result request={request} />
+            {request.startedAt && request.completedAt && (
+              <Text size="sm" c="dimmed">
+                {describeSpan(request.startedAt, request.completedAt)}
+              </Text>
+            )}
             {readRequests && (
               <Anchor
                 component={Link}

@@ -242,6 +242,7 @@ describe('the view of a deployment', () => {
       textInput: true,
       native: null,
       steps: null,
+      parameters: media({ kind: 'Image' })!.parameters,
     });
     const video = { resolutions: ['480x832'], tasks: ['i2v'], native: { seconds: 5, fps: 16 } };
     expect(media({ kind: 'Video', video })).to.deep.equal({
@@ -250,6 +251,10 @@ describe('the view of a deployment', () => {
       textInput: false,
       native: { seconds: 5, fps: 16 },
       steps: null,
+      parameters: ['negative_prompt', 'seed', 'fps'],
     });
+    const steps = { min: 1, max: 50, default: 20 };
+    const image = { parameters: ['seed', 'num_inference_steps'], steps };
+    expect(media({ kind: 'Image', image })!.parameters).to.deep.equal(['seed', 'num_inference_steps']);
   });
 });
