@@ -1,6 +1,6 @@
 /** The page of deliveries. */
 import { expect } from 'chai';
-import { findGraveFaults } from './support/accessibility.ts';
+import { findFaults } from './support/accessibility.ts';
 import { useConsole } from './support/console.ts';
 
 const ID = `req_${'d'.repeat(32)}`;
@@ -67,7 +67,7 @@ describe('the page of deliveries', () => {
       .click();
     await dialog.getByText('webhook-id: evt_e').waitFor();
     await dialog.getByText('server: nginx').waitFor();
-    expect(await findGraveFaults(page)).to.deep.equal([]);
+    expect(await findFaults(page)).to.deep.equal([]);
     const resent = page.waitForRequest(`**/deliveries/${id}/resend`);
     await dialog.getByRole('button', { name: `Resend ${id}` }).click();
     expect((await resent).method()).to.equal('POST');
@@ -84,7 +84,7 @@ describe('the page of deliveries', () => {
     await dialog.getByRole('combobox', { name: 'Failed in' }).click();
     await page.getByRole('option', { name: 'Since…' }).click();
     await dialog.getByLabel('Since').fill('2026-01-02T03:04');
-    expect(await findGraveFaults(page)).to.deep.equal([]);
+    expect(await findFaults(page)).to.deep.equal([]);
     const sent = page.waitForRequest('**/deliveries/resend');
     await dialog.getByRole('button', { name: 'Resend', exact: true }).click();
     const since = new Date('2026-01-02T03:04').toISOString();
@@ -110,7 +110,7 @@ describe('the page of deliveries', () => {
     };
     await page.route('**/deliveries?*', (route) => route.fulfill({ json: [delivery] }));
     await page.getByRole('link', { name: 'Deliveries' }).click();
-    const field = page.getByLabel('Request', { exact: true });
+    const field = page.getByLabel('Request or event');
     await field.pressSequentially('req_1');
     await field.press('Home');
     await field.pressSequentially('xyz');

@@ -142,7 +142,7 @@ export function addDeliveryRoutes(router: Router<ConsoleState>, services: Servic
 function matches(record: DeliveryRecord, { endpoint, request, state, since, before }: Filters): boolean {
   return (
     (!endpoint || record.endpoint === (endpoint === INLINE ? '' : endpoint)) &&
-    (!request || record.requestId === request) &&
+    (!request || record.requestId === request || record.eventId === request) &&
     (!state || record.state === state) &&
     (since === undefined || record.createdAt >= since) &&
     (before === undefined || record.createdAt < before)

@@ -62,6 +62,8 @@ export function DeliveriesPage() {
         />
         <TimeFilter search={search} filter={filter} />
         <RequestIdField
+          label="Request or event"
+          placeholder="req_… or evt_…"
           value={search.get('request') ?? ''}
           onChange={(typed) => filter({ request: typed }, { replace: true })}
         />

@@ -4,14 +4,19 @@ import { IconSearch } from '@tabler/icons-react';
 import { type KeyboardEvent, useEffect, useId, useState } from 'react';
 import { type Command, findCommands } from './commands.ts';
 
+const LABEL = 'Go to a page, deployment, key or endpoint, or paste an ID';
+
 interface CommandFieldProps {
   commands: readonly Command[];
+  text: string;
+  onType: (text: string) => void;
+  /** More commands may come. */
+  isPending: boolean;
   onChosen: (command: Command) => void;
 }
 
-export function CommandField({ commands, onChosen }: CommandFieldProps) {
+export function CommandField({ commands, text, onType, isPending, onChosen }: CommandFieldProps) {
   const id = useId();
-  const [text, setText] = useState('');
   const [place, setPlace] = useState(0);
   const found = findCommands(commands, text);
   const active = Math.min(place, found.length - 1);
@@ -35,11 +40,11 @@ export function CommandField({ commands, onChosen }: CommandFieldProps) {
         data-autofocus
         size="md"
         variant="unstyled"
-        placeholder="Go to a page, a deployment or an action"
+        placeholder={LABEL}
         leftSection={<IconSearch size={16} aria-hidden />}
         value={text}
         onChange={(event) => {
-          setText(event.currentTarget.value);
+          onType(event.currentTarget.value);
           setPlace(0);
         }}
         onKeyDown={handleKey}
@@ -47,13 +52,13 @@ export function CommandField({ commands, onChosen }: CommandFieldProps) {
         autoComplete="off"
         spellCheck={false}
         role="combobox"
-        aria-label="Go to a page, a deployment or an action"
+        aria-label={LABEL}
         aria-autocomplete="list"
         aria-expanded={found.length > 0}
         aria-controls={id}
         aria-activedescendant={found.length > 0 ? nameOption(active) : undefined}
       />
-      {found.length === 0 && <p role="status">No results.</p>}
+      {found.length === 0 && <p role="status">{isPending ? 'Searching…' : 'No results.'}</p>}
       <div id={id} role="listbox" aria-label="Results" hidden={found.length === 0}>
         {[...Map.groupBy(found, ({ group }) => group)].map(([group, members]) => (
           // biome-ignore lint/a11y/useSemanticElements: a fieldset is no part of a list

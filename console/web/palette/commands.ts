@@ -1,11 +1,15 @@
 /** What the palette leads to, and what of it a text finds. Pure. */
 
 export interface Command {
-  group: 'Actions' | 'Pages' | 'Deployments';
+  group: 'Actions' | 'Pages' | 'Deployments' | 'API keys' | 'Webhook endpoints' | 'IDs';
   label: string;
   /** Where it leads, with its query. */
   path: string;
 }
+
+/** The ID of a request, an event or a delivery; null for other texts. */
+export const readId = (text: string): string | null =>
+  /^\s*((?:req|evt|dlv)_\w{1,60})\s*$/.exec(text)?.[1] ?? null;
 
 /** Those of one group that match best; more words find the others. */
 const MAX_OF_GROUP = 8;

@@ -1,13 +1,15 @@
-/** Goes to a page, a deployment or an action by a few letters of its name. */
+/** Goes to a page, an object or an action by a few letters of its name, or to what a pasted ID names. */
 import '../look/later-styles.ts';
 import { Modal } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useNavigate } from 'react-router';
-import type { DeploymentView } from '../../api.ts';
+import type { DeploymentView, KeyView, WebhookView } from '../../api.ts';
 import { call } from '../client/call.ts';
 import { useAccess, useBase, useNamespace } from '../client/session.ts';
 import { CommandField } from './command-field.tsx';
 import type { Command } from './commands.ts';
+import { useIdCommand } from './id-command.ts';
 
 interface PaletteProps {
   onClose: () => void;
@@ -20,7 +22,9 @@ interface PaletteProps {
 export function Palette({ onClose, onChosen, pages }: PaletteProps) {
   const namespace = useNamespace();
   const navigate = useNavigate();
+  const [text, setText] = useState('');
   const commands = useCommands(pages);
+  const named = useIdCommand(text);
   const go = ({ path }: Command) => {
     onChosen();
     void navigate(`/${namespace}/${path}`);
@@ -30,7 +34,13 @@ export function Palette({ onClose, onChosen, pages }: PaletteProps) {
       <Modal.Overlay />
       <Modal.Content aria-label="Go to">
         <Modal.Body p={0}>
-          <CommandField commands={commands} onChosen={go} />
+          <CommandField
+            commands={named.command ? [named.command, ...commands] : commands}
+            text={text}
+            onType={setText}
+            isPending={named.isPending}
+            onChosen={go}
+          />
         </Modal.Body>
       </Modal.Content>
     </Modal.Root>
@@ -38,24 +48,46 @@ export function Palette({ onClose, onChosen, pages }: PaletteProps) {
 }
 
 function useCommands(pages: PaletteProps['pages']): Command[] {
-  const base = useBase();
   const { manageDeployments, manageKeys } = useAccess();
-  const { data: deployments = [] } = useQuery({
-    queryKey: [base, 'deployments'],
-    queryFn: ({ signal }) => call<DeploymentView[]>('GET', `${base}/deployments`, undefined, signal),
-  });
+  const deployments = useNames<DeploymentView>('deployments');
+  const keys = useNames<KeyView>('keys');
+  const endpoints = useNames<WebhookView>('webhooks');
   return [
     ...pages.map(({ path, label }): Command => ({ group: 'Pages', label, path })),
     ...(manageDeployments ? [NEW_DEPLOYMENT] : []),
     ...(manageKeys ? [NEW_KEY] : []),
     ...deployments.map(
-      ({ name }): Command => ({
+      (name): Command => ({
         group: 'Deployments',
         label: name,
         path: `deployments/${encodeURIComponent(name)}`,
       }),
     ),
+    ...keys.map(
+      (name): Command => ({
+        group: 'API keys',
+        label: name,
+        path: `keys?filter=${encodeURIComponent(name)}`,
+      }),
+    ),
+    ...endpoints.map(
+      (name): Command => ({
+        group: 'Webhook endpoints',
+        label: name,
+        path: `webhooks?filter=${encodeURIComponent(name)}`,
+      }),
+    ),
   ];
+}
+
+/** Of the objects of a collection; none where the user may not list them. */
+function useNames<T extends { name: string }>(collection: string): string[] {
+  const base = useBase();
+  const { data = [] } = useQuery({
+    queryKey: [base, collection],
+    queryFn: ({ signal }) => call<T[]>('GET', `${base}/${collection}`, undefined, signal),
+  });
+  return data.map(({ name }) => name);
 }
 
 const NEW_DEPLOYMENT: Command = { group: 'Actions', label: 'New deployment', path: 'deploy' };

@@ -1,4 +1,4 @@
-/** A filter by request ID. */
+/** A filter by the ID of a request, or of something else that the label names. */
 import { TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useEffect, useRef, useState } from 'react';
@@ -7,7 +7,15 @@ import { useEffect, useRef, useState } from 'react';
 const DEBOUNCE_MS = 300;
 
 /** The field keeps its own text until typing pauses, since updating the URL is too slow. */
-export function RequestIdField({ value, onChange }: { value: string; onChange: (typed: string) => void }) {
+interface RequestIdFieldProps {
+  label?: string;
+  placeholder?: string;
+  value: string;
+  onChange: (typed: string) => void;
+}
+
+export function RequestIdField(props: RequestIdFieldProps) {
+  const { label = 'Request', placeholder = 'req_…', value, onChange } = props;
   const [text, setText] = useState(value);
   const input = useRef<HTMLInputElement>(null);
   const changeLater = useDebouncedCallback(onChange, DEBOUNCE_MS);
@@ -18,8 +26,8 @@ export function RequestIdField({ value, onChange }: { value: string; onChange: (
   return (
     <TextInput
       ref={input}
-      label="Request"
-      placeholder="req_…"
+      label={label}
+      placeholder={placeholder}
       value={text}
       onChange={(event) => {
         setText(event.currentTarget.value);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type Command, findCommands } from '../../../console/web/palette/commands.ts';
+import { type Command, findCommands, readId } from '../../../console/web/palette/commands.ts';
 
 const page = (label: string): Command => ({ group: 'Pages', label, path: label });
 const deployment = (label: string): Command => ({ group: 'Deployments', label, path: label });
@@ -32,5 +32,12 @@ describe('the palette', () => {
     const many = Array.from({ length: 5_000 }, (_, index) => deployment(`chat-${index}`));
     expect(findCommands([...COMMANDS, ...many], 'chat')).to.have.length(8);
     expect(findCommands([...COMMANDS, ...many], 'chat-4999')[0]!.label).to.equal('chat-4999');
+  });
+
+  it('knows an ID that is pasted, also with blanks around it', () => {
+    expect(readId(' req_0123abc\n')).to.equal('req_0123abc');
+    expect(readId('evt_9')).to.equal('evt_9');
+    expect(readId('my-req_1')).to.equal(null);
+    expect(readId('req_1 req_2')).to.equal(null);
   });
 });
