@@ -9,6 +9,7 @@ import { useBase } from '../client/session.ts';
 import { useFilters } from '../parts/filters.ts';
 import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState, PageLoader } from '../parts/page-states.tsx';
+import { KeyUsage } from '../usage/key-usage.tsx';
 import { UsageTotals } from '../usage/usage-totals.tsx';
 
 // Charts are most of this page's code; the totals show first.
@@ -69,7 +70,7 @@ export function UsagePage() {
         />
       </Group>
       <Loaded query={query}>
-        {(usage) => <Usage usage={usage} range={range} isOneDeployment={deployment !== ''} />}
+        {(usage) => <Usage usage={usage} range={range} deployment={deployment} />}
       </Loaded>
     </Page>
   );
@@ -96,11 +97,13 @@ function findBusiest(traffic: readonly TrafficView[]): string | null {
 interface UsageProps {
   usage: UsageView;
   range: string;
-  isOneDeployment: boolean;
+  /** '' = all. */
+  deployment: string;
 }
 
-function Usage({ usage, range, isOneDeployment }: UsageProps) {
+function Usage({ usage, range, deployment }: UsageProps) {
   const { requests, queuePeak } = usage.total;
+  const isOneDeployment = deployment !== '';
   return (
     <>
       <UsageTotals usage={usage} isOneDeployment={isOneDeployment} />
@@ -109,9 +112,12 @@ function Usage({ usage, range, isOneDeployment }: UsageProps) {
           Requests to deployments are counted here. To send one, use a deployment’s playground.
         </EmptyState>
       ) : (
-        <Suspense fallback={<PageLoader />}>
-          <UsageCharts usage={usage} range={range} isOneDeployment={isOneDeployment} />
-        </Suspense>
+        <>
+          <Suspense fallback={<PageLoader />}>
+            <UsageCharts usage={usage} range={range} isOneDeployment={isOneDeployment} />
+          </Suspense>
+          <KeyUsage deployment={deployment} range={range} />
+        </>
       )}
     </>
   );

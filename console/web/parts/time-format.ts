@@ -13,6 +13,10 @@ export const formatStep = (date: Date, stepSeconds: number): string =>
     minute: '2-digit',
   });
 
+/** Such as "15 min": of chart steps. */
+export const formatLength = (seconds: number): string =>
+  seconds < 3_600 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
+
 /** '–' while either end is unknown. */
 export function describeSpan(from: string | null, to: string | null): string {
   if (from === null || to === null) return '–';

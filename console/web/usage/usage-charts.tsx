@@ -1,12 +1,13 @@
 /** Charts over time, each with a summary and a table. */
 import '../look/later-styles.ts';
 import '@mantine/charts/styles.layer.css';
-import { AreaChart, BarChart, LineChart } from '@mantine/charts';
+import { AreaChart, BarChart } from '@mantine/charts';
 import { SimpleGrid } from '@mantine/core';
 import type { UsagePoint, UsageView } from '../../api.ts';
 import { CHART } from '../look/theme.ts';
-import { formatStep } from '../parts/time-format.ts';
+import { formatLength, formatStep } from '../parts/time-format.ts';
 import { ChartPanel, type Series } from './chart-panel.tsx';
+import { PercentileChart } from './percentile-chart.tsx';
 import { countErrors, countOf, formatCount, formatMs } from './totals.ts';
 
 const REQUESTS: Series[] = [
@@ -19,10 +20,7 @@ const TOKENS: Series[] = [
   { name: 'inputTokens', label: 'Input', color: CHART.main },
   { name: 'outputTokens', label: 'Output', color: CHART.second },
 ];
-const LATENCY: Series[] = [
-  { name: 'p50Ms', label: 'p50', color: CHART.main },
-  { name: 'p95Ms', label: 'p95', color: CHART.second, strokeDasharray: '5 4' },
-];
+const SPEED: Series[] = [{ name: 'tokensPerSecond', label: 'Output tokens per second', color: CHART.main }];
 const QUEUE: Series[] = [{ name: 'queuePeak', label: 'Peak queue length', color: CHART.main }];
 const MEDIA: Series[] = [
   { name: 'images', label: 'Images', color: CHART.main },
@@ -34,9 +32,6 @@ const SPEECH: Series[] = [{ name: 'characters', label: 'Characters', color: CHAR
 
 /** The table has the same data for keyboard and screen readers. */
 const NOT_FOCUSABLE = { accessibilityLayer: false };
-
-/** More dots would hide the line. */
-const MAX_DOTS = 30;
 
 interface UsageChartsProps {
   usage: UsageView;
@@ -54,7 +49,6 @@ export function UsageCharts({ usage, range, isOneDeployment }: UsageChartsProps)
     xAxisProps: { minTickGap: 32 },
     tickLine: 'none',
   } as const;
-  const timed = data.filter(({ p95Ms }) => p95Ms !== null).length;
   const span = `In the last ${range}`;
   const counts = {
     ...common,
@@ -73,26 +67,20 @@ export function UsageCharts({ usage, range, isOneDeployment }: UsageChartsProps)
         <BarChart {...counts} barChartProps={NOT_FOCUSABLE} type="stacked" series={REQUESTS} />
       </ChartPanel>
       {isOneDeployment && (
-        <ChartPanel
+        <PercentileChart
           title="Latency"
-          series={LATENCY}
+          names={['p50Ms', 'p95Ms']}
           data={data}
-          format={formatMs}
           summary={`p95, last ${range}: ${formatMs(totals.p95Ms)}.`}
-        >
-          <LineChart
-            {...common}
-            lineChartProps={NOT_FOCUSABLE}
-            data={data}
-            series={LATENCY}
-            valueFormatter={formatMs}
-            curveType="linear"
-            // Few points are dots, of which only neighbors are joined: nothing is known of the time between others.
-            connectNulls={timed > MAX_DOTS}
-            // A single point is not visible as a line.
-            withDots={timed <= MAX_DOTS}
-          />
-        </ChartPanel>
+        />
+      )}
+      {isOneDeployment && totals.firstTokenP95Ms !== null && (
+        <PercentileChart
+          title="Time to first token"
+          names={['firstTokenP50Ms', 'firstTokenP95Ms']}
+          data={data}
+          summary={`p95 of streams, last ${range}: ${formatMs(totals.firstTokenP95Ms)}.`}
+        />
       )}
       <ChartPanel
         title="Tokens"
@@ -102,6 +90,23 @@ export function UsageCharts({ usage, range, isOneDeployment }: UsageChartsProps)
       >
         <BarChart {...counts} barChartProps={NOT_FOCUSABLE} type="stacked" series={TOKENS} />
       </ChartPanel>
+      {totals.outputTokens > 0 && (
+        <ChartPanel
+          title="Output speed"
+          series={SPEED}
+          data={data}
+          summary={`Peak, last ${range}: ${formatCount(Math.max(...data.map(({ tokensPerSecond }) => tokensPerSecond)))} tokens/s, averaged over ${formatLength(usage.stepSeconds)}.`}
+        >
+          <AreaChart
+            {...counts}
+            yAxisProps={{}}
+            areaChartProps={NOT_FOCUSABLE}
+            series={SPEED}
+            curveType="linear"
+            withDots={false}
+          />
+        </ChartPanel>
+      )}
       <ChartPanel
         title="Queue"
         series={QUEUE}
@@ -157,5 +162,6 @@ export function UsageCharts({ usage, range, isOneDeployment }: UsageChartsProps)
 const describe = (point: UsagePoint, stepSeconds: number) => ({
   ...point,
   succeeded: Math.max(0, point.requests - countErrors(point)),
+  tokensPerSecond: point.outputTokens / stepSeconds,
   time: formatStep(new Date(point.at), stepSeconds),
 });

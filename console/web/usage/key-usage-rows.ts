@@ -1,0 +1,22 @@
+/** The days of usage by key, and the names of its keys. Pure. */
+import type { KeyUsageView } from '../../api.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const UNITS: Record<string, number> = { h: HOUR_MS, d: DAY_MS };
+/** Enough to tell keys apart. */
+const SHOWN_DIGITS = 8;
+
+/** The days in UTC that a range such as `24h` or `30d` touches, both included. */
+export function findDays(range: string, now: number): { from: string; to: string } {
+  const length = Number.parseInt(range, 10) * UNITS[range.at(-1)!]!;
+  // A range of days has as many of them: today is one.
+  const begin = length > DAY_MS ? now - length + DAY_MS : now - length;
+  return { from: formatDay(begin), to: formatDay(now) };
+}
+
+const formatDay = (at: number): string => new Date(at).toISOString().slice(0, 10);
+
+/** Keys that are gone, of playgrounds, or hidden from this user have no name. */
+export const nameKey = ({ key, keyHash }: Pick<KeyUsageView, 'key' | 'keyHash'>): string =>
+  key ?? `unnamed (${keyHash.slice(0, SHOWN_DIGITS)})`;

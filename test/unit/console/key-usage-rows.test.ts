@@ -1,0 +1,18 @@
+import { expect } from 'chai';
+import { findDays, nameKey } from '../../../console/web/usage/key-usage-rows.ts';
+
+const NOW = Date.parse('2026-11-25T00:30:00Z');
+
+describe('usage by key', () => {
+  it('has the days in UTC that a range of hours touches, and as many days as a range of days has', () => {
+    expect(findDays('1h', NOW)).to.deep.equal({ from: '2026-11-24', to: '2026-11-25' });
+    expect(findDays('24h', NOW)).to.deep.equal({ from: '2026-11-24', to: '2026-11-25' });
+    expect(findDays('7d', NOW)).to.deep.equal({ from: '2026-11-19', to: '2026-11-25' });
+    expect(findDays('30d', NOW)).to.deep.equal({ from: '2026-10-27', to: '2026-11-25' });
+  });
+
+  it('tells keys without a name apart', () => {
+    expect(nameKey({ key: 'app', keyHash: 'a'.repeat(24) })).to.equal('app');
+    expect(nameKey({ key: null, keyHash: 'ab12'.repeat(6) })).to.equal('unnamed (ab12ab12)');
+  });
+});
