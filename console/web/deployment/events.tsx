@@ -5,12 +5,26 @@ import type { EventView } from '../../api.ts';
 import { call } from '../client/call.ts';
 import { usePollInterval } from '../client/live.ts';
 import { useBase } from '../client/session.ts';
+import { ArrangedTable, useArrangement } from '../parts/arranged-list.tsx';
+import type { Column } from '../parts/arrangement.ts';
 import { Moment } from '../parts/moment.tsx';
 import { Loaded } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
-import { ScrollTable } from '../parts/scroll-table.tsx';
 
-const COLUMNS = ['Last seen', 'Reason', 'Message', 'Object', 'Count'];
+const COLUMNS: readonly Column<EventView>[] = [
+  { by: 'seen', label: 'Last seen', value: ({ at }) => at, isLargestFirst: true },
+  { by: 'reason', label: 'Reason', value: ({ reason }) => reason },
+  { by: 'message', label: 'Message', value: ({ message }) => message },
+  { by: 'object', label: 'Object', value: ({ object }) => object },
+  { by: 'count', label: 'Count', value: ({ count }) => count, isLargestFirst: true },
+];
+
+const textsOf = ({ reason, message, object, isWarning }: EventView) => [
+  reason,
+  message,
+  object,
+  isWarning ? 'warning' : null,
+];
 
 export function Events({ deployment }: { deployment: string }) {
   const base = useBase();
@@ -31,14 +45,21 @@ export function Events({ deployment }: { deployment: string }) {
         events.length === 0 ? (
           <EmptyState title="No recent events">Kubernetes keeps events for an hour.</EmptyState>
         ) : (
-          <ScrollTable label="Events" minWidth={760} columns={COLUMNS}>
-            {events.map((event) => (
-              <EventRow key={`${event.object} ${event.reason} ${event.at} ${event.message}`} event={event} />
-            ))}
-          </ScrollTable>
+          <EventTable events={events} />
         )
       }
     </Loaded>
+  );
+}
+
+function EventTable({ events }: { events: EventView[] }) {
+  const list = useArrangement(events, { columns: COLUMNS, textsOf });
+  return (
+    <ArrangedTable label="Events" minWidth={760} list={list}>
+      {(event) => (
+        <EventRow key={`${event.object} ${event.reason} ${event.at} ${event.message}`} event={event} />
+      )}
+    </ArrangedTable>
   );
 }
 

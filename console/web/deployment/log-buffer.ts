@@ -23,6 +23,16 @@ export class LogBuffer {
   }
 }
 
+/** The lines that have a text in them, in any case; all without one. */
+export function findLines(text: string, wanted: string) {
+  const isFiltered = wanted.trim() !== '';
+  if (!isFiltered) return { text, isFiltered, count: 0, total: 0 };
+  const lines = text.split('\n');
+  const lowered = wanted.trim().toLowerCase();
+  const found = lines.filter((line) => line.toLowerCase().includes(lowered));
+  return { text: found.join('\n'), isFiltered, count: found.length, total: text ? lines.length : 0 };
+}
+
 function cleanLine(line: string): string {
   const { start, end } = findLastState(line);
   return line.slice(start, end).replaceAll(CONTROL_SEQUENCES, '').slice(0, MAX_LINE_CHARS);

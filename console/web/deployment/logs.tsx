@@ -1,11 +1,13 @@
 /** The live log of a replica's container. */
-import { Button, Code, Group, Select, Stack, Switch, Text } from '@mantine/core';
-import { useLayoutEffect, useRef, useState } from 'react';
+import { Button, Code, Group, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { IconSearch } from '@tabler/icons-react';
+import { useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { ReplicaView } from '../../api.ts';
 import { useAccess, useBase } from '../client/session.ts';
 import { useFilters } from '../parts/filters.ts';
 import { Loaded } from '../parts/page.tsx';
 import { EmptyState, ErrorAlert } from '../parts/page-states.tsx';
+import { findLines } from './log-buffer.ts';
 import { useLog } from './log-query.ts';
 import { useReplicas } from './replicas.tsx';
 
@@ -36,12 +38,14 @@ function ReplicaLog({ deployment, replicas }: { deployment: string; replicas: Re
   const { search, change } = useFilters();
   const [isPrevious, setPrevious] = useState(false);
   const [turn, setTurn] = useState(0);
+  const [wanted, setWanted] = useState('');
   const replica = replicas.find(({ name }) => name === search.get('replica')) ?? replicas[0]!;
   const container =
     replica.containers.find((name) => name === search.get('container')) ?? replica.containers[0]!;
   const query = new URLSearchParams({ container, ...(isPrevious && { previous: 'true' }) });
   const path = `${base}/deployments/${encodeURIComponent(deployment)}/replicas/${encodeURIComponent(replica.name)}/log?${query}`;
   const { text, state, error } = useLog(path, turn);
+  const found = useMemo(() => findLines(text, wanted), [text, wanted]);
   return (
     <Stack gap="sm">
       <Group align="flex-end">
@@ -68,12 +72,30 @@ function ReplicaLog({ deployment, replicas }: { deployment: string; replicas: Re
           disabled={replica.restarts === 0 && !isPrevious}
           mb={6}
         />
+        <TextInput
+          type="search"
+          label="Find in log"
+          placeholder="Shows matching lines only"
+          leftSection={<IconSearch size={16} aria-hidden />}
+          value={wanted}
+          onChange={(event) => setWanted(event.currentTarget.value)}
+          maxLength={200}
+          w={{ base: '100%', xs: 240 }}
+        />
       </Group>
       {error && <ErrorAlert error={error} />}
-      <LogText text={text} label={`Log of ${container}`} />
+      <LogText
+        text={found.text}
+        label={`Log of ${container}`}
+        empty={found.isFiltered && text ? 'No matching lines.' : 'No log output yet.'}
+      />
       <Group gap="sm">
         <Text size="sm" c="dimmed">
           {state === 'live' ? 'Live' : state === 'ended' ? 'End of log.' : 'Connecting…'}
+        </Text>
+        <Text size="sm" c="dimmed" role="status">
+          {found.isFiltered &&
+            `${found.count.toLocaleString('en')} of ${found.total.toLocaleString('en')} lines match`}
         </Text>
         {state === 'ended' && (
           <Button size="compact-sm" variant="default" onClick={() => setTurn(turn + 1)}>
@@ -86,7 +108,7 @@ function ReplicaLog({ deployment, replicas }: { deployment: string; replicas: Re
 }
 
 /** Stays at the end as lines come, unless the reader has scrolled up. */
-function LogText({ text, label }: { text: string; label: string }) {
+function LogText({ text, label, empty }: { text: string; label: string; empty: string }) {
   const area = useRef<HTMLPreElement>(null);
   const isAtEnd = useRef(true);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text decides the height
@@ -108,7 +130,7 @@ function LogText({ text, label }: { text: string; label: string }) {
         isAtEnd.current = scrollHeight - scrollTop - clientHeight < 40;
       }}
     >
-      {text || 'No log output yet.'}
+      {text || empty}
     </Code>
   );
 }

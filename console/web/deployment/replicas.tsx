@@ -6,14 +6,24 @@ import type { DeploymentView, ReplicaView } from '../../api.ts';
 import { call } from '../client/call.ts';
 import { usePollInterval } from '../client/live.ts';
 import { useBase } from '../client/session.ts';
+import { ArrangedTable, useArrangement } from '../parts/arranged-list.tsx';
+import type { Column } from '../parts/arrangement.ts';
 import { Moment } from '../parts/moment.tsx';
 import { Loaded } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
-import { ScrollTable } from '../parts/scroll-table.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { StartupStages } from './startup.tsx';
 
-const COLUMNS = ['Replica', 'State', 'Node', 'GPU', 'Restarts', 'Created', 'Logs'];
+const COLUMNS: readonly Column<ReplicaView>[] = [
+  { by: 'replica', label: 'Replica', value: ({ name }) => name },
+  { by: 'state', label: 'State', value: ({ state }) => state },
+  { by: 'node', label: 'Node', value: ({ node }) => node },
+  { by: 'gpu', label: 'GPU', value: ({ gpu }) => gpu },
+  { by: 'restarts', label: 'Restarts', value: ({ restarts }) => restarts, isLargestFirst: true },
+  { by: 'created', label: 'Created', value: ({ createdAt }) => createdAt, isLargestFirst: true },
+];
+
+const textsOf = ({ name, state, message, node, gpu }: ReplicaView) => [name, state, message, node, gpu];
 
 export function useReplicas(deployment: string) {
   const base = useBase();
@@ -43,11 +53,7 @@ export function Replicas({ deployment: { name, isPaused, startup } }: { deployme
           </EmptyState>
         ) : (
           <Stack>
-            <ScrollTable label="Replicas" minWidth={760} columns={COLUMNS}>
-              {replicas.map((replica) => (
-                <ReplicaRow key={replica.name} replica={replica} />
-              ))}
-            </ScrollTable>
+            <ReplicaTable replicas={replicas} />
             {startup?.took && (
               <div>
                 <Title order={2} size="h4" mb="xs">
@@ -60,6 +66,15 @@ export function Replicas({ deployment: { name, isPaused, startup } }: { deployme
         )
       }
     </Loaded>
+  );
+}
+
+function ReplicaTable({ replicas }: { replicas: ReplicaView[] }) {
+  const list = useArrangement(replicas, { columns: COLUMNS, textsOf });
+  return (
+    <ArrangedTable label="Replicas" minWidth={760} list={list} rest={['Logs']}>
+      {(replica) => <ReplicaRow key={replica.name} replica={replica} />}
+    </ArrangedTable>
   );
 }
 

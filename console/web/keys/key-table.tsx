@@ -1,16 +1,14 @@
 /** The keys, one a row, and what can be done with them. */
-import { Table } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { KeyChange, KeyTotalView, KeyView } from '../../api.ts';
 import { call } from '../client/call.ts';
 import { useBase } from '../client/session.ts';
-import { ListFilter, SortHeader, useArrangement } from '../parts/arranged-list.tsx';
+import { ArrangedTable, useArrangement } from '../parts/arranged-list.tsx';
 import type { Column } from '../parts/arrangement.ts';
 import { useDeletion } from '../parts/deletion.tsx';
 import { ErrorAlert } from '../parts/page-states.tsx';
-import { ScrollTable } from '../parts/scroll-table.tsx';
 import { LimitsDialog } from './key-limits.tsx';
 import { KeyRow, type KeyTotal } from './key-row.tsx';
 import { findState } from './key-state.ts';
@@ -85,20 +83,8 @@ export function KeyTable({ keys, totals, mayManage }: KeyTableProps) {
   return (
     <>
       {toggle.error && <ErrorAlert error={toggle.error} />}
-      <ListFilter label="API keys" list={list} />
-      <ScrollTable
-        label="API keys"
-        minWidth={1120}
-        head={
-          <>
-            {COLUMNS.map((column) => (
-              <SortHeader key={column.by} column={column} list={list} />
-            ))}
-            <Table.Th scope="col">Actions</Table.Th>
-          </>
-        }
-      >
-        {list.rows.map((key) => (
+      <ArrangedTable label="API keys" minWidth={1120} list={list} rest={['Actions']}>
+        {(key) => (
           <KeyRow
             key={key.name}
             apiKey={key}
@@ -116,8 +102,8 @@ export function KeyTable({ keys, totals, mayManage }: KeyTableProps) {
             onToggle={() => toggle.mutate(key)}
             onRevoke={() => ask(key.name)}
           />
-        ))}
-      </ScrollTable>
+        )}
+      </ArrangedTable>
       {dialog}
       {edited && <LimitsDialog apiKey={edited} isOpen={isEditing} onClose={editing.close} />}
       {rolled && <RollKeyDialog apiKey={rolled} isOpen={isRolling} onClose={rolling.close} />}

@@ -2,11 +2,22 @@
 import { Badge, SegmentedControl, Table, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { ChangesView } from '../../api.ts';
+import { ArrangedTable, useArrangement } from '../parts/arranged-list.tsx';
+import type { Column } from '../parts/arrangement.ts';
 import { Moment } from '../parts/moment.tsx';
-import { ScrollTable } from '../parts/scroll-table.tsx';
 import { describeAuthor, describeEntry } from './change-text.ts';
 
-const COLUMNS = ['When', 'Who', 'Object', 'What'];
+type Entry = ChangesView['entries'][number];
+
+const COLUMNS: readonly Column<Entry>[] = [
+  { by: 'time', label: 'Time', value: ({ at }) => at, isLargestFirst: true },
+  { by: 'who', label: 'Who', value: describeAuthor },
+  { by: 'object', label: 'Object', value: ({ kind, object }) => `${kind} ${object}` },
+  { by: 'what', label: 'What', value: describeEntry },
+];
+
+const textsOf = (entry: Entry) => [describeAuthor(entry), `${entry.kind} ${entry.object}`, describeEntry(entry)];
+
 const CHOICES = [
   { value: 'all', label: 'All' },
   { value: 'change', label: 'Changes' },
@@ -16,12 +27,13 @@ const CHOICES = [
 export function Changes({ entries, hasEvents }: ChangesView) {
   const [choice, setChoice] = useState('all');
   const shown = entries.filter(({ type }) => choice === 'all' || type === choice);
+  const list = useArrangement(shown, { columns: COLUMNS, textsOf, prefix: 'changes-' });
   return (
     <>
       <Text size="sm" c="dimmed" maw="48rem">
-        What each program, and each user of this console, wrote last to each object that still exists
-        {hasEvents && ', and what the operator noted about them in the last hour'}. For information: programs
-        name themselves. What proves who did it is the audit log of the API server.
+        The last change of each program and of each user of this console to each existing object
+        {hasEvents && ', and the events of the last hour'}. Programs name themselves: for proof, see the audit
+        log of the API server.
       </Text>
       {hasEvents && (
         <SegmentedControl
@@ -36,17 +48,15 @@ export function Changes({ entries, hasEvents }: ChangesView) {
       {shown.length === 0 ? (
         <Text>{choice === 'event' ? 'No events in the last hour.' : 'No changes yet.'}</Text>
       ) : (
-        <ScrollTable label="Recent changes" minWidth={640} columns={COLUMNS}>
-          {shown.map((entry) => (
-            <EntryRow key={JSON.stringify(entry)} entry={entry} />
-          ))}
-        </ScrollTable>
+        <ArrangedTable label="Recent changes" minWidth={640} list={list}>
+          {(entry) => <EntryRow key={JSON.stringify(entry)} entry={entry} />}
+        </ArrangedTable>
       )}
     </>
   );
 }
 
-function EntryRow({ entry }: { entry: ChangesView['entries'][number] }) {
+function EntryRow({ entry }: { entry: Entry }) {
   const isWarning = entry.type === 'event' && entry.isWarning;
   return (
     <Table.Tr>

@@ -2,21 +2,31 @@
 import { Code, Table, Text } from '@mantine/core';
 import type { MembersView, MemberView } from '../../api.ts';
 import { useNamespace } from '../client/session.ts';
-import { ScrollTable } from '../parts/scroll-table.tsx';
+import { ArrangedTable, useArrangement } from '../parts/arranged-list.tsx';
+import type { Column } from '../parts/arrangement.ts';
 import { describeRole } from './roles.ts';
 
-const COLUMNS = ['Subject', 'Kind', 'Role', 'Access to Berth', 'Role binding'];
+const COLUMNS: readonly Column<MemberView>[] = [
+  { by: 'subject', label: 'Subject', value: ({ name }) => name },
+  { by: 'kind', label: 'Kind', value: ({ kind }) => kind },
+  { by: 'role', label: 'Role', value: ({ role }) => role },
+  { by: 'access', label: 'Access to Berth', value: ({ role }) => describeRole(role) },
+  { by: 'binding', label: 'Role binding', value: ({ binding }) => binding },
+];
+
+const textsOf = ({ name, kind, role, binding }: MemberView) => [name, kind, role, binding];
 
 export function MemberList({ members }: MembersView) {
   return members === null ? <Unreadable /> : <MemberTable members={members} />;
 }
 
 function MemberTable({ members }: { members: MemberView[] }) {
+  const list = useArrangement(members, { columns: COLUMNS, textsOf, prefix: 'members-' });
   return (
     <>
       {members.length > 0 && (
-        <ScrollTable label="Role bindings" minWidth={760} columns={COLUMNS}>
-          {members.map(({ kind, name, role, binding }) => (
+        <ArrangedTable label="Role bindings" minWidth={760} list={list}>
+          {({ kind, name, role, binding }) => (
             <Table.Tr key={`${binding} ${kind} ${name}`}>
               <Table.Th scope="row" style={{ overflowWrap: 'anywhere' }}>
                 {name}
@@ -26,8 +36,8 @@ function MemberTable({ members }: { members: MemberView[] }) {
               <Table.Td>{describeRole(role)}</Table.Td>
               <Table.Td>{binding}</Table.Td>
             </Table.Tr>
-          ))}
-        </ScrollTable>
+          )}
+        </ArrangedTable>
       )}
       <Text size="sm" c="dimmed">
         {members.length === 0 && 'This namespace has no role bindings. '}

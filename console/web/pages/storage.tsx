@@ -1,12 +1,14 @@
 /** The namespace's own buckets for results. */
 import '../look/later-styles.ts';
-import { Code, SimpleGrid } from '@mantine/core';
+import { Code, Group, SimpleGrid } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import type { StorageCredentialView } from '../../api.ts';
 import { call } from '../client/call.ts';
 import { useAccess, useBase } from '../client/session.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
+import { ListFilter, ListOrder, useArrangement } from '../parts/arranged-list.tsx';
+import type { Column } from '../parts/arrangement.ts';
 import { useDeletion } from '../parts/deletion.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
@@ -58,16 +60,37 @@ export function StoragePage() {
   );
 }
 
+const COLUMNS: readonly Column<StorageCredentialView>[] = [
+  { by: 'name', label: 'Name', value: ({ name }) => name },
+  { by: 'state', label: 'State', value: ({ state }) => state },
+  { by: 'bucket', label: 'Bucket', value: ({ bucket }) => bucket },
+  { by: 'created', label: 'Newest', value: ({ createdAt }) => createdAt, isLargestFirst: true },
+];
+
+const textsOf = ({ name, id, state, bucket, prefix, endpoint, region }: StorageCredentialView) => [
+  name,
+  id === null ? null : String(id),
+  state,
+  `${bucket}/${prefix}`,
+  endpoint,
+  region,
+];
+
 function CredentialList({ credentials }: { credentials: StorageCredentialView[] }) {
   const { ask, dialog } = useDeletion('storage-credentials', {
     action: 'Delete',
     warning:
       'Requests that reference it will be rejected, and results of queued or running requests cannot be stored. Objects already in the bucket are kept.',
   });
+  const list = useArrangement(credentials, { columns: COLUMNS, textsOf });
   return (
     <>
+      <Group>
+        <ListFilter label="credentials" list={list} />
+        <ListOrder label="Sort credentials" list={list} />
+      </Group>
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
-        {credentials.map((credential) => (
+        {list.rows.map((credential) => (
           <CredentialCard
             key={credential.name}
             credential={credential}

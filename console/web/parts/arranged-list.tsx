@@ -1,7 +1,7 @@
 /** What a person arranges a list by: a field that filters it, and headings that sort it. */
 import { Group, Select, Table, type TableThProps, Text, TextInput, UnstyledButton } from '@mantine/core';
 import { IconArrowDown, IconArrowsSort, IconArrowUp, IconSearch } from '@tabler/icons-react';
-import { useState } from 'react';
+import { type ReactNode, useEffect, useId, useState } from 'react';
 import {
   type Column,
   filterRows,
@@ -12,12 +12,15 @@ import {
   sortRows,
 } from './arrangement.ts';
 import { useFilters } from './filters.ts';
+import { ScrollTable } from './scroll-table.tsx';
 
 export interface Arrangement<T> {
   rows: T[];
   /** Before the filter. */
   total: number;
   columns: readonly Column<T>[];
+  /** Of the filter's element. */
+  fieldId: string;
   filter: string;
   setFilter: (typed: string) => void;
   order: Order | null;
@@ -28,34 +31,48 @@ interface Arrangeable<T> {
   columns: readonly Column<T>[];
   /** What the filter looks into. */
   textsOf: (row: T) => readonly (string | null)[];
+  /** In the address, of a page with several lists. */
+  prefix?: string;
 }
 
 /** Filter and order are in the address. */
-export function useArrangement<T>(all: readonly T[], { columns, textsOf }: Arrangeable<T>): Arrangement<T> {
+export function useArrangement<T>(
+  all: readonly T[],
+  { columns, textsOf, prefix = '' }: Arrangeable<T>,
+): Arrangement<T> {
   const { search, change } = useFilters();
+  const names = { filter: `${prefix}filter`, sort: `${prefix}sort` };
   // The field keeps its own text, since updating the address takes longer than typing.
-  const [filter, setFilter] = useState(search.get('filter') ?? '');
-  const order = readOrder(search.get('sort'));
+  const inAddress = search.get(names.filter) ?? '';
+  const [filter, setFilter] = useState(inAddress);
+  const fieldId = useId();
+  useEffect(() => {
+    // Changed by a link or by Back, not by this field.
+    if (document.activeElement?.id !== fieldId) setFilter(inAddress);
+  }, [fieldId, inAddress]);
+  const order = readOrder(search.get(names.sort));
   return {
     rows: sortRows(filterRows(all, filter, textsOf), columns, order),
     total: all.length,
     columns,
+    fieldId,
     filter,
     setFilter: (typed) => {
       setFilter(typed);
-      change({ filter: typed }, { replace: true });
+      change({ [names.filter]: typed }, { replace: true });
     },
     order,
-    setOrder: (next) => change({ sort: formatOrder(next) }, { replace: true }),
+    setOrder: (next) => change({ [names.sort]: formatOrder(next) }, { replace: true }),
   };
 }
 
 /** `label`: what is filtered. */
 export function ListFilter<T>({ label, list }: { label: string; list: Arrangement<T> }) {
-  const { filter, setFilter, rows, total } = list;
+  const { fieldId, filter, setFilter, rows, total } = list;
   return (
     <Group gap="sm" flex={1}>
       <TextInput
+        id={fieldId}
         type="search"
         aria-label={`Filter ${label}`}
         placeholder="Filter"
@@ -89,6 +106,40 @@ export function ListOrder<T>({ label, list }: { label: string; list: Arrangement
       clearButtonProps={{ 'aria-label': 'Clear order' }}
       w={{ base: '100%', xs: 180 }}
     />
+  );
+}
+
+/** A table with a field that filters it, above it, and headings that sort it. `rest`: columns that nobody sorts by. */
+export function ArrangedTable<T>(props: {
+  label: string;
+  minWidth: number;
+  list: Arrangement<T>;
+  rest?: readonly string[];
+  children: (row: T) => ReactNode;
+}) {
+  const { label, minWidth, list, rest = [], children } = props;
+  return (
+    <>
+      <ListFilter label={label.replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase())} list={list} />
+      <ScrollTable
+        label={label}
+        minWidth={minWidth}
+        head={
+          <>
+            {list.columns.map((column) => (
+              <SortHeader key={column.by} column={column} list={list} />
+            ))}
+            {rest.map((name) => (
+              <Table.Th key={name} scope="col">
+                {name}
+              </Table.Th>
+            ))}
+          </>
+        }
+      >
+        {list.rows.map(children)}
+      </ScrollTable>
+    </>
   );
 }
 

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { parse } from 'yaml';
 import { readWarnings } from '../../../console/server/kubernetes/client.ts';
 import { diffLines } from '../../../console/web/deployment/diff.ts';
-import { LogBuffer } from '../../../console/web/deployment/log-buffer.ts';
+import { findLines, LogBuffer } from '../../../console/web/deployment/log-buffer.ts';
 import { type NewDeployment, writeNewManifest } from '../../../console/web/deployment/new-manifest.ts';
 import { parseManifest } from '../../../console/web/deployment/yaml-text.ts';
 
@@ -61,6 +61,12 @@ describe('the log on the page', () => {
     const text = read(`${'x\n'.repeat(6_000)}${'y'.repeat(10_000)}`);
     const lines = text.split('\n');
     expect([lines.length, lines.at(-1)!.length]).to.deep.equal([5_001, 4_000]);
+  });
+
+  it('is searched by line, in any case', () => {
+    const found = findLines('Loading\nERROR: out of memory\nready\nerror', ' error ');
+    expect(found).to.include({ text: 'ERROR: out of memory\nerror', count: 2, total: 4 });
+    expect(findLines('one\ntwo', ' ')).to.include({ text: 'one\ntwo', isFiltered: false });
   });
 });
 
