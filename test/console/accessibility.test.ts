@@ -1,10 +1,11 @@
-/** Every page, light and dark, wide and narrow: axe finds nothing grave, nothing is cut off, and a screenshot is kept. */
+/** Every page, drawer and dialog, light and dark, wide and narrow: axe finds nothing, nothing is cut off, and a screenshot is kept. */
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { findGraveFaults } from './support/accessibility.ts';
+import { findFaults } from './support/accessibility.ts';
 import { useConsole } from './support/console.ts';
 import { readExcess } from './support/page-facts.ts';
+import { openScene, SCENES } from './support/scenes.ts';
 
 const SCREENSHOTS = 'test/console/screenshots';
 const PAGES = [
@@ -52,7 +53,7 @@ const keepScreenshot = (page: Page, path: string, look: (typeof LOOKS)[number]) 
 async function expectUsable(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor();
   await page.getByLabel('Loading').waitFor({ state: 'detached' });
-  expect(await findGraveFaults(page)).to.deep.equal([]);
+  expect(await findFaults(page)).to.deep.equal([]);
   expect(await readExcess(page), 'pixels that stick out').to.be.at.most(0);
 }
 
@@ -73,6 +74,15 @@ for (const look of LOOKS)
         await keepScreenshot(page, path, look);
       });
 
+    for (const scene of SCENES)
+      it(`can use ${scene.name}`, async () => {
+        const shown = await use().open('deployments', { ...look, reducedMotion: 'reduce' });
+        await openScene(shown, scene);
+        await expectUsable(shown);
+        await keepScreenshot(shown, scene.name, look);
+        await shown.context().close();
+      });
+
     it('can sign in', async () => {
       const { browser, url } = use();
       const context = await browser.newContext({ baseURL: url, ...look });
@@ -83,15 +93,3 @@ for (const look of LOOKS)
       await context.close();
     });
   });
-
-describe('everybody', () => {
-  const use = useConsole();
-
-  it('can use the dialogs of API keys', async () => {
-    const page = await use().open('keys', { reducedMotion: 'reduce' });
-    await page.getByRole('button', { name: 'New key' }).click();
-    await page.getByRole('textbox', { name: 'Name' }).waitFor();
-    expect(await findGraveFaults(page)).to.deep.equal([]);
-    await page.context().close();
-  });
-});

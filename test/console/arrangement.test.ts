@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { pollUntil } from '../support/poll.ts';
-import { findGraveFaults } from './support/accessibility.ts';
+import { findFaults } from './support/accessibility.ts';
 import { makeKey } from './support/answers.ts';
 import { useConsole } from './support/console.ts';
 
@@ -26,7 +26,7 @@ describe('a list that is filtered and sorted', () => {
     await press('ascending', [/^app/, /^key-9/, /^key-10/]);
     await press('descending', [/^key-10/, /^key-9/, /^app/]);
     expect(new URL(page.url()).searchParams.get('sort')).to.equal('-name');
-    expect(await findGraveFaults(page)).to.deep.equal([]);
+    expect(await findFaults(page)).to.deep.equal([]);
     await press('none', [/^key-10/, /^key-9/, /^app/]);
     await page.context().close();
   });
@@ -70,7 +70,7 @@ describe('a list that is filtered and sorted', () => {
     await waitForOrder('c a b');
     await page.getByRole('searchbox', { name: 'Filter endpoints' }).fill('a.example');
     await waitForOrder('a');
-    expect(await findGraveFaults(page)).to.deep.equal([]);
+    expect(await findFaults(page)).to.deep.equal([]);
     await page.context().close();
   });
 });

@@ -1,6 +1,6 @@
 /** What goes wrong on the way is told, and takes nothing else with it. */
 import { expect } from 'chai';
-import { findGraveFaults } from './support/accessibility.ts';
+import { findFaults } from './support/accessibility.ts';
 import { listRequests, makeRequest, refuse } from './support/answers.ts';
 import { useConsole } from './support/console.ts';
 
@@ -13,7 +13,7 @@ describe('a fault', () => {
     await page.getByRole('link', { name: 'Usage' }).click();
     const alert = page.getByRole('alert');
     await alert.getByRole('button', { name: 'Reload' }).waitFor();
-    expect(await findGraveFaults(page)).to.deep.equal([]);
+    expect(await findFaults(page)).to.deep.equal([]);
     await page.getByRole('link', { name: 'API keys' }).click();
     await page.getByRole('heading', { name: 'API keys' }).waitFor();
     await page.getByRole('link', { name: 'Usage' }).click();

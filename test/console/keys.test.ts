@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { pollUntil } from '../support/poll.ts';
-import { findGraveFaults } from './support/accessibility.ts';
+import { findFaults } from './support/accessibility.ts';
 import { makeKey } from './support/answers.ts';
 import { useConsole } from './support/console.ts';
 import { isFocused } from './support/page-facts.ts';
@@ -126,7 +126,7 @@ describe('the page of API keys', () => {
     await opener.focus();
     await page.keyboard.press('Enter');
     await page.getByRole('menuitem', { name: 'Disable' }).waitFor();
-    expect(await findGraveFaults(page)).to.deep.equal([]);
+    expect(await findFaults(page)).to.deep.equal([]);
     await page.keyboard.press('ArrowUp');
     expect(await isFocused(page.getByRole('menuitem', { name: 'Revoke…' }))).to.equal(true);
     await page.keyboard.press('Enter');
@@ -229,7 +229,7 @@ describe('the page of API keys', () => {
     await page.getByRole('link', { name: 'API keys' }).click();
     const row = page.getByRole('row', { name: /spent/ });
     await row.getByText('limit reached').waitFor();
-    await row.getByText('Daily token limit, resets at 00:00 UTC').waitFor();
+    await row.getByText('Daily token limit; resets at 00:00 UTC').waitFor();
     await page.getByRole('button', { name: 'New key' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('with-zero');
     await page.getByLabel('Requests per minute').fill('0');

@@ -1,7 +1,7 @@
 /** The palette: to a page, a deployment or an action by a few letters. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { findGraveFaults } from './support/accessibility.ts';
+import { findFaults } from './support/accessibility.ts';
 import { ALL_RIGHTS } from './support/answers.ts';
 import { NAMESPACE, useConsole } from './support/console.ts';
 import { isFocused } from './support/page-facts.ts';
@@ -51,11 +51,11 @@ describe('the palette', () => {
       const page = await use().open('deployments', { reducedMotion: 'reduce', colorScheme });
       await page.getByRole('button', { name: 'Go to' }).click();
       await page.getByRole('option', { name: 'tiny-chat' }).waitFor();
-      expect(await findGraveFaults(page)).to.deep.equal([]);
+      expect(await findFaults(page)).to.deep.equal([]);
       await page.screenshot({ path: `test/console/screenshots/palette-${colorScheme}.png` });
       await findField(page).fill('no such thing');
       await page.getByText('No results.').waitFor();
-      expect(await findGraveFaults(page)).to.deep.equal([]);
+      expect(await findFaults(page)).to.deep.equal([]);
       await page.keyboard.press('Escape');
       await findField(page).waitFor({ state: 'detached' });
       expect(await isFocused(page.getByRole('button', { name: 'Go to' }))).to.equal(true);

@@ -1,6 +1,6 @@
 /** The page of asynchronous requests. */
 import { expect } from 'chai';
-import { findGraveFaults } from './support/accessibility.ts';
+import { findFaults } from './support/accessibility.ts';
 import { listRequests, makeRequest } from './support/answers.ts';
 import { useConsole } from './support/console.ts';
 import { isFocused, readPictureSizes } from './support/page-facts.ts';
@@ -100,7 +100,7 @@ describe('the page of requests', () => {
     const page = await open('requests');
     const row = page.getByRole('row').filter({ has: page.getByTitle(id) });
     await row.getByRole('cell', { name: 'make-run' }).waitFor();
-    expect(await findGraveFaults(page)).to.deep.equal([]);
+    expect(await findFaults(page)).to.deep.equal([]);
     const key = page.getByRole('combobox', { name: 'Key' });
     await key.fill('make');
     await page.getByRole('option', { name: /^make-run/ }).click();

@@ -1,16 +1,15 @@
 /** The tab of a deployment that is scaled: its demand and replicas over time. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import type { ScalingHistoryView } from '../../console/api.ts';
 import { callChat } from '../support/chat.ts';
 import { pollUntil } from '../support/poll.ts';
-import { findGraveFaults } from './support/accessibility.ts';
+import { findFaults } from './support/accessibility.ts';
 import { useConsole } from './support/console.ts';
+import { makeHistory } from './support/histories.ts';
 import { readExcess } from './support/page-facts.ts';
 
 const NAME = 'scaled-chat';
 const REASON = 'a request waits for the first replica';
-const MINUTE_MS = 60_000;
 const LOOKS = [
   { name: 'light and wide', colorScheme: 'light', viewport: { width: 1440, height: 900 } },
   { name: 'dark and narrow', colorScheme: 'dark', viewport: { width: 375, height: 740 } },
@@ -53,7 +52,7 @@ describe('a deployment that is scaled', function () {
   it('shows its first replica, and what it was for', async () => {
     const page = await openTab();
     const chart = page.getByRole('region', { name: 'Demand and replicas', exact: true });
-    await chart.getByText(/In the last 1h: demand of up to .*1 change/).waitFor();
+    await chart.getByText(/In the last 1h: peak demand .*1 change/).waitFor();
     await chart.locator('svg.recharts-surface').waitFor();
     const row = page.getByRole('table', { name: 'Changes of replicas' }).getByRole('row').nth(1);
     await row.getByText(REASON).waitFor();
@@ -80,7 +79,7 @@ describe('a deployment that is scaled', function () {
         expect(await chart.locator('.recharts-line-dot').count()).to.equal(minutes > 30 ? 0 : 2 * minutes);
         expect(await readWidths(page)).to.have.property('isDrawn', true);
         expect(await readExcess(page), 'pixels that stick out').to.be.at.most(0);
-        expect(await findGraveFaults(page)).to.deep.equal([]);
+        expect(await findFaults(page)).to.deep.equal([]);
         const folder = process.env.SCREENSHOTS;
         if (folder)
           await page.screenshot({ path: `${folder}/scaling-${minutes}-${name}.png`, fullPage: true });
@@ -103,27 +102,3 @@ const readWidths = (page: Page): Promise<{ isDrawn: boolean }> =>
     const lines = [...document.querySelectorAll('.recharts-line-curve')].map((line) => line.getBoundingClientRect());
     return { isDrawn: lines.length === 2 && lines.every(({ right }) => Math.abs(right - grid.right) < 3) };
   })()`);
-
-/** A day with its tide, as the server says it. */
-function makeHistory(minutes: number, range: string): ScalingHistoryView {
-  const to = Date.now();
-  const at = (minute: number) => new Date(to - (minutes - 1 - minute) * MINUTE_MS).toISOString();
-  const wantedAt = (minute: number) => Math.round(2.5 + 2.5 * Math.sin(minute / 120));
-  const points = Array.from({ length: minutes }, (_, minute) => ({
-    at: at(minute),
-    demand: Math.round(320 * (1.2 + Math.sin(minute / 120) + 0.1 * Math.sin(minute * 7))) / 10,
-    wanted: wantedAt(minute),
-    ready: wantedAt(Math.max(0, minute - 4)),
-  }));
-  const changes = points.flatMap(({ at, demand, wanted }, minute) => {
-    const from = minute === 0 ? wanted : points[minute - 1]!.wanted;
-    const reason = `demand ${demand} (average of 60 s) needs ${wanted} replicas at 16 each`;
-    return from === wanted ? [] : [{ at, from, to: wanted, reason }];
-  });
-  return {
-    from: new Date(to - Number.parseInt(range, 10) * 60 * MINUTE_MS).toISOString(),
-    to: at(minutes - 1),
-    points,
-    changes: changes.reverse(),
-  };
-}

@@ -1,7 +1,7 @@
 /** The page of storage credentials. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { findGraveFaults } from './support/accessibility.ts';
+import { findFaults } from './support/accessibility.ts';
 import { useConsole } from './support/console.ts';
 
 describe('the page of storage credentials', () => {
@@ -33,7 +33,7 @@ describe('the page of storage credentials', () => {
     await type('Prefix', '/wrong');
     await button('Add').click();
     await page.getByRole('dialog').getByText('Must be empty or such as').waitFor();
-    expect(await findGraveFaults(page)).to.deep.equal([]);
+    expect(await findFaults(page)).to.deep.equal([]);
     await type('Prefix', 'from-the-page/');
     await button('Add').click();
     await card('results').getByText('verified', { exact: true }).waitFor();
@@ -42,7 +42,7 @@ describe('the page of storage credentials', () => {
       .to.include('from-the-page/')
       .and.to.match(/"storage_credential_id": \d+/);
     expect(await page.content()).not.to.include(secretAccessKey);
-    expect(await findGraveFaults(page)).to.deep.equal([]);
+    expect(await findFaults(page)).to.deep.equal([]);
   });
 
   it('says what is wrong with keys that are refused, checks again on request, and deletes', async () => {

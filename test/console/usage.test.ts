@@ -1,6 +1,6 @@
 /** The page of usage, and what pages show while the server fails. */
 import { expect } from 'chai';
-import { findGraveFaults } from './support/accessibility.ts';
+import { findFaults } from './support/accessibility.ts';
 import { useConsole } from './support/console.ts';
 
 describe('the page of usage', () => {
@@ -29,7 +29,7 @@ describe('the page of usage', () => {
     const cells = chart.getByRole('table').getByRole('row').nth(1).getByRole('cell');
     const [, succeeded, wrong] = await cells.allTextContents();
     expect([Number(succeeded) > 0, Number(wrong) > 0]).to.deep.equal([true, true]);
-    expect(await findGraveFaults(page)).to.deep.equal([]);
+    expect(await findFaults(page)).to.deep.equal([]);
 
     await page.getByText('1h', { exact: true }).click();
     await page.waitForURL(/range=1h/);

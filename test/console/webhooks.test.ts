@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { deliveryKeys } from '../../api/redis-keys.ts';
 import { connectRedis } from '../../redis/client.ts';
 import { pollUntil } from '../support/poll.ts';
-import { findGraveFaults } from './support/accessibility.ts';
+import { findFaults } from './support/accessibility.ts';
 import { NAMESPACE, useConsole } from './support/console.ts';
 import { isFocused } from './support/page-facts.ts';
 import { isSigned, type Receiver, startReceiver } from './support/receiver.ts';
@@ -47,7 +47,7 @@ describe('the page of webhooks', () => {
     expect(await dialog().getByRole('textbox', { name: 'URL' }).getAttribute('aria-invalid')).to.equal(
       'true',
     );
-    expect(await findGraveFaults(page)).to.deep.equal([]);
+    expect(await findFaults(page)).to.deep.equal([]);
     await page.keyboard.press('Escape');
     await dialog().waitFor({ state: 'hidden' });
     expect(await card('corrected').count()).to.equal(0);
@@ -77,7 +77,7 @@ describe('the page of webhooks', () => {
     await button('Send test event to tested').click();
     await result.getByText('HTTP 500').waitFor();
     expect(await result.textContent()).to.include('Test failed');
-    expect(await findGraveFaults(page)).to.deep.equal([]);
+    expect(await findFaults(page)).to.deep.equal([]);
 
     await card('tested').getByRole('link', { name: 'Deliveries' }).click();
     await page.getByRole('heading', { name: 'Deliveries', level: 1 }).waitFor();
@@ -91,7 +91,7 @@ describe('the page of webhooks', () => {
     await page.reload();
     await row.waitFor();
     expect(await page.getByRole('row').count()).to.equal(2);
-    expect(await findGraveFaults(page)).to.deep.equal([]);
+    expect(await findFaults(page)).to.deep.equal([]);
     await page.getByRole('textbox', { name: 'Request' }).fill('req_none');
     await page.getByText('No matching deliveries').waitFor();
   });
@@ -128,7 +128,7 @@ describe('the page of webhooks', () => {
     expect(secret).to.match(/^whsec_/);
     await page.keyboard.press('Escape');
     expect(await shown.isVisible()).to.equal(true);
-    expect(await findGraveFaults(page)).to.deep.equal([]);
+    expect(await findFaults(page)).to.deep.equal([]);
     await button('Done').click();
     await shown.waitFor({ state: 'hidden' });
     expect(await page.content()).not.to.include(secret);
@@ -145,7 +145,7 @@ describe('the page of webhooks', () => {
     await button('Add').click();
     const shown = page.getByRole('dialog', { name: 'New signing secret' });
     const first = (await shown.getByText(/^whsec_/).textContent())!;
-    expect(await findGraveFaults(page)).to.deep.equal([]);
+    expect(await findFaults(page)).to.deep.equal([]);
     await button('Done').click();
     await card('partner').getByText('active', { exact: true }).waitFor();
     const send = async (count: number) => {

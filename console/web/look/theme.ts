@@ -4,7 +4,9 @@ import {
   Button,
   type CSSVariablesResolver,
   createTheme,
+  type DrawerProps,
   type MantineColorsTuple,
+  type ModalProps,
 } from '@mantine/core';
 
 /** Cool grays of paper and steel. */
@@ -74,6 +76,8 @@ export const CHART = {
 const PIXEL = 1 / 16;
 const rem = (pixels: number): string => `${pixels * PIXEL}rem`;
 
+const NO_BANNER = { header: { role: 'none' } };
+
 export const theme = createTheme({
   colors: { gray: STEEL, dark: INK, tide: TIDE, buoy: BUOY, ink: INK },
   primaryColor: 'tide',
@@ -107,6 +111,9 @@ export const theme = createTheme({
         root: size === 'sm' ? { '--button-height': rem(32), '--button-padding-x': rem(14) } : {},
       }),
     }),
+    // Their header is no banner of the page.
+    Modal: { defaultProps: { attributes: NO_BANNER } satisfies Partial<ModalProps> },
+    Drawer: { defaultProps: { attributes: NO_BANNER } satisfies Partial<DrawerProps> },
     // Without its code, which the first page does not need.
     Badge: { defaultProps: { radius: 'xs', fw: 500 } satisfies Partial<BadgeProps> },
   },

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import type { EndpointEntry } from '../../../launch/endpoints-file.ts';
 import { itSimulated } from '../../support/local-stack.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { findGraveFaults } from './accessibility.ts';
+import { findFaults } from './accessibility.ts';
 import { type KeyboardUser, useKeyboard } from './keyboard.ts';
 
 const NAME = 'journey';
@@ -50,7 +50,7 @@ export function describeTasks({ open, find, setFault }: TaskSetting): void {
     await keys.choose(page.getByRole('combobox', { name: 'Engine' }), /^Simulator/);
     await keys.fill(page.getByRole('textbox', { name: 'Model', exact: true }), 'berth/journey');
     await press('Check');
-    await page.getByText('The API server accepts it').waitFor();
+    await page.getByText('The API server accepted it').waitFor();
     await press('Deploy');
   });
 
@@ -58,7 +58,7 @@ export function describeTasks({ open, find, setFault }: TaskSetting): void {
     const replica = page.getByRole('row', { name: new RegExp(`^${NAME}-`) });
     await replica.getByText('ready', { exact: true }).waitFor({ timeout: READY_MS });
     await waitForState('ready');
-    expect(await findGraveFaults(page)).to.deep.equal([]);
+    expect(await findFaults(page)).to.deep.equal([]);
   });
 
   it('calls it with a new key, and in the playground', async () => {
@@ -113,7 +113,7 @@ export function describeTasks({ open, find, setFault }: TaskSetting): void {
       const dialog = page.getByRole('dialog', { name: 'Request' });
       await dialog.getByText('Failed: vram_exceeded').waitFor();
       await dialog.getByText(/out of memory/).waitFor();
-      expect(await findGraveFaults(page)).to.deep.equal([]);
+      expect(await findFaults(page)).to.deep.equal([]);
       await page.keyboard.press('Escape');
       await dialog.waitFor({ state: 'hidden' });
     } finally {
@@ -128,7 +128,7 @@ export function describeTasks({ open, find, setFault }: TaskSetting): void {
     await pressInDialog('Scale');
     await page.getByText('2 of 2 replicas ready').waitFor({ timeout: READY_MS });
     await press('Pause');
-    expect(await findGraveFaults(page)).to.deep.equal([]);
+    expect(await findFaults(page)).to.deep.equal([]);
     await pressInDialog('Pause');
     await waitForState('paused');
     await press('Delete');

@@ -1,0 +1,69 @@
+/** What charts show, made up: for few points and for many. */
+import type { ScalingHistoryView, UsagePoint, UsageView } from '../../../console/api.ts';
+
+const MINUTE_MS = 60_000;
+
+/** A day with its tide, as the server says it. */
+export function makeHistory(minutes: number, range: string): ScalingHistoryView {
+  const to = Date.now();
+  const at = (minute: number) => new Date(to - (minutes - 1 - minute) * MINUTE_MS).toISOString();
+  const wantedAt = (minute: number) => Math.round(2.5 + 2.5 * Math.sin(minute / 120));
+  const points = Array.from({ length: minutes }, (_, minute) => ({
+    at: at(minute),
+    demand: Math.round(320 * (1.2 + Math.sin(minute / 120) + 0.1 * Math.sin(minute * 7))) / 10,
+    wanted: wantedAt(minute),
+    ready: wantedAt(Math.max(0, minute - 4)),
+  }));
+  const changes = points.flatMap(({ at, demand, wanted }, minute) => {
+    const from = minute === 0 ? wanted : points[minute - 1]!.wanted;
+    const reason = `demand ${demand} (average of 60 s) needs ${wanted} replicas at 16 each`;
+    return from === wanted ? [] : [{ at, from, to: wanted, reason }];
+  });
+  return {
+    from: new Date(to - Number.parseInt(range, 10) * 60 * MINUTE_MS).toISOString(),
+    to: at(minutes - 1),
+    points,
+    changes: changes.reverse(),
+  };
+}
+
+/** Of one chat model, with gaps where nothing was asked for; the last step is now. */
+export function makeUsage(steps: number, stepSeconds: number): UsageView {
+  const now = Date.now();
+  const points = Array.from({ length: steps }, (_, index) =>
+    makePoint(new Date(now - (steps - 1 - index) * stepSeconds * 1_000), index),
+  );
+  const { at: _, ...total } = makePoint(new Date(now), 3);
+  const requests = points.reduce((sum, point) => sum + point.requests, 0);
+  return {
+    stepSeconds,
+    points,
+    total: { ...total, requests },
+    credit: { granted: '100', remaining: '41.5' },
+  };
+}
+
+function makePoint(at: Date, index: number): UsagePoint {
+  const isQuiet = index % 7 === 5;
+  const tide = isQuiet ? 0 : 1.2 + Math.sin(index / 9);
+  const ms = (base: number) => (isQuiet ? null : Math.round(base * (1 + 0.3 * Math.sin(index / 5))));
+  return {
+    at: at.toISOString(),
+    requests: Math.round(400 * tide),
+    clientErrors: Math.round(9 * tide),
+    rateLimited: Math.round(4 * tide),
+    serverErrors: Math.round(2 * tide),
+    inputTokens: Math.round(180_000 * tide),
+    outputTokens: Math.round(64_000 * tide),
+    images: 0,
+    videos: 0,
+    videoSeconds: 0,
+    audioSeconds: 0,
+    characters: 0,
+    p50Ms: ms(900),
+    p95Ms: ms(3_200),
+    firstTokenP50Ms: ms(140),
+    firstTokenP95Ms: ms(420),
+    queuePeak: Math.round(3 * tide),
+  };
+}
