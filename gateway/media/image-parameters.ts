@@ -1,5 +1,6 @@
 /** What an image is made by (docs/api.md, "POST /v1/images/generations", "POST /v1/images/edits"). */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { listExtras } from '../../api/media-parameters.ts';
 import type { ImageParameters } from '../engine/job.ts';
 import { ApiError } from '../http/error-response.ts';
 import { checkExtraParameters } from './extra-parameters.ts';
@@ -12,7 +13,6 @@ import {
   readModel,
   readPrompt,
 } from './request-fields.ts';
-import { listExtras } from '../../api/media-parameters.ts';
 
 export const DEFAULT_SIZE = '1024x1024';
 export const RESPONSE_FORMATS = ['url', 'b64_json'] as const;

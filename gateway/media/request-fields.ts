@@ -1,5 +1,6 @@
 /** What all media routes read alike: the body, unless it repeats an earlier request; prompt, model, steps, `async`, the idempotency key, and where results go and who is told. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { Extra } from '../../api/media-parameters.ts';
 import type { Modality } from '../../api/request.ts';
 import { normalizeURL } from '../../redis/deliveries/delivery-calls.ts';
 import { readCredential } from '../../redis/publication/published.ts';
@@ -13,7 +14,6 @@ import type { IdempotentRepeat } from '../jobs/media-request.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { FieldReader } from './field-reader.ts';
 import { type Form, type FormFields, readForm, removeFiles } from './multipart.ts';
-import type { Extra } from '../../api/media-parameters.ts';
 
 export const readModel = (fields: FieldReader, { modelId }: Pick<GatewayConfig, 'modelId'>): string =>
   fields.requireText('model', `"${modelId}", the model of this deployment`);

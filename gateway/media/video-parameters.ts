@@ -1,5 +1,6 @@
 /** What a video is made by, and the three rules of its validation (docs/api.md, "POST /v1/videos"). */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { listExtras } from '../../api/media-parameters.ts';
 import type { VideoModel } from '../../api/model-media.ts';
 import { MIN_VIDEO_FRAMES, type VideoParameters } from '../engine/job.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -13,7 +14,6 @@ import {
   readModel,
   readPrompt,
 } from './request-fields.ts';
-import { listExtras } from '../../api/media-parameters.ts';
 
 export const DEFAULT_RESOLUTION = '720x1280';
 export const DEFAULT_SECONDS = 5;

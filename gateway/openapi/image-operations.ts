@@ -1,8 +1,8 @@
 /** Documents the image routes of a model: its sizes, its tasks, and the parameters that it applies. */
 
+import { listExtras } from '../../api/media-parameters.ts';
 import { DEFAULT_SIZE, OUTPUT_FORMATS, RESPONSE_FORMATS } from '../media/image-parameters.ts';
 import { EDIT_FORM, MAX_IMAGES } from '../media/image-request.ts';
-import { listExtras } from '../../api/media-parameters.ts';
 import { takesMask } from '../media/supported-parameters.ts';
 import type { JsonSchema } from '../text/fields.ts';
 import {

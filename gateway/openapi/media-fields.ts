@@ -1,8 +1,8 @@
 /** Fields that image and video routes have in common, with the bounds that this model has. */
 import { type Bounds, findMediaEngine } from '../../api/media-engines.ts';
+import type { Extra } from '../../api/media-parameters.ts';
 import type { ImageModel, VideoModel } from '../../api/model-media.ts';
 import { MAX_KEY_LENGTH } from '../media/request-fields.ts';
-import type { Extra } from '../../api/media-parameters.ts';
 import type { JsonSchema } from '../text/fields.ts';
 import { BODY_ERRORS, type Facts, type OperationError, type Parameter } from './operation.ts';
 

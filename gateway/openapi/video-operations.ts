@@ -1,7 +1,8 @@
 /** Documents the video routes of a model: its resolutions, its tasks, and what its pinned specification allows. */
+
+import { listExtras } from '../../api/media-parameters.ts';
 import type { VideoModel } from '../../api/model-media.ts';
 import { DEFAULT_VIDEO_LIMIT, MAX_VIDEO_LIMIT, VIDEO_ORDERS } from '../jobs/video-list.ts';
-import { listExtras } from '../../api/media-parameters.ts';
 import {
   DEFAULT_FPS,
   DEFAULT_RESOLUTION,

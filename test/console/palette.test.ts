@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { findFaults } from './support/accessibility.ts';
-import { ALL_RIGHTS } from './support/answers.ts';
+import { ALL_RIGHTS, listRequests, makeRequest } from './support/answers.ts';
 import { NAMESPACE, useConsole } from './support/console.ts';
 import { isFocused } from './support/page-facts.ts';
 
@@ -61,6 +61,50 @@ describe('the palette', () => {
       expect(await isFocused(page.getByRole('button', { name: 'Go to' }))).to.equal(true);
       await page.context().close();
     });
+
+  it('leads to a key by its name, and to the list that is filtered by it', async () => {
+    const page = await open('keys?filter=nothing-like-it');
+    await openPalette(page);
+    await page.keyboard.type('make-run');
+    await page.getByRole('option', { name: 'make-run' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('row', { name: /^make-run/ }).waitFor();
+    expect(await page.getByRole('searchbox', { name: 'Filter API keys' }).inputValue()).to.equal('make-run');
+    await page.context().close();
+  });
+
+  it('opens the request or the delivery whose ID is pasted, and says so where there is none', async () => {
+    const page = await open('deployments');
+    const request = makeRequest(`req_${'a'.repeat(32)}`);
+    const delivery = { id: `dlv_${'b'.repeat(32)}`, eventId: `evt_${'c'.repeat(32)}` };
+    await page.route(`**/requests?id=${request.id}`, (route) =>
+      route.fulfill({ json: listRequests(request) }),
+    );
+    await page.route(`**/deliveries?request=${delivery.eventId}`, (route) =>
+      route.fulfill({ json: [delivery] }),
+    );
+    const closeDrawer = async (name: string) => {
+      const drawer = page.getByRole('dialog', { name, exact: true });
+      await drawer.getByRole('button', { name: 'Close' }).click();
+      await drawer.waitFor({ state: 'hidden' });
+    };
+    await openPalette(page);
+    await findField(page).fill(request.id);
+    await page.getByRole('option', { name: request.id }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL((url) => url.searchParams.get('request') === `${request.deployment}/${request.id}`);
+    await closeDrawer('Request');
+    await openPalette(page);
+    await findField(page).fill(` ${delivery.eventId} `);
+    await page.getByRole('option', { name: delivery.eventId }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL((url) => url.searchParams.get('delivery') === delivery.id);
+    await closeDrawer('Delivery');
+    await openPalette(page);
+    await findField(page).fill(`req_${'0'.repeat(32)}`);
+    await page.getByText('No results.').waitFor();
+    await page.context().close();
+  });
 
   it('opens the form of a new key, whose URL stays that of the list afterwards', async () => {
     const page = await open('usage');

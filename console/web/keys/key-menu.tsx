@@ -20,7 +20,8 @@ export function KeyMenu({ name, isDisabled, isPending, onRoll, onToggle, onRevok
     action();
   };
   return (
-    <Menu position="bottom-end" withInitialFocusPlaceholder={false}>
+    // Within the page's main landmark, which screen readers go through.
+    <Menu position="bottom-end" withInitialFocusPlaceholder={false} portalProps={{ target: '#main' }}>
       <Menu.Target>
         <ActionIcon
           ref={opener}

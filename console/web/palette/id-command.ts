@@ -1,6 +1,6 @@
 /** Where a pasted ID leads: to the drawer of what it names. */
 import { useQuery } from '@tanstack/react-query';
-import type { DeliveryView, RequestView } from '../../api.ts';
+import type { DeliveryView, RequestsView } from '../../api.ts';
 import { call } from '../client/call.ts';
 import { useAccess, useBase } from '../client/session.ts';
 import { type Command, readId } from './commands.ts';
@@ -32,7 +32,8 @@ export function useIdCommand(text: string): FoundId {
 async function findPath(base: string, id: string, signal: AbortSignal): Promise<string | null> {
   if (id.startsWith('dlv_')) return `deliveries?delivery=${id}`;
   if (id.startsWith('req_')) {
-    const [request] = await call<RequestView[]>('GET', `${base}/requests?id=${id}`, undefined, signal);
+    const found = await call<RequestsView>('GET', `${base}/requests?id=${id}`, undefined, signal);
+    const [request] = found.requests;
     return request ? `requests?request=${encodeURIComponent(`${request.deployment}/${id}`)}` : null;
   }
   const deliveries = await call<DeliveryView[]>('GET', `${base}/deliveries?request=${id}`, undefined, signal);

@@ -59,3 +59,14 @@ export const readLargestPaint = (page: Page): Promise<number> =>
   page.evaluate(`new Promise((resolve) =>
     new PerformanceObserver((list) => resolve(list.getEntries().at(-1).startTime))
       .observe({ type: 'largest-contentful-paint', buffered: true }))`);
+
+/** From now on; answers how long the longest task of the page took, in milliseconds: 0 if none took 50 ms. */
+export async function watchLongTasks(page: Page): Promise<() => Promise<number>> {
+  await page.evaluate(`
+    globalThis.longestTask = 0;
+    new PerformanceObserver((list) => {
+      for (const { duration } of list.getEntries()) globalThis.longestTask = Math.max(globalThis.longestTask, duration);
+    }).observe({ type: 'longtask' });
+  `);
+  return () => page.evaluate('Math.round(globalThis.longestTask)');
+}

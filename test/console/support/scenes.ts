@@ -1,7 +1,7 @@
 /** Pages with data that `make run` has not, and what opens over pages: all answers are made up. */
 import type { Page } from 'playwright-core';
 import type { DeploymentView } from '../../../console/api.ts';
-import { makeKey, makeRequest, makeSession } from './answers.ts';
+import { listRequests, makeKey, makeRequest, makeSession } from './answers.ts';
 import { NAMESPACE } from './console.ts';
 import { makeHistory, makeUsage } from './histories.ts';
 
@@ -35,6 +35,8 @@ const REQUESTS = STATUSES.map((status, index) => ({
   submitter: { kind: 'key', name: 'app', hint: 'sk-berth-…x3a0' },
   price: '0.04',
 }));
+
+const LISTED = listRequests(...REQUESTS);
 
 const DELIVERIES = [
   { state: 'delivered', attempts: 1, status: 200, error: null },
@@ -161,11 +163,11 @@ export const SCENES: readonly Scene[] = [
   },
   { name: 'speech', path: `${OWN}?tab=playground`, deployment: { kind: 'Speech' } },
   { name: 'transcription', path: `${OWN}?tab=playground`, deployment: { kind: 'Transcription' } },
-  { name: 'requests with data', path: 'requests', answers: { requests: REQUESTS } },
+  { name: 'requests with data', path: 'requests', answers: { requests: LISTED } },
   ...[1, 3].map((index) => ({
     name: `request ${STATUSES[index]}`,
     path: `requests?request=free-video/${id('req', index)}`,
-    answers: { requests: REQUESTS, [`requests/free-video/${id('req', index)}`]: REQUESTS[index] },
+    answers: { requests: LISTED, [`requests/free-video/${id('req', index)}`]: REQUESTS[index] },
     open: isOpen,
   })),
   { name: 'deliveries with data', path: 'deliveries', answers: { deliveries: DELIVERIES } },
