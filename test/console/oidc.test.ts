@@ -7,7 +7,7 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { ensurePage } from '../../launch/local-console.ts';
 import { ensureProgram } from '../../machine/system-package.ts';
 import { useOIDC, userOf } from '../integration/console/oidc-fixture.ts';
-import { findGraveFaults } from './support/accessibility.ts';
+import { findFaults } from './support/accessibility.ts';
 import { readExcess } from './support/page-facts.ts';
 
 const BUTTON = 'Sign in with Example ID';
@@ -120,7 +120,7 @@ describe('signing in to the console with an identity provider', () => {
         const button = page.getByRole('button', { name: BUTTON });
         await button.waitFor();
         expect(await button.evaluate('document.activeElement?.textContent')).to.equal(BUTTON);
-        expect(await findGraveFaults(page)).to.deep.equal([]);
+        expect(await findFaults(page)).to.deep.equal([]);
         expect(await readExcess(page)).to.be.at.most(0);
         await page.screenshot({ path: `test/console/screenshots/sign-in-${colorScheme}-${width}.png` });
         await page.context().close();

@@ -76,7 +76,7 @@ describe('the page of usage', () => {
           await chart.locator('svg.recharts-surface').waitFor();
           const { shapes, width: drawn } = await readShapes(chart);
           expect(shapes, `${title}: bars, lines or dots`).to.be.at.least(1);
-          expect(drawn, `${title}: of the chart's width`).to.be.within(0.5, 1.01);
+          expect(drawn, `${title}: of the chart's width`).to.be.within(0.5, 1.1);
         }
         expect(await readExcess(page), 'pixels that stick out').to.be.at.most(0);
       }

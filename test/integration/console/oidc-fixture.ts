@@ -107,5 +107,5 @@ async function isTrusted(harness: OIDCHarness): Promise<boolean> {
   const browser = harness.browser();
   await browser.signIn('nobody');
   const { body } = await browser.call('GET', '/api/sign-in');
-  return /may list modeldeployments/.test(body.error ?? '');
+  return /cannot list modeldeployments/.test(body.error ?? '');
 }

@@ -135,7 +135,9 @@ describe('signing in to the console by OIDC', () => {
   it('says so where the user may do nothing', async () => {
     const browser = use.browser();
     await browser.signIn('nobody', '/');
-    expect(await errorOf(browser)).to.match(/User "oidc:nobody@example.com" may list .* in no namespace/);
+    expect(await errorOf(browser)).to.match(
+      /User "oidc:nobody@example.com" cannot list .* in any known namespace/,
+    );
     expect((await browser.session()).status).to.equal(401);
   });
 
