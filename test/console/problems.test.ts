@@ -1,6 +1,6 @@
 /** The page of problems, and their number in the navigation. */
 import { expect } from 'chai';
-import { findGraveFaults } from './support/accessibility.ts';
+import { findFaults } from './support/accessibility.ts';
 import { useConsole } from './support/console.ts';
 
 describe('problems', () => {
@@ -30,7 +30,7 @@ describe('problems', () => {
     await page.getByRole('heading', { name: 'Problems', level: 1 }).waitFor();
     const row = page.getByRole('row').filter({ hasText: 'Failing' });
     await row.getByText('The image was not found.').waitFor();
-    expect(await findGraveFaults(page)).to.deep.equal([]);
+    expect(await findFaults(page)).to.deep.equal([]);
     const key = page.getByRole('link', { name: 'Key shop' });
     expect(await key.getAttribute('href')).to.equal('/default/keys?filter=shop');
     await row.getByRole('link', { name: 'Deployment tiny-chat' }).click();

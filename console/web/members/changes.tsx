@@ -16,7 +16,11 @@ const COLUMNS: readonly Column<Entry>[] = [
   { by: 'what', label: 'What', value: describeEntry },
 ];
 
-const textsOf = (entry: Entry) => [describeAuthor(entry), `${entry.kind} ${entry.object}`, describeEntry(entry)];
+const textsOf = (entry: Entry) => [
+  describeAuthor(entry),
+  `${entry.kind} ${entry.object}`,
+  describeEntry(entry),
+];
 
 const CHOICES = [
   { value: 'all', label: 'All' },
