@@ -16,6 +16,9 @@ const PARTS = process.env.FLEET?.split(',');
 const WORKSPACES = 40;
 const GPUS = 50;
 const STORM = 200;
+/** Has half of the storm; so many others share the rest. */
+const LARGE = 'team-large';
+const STORMING = 20;
 const WAKES = 100;
 const CRASHES = 10;
 const STEADY = 5;
@@ -67,7 +70,12 @@ async function measureThousand(): Promise<FleetFigures> {
     }
     if (isPart('storm')) {
       console.log('  a storm…');
-      figures.storm = await measureStorm(installation, { pods, gateways, models: models.slice(0, STORM) });
+      figures.storm = await measureStorm(installation, {
+        pods,
+        gateways,
+        models: models.slice(0, STORM),
+        large: LARGE,
+      });
     }
     if (isPart('crashes') || isPart('outage'))
       await measureFailures(figures, { installation, pods, operator, next });
@@ -110,17 +118,23 @@ async function measureFailures(
   for (const load of loads) load.stop();
 }
 
-/** Five minutes of loading, ten replicas wanted, three GPUs. */
+/** Five minutes of loading, ten replicas wanted, four GPUs, of which another deployment has one. */
 async function measureShort(): Promise<ShortageFigures> {
   console.log('  a shortage…');
-  const installation = await installFleet({ gpus: 3, startMs: 300_000 });
+  const installation = await installFleet({ gpus: 4, startMs: 300_000 });
   const pods = watchPods(installation.client);
   const model = { namespace: 'team-0', name: 'model-0' };
+  const other = { namespace: 'team-1', name: 'model-1' };
   try {
     await findLeader([await installation.startOperator()]);
-    await createWorkspaces(installation.client, ['team-0']);
+    await createWorkspaces(installation.client, ['team-0', 'team-1']);
+    await createModel(installation.client, other, {
+      ...describe({ isOnGPU: true }),
+      scaling: undefined,
+      replicas: 1,
+    });
     await createModel(installation.client, model, describe({ isOnGPU: true }));
-    return await measureShortage(installation, pods, model);
+    return await measureShortage(installation, pods, { model, other });
   } finally {
     pods.close();
     await installation.close();
@@ -142,7 +156,7 @@ async function measureByHPA(): Promise<HPAFigures> {
 /** The first of them need a GPU each. */
 async function fill({ client }: Installation): Promise<ModelName[]> {
   const models = Array.from({ length: MODELS }, (_, index) => ({
-    namespace: `team-${index % WORKSPACES}`,
+    namespace: nameWorkspace(index),
     name: `model-${index}`,
   }));
   console.log(`  creating ${MODELS} deployments…`);
@@ -151,6 +165,12 @@ async function fill({ client }: Installation): Promise<ModelName[]> {
     createModel(client, model, describe({ isOnGPU: index < STORM })),
   );
   return models;
+}
+
+/** Those of the storm ask in turns: one of the large workspace, one of another. */
+function nameWorkspace(index: number): string {
+  if (index >= STORM) return `team-${index % WORKSPACES}`;
+  return index % 2 === 0 ? LARGE : `team-${((index - 1) / 2) % STORMING}`;
 }
 
 const describe = ({ isOnGPU }: { isOnGPU: boolean }): object => ({

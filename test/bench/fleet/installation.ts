@@ -1,11 +1,11 @@
 /** Berth's operators and front on a cluster of fake nodes, with a real Redis: what the fleet's benches share. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { V1Node, V1Secret } from '@kubernetes/client-node';
+import type { V1Secret } from '@kubernetes/client-node';
 import { GATEWAY_ENV } from '../../../api/gateway-environment.ts';
 import { createKubeClient, type KubeClient } from '../../../kube/client.ts';
 import { loadKubeConfig } from '../../../kube/connection.ts';
-import type { KubeObject, Wire } from '../../../kube/object.ts';
+import type { Wire } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
 import { connectRedis, type RedisConnection } from '../../../redis/client.ts';
 import { type ChildProgram, findFreePort, startProgram } from '../../support/child-program.ts';
@@ -38,7 +38,6 @@ export interface Installation {
   redis: RedisConnection;
   front: FrontProcess;
   startOperator(): Promise<Operator>;
-  addGPUNode(gpus: number): Promise<void>;
   /** The first request of a user, who has the workspace's key. */
   ask(model: ModelName): Promise<Response>;
   readKey(namespace: string): Promise<string>;
@@ -90,7 +89,6 @@ export async function installFleet({ gpus, startMs }: FleetOptions): Promise<Ins
       closing.push(() => operator.program.stop('SIGKILL'));
       return operator;
     };
-    const addGPUNode = (count: number) => createNode(client, `more-${++started}`, count);
     return {
       controlPlane,
       client,
@@ -98,7 +96,6 @@ export async function installFleet({ gpus, startMs }: FleetOptions): Promise<Ins
       redis,
       front,
       startOperator,
-      addGPUNode,
       ask,
       readKey: keyOf,
       close,
@@ -137,17 +134,6 @@ const describeCapacity = (gpus: number): Record<string, string> => ({
   pods: '2000',
   'nvidia.com/gpu': String(gpus),
 });
-
-async function createNode(client: KubeClient, name: string, gpus: number): Promise<void> {
-  const allocatable = describeCapacity(gpus);
-  const node: KubeObject & Pick<V1Node, 'status'> = {
-    apiVersion: 'v1',
-    kind: 'Node',
-    metadata: { name, labels: { 'kubernetes.io/hostname': name } },
-    status: { allocatable, capacity: allocatable },
-  };
-  await client.create(RESOURCES.Node, node);
-}
 
 /** Of the workspace's APIKey, which the operator makes. */
 async function readKey(client: KubeClient, namespace: string): Promise<string> {

@@ -33,9 +33,14 @@ export function formatFleet({
       'storm: deployments served',
       `${storm.served} of ${storm.deployments} in ${storm.seconds.toFixed(0)} s`,
     );
-    add('storm: longest wait, s', storm.longestWaitSeconds.toFixed(0));
+    const { large, others } = storm.longestWaitSeconds;
+    add('storm: longest wait, s', `${others.toFixed(0)}, in the large workspace ${large.toFixed(0)}`);
     add('storm: out of order within a workspace', `${storm.inversions.count} of ${storm.inversions.pairs}`);
-    add('storm: of a workspace when half had a GPU', storm.shareAtHalf.join(' to '));
+    const shares = storm.shareAtHalf;
+    add(
+      'storm: of a workspace when half had a GPU',
+      `${shares.others.join(' to ')}, of the large one ${shares.large}`,
+    );
     add('storm: pods that loaded in vain', `${storm.inVain} of ${storm.pods}`);
   }
   if (crashes) {
@@ -54,7 +59,7 @@ export function formatFleet({
       '10 wanted on 3 GPUs: pending',
       shortage.pending.map((at) => `${at.pending} at ${at.seconds} s`).join(', '),
     );
-    add('a new GPU is used after, ms', shortage.takenMs.toFixed(0));
+    add('a GPU that another deployment frees is used after, ms', shortage.takenMs.toFixed(0));
     add('condition', shortage.condition);
   }
   if (hpa) {

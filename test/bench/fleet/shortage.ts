@@ -18,39 +18,45 @@ export interface ShortageFigures {
   placed: number;
   /** Without a GPU, so long after the third pod had one. */
   pending: { seconds: number; pending: number }[];
-  /** Milliseconds from a new GPU to the pod that has it. */
+  /** Milliseconds from the end of another deployment's pod to the one that has its GPU. */
   takenMs: number;
   condition: string;
 }
 
-/** Ten replicas are wanted, three GPUs are there; after a while there is another one. */
+/** Ten replicas are wanted, three GPUs are there, and a fourth is `other`'s; after a while that one needs it no more. */
 export async function measureShortage(
   installation: Installation,
   pods: PodWatch,
-  model: ModelName,
+  { model, other }: { model: ModelName; other: ModelName },
 ): Promise<ShortageFigures> {
+  const { client } = installation;
+  const listPlaced = ({ namespace, name }: ModelName) =>
+    pods.present(keyOf({ namespace, name })).filter(({ placedAt }) => placedAt !== undefined);
+  await pollUntil(() => listPlaced(other).length === 1, 'the other deployment to have its GPU', 120_000);
+  const [leaving] = listPlaced(other);
   const demand = holdRequests(installation.redis.redis, model, 160);
   try {
     const countPending = () =>
       pods.present(keyOf(model)).filter(({ placedAt, leavingAt }) => !placedAt && !leavingAt).length;
-    const placed = () => pods.present(keyOf(model)).filter(({ placedAt }) => placedAt !== undefined).length;
-    await pollUntil(() => placed() === 3, 'three pods with a GPU', 120_000);
+    await pollUntil(() => listPlaced(model).length === 3, 'three pods with a GPU', 120_000);
     const since = performance.now();
     const pending: ShortageFigures['pending'] = [];
     for (const seconds of [10, 60, 120, 140, 160]) {
       await pause(since + seconds * 1_000 - performance.now());
       pending.push({ seconds, pending: countPending() });
     }
-    const live = await installation.client.get<KubeObject & { status?: { conditions?: Condition[] } }>(
+    const live = await client.get<KubeObject & { status?: { conditions?: Condition[] } }>(
       BERTH_RESOURCES.ModelDeployment,
       model,
     );
     const short = live.status?.conditions?.find(({ type }) => type === 'GPUsAvailable');
-    await installation.addGPUNode(1);
-    const addedAt = performance.now();
-    await pollUntil(() => placed() === 4, 'a pod on the new GPU', 60_000);
-    const takenMs = performance.now() - addedAt;
-    return { placed: placed(), pending, takenMs, condition: `${short?.reason}: ${short?.message}` };
+    const patch = { spec: { replicas: 0 } };
+    await client.mergePatch(BERTH_RESOURCES.ModelDeployment, { at: other, patch });
+    await pollUntil(() => listPlaced(model).length === 4, 'a pod on the GPU that was freed', 60_000);
+    const takenAt = Math.max(...listPlaced(model).map(({ placedAt }) => placedAt!));
+    const takenMs = takenAt - (leaving!.goneAt ?? leaving!.leavingAt!);
+    const placed = listPlaced(model).length;
+    return { placed, pending, takenMs, condition: `${short?.reason}: ${short?.message}` };
   } finally {
     demand.stop();
   }

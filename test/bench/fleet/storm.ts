@@ -1,40 +1,58 @@
 /** Far more deployments are asked for at once than there are GPUs: each has its turn, serves, and makes room again. */
-
 import { keyOf, type PodRecord, type PodWatch } from '../../support/pod-watch.ts';
 import { pollUntil } from '../../support/poll.ts';
 import type { ModelName } from '../operator-state.ts';
 import { type Gateways, holdRequests } from './gateways.ts';
 import type { Installation } from './installation.ts';
+import { pause } from './rest.ts';
 
 /** For how long each has something to do once it is ready. */
 const SERVE_MS = 5_000;
+/** Between two that ask. */
+const STAGGER_MS = 5;
+/** Two that asked closer to each other than this asked at once. */
+const MIN_GAP_MS = 100;
+/** After another one got its GPU by less than this, it got its own at once. */
+const TOLERANCE_MS = 1_000;
 
 export interface StormFigures {
   deployments: number;
   served: number;
   seconds: number;
-  longestWaitSeconds: number;
-  /** Pairs of a workspace that were served in another order than they asked, of all such pairs. */
+  /** Of the workspace with as many as all others together, and of those others. */
+  longestWaitSeconds: { large: number; others: number };
+  /** Pairs of a workspace that did not ask at once, and of these how many got their GPUs in the other order. */
   inversions: { count: number; pairs: number };
-  /** Fewest and most of a workspace that had a GPU when half of all had had one. */
-  shareAtHalf: [fewest: number, most: number];
+  /** Of those of a workspace, how many had a GPU when half of all had had one. */
+  shareAtHalf: { large: number; others: [fewest: number, most: number] };
   /** Pods that had a node and never became ready, or were ready when nobody waited any more. */
   inVain: number;
   pods: number;
 }
 
+export interface StormOptions {
+  pods: PodWatch;
+  gateways: Gateways;
+  /** In the order in which they ask. */
+  models: readonly ModelName[];
+  /** The workspace that has as many of them as all others. */
+  large: string;
+}
+
 export async function measureStorm(
   { redis }: Installation,
-  { pods, gateways, models }: { pods: PodWatch; gateways: Gateways; models: readonly ModelName[] },
+  { pods, gateways, models, large }: StormOptions,
 ): Promise<StormFigures> {
   const startedAt = performance.now();
   const before = new Set(pods.records.keys());
-  const waiting = new Map(
-    models.map((model) => [
-      keyOf(model),
-      { demand: holdRequests(redis.redis, model, 1), askedAt: performance.now() },
-    ]),
-  );
+  const waiting = new Map<string, { demand: { stop(): void }; askedAt: number }>();
+  for (const [index, model] of models.entries()) {
+    await pause(startedAt + index * STAGGER_MS - performance.now());
+    waiting.set(keyOf(model), {
+      demand: holdRequests(redis.redis, model, 1),
+      askedAt: performance.now(),
+    });
+  }
   const served = new Map<string, number>();
   const inVain = new Set<string>();
   gateways.serveMs = SERVE_MS;
@@ -64,20 +82,23 @@ export async function measureStorm(
     if (placedAt !== undefined && leavingAt !== undefined && readyAt === undefined) inVain.add(uid);
   // Each served one request: a second pod of it was ready for nobody.
   const readyPods = own.filter(([, { readyAt }]) => readyAt !== undefined).length;
-  const waits = [...served].map(([key, at]) => at - waiting.get(key)!.askedAt);
+  const placed = listPlaced(own.map(([, record]) => record));
+  const longestOf = (isWanted: (namespace: string) => boolean) =>
+    Math.max(
+      ...models
+        .filter(({ namespace }) => isWanted(namespace))
+        .map((model) => served.get(keyOf(model))! - waiting.get(keyOf(model))!.askedAt),
+    ) / 1_000;
   return {
     deployments: models.length,
     served: served.size,
     seconds,
-    longestWaitSeconds: Math.max(...waits) / 1_000,
-    inversions: countInversions(
-      models,
-      own.map(([, record]) => record),
-    ),
-    shareAtHalf: shareAtHalf(
-      models,
-      own.map(([, record]) => record),
-    ),
+    longestWaitSeconds: {
+      large: longestOf((namespace) => namespace === large),
+      others: longestOf((namespace) => namespace !== large),
+    },
+    inversions: countInversions(models, placed, (model) => waiting.get(keyOf(model))!.askedAt),
+    shareAtHalf: shareAtHalf(models, placed, large),
     inVain: inVain.size + Math.max(0, readyPods - served.size),
     pods: own.length,
   };
@@ -92,25 +113,33 @@ function listPlaced(records: readonly PodRecord[]): Map<string, number> {
   return placed;
 }
 
-function countInversions(models: readonly ModelName[], records: readonly PodRecord[]) {
-  const placed = listPlaced(records);
+function countInversions(
+  models: readonly ModelName[],
+  placed: ReadonlyMap<string, number>,
+  askedAt: (model: ModelName) => number,
+) {
   let [count, pairs] = [0, 0];
   for (const group of Map.groupBy(models, ({ namespace }) => namespace).values())
     for (const [index, first] of group.entries())
       for (const second of group.slice(index + 1)) {
+        if (askedAt(second) - askedAt(first) < MIN_GAP_MS) continue;
         pairs++;
-        // At the same moment is in order.
-        if (placed.get(keyOf(first))! > placed.get(keyOf(second))! + 1_000) count++;
+        if (placed.get(keyOf(first))! > placed.get(keyOf(second))! + TOLERANCE_MS) count++;
       }
   return { count, pairs };
 }
 
-function shareAtHalf(models: readonly ModelName[], records: readonly PodRecord[]): [number, number] {
-  const order = [...listPlaced(records)].sort((a, b) => a[1] - b[1]).slice(0, Math.ceil(models.length / 2));
+function shareAtHalf(
+  models: readonly ModelName[],
+  placed: ReadonlyMap<string, number>,
+  large: string,
+): StormFigures['shareAtHalf'] {
+  const order = [...placed].sort((a, b) => a[1] - b[1]).slice(0, Math.ceil(models.length / 2));
   const shares = new Map(models.map(({ namespace }) => [namespace, 0]));
   for (const [key] of order) {
     const namespace = key.split('/')[0]!;
     shares.set(namespace, shares.get(namespace)! + 1);
   }
-  return [Math.min(...shares.values()), Math.max(...shares.values())];
+  const others = [...shares].filter(([namespace]) => namespace !== large).map(([, share]) => share);
+  return { large: shares.get(large)!, others: [Math.min(...others), Math.max(...others)] };
 }
