@@ -7,6 +7,10 @@ import {
 } from '../../support/scaling/simulation.ts';
 
 const STEP_MS = 2_000;
+/** Over how long a plan averages what was offered. */
+const SMOOTH_MS = [STEP_MS, 6_000, 12_000, 20_000, 40_000, 60_000, 120_000, 180_000, 300_000, 600_000];
+/** How much of that it has room for, in hundredths. */
+const [LEAST_ROOM, MOST_ROOM] = [50, 150];
 
 export interface Fleet {
   requests: readonly SimulatedRequest[];
@@ -21,17 +25,44 @@ export interface Plan {
   p95Ms: number;
 }
 
-/** Many plans: how much of the offered load they follow, and how closely. */
-export function listClairvoyantPlans(fleet: Fleet): Plan[] {
-  const offered = measureOffered(fleet);
-  const plans: Plan[] = [];
-  for (const smoothMs of [STEP_MS, 20_000, 60_000, 180_000, 600_000])
-    for (let headroom = 0.6; headroom < 1.41; headroom += 0.1) {
-      const { waits, gpuSeconds } = follow(fleet, makePlan(fleet, offered, { smoothMs, headroom }));
-      plans.push({ gpuSeconds, p95Ms: percentile(waits, 0.95) });
-    }
-  return plans;
+export interface ClairvoyantPlan extends Plan {
+  smoothMs: number;
+  headroom: number;
 }
+
+/**
+ * For each p95 wait the plans that just keep it, by how closely they follow the offered load: the best that are known, not the best
+ * that there are.
+ */
+export function listClairvoyantPlans(fleet: Fleet, waitsMs: readonly number[]): ClairvoyantPlan[] {
+  const offered = measureOffered(fleet);
+  return SMOOTH_MS.flatMap((smoothMs) => {
+    const tried = new Map<number, ClairvoyantPlan>();
+    const tryRoom = (hundredths: number): ClairvoyantPlan => {
+      const headroom = hundredths / 100;
+      const known = tried.get(hundredths);
+      if (known) return known;
+      const { waits, gpuSeconds } = follow(fleet, makePlan(fleet, offered, { smoothMs, headroom }));
+      const plan = { smoothMs, headroom, gpuSeconds, p95Ms: percentile(waits, 0.95) };
+      tried.set(hundredths, plan);
+      return plan;
+    };
+    for (const waitMs of waitsMs) {
+      let [below, kept] = [LEAST_ROOM, MOST_ROOM];
+      while (kept - below > 1) {
+        const middle = Math.floor((below + kept) / 2);
+        if (tryRoom(middle).p95Ms <= waitMs) kept = middle;
+        else below = middle;
+      }
+      tryRoom(kept);
+    }
+    return [...tried.values()];
+  });
+}
+
+/** The whole run of one of them. */
+export const replayPlan = (fleet: Fleet, plan: ClairvoyantPlan): SimulationResult =>
+  follow(fleet, makePlan(fleet, measureOffered(fleet), plan));
 
 /** The cheapest whose p95 wait is at most `p95Ms`. */
 export function findCheapest<P extends Plan>(plans: readonly P[], p95Ms: number): P {

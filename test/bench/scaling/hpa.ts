@@ -4,8 +4,6 @@ import type { Autoscaler } from '../../support/scaling/simulation.ts';
 const SYNC_MS = 15_000;
 const TOLERANCE = 0.1;
 const DOWN_STABILIZATION_MS = 300_000;
-/** Its users leave room, as Knative does by default. */
-export const HPA_UTILIZATION = 0.7;
 
 export function createHPA(
   slots: number,

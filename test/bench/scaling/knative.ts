@@ -4,8 +4,6 @@ import type { Autoscaler } from '../../support/scaling/simulation.ts';
 
 const STABLE_MS = 60_000;
 const PANIC_MS = 6_000;
-/** container-concurrency-target-percentage. */
-export const KNATIVE_UTILIZATION = 0.7;
 /** panic-threshold-percentage. */
 const PANIC_THRESHOLD = 2;
 const MAX_SCALE_UP_RATE = 1_000;

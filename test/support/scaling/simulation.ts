@@ -127,7 +127,7 @@ export function simulate(options: SimulationOptions): SimulationResult {
   }
   // Those who still wait at the end have waited as long as that.
   for (const { at } of line.slice(lineHead)) waits.push(durationMs - at);
-  return { changes, waits: waits.sort((a, b) => a - b), gpuSeconds: gpuMs / 1000, points };
+  return { changes, waits: [...Float64Array.from(waits).sort()], gpuSeconds: gpuMs / 1000, points };
 }
 
 export const percentile = (sorted: readonly number[], share: number): number =>
