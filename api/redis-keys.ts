@@ -78,7 +78,7 @@ export const configKeys = (namespace: string) => ({
   sessionKey: (sha256: string) => tagged('c', namespace, `session-key:${sha256}`),
   /**
    * Hash: fields of the workspace: `creditMicros` (absent = unlimited), `asyncRefusal` (why nothing may be queued on
-   * this Redis; absent = it may), `signingSecret` (sealed), `ownerEmail`.
+   * this Redis; absent = it may), `signingSecret` (sealed), `ownerEmail`, `keepInputsMs`.
    */
   workspace: tagged('c', namespace, 'workspace'),
   /** Hash: deployment name → GatewayConfig as JSON. */
@@ -124,7 +124,7 @@ export const workKeys = (namespace: string) => ({
   fronts: (deployment: string) => tagged('w', namespace, `fronts:${deployment}`),
   /** Hash: the record of a request, as redis/requests/request-record.ts reads it. */
   request: (id: string) => tagged('w', namespace, `request:${id}`),
-  /** String: what the worker needs; gone when the request ends. */
+  /** String: what the worker needs, sealed; gone when the request ends, or after `keepInputsMs`. */
   params: (id: string) => tagged('w', namespace, `params:${id}`),
   /** String: a video's prompt, sealed; gone with the record. */
   prompt: (id: string) => tagged('w', namespace, `prompt:${id}`),

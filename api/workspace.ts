@@ -1,10 +1,13 @@
 /** The Workspace resource: what a platform admin grants to a namespace. */
 import { z } from 'zod';
 import { conditions, customObject, objectName, type ResourceDefinition } from './kubernetes-types.ts';
-import { amount } from './quantity.ts';
+import { amount, duration } from './quantity.ts';
 
 /** The one name a Workspace may have. */
 export const WORKSPACE_NAME = 'workspace';
+
+/** They take memory of Redis. */
+const MAX_KEEP_INPUTS_DAYS = 30;
 
 export const workspaceSpec = z.object({
   ownerEmail: z
@@ -16,6 +19,10 @@ export const workspaceSpec = z.object({
   credit: amount('Credit granted in all; unlimited if absent.').optional(),
   signingSecret: objectName(
     'Secret (key `secret`) that signs webhooks; the operator makes one if absent. Delete it to roll it.',
+  ).optional(),
+  keepInputs: duration(
+    'How long the parameters of ended image and video requests stay, sealed, for the console to show and to repeat; not at all if absent.',
+    MAX_KEEP_INPUTS_DAYS,
   ).optional(),
 });
 

@@ -426,7 +426,18 @@ export interface ResendView {
  * `key`: the name of an API key, a part of it or of its hint, or a user of playgrounds; times as for deliveries; `after`: `older`
  * of the previous page; `id`: that one alone.
  * `GET ns/requests/{deployment}/{id}`: with links to results. `POST ns/requests/{deployment}/{id}/cancel`.
+ * `GET ns/requests/{deployment}/{id}/input`: RequestInputView. `POST ns/requests/{deployment}/{id}/retry`: the same once more,
+ * of a failed or canceled request whose input is kept; answers RetryView.
  */
+export interface RequestInputView {
+  /** As the engine was asked for; null: not kept. */
+  parameters: Record<string, unknown> | null;
+  /** Input files, whose contents are not kept. */
+  files: { contentType: string; fileName: string; bytes: number }[];
+}
+export interface RetryView {
+  id: string;
+}
 export interface RequestsView {
   requests: RequestView[];
   /** Where the next page begins; null: there is none. */
@@ -460,6 +471,9 @@ export interface ChargeView {
 export interface RequestDetail extends RequestView {
   /** Signed links; [] if there are no results (any more). */
   outputURLs: string[];
+  /** The request that it repeats, and the latest that repeats it; null: none. */
+  retryOf: string | null;
+  retriedAs: string | null;
 }
 
 /** An APIKey, or a user of a playground. */

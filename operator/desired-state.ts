@@ -3,6 +3,7 @@ import type { V1Pod } from '@kubernetes/client-node';
 import { parseAmount } from '../api/amount.ts';
 import { buildGatewayConfig, type InstallationSettings, type LiveScaling } from '../api/gateway-config.ts';
 import type { ModelDeployment } from '../api/model-deployment.ts';
+import { parseDuration } from '../api/quantity.ts';
 import { WORKSPACE_NAME, type Workspace, workspaceSpec } from '../api/workspace.ts';
 import type { CredentialStore } from './credential/credential-store.ts';
 import { BY_MODEL, type ClusterView } from './framework/cluster-view.ts';
@@ -28,7 +29,7 @@ export interface DesiredStateSources {
 export function createDesiredState(sources: DesiredStateSources): DesiredState {
   const { settings, view, models, keys, credentials, endpoints, signingSecrets } = sources;
   /** One field of a namespace's Workspace, whatever the others are; null = not set, undefined = not readable. */
-  const readField = <F extends 'ownerEmail' | 'credit'>(namespace: string, field: F) => {
+  const readField = <F extends 'ownerEmail' | 'credit' | 'keepInputs'>(namespace: string, field: F) => {
     const object = view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`);
     // What is not kept has its reason there (object-budget.ts): no credit would be an unlimited one.
     if (typeof object?.spec === 'string') return undefined;
@@ -91,6 +92,10 @@ export function createDesiredState(sources: DesiredStateSources): DesiredState {
     creditMicros(namespace) {
       const credit = readField(namespace, 'credit');
       return typeof credit === 'string' ? parseAmount(credit) : credit;
+    },
+    keepInputsMs(namespace) {
+      const kept = readField(namespace, 'keepInputs');
+      return typeof kept === 'string' ? parseDuration(kept) : kept;
     },
     needsUser: (namespace) => models.names(namespace).size > 0,
   };

@@ -53,7 +53,12 @@ interface JobBase {
 }
 
 export type ImageJob = JobBase & { kind: 'image'; parameters: ImageParameters };
-export type VideoJob = JobBase & { kind: 'video'; parameters: VideoParameters };
+export type VideoJob = JobBase & {
+  kind: 'video';
+  parameters: VideoParameters;
+  /** What the clip is paid for, where it is submitted once more; absent: of an older gateway. */
+  askedSeconds?: number;
+};
 export type Job = ImageJob | VideoJob;
 
 /** Stands in the record for a job of more than MAX_PARAMS_BYTES, which then lies as JSON below `inputs/`. */

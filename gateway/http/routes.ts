@@ -10,6 +10,8 @@ const models = { method: 'GET', kinds: null, isCounted: false, served: 'ready' }
 const media = { method: 'POST', isCounted: false, served: 'accepting' } as const;
 /** A workspace's requests can be looked after at any of its endpoints. */
 const records = { kinds: null, namedTo: ['Image', 'Video'], isCounted: false, served: 'always' } as const;
+/** For signed-in users of the console; nothing tells of them. */
+const people = { ...records, namedTo: [] } as const;
 const videos = { ...records, namedTo: ['Video'] } as const;
 /** Of OpenAI's API, known so that errors name an alternative. */
 const unsupported = { method: 'POST', namedTo: [], isCounted: false, served: 'always' } as const;
@@ -43,6 +45,8 @@ export const ALL_ROUTES = [
   { ...videos, name: 'video_delete', method: 'DELETE', path: '/v1/videos/{id}' },
   { ...records, name: 'requests', method: 'GET', path: '/v1/requests' },
   { ...records, name: 'request_cancel', method: 'POST', path: '/v1/requests/{id}/cancel' },
+  { ...people, name: 'request_input', method: 'GET', path: '/v1/requests/{id}/input' },
+  { ...people, name: 'request_retry', method: 'POST', path: '/v1/requests/{id}/retry', served: 'accepting' },
   { ...records, name: 'request', method: 'GET', path: '/v1/requests/{id}' },
   { name: 'openapi', method: 'GET', path: '/openapi.json', kinds: null, isCounted: false, served: 'always' },
 ] as const satisfies readonly Route[];

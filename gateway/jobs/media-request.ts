@@ -21,6 +21,8 @@ interface RequestBase {
   idempotencyKey: string | null;
   /** Of the fields, where an idempotency key came with them. */
   fingerprint: string | null;
+  /** The id of the ended request that it repeats; absent: none. */
+  retryOf?: string;
 }
 
 export interface ImageRequest extends RequestBase {

@@ -3,7 +3,7 @@ import { MODALITIES, type Modality, REQUEST_ID, type RequestRecord } from '../..
 import { openPrompt } from '../../api/sealed-request.ts';
 import { isRedisAway } from '../../redis/client.ts';
 import { isKnownPrefix } from '../../redis/publication/published.ts';
-import { readRequest, readSealedPrompt } from '../../redis/requests/request-record.ts';
+import { type ChargedRecord, readRequest, readSealedPrompt } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { isExpired } from './request-object.ts';
@@ -17,7 +17,7 @@ export async function findRequest(
   services: MediaServices,
   state: GatewayState,
   modality?: Modality,
-): Promise<RequestRecord> {
+): Promise<ChargedRecord> {
   const id = state.parameter;
   const { namespace } = services.config(state);
   if (!REQUEST_ID.test(id)) throw refuse(id, modality);

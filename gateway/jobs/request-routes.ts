@@ -13,12 +13,14 @@ import { listRequests } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { sendJSON } from '../http/json-answer.ts';
+import { buildInputHandlers } from './kept-input.ts';
 import { findRequest, refuse, refuseForeign, signOutputs } from './request-lookup.ts';
 import { describeRequest } from './request-object.ts';
 import { retryWhileRedisDown } from './retry.ts';
 import type { MediaServices } from './services.ts';
 
 export const buildRequestHandlers = (services: MediaServices) => ({
+  ...buildInputHandlers(services),
   requests: async (state: GatewayState) => {
     const { namespace, name: deployment } = services.config(state);
     const query = readQuery(state.exchange.req.url!);

@@ -95,6 +95,7 @@ async function submit(
     model: config.modelId,
     ...(request.kind === 'video' ? describeVideo(request, place) : describeImages(request)),
     ...(request.webhookUrl !== null && { webhookUrl: request.webhookUrl }),
+    ...(request.retryOf && { retryOf: request.retryOf }),
     ...(span && { traceparent: span.headers.traceparent }),
     inputs,
     params,
@@ -255,5 +256,5 @@ function buildJob(
   const base = { v: 1, credential: request.credential, inputs } as const;
   return request.kind === 'image'
     ? { ...base, kind: 'image', parameters: request.parameters }
-    : { ...base, kind: 'video', parameters: request.parameters };
+    : { ...base, kind: 'video', parameters: request.parameters, askedSeconds: request.askedSeconds };
 }

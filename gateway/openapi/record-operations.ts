@@ -44,6 +44,8 @@ export const RECORD_OPERATIONS = {
     answers: { 200: { description: 'The canceled request.', schema: 'Request' } },
     errors: [...ID_ERRORS, 'request_not_cancellable'],
   }),
+  request_input: () => null,
+  request_retry: () => null,
   openapi: (): Operation => ({
     summary: 'Read this document',
     answers: { 200: { description: 'The OpenAPI document of this deployment.', schema: 'OpenAPI' } },

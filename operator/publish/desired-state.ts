@@ -52,6 +52,8 @@ export interface DesiredState {
   ownerEmail(namespace: string): string | null | undefined;
   /** Millionths granted; null = unlimited; undefined as above. */
   creditMicros(namespace: string): number | null | undefined;
+  /** Milliseconds; null = not at all; undefined as above. */
+  keepInputsMs(namespace: string): number | null | undefined;
   /** Whether pods of this namespace need a Redis user of their own. */
   needsUser(namespace: string): boolean;
 }

@@ -186,6 +186,7 @@ export class Writer {
       creditMicros: desired.creditMicros(namespace),
       asyncRefusal: this.refusalOf(namespace),
       ownerEmail: desired.ownerEmail(namespace),
+      keepInputsMs: desired.keepInputsMs(namespace),
       signingSecret: this.#sealable(namespace),
     });
   }

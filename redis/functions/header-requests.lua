@@ -32,6 +32,8 @@ local SHOWN_FIELDS = {
   'completed_at', 'error_code',
   -- As redis/requests/request-charge.ts takes them.
   'api_key', 'price', 'key_name', 'images',
+  -- The request that it repeats, and the one that repeats it.
+  'retry_of', 'retried_as',
 }
 -- The result stands before those of the charge.
 local RESULT_AT = 13
@@ -254,6 +256,17 @@ local function write_event(request, now, ending)
   redis.call('PUBLISH', 'n:{' .. request.namespace .. '}:events', '1')
 end
 
+-- Parameters, and the prompt with them, go with the end, or stay sealed for as long as the workspace keeps inputs.
+local function end_params(request)
+  local params = work_key(request.namespace, 'params:', request.id)
+  local keep_ms = tonumber(redis.call('HGET', workspace_key(request.namespace), 'keepInputsMs') or 0)
+  if keep_ms and keep_ms > 0 then
+    redis.call('PEXPIRE', params, digits(math.min(keep_ms, request.keep_ms)))
+  else
+    redis.call('UNLINK', params)
+  end
+end
+
 -- Ends a request for good: state, indexes, credit, inputs, event. The caller has taken it out of queue or `again`.
 -- `ending`: status, and as they apply code, message, by (the caller's token), output, bucket, object_key, payload.
 local function end_request(request, now, ending)
@@ -272,8 +285,7 @@ local function end_request(request, now, ending)
   if result then
     redis.call('SET', work_key(namespace, 'result:', id), result)
   end
-  -- The prompt goes with the parameters.
-  redis.call('UNLINK', work_key(namespace, 'params:', id))
+  end_params(request)
   if ending.status ~= 'succeeded' and request.price ~= '0' then
     redis.call('INCRBY', work_key(namespace, 'credit'), '-' .. request.price)
   end

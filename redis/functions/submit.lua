@@ -25,6 +25,16 @@ local function answer_known(verdict, request, args)
   return { verdict, request.id, request.status, seconds }
 end
 
+-- Names a repeat in the record of what it repeats, which stays its own where it is gone.
+local function note_retry(namespace, id, args)
+  for i = FIXED_ARGUMENTS + 1, #args - 1, 2 do
+    local earlier = args[i] == 'retry_of' and work_key(namespace, 'request:', args[i + 1])
+    if earlier and #args[i + 1] == ID_LENGTH and redis.call('EXISTS', earlier) == 1 then
+      redis.call('HSET', earlier, 'retried_as', id)
+    end
+  end
+end
+
 local function submit(keys, args)
   local namespace, id, deployment, modality, api_key = args[1], args[2], args[3], args[4], args[5]
   local digest, price, params, inputs, fingerprint, prompt = args[6], args[7], args[10], args[11], args[12], args[13]
@@ -73,6 +83,7 @@ local function submit(keys, args)
     'api_key', api_key, 'order', order, 'queued_at', string.sub(order, 1, -4), 'price', price,
     'keep_ms', keep_ms, 'registration_id', registration_id,
     unpack(args, FIXED_ARGUMENTS + 1))
+  note_retry(namespace, id, args)
   redis.call('SET', work_key(namespace, 'params:', id), params)
   if prompt ~= '' then
     redis.call('SET', work_key(namespace, 'prompt:', id), prompt)

@@ -100,7 +100,8 @@ local function forget(request)
   local namespace, deployment, id = request.namespace, request.deployment, request.id
   redis.call('ZREM', index_key(namespace, deployment, request.status), id)
   redis.call('ZREM', index_key(namespace, deployment, 'all'), id)
-  redis.call('UNLINK', request.key, work_key(namespace, 'result:', id), work_key(namespace, 'prompt:', id))
+  redis.call('UNLINK', request.key, work_key(namespace, 'result:', id), work_key(namespace, 'prompt:', id),
+    work_key(namespace, 'params:', id))
 end
 
 -- Cancels what waits for a deployment that is gone, and fails what would wait for another worker there.

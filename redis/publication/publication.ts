@@ -96,6 +96,8 @@ export interface PublishedWorkspace {
   asyncRefusal: string | null;
   /** Who is notified of callbacks that failed for good; null = nobody. */
   ownerEmail: string | null;
+  /** How long parameters of ended requests stay; null = not at all. */
+  keepInputsMs: number | null;
   /** What signs webhooks, and the workspace's data key to seal it with; null = nothing does. */
   signingSecret: { secret: string; dataKey: Buffer } | null;
 }

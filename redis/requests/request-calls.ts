@@ -48,9 +48,11 @@ export interface NewRequest {
   webhookUrl?: string;
   /** Of the span that submits it, where it is traced. */
   traceparent?: string;
+  /** The id of the ended request that it repeats, whose record names this one. */
+  retryOf?: string;
   /** Uploaded and registered before; removed when the request ends. */
   inputs?: readonly StoredObject[];
-  /** All that the worker needs (`sealParams`), at most MAX_SEALED_PARAMS_LENGTH; removed when the request ends. */
+  /** All that the worker needs (`sealParams`), at most MAX_SEALED_PARAMS_LENGTH; removed when the request ends, or later (`keepInputs`). */
   params: string;
 }
 
@@ -84,6 +86,7 @@ export async function submitRequest(redis: RedisClient, submission: NewRequest):
     key_name: submission.keyName,
     webhook_url: submission.webhookUrl,
     traceparent: submission.traceparent,
+    retry_of: submission.retryOf,
   };
   const [verdict, known, status, estimatedSeconds, fingerprint] = (await redis.fcall(
     FUNCTIONS.submit,

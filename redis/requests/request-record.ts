@@ -8,10 +8,11 @@ import {
   type FailureCode,
   MAX_MESSAGE_LENGTH,
   type Modality,
+  REQUEST_ID,
   type RequestRecord,
   type RequestStatus,
 } from '../../api/request.ts';
-import { MAX_SEALED_PROMPT_LENGTH } from '../../api/sealed-request.ts';
+import { MAX_SEALED_PARAMS_LENGTH, MAX_SEALED_PROMPT_LENGTH } from '../../api/sealed-request.ts';
 import type { RedisClient } from '../client.ts';
 import { CHARGE_FIELDS, type Charge, decodeCharge } from './request-charge.ts';
 import { readOutput } from './stored-output.ts';
@@ -52,9 +53,12 @@ export function decodeRecord(
 export interface ChargedRecord extends RequestRecord {
   /** null where the record does not say. */
   charge: Charge | null;
+  /** The request that it repeats, and the latest that repeats it; null: none. */
+  retryOf: string | null;
+  retriedAs: string | null;
 }
 
-/** In the order of the functions' SHOWN_FIELDS; the result comes after them, then CHARGE_FIELDS. */
+/** In the order of the functions' SHOWN_FIELDS; the result comes after them, then CHARGE_FIELDS and RETRY_FIELDS. */
 const SHOWN_FIELDS = [
   'status',
   'deployment',
@@ -70,6 +74,10 @@ const SHOWN_FIELDS = [
   'error_code',
 ];
 
+const RETRY_FIELDS = ['retry_of', 'retried_as'];
+const readId = (text: string | undefined): string | null =>
+  text !== undefined && REQUEST_ID.test(text) ? text : null;
+
 /** A request as the functions return it; null where there is none. */
 export type ShownRequest = (string | null)[] | null;
 
@@ -79,7 +87,13 @@ export function decodeShown(id: string, shown: ShownRequest): ChargedRecord | nu
     Object.fromEntries(names.map((field, index) => [field, shown[from + index] ?? undefined]));
   const result = shown[SHOWN_FIELDS.length] ?? '';
   const charge = decodeCharge(read(CHARGE_FIELDS, SHOWN_FIELDS.length + 1));
-  return { ...decodeRecord(id, read(SHOWN_FIELDS, 0), result), charge };
+  const { retry_of, retried_as } = read(RETRY_FIELDS, SHOWN_FIELDS.length + 1 + CHARGE_FIELDS.length);
+  return {
+    ...decodeRecord(id, read(SHOWN_FIELDS, 0), result),
+    charge,
+    retryOf: readId(retry_of),
+    retriedAs: readId(retried_as),
+  };
 }
 
 /** A request of this workspace, of any deployment; null when unknown or expired. */
@@ -229,3 +243,7 @@ export async function findEarlierRequest(
 /** A request's sealed prompt; '' where none is kept. */
 export const readSealedPrompt = (redis: RedisClient, namespace: string, id: string): Promise<string> =>
   redis.getrange(workKeys(namespace).prompt(id), 0, MAX_SEALED_PROMPT_LENGTH - 1);
+
+/** A request's sealed parameters; '' where none are kept (any more). */
+export const readSealedParams = (redis: RedisClient, namespace: string, id: string): Promise<string> =>
+  redis.getrange(workKeys(namespace).params(id), 0, MAX_SEALED_PARAMS_LENGTH - 1);

@@ -124,6 +124,38 @@ describe('the page of requests', () => {
     await page.context().close();
   });
 
+  it('shows the input of a failed request, and submits it again', async () => {
+    const [id, again] = ['a', 'b'].map((digit) => `req_${digit.repeat(32)}`) as [string, string];
+    const page = await use().open('deployments');
+    const failed = { ...makeRequest(id, 'failed'), errorCode: 'upstream_error' };
+    const path = `**/api/**/requests/free-video`;
+    await page.route(`${path}/${id}`, (route) => route.fulfill({ json: failed }));
+    await page.route(`${path}/${id}/input`, (route) =>
+      route.fulfill({ json: { parameters: { prompt: 'A ship at sea' }, files: [] } }),
+    );
+    await page.route(`${path}/${id}/retry`, (route) => route.fulfill({ status: 202, json: { id: again } }));
+    await page.route(`${path}/${again}`, (route) =>
+      route.fulfill({ json: { ...makeRequest(again, 'queued'), retryOf: id } }),
+    );
+    await page.goto(`/default/requests?request=free-video%2F${id}`);
+    const dialog = page.getByRole('dialog', { name: 'Request' });
+    await dialog.getByText('A ship at sea').waitFor();
+    expect(await findGraveFaults(page)).to.deep.equal([]);
+    await dialog.getByRole('button', { name: `Retry ${id}` }).click();
+    await page.waitForURL(new RegExp(again));
+    await dialog.getByRole('row', { name: 'Retry of' }).getByRole('link', { name: id }).click();
+    await page.waitForURL(new RegExp(`request=free-video%2F${id}`));
+    await page.route(`${path}/${id}/input`, (route) =>
+      route.fulfill({ json: { parameters: null, files: [] } }),
+    );
+    await page.reload();
+    await dialog.getByText('The input isn’t kept.').first().waitFor();
+    expect(await dialog.getByRole('button', { name: `Retry ${id}` }).getAttribute('aria-disabled')).to.equal(
+      'true',
+    );
+    await page.context().close();
+  });
+
   it('cancels what waits, and keeps the filter in the address', async () => {
     const { open, stack } = use();
     const { baseURL, apiKey } = stack.endpoints.deployments.find(({ name }) => name === 'free-video')!;

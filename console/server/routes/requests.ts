@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { modelDeploymentResource } from '../../../api/model-deployment.ts';
 import { REQUEST_ID, type RequestRecord } from '../../../api/request.ts';
 import { type ChargedRecord, readRequest } from '../../../redis/requests/request-record.ts';
-import type { RequestDetail } from '../../api.ts';
+import type { RequestDetail, RequestInputView, RetryView } from '../../api.ts';
 import { callTimeout, readEndpointJSON } from '../endpoints/answer.ts';
 import { ConsoleError } from '../http/error.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
@@ -16,6 +16,12 @@ import type { Services } from './services.ts';
 
 const { plural } = modelDeploymentResource;
 
+const NO_INPUT = { parameters: null, files: [] };
+const input = z.object({
+  parameters: z.record(z.string(), z.unknown()).nullable(),
+  files: z.array(z.object({ contentType: z.string(), fileName: z.string(), bytes: z.number() })),
+});
+const retried = z.object({ id: z.string().regex(REQUEST_ID) });
 const outputs = z.object({ output_urls: z.array(z.string()).default([]) });
 
 export function addRequestRoutes(router: Router<ConsoleState>, services: Services): void {
@@ -34,6 +40,8 @@ export function addRequestRoutes(router: Router<ConsoleState>, services: Service
       ...describeRecord(record),
       ...describeCharge(record.charge, keys),
       outputURLs,
+      retryOf: record.retryOf,
+      retriedAs: record.retriedAs,
     } satisfies RequestDetail;
   });
 
@@ -48,14 +56,48 @@ export function addRequestRoutes(router: Router<ConsoleState>, services: Service
         'conflict',
         'The request cannot be canceled: no deployment with an endpoint is left.',
       );
-    const path = `requests/${id}/cancel`;
-    const signal = callTimeout();
-    const called = await endpoints.call(session, namespace, { method: 'POST', baseURL, path, signal });
-    const { statusCode } = called;
-    const answer = await readEndpointJSON(called);
-    if (statusCode > 299) throw readEndpointError(statusCode, answer);
+    await ask(session, namespace, { method: 'POST', baseURL, path: `requests/${id}/cancel` });
     ctx.body = describeRecord(await find({ namespace, deployment, id }));
   });
+
+  router.get('/requests/:deployment/:id/input', async (ctx) => {
+    const { namespace = '', deployment = '', id = '' } = ctx.params;
+    const session = sessionOf(ctx);
+    await access.require(session, namespace, 'readRequests');
+    await find({ namespace, deployment, id });
+    const baseURL = await findEndpoint(session, namespace, deployment);
+    const answer =
+      baseURL === null
+        ? NO_INPUT
+        : await ask(session, namespace, { method: 'GET', baseURL, path: `requests/${id}/input` });
+    ctx.body = input.parse(answer) satisfies RequestInputView;
+  });
+
+  router.post('/requests/:deployment/:id/retry', async (ctx) => {
+    const { namespace = '', deployment = '', id = '' } = ctx.params;
+    const session = sessionOf(ctx);
+    await access.require(session, namespace, 'readRequests');
+    await access.require(session, namespace, 'usePlayground');
+    await find({ namespace, deployment, id });
+    const object = await kubernetes.get(session.token, { plural, namespace }, deployment);
+    const { url } = (object.status ?? {}) as { url?: string };
+    if (!url) throw new ConsoleError('conflict', 'The deployment has no URL yet.');
+    const call = { method: 'POST', baseURL: toBaseURL(url), path: `requests/${id}/retry` } as const;
+    ctx.body = retried.parse(await ask(session, namespace, call)) satisfies RetryView;
+    ctx.status = 202;
+  });
+
+  /** The JSON of an endpoint. Throws ConsoleError with its message. */
+  const ask = async (
+    session: Session,
+    namespace: string,
+    call: { method: 'GET' | 'POST'; baseURL: string; path: string },
+  ): Promise<unknown> => {
+    const called = await endpoints.call(session, namespace, { ...call, signal: callTimeout() });
+    const answer = await readEndpointJSON(called);
+    if (called.statusCode > 299) throw readEndpointError(called.statusCode, answer);
+    return answer;
+  };
 
   const find = async (which: {
     namespace: string;

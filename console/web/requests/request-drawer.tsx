@@ -1,8 +1,10 @@
 /** Details and result of a request. */
-import { Stack, Table } from '@mantine/core';
+import { Anchor, Stack, Table } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { Link } from 'react-router';
 import type { RequestDetail } from '../../api.ts';
 import { Copyable } from '../parts/copyable.tsx';
+import { useFilters } from '../parts/filters.ts';
 import { Moment } from '../parts/moment.tsx';
 import { Loaded } from '../parts/page.tsx';
 import { SideDrawer } from '../parts/side-drawer.tsx';
@@ -10,8 +12,10 @@ import { describeSpan } from '../parts/time-format.ts';
 import { CancelRequest } from './cancel-request.tsx';
 import { describeCost, describeSubmitter } from './charge.ts';
 import { RequestProgress } from './progress.tsx';
+import { RequestInput } from './request-input.tsx';
 import { hasEnded, useRequest } from './request-query.ts';
 import { Result } from './result.tsx';
+import { RetryRequest } from './retry-request.tsx';
 
 /** `chosen`: deployment/id, or null. */
 export function RequestDrawer({ chosen, onClose }: { chosen: string | null; onClose: () => void }) {
@@ -32,11 +36,24 @@ function Detail({ deployment, id }: { deployment: string; id: string }) {
           <RequestProgress request={request} />
           {!hasEnded(request) && <CancelRequest request={request} />}
           <Result request={request} />
+          {(request.status === 'failed' || request.status === 'canceled') && (
+            <RetryRequest request={request} />
+          )}
           <Copyable text={request.id} label="request ID" />
           <Facts request={request} />
+          {hasEnded(request) && <RequestInput request={request} />}
         </Stack>
       )}
     </Loaded>
+  );
+}
+
+function RequestLink({ deployment, id }: { deployment: string; id: string }) {
+  const { linkTo } = useFilters();
+  return (
+    <Anchor component={Link} to={linkTo({ request: `${deployment}/${id}` })} size="sm" underline="always">
+      {id}
+    </Anchor>
   );
 }
 
@@ -48,6 +65,10 @@ function Facts({ request }: { request: RequestDetail }) {
     ['Model', model],
     ['Submitted by', describeSubmitter(request)],
     ['Cost', describeCost(request)],
+    ...[['Retry of', request.retryOf] as const, ['Retried as', request.retriedAs] as const].flatMap(
+      ([name, id]): [string, ReactNode][] =>
+        id === null ? [] : [[name, <RequestLink key={name} deployment={deployment} id={id} />]],
+    ),
     ...(images === null ? [] : [['Images', images] satisfies [string, number]]),
     ...(size === null ? [] : [['Size', size] satisfies [string, string]]),
     ...(seconds === null ? [] : [['Video length', `${seconds} s`] satisfies [string, string]]),

@@ -69,6 +69,8 @@ export const makeRequest = (id: string, status = 'running') => ({
   submitter: null,
   price: null,
   images: null,
+  retryOf: null,
+  retriedAs: null,
 });
 
 /** A list's only page. */

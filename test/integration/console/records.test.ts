@@ -156,6 +156,26 @@ describe("the console's records", () => {
     await closed;
   });
 
+  it('shows the input of one, and submits it once more, through the endpoint', async () => {
+    await write(id('7'), 'llm', { status: 'failed', queued_at: 1_000, retried_as: id('8') });
+    const path = `${fixture.base}/requests/llm/${id('7')}`;
+    const { someone } = fixture;
+    expect((await someone.call('GET', path)).body).to.include({ retryOf: null, retriedAs: id('8') });
+    const input = { parameters: { prompt: 'a cat' }, files: [] };
+    fixture.answer = (_, response) => response.end(JSON.stringify(input));
+    expect((await someone.call('GET', `${path}/input`)).body).to.deep.equal(input);
+    fixture.answer = (_, response) => response.writeHead(202).end(JSON.stringify({ id: id('8') }));
+    const again = await someone.call('POST', `${path}/retry`);
+    expect([again.status, again.body]).to.deep.equal([202, { id: id('8') }]);
+    expect(fixture.seen.slice(-2).map(({ method, url }) => `${method} ${url}`)).to.deep.equal([
+      `GET /v1/requests/${id('7')}/input`,
+      `POST /v1/requests/${id('7')}/retry`,
+    ]);
+    fixture.answer = (_, response) => response.writeHead(409).end('{"error":{"message":"not kept"}}');
+    const late = await someone.call('POST', `${path}/retry`);
+    expect([late.status, late.body.error.message]).to.deep.equal([409, 'not kept']);
+  });
+
   it('cancels through the endpoint and passes on its refusal', async () => {
     await write(id('5'), 'llm', { status: 'queued', queued_at: 1_000 });
     fixture.answer = async (_, response) => {

@@ -240,5 +240,6 @@ export const BAD: [string, string, Spec, RegExp[]][] = [
     [/eventTypes/, /"request\.completed"/],
   ],
   ['a credit with a sign', 'Workspace', { credit: '-5' }, [/spec\.credit/]],
+  ['inputs that are kept for long', 'Workspace', { keepInputs: '31d' }, [/spec\.keepInputs/]],
   ['an owner that is no address', 'Workspace', { ownerEmail: 'nobody' }, [/spec\.ownerEmail/]],
 ];

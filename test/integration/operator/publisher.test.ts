@@ -73,6 +73,7 @@ class FakeDesiredState implements DesiredState {
   };
   signingSecret = () => null;
   ownerEmail = () => null;
+  keepInputsMs = () => null;
   creditMicros = () => this.credit;
   needsUser = (namespace: string) => this.names(namespace).length > 0;
 }

@@ -67,6 +67,15 @@ describe('what ought to be in Redis', () => {
       expect(desired.ownerEmail('team-a')).to.equal(owner);
     });
 
+  it('knows how long inputs are kept', () => {
+    const { desired, putWorkspace } = start();
+    expect(desired.keepInputsMs('team-a')).to.equal(null);
+    putWorkspace({ keepInputs: '24h' });
+    expect(desired.keepInputsMs('team-a')).to.equal(86_400_000);
+    putWorkspace({ keepInputs: '400d' });
+    expect(desired.keepInputsMs('team-a')).to.equal(undefined);
+  });
+
   it('does not take a Workspace that is not kept for one without a limit of credit', () => {
     const { desired, putWorkspace } = start();
     putWorkspace('the object is too large' as never);

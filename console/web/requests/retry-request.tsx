@@ -1,0 +1,54 @@
+/** Submits a failed or canceled request once more, and shows the new one. */
+import { useQueryClient } from '@tanstack/react-query';
+import type { RequestDetail, RetryView } from '../../api.ts';
+import { call } from '../client/call.ts';
+import { useAccess, useBase } from '../client/session.ts';
+import { useAction } from '../parts/action.ts';
+import { AllowedButton } from '../parts/allowed-button.tsx';
+import { announce } from '../parts/announcer.tsx';
+import { useFilters } from '../parts/filters.ts';
+import { ErrorAlert } from '../parts/page-states.tsx';
+import { useRequestInput } from './request-input.tsx';
+
+export function RetryRequest({ request }: { request: RequestDetail }) {
+  const { deployment, id } = request;
+  const base = useBase();
+  const cache = useQueryClient();
+  const { change } = useFilters();
+  const { usePlayground: mayRun } = useAccess();
+  const { data: input } = useRequestInput(request);
+  const retry = useAction({
+    mutationFn: () =>
+      call<RetryView>(
+        'POST',
+        `${base}/requests/${encodeURIComponent(deployment)}/${encodeURIComponent(id)}/retry`,
+      ),
+    onSuccess: (made) => {
+      announce(`Request ${id} submitted again as ${made.id}.`);
+      void cache.invalidateQueries({ queryKey: [base, 'requests'] });
+      change({ request: `${deployment}/${made.id}` });
+    },
+  });
+  const isKept = input !== undefined && input.parameters !== null && input.files.length === 0;
+  return (
+    <>
+      {retry.error && <ErrorAlert error={retry.error} />}
+      <AllowedButton
+        isAllowed={mayRun && isKept}
+        reason={
+          mayRun === false
+            ? "You don't have permission to use the playground in this namespace."
+            : 'The input of this request isn’t kept.'
+        }
+        variant="default"
+        size="sm"
+        loading={retry.isPending}
+        onClick={() => retry.mutate()}
+        style={{ alignSelf: 'flex-start' }}
+        aria-label={`Retry ${id}`}
+      >
+        Retry
+      </AllowedButton>
+    </>
+  );
+}
