@@ -140,7 +140,7 @@ describe('the page of requests', () => {
     await page.goto(`/default/requests?request=free-video%2F${id}`);
     const dialog = page.getByRole('dialog', { name: 'Request' });
     await dialog.getByText('A ship at sea').waitFor();
-    expect(await findGraveFaults(page)).to.deep.equal([]);
+    expect(await findFaults(page)).to.deep.equal([]);
     await dialog.getByRole('button', { name: `Retry ${id}` }).click();
     await page.waitForURL(new RegExp(again));
     await dialog.getByRole('row', { name: 'Retry of' }).getByRole('link', { name: id }).click();
