@@ -31,7 +31,7 @@ export function plotRuns(runs: readonly PlottedRun[], slots: number): string {
     plotRun(run, { top: 2 * TOP + index * (HEIGHT + TOP) - 10, slots, scale: { durationMs, most } }),
   );
   const legend = `<text x="${LEFT}" y="20">replicas: <tspan fill="#06c">ready</tspan>, <tspan fill="#8ac">wanted</tspan>; in replicas of ${slots} slots: <tspan fill="#777">demand</tspan>, <tspan fill="#d33">waiting</tspan> (the most of each three minutes, cut off at ${most}); hours</text>`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="12">\n<rect width="100%" height="100%" fill="#fff"/>\n${legend}\n${body.join('\n')}\n</svg>\n`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="12"><title>Replicas, demand and waiting under Berth, Knative, an HPA and a clairvoyant</title>\n<rect width="100%" height="100%" fill="#fff"/>\n${legend}\n${body.join('\n')}\n</svg>\n`;
 }
 
 function plotRun(
