@@ -48,7 +48,7 @@ export async function countWrites(operator: Operator): Promise<number> {
     .reduce((sum, [, , , count]) => sum + Number(count), 0);
 }
 
-export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, Math.max(0, ms)));
 
 /** Nobody starts an operator again here, as Kubernetes would one that lost its lease. */
 export function requireRunning({ program }: Operator): void {
