@@ -127,7 +127,7 @@ describe('feedback', () => {
     it('cancels images that are waited for', async () => {
       const page = await use().open('deployments/tiny-image?tab=playground');
       await page.route('**/images/generations', () => {});
-      await page.getByLabel('Prompt').fill('A harbour');
+      await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('A harbour');
       await page.locator('button[type=submit]:not([aria-disabled])').click();
       await page.getByRole('button', { name: 'Cancel' }).click();
       await page.getByText('Canceled.').waitFor();

@@ -52,7 +52,7 @@ describe('a request of the playground', () => {
   }
 
   async function make(page: Page): Promise<void> {
-    await page.getByLabel('Prompt').fill('A ship');
+    await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('A ship');
     await page.locator('button[type=submit]:not([aria-disabled])').click();
   }
 });

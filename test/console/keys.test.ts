@@ -229,7 +229,7 @@ describe('the page of API keys', () => {
     await page.getByRole('link', { name: 'API keys' }).click();
     const row = page.getByRole('row', { name: /spent/ });
     await row.getByText('limit reached').waitFor();
-    await row.getByText('Daily token limit; resets at 00:00 UTC').waitFor();
+    await row.getByText('Daily token limit, resets at 00:00 UTC').waitFor();
     await page.getByRole('button', { name: 'New key' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('with-zero');
     await page.getByLabel('Requests per minute').fill('0');

@@ -14,6 +14,9 @@ describe('changing the namespace', () => {
     await page.route('**/api/session', (route) => route.fulfill(makeSession('ada', [NAMESPACE, OTHER])));
     await page.route(`**/api/namespaces/${OTHER}/**`, (route) => route.fulfill({ json: [] }));
     await page.route(`**/api/namespaces/${OTHER}/access`, (route) => route.fulfill({ json: ALL_RIGHTS }));
+    await page.route(`**/api/namespaces/${OTHER}/problems`, (route) =>
+      route.fulfill({ json: { problems: [], total: 0 } }),
+    );
     const { letGo } = await hold(page, `**/api/namespaces/${OTHER}/requests?*`, 'GET', {
       json: listRequests(),
     });

@@ -70,9 +70,25 @@ describe('the playground', () => {
     await page.context().close();
   });
 
+  it('speaks a text, and writes down what is said in a file', async () => {
+    const speaking = await openFor('tiny-speech');
+    await speaking.getByRole('textbox', { name: 'Text', exact: true }).fill('A ship leaves at dawn.');
+    await speaking.getByRole('combobox', { name: 'Format' }).click();
+    await speaking.getByRole('option', { name: 'wav' }).click();
+    await speaking.getByRole('button', { name: 'Speak' }).click();
+    const download = speaking.waitForEvent('download');
+    await speaking.getByRole('link', { name: 'Download speech.wav' }).click();
+    const sound = await (await download).path();
+    const writing = await openFor('tiny-transcription');
+    await writing.locator('input[type=file]').setInputFiles(sound);
+    await writing.getByRole('button', { name: 'Transcribe' }).click();
+    expect(await writing.getByRole('status', { name: 'Transcript' }).textContent()).to.match(/\w/);
+    for (const page of [speaking, writing]) await page.context().close();
+  });
+
   it('makes as many pictures as wanted, of the wanted size', async () => {
     const page = await openFor('tiny-image');
-    await page.getByLabel('Prompt').fill('A harbour at dawn');
+    await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('A harbour at dawn');
     await page.getByRole('combobox', { name: 'Size' }).click();
     await page.getByRole('option', { name: '512x768' }).click();
     await page.getByLabel('Images', { exact: true }).fill('2');
@@ -90,7 +106,7 @@ describe('the playground', () => {
         json: { error: { code: 'replica_saturated', message: 'Every replica is busy.' } },
       }),
     );
-    await page.getByLabel('Prompt').fill('A harbour at dawn');
+    await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('A harbour at dawn');
     await page.getByRole('button', { name: 'Generate', exact: true }).click();
     await page.getByText('Every replica is busy.').waitFor();
     await page.getByRole('button', { name: 'Generate in the background' }).click();
@@ -101,7 +117,7 @@ describe('the playground', () => {
 
   it('makes a video from a picture, and plays it', async () => {
     const page = await openFor('free-video');
-    await page.getByLabel('Prompt').fill('The ship leaves');
+    await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('The ship leaves');
     await page.getByLabel('Seconds').fill('1');
     await page.locator('input[type=file]').setInputFiles({
       name: 'ship.png',

@@ -1,8 +1,9 @@
 /** Contains errors of rendering and loading, so that the rest of the page keeps working. */
+import { Stack, Title } from '@mantine/core';
 import { Component, type ReactNode } from 'react';
 import { ErrorAlert } from './page-states.tsx';
 
-const BROKEN = new Error('This page could not be loaded. Reload it: the console may have been updated.');
+const BROKEN = new Error('Reload it: the console may have been updated.');
 
 interface ErrorBoundaryProps {
   children: ReactNode;
@@ -18,6 +19,11 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, { isBroken: boo
 
   override render() {
     if (!this.state.isBroken) return this.props.children;
-    return <ErrorAlert error={BROKEN} action="Reload" onRetry={() => location.reload()} />;
+    return (
+      <Stack>
+        <Title order={1}>This page could not be loaded</Title>
+        <ErrorAlert error={BROKEN} action="Reload" onRetry={() => location.reload()} />
+      </Stack>
+    );
   }
 }

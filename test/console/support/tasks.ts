@@ -84,7 +84,7 @@ export function describeTasks({ open, find, setFault }: TaskSetting): void {
     await pollUntil(async () => (await generate()).status === 200, 'the new key to work', 30_000);
     await openDeployment();
     await keys.openTab('Playground');
-    await keys.fill(page.getByLabel('Prompt'), 'a boat');
+    await keys.fill(page.getByRole('textbox', { name: 'Prompt', exact: true }), 'a boat');
     await press('Generate');
     await page
       .getByRole('img', { name: /a boat/ })
