@@ -50,7 +50,9 @@ export function RollSecret({ endpoint, size = 'sm' }: RollSecretProps) {
   const base = useBase();
   const { rollSecret } = useAccess();
   const [isAsking, { open, close }] = useDisclosure();
-  const [keepOld, setKeepOld] = useState(true);
+  // Rolling the namespace's own ends the old one at once unless its owner asks otherwise (docs/webhooks.md, "Rolling the secret").
+  const keepsByDefault = endpoint !== undefined;
+  const [keepOld, setKeepOld] = useState(keepsByDefault);
   const path = endpoint === undefined ? base : `${base}/webhooks/${encodeURIComponent(endpoint)}`;
   const roll = useAction({
     mutationFn: () =>
@@ -66,7 +68,7 @@ export function RollSecret({ endpoint, size = 'sm' }: RollSecretProps) {
         size={size}
         onClick={() => {
           roll.reset();
-          setKeepOld(true);
+          setKeepOld(keepsByDefault);
           open();
         }}
         aria-label={endpoint && `Roll secret of ${endpoint}`}
