@@ -1,5 +1,6 @@
 /** The owner of ioredis: connections that fail at once while Redis is down and reconnect by themselves. */
 import { Command, Redis, type RedisOptions } from 'ioredis';
+import { readConnectionFailure } from '../kit/connection-error.ts';
 import { backoffDelay } from '../kit/retry.ts';
 import { parseRedisAddress } from './address.ts';
 import { buildTLSOptions, explainTLSError } from './tls.ts';
@@ -140,17 +141,6 @@ const AWAY_REPLIES =
   /^(WRONGPASS|NOAUTH|NOPERM|LOADING|READONLY|MASTERDOWN|MISCONF|OOM|BUSY|NOREPLICAS|CLUSTERDOWN|TRYAGAIN)\b|^ERR (Function not found|max number of clients|ACL failure in script)|can't (run|access) this|can't access at least one/;
 const AWAY_CONNECTIONS =
   /^(Connection is closed|Stream isn't writeable|Command timed out|Command aborted due to connection|Socket timeout|Reached the max retries|All sentinels are unreachable|connect ETIMEDOUT)/;
-const AWAY_CODES = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ECONNABORTED',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-]);
 
 /**
  * Whether a call failed because Redis is unavailable now: unreachable, slow, loading, a replica, out of memory,
@@ -159,7 +149,7 @@ const AWAY_CODES = new Set([
 export function isRedisAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error.name === 'MaxRetriesPerRequestError') return true;
-  if ('code' in error && AWAY_CODES.has(String(error.code))) return true;
+  if (readConnectionFailure(error) !== null) return true;
   if ('previousErrors' in error && Array.isArray(error.previousErrors)) {
     return error.previousErrors.some(isRedisAway);
   }

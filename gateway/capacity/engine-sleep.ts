@@ -3,12 +3,13 @@
  * says when; the next request ends it. Nothing is sent to an engine that sleeps, or is about to.
  */
 import type { Dispatcher } from 'undici';
+import { askEngine } from '../upstream/engine-request.ts';
 
 /** `unknown`: of an engine that this process has not asked yet. */
 type State = 'unknown' | 'awake' | 'falling' | 'asleep' | 'waking';
 
 export interface EngineSleepOptions {
-  engineURL: string;
+  /** Connections to the engine. */
   pool: () => Pick<Dispatcher, 'request'>;
   /** Whether its configuration says that this engine can sleep. */
   isOffered: () => boolean;
@@ -116,21 +117,11 @@ export class EngineSleep {
 
   /** null: one of the statuses that are `known`. */
   async #call(method: 'GET' | 'POST', path: string, known: number[] = []): Promise<string | null> {
-    const { pool, engineURL, timeoutMs = TIMEOUT_MS } = this.#options;
-    const { statusCode, body } = await pool().request({
-      origin: engineURL,
-      path,
-      method,
-      signal: AbortSignal.timeout(timeoutMs),
-      headersTimeout: timeoutMs,
-    });
-    let text = '';
-    for await (const chunk of body) {
-      text += chunk;
-      if (text.length > MAX_ANSWER_BYTES) throw new Error(`${path} answered with more than expected`);
-    }
-    if (known.includes(statusCode)) return null;
-    if (statusCode !== 200) throw new Error(`${path} answered ${statusCode}`);
-    return text;
+    const { pool, timeoutMs = TIMEOUT_MS } = this.#options;
+    const signal = AbortSignal.timeout(timeoutMs);
+    const { status, body } = await askEngine(pool(), { path, method, signal, maxBytes: MAX_ANSWER_BYTES });
+    if (known.includes(status)) return null;
+    if (status !== 200) throw new Error(`${path} returned ${status}`);
+    return body.toString();
   }
 }

@@ -1,4 +1,5 @@
 /** Why a tenant's URL was not fetched, in fixed words: what a network said of its inside is never passed on. */
+import { readConnectionFailure } from '../../kit/connection-error.ts';
 
 const NOT_PUBLIC = 'does not lead to a public address';
 
@@ -32,14 +33,17 @@ export class EgressError extends Error {
   }
 }
 
-const CONNECT_CODES = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL']);
-const TIMEOUT_CODES = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT']);
-
 /** Of whatever undici, TLS or the system threw. */
 export function toEgressError(error: unknown): EgressError {
   if (error instanceof EgressError) return error;
+  switch (readConnectionFailure(error)) {
+    case 'refused':
+    case 'unreachable':
+      return new EgressError('connect');
+    case 'connect_timeout':
+    case 'response_timeout':
+      return new EgressError('timeout');
+  }
   const code = String((error as { code?: unknown } | null)?.code ?? '');
-  if (CONNECT_CODES.has(code)) return new EgressError('connect');
-  if (TIMEOUT_CODES.has(code)) return new EgressError('timeout');
   return new EgressError(/CERT|TLS|SSL|ISSUER|SIGN|EPROTO/.test(code) ? 'tls' : 'broken');
 }

@@ -2,10 +2,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import { isNotConnected } from '../../kit/connection-error.ts';
 import { UNSENT_HEADER } from '../capacity/peer-protocol.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { isNotConnected } from '../upstream/connection-error.ts';
+import { canResend } from '../upstream/engine-request.ts';
 import type { Answer } from './answer.ts';
 import {
   describeConnectionLoss,
@@ -125,8 +126,7 @@ class EngineCall implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController, cause: Error): void {
     if (this.#isOver) return;
-    // Nothing has been sent on a connection that was refused, so once more does no harm.
-    if (isNotConnected(cause) && this.#attempts < 2) {
+    if (canResend(cause, this.#attempts)) {
       this.dispatch();
       return;
     }

@@ -1,7 +1,7 @@
 /** One shape for the errors of all engines: nested, flat, `{detail}`, `{error: "…"}` and plain text. */
+import { isNotConnected } from '../../kit/connection-error.ts';
 import { isObject, type JSONObject } from '../../kit/json-object.ts';
 import { ApiError } from '../http/error-response.ts';
-import { EngineDesertedError, isNotConnected } from '../upstream/connection-error.ts';
 
 const MAX_MESSAGE_LENGTH = 2_000;
 const SATURATED_RETRY_SECONDS = 5;
@@ -29,6 +29,9 @@ export class EngineAbortionError extends ApiError {
     super('upstream_error', 'The engine aborted the request before its response was complete.');
   }
 }
+
+/** An engine takes no connections any more, and gives nothing to those that it has. */
+export class EngineDesertedError extends Error {}
 
 /** No connection to the engine came about, so it never heard of the request. */
 export class EngineUnreachableError extends ApiError {

@@ -4,9 +4,9 @@ import type { EngineTarget } from '../capacity/capacity.ts';
 import { sniffMediaType } from '../egress/media-type.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { TraceContext } from '../tracing/trace-context.ts';
+import { EngineConnectionError, readResponse, requestEngine } from '../upstream/engine-request.ts';
 import type { EnginePool } from './engine-call.ts';
 import { describeConnectionLoss, findEngineError, readEngineError } from './engine-error.ts';
-import { EngineConnectionError, readResponse, requestEngine } from './engine-request.ts';
 import { buildEditBody, buildGenerationBody, type ImageBody, type ImageFile } from './image-body.ts';
 import type { ImageParameters } from './job.ts';
 

@@ -4,9 +4,9 @@ import { ApiError } from '../http/error-response.ts';
 import type { SpooledFile } from '../storage/spool.ts';
 import { UploadError } from '../storage/upload-error.ts';
 import type { TraceContext } from '../tracing/trace-context.ts';
+import { EngineConnectionError } from '../upstream/engine-request.ts';
 import type { EnginePool } from './engine-call.ts';
 import { describeConnectionLoss } from './engine-error.ts';
-import { EngineConnectionError } from './engine-request.ts';
 import type { VideoParameters } from './job.ts';
 import {
   buildVideoForm,

@@ -2,9 +2,9 @@
 import type { Readable } from 'node:stream';
 import { ApiError } from '../http/error-response.ts';
 import type { TraceContext } from '../tracing/trace-context.ts';
+import { askEngine, type EngineRequest, readResponse, requestEngine } from '../upstream/engine-request.ts';
 import type { EnginePool } from './engine-call.ts';
 import { findEngineError, readEngineError } from './engine-error.ts';
-import { type EngineRequest, readResponse, requestEngine } from './engine-request.ts';
 import { listExtraFields, writeFormValue } from './extra-fields.ts';
 import { buildForm, type FormFile } from './form.ts';
 import type { VideoParameters } from './job.ts';
@@ -91,14 +91,8 @@ export async function deleteVideo(pool: EnginePool, id: string): Promise<boolean
 const PATH = '/v1/videos';
 const pathOf = (id: string): string => `${PATH}/${encodeURIComponent(id)}`;
 
-async function ask(pool: EnginePool, request: EngineRequest): Promise<{ status: number; body: Buffer }> {
-  const response = await requestEngine(pool, { bodyTimeout: ANSWER_TIMEOUT_MS, ...request });
-  const { signal } = request;
-  return {
-    status: response.statusCode,
-    body: await readResponse(response.body, { maxBytes: MAX_ANSWER_BYTES, signal }),
-  };
-}
+const ask = (pool: EnginePool, request: EngineRequest): Promise<{ status: number; body: Buffer }> =>
+  askEngine(pool, { bodyTimeout: ANSWER_TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES, ...request });
 
 function findFailedVideo(body: Buffer, id: string): EngineVideo | null {
   try {

@@ -4,9 +4,11 @@
  */
 import type { Dispatcher } from 'undici';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { readBodyStart } from '../../kit/bounded-body.ts';
 import type { Slots } from '../capacity/replica-capacity.ts';
 import { buildGenerationBody } from '../engine/image-body.ts';
 import { dialectOf } from '../engine/rerank-dialects.ts';
+import { requestEngine } from '../upstream/engine-request.ts';
 import { OUT_OF_MEMORY } from './watched-dispatcher.ts';
 
 /** `busy`: worth trying again. `unknown`: no request that may be sent shows anything. */
@@ -14,7 +16,7 @@ export type CanaryResult = 'good' | 'fault' | 'busy' | 'unknown';
 
 interface Canary {
   path: string;
-  body: Buffer;
+  open: () => Buffer;
 }
 
 const TIMEOUT_MS = 60_000;
@@ -74,7 +76,7 @@ function listCanaries({ kind, servedModelName: model, image, enginePreset }: Gat
       const size = image?.sizes.toSorted((a, b) => countPixels(a) - countPixels(b))[0];
       if (!size || !image?.tasks.includes('txt2img')) return [];
       const { path, open } = buildGenerationBody(model, { task: 'txt2img', prompt: 'a', n: 1, size });
-      return [{ path, body: open() as Buffer }];
+      return [{ path, open: () => open() as Buffer }];
     }
     case 'Speech':
       return [encode('/v1/audio/speech', { model, input: 'a' })];
@@ -84,27 +86,31 @@ function listCanaries({ kind, servedModelName: model, image, enginePreset }: Gat
   }
 }
 
-const encode = (path: string, body: object): Canary => ({ path, body: Buffer.from(JSON.stringify(body)) });
+const encode = (path: string, body: object): Canary => ({
+  path,
+  open: () => Buffer.from(JSON.stringify(body)),
+});
 
 const countPixels = (size: string): number =>
   size.split('x').reduce((product, side) => product * Number(side), 1);
 
 /** `rejected`: it answers that it failed, to this request at least. */
 async function ask(
-  { path, body }: Canary,
+  { path, open }: Canary,
   { pool, slots, timeoutMs = TIMEOUT_MS }: CanaryOptions,
 ): Promise<CanaryResult | 'rejected'> {
   const signal = AbortSignal.timeout(timeoutMs);
   const isAlone = () => slots.inflight <= 1;
   const wasAlone = isAlone();
   try {
-    const headers = { 'content-type': 'application/json', 'content-length': String(body.length) };
-    const { statusCode, body: answer } = await pool.request({ path, method: 'POST', headers, body, signal });
+    const headers = { 'content-type': 'application/json' };
+    const { statusCode, body } = await requestEngine(pool, { path, method: 'POST', headers, open, signal });
     if (statusCode < 300) {
-      await answer.dump({ limit: MAX_ANSWER_BYTES, signal });
+      await body.dump({ limit: MAX_ANSWER_BYTES, signal });
       return 'good';
     }
-    const start = await readStart(answer);
+    const start = (await readBodyStart(body, MAX_ERROR_BYTES)).toString('latin1');
+    signal.throwIfAborted();
     if (BUSY_STATUSES.has(statusCode)) return 'busy';
     if (statusCode < 500) return 'unknown';
     // What others have been given may leave no room for it.
@@ -113,14 +119,4 @@ async function ask(
     // Behind other works it may only have waited.
     return signal.aborted && !(wasAlone && isAlone()) ? 'busy' : 'fault';
   }
-}
-
-/** Leaves the connection to nobody else if there is more. */
-async function readStart(answer: AsyncIterable<Buffer>): Promise<string> {
-  let text = '';
-  for await (const chunk of answer) {
-    text += chunk.toString('latin1');
-    if (text.length >= MAX_ERROR_BYTES) break;
-  }
-  return text;
 }

@@ -1,5 +1,6 @@
 /** One call of an engine's health check, and what it shows. */
 import { request } from 'node:http';
+import { readConnectionFailure } from '../../kit/connection-error.ts';
 import type { Observation } from './engine-verdict.ts';
 import type { RunClock } from './run-clock.ts';
 
@@ -30,9 +31,9 @@ export function probeHealth(
       else end({ kind: 'probe', result: 'bad', reason: `health check returned ${status}` });
     });
     call.on('error', (error: NodeJS.ErrnoException) => {
-      const { code, message } = error;
-      if (code === 'ECONNREFUSED') end({ kind: 'refused' });
-      else end({ kind: 'probe', result: 'bad', reason: `health check failed: ${code ?? message}` });
+      if (readConnectionFailure(error) === 'refused') end({ kind: 'refused' });
+      else
+        end({ kind: 'probe', result: 'bad', reason: `health check failed: ${error.code ?? error.message}` });
     });
     // An answer that has arrived meanwhile is read before a late timer concludes anything.
     const expire = () => setImmediate(() => setImmediate(conclude));

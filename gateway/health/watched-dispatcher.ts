@@ -1,7 +1,8 @@
 /** Connections to an engine that report to its health check: each POST is work that starts, gives output and ends. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Dispatcher } from 'undici';
-import { EngineDesertedError } from '../upstream/connection-error.ts';
+import { readConnectionFailure } from '../../kit/connection-error.ts';
+import { EngineDesertedError } from '../engine/engine-error.ts';
 import type { WorkOutcome } from './engine-verdict.ts';
 import type { WatchedWork, WorkSource } from './watched-work.ts';
 
@@ -26,8 +27,6 @@ const JOBS_PATH = /^\/v1\/videos(\/|\?|$)/;
 const COMMENT = 0x3a;
 /** In an engine's error: it lacks room now, and works otherwise. */
 export const OUT_OF_MEMORY = /memory/i;
-const GONE = new Set(['ECONNREFUSED']);
-const LOST = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
 export class WatchedDispatcher extends Dispatcher {
   readonly #inner: Dispatcher;
@@ -101,9 +100,9 @@ class WatchedHandler implements Handler, WorkSource {
   }
 
   onResponseError(controller: Controller, error: Error): void {
-    const code = 'code' in error ? String(error.code) : '';
-    if (GONE.has(code)) this.#witness.seeRefusal();
-    if (LOST.has(code)) this.#work?.break();
+    const failure = readConnectionFailure(error);
+    if (failure === 'refused') this.#witness.seeRefusal();
+    if (failure === 'lost') this.#work?.break();
     this.#work?.end('neutral');
     this.#handler.onResponseError?.(controller, error);
   }

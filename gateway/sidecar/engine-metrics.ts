@@ -1,12 +1,14 @@
 /** Relays the engine's metrics: it listens on loopback, so nothing else can reach it. */
-import { request } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { AdminAnswer } from '../../kit/admin-server.ts';
-import { readBody } from '../../kit/bounded-body.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { askEngine } from '../upstream/engine-request.ts';
 import { filterExposition } from './exposition.ts';
 
 export interface EngineMetricsOptions {
-  url: string;
+  /** Connections to the engine. */
+  pool: Pick<Dispatcher, 'request'>;
+  path: string;
   /** Given to all series; names of Kubernetes objects, which need no quoting. */
   labels: { namespace: string; deployment: string; pod: string };
   log?: Pick<Logger, 'debug'>;
@@ -57,16 +59,18 @@ async function describeEngine(options: EngineMetricsOptions): Promise<AdminAnswe
 
 /** The metrics as the engine writes them. Throws for whatever is no complete answer in time. */
 export async function fetchMetrics({
-  url,
+  pool,
+  path,
   timeoutMs = TIMEOUT_MS,
   maxBytes = MAX_BYTES,
-}: Pick<EngineMetricsOptions, 'url' | 'timeoutMs' | 'maxBytes'>): Promise<string> {
-  const signal = AbortSignal.timeout(timeoutMs);
-  const answer = await request(url, { headers: { accept: 'text/plain;version=0.0.4' }, signal });
-  if (answer.statusCode !== 200) {
-    // Its end is an error, which nobody waits for.
-    answer.body.on('error', () => {}).destroy();
-    throw new Error(`status ${answer.statusCode}`);
-  }
-  return (await readBody(answer.body, maxBytes)).toString();
+}: Pick<EngineMetricsOptions, 'pool' | 'path' | 'timeoutMs' | 'maxBytes'>): Promise<string> {
+  const { status, body } = await askEngine(pool, {
+    path,
+    method: 'GET',
+    headers: { accept: 'text/plain;version=0.0.4' },
+    signal: AbortSignal.timeout(timeoutMs),
+    maxBytes,
+  });
+  if (status !== 200) throw new Error(`status ${status}`);
+  return body.toString();
 }

@@ -1,39 +1,35 @@
-/** One deployment served beside its engine: all that the roles `sidecar` and `local` have in common. */
+/** One deployment served beside its engine. */
 import type { Server } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import { closeServer, listen } from '../../kit/http-server.ts';
+import { listen } from '../../kit/http-server.ts';
 import { heartbeat, leave } from '../../redis/admission/admission-calls.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
 import { readDeployment } from '../../redis/publication/published.ts';
-import { EngineSleep } from '../capacity/engine-sleep.ts';
 import { type Replica, startReplica } from '../capacity/replica.ts';
 import type { EgressSettings } from '../egress/agent.ts';
-import { tryEngine } from '../health/canary.ts';
-import { defaultStalledMs, EngineHealth } from '../health/engine-health.ts';
-import type { EngineBounds } from '../health/engine-verdict.ts';
+import type { EngineHealth } from '../health/engine-health.ts';
 import { Activity } from '../http/activity.ts';
-import { ApiError, setDocumentationSite } from '../http/error-response.ts';
+import { setDocumentationSite } from '../http/error-response.ts';
 import { createServer } from '../http/server.ts';
 import type { StorageServices } from '../jobs/services.ts';
 import { startWorker, type Worker, type WorkerOptions } from '../jobs/worker.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import { UsageMeter } from '../telemetry/usage.ts';
-import { ContextLength } from '../text/context-length.ts';
 import type { Tracer } from '../tracing/tracer.ts';
-import { ENGINE_CONNECT_TIMEOUT_MS, Pools } from '../upstream/pools.ts';
-import { createSidecarApp, type SidecarApp } from './app.ts';
+import { createSidecarApp } from './app.ts';
 import { Drain } from './drain.ts';
 import { type LiveConfig, watchConfig } from './live-config.ts';
+import { endWork, isDrainOverdue } from './shutdown.ts';
+import { isQueued, type WatchedEngine, watchEngine } from './watched-engine.ts';
 
 export interface ModelEndpointOptions {
   initialConfig: GatewayConfig;
   connection: RedisConnection;
   engineURL: string;
   engineHealthPath: string;
-  /** The engine's metrics as text; null or absent: it has none. */
-  readEngineMetrics?: (() => Promise<string>) | null;
+  /** null: it has no metrics. */
+  engineMetricsPath: string | null;
   peerToken: string;
   /** What peers see of this replica. */
   self: { pod: string; address: string; port: number };
@@ -52,6 +48,7 @@ export interface ModelEndpoint {
   server: Server;
   live: LiveConfig;
   health: EngineHealth;
+  engine: Pick<WatchedEngine, 'unwatchedPool'>;
   drain: Drain;
   replica: Replica;
   /** A message on the deployment's `channels.jobs`, or a renewed subscription: something may wait for a worker. */
@@ -73,61 +70,24 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     read: () => readDeployment(connection.redis, namespace, name),
     onError: logUnlessAway('published configuration is invalid; keeping the last valid one'),
   });
-  const enginePools = new Pools({ connectTimeoutMs: ENGINE_CONNECT_TIMEOUT_MS });
-  const health = new EngineHealth({
+  const engine = watchEngine({
     engineURL: options.engineURL,
-    path: options.engineHealthPath,
-    stalledMs: () => readStalledMs(live.current),
-    bounds: isQueued(options.initialConfig) ? JOB_BOUNDS : undefined,
-    tryEngine: async () =>
-      sleep.isAwake
-        ? tryEngine({
-            pool: enginePools.get(options.engineURL),
-            config: live.current,
-            slots: replica.slots,
-          })
-        : 'unknown',
-    onChange: (now, before) => {
-      const { phase, reason, isReady } = now;
-      const lastedSeconds = Math.round((now.since - before.since) / 1000);
-      log[isReady ? 'info' : 'warn'](
-        { phase, reason, before: before.phase, lastedSeconds },
-        `engine is ${phase}`,
-      );
-      metrics.engines.dec({ phase: before.phase });
-      metrics.engines.inc({ phase });
-      if (isReady && !before.isReady) {
-        drain.cancel({ isRestarted: before.phase === 'starting' });
-        contextLength.refresh();
-        sleep.check();
-      }
+    healthPath: options.engineHealthPath,
+    metricsPath: options.engineMetricsPath,
+    config: () => live.current,
+    slots: () => replica.slots,
+    metrics,
+    log,
+    onPhaseChange: (now, before) => {
+      if (now.isReady && !before.isReady) drain.cancel({ isRestarted: before.phase === 'starting' });
       // Kept-alive connections would stay here, where the Service leads new ones to who can answer.
-      activity.setClosing(!isReady || drain.isDraining);
+      activity.setClosing(!now.isReady || drain.isDraining);
       replica.announce();
       worker?.wake();
     },
+    onSleepChange: () => replica.announce(),
   });
-  const sleep = new EngineSleep({
-    engineURL: options.engineURL,
-    pool: () => enginePools.get(options.engineURL),
-    isOffered: () => live.current.sleeping !== undefined,
-    isIdle: () => replica.slots.inflight === 0 && replica.slots.busy.level === 0,
-    onChange: (isAsleep, tookMs) => {
-      log.info({ tookMs: Math.round(tookMs) }, isAsleep ? 'engine sleeps' : 'engine woken');
-      replica.announce();
-    },
-    // Its health check stays good, so that nothing else would have one restarted that never wakes.
-    onWakeFailure: () => health.begin({ isHeld: false }).end('fault'),
-    onError: (error, message) => {
-      log.warn({ err: error }, message);
-      health.suspect();
-    },
-  });
-  const contextLength = new ContextLength({
-    pool: () => enginePools.get(options.engineURL),
-    config: () => live.current,
-  });
-  metrics.engines.inc({ phase: health.verdict.phase });
+  const { health, sleep, contextLength, pool: enginePool } = engine;
   const drain = new Drain({
     activity,
     countWork: () => replica.slots.inflight + (worker?.running ?? 0),
@@ -141,11 +101,10 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     },
   });
   const abandoned = { jobs: 0 };
-  const enginePool = health.watch(enginePools.get(options.engineURL));
   const replica = startReplica({
     readConfig: () => live.current,
     engineURL: options.engineURL,
-    readEngineMetrics: options.readEngineMetrics ?? null,
+    readEngineMetrics: engine.readMetrics,
     isEngineReady: () => health.isReady,
     isDraining: () => drain.isDraining,
     onEngineLost: () => health.suspect(),
@@ -198,7 +157,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     usage,
     log,
     onEngineLost: () => health.suspect(),
-    isEnding: () => drain.isDraining && drain.remainingMs < KILL_MS,
+    isEnding: () => isDrainOverdue(drain),
     egress: options.egress,
     storage: options.storage,
     peerToken: options.peerToken,
@@ -219,6 +178,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     server,
     live,
     health,
+    engine,
     drain,
     replica,
     wakeWorker: () => worker?.wake(true),
@@ -228,19 +188,13 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
         .retire()
         .then(() => leave(connection.redis, { namespace, name, pod: self.pod }))
         .catch(() => {});
-      if (isKillNear(drain)) await Promise.all([endWithinGrace(server, activity, app), worker?.stop(0)]);
-      else {
-        await Promise.all([retired, drain.settle()]);
-        const withinMs = Math.max(MIN_CLOSE_MS, drain.remainingMs);
-        await Promise.all([closeServer(server, withinMs), worker?.stop(withinMs)]);
-      }
-      health.stop();
-      metrics.engines.dec({ phase: health.verdict.phase });
+      await endWork({ server, activity, cutOff: app.cutOff, drain, worker, retired });
+      engine.stop();
       live.close();
       await app.close();
       await meter.close();
       await replica.close();
-      await enginePools.destroy();
+      await engine.close();
     },
   };
 }
@@ -258,50 +212,10 @@ type WorkerParts = Pick<
   | 'usage'
 >;
 
-/** For other kinds of models nothing is ever queued. */
-const isQueued = ({ kind }: Pick<GatewayConfig, 'kind'>): boolean => kind === 'Image' || kind === 'Video';
-
 function buildWorker(
   { initialConfig, storage, connection, self, metrics, log, tracer = null }: ModelEndpointOptions,
   parts: WorkerParts,
 ): Worker | null {
   if (!isQueued(initialConfig)) return null;
   return startWorker({ ...parts, redis: connection.redis, storage, pod: self.pod, metrics, log, tracer });
-}
-
-const MIN_CLOSE_MS = 1_000;
-
-/** The kubelet kills 2 s after its signal, however little grace there was. */
-const KILL_MS = 2_000;
-const IN_FLIGHT_MS = 800;
-/** kube-proxy may route here for this long. */
-const LISTENING_MS = 700;
-const FLUSH_MS = 200;
-const ENDING = new ApiError('no_pod_available', 'The replica is shutting down.', { retryAfter: 2 });
-
-/** The kubelet's hook still waits for the drain, or the drain took all of its time: the pod's time is over. */
-const isKillNear = (drain: Drain): boolean =>
-  drain.isAwaited || (drain.isDraining && drain.remainingMs < KILL_MS);
-
-/** Refuses what still comes, gives what is in flight a moment, and answers all in the envelope before the kill. */
-async function endWithinGrace(
-  server: Server,
-  activity: Activity,
-  { cutOff }: Pick<SidecarApp, 'cutOff'>,
-): Promise<void> {
-  cutOff.refuse(ENDING);
-  await sleep(IN_FLIGHT_MS);
-  cutOff.end(activity.open, ENDING);
-  await sleep(LISTENING_MS);
-  await closeServer(server, FLUSH_MS);
-}
-/** A deployment of jobs runs few at a time, each for long. */
-const JOB_BOUNDS: Partial<EngineBounds> = { stalledWorks: 2 };
-
-function readStalledMs({ kind, limits, engineStalledMs }: GatewayConfig): number {
-  if (engineStalledMs !== undefined) return engineStalledMs;
-  const { requestTimeoutMs, imageJobTimeoutMs, videoTimeoutMs } = limits;
-  if (kind === 'Video') return defaultStalledMs(videoTimeoutMs);
-  // An older operator publishes no limit of image jobs.
-  return defaultStalledMs(kind === 'Image' ? (imageJobTimeoutMs ?? videoTimeoutMs) : requestTimeoutMs);
 }

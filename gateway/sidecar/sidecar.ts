@@ -16,7 +16,7 @@ import { createLog, logRedisState } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { describeProgram, openTracer } from '../tracing/tracer.ts';
 import { buildSidecarRoutes } from './admin-routes.ts';
-import { createEngineMetrics, fetchMetrics } from './engine-metrics.ts';
+import { createEngineMetrics } from './engine-metrics.ts';
 import { type ModelEndpoint, startModelEndpoint } from './model-endpoint.ts';
 import { openSidecarStorage } from './sidecar-storage.ts';
 import { keepWeightsLease } from './weights-lease.ts';
@@ -49,14 +49,13 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
   logRedisState(connection, log);
 
   const { podName, podIP, host, httpPort, engineURL, engineMetricsPath } = environment;
-  const engineMetricsURL = engineMetricsPath === null ? null : `${engineURL}${engineMetricsPath}`;
   const storage = await openSidecarStorage(environment.storage, namespace, environment.egress);
   const endpoint = await startModelEndpoint({
     initialConfig,
     connection,
     engineURL,
     engineHealthPath: environment.engineHealthPath,
-    readEngineMetrics: engineMetricsURL === null ? null : () => fetchMetrics({ url: engineMetricsURL }),
+    engineMetricsPath,
     peerToken: environment.peerToken,
     self: { pod: podName, address: podIP, port: httpPort },
     host,
@@ -67,7 +66,7 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
     log,
     tracer,
   });
-  const { live, health, drain } = endpoint;
+  const { live, health, drain, engine } = endpoint;
   const jobs = channels.jobs(namespace, name);
   const subscription = subscribe(connection, [channels.workspace(namespace), jobs], {
     onMessage: (message, channel) => {
@@ -94,9 +93,10 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
   );
   const metricsServer = createAdminServer({
     ...serveMetrics(metrics),
-    ...(engineMetricsURL !== null && {
+    ...(engineMetricsPath !== null && {
       [ENGINE_METRICS_PATH]: createEngineMetrics({
-        url: engineMetricsURL,
+        pool: engine.unwatchedPool(),
+        path: engineMetricsPath,
         labels: { namespace, deployment: name, pod: podName },
         log,
       }),

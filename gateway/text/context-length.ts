@@ -4,7 +4,7 @@ import type { ModelKind } from '../../api/engine-presets.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';
 import { isObject } from '../../kit/json-object.ts';
-import { readResponse, requestEngine } from '../engine/engine-request.ts';
+import { askEngine } from '../upstream/engine-request.ts';
 
 export interface ContextLengthOptions {
   /** Connections to the engine. */
@@ -79,9 +79,9 @@ export class ContextLength {
     const { path, read } = SOURCES[this.#options.config().enginePreset] ?? MODEL_LIST;
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     try {
-      const { statusCode, body } = await requestEngine(this.#options.pool(), { path, method: 'GET', signal });
-      const text = await readResponse(body, { maxBytes: MAX_ANSWER_BYTES, signal });
-      const length = statusCode === 200 ? read(JSON.parse(text.toString('utf8'))) : null;
+      const request = { path, method: 'GET', signal, maxBytes: MAX_ANSWER_BYTES } as const;
+      const { status, body } = await askEngine(this.#options.pool(), request);
+      const length = status === 200 ? read(JSON.parse(body.toString('utf8'))) : null;
       if (Number.isSafeInteger(length) && (length as number) > 0) this.#value = length as number;
     } catch {
       // An engine that does not tell is no fault: the member is absent.

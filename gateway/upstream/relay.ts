@@ -1,9 +1,9 @@
 /** Hands a request on as it is and its answer back, with backpressure and aborts both ways. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { isNotConnected, readConnectionFailure } from '../../kit/connection-error.ts';
 import { endAfterRequestBody } from '../http/error-response.ts';
 import type { Span } from '../tracing/span.ts';
-import { isNotConnected, readErrorCode } from './connection-error.ts';
 import { type RelayedHeaders, selectResponseHeaders } from './headers.ts';
 
 export interface RelayRequest {
@@ -40,8 +40,11 @@ export type RelayOutcome =
   | { result: 'broken'; hasClientLeft: boolean }
   | { result: 'failed'; canRetry: boolean; error: Error };
 
-/** Of a request without a body, or whose body was not read: nothing of it was sent. */
-const NOT_SENT = new Set(['ENOTFOUND', 'ETIMEDOUT', 'UND_ERR_DESTROYED', 'UND_ERR_CLOSED']);
+/** No connection stood, or the pool had been closed before. */
+function isUnsent(error: Error): boolean {
+  const failure = readConnectionFailure(error);
+  return isNotConnected(error) || failure === 'unresolved' || failure === 'closed';
+}
 
 /** Never throws. */
 export function relay(request: RelayRequest): Promise<RelayOutcome> {
@@ -84,8 +87,7 @@ export function relay(request: RelayRequest): Promise<RelayOutcome> {
         },
         onResponseError(_, error) {
           if (!hasBegun && !res.destroyed) {
-            const isUnsent = isNotConnected(error) || NOT_SENT.has(readErrorCode(error));
-            finish({ result: 'failed', canRetry: isUnsent && !body.isTouched(), error });
+            finish({ result: 'failed', canRetry: isUnsent(error) && !body.isTouched(), error });
             return;
           }
           const hasClientLeft = res.destroyed;

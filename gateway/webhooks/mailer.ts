@@ -1,5 +1,6 @@
 /** The owner of nodemailer: messages over SMTP. */
 import { createTransport } from 'nodemailer';
+import { readConnectionFailure } from '../../kit/connection-error.ts';
 import type { MailText } from './mail-text.ts';
 
 export interface MailerOptions {
@@ -99,8 +100,6 @@ type SMTPFailure = Error & {
   permanent?: boolean;
 };
 
-const NOT_CONNECTED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH']);
-
 /** Not where the connection broke off in mid-message: the server may have taken it, and there must be no second one. */
 function isTransientSMTPError({
   code,
@@ -113,5 +112,6 @@ function isTransientSMTPError({
   if (code === 'EAUTH') return true;
   if (responseCode !== undefined) return permanent !== true;
   if (code === 'ETIMEDOUT') return /^(Connection timeout|Greeting never received)/.test(message);
-  return code === 'EDNS' || NOT_CONNECTED.has(originalCode ?? '');
+  const failure = readConnectionFailure({ code: originalCode });
+  return code === 'EDNS' || failure === 'refused' || failure === 'unreachable';
 }

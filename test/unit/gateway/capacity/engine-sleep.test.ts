@@ -22,7 +22,6 @@ describe('the sleep of an engine', () => {
   };
   const makeSleep = () =>
     new EngineSleep({
-      engineURL: engine.url,
       pool: () => pool,
       isOffered: () => isOffered,
       isIdle: () => isIdle,

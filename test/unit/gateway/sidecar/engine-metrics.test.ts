@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
+import { Pool } from 'undici';
 import { createEngineMetrics } from '../../../../gateway/sidecar/engine-metrics.ts';
 
 describe("the engine's metrics", () => {
   let engine: Server;
   let answer: RequestListener;
   let asked = 0;
-  let url: string;
+  let pool: Pool;
   beforeEach(async () => {
     asked = 0;
     engine = createServer((req, res) => {
@@ -16,9 +17,10 @@ describe("the engine's metrics", () => {
       answer(req, res);
     }).listen(0, '127.0.0.1');
     await once(engine, 'listening');
-    url = `http://127.0.0.1:${(engine.address() as AddressInfo).port}/metrics`;
+    pool = new Pool(`http://127.0.0.1:${(engine.address() as AddressInfo).port}`);
   });
-  afterEach(() => {
+  afterEach(async () => {
+    await pool.destroy();
     engine.closeAllConnections();
     engine.close();
   });
@@ -26,7 +28,7 @@ describe("the engine's metrics", () => {
   const LABELS = { namespace: 'team', deployment: 'chat', pod: 'chat-1' };
   const OWN = 'namespace="team",deployment="chat",pod="chat-1"';
   const read = async (more: object = {}) => {
-    const answered = await createEngineMetrics({ url, labels: LABELS, ...more })();
+    const answered = await createEngineMetrics({ pool, path: '/metrics', labels: LABELS, ...more })();
     expect([answered.status, answered.contentType]).to.deep.equal([
       200,
       'text/plain; version=0.0.4; charset=utf-8',
@@ -49,7 +51,7 @@ describe("the engine's metrics", () => {
 
   it('are fetched once for concurrent scrapes, and again after that', async () => {
     answer = (_, res) => setTimeout(() => res.end('a 1\n'), 50);
-    const relay = createEngineMetrics({ url, labels: LABELS });
+    const relay = createEngineMetrics({ pool, path: '/metrics', labels: LABELS });
     const answers = await Promise.all(Array.from({ length: 100 }, () => relay()));
     expect(new Set(answers.map(({ body }) => body.endsWith('} 1')))).to.deep.equal(new Set([true]));
     expect(asked).to.equal(1);
@@ -76,6 +78,8 @@ describe("the engine's metrics", () => {
   it('tell that the engine has none, or is unavailable', async () => {
     answer = (_, res) => res.writeHead(404).end('no');
     expect(await read()).to.deep.equal(DOWN);
-    expect(await read({ url: 'http://127.0.0.1:1/metrics' })).to.deep.equal(DOWN);
+    const nobody = new Pool('http://127.0.0.1:1');
+    expect(await read({ pool: nobody })).to.deep.equal(DOWN);
+    await nobody.destroy();
   });
 });

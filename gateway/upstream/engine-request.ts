@@ -2,12 +2,11 @@
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { BodyTooLargeError, readBody } from '../../kit/bounded-body.ts';
+import { isNotConnected, readConnectionFailure } from '../../kit/connection-error.ts';
 import { ApiError } from '../http/error-response.ts';
-import { isNotConnected, readErrorCode } from '../upstream/connection-error.ts';
-import type { EnginePool } from './engine-call.ts';
 
 export interface EngineRequest extends Omit<Dispatcher.RequestOptions, 'body' | 'signal'> {
-  /** A fresh body each time: a request whose connection was refused is sent once more. */
+  /** A fresh body each time: see `canResend`. */
   open?: () => Buffer | Readable;
   signal?: AbortSignal | undefined;
 }
@@ -21,28 +20,39 @@ export class EngineConnectionError extends Error {
 
   constructor(cause: unknown) {
     super('The engine did not respond.', { cause });
+    const failure = readConnectionFailure(cause);
     this.isRefused = isNotConnected(cause);
-    this.isTimeout = TIMEOUTS.has(readErrorCode(cause));
+    this.isTimeout = failure === 'connect_timeout' || failure === 'response_timeout';
   }
 }
 
-const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UND_ERR_CONNECT_TIMEOUT']);
+const MAX_ATTEMPTS = 2;
+
+/** Whether to send a request again after so many attempts: without a connection nothing was sent, so it does no harm. */
+export const canResend = (error: unknown, attempts: number): boolean =>
+  attempts < MAX_ATTEMPTS && isNotConnected(error);
 
 /** Throws EngineConnectionError, the signal's reason, or the error of a file that was to be sent. */
 export async function requestEngine(
-  pool: EnginePool,
+  pool: Pick<Dispatcher, 'request'>,
   { open, ...options }: EngineRequest,
 ): Promise<Dispatcher.ResponseData> {
-  const send = () => pool.request({ ...options, ...(open && { body: open() }) });
-  try {
-    return await send().catch((error) => {
-      // Nothing was sent on a connection that was refused, so a retry does no harm.
-      if (!open || !isNotConnected(error) || options.signal?.aborted) throw error;
-      return send();
-    });
-  } catch (error) {
-    throw toConnectionError(error, options.signal);
-  }
+  for (let attempts = 1; ; attempts++)
+    try {
+      return await pool.request({ ...options, ...(open && { body: open() }) });
+    } catch (error) {
+      if (options.signal?.aborted || !canResend(error, attempts))
+        throw toConnectionError(error, options.signal);
+    }
+}
+
+/** Requests and reads the answer, whatever its status. Throws what `requestEngine` and `readResponse` throw. */
+export async function askEngine(
+  pool: Pick<Dispatcher, 'request'>,
+  { maxBytes, ...request }: EngineRequest & { maxBytes: number },
+): Promise<{ status: number; body: Buffer }> {
+  const { statusCode, body } = await requestEngine(pool, request);
+  return { status: statusCode, body: await readResponse(body, { maxBytes, signal: request.signal }) };
 }
 
 /** Throws ApiError for a response over `maxBytes`, what `onBytes` throws, EngineConnectionError or the signal's reason. */

@@ -1,0 +1,54 @@
+/** How a replica ends its work: within the grace period of its pod, or right before it is killed. */
+import type { Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { closeServer } from '../../kit/http-server.ts';
+import type { Activity } from '../http/activity.ts';
+import { ApiError } from '../http/error-response.ts';
+import type { Worker } from '../jobs/worker.ts';
+import type { SidecarApp } from './app.ts';
+import type { Drain } from './drain.ts';
+
+export interface WorkInFlight {
+  server: Server;
+  activity: Activity;
+  cutOff: SidecarApp['cutOff'];
+  drain: Drain;
+  worker: Pick<Worker, 'stop'> | null;
+  /** Its peers know that it leaves. */
+  retired: Promise<void>;
+}
+
+const MIN_CLOSE_MS = 1_000;
+
+/** The kubelet kills 2 s after its signal, however little grace there was. */
+const KILL_MS = 2_000;
+const IN_FLIGHT_MS = 800;
+/** kube-proxy may route here for this long. */
+const LISTENING_MS = 700;
+const FLUSH_MS = 200;
+const ENDING = new ApiError('no_pod_available', 'The replica is shutting down.', { retryAfter: 2 });
+
+/** The drain took nearly all of its time. */
+export const isDrainOverdue = (drain: Drain): boolean => drain.isDraining && drain.remainingMs < KILL_MS;
+
+/** Resolves when the server is closed and the worker has stopped. */
+export async function endWork(work: WorkInFlight): Promise<void> {
+  const { server, drain, worker, retired } = work;
+  // The kubelet's hook still waits for the drain, or the drain took all of its time: the pod's time is over.
+  if (drain.isAwaited || isDrainOverdue(drain)) {
+    await Promise.all([endBeforeKill(work), worker?.stop(0)]);
+    return;
+  }
+  await Promise.all([retired, drain.settle()]);
+  const withinMs = Math.max(MIN_CLOSE_MS, drain.remainingMs);
+  await Promise.all([closeServer(server, withinMs), worker?.stop(withinMs)]);
+}
+
+/** Refuses what still comes, gives what is in flight a moment, and answers all in the envelope before the kill. */
+async function endBeforeKill({ server, activity, cutOff }: WorkInFlight): Promise<void> {
+  cutOff.refuse(ENDING);
+  await sleep(IN_FLIGHT_MS);
+  cutOff.end(activity.open, ENDING);
+  await sleep(LISTENING_MS);
+  await closeServer(server, FLUSH_MS);
+}
