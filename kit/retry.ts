@@ -7,9 +7,13 @@ export interface Backoff {
   maxMs: number;
 }
 
-/** The delay before retry number `attempt` (from 1). 50 % jitter avoids a thundering herd on recovery. */
-export function backoffDelay({ baseMs, maxMs }: Backoff, attempt: number, random = Math.random): number {
-  const delay = Math.min(maxMs, baseMs * 2 ** Math.min(attempt - 1, 30));
+/** The delay before retry number `attempt` (from 1), for one that waits alone. */
+export const exponentialDelay = ({ baseMs, maxMs }: Backoff, attempt: number): number =>
+  Math.min(maxMs, baseMs * 2 ** Math.min(attempt - 1, 30));
+
+/** As `exponentialDelay`, with 50 % jitter, which avoids a thundering herd on recovery. */
+export function backoffDelay(backoff: Backoff, attempt: number, random = Math.random): number {
+  const delay = exponentialDelay(backoff, attempt);
   return delay / 2 + (random() * delay) / 2;
 }
 

@@ -4,6 +4,7 @@
  */
 import { hash as digest } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { LRUCache } from 'lru-cache';
 import { isNotFound } from './api-error.ts';
 import type { KubeClient } from './client.ts';
 import { type Log, silentLog } from './log.ts';
@@ -70,6 +71,7 @@ interface Applied {
   fields: string;
 }
 
+/** One that is forgotten costs a write that changes nothing. */
 const MAX_REMEMBERED = 20_000;
 
 export type Applier = ReturnType<typeof createApplier>;
@@ -83,7 +85,7 @@ export function createApplier({
 }: ApplierOptions) {
   const byKind = new Map(resources.map((applied) => [kindOf(applied.resource), applied]));
   /** By uid. */
-  const memory = new Map<string, Applied>();
+  const memory = new LRUCache<string, Applied>({ max: MAX_REMEMBERED });
 
   function entryOf(object: KubeObject): AppliedResource {
     const entry = byKind.get(kindOf(object));
@@ -123,8 +125,6 @@ export function createApplier({
       { ...wanted, metadata },
       { fieldManager, force: true, signal },
     );
-    // Forgetting costs one write each that changes nothing.
-    if (memory.size >= MAX_REMEMBERED) memory.clear();
     memory.set(result.metadata.uid!, {
       hash,
       basis: live?.metadata.resourceVersion,

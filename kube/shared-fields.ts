@@ -1,4 +1,5 @@
 /** Keeps managed fields in little memory: similar objects own the same fields, so they share one tree. */
+import { LRUCache } from 'lru-cache';
 import { type OwnedFields, withoutOwners } from './managed-fields.ts';
 import type { KubeObject, ManagedFieldsEntry } from './object.ts';
 
@@ -7,7 +8,7 @@ const MAX_SHAPES = 2_000;
 
 export class SharedFields {
   readonly #managers: ReadonlySet<string>;
-  readonly #entries = new Map<string, ManagedFieldsEntry>();
+  readonly #entries = new LRUCache<string, ManagedFieldsEntry>({ max: MAX_SHAPES });
 
   /** Of all other managers nothing is kept. */
   constructor(managers: readonly string[]) {
@@ -25,7 +26,6 @@ export class SharedFields {
     const shape = JSON.stringify(entry);
     const known = this.#entries.get(shape);
     if (known) return known;
-    if (this.#entries.size >= MAX_SHAPES) this.#entries.clear();
     this.#entries.set(shape, entry);
     return entry;
   }

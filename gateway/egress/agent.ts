@@ -3,11 +3,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { VERSION } from '../../api/names.ts';
+import { ConcurrencyLimit } from '../../kit/concurrency-limit.ts';
 import { type AddressPolicy, type AddressRules, createAddressPolicy } from './address-policy.ts';
 import type { Allowance } from './allowance.ts';
 import { EgressError, toEgressError } from './egress-error.ts';
 import { GuardedPools, type GuardOptions, resolveJudged } from './guarded-connector.ts';
-import { InFlight } from './in-flight.ts';
 import { NameResolver } from './name-resolver.ts';
 import { parseEgressURL, readLiteral } from './url-policy.ts';
 
@@ -50,11 +50,11 @@ const IN_FLIGHT = { inAll: 256, perDestination: 16 };
 export class EgressAgent {
   readonly #guard: GuardOptions;
   readonly #pools: GuardedPools;
-  readonly #inFlight: InFlight;
+  readonly #inFlight: ConcurrencyLimit;
 
   constructor(options: EgressAgentOptions) {
     const { inAll, perDestination } = options.inFlight ?? IN_FLIGHT;
-    this.#inFlight = new InFlight({ inAll, perDestination });
+    this.#inFlight = new ConcurrencyLimit(inAll, { perOwner: perDestination });
     this.#guard = {
       policy: options.policy ?? createAddressPolicy(options),
       plainHTTP: options.plainHTTP,
@@ -84,13 +84,11 @@ export class EgressAgent {
     request.signal?.addEventListener('abort', abandon, { once: true });
     if (request.signal?.aborted) abandon();
     try {
-      const leave = await this.#inFlight.enter(url.host, end.signal);
-      stage = 'timeout';
-      try {
-        return await new EgressCall(url, request, end.signal).send(this.#pools.get(url.origin));
-      } finally {
-        leave();
-      }
+      const call = () => {
+        stage = 'timeout';
+        return new EgressCall(url, request, end.signal).send(this.#pools.get(url.origin));
+      };
+      return await this.#inFlight.run(call, url.host, end.signal);
     } finally {
       clearTimeout(timer);
       request.signal?.removeEventListener('abort', abandon);

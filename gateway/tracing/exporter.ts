@@ -1,5 +1,6 @@
 /** Sends spans to an OTLP receiver: in batches, from a bounded queue, whatever becomes of them. */
 import { readBodyStart } from '../../kit/bounded-body.ts';
+import { exponentialDelay } from '../../kit/retry.ts';
 import { encodeSpans, type SpanRecord } from './otlp.ts';
 import type { TracerOptions } from './tracer.ts';
 
@@ -75,7 +76,8 @@ export class SpanExporter {
 
   #waitMs(): number {
     const { intervalMs, retryMs } = this.#timing;
-    return this.#failures === 0 ? intervalMs : Math.min(retryMs * 2 ** (this.#failures - 1), MAX_RETRY_MS);
+    const backoff = { baseMs: retryMs, maxMs: MAX_RETRY_MS };
+    return this.#failures === 0 ? intervalMs : exponentialDelay(backoff, this.#failures);
   }
 
   /** Until the queue is empty or a batch fails, which stays in it if that may pass. */

@@ -1,4 +1,5 @@
 /** What is read outside of a reconciliation, in the background: whoever asked is told when it is there, or changed. */
+import { ConcurrencyLimit } from '../../kit/concurrency-limit.ts';
 
 interface Entry<V> {
   value: V | undefined;
@@ -28,8 +29,7 @@ export class LookupCache<V> {
   readonly #entries = new Map<string, Entry<V>>();
   /** By owner. */
   readonly #keys = new Map<string, string>();
-  readonly #waiting: (() => void)[] = [];
-  #reads = 0;
+  readonly #reads = new ConcurrencyLimit(MAX_READS);
 
   constructor(options: LookupOptions<V>) {
     this.#options = options;
@@ -63,12 +63,10 @@ export class LookupCache<V> {
 
   async #refresh(key: string, entry: Entry<V>): Promise<void> {
     entry.isReading = true;
-    if (this.#reads >= MAX_READS) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#reads++;
-    // It may have been dropped while it waited.
-    if (this.#entries.get(key) === entry) await this.#read(key, entry);
-    this.#reads--;
-    this.#waiting.shift()?.();
+    await this.#reads.run(async () => {
+      // It may have been dropped while it waited.
+      if (this.#entries.get(key) === entry) await this.#read(key, entry);
+    });
   }
 
   async #read(key: string, entry: Entry<V>): Promise<void> {

@@ -205,17 +205,16 @@ export function trimService(service: Wire<V1Service>): Wire<V1Service> {
 }
 
 /** The front's endpoints are the same in the slices of all deployments, so these share one list of each content. */
-const endpointLists = new Map<string, V1EndpointSlice['endpoints']>();
-const MAX_ENDPOINT_LISTS = 1_000;
+const endpointLists = new LRUCache<string, NonNullable<V1EndpointSlice['endpoints']>>({ max: 1_000 });
 
 export function trimSlice(slice: Wire<V1EndpointSlice>): Wire<V1EndpointSlice> {
   const { addressType } = slice;
   // The API server writes null where there are none.
   const endpoints = slice.endpoints ?? [];
   const content = JSON.stringify(endpoints);
-  if (endpointLists.size >= MAX_ENDPOINT_LISTS) endpointLists.clear();
-  if (!endpointLists.has(content)) endpointLists.set(content, endpoints);
-  return { ...trimToMetadata(slice), addressType, endpoints: endpointLists.get(content)! };
+  const shared = endpointLists.get(content) ?? endpoints;
+  endpointLists.set(content, shared);
+  return { ...trimToMetadata(slice), addressType, endpoints: shared };
 }
 
 /** Of a pod's spec only the node and the images are read. */

@@ -2,6 +2,7 @@
  * When something outside the cluster is checked, and what results mean for those who use it: a bucket, a URL. Pure. What
  * passed is used until enough checks in a row have failed, since stores and name servers fail for moments.
  */
+import { exponentialDelay } from '../../kit/retry.ts';
 import { type Verdict, verdict } from '../status/condition-list.ts';
 
 export interface CheckState {
@@ -21,8 +22,7 @@ export interface CheckTime {
   random: number;
 }
 
-const FIRST_RETRY_MS = 15_000;
-const MAX_RETRY_MS = 5 * 60_000;
+const BACKOFF = { baseMs: 15_000, maxMs: 5 * 60_000 };
 const RECHECK_MS = 3_600_000;
 
 /** What is known at first: what passed before a restart is checked some time within the next hour, all else now. */
@@ -45,7 +45,7 @@ export const passCheck = (passed: Verdict, { now, random }: CheckTime): CheckSta
 /** The front did not answer, so the result of the check is unknown. */
 export const postponeCheck = (before: CheckState, reason: string, now: number): CheckState => ({
   ...before,
-  dueAt: now + FIRST_RETRY_MS,
+  dueAt: now + BACKOFF.baseMs,
   verdict: before.isPassed ? before.verdict : verdict('Unknown', 'FrontUnavailable', reason),
 });
 
@@ -56,7 +56,7 @@ export function failCheck(
   now: number,
 ): CheckState {
   const failures = before.failures + 1;
-  const dueAt = now + Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(before.failures, 10));
+  const dueAt = now + exponentialDelay(BACKOFF, failures);
   if (!before.isPassed || failures >= maxFailures)
     return { failures, dueAt, isPassed: false, verdict: failed };
   const message = `${failed.message}; it passed before and stays in use unless the failures persist`;

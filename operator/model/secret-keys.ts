@@ -1,4 +1,5 @@
 /** Which keys the Secrets have that people name in their specs; what is in them is not kept. */
+import { LRUCache } from 'lru-cache';
 import type { KubeClient } from '../../kube/client.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
@@ -17,7 +18,7 @@ const MAX_ENTRIES = 10_000;
 
 export class SecretKeys {
   readonly #client: Pick<KubeClient, 'find'>;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new LRUCache<string, Entry>({ max: MAX_ENTRIES });
 
   constructor(client: Pick<KubeClient, 'find'>) {
     this.#client = client;
@@ -37,7 +38,6 @@ export class SecretKeys {
     const keys = this.#client
       .find<KubeObject & { data?: object }>(RESOURCES.Secret, at, { signal })
       .then((secret) => secret && new Set(Object.keys(secret.data ?? {})));
-    if (this.#entries.size >= MAX_ENTRIES) this.#entries.clear();
     this.#entries.set(id, { keys, readAt: performance.now() });
     return keys;
   }

@@ -32,7 +32,7 @@ export class Audits {
     this.#redis = redis;
     this.#desired = desired;
     this.#intervalMs = intervalMs;
-    this.#repairs = new Retries({ firstMs: intervalMs, lastMs: MAX_REPAIR_INTERVAL_MS });
+    this.#repairs = new Retries({ baseMs: intervalMs, maxMs: MAX_REPAIR_INTERVAL_MS });
   }
 
   get isDue(): boolean {

@@ -4,14 +4,14 @@ import { isWhole, mergeTargets, type Target, targetKey, widenTarget } from './de
 import { Retries } from './retries.ts';
 
 /** Of one target that fails while Redis is there. */
-const RETRY = { firstMs: 200, lastMs: 30_000 };
+const BACKOFF = { baseMs: 200, maxMs: 30_000 };
 
 export class Backlog {
   readonly #marked = new Map<string, Target>();
   /** Why the last attempt failed, by key. */
   readonly #failures = new Map<string, string>();
   /** What failed while Redis was there. */
-  readonly #retries = new Retries(RETRY);
+  readonly #retries = new Retries(BACKOFF);
 
   mark(target: Target): void {
     const key = targetKey(target);

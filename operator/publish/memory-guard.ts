@@ -1,6 +1,7 @@
 /** Keeps each workspace within its share of Redis' memory: its queue is refused in time, then its user is suspended. */
 import { workspaceRedisUser } from '../../api/identity.ts';
 import { PeriodicTask } from '../../kit/periodic-task.ts';
+import { exponentialDelay } from '../../kit/retry.ts';
 import type { Log } from '../../kube/log.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import { type MemoryUse, readMemoryUse, weighWorkspaces } from '../../redis/workspaces/memory-shares.ts';
@@ -29,8 +30,7 @@ const KEPT_SHARE = 0.5;
 /** Of maxmemory: a change that calls for weighing again. */
 const NOTABLE_CHANGE = 0.01;
 const WEIGH_INTERVAL_MS = 30_000;
-const FIRST_SUSPENSION_MS = 60_000;
-const MAX_SUSPENSION_MS = 3_600_000;
+const SUSPENSION = { baseMs: 60_000, maxMs: 3_600_000 };
 
 export class MemoryGuard {
   readonly #settings: MemoryGuardSettings;
@@ -114,9 +114,9 @@ export class MemoryGuard {
   async #suspend(namespace: string, share: number): Promise<void> {
     const { redis, log, onChange } = this.#settings;
     if (!this.#suspended.has(namespace)) {
-      const times = this.#times.get(namespace) ?? 0;
-      this.#times.set(namespace, times + 1);
-      const durationMs = Math.min(MAX_SUSPENSION_MS, FIRST_SUSPENSION_MS * 2 ** Math.min(times, 10));
+      const times = (this.#times.get(namespace) ?? 0) + 1;
+      this.#times.set(namespace, times);
+      const durationMs = exponentialDelay(SUSPENSION, times);
       this.#suspended.set(namespace, this.#now() + durationMs);
       log.warn({ namespace, durationMs }, 'Redis user suspended: the workspace exceeded its memory share');
     }

@@ -1,4 +1,5 @@
 /** Syncs Redis with the desired state: changes soon, everything after Redis lost it. */
+import { exponentialDelay } from '../../kit/retry.ts';
 import type { Log } from '../../kube/log.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
 import { Audits } from './audit.ts';
@@ -35,8 +36,7 @@ export interface PublisherSettings extends Omit<WriterSettings, 'redis'> {
 }
 
 const CONCURRENCY = 32;
-const FIRST_RETRY_MS = 200;
-const MAX_RETRY_MS = 5_000;
+const BACKOFF = { baseMs: 200, maxMs: 5_000 };
 
 export class Publisher {
   readonly #settings: PublisherSettings;
@@ -156,8 +156,7 @@ export class Publisher {
     while (!this.#stopped) {
       const ended = await this.#step();
       attempt = ended === 'failed' ? attempt + 1 : 0;
-      if (ended === 'failed')
-        await this.#sleep(Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(attempt, 10)));
+      if (ended === 'failed') await this.#sleep(exponentialDelay(BACKOFF, attempt));
       else if (!this.#everything && this.#backlog.marked === 0)
         await this.#sleep(Math.min(this.#checkIntervalMs, this.#backlog.nextInMs));
     }

@@ -1,10 +1,6 @@
 /** When each of some targets is tried again: later after each attempt, so that those that never succeed cost little. */
+import { type Backoff, exponentialDelay } from '../../kit/retry.ts';
 import { type Target, targetKey } from './desired-state.ts';
-
-export interface RetryDelays {
-  firstMs: number;
-  lastMs: number;
-}
 
 interface Entry {
   target: Target;
@@ -13,12 +9,12 @@ interface Entry {
 }
 
 export class Retries {
-  readonly #delays: RetryDelays;
+  readonly #backoff: Backoff;
   readonly #clock: () => number;
   readonly #entries = new Map<string, Entry>();
 
-  constructor(delays: RetryDelays, clock: () => number = Date.now) {
-    this.#delays = delays;
+  constructor(backoff: Backoff, clock: () => number = Date.now) {
+    this.#backoff = backoff;
     this.#clock = clock;
   }
 
@@ -26,9 +22,8 @@ export class Retries {
   note(target: Target): number {
     const key = targetKey(target);
     const attempts = (this.#entries.get(key)?.attempts ?? 0) + 1;
-    const { firstMs, lastMs } = this.#delays;
-    const delayMs = Math.min(lastMs, firstMs * 2 ** Math.min(attempts - 1, 20));
-    this.#entries.set(key, { target, attempts, dueAt: this.#clock() + delayMs });
+    const dueAt = this.#clock() + exponentialDelay(this.#backoff, attempts);
+    this.#entries.set(key, { target, attempts, dueAt });
     return attempts;
   }
 

@@ -1,5 +1,6 @@
 /** Bounds that change by the clock: each schedule holds from a time that its cron expression names until another one's. */
 import { Cron } from 'croner';
+import { LRUCache } from 'lru-cache';
 import type { ModelScaling } from '../../api/model-scaling.ts';
 
 export type Schedule = ModelScaling['schedules'][number];
@@ -7,18 +8,17 @@ export type Schedule = ModelScaling['schedules'][number];
 /** Beside names, `L` in JUL and `W` in WED: what one dialect of cron has, and takes up to seconds to look up. */
 const DIALECT = /[#+]|(?<!ju)l|w(?!ed)/i;
 const MAX_VERDICTS = 2_000;
-/** By expression and time zone: judged once, since that costs milliseconds. The oldest is first. */
-const verdicts = new Map<string, string | undefined>();
+/** By expression and time zone: judged once, since that costs milliseconds. */
+const verdicts = new LRUCache<string, { error: string | undefined }>({ max: MAX_VERDICTS });
 
 /** Why a schedule can never be followed; undefined where it can. */
 export function findScheduleError(schedule: Schedule): string | undefined {
   const key = `${schedule.cron} ${schedule.timezone}`;
-  if (!verdicts.has(key)) {
-    const [oldest] = verdicts.keys();
-    if (verdicts.size >= MAX_VERDICTS) verdicts.delete(oldest!);
-    verdicts.set(key, judge(schedule));
-  }
-  return verdicts.get(key);
+  const known = verdicts.get(key);
+  if (known) return known.error;
+  const error = judge(schedule);
+  verdicts.set(key, { error });
+  return error;
 }
 
 function judge({ cron, timezone }: Schedule): string | undefined {

@@ -1,15 +1,15 @@
 /**
  * Reads hashes of usage, each up to half a MiB of what a workspace's own Redis user may have written: few at a time on one
- * connection, which Redis closes where too much waits to be read. Workspaces take turns.
+ * connection, which Redis closes where too much waits to be read. Workspaces take limit.
  */
 import { FUNCTIONS } from '../../api/redis-keys.ts';
-import { Turns } from '../../kit/turns.ts';
+import { ConcurrencyLimit } from '../../kit/concurrency-limit.ts';
 import type { RedisClient } from '../client.ts';
 
 const READS_AT_ONCE = 8;
 /** Of one question: what it has read and not yet used stays in memory. */
 const READ_AHEAD = 4;
-const turnsOf = new WeakMap<RedisClient, Turns>();
+const limitOf = new WeakMap<RedisClient, ConcurrencyLimit>();
 
 export interface UsageHash<V> {
   key: string;
@@ -35,7 +35,7 @@ export async function* readUsageHashes<V>(
 }
 
 function readHash<V>(redis: RedisClient, namespace: string, { key, view }: UsageHash<V>): Promise<V> {
-  const turns = turnsOf.get(redis) ?? new Turns(READS_AT_ONCE);
-  turnsOf.set(redis, turns);
-  return turns.run(async () => view((await redis.fcall(FUNCTIONS.usage, 1, key)) as string[]), namespace);
+  const limit = limitOf.get(redis) ?? new ConcurrencyLimit(READS_AT_ONCE);
+  limitOf.set(redis, limit);
+  return limit.run(async () => view((await redis.fcall(FUNCTIONS.usage, 1, key)) as string[]), namespace);
 }

@@ -1,7 +1,7 @@
 /** Answers that may be large: few of them are in memory at once, from their first row until they were sent. */
 import { once } from 'node:events';
 import type { Context } from 'koa';
-import { Turns } from '../../../kit/turns.ts';
+import { ConcurrencyLimit } from '../../../kit/concurrency-limit.ts';
 import { StreamSlots } from './stream-slots.ts';
 
 /** A workspace that asks for much leaves room for others. */
@@ -13,7 +13,7 @@ const SEND_MS = 30_000;
 
 export class LargeAnswers {
   readonly #slots = new StreamSlots(MAX_OPEN);
-  readonly #turns = new Turns(AT_ONCE.all, { each: AT_ONCE.each });
+  readonly #limit = new ConcurrencyLimit(AT_ONCE.all, { perOwner: AT_ONCE.each });
 
   /** Has `make` answer when it is the workspace's turn. Throws rate_limit_exceeded, and what `make` throws. */
   async answer(
@@ -29,7 +29,7 @@ export class LargeAnswers {
         resolve();
         await sent(ctx.res);
       };
-      this.#turns.run(run, namespace).then(resolve, reject);
+      this.#limit.run(run, namespace).then(resolve, reject);
     });
   }
 }

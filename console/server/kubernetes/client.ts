@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Agent } from 'undici';
 import { z } from 'zod';
 import { GROUP, VERSION } from '../../../api/names.ts';
-import { Turns } from '../../../kit/turns.ts';
+import { ConcurrencyLimit } from '../../../kit/concurrency-limit.ts';
 import { isTooLarge } from '../../../kube/api-error.ts';
 import { MAX_ANSWER_BYTES, MAX_OBJECT_BYTES, readText } from '../../../kube/bounded-text.ts';
 import { KubernetesError } from './error.ts';
@@ -79,7 +79,7 @@ const accessReview = z.object({ status: z.object({ allowed: z.boolean() }) });
 export class Kubernetes {
   readonly #url: string;
   readonly #agent: Agent;
-  readonly #turns = new Turns(MAX_ANSWERS);
+  readonly #limit = new ConcurrencyLimit(MAX_ANSWERS);
 
   constructor({ url, ca }: { url: string; ca: string | undefined }) {
     this.#url = url;
@@ -225,7 +225,7 @@ export class Kubernetes {
         signal: AbortSignal.timeout(TIMEOUT_MS),
       })
       .catch(reportNoAnswer);
-    return this.#turns.run(async () => {
+    return this.#limit.run(async () => {
       const answer = await readText(response.body, `${method} ${path}`, maxBytes)
         .then((text): unknown => JSON.parse(text))
         .catch(reportNoAnswer);

@@ -1,7 +1,7 @@
 /** The namespaces of a user: those in which they can list deployments. */
 
 import { CONSOLE_RIGHTS } from '../../../api/console-rights.ts';
-import { Turns } from '../../../kit/turns.ts';
+import { ConcurrencyLimit } from '../../../kit/concurrency-limit.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import { readWorkspaces } from '../../../redis/publication/published.ts';
 import { PromiseCache } from '../sessions/promise-cache.ts';
@@ -48,9 +48,9 @@ export class Namespaces {
     const [existing, published] = await Promise.all([this.#listExisting(session), this.#readPublished()]);
     const candidates = chooseCandidates({ own: session.own, existing, published });
     if (await this.#access.allows(session, null, CONSOLE_RIGHTS.seeNamespace)) return candidates;
-    const turns = new Turns(CONCURRENCY);
+    const limit = new ConcurrencyLimit(CONCURRENCY);
     const allowed = await Promise.all(
-      candidates.map((namespace) => turns.run(() => this.#access.may(session, namespace, 'seeNamespace'))),
+      candidates.map((namespace) => limit.run(() => this.#access.may(session, namespace, 'seeNamespace'))),
     );
     return candidates.filter((_, index) => allowed[index]);
   }

@@ -1,0 +1,78 @@
+/** Runs few tasks at a time; those that wait take turns by owner, each owner's in the order in which they came. */
+export class ConcurrencyLimit {
+  readonly #waiting = new Map<string, (() => void)[]>();
+  readonly #running = new Map<string, number>();
+  readonly #maxPerOwner: number;
+  #free: number;
+
+  constructor(max: number, { perOwner = max }: { perOwner?: number } = {}) {
+    this.#free = max;
+    this.#maxPerOwner = perOwner;
+  }
+
+  /**
+   * `owner`: whose task it is, where many of one must not hold up another's. `signal` ends the wait, not the task. Rejects
+   * with the signal's reason, or as the task does.
+   */
+  async run<T>(task: () => Promise<T>, owner = '', signal?: AbortSignal): Promise<T> {
+    signal?.throwIfAborted();
+    if (this.#free > 0 && this.#mayRun(owner)) this.#begin(owner);
+    else await this.#wait(owner, signal);
+    try {
+      return await task();
+    } finally {
+      this.#end(owner);
+      this.#takeNext()?.();
+    }
+  }
+
+  readonly #mayRun = (owner: string): boolean => (this.#running.get(owner) ?? 0) < this.#maxPerOwner;
+
+  #begin(owner: string): void {
+    this.#free--;
+    this.#running.set(owner, (this.#running.get(owner) ?? 0) + 1);
+  }
+
+  #end(owner: string): void {
+    this.#free++;
+    const left = this.#running.get(owner)! - 1;
+    if (left === 0) this.#running.delete(owner);
+    else this.#running.set(owner, left);
+  }
+
+  #wait(owner: string, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const start = () => {
+        signal?.removeEventListener('abort', abandon);
+        resolve();
+      };
+      const abandon = () => {
+        this.#remove(owner, start);
+        reject(signal!.reason);
+      };
+      signal?.addEventListener('abort', abandon, { once: true });
+      const queue = this.#waiting.get(owner);
+      if (queue) queue.push(start);
+      else this.#waiting.set(owner, [start]);
+    });
+  }
+
+  #remove(owner: string, start: () => void): void {
+    const left = this.#waiting.get(owner)!.filter((other) => other !== start);
+    if (left.length === 0) this.#waiting.delete(owner);
+    else this.#waiting.set(owner, left);
+  }
+
+  /** Of the owner whose turn was the longest ago. */
+  #takeNext(): (() => void) | undefined {
+    for (const [owner, queue] of this.#waiting) {
+      if (!this.#mayRun(owner)) continue;
+      this.#begin(owner);
+      const next = queue.shift();
+      this.#waiting.delete(owner);
+      if (queue.length > 0) this.#waiting.set(owner, queue);
+      return next;
+    }
+    return undefined;
+  }
+}
