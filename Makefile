@@ -75,6 +75,10 @@ test-engines: $(INSTALLED) ## Test against real engines with tiny models on this
 test-scaling: $(INSTALLED) ## Run the tests of scaling for long: engines that take 30 s to start, twenty starts, twenty tides of 200 streams (40 min)
 	@STARTUP_SECONDS=30 STARTS=20 TIDES=20 STREAMS=200 REPLICAS=5 mocha --exit test/integration/launch/scaling.test.ts
 
+.PHONY: test-scaling-cluster
+test-scaling-cluster: $(INSTALLED) ## Run the long tests of scaling on the bundled cluster, with all cores busy for the tides (60 min; STARTS=20 TIDES=20 STREAMS=200 FILES=…)
+	@node test/e2e/main.ts --exit --timeout 300000 $(or $(FILES),$(wildcard test/scaling-cluster/*.test.ts))
+
 .PHONY: fuzz
 SEEDS ?= 20
 fuzz: $(INSTALLED) ## Run the model-based tests with new seeds (SEEDS=20), or with one seed again (SEED=1 STEPS=150)

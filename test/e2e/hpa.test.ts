@@ -18,6 +18,8 @@ const EXAMPLE = 'examples/autoscalers/hpa.yaml';
 /** Its target is 8 for each replica. */
 const STREAMS = 20;
 
+const readSeconds = (since: number): number => Math.round((performance.now() - since) / 1_000);
+
 interface HPA {
   status: { currentMetrics?: { external?: { current: { averageValue?: string } } }[] };
 }
@@ -47,16 +49,23 @@ describe('an HPA that scales a model by its demand', function () {
 
   it('adds replicas under load and removes them after it, and cuts no stream', async () => {
     const streams = keepStreaming(endpoint, STREAMS);
+    const startedAt = performance.now();
     await waitUntil('three replicas', 300, async () => (await countReady()) === 3);
-    console.log(`        ${STREAMS} streams: a demand of ${metrics.values.get(name)}, 3 replicas`);
+    const upSeconds = readSeconds(startedAt);
+    console.log(
+      `        ${STREAMS} streams: a demand of ${metrics.values.get(name)}, 3 replicas after ${upSeconds} s`,
+    );
     const [metric] = (await readObject<HPA>('HorizontalPodAutoscaler', name)).status.currentMetrics ?? [];
     expect(metric?.external?.current.averageValue).to.be.a('string');
     streams.limit(2);
+    const ebbedAt = performance.now();
     await waitUntil('one replica', 480, async () => {
       const pods = await listModelPods(name);
       return pods.length === 1 && (await readModel(name)).spec.replicas === 1;
     });
+    const downSeconds = readSeconds(ebbedAt);
     const { ended, failures } = await streams.stop();
+    console.log(`        1 replica ${downSeconds} s after 2 streams were left; ${ended} streams ended`);
     expect(failures).to.deep.equal([]);
     expect(ended).to.be.greaterThan(STREAMS);
   });

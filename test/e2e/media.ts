@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { LABELS } from '../../api/names.ts';
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
 import type { Answer } from './envelope.ts';
-import { isPodReady, listPods, waitUntil } from './installation.ts';
+import { isPodReady, listPods, type Pod, waitUntil } from './installation.ts';
 
 type Address = Pick<EndpointEntry, 'baseURL' | 'apiKey'>;
 
@@ -138,5 +138,8 @@ export async function countInflight({ name, namespace }: EndpointEntry): Promise
 
 async function listControls(name: string, namespace: string): Promise<string[]> {
   const pods = await listPods(`${LABELS.deployment}=${name}`, namespace);
-  return pods.filter(isPodReady).map(({ status }) => `http://${status.podIP}:${CONTROL_PORT}/control`);
+  return pods.filter(isPodReady).map(findControl);
 }
+
+/** The control port of a pod's simulator. */
+export const findControl = ({ status }: Pod): string => `http://${status.podIP}:${CONTROL_PORT}/control`;

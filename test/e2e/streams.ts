@@ -3,6 +3,8 @@ import type { EndpointEntry } from '../../launch/endpoints-file.ts';
 import { connect } from './installation.ts';
 
 export interface Streams {
+  /** So far. */
+  readonly failures: readonly string[];
   /** Streams at a time from here on; those that run are read to their end. */
   limit(count: number): void;
   /** Starts no more, waits for the end of those that run, and tells what was seen. */
@@ -40,6 +42,7 @@ export function keepStreaming(endpoint: EndpointEntry, count: number): Streams {
   };
   fill();
   return {
+    failures,
     limit: (next) => {
       wanted = next;
       fill();

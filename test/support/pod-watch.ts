@@ -5,6 +5,8 @@ import type { KubeClient } from '../../kube/client.ts';
 import type { Wire } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
 
+const RETRY_MS = 1_000;
+
 export const keyOf = ({ namespace, name }: { namespace: string; name: string }): string =>
   `${namespace}/${name}`;
 
@@ -49,7 +51,10 @@ export function watchPods(client: KubeClient): PodWatch {
         for await (const { type, object } of client.watch<Wire<V1Pod>>(RESOURCES.Pod, options))
           if (type !== 'BOOKMARK' && object.metadata.uid) record(records, object, type === 'DELETED');
       } catch (error) {
-        if (!signal.aborted) console.error('the watch of pods broke off:', (error as Error).message);
+        if (signal.aborted) return;
+        console.error('the watch of pods broke off:', (error as Error).message);
+        // The API server may be away.
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
   };
   void run();

@@ -1,0 +1,9 @@
+/** How much of it: `make test-scaling-cluster` sets what the documentation tells of; less is for a first look. */
+const read = (name: string, fallback: number): number => Number(process.env[name] || fallback);
+
+export const STARTUP_SECONDS = read('STARTUP_SECONDS', 30);
+/** Starts that are measured. */
+export const STARTS = read('STARTS', 20);
+export const TIDES = read('TIDES', 20);
+export const STREAMS = read('STREAMS', 200);
+export const MAX_REPLICAS = read('REPLICAS', 5);
