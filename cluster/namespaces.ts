@@ -14,6 +14,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { runCommand, tryCommand } from './commands.ts';
 import { enterCommand, NODE_IP, runFolder, stateFolder } from './layout.ts';
@@ -71,6 +72,9 @@ export async function removeNamespaces(name: string): Promise<void> {
   for (const folder of cgroupFolders(name)) removeCgroup(folder);
 }
 
+/** Of version 1. */
+const SHARES_PER_CORE = 1024;
+
 export const cgroupRoot = (name: string): string => `/berth-${name}`;
 
 /** The kubelet wants the parent of its cgroups to be there: in one hierarchy, or in each of version 1. */
@@ -84,6 +88,9 @@ function createCgroups(name: string): void {
   for (const hierarchy of globSync('/sys/fs/cgroup/*/cgroup.procs'))
     if (!hierarchy.includes('/unified/'))
       mkdirSync(join(hierarchy, '..', cgroupRoot(name)), { recursive: true });
+  // As much for all pods as the kubelet gives them on a node of its own; the default would be what one process has.
+  const shares = join('/sys/fs/cgroup/cpu', cgroupRoot(name), 'cpu.shares');
+  if (existsSync(shares)) writeFileSync(shares, String(SHARES_PER_CORE * availableParallelism()));
 }
 
 /** The pids of all containers of the cluster. */
