@@ -1,5 +1,6 @@
 /** The input and output of a preset; pure, so that a spec always gives the same container. */
 import type { V1EnvVar } from '@kubernetes/client-node';
+import type { ModelKind } from '../../api/engine-presets.ts';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 
 /** Engines listen here only: nobody in the cluster can go around the gateway. */
@@ -36,7 +37,7 @@ export type ImageVendor = 'nvidia' | 'amd' | 'none';
 
 export interface EnginePresetDefinition {
   /** Pinned image; undefined where there is none, and the spec has to name one. */
-  image: (vendor: ImageVendor) => string | undefined;
+  image: (vendor: ImageVendor, kind: ModelKind) => string | undefined;
   /** GPUs of a replica if the spec sets none. */
   gpus: number;
   /** The user that the engine runs as; undefined: the image's own, root included. */

@@ -5,11 +5,10 @@ import {
   type EngineCommand,
   type EngineInput,
   type EnginePresetDefinition,
-  imagePair,
   type ModelLocation,
   modelReference,
 } from './engine.ts';
-import { NO_MEDIA_HOST, VLLM_ENV, VLLM_UID } from './vllm.ts';
+import { NO_MEDIA_HOST, OMNI_IMAGES, VLLM_ENV, VLLM_UID } from './vllm.ts';
 
 const SERVE = ['vllm', 'serve'];
 
@@ -20,7 +19,7 @@ shift 2
 exec ${SERVE.join(' ')} "$folder" "$@"`;
 
 export const vllmOmni: EnginePresetDefinition = {
-  image: imagePair('docker.io/vllm/vllm-omni:v0.28.0', 'docker.io/vllm/vllm-omni-rocm:v0.28.0'),
+  image: OMNI_IMAGES,
   gpus: 1,
   uid: VLLM_UID,
   requests: { cpu: '1', memory: '4Gi' },

@@ -48,6 +48,13 @@ function listParserFlags(spec: ModelDeploymentSpec): string[] {
   ];
 }
 
+const IMAGES = imagePair('docker.io/vllm/vllm-openai:v0.28.0', 'docker.io/vllm/vllm-openai-rocm:v0.28.0');
+/** The same engine with what decodes sounds: its own images have none (`vllm[audio]`), and refuse each upload as no audio. */
+export const OMNI_IMAGES = imagePair(
+  'docker.io/vllm/vllm-omni:v0.28.0',
+  'docker.io/vllm/vllm-omni-rocm:v0.28.0',
+);
+
 /** Where its images have the examples. */
 const EXAMPLES: Record<ImageVendor, string> = {
   nvidia: '/vllm-workspace/examples',
@@ -63,7 +70,7 @@ function listTemplateFlags(spec: ModelDeploymentSpec, imageOf: ImageVendor | und
 }
 
 export const vllm: EnginePresetDefinition = {
-  image: imagePair('docker.io/vllm/vllm-openai:v0.28.0', 'docker.io/vllm/vllm-openai-rocm:v0.28.0'),
+  image: (vendor, kind) => (kind === 'Transcription' ? OMNI_IMAGES : IMAGES)(vendor),
   gpus: 1,
   uid: VLLM_UID,
   requests: { cpu: '1', memory: '4Gi' },

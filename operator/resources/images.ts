@@ -16,9 +16,9 @@ type ImageSettings = Pick<BuildSettings, 'engineImages' | 'imageRegistry' | 'sim
 
 /** An image that the spec names is taken as it is. Undefined: there is none for the accelerators. */
 export function engineImage(spec: ModelDeploymentSpec, settings: ImageSettings): string | undefined {
-  const { image, preset } = spec.engine;
+  const { image } = spec.engine;
   if (image) return image;
-  const found = findPresetImage(preset, vendorOf(spec), settings);
+  const found = findPresetImage(spec, settings);
   return found && prefixImage(found, settings.imageRegistry);
 }
 
@@ -33,13 +33,14 @@ export function findPresetImageVendor(
 }
 
 function findPresetImage(
-  preset: EnginePreset,
-  vendor: ImageVendor | undefined,
+  spec: ModelDeploymentSpec,
   { engineImages, simulatorImage }: ImageSettings,
 ): string | undefined {
+  const { preset } = spec.engine;
   if (preset === 'simulator') return engineImages.simulator ?? simulatorImage;
+  const vendor = vendorOf(spec);
   if (vendor === undefined) return undefined;
-  return findInstalledImage(preset, vendor, engineImages) ?? PRESETS[preset].image(vendor);
+  return findInstalledImage(preset, vendor, engineImages) ?? PRESETS[preset].image(vendor, spec.kind);
 }
 
 const findInstalledImage = (

@@ -1,7 +1,6 @@
 /** What in a spec cannot work, decided without reading the cluster. */
 
-import type { EnginePreset } from '../../api/engine-presets.ts';
-import type { ModelDeployment } from '../../api/model-deployment.ts';
+import type { ModelDeployment, ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { PORTS } from '../../api/names.ts';
 import { parseDuration } from '../../api/quantity.ts';
 import { PRESETS } from '../engines/presets.ts';
@@ -59,7 +58,7 @@ function findAcceleratorProblems({ spec }: ModelDeployment, settings: BuildSetti
   if (engineImage(spec, settings) === undefined)
     problems.push({
       reason: 'AcceleratorNotSupported',
-      message: `spec.gpu.resourceName ${resourceName}: engine.preset ${preset} has no image for these accelerators: set spec.engine.image${listVendors(preset)}`,
+      message: `spec.gpu.resourceName ${resourceName}: engine.preset ${preset} has no image for these accelerators: set spec.engine.image${listVendors(spec)}`,
     });
   const isOwn = preset === 'custom' || preset === 'simulator';
   if (isSlice(resourceName) && count > 1 && !isOwn)
@@ -71,9 +70,9 @@ function findAcceleratorProblems({ spec }: ModelDeployment, settings: BuildSetti
 }
 
 /** Empty where no image of the preset is made for accelerators. */
-function listVendors(preset: EnginePreset): string {
-  const { image } = PRESETS[preset];
-  const known = [image('nvidia') && 'nvidia.com', image('amd') && 'amd.com'].filter(Boolean);
+function listVendors({ engine, kind }: ModelDeploymentSpec): string {
+  const { image } = PRESETS[engine.preset];
+  const known = [image('nvidia', kind) && 'nvidia.com', image('amd', kind) && 'amd.com'].filter(Boolean);
   return known.length > 0 ? `, or use ${known.join(' or ')} ones` : '';
 }
 

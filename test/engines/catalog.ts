@@ -9,7 +9,7 @@ import { ensureModel, ensurePythonEngine, type PythonEngine } from './python-eng
 export const ENGINE_NAMES = ['vllm', 'llama-cpp', 'vllm-omni', 'sglang-diffusion', 'sglang'] as const;
 export type EngineName = (typeof ENGINE_NAMES)[number];
 
-export type ServedKind = 'LLM' | 'Embedding' | 'Rerank' | 'Image' | 'Video';
+export type ServedKind = 'LLM' | 'Embedding' | 'Rerank' | 'Transcription' | 'Image' | 'Video';
 
 /** Of a deployment's spec. */
 export interface TinyModel {
@@ -31,8 +31,8 @@ export interface RealEngine {
   help: string[];
   /** Of its sources, lists of the parsers that it has. */
   parsers?(): Record<'tools' | 'reasoning', Set<string>>;
-  /** Installs it; the folder that belongs on PATH. */
-  install(): string;
+  /** Installs what serves the kind; the folder that belongs on PATH. */
+  install(kind?: ServedKind): string;
   tinyModel(kind: ServedKind): TinyModel;
   /** Of its metrics, the number of requests that it works on; none: it does not tell. */
   running?: RegExp;
@@ -65,6 +65,8 @@ function readParsers(folder: string): Set<string> {
 }
 
 const VLLM_CONTEXT = 8192;
+/** The preset takes the image of vLLM-Omni for these, which has the same engine with what decodes sounds. */
+const isAboutSound = (kind: ServedKind | undefined): boolean => kind === 'Transcription';
 
 const vllm: RealEngine = {
   context: VLLM_CONTEXT,
@@ -78,15 +80,22 @@ const vllm: RealEngine = {
     'health',
     'embeddings',
     'rerank',
+    'transcription',
     'sdks',
   ],
   help: ['vllm', 'serve', '--help=all'],
   parsers: () => ({ tools: readParsers('tool_parsers'), reasoning: readParsers('reasoning') }),
-  install: () => join(ensurePythonEngine(VLLM), 'bin'),
-  tinyModel: () => ({
-    folder: ensureModel(ensurePythonEngine(VLLM), 'chat'),
+  install: (kind) => join(ensurePythonEngine(isAboutSound(kind) ? OMNI : VLLM), 'bin'),
+  tinyModel: (kind) => ({
+    folder: isAboutSound(kind)
+      ? ensureModel(ensurePythonEngine(OMNI), 'whisper')
+      : ensureModel(ensurePythonEngine(VLLM), 'chat'),
     path: '',
-    args: [`--max-model-len=${VLLM_CONTEXT}`, '--max-num-seqs=8', '--enforce-eager'],
+    args: [
+      ...(isAboutSound(kind) ? [] : [`--max-model-len=${VLLM_CONTEXT}`]),
+      '--max-num-seqs=8',
+      '--enforce-eager',
+    ],
     env: { VLLM_CPU_KVCACHE_SPACE: '1', HF_HUB_OFFLINE: '1' },
   }),
   running: /^vllm:num_requests_running\{[^}]*\} ([\d.]+)/m,

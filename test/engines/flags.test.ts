@@ -91,7 +91,8 @@ describe(`the command of ${name}`, () => {
 
   it('gives them values that are among those of the help, where it lists any', function () {
     const checked = listWords().flatMap((word) => {
-      const [, allowed] = new RegExp(`^ *${nameOf(word)}\\b[^\\n{]*\\{([^}]*)\\}`, 'm').exec(help) ?? [];
+      const [, allowed] =
+        new RegExp(`^ *${nameOf(word)}(?![\\w-])[^\\n{]*\\{([^}]*)\\}`, 'm').exec(help) ?? [];
       const value = word.slice(nameOf(word).length + 1);
       return allowed && value ? [{ word, isKnown: allowed.split(/[\s,]+/).includes(value) }] : [];
     });
@@ -115,6 +116,6 @@ describe(`the command of ${name}`, () => {
 
   it('is tried in the version that the preset’s image has', function () {
     if (!/^\d/.test(engine.version)) this.skip();
-    expect(PRESETS[name].image('nvidia')).to.match(new RegExp(`:v${engine.version}$`));
+    expect(PRESETS[name].image('nvidia', 'LLM')).to.match(new RegExp(`:v${engine.version}$`));
   });
 });

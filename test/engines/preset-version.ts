@@ -4,7 +4,7 @@ import { PRESETS } from '../../operator/engines/presets.ts';
 
 /** `0.28.0`, or a build as `b11382`. Throws where the image tells none. */
 export function readPresetVersion(preset: EnginePreset): string {
-  const image = PRESETS[preset].image('nvidia');
+  const image = PRESETS[preset].image('nvidia', 'LLM');
   const version = /:(?:.*[-v])?(\d+(?:\.\d+)+|b\d+)$/.exec(image ?? '')?.[1];
   if (!version) throw new Error(`the image of ${preset} tells no version: ${image}`);
   return version;

@@ -71,7 +71,7 @@ export const CHAT_KINDS: RequestKind[] = [
   kind('log probabilities', { logprobs: true, top_logprobs: 3, max_tokens: 4 }),
   kind('three choices', { n: 3, temperature: 1, max_tokens: 4 }, VLLM),
   // Whose choices are only certain where there is no choice.
-  kind('three choices, all the likeliest', { n: 3, max_tokens: 4 }, BOTH),
+  kind('three choices, all the likeliest', { n: 3, max_tokens: 4 }, ['llama-cpp']),
   kind('a stop sequence', { stop: '2' }),
   kind('several stop sequences', { stop: ['1', '3'] }),
   kind('stop tokens', { stop_token_ids: [50] }, VLLM),

@@ -84,7 +84,7 @@ export async function serveModel(
   { kind = 'LLM', spec, engine, modelId = modelIdOf(kind), beside }: ServeOptions = {},
 ): Promise<ServedModel> {
   const real = REAL_ENGINES[name];
-  const programs = real.install();
+  const programs = real.install(kind);
   const folder = mkdtempSync(join(tmpdir(), 'berth-engine-'));
   const models = join(folder, 'models');
   mkdirSync(models);
@@ -143,6 +143,7 @@ function describeServed(stack: LocalStack, { running, waiting }: RealEngine, fol
     key: apiKey,
   });
   const entry = stack.endpoints.deployments.find(({ name }) => name === NAME)!;
+  let keys = 0;
   let address = '';
   const readMetric = async (port: number, pattern: RegExp | undefined, of = address) => {
     const text = await (await fetch(`http://${of}:${port}/metrics`)).text();
@@ -210,7 +211,7 @@ function describeServed(stack: LocalStack, { running, waiting }: RealEngine, fol
     createKey: async ({ priority }: { priority: number }) => {
       const key = generateApiKey();
       const limits = { rpm: 600, tpd: 1_000_000, priority };
-      const request = { namespace: 'default', name: `key-${priority}`, sha256: hashApiKey(key), ...limits };
+      const request = { namespace: 'default', name: `key-${keys++}`, sha256: hashApiKey(key), ...limits };
       await createLocalKey(stack.endpoints, request);
       return key;
     },

@@ -63,7 +63,7 @@ describe('every engine', () => {
       // No image of TEI for AMD's GPUs is published.
       for (const vendor of ['none', 'nvidia', 'amd'] as const)
         if (!(preset === 'tei' && vendor === 'amd'))
-          expect(PRESETS[preset].image(vendor))
+          expect(PRESETS[preset].image(vendor, 'LLM'))
             .to.match(/^[a-z.]+\/.+:([a-z0-9.-]*[0-9]|v0.5.18-rocm720-mi30x)$/)
             .and.not.include('latest');
     });
@@ -112,6 +112,15 @@ describe('vLLM', () => {
 
   it('pools for embeddings', () => {
     expect(argsOf('vllm', { kind: 'Embedding' })).to.include('--runner=pooling');
+  });
+
+  it('transcribes in an image that decodes sounds', () => {
+    const imageOf = (kind: string, gpu?: object) => build(spec('vllm', { kind, ...gpu })).engine.image;
+    expect(imageOf('LLM')).to.include('/vllm-openai:');
+    expect(imageOf('Transcription')).to.include('/vllm-omni:');
+    expect(imageOf('Transcription', { gpu: { count: 1, resourceName: 'amd.com/gpu' } })).to.include(
+      '/vllm-omni-rocm:',
+    );
   });
 
   it('takes sounds as large as the gateway does', () => {
