@@ -1,23 +1,36 @@
 /**
- * How many tokens of a stream went out, for clients that leave before the engine tells. A frame carries one token, or several
- * where the engine's server lags behind its model: frames that are longer than the last one by more than a token are looked
- * into, and all others only counted. Whole answers without usage count by their text.
+ * How many tokens of a stream went out, for clients that leave before the engine tells: as many as frames, or more by their
+ * text, where an engine's server lags behind its model and puts several into a frame. Frames that are longer than the last
+ * one by more than a token are looked into; of all others the length says how long their text is. Whole answers without
+ * usage count by their text.
  */
 import type { JSONObject } from '../../kit/json-object.ts';
 
 /** Of the text of a frame that carries one token: hardly any is longer. */
 const MAX_TOKEN_BYTES = 16;
+/** Of the text of frames that carry one token each: languages of long words come near it. */
+const MAX_MEAN_BYTES = 7;
 export const BYTES_PER_TOKEN = 4;
 
 export class TokenEstimate {
-  tokens = 0;
+  #frames = 0;
+  /** Of text. */
+  #bytes = 0;
   /** Bytes of a frame around its text, as of the last one that was weighed. */
   #around = Number.POSITIVE_INFINITY;
 
+  get tokens(): number {
+    // But for one frame that is longer without text.
+    const isMerged = this.#bytes - MAX_TOKEN_BYTES > this.#frames * MAX_MEAN_BYTES;
+    return isMerged ? Math.ceil(this.#bytes / BYTES_PER_TOKEN) : this.#frames;
+  }
+
   /** Counts a frame that is like the last one; false for one that has to be weighed. */
   count(bytes: number): boolean {
-    if (bytes < this.#around || bytes > this.#around + MAX_TOKEN_BYTES) return false;
-    this.tokens++;
+    const text = bytes - this.#around;
+    if (text < 0 || text > MAX_TOKEN_BYTES) return false;
+    this.#frames++;
+    this.#bytes += text;
     return true;
   }
 
@@ -25,7 +38,8 @@ export class TokenEstimate {
   weigh(bytes: number, choices: readonly unknown[]): void {
     const text = choices.reduce<number>((sum, choice) => sum + countText(choice), 0);
     this.#around = bytes - text;
-    if (text > 0) this.tokens += text > MAX_TOKEN_BYTES ? Math.ceil(text / BYTES_PER_TOKEN) : 1;
+    this.#bytes += text;
+    if (text > 0) this.#frames++;
   }
 }
 

@@ -25,6 +25,10 @@ interface Whole {
   usage: { completion_tokens: number; prompt_tokens: number };
 }
 
+interface Answered {
+  choices: { message: { content: string } }[];
+}
+
 describe(`a broken stream of ${name}`, function () {
   this.timeout(900_000);
   let served: ServedModel;
@@ -70,6 +74,7 @@ describe(`a broken stream of ${name}`, function () {
     const killed = await findBusy();
     served.signal('SIGKILL', ALL, killed);
     const before = stream.frames.length;
+    const said = readStream({ ...stream, frames: stream.frames.slice(0, before) }) as unknown as Whole;
     const start = performance.now();
     await until(stream, before + 20);
     tellMeasure(
@@ -81,6 +86,10 @@ describe(`a broken stream of ${name}`, function () {
     const { choices, usage } = readStream(stream) as unknown as Whole;
     expect(choices.map(({ index, finish_reason }) => [index, finish_reason])).to.deep.equal([[0, 'length']]);
     expect(usage.completion_tokens).to.equal(TOKENS);
+    const unbroken = (await ask(served.gateway, CHAT, CONVERSATION)).body as unknown as Answered;
+    const beginning = said.choices[0]!.delta.content;
+    expect(choices[0]!.delta.content.startsWith(beginning), 'nothing of it is lost').to.equal(true);
+    expect(unbroken.choices[0]!.message.content.startsWith(beginning), 'nor changed').to.equal(true);
     const ids = new Set(stream.frames.slice(0, -1).map((frame) => JSON.parse(frame).id));
     expect(ids.size, 'all in one answer').to.equal(1);
     expect(await readContinued(), 'what the gateway counts').to.equal(1);

@@ -22,8 +22,8 @@ const FREED_MS = 3_000;
 
 /** Of a million tokens of an answer. */
 const PRICE = 1_000;
-/** Hardly a token is longer. */
-const MAX_TOKEN_BYTES = 16;
+/** Of the text of a frame that may count as one token. */
+const MAX_MEAN_BYTES = 7;
 
 interface Chunk {
   choices: { delta: { content?: string; reasoning?: string } }[];
@@ -37,8 +37,22 @@ const chat = (max_tokens: number, fields: Fields = {}): Fields => ({
   ...fields,
 });
 
-const open = (served: ServedModel, max_tokens: number): Promise<OpenStream> =>
-  openStream(served.gateway, CHAT, chat(max_tokens));
+/** The dialects of text, each with a request for so many tokens. */
+const DIALECTS: Record<string, (tokens: number) => Fields> = {
+  [CHAT]: (tokens) => chat(tokens),
+  '/responses': (tokens) => ({ input: 'hello', max_output_tokens: tokens, ignore_eos: true, temperature: 0 }),
+  '/messages': (tokens) => chat(tokens),
+};
+const PATHS = Object.keys(DIALECTS);
+/** Of a stream that is whole. */
+const WHOLE_END = /^\[DONE\]$|"type": ?"(response\.(completed|incomplete)|message_stop)"/;
+/** Of one that broke. */
+const BROKEN_END =
+  /"code":"(upstream_error|temporarily_unavailable)"|^\{"type":"error","error":\{"type":"(api|overloaded)_error"/;
+const isWhole = ({ frames }: OpenStream): boolean => WHOLE_END.test(frames.at(-1) ?? '');
+
+const open = (served: ServedModel, tokens: number, path = CHAT): Promise<OpenStream> =>
+  openStream(served.gateway, path, DIALECTS[path]!(tokens));
 const untilFrames = (stream: OpenStream, count: number) =>
   pollUntil(() => stream.frames.length >= count, `${count} frames`);
 const countTokens = (stream: OpenStream): number =>
@@ -50,14 +64,14 @@ const readText = (frame: string): string =>
 /** An engine's server passes on later what its model said long before, even all of it. */
 const QUIET_MS = 2_000;
 
-/** A stream in whose midst the model stands still, with all that it has said passed on. */
-async function openHalted(served: ServedModel): Promise<OpenStream> {
+/** Streams in whose midst the model stands still, with all that it has said passed on. */
+async function openHalted(served: ServedModel, paths: readonly string[]): Promise<OpenStream[]> {
   for (;;) {
-    const stream = await open(served, LONG_TOKENS);
-    await untilFrames(stream, 3);
+    const streams = await Promise.all(paths.map((path) => open(served, LONG_TOKENS, path)));
+    for (const stream of streams) await untilFrames(stream, 3);
     served.signal('SIGSTOP', engine.worker);
-    await untilQuiet(stream);
-    if (stream.frames.at(-1) !== '[DONE]') return stream;
+    for (const stream of streams) await untilQuiet(stream);
+    if (!streams.some(isWhole)) return streams;
     served.signal('SIGCONT', engine.worker);
   }
 }
@@ -97,7 +111,7 @@ describe(`a fault with ${name}`, function () {
 
   // The first test, for all others cost something, too.
   it('counts what went out to a client that leaves, though the engine’s server puts tokens together', async () => {
-    const stream = await openHalted(served);
+    const [stream] = (await openHalted(served, [CHAT])) as [OpenStream];
     try {
       stream.leave();
       await pollUntil(async () => (await served.spent()) > 0, 'the stream to be paid for');
@@ -111,22 +125,23 @@ describe(`a fault with ${name}`, function () {
       'counted when a client left',
       `${counted} tokens for ${bytes} bytes in ${said.length} frames`,
     );
-    expect(counted).to.be.within(
-      Math.max(said.length, bytes / MAX_TOKEN_BYTES),
-      stream.frames.length + bytes,
-    );
+    expect(counted).to.be.within(Math.max(said.length, bytes / MAX_MEAN_BYTES), stream.frames.length + bytes);
     await pollUntil(async () => (await served.countRunning()) === 0, 'the engine to be free');
   });
 
-  it('frees the engine when a client leaves', async () => {
-    const stream = await open(served, LONG_TOKENS);
-    await untilFrames(stream, 3);
-    expect(await served.countRunning()).to.equal(1);
-    const start = performance.now();
-    stream.leave();
-    await pollUntil(async () => (await served.countRunning()) === 0, 'the engine to be free', FREED_MS);
-    tellMeasure('freed after a client left', `${((performance.now() - start) / 1000).toFixed(2)} s`);
-  });
+  for (const path of PATHS)
+    it(`frees the engine when a client leaves ${path}`, async () => {
+      const stream = await open(served, LONG_TOKENS, path);
+      await untilFrames(stream, 3);
+      expect(await served.countRunning()).to.equal(1);
+      const start = performance.now();
+      stream.leave();
+      await pollUntil(async () => (await served.countRunning()) === 0, 'the engine to be free', FREED_MS);
+      tellMeasure(
+        `freed after a client left ${path}`,
+        `${((performance.now() - start) / 1000).toFixed(2)} s`,
+      );
+    });
 
   it('completes more streams than the engine has places, one after the other', async () => {
     const answers = await Promise.all(
@@ -178,17 +193,17 @@ describe(`a fault with ${name}`, function () {
     await served.untilReady();
   });
 
-  it('ends a stream with an error when the engine is killed, and starts the engine again', async () => {
+  it('ends streams with an error when the engine is killed, and starts the engine again', async () => {
     const before = await served.restarts();
-    const stream = await openHalted(served);
+    const streams = await openHalted(served, PATHS);
     served.signal('SIGKILL', engine.worker);
     const start = performance.now();
-    await stream.ended;
+    await Promise.all(streams.map(({ ended }) => ended));
     tellMeasure(
       'error event after the engine was killed',
       `${((performance.now() - start) / 1000).toFixed(2)} s`,
     );
-    expect(stream.frames.at(-1), stream.frames.slice(-3).join('\n')).to.match(/"code":"upstream_error"/);
+    for (const { frames } of streams) expect(frames.at(-1), frames.slice(-3).join('\n')).to.match(BROKEN_END);
     await untilRestarted(before);
   });
 
@@ -201,10 +216,29 @@ describe(`a fault with ${name}`, function () {
     const late = await Promise.all(Array.from({ length: 4 }, () => open(served, DRAINED_TOKENS)));
     for (const stream of [...streams, ...late.filter(({ status }) => status === 200)]) {
       await stream.ended;
-      const last = stream.frames.at(-1);
-      if (last === '[DONE]') expect(countTokens(stream)).to.equal(DRAINED_TOKENS);
-      else expect(last).to.match(/"code":"(upstream_error|temporarily_unavailable)"/);
+      if (isWhole(stream)) expect(countTokens(stream)).to.equal(DRAINED_TOKENS);
+      else expect(stream.frames.at(-1)).to.match(BROKEN_END);
     }
     await untilRestarted(before);
   });
+
+  // vLLM then answers what it had in its hands as if it were complete, with the reason "abort", or not at all.
+  if (name === 'vllm')
+    it('never ends a stream as if it were whole when the engine gives its requests up', async () => {
+      const [before] = await served.listAddresses();
+      await served.patch({ engine: { args: [...engine.tinyModel('LLM').args, '--shutdown-timeout=0'] } });
+      await pollUntil(
+        async () => !(await served.listAddresses()).includes(before!),
+        'another pod in its place',
+        RESTART_TIMEOUT_MS,
+      );
+      await served.untilReady();
+      const streams = await Promise.all([...PATHS, ...PATHS].map((path) => open(served, LONG_TOKENS, path)));
+      for (const stream of streams) await untilFrames(stream, 3);
+      served.signal('SIGTERM');
+      for (const stream of streams) {
+        await stream.ended;
+        expect(stream.frames.at(-1), stream.frames.slice(-3).join('\n')).to.match(BROKEN_END);
+      }
+    });
 });

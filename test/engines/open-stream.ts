@@ -11,7 +11,9 @@ export interface OpenStream {
 
 export async function openStream(target: Target, path: string, body: Fields): Promise<OpenStream> {
   const leaving = new AbortController();
-  const fields = { ...body, stream: true, stream_options: { include_usage: true } };
+  // The other dialects tell it unasked.
+  const options = path === '/chat/completions' ? { stream_options: { include_usage: true } } : {};
+  const fields = { ...body, stream: true, ...options };
   const response = await send(target, path, fields, leaving.signal);
   const frames: string[] = [];
   const read = async () => {

@@ -63,11 +63,10 @@ const priceOf = ({ input, cached, output }: Counted): number =>
   cached * PRICES.perMillionCachedInputTokens +
   output * PRICES.perMillionOutputTokens;
 
-const talk = (max_tokens: number): Fields => ({
-  messages: [{ role: 'user', content: 'hello' }],
-  max_tokens,
-  ignore_eos: true,
-});
+const talk = (most: number, path = CHAT): Fields =>
+  path === '/responses'
+    ? { input: 'hello', max_output_tokens: most, ignore_eos: true }
+    : { messages: [{ role: 'user', content: 'hello' }], max_tokens: most, ignore_eos: true };
 
 function expectSame(answer: unknown, direct: unknown): void {
   const engine = strip(direct);
@@ -146,7 +145,7 @@ describe(`routes of ${name}`, () => {
       expect(behind.body).to.deep.include(read(direct.body));
     });
 
-  for (const path of engine.waiting ? [CHAT, '/messages'] : [])
+  for (const path of engine.waiting ? [CHAT, '/messages', '/responses'] : [])
     it(`gives a place first to who has a key of a higher priority, whatever the others claim: ${path}`, async function () {
       this.timeout(660_000);
       const favoured = { ...served.gateway, key: await served.createKey({ priority: 10 }) };
@@ -162,7 +161,7 @@ describe(`routes of ${name}`, () => {
         await until(served.countRunning, PLACES);
         const order: string[] = [];
         const queue = async (target: Target, name: string, fields: Fields = {}) => {
-          const { status, body } = await ask(target, path, { ...talk(4), ...fields });
+          const { status, body } = await ask(target, path, { ...talk(4, path), ...fields });
           expect(status, JSON.stringify(body)).to.equal(200);
           order.push(name);
         };

@@ -100,7 +100,7 @@ export async function serveModel(
     MODELS: models,
     PATH: `${programs}${delimiter}${process.env.PATH}`,
   });
-  const served = describeServed(stack, real, folder);
+  const served = describeServed(stack, real, folder, engine?.servedModelName);
   try {
     await served.untilReady();
     if (beside) await served.untilDeployed(beside.name);
@@ -118,7 +118,12 @@ const isHealthy = (address: string): Promise<boolean> =>
     () => false,
   );
 
-function describeServed(stack: LocalStack, { running, waiting }: RealEngine, folder: string) {
+function describeServed(
+  stack: LocalStack,
+  { running, waiting }: RealEngine,
+  folder: string,
+  servedModelName?: string,
+) {
   const { url, token } = stack.endpoints.objects!;
   const call = async (method: string, path: string, body?: object): Promise<unknown> => {
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
@@ -154,7 +159,7 @@ function describeServed(stack: LocalStack, { running, waiting }: RealEngine, fol
     gateway: toTarget(entry),
     findTarget: (kind: string) => toTarget(stack.find(kind)),
     get engine() {
-      return { baseURL: `http://${address}:8000/v1`, model: entry.modelId };
+      return { baseURL: `http://${address}:8000/v1`, model: servedModelName ?? entry.modelId };
     },
     signal: (signal: NodeJS.Signals, pattern?: RegExp, of = address) => {
       const all = listEngineProcesses(of);

@@ -1,6 +1,6 @@
 /** The gateway adds to an engine, and takes nothing away: a client gets the same answers from both. */
 import { expect } from 'chai';
-import { ask, strip } from './answers.ts';
+import { type Answer, ask, type Fields, strip } from './answers.ts';
 import { readEngine } from './catalog.ts';
 import { CHAT_KINDS, COMPLETION_KINDS, REFUSED, type RequestKind, TOO_LONG } from './request-kinds.ts';
 import { type ServedModel, serveModel } from './served-model.ts';
@@ -8,13 +8,21 @@ import { type ServedModel, serveModel } from './served-model.ts';
 const { name, engine } = readEngine();
 const isFor = ({ only }: RequestKind): boolean => only?.includes(name) ?? true;
 const CHAT = '/chat/completions';
+/** The engine's own name for its model, which no client learns of. */
+const ENGINE_MODEL = 'the-engines-own-name';
 const SENTENCE = 'the quick fox and the lazy dog ';
+
+/** But for the name of the model, which each has its own of. */
+function expectSame(answer: Answer, direct: Answer): void {
+  const withoutName = ({ status, isWhole, body }: Answer) => strip({ status, isWhole, ...body, model: null });
+  expect(withoutName(answer)).to.deep.equal(withoutName(direct));
+}
 
 describe(`text of ${name}`, () => {
   let served: ServedModel;
   before(async function () {
     this.timeout(660_000);
-    served = await serveModel(name);
+    served = await serveModel(name, { engine: { servedModelName: ENGINE_MODEL } });
   });
   after(() => served?.stop());
 
@@ -28,7 +36,9 @@ describe(`text of ${name}`, () => {
           const request = stream ? { ...body, stream, stream_options: { include_usage: true } } : body;
           const direct = await ask(served.engine, path, request);
           expect(direct.status, JSON.stringify(direct.body)).to.equal(200);
-          expect(strip(await ask(served.gateway, path, request))).to.deep.equal(strip(direct));
+          const answer = await ask(served.gateway, path, request);
+          expect([direct.body.model, answer.body.model]).to.deep.equal([ENGINE_MODEL, served.gateway.model]);
+          expectSame(answer, direct);
         });
 
   for (const { title, body } of REFUSED.filter(isFor))
@@ -40,6 +50,7 @@ describe(`text of ${name}`, () => {
       expect(error).to.include({ type: 'invalid_request_error' });
       expect(error).to.include.keys('message', 'type', 'param', 'code');
       expect(error.message).to.be.a('string').that.is.not.empty;
+      expect(JSON.stringify(answer)).to.not.include(ENGINE_MODEL);
     });
 
   for (const stream of [false, true])
@@ -62,12 +73,21 @@ describe(`text of ${name}`, () => {
       expect(direct.status, JSON.stringify(direct.body)).to.equal(200);
       const { prompt_tokens: tokens } = direct.body.usage as { prompt_tokens: number };
       expect(tokens / engine.context!).to.be.within(0.7, 0.85);
-      expect(strip(await ask(served.gateway, CHAT, request))).to.deep.equal(strip(direct));
+      expectSame(await ask(served.gateway, CHAT, request), direct);
     });
 
   it('tells that a prompt is longer than the context', async () => {
     const { status, body } = await ask(served.gateway, CHAT, TOO_LONG);
     expect([status, (body.error as { code: string }).code]).to.deep.equal([400, 'context_length_exceeded']);
+    expect(JSON.stringify(body)).to.not.include(ENGINE_MODEL);
+  });
+
+  it('is told with the length of its context, as the engine has it', async () => {
+    const { baseURL, key } = served.gateway;
+    const response = await fetch(`${baseURL}/models`, { headers: { authorization: `Bearer ${key}` } });
+    const { data } = (await response.json()) as { data: Fields[] };
+    expect(data).to.have.length(1);
+    expect(data[0]).to.include({ id: served.gateway.model, max_model_len: engine.context });
   });
 
   it('streams without usage to a client that has not asked for it', async () => {
