@@ -14,14 +14,22 @@ export function completeChat(answer: Answer, modelId: string): boolean {
       isChanged = dropNull(choice.message, 'annotations') || isChanged;
     }
   }
-  return isChanged;
+  return dropUsageNulls(answer) || isChanged;
 }
 
 export function completeCompletion(answer: Answer, modelId: string): boolean {
   let isChanged = completeModel(answer, modelId);
   isChanged = dropNull(answer, 'system_fingerprint') || isChanged;
   for (const choice of listOf(answer.choices)) isChanged = fillNull(choice, 'logprobs') || isChanged;
-  return isChanged;
+  return dropUsageNulls(answer) || isChanged;
+}
+
+/** vLLM says null of what it does not count, which OpenAI leaves out. */
+function dropUsageNulls({ usage }: Answer): boolean {
+  if (!isObject(usage)) return false;
+  const { prompt_tokens_details: input } = usage;
+  const isChanged = isObject(input) && dropNulls(input);
+  return dropNulls(usage) || isChanged;
 }
 
 export type EmbeddingEncoding = 'float' | 'base64' | 'bytes' | 'bytes_only';
@@ -77,6 +85,13 @@ export function dropNull(object: Answer, name: string): boolean {
   if (object[name] !== null) return false;
   delete object[name];
   return true;
+}
+
+/** All that are null, but for `kept`. */
+export function dropNulls(object: Answer, kept: readonly string[] = []): boolean {
+  const names = Object.keys(object).filter((name) => object[name] === null && !kept.includes(name));
+  for (const name of names) delete object[name];
+  return names.length > 0;
 }
 
 export const listOf = (value: unknown): Answer[] => (Array.isArray(value) ? value.filter(isObject) : []);

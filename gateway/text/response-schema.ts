@@ -3,7 +3,7 @@
  * there is nothing or a default, llama.cpp answers its output and little more. What was asked for is said again.
  */
 import { isObject, type JSONObject } from '../../kit/json-object.ts';
-import { completeModel, dropNull, fillAbsent, listOf } from './answer-schema.ts';
+import { completeModel, dropNull, dropNulls, fillAbsent, listOf } from './answer-schema.ts';
 import type { RequestEcho } from './request-echo.ts';
 
 interface Member {
@@ -81,21 +81,31 @@ function completeTimes(response: JSONObject, now: () => number): boolean {
 
 function completeParts({ text, tools, reasoning, output }: JSONObject): boolean {
   let isChanged = isObject(text) && fillEmpty(text, 'format', { type: 'text' });
+  if (isObject(text) && isObject(text.format)) isChanged = dropNulls(text.format) || isChanged;
   for (const tool of listOf(tools)) isChanged = completeTool(tool) || isChanged;
   if (isObject(reasoning)) isChanged = fillAll(reasoning, ['effort', 'summary'], null) || isChanged;
   for (const item of listOf(output)) isChanged = completeItem(item) || isChanged;
   return isChanged;
 }
 
-const completeTool = (tool: JSONObject): boolean =>
-  tool.type === 'function' && fillAll(tool, ['description', 'parameters', 'strict'], null);
+/** May be null, and have to be there. */
+const TOOL_MEMBERS = ['description', 'parameters', 'strict'];
+
+function completeTool(tool: JSONObject): boolean {
+  if (tool.type !== 'function') return false;
+  const isChanged = dropNulls(tool, TOOL_MEMBERS);
+  return fillAll(tool, TOOL_MEMBERS, null) || isChanged;
+}
 
 /** An item of the output, whole or as it begins. */
 export function completeItem(item: JSONObject): boolean {
   let isChanged = false;
   if (item.type === 'reasoning') isChanged = fillEmpty(item, 'summary', []);
   // Of llama.cpp's older builds.
-  if (item.type === 'function_call') isChanged = fillEmpty(item, 'id', item.call_id);
+  if (item.type === 'function_call') {
+    isChanged = fillEmpty(item, 'id', item.call_id);
+    isChanged = dropNulls(item) || isChanged;
+  }
   if (item.type === 'function_call' || item.type === 'message')
     isChanged = fillEmpty(item, 'status', 'completed') || isChanged;
   for (const part of listOf(item.content)) isChanged = completePart(part) || isChanged;

@@ -14,8 +14,14 @@ const weather: Tool = {
   type: 'function',
   name: 'get_weather',
   description: 'Weather of a city',
-  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-  strict: false,
+  parameters: {
+    type: 'object',
+    properties: { city: { type: 'string' } },
+    required: ['city'],
+    additionalProperties: false,
+  },
+  // Else an engine that calls a tool because it has to may call it with anything.
+  strict: true,
 };
 const input = 'Tell me about ships.';
 

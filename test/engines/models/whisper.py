@@ -52,7 +52,8 @@ def make_model(tokenizer):
 def favour_readable_text(model, tokenizer, end):
     """ASCII, and an end now and then, by the first dimension, in which the last norm is a constant."""
     words = model.model.decoder.embed_tokens.weight
-    words.normal_(0, 0.2)
+    words.normal_(0, 0.3)
+    model.model.decoder.embed_positions.weight.normal_(0, 2)
     model.model.decoder.layer_norm.weight[0] = 0
     model.model.decoder.layer_norm.bias[0] = 1
     words[:, 0] = -20.0

@@ -26,11 +26,14 @@ describe('an answer of an engine', () => {
       model: MODEL,
       system_fingerprint: null,
       choices: [{ index: 0, message, logprobs: null }],
+      usage: { prompt_tokens: 3, prompt_tokens_details: { cached_tokens: 0, multimodal_tokens: null } },
     };
+    Object.assign(answer.usage, { completion_tokens_details: null });
     expect(completeChat(answer, MODEL)).to.equal(true);
     expect(answer).to.deep.equal({
       model: MODEL,
       choices: [{ index: 0, message: { role: 'assistant', content: 'hi', refusal: null }, logprobs: null }],
+      usage: { prompt_tokens: 3, prompt_tokens_details: { cached_tokens: 0 } },
     });
   });
 

@@ -90,6 +90,22 @@ describe('a response of an engine', () => {
       expect(completeResponse(answer, contextOf()), 'nothing is left to do').to.equal(false);
     });
 
+  it('loses what is null of calls, tools and formats where OpenAI’s schema has no null', () => {
+    const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'f', arguments: '{}' };
+    const tool = { type: 'function', name: 'f', parameters: null, description: null, strict: true };
+    const format = { type: 'json_schema', name: 'ship', schema: {}, strict: true };
+    const response: Record<string, unknown> = {
+      ...ofVLLM(),
+      output: [{ ...call, status: 'completed', namespace: null, async: null }],
+      tools: [{ ...tool, async: null, defer_loading: null }],
+      text: { format: { ...format, description: null } },
+    };
+    completeResponse(response, contextOf());
+    expect(response.output).to.deep.equal([{ ...call, status: 'completed' }]);
+    expect(response.tools).to.deep.equal([tool]);
+    expect(response.text).to.deep.equal({ format });
+  });
+
   it('keeps what the engine tells', () => {
     const answer = ofVLLM();
     completeResponse(answer, contextOf({ temperature: 0.1, max_output_tokens: 5 }));
