@@ -143,6 +143,31 @@ describe(`images of ${name}`, function () {
     tellMeasure('an image after a client left', `${((performance.now() - start) / 1000).toFixed(1)} s`);
   });
 
+  it('are refused with 429 while the engine is busy for longer than a request may wait', async () => {
+    await served.patch({ limits: { waitForSlot: '1s' } });
+    const leaving = new AbortController();
+    const busy = send(served.gateway, GENERATIONS, order(LONG), leaving.signal).catch(() => {});
+    try {
+      await pollUntil(async () => (await served.countInFlight()) === 1, 'the engine to be asked');
+      await pollUntil(
+        async () => {
+          const response = await send(served.gateway, GENERATIONS, order());
+          const { error } = (await response.json()) as { error?: { code: string } };
+          if (response.status === 200) return false;
+          expect([response.status, error!.code]).to.deep.equal([429, 'replica_saturated']);
+          expect(Number(response.headers.get('retry-after'))).to.be.at.least(1);
+          return true;
+        },
+        'a refusal',
+        60_000,
+      );
+    } finally {
+      leaving.abort();
+      await busy;
+      await served.patch({ limits: { waitForSlot: '120s' } });
+    }
+  });
+
   it('adds little to the time that the engine takes', async () => {
     const { direct, gateway } = await addedLatency(served, GENERATIONS, order());
     tellMeasure('added latency', `${(gateway - direct).toFixed(1)} ms to ${direct.toFixed(1)} ms`);

@@ -1,6 +1,8 @@
 /** Videos of the real engine: jobs of the queue, from their submission to their file. */
 import { expect } from 'chai';
+import { Pool } from 'undici';
 import { findMediaEngine } from '../../api/media-engines.ts';
+import { pollVideo } from '../../gateway/engine/video-client.ts';
 import { probeFilm } from '../support/media-files.ts';
 import { pollUntil } from '../support/poll.ts';
 import type { Fields } from './answers.ts';
@@ -96,6 +98,31 @@ describe(`videos of ${name}`, function () {
       const { status, body } = await sendForm(served.gateway, '/videos', order(fields));
       expect(status).to.be.within(400, 422);
       expect(body.error).to.include({ param });
+    });
+
+  // It answers for a job that failed with the status of what went wrong, and the job as the body.
+  if (name === 'vllm-omni')
+    it('that fail in the engine are known as failed', async () => {
+      const { seconds: _, ...fields } = order({ size: '72x72' });
+      const body = { ...fields, num_frames: FRAMES, num_inference_steps: 2 };
+      const direct = await sendForm(served.engine, '/videos', body);
+      expect(direct.status, JSON.stringify(direct.body)).to.be.below(300);
+      const pool = new Pool(new URL(served.engine.baseURL).origin);
+      try {
+        let video = await pollVideo(pool, direct.body.id as string);
+        await pollUntil(
+          async () => {
+            video = await pollVideo(pool, direct.body.id as string);
+            return video?.state !== 'working';
+          },
+          'the video to end',
+          RESTART_TIMEOUT_MS,
+        );
+        expect(video).to.include({ state: 'failed' });
+        expect(video!.failure!.message).to.be.a('string').that.is.not.empty;
+      } finally {
+        await pool.close();
+      }
     });
 
   it('wait for each other, and are cancelled while they wait', async () => {
