@@ -51,6 +51,12 @@ export const MODEL_FAMILIES = [
   'apertus',
   'gigachat-3',
   'laguna',
+  'hy-3',
+  'ling-3',
+  'inkling',
+  'muse-glimmer',
+  'minicpm-5',
+  'holo-2',
   'none',
 ] as const;
 /** `none`: nothing is known of the model, and nothing is to be guessed from its name. */

@@ -164,8 +164,12 @@ export function translateArgs(args: readonly string[], translation: Translation)
   );
 }
 
-/** Chat templates of vLLM's images, which its Python package lacks: with them it would not start. */
-const IMAGE_FILE = /^--chat-template=\/(vllm-workspace|app\/vllm)\/examples\//;
+/**
+ * Chat templates for tools of the images of vLLM and SGLang, which their Python packages lack: with them they would not start. The
+ * prompts of rerankers stay: better an engine that says that one is missing than one that ranks badly.
+ */
+const IMAGE_FILE =
+  /^--chat-template=\/(vllm-workspace|app\/vllm|sgl-workspace\/sglang)\/examples\/(.*\/)?tool_chat_template_/;
 
 /** Variables; those whose name says port are ports. */
 export const translateEnv = (

@@ -1,211 +1,11 @@
-/**
- * The parsers of tool calls and reasoning that each family of models needs, as vLLM 0.28 and SGLang 0.5.18 call them, and the chat
- * templates where the model's own does not write tools as the parser reads them. Context length and number formats are not here:
- * engines read them from the model's own configuration.
- */
+/** The family of a model by its name, and what engines are told for it. */
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import type { ModelFamily } from '../../api/model-families.ts';
 import type { ModelSource } from '../../api/model-source.ts';
-
-export interface Parsers {
-  tools?: string;
-  reasoning?: string;
-}
-
-interface Family {
-  /** Of repositories and paths, in lower case; the first family that matches is the model's. */
-  pattern: RegExp;
-  vllm: Parsers;
-  /** Absent: by the model's chat template, which SGLang can look into. */
-  sglang?: Parsers;
-  /** Of those that vLLM's images hold: for models whose name matches, the first one. */
-  templates?: readonly (readonly [name: RegExp, file: string])[];
-}
+import { readArgument } from './arguments.ts';
+import { FAMILIES, type Family, type Parsers, type ParsingEngine } from './family-table.ts';
 
 const AUTO: Parsers = { tools: 'auto', reasoning: 'auto' };
-const both = (tools?: string, reasoning?: string): Parsers => ({
-  ...(tools && { tools }),
-  ...(reasoning && { reasoning }),
-});
-
-const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
-  // Not here: Cohere's Command A and R, whose parsers need a package (cohere_melody) that vLLM's image lacks; MiniMax M1 and Nemotron
-  // Nano 2, whose parsers vLLM 0.28 does not have, or no more.
-  // Several of vLLM's parsers raise for each chat if their token is not in the model's vocabulary: the patterns of those
-  // families leave older and base models out.
-  // Quantised and fine-tuned models carry the names of two families: the more particular comes first.
-  hermes: { pattern: /\bhermes-[2-9]/, vllm: both('hermes'), sglang: both('hermes') },
-  xlam: {
-    pattern: /xlam/,
-    vllm: both('xlam'),
-    templates: [
-      [/llama/, 'tool_chat_template_xlam_llama.jinja'],
-      [/./, 'tool_chat_template_xlam_qwen.jinja'],
-    ],
-  },
-  'deepseek-r1-distill': {
-    pattern: /deepseek-r1\b.*(distill|qwen|llama|\b(1\.5|7|8|14|32|70)b\b)/,
-    vllm: both(undefined, 'deepseek_r1'),
-    sglang: both(undefined, 'deepseek-r1'),
-  },
-  'nemotron-3': {
-    pattern: /nemotron-3/,
-    vllm: both('qwen3_coder', 'nemotron_v3'),
-    sglang: both('qwen3_coder', 'nemotron_3'),
-  },
-  'gpt-oss': {
-    pattern: /gpt-oss/,
-    vllm: both('openai', 'openai_gptoss'),
-    sglang: both('gpt-oss', 'gpt-oss'),
-  },
-  'qwen3-coder': { pattern: /qwen3-coder/, vllm: both('qwen3_coder'), sglang: both('qwen3_coder') },
-  'qwen3.5': {
-    pattern: /qwen3\.[5-9]/,
-    vllm: both('qwen3_coder', 'qwen3'),
-    sglang: both('qwen3_coder', 'qwen3'),
-  },
-  // These do not reason: a parser would take their whole answer for reasoning.
-  'qwen3-instruct': {
-    pattern: /qwen3-.*(instruct|base)\b/,
-    vllm: both('hermes'),
-    sglang: both('qwen'),
-  },
-  qwen3: { pattern: /qwen3(?!guard)/, vllm: both('hermes', 'qwen3'), sglang: both('qwen', 'auto') },
-  'qwen2.5': { pattern: /qwen2\.5/, vllm: both('hermes'), sglang: both('qwen') },
-  qwq: { pattern: /\bqwq(?!.*preview)/, vllm: both('hermes', 'deepseek_r1'), sglang: both('qwen', 'auto') },
-  'deepseek-r1': {
-    pattern: /deepseek-r1/,
-    vllm: both('deepseek_v3', 'deepseek_r1'),
-    sglang: both('deepseekv3', 'deepseek-r1'),
-    // Earlier ones begin their reasoning by their own template.
-    templates: [[/0528/, 'tool_chat_template_deepseekr1.jinja']],
-  },
-  'deepseek-v4': {
-    pattern: /deepseek-v4/,
-    vllm: both('deepseek_v4', 'deepseek_v4'),
-    sglang: both('deepseekv4', 'deepseek-v4'),
-  },
-  'deepseek-v3.2': {
-    pattern: /deepseek-v3\.2/,
-    vllm: both('deepseek_v32', 'deepseek_v3'),
-    sglang: both('deepseekv32', 'deepseek-v3'),
-  },
-  'deepseek-v3.1': {
-    pattern: /deepseek-v3\.1/,
-    vllm: both('deepseek_v31', 'deepseek_v3'),
-    sglang: both('deepseekv31', 'deepseek-v3'),
-    templates: [[/./, 'tool_chat_template_deepseekv31.jinja']],
-  },
-  'deepseek-v3': {
-    pattern: /deepseek-v3/,
-    vllm: both('deepseek_v3'),
-    sglang: both('deepseekv3'),
-    templates: [[/./, 'tool_chat_template_deepseekv3.jinja']],
-  },
-  'glm-4.7': { pattern: /glm-(4\.[7-9]|5)/, vllm: both('glm47', 'glm47'), sglang: both('glm47', 'glm45') },
-  'glm-4.5': { pattern: /glm-4\.[56]/, vllm: both('glm45', 'glm45'), sglang: both('glm', 'glm45') },
-  'kimi-k3': { pattern: /kimi-k3/, vllm: both('kimi_k3', 'kimi_k3'), sglang: both('kimi_k3', 'kimi_k3') },
-  'kimi-k2-thinking': {
-    pattern: /kimi-k2(-thinking|\.[5-9])/,
-    vllm: both('kimi_k2', 'kimi_k2'),
-    sglang: both('kimi_k2', 'kimi_k2'),
-  },
-  'kimi-k2': { pattern: /kimi-k2/, vllm: both('kimi_k2'), sglang: both('kimi_k2') },
-  'minimax-m3': {
-    pattern: /minimax-m3/,
-    vllm: both('minimax_m3', 'minimax_m3'),
-    sglang: both('minimax-m3', 'minimax-m3'),
-  },
-  'minimax-m2': {
-    pattern: /minimax-m2/,
-    vllm: both('minimax_m2', 'minimax_m2_append_think'),
-    sglang: both('minimax-m2', 'minimax-append-think'),
-  },
-  // The reasoning parser wants Mistral's own tokenizer, which copies by others lack.
-  magistral: {
-    pattern: /mistralai\/magistral/,
-    vllm: both('mistral', 'mistral'),
-    sglang: both('mistral', 'mistral'),
-  },
-  mistral: {
-    pattern:
-      /mistral-(small|medium|large|nemo)|mistral-7b-(instruct-)?v0\.3|ministral|mixtral-8x22b-instruct|magistral|devstral|pixtral/,
-    vllm: both('mistral'),
-    sglang: both('mistral'),
-  },
-  // vLLM's parser of the JSON that the model's own chat template asks for wants a token of Llama 3.
-  'llama-4': {
-    pattern: /llama-?4/,
-    vllm: both('llama4_pythonic'),
-    sglang: both('llama3'),
-    templates: [[/./, 'tool_chat_template_llama4_pythonic.jinja']],
-  },
-  // With the models' own chat templates, which ask for JSON.
-  'llama-3': { pattern: /llama-?3\.[1-3]/, vllm: both('llama3_json'), sglang: both('llama3') },
-  'gemma-4': { pattern: /gemma-?4/, vllm: both('gemma4', 'gemma4'), sglang: both('gemma4', 'gemma4') },
-  // Of base models, named `-pt`, nothing is expected.
-  'gemma-3': {
-    pattern: /gemma-?3-.*\bit\b/,
-    vllm: both('pythonic'),
-    templates: [[/./, 'tool_chat_template_gemma3_pythonic.jinja']],
-  },
-  functiongemma: {
-    pattern: /functiongemma/,
-    vllm: both('functiongemma'),
-    templates: [[/./, 'tool_chat_template_functiongemma.jinja']],
-  },
-  // Its own takes tools from a message alone, not those of the request.
-  'phi-4-mini': {
-    pattern: /phi-4-mini-instruct/,
-    vllm: both('phi4_mini_json'),
-    templates: [[/./, 'tool_chat_template_phi4_mini.jinja']],
-  },
-  'phi-4-reasoning': { pattern: /phi-4-reasoning/, vllm: both(undefined, 'deepseek_r1') },
-  'granite-4': { pattern: /granite-4/, vllm: both('granite4') },
-  'granite-3': {
-    pattern: /granite-3/,
-    vllm: both('granite', 'granite'),
-    templates: [[/granite-3\.0/, 'tool_chat_template_granite.jinja']],
-  },
-  'granite-20b-fc': {
-    pattern: /granite-20b-functioncalling/,
-    vllm: both('granite-20b-fc'),
-    templates: [[/./, 'tool_chat_template_granite_20b_fc.jinja']],
-  },
-  'seed-oss': { pattern: /seed-oss/, vllm: both('seed_oss', 'seed_oss') },
-  'step-3.5': { pattern: /step-?3\.5/, vllm: both('step3p5', 'step3p5'), sglang: both('step3p5', 'step3p5') },
-  'step-3': { pattern: /step-?3/, vllm: both('step3', 'step3'), sglang: both('step3', 'step3') },
-  'hunyuan-a13b': {
-    pattern: /hunyuan-a13b/,
-    vllm: both('hunyuan_a13b', 'hunyuan_a13b'),
-    sglang: both('hunyuan', 'hunyuan'),
-  },
-  'ernie-4.5-thinking': { pattern: /ernie-4\.5-.*thinking/, vllm: both('ernie45', 'ernie45') },
-  'ernie-4.5': { pattern: /ernie-4\.5/, vllm: both('ernie45') },
-  'olmo-3-think': { pattern: /olmo-?3.*think/, vllm: both('olmo3', 'olmo3') },
-  'olmo-3': { pattern: /olmo-?3/, vllm: both('olmo3') },
-  lfm2: { pattern: /\blfm2/, vllm: both('lfm2'), sglang: both('lfm2', 'auto') },
-  jamba: { pattern: /jamba-((mini|large)-)?1\.[5-9]/, vllm: both('jamba') },
-  'internlm-2.5': {
-    pattern: /internlm2_5/,
-    vllm: both('internlm'),
-    templates: [[/./, 'tool_chat_template_internlm2_tool.jinja']],
-  },
-  longcat: { pattern: /longcat/, vllm: both('longcat') },
-  mimo: { pattern: /\bmimo/, vllm: both('mimo', 'mimo'), sglang: both('mimo', 'mimo') },
-  apertus: {
-    pattern: /apertus/,
-    vllm: both('apertus'),
-    sglang: both('apertus2509', 'apertus2509'),
-    templates: [[/./, 'tool_chat_template_apertus.jinja']],
-  },
-  laguna: {
-    pattern: /\blaguna/,
-    vllm: both('poolside_v1', 'poolside_v1'),
-    sglang: both('poolside_v1', 'poolside_v1'),
-  },
-  'gigachat-3': { pattern: /gigachat-?3/, vllm: both('gigachat3'), sglang: both('gigachat3') },
-};
 
 const ENTRIES = Object.entries(FAMILIES) as [Exclude<ModelFamily, 'none'>, Family][];
 
@@ -234,15 +34,17 @@ export function listNames({ huggingFace, s3, pvc, image }: ModelSource, modelId:
   return names.filter((name) => name !== undefined).map((name) => name.toLowerCase());
 }
 
-/** A file of vLLM's examples; undefined where the model's own template will do. */
-export function decideChatTemplate(spec: ModelDeploymentSpec): string | undefined {
+/** A file of the engine's examples; undefined where the model's own template will do. */
+export function decideChatTemplate(engine: ParsingEngine, spec: ModelDeploymentSpec): string | undefined {
+  // It is written for the parser of the family.
+  if (readArgument(spec.engine.args, 'tool-call-parser') !== undefined) return undefined;
   const family = decideFamily(spec);
-  const templates = family === 'none' ? [] : (FAMILIES[family].templates ?? []);
+  const templates = family === 'none' ? [] : (FAMILIES[family].templates?.[engine] ?? []);
   const names = listNames(spec.model.source, spec.model.id);
   return templates.find(([pattern]) => names.some((name) => pattern.test(name)))?.[1];
 }
 
-export function decideParsers(engine: 'vllm' | 'sglang', family: ModelFamily): Parsers {
+export function decideParsers(engine: ParsingEngine, family: ModelFamily): Parsers {
   const known = family === 'none' ? undefined : FAMILIES[family];
   if (engine === 'vllm') return known?.vllm ?? {};
   return known?.sglang ?? AUTO;

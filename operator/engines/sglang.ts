@@ -1,17 +1,19 @@
 /** SGLang: LLM, vision-language, embedding, reranking and transcription models. It has no switch against fetching media: the gateway holds those back. */
-import type { ModelKind } from '../../api/engine-presets.ts';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
+import { readArgument } from './arguments.ts';
 import {
   ENGINE_HOST,
   type EngineCommand,
   type EngineInput,
   type EnginePresetDefinition,
+  type ImageVendor,
   imagePair,
   modelFlag,
   revisionFlag,
   variables,
 } from './engine.ts';
-import { decideFamily, decideParsers } from './model-families.ts';
+import { decideChatTemplate, decideFamily, decideParsers } from './model-families.ts';
+import { findReranker } from './rerankers.ts';
 
 /** For the MI300 series; MI350 ones need `-mi35x`, by the chart's `engines.images`. */
 const ROCM_IMAGE = 'docker.io/lmsysorg/sglang:v0.5.18-rocm720-mi30x';
@@ -19,15 +21,40 @@ export const sglangImage = imagePair('docker.io/lmsysorg/sglang:v0.5.18', ROCM_I
 export const SGLANG_UID = 2000;
 
 /** Cross-encoders are encoders, which read a pair as a whole: it cannot be cut, nor its beginning be kept for another. */
-const KIND_ARGS: Partial<Record<ModelKind, string[]>> = {
-  Embedding: ['--is-embedding'],
-  Rerank: [
-    '--is-embedding',
-    '--disable-radix-cache',
-    '--chunked-prefill-size=-1',
-    '--attention-backend=triton',
-  ],
-};
+const CROSS_ENCODER_FLAGS = [
+  '--is-embedding',
+  '--disable-radix-cache',
+  '--chunked-prefill-size=-1',
+  '--attention-backend=triton',
+];
+
+/** Where its images have the chat templates, which its package lacks. */
+const TEMPLATES = '/sgl-workspace/sglang/examples/chat_template';
+
+function listTemplateFlags(template: string | undefined, imageOf: ImageVendor | undefined): string[] {
+  return template && imageOf ? [`--chat-template=${TEMPLATES}/${template}`] : [];
+}
+
+function listKindFlags(spec: ModelDeploymentSpec, imageOf: ImageVendor | undefined): string[] {
+  switch (spec.kind) {
+    case 'LLM':
+      return [
+        ...listParserFlags(spec),
+        ...listTemplateFlags(decideChatTemplate('sglang', spec), imageOf),
+        '--enable-cache-report',
+        ...PRIORITY_FLAGS,
+      ];
+    case 'Embedding':
+      return ['--is-embedding'];
+    case 'Rerank': {
+      // It answers "yes" or "no", so it has to generate; SGLang knows it by the template alone.
+      const template = findReranker(spec)?.sglangTemplate;
+      return template ? listTemplateFlags(template, imageOf) : CROSS_ENCODER_FLAGS;
+    }
+    default:
+      return [];
+  }
+}
 
 function listParserFlags(spec: ModelDeploymentSpec): string[] {
   const { tools, reasoning } = decideParsers('sglang', decideFamily(spec));
@@ -38,7 +65,7 @@ function listParserFlags(spec: ModelDeploymentSpec): string[] {
 }
 
 /** What runs is not interrupted: its client would wait in the middle of a stream. */
-const PRIORITY_ARGS = [
+const PRIORITY_FLAGS = [
   '--enable-priority-scheduling',
   '--disable-priority-preemption',
   '--default-priority-value=0',
@@ -51,7 +78,7 @@ export const sglang: EnginePresetDefinition = {
   requests: { cpu: '1', memory: '4Gi' },
   metricsPath: '/metrics',
   needsModel: true,
-  run: ({ spec, location, servedModelName, gpus }: EngineInput): EngineCommand => ({
+  run: ({ spec, location, servedModelName, gpus, imageOf }: EngineInput): EngineCommand => ({
     command: ['python3', '-m', 'sglang.launch_server'],
     args: [
       ...modelFlag('--model-path', location),
@@ -60,15 +87,28 @@ export const sglang: EnginePresetDefinition = {
       `--served-model-name=${servedModelName}`,
       ...revisionFlag(location),
       '--enable-metrics',
-      ...(spec.kind === 'LLM' ? [...listParserFlags(spec), '--enable-cache-report', ...PRIORITY_ARGS] : []),
+      ...listKindFlags(spec, imageOf),
       ...(gpus > 1 ? [`--tp-size=${gpus}`] : []),
-      ...(KIND_ARGS[spec.kind] ?? []),
     ],
     // Otherwise its health check generates a token, which waits behind long prompts: a busy engine would look dead.
     env: variables({ SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION: '0' }),
   }),
-  refuse: ({ servedModelName }) =>
-    servedModelName.includes(':')
-      ? `spec.engine.servedModelName ${servedModelName}: sglang takes no name with a colon: use another, or omit it`
-      : undefined,
+  refuse: (input) => {
+    const { servedModelName } = input;
+    if (servedModelName.includes(':'))
+      return `spec.engine.servedModelName ${servedModelName}: sglang takes no name with a colon: use another, or omit it`;
+    return refuseReranker(input);
+  },
 };
+
+/** It would rank all the same, by numbers that mean nothing, or fail each request. */
+function refuseReranker({ spec, imageOf }: EngineInput): string | undefined {
+  const known = findReranker(spec);
+  if (!known || spec.engine.command) return undefined;
+  if (!known.sglangTemplate)
+    return imageOf
+      ? 'spec.model.source: sglang cannot rank with this model: use preset vllm, or an image whose SGLang can'
+      : undefined;
+  if (imageOf || readArgument(spec.engine.args, 'chat-template') !== undefined) return undefined;
+  return `spec.engine.args: sglang ranks with this model by a chat template only: name the file in your image by --chat-template (in SGLang's source it is examples/chat_template/${known.sglangTemplate})`;
+}

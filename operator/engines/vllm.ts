@@ -13,7 +13,8 @@ import {
   revisionFlag,
   variables,
 } from './engine.ts';
-import { decideChatTemplate, decideFamily, decideParsers, listNames } from './model-families.ts';
+import { decideChatTemplate, decideFamily, decideParsers } from './model-families.ts';
+import { findReranker } from './rerankers.ts';
 
 /** The only host that vLLM may fetch media from: none, since `.invalid` never resolves. `data:` URLs still work. */
 export const NO_MEDIA_HOST = 'none.invalid';
@@ -62,11 +63,20 @@ const EXAMPLES: Record<ImageVendor, string> = {
   amd: '/app/vllm/examples',
 };
 
-function listTemplateFlags(spec: ModelDeploymentSpec, imageOf: ImageVendor | undefined): string[] {
-  // It is written for the preset's own parser.
-  const hasOwn = readArgument(spec.engine.args, 'tool-call-parser') !== undefined;
-  const template = imageOf && !hasOwn && decideChatTemplate(spec);
-  return template ? [`--chat-template=${EXAMPLES[imageOf]}/${template}`] : [];
+/** Beside the templates of chats. */
+const RERANK_TEMPLATES = 'pooling/score/template';
+
+function listTemplateFlags(template: string | undefined, imageOf: ImageVendor | undefined): string[] {
+  return template && imageOf ? [`--chat-template=${EXAMPLES[imageOf]}/${template}`] : [];
+}
+
+/** Without the template it joins query and text as they are. */
+function listRerankFlags(spec: ModelDeploymentSpec, imageOf: ImageVendor | undefined): string[] {
+  const { overrides, vllmTemplate } = findReranker(spec) ?? {};
+  return [
+    ...(overrides ? [`--hf-overrides=${JSON.stringify(overrides)}`] : []),
+    ...listTemplateFlags(vllmTemplate && `${RERANK_TEMPLATES}/${vllmTemplate}`, imageOf),
+  ];
 }
 
 export const vllm: EnginePresetDefinition = {
@@ -86,10 +96,9 @@ export const vllm: EnginePresetDefinition = {
       ...revisionFlag(location),
       ...(gpus > 1 ? [`--tensor-parallel-size=${gpus}`] : []),
       ...(spec.kind === 'Embedding' || spec.kind === 'Rerank' ? ['--runner=pooling'] : []),
-      ...(spec.kind === 'Rerank' ? listRerankArgs(spec) : []),
-      ...(spec.kind === 'LLM'
-        ? [...listParserFlags(spec), ...listTemplateFlags(spec, imageOf), '--enable-prompt-tokens-details']
-        : []),
+      ...listRerankFlags(spec, imageOf),
+      ...listTemplateFlags(decideChatTemplate('vllm', spec), imageOf),
+      ...(spec.kind === 'LLM' ? [...listParserFlags(spec), '--enable-prompt-tokens-details'] : []),
       '--scheduling-policy=priority',
       // It would abort what is in flight at once, as if the answers were complete.
       `--shutdown-timeout=${Math.ceil(drainMs / 1000)}`,
@@ -103,21 +112,3 @@ export const vllm: EnginePresetDefinition = {
     ],
   }),
 };
-
-/** Published as a language model, which says by the tokens "no" and "yes" how well a text fits: vLLM has to be told so. */
-const QWEN3_RERANKER = /qwen3-(vl-)?reranker(.*seq-?cls)?/;
-
-/** Of all others vLLM sees by their architecture what they are. */
-function listRerankArgs({ model }: ModelDeploymentSpec): string[] {
-  const found = listNames(model.source, model.id)
-    .map((name) => QWEN3_RERANKER.exec(name))
-    .find((match) => match !== null);
-  const [, isVision, isConverted] = found ?? [];
-  if (!found || isConverted) return [];
-  const overrides = {
-    architectures: [isVision ? 'Qwen3VLForSequenceClassification' : 'Qwen3ForSequenceClassification'],
-    classifier_from_token: ['no', 'yes'],
-    is_original_qwen3_reranker: true,
-  };
-  return [`--hf-overrides=${JSON.stringify(overrides)}`];
-}

@@ -38,13 +38,20 @@ export interface EngineParts {
   settings: BuildSettings;
 }
 
-export function engineInput({ spec }: ModelDeployment, weights: Pick<Weights, 'location'>): EngineInput {
+export function engineInput(
+  { spec }: ModelDeployment,
+  {
+    weights,
+    settings,
+  }: { weights: Pick<Weights, 'location'>; settings: Pick<BuildSettings, 'engineImages'> },
+): EngineInput {
   return {
     spec,
     location: weights.location,
     servedModelName: servedModelName(spec),
     gpus: decideAccelerators(spec).count,
     drainMs: decideGrace(spec).drainMs,
+    imageOf: findPresetImageVendor(spec, settings),
   };
 }
 
@@ -53,7 +60,7 @@ export function buildEngineContainer(model: ModelDeployment, parts: EngineParts)
   const { weights, mounts, settings } = parts;
   const preset = PRESETS[spec.engine.preset];
   const accelerators = decideAccelerators(spec);
-  const run = preset.run({ ...engineInput(model, weights), imageOf: findPresetImageVendor(spec, settings) });
+  const run = preset.run(engineInput(model, { weights, settings }));
   const command = spec.engine.command ?? run.command;
   const pullPolicy = spec.engine.imagePullPolicy ?? ownPullPolicy(model, settings);
   return {

@@ -98,7 +98,7 @@ function findSourceProblems(model: ModelDeployment, settings: BuildSettings): Pr
           'spec.model.source.s3.workloadIdentity needs spec.template.serviceAccountName: the service account that has the identity',
       },
     ];
-  const refusal = preset.refuse?.(engineInput(model, weights));
+  const refusal = preset.refuse?.(engineInput(model, { weights, settings }));
   return refusal === undefined ? [] : [{ reason: 'SourceNotSupported', message: refusal }];
 }
 

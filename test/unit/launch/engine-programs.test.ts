@@ -183,8 +183,18 @@ describe('a container’s words on this machine', () => {
   });
 
   it('are without the files that only an image has', () => {
-    const args = ['a', '--chat-template=/vllm-workspace/examples/a.jinja', '--chat-template=/mine.jinja'];
+    const args = [
+      'a',
+      '--chat-template=/vllm-workspace/examples/tool_chat_template_a.jinja',
+      '--chat-template=/sgl-workspace/sglang/examples/chat_template/tool_chat_template_a.jinja',
+      '--chat-template=/mine.jinja',
+    ];
     expect(translateArgs(args, translation)).to.deep.equal(['a', '--chat-template=/mine.jinja']);
+  });
+
+  it('are with the prompts of rerankers, which would rank badly without', () => {
+    const args = ['--chat-template=/vllm-workspace/examples/pooling/score/template/qwen3_reranker.jinja'];
+    expect(translateArgs(args, translation)).to.deep.equal(args);
   });
 
   it('are translated in variables too', () => {

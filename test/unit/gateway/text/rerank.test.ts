@@ -98,6 +98,16 @@ describe('the answer to a rerank request', () => {
     }
   });
 
+  it('is read of SGLang with a model that generates, which says nothing of tokens', () => {
+    const said = [
+      { score: 0.9, document: 'a ship', index: 1, meta_info: null },
+      { score: 0.1, document: 'bread', index: 0, meta_info: null },
+    ];
+    const { results, usage } = translateRerank(BODY, 'sglang').read!(said) as unknown as Results;
+    expect(results).to.deep.equal(expected);
+    expect(usage).to.deep.equal({ prompt_tokens: 6, total_tokens: 6 });
+  });
+
   it('tells the tokens that the engine counted, else an estimate of each text with the query', () => {
     const usageOf = (preset: 'vllm' | 'tei' | 'sglang') =>
       (translateRerank(BODY, preset).read!(SAID[preset]) as unknown as Results).usage;

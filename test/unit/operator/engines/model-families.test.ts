@@ -67,6 +67,16 @@ describe('the family of a model', () => {
     'google/functiongemma-270m-it': 'functiongemma',
     'ibm-granite/granite-20b-functioncalling': 'granite-20b-fc',
     'poolside/Laguna-M.1': 'laguna',
+    'tencent/Hy3-preview': 'hy-3',
+    'tencent/Hy3-preview-Base': 'none',
+    'inclusionAI/Ling-3.0-flash': 'ling-3',
+    'inclusionAI/Ling-mini-2.0': 'none',
+    'thinkingmachines/Inkling-NVFP4': 'inkling',
+    'meta-models/Muse-Glimmer-30B': 'muse-glimmer',
+    'openbmb/MiniCPM5-1B': 'minicpm-5',
+    'openbmb/MiniCPM4-8B': 'none',
+    'Hcompany/Holo2-4B': 'holo-2',
+    'Hcompany/Holo1.5-7B': 'none',
     'microsoft/Phi-4-mini-instruct': 'phi-4-mini',
     'microsoft/Phi-4-reasoning-plus': 'phi-4-reasoning',
     'ibm-granite/granite-4.0-h-small': 'granite-4',
@@ -218,6 +228,31 @@ describe('an engine', () => {
         file ? [`--chat-template=/vllm-workspace/examples/${file}`] : [],
       );
       expect(engineStatus?.chatTemplate).to.equal(file);
+    });
+
+  for (const [repo, template] of [
+    ['deepseek-ai/DeepSeek-V3-0324', 'deepseekv3'],
+    ['deepseek-ai/DeepSeek-V3.1-Terminus', 'deepseekv31'],
+    ['deepseek-ai/DeepSeek-R1-0528', 'deepseekr1'],
+    ['deepseek-ai/DeepSeek-R1', undefined],
+    ['deepseek-ai/DeepSeek-V3.2', undefined],
+    // Only vLLM's images have one.
+    ['meta-llama/Llama-4-Scout-17B-16E-Instruct', undefined],
+    ['swiss-ai/Apertus-8B-Instruct-2509', undefined],
+  ] as const)
+    it(`of ${repo} is started by SGLang with ${template ? `its chat template ${template}` : "the model's own chat template"}`, () => {
+      const find = (more: object) =>
+        templateOf(repo, { preset: 'sglang' }, more).engine.args!.filter((arg) =>
+          arg.startsWith('--chat-template'),
+        );
+      const file = template && `tool_chat_template_${template}.jinja`;
+      const expected = file ? [`--chat-template=/sgl-workspace/sglang/examples/chat_template/${file}`] : [];
+      expect(find({})).to.deep.equal(expected);
+      expect(find({ gpu: { count: 1, resourceName: 'amd.com/gpu' } })).to.deep.equal(expected);
+      expect(templateOf(repo, { preset: 'sglang', image: 'own:1' }).engine.args!.join()).not.to.include(
+        'chat-template',
+      );
+      expect(templateOf(repo, { preset: 'sglang' }).engineStatus?.chatTemplate).to.equal(file);
     });
 
   it('gets a chat template only where its image has that, and none but that of the spec', () => {

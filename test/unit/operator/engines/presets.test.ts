@@ -132,26 +132,6 @@ describe('vLLM', () => {
     expect(find('DECODE_DURATION_S')).to.be.at.least(3_600);
     expect(find('DECODE_BYTES')).to.be.at.least(3_600 * 48_000 * 4);
   });
-
-  it('pools for reranking, and is told what a reranker is that was published as a language model', () => {
-    const argsFor = (repo: string) =>
-      argsOf('vllm', { kind: 'Rerank', model: { id: 'm', source: { huggingFace: { repo } } } }).join(' ');
-    expect(argsFor('BAAI/bge-reranker-v2-m3'))
-      .to.include('--runner=pooling')
-      .and.not.include('--hf-overrides');
-    expect(argsFor('Qwen/Qwen3-Reranker-0.6B')).to.include('"Qwen3ForSequenceClassification"');
-    expect(argsFor('tomaarsen/Qwen3-Reranker-0.6B-seq-cls')).not.to.include('--hf-overrides');
-  });
-
-  it('knows such a reranker by the name of any source', () => {
-    const argsFor = (source: object, id = 'm') =>
-      argsOf('vllm', { kind: 'Rerank', model: { id, source } }).join(' ');
-    const pvc = { claimName: 'models', path: 'Qwen3-VL-Reranker-2B' };
-    expect(argsFor({ pvc })).to.include('"Qwen3VLForSequenceClassification"');
-    expect(argsFor({ s3: { uri: 's3://models/Qwen3-Reranker-8B' } })).to.include('"Qwen3ForSequence');
-    const huggingFace = { repo: 'tomaarsen/Qwen3-Reranker-0.6B-seq-cls' };
-    expect(argsFor({ huggingFace }, 'qwen3-reranker')).not.to.include('--hf-overrides');
-  });
 });
 
 describe('vLLM-Omni for speech', () => {
@@ -167,10 +147,6 @@ describe('SGLang', () => {
     expect(engine.command).to.deep.equal(['python3', '-m', 'sglang.launch_server']);
     expect(engine.args).to.include.members(['--model-path=Qwen/Qwen3-8B', '--tp-size=2']);
     expect(argsOf('sglang', { kind: 'Embedding' })).to.include('--is-embedding');
-    expect(argsOf('sglang', { kind: 'Rerank' })).to.include.members([
-      '--is-embedding',
-      '--disable-radix-cache',
-    ]);
   });
 
   it('answers its health check without a generation, unless configured otherwise', () => {

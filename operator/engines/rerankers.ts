@@ -1,0 +1,87 @@
+/**
+ * Rerankers that engines do not serve well by their configuration alone: published as language models, or trained on a prompt without
+ * which they rank badly, and no error says so. By the examples of vLLM 0.28 and SGLang 0.5.18, whose images hold the templates.
+ */
+import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
+import { listNames } from './model-families.ts';
+
+export interface Reranker {
+  /** Of the model's configuration, for vLLM; absent: that says what it is. */
+  overrides?: object;
+  /** Of vLLM's examples, the prompt; absent: none is needed. */
+  vllmTemplate?: string;
+  /** Of SGLang's; absent: SGLang has no way to rank with the model. */
+  sglangTemplate?: string;
+}
+
+interface NamedReranker extends Reranker {
+  /** Of repositories and paths, in lower case; the first that matches counts. */
+  pattern: RegExp;
+}
+
+/** Of language models that say by the tokens "no" and "yes" how well a text fits. */
+const describeQwen3 = (architecture: string) => ({
+  architectures: [architecture],
+  classifier_from_token: ['no', 'yes'],
+  is_original_qwen3_reranker: true,
+});
+
+const QWEN3_TEMPLATE = 'qwen3_reranker.jinja';
+const QWEN3_VL_TEMPLATE = 'qwen3_vl_reranker.jinja';
+const MXBAI_TEMPLATE = 'mxbai_rerank_v2.jinja';
+const BGE_GEMMA_TEMPLATE = 'bge-reranker-v2-gemma.jinja';
+
+const RERANKERS: readonly NamedReranker[] = [
+  // What others have converted has a classifier, and wants the prompt still.
+  { pattern: /qwen3-vl-reranker.*-seq(-?cls)?\b/, vllmTemplate: QWEN3_VL_TEMPLATE },
+  { pattern: /qwen3-reranker.*-seq(-?cls)?\b/, vllmTemplate: QWEN3_TEMPLATE },
+  { pattern: /mxbai-rerank-(base|large)-v2.*-seq(-?cls)?\b/, vllmTemplate: MXBAI_TEMPLATE },
+  { pattern: /bge-reranker-v2-gemma.*-seq(-?cls)?\b/, vllmTemplate: BGE_GEMMA_TEMPLATE },
+  {
+    pattern: /qwen3-vl-reranker/,
+    overrides: describeQwen3('Qwen3VLForSequenceClassification'),
+    vllmTemplate: QWEN3_VL_TEMPLATE,
+    sglangTemplate: QWEN3_VL_TEMPLATE,
+  },
+  {
+    pattern: /qwen3-reranker/,
+    overrides: describeQwen3('Qwen3ForSequenceClassification'),
+    vllmTemplate: QWEN3_TEMPLATE,
+    sglangTemplate: QWEN3_TEMPLATE,
+  },
+  {
+    pattern: /mxbai-rerank-(base|large)-v2/,
+    overrides: {
+      architectures: ['Qwen2ForSequenceClassification'],
+      classifier_from_token: ['0', '1'],
+      method: 'from_2_way_softmax',
+    },
+    vllmTemplate: MXBAI_TEMPLATE,
+  },
+  {
+    pattern: /bge-reranker-v2-gemma/,
+    overrides: {
+      architectures: ['GemmaForSequenceClassification'],
+      classifier_from_token: ['Yes'],
+      method: 'no_post_processing',
+    },
+    vllmTemplate: BGE_GEMMA_TEMPLATE,
+  },
+  { pattern: /llama-nemotron-rerank-vl-1b-v2/, vllmTemplate: 'nemotron-vl-rerank.jinja' },
+  { pattern: /llama-nemotron-rerank-1b-v2/, vllmTemplate: 'nemotron-rerank.jinja' },
+  // The name that its configuration gives is too general for vLLM.
+  {
+    pattern: /gte-multilingual-reranker-base/,
+    overrides: { architectures: ['GteNewForSequenceClassification'] },
+  },
+];
+
+/** Undefined for other kinds, and for rerankers of which nothing is to be said. */
+export function findReranker({ kind, model }: ModelDeploymentSpec): Reranker | undefined {
+  if (kind !== 'Rerank') return undefined;
+  for (const name of listNames(model.source, model.id)) {
+    const found = RERANKERS.find(({ pattern }) => pattern.test(name));
+    if (found) return found;
+  }
+  return undefined;
+}
