@@ -179,6 +179,10 @@ export const modelDeploymentStatus = z.object({
         .boolean()
         .optional()
         .describe('The engine of its only replica sleeps: the next request wakes it.'),
+      abandoned: z
+        .int()
+        .optional()
+        .describe('Requests that timed out, and that engines still work on: their GPUs are busy.'),
       loadTime: z
         .string()
         .optional()

@@ -126,6 +126,7 @@ export class ScaledDeployment {
         needed: decision.needed,
         isShort: decision.isShort && decision.wanted < decision.needed,
         isAsleep: sample.replicas.length > 0 && sample.replicas.every(({ asleep }) => asleep),
+        abandoned: sample.replicas.reduce((sum, replica) => sum + (replica.abandoned ?? 0), 0),
         reason: decision.reason,
         loadTimeMs: this.loadTimeMs,
       },

@@ -19,6 +19,8 @@ export interface ScalingFacts {
   isShort: boolean;
   /** The engine of its only replica sleeps. */
   isAsleep?: boolean;
+  /** Jobs that were given up and that engines still work on. */
+  abandoned?: number;
   reason: string;
   loadTimeMs: number | null;
 }
@@ -39,7 +41,7 @@ export class StatusReport {
   /** Takes what was decided; whether the status is another now. `now`: Unix milliseconds. */
   update(facts: ScalingFacts, now: number): boolean {
     const before = this.#status;
-    const { wanted, needed, isShort, isAsleep = false, reason } = facts;
+    const { wanted, needed, isShort, isAsleep = false, abandoned = 0, reason } = facts;
     // Asleep, it has no status before its first request.
     const from = before?.wanted ?? facts.current;
     const isChanged = from !== wanted;
@@ -48,7 +50,8 @@ export class StatusReport {
       before === undefined ||
       before.needed !== needed ||
       (before.short ?? false) !== isShort ||
-      (before.asleep ?? false) !== isAsleep;
+      (before.asleep ?? false) !== isAsleep ||
+      (before.abandoned ?? 0) !== abandoned;
     const isDue = now - this.#demandAt >= DEMAND_INTERVAL_MS;
     const demand = Math.round(facts.demand * 10) / 10;
     const takesDemand = isRenewed || (isDue && isWorthwhile(before.demand, demand));
@@ -61,9 +64,10 @@ export class StatusReport {
       demand: takesDemand ? demand : (before?.demand ?? demand),
       wanted,
       needed,
-      reason: isRenewed ? reason : (before?.reason ?? reason),
+      reason: isRenewed ? reason + describeAbandoned(abandoned) : (before?.reason ?? reason),
       ...(isShort && { short: true }),
       ...(isAsleep && { asleep: true }),
+      ...(abandoned > 0 && { abandoned }),
       ...(loadTime !== undefined && { loadTime }),
       ...(lastChange && { lastChange }),
     };
@@ -73,6 +77,11 @@ export class StatusReport {
 
 const isWorthwhile = (before: number, now: number): boolean =>
   Math.abs(now - before) > DEMAND_SHARE * Math.max(before, now, 0.4);
+
+const describeAbandoned = (jobs: number): string =>
+  jobs === 0
+    ? ''
+    : `; the GPU is still busy with ${jobs} ${jobs === 1 ? 'request' : 'requests'} that timed out`;
 
 /** As a duration of the API: whole seconds, or milliseconds where that would be too coarse. */
 const formatLoadTime = (ms: number): string =>

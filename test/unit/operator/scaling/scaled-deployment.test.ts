@@ -73,6 +73,19 @@ describe('a scaled deployment', () => {
     expect(deployment.loadTimeMs).to.equal(30_000);
   });
 
+  it('says in the status that engines work on what has timed out, as their replicas tell', () => {
+    const pods = [makePod('p1', 1), makePod('p2', 1)];
+    const sample = makeSample(10, { p1: 1, p2: 1 });
+    sample.replicas[0]!.abandoned = 1;
+    look(10, { pods, sample });
+    expect(deployment.report.current?.abandoned).to.equal(1);
+    expect(deployment.report.current?.reason).to.match(
+      /; the GPU is still busy with 1 request that timed out$/,
+    );
+    look(12, { pods });
+    expect(deployment.report.current).not.to.have.property('abandoned');
+  });
+
   it('takes no longer time for a load than a start may take', () => {
     look(90_000, { pods: [makePod('p1')] });
     look(90_002, { pods: [makePod('p1', 90_001)] });

@@ -23,6 +23,23 @@ describe('what the status says of scaling', () => {
     expect(report.current).not.to.have.property('lastChange');
   });
 
+  it('tells at once of requests that timed out and keep a GPU busy, and when it is free again', () => {
+    const report = new StatusReport(undefined);
+    const facts = { ...FACTS, current: 1, wanted: 1, reason: 'demand 1 needs 1 replica' };
+    report.update(facts, NOW);
+    expect(report.update({ ...facts, abandoned: 1 }, NOW + 2_000)).to.equal(true);
+    expect(report.current).to.deep.include({
+      abandoned: 1,
+      reason: 'demand 1 needs 1 replica; the GPU is still busy with 1 request that timed out',
+    });
+    expect(report.current).not.to.have.property('lastChange');
+    expect(report.update({ ...facts, abandoned: 1 }, NOW + 4_000)).to.equal(false);
+    // As another leader finds it.
+    const next = new StatusReport(report.current);
+    expect(next.update(facts, NOW + 6_000)).to.equal(true);
+    expect(next.current).to.include({ reason: facts.reason }).and.not.have.property('abandoned');
+  });
+
   it('keeps the last change while nothing changes', () => {
     const report = new StatusReport(undefined);
     report.update({ ...FACTS, wanted: 1, reason: 'a request waits' }, NOW);
