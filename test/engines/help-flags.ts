@@ -1,0 +1,64 @@
+/**
+ * The flags that each engine's own help lists, as `flags.test.ts` writes them down whenever it runs: by these every run of the unit
+ * tests holds the presets to the engines, without one.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface HelpFlags {
+  /** Of the engine, such as `0.28.0`. */
+  version: string;
+  /** In order of the alphabet. */
+  flags: string[];
+  /** Of those that take one of a list. */
+  values: Record<string, string[]>;
+}
+
+const FOLDER = join(import.meta.dirname, 'helps');
+/** Where a help describes a flag: at the left edge, with other names of it behind commas. */
+const DESCRIPTION = /^ {0,4}-{1,2}[a-z].*$/gim;
+const NAME = /(?:^ {0,4}|,\s+)(-{1,2}[a-z][\w-]*)/gi;
+const VALUES = /\{([^{}\s]+)\}/;
+
+/** Of a help without control characters. */
+export function readHelpFlags(help: string): Omit<HelpFlags, 'version'> {
+  const found = [...help.matchAll(DESCRIPTION)].flatMap(([line]) => {
+    const values = VALUES.exec(line)?.[1]?.split(',') ?? [];
+    return [...line.matchAll(NAME)].map(([, flag]) => [flag!, values] as const);
+  });
+  const sorted = [...new Map(found)].sort(([one], [other]) => (one < other ? -1 : 1));
+  return {
+    flags: sorted.map(([flag]) => flag),
+    values: Object.fromEntries(sorted.filter(([, values]) => values.length > 0)),
+  };
+}
+
+/** Undefined where the engine never ran. */
+export function loadHelpFlags(engine: string): HelpFlags | undefined {
+  const path = pathOf(engine);
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined;
+}
+
+export function saveHelpFlags(engine: string, flags: HelpFlags): void {
+  mkdirSync(FOLDER, { recursive: true });
+  writeFileSync(pathOf(engine), `${JSON.stringify(flags, null, 1)}\n`);
+}
+
+const pathOf = (engine: string): string => join(FOLDER, `${engine}.json`);
+
+/** What is wrong with words of a command line, whose values are in the same word: flags that there are not, values that they do not take. */
+export function findUnknownWords(
+  words: readonly string[],
+  { flags, values }: Pick<HelpFlags, 'flags' | 'values'>,
+): string[] {
+  const known = new Set(flags);
+  return words.filter((word) => {
+    const { flag, value } = splitWord(word);
+    return !known.has(flag) || (value !== '' && values[flag]?.includes(value) === false);
+  });
+}
+
+function splitWord(word: string): { flag: string; value: string } {
+  const flag = word.split('=', 1)[0]!;
+  return { flag, value: word.slice(flag.length + 1) };
+}

@@ -1,0 +1,60 @@
+/** The flags of all commands that a preset makes, of whatever spec. */
+import { build } from '../unit/operator/resources/fixtures.ts';
+import type { EngineName } from './catalog.ts';
+
+const IMAGE = { image: { sizes: ['64x64'], tasks: ['txt2img'] } };
+const VIDEO = { video: { resolutions: ['64x64'], tasks: ['t2v'] } };
+/** With what a spec of the kind needs. */
+const KINDS: Record<EngineName, [string, object?][]> = {
+  vllm: [['LLM'], ['Embedding'], ['Rerank'], ['Transcription']],
+  'llama-cpp': [['LLM'], ['Embedding'], ['Rerank']],
+  'vllm-omni': [['Image', IMAGE], ['Video', VIDEO], ['Speech']],
+  'sglang-diffusion': [
+    ['Image', IMAGE],
+    ['Video', VIDEO],
+  ],
+  sglang: [['LLM'], ['Embedding'], ['Rerank'], ['Transcription']],
+};
+const HUB = { huggingFace: { repo: 'org/model', revision: 'main' } };
+const CLAIM = { pvc: { claimName: 'weights', path: 'model.gguf' } };
+const CHAT_ENGINES: readonly string[] = ['vllm', 'sglang'];
+
+function repository(repo: string): object {
+  return { model: { id: repo.toLowerCase(), source: { huggingFace: { repo } } } };
+}
+
+/** Of which a preset makes commands of their own. */
+const PARTICULAR: object[] = [
+  { scaling: { min: 0, max: 1, idle: 'Sleep' }, model: { id: 'org/model', source: HUB } },
+  { kind: 'Rerank', ...repository('Qwen/Qwen3-Reranker-8B') },
+  { kind: 'Rerank', ...repository('Qwen/Qwen3-VL-Reranker-8B') },
+  // Families with a template of the image's.
+  repository('deepseek-ai/DeepSeek-V3.1'),
+  repository('Salesforce/xLAM-2-8b-fc-r'),
+];
+
+function listSpecs(name: EngineName): object[] {
+  const isChat = CHAT_ENGINES.includes(name);
+  const sources = [HUB, { huggingFace: { repo: 'org/model' } }, CLAIM];
+  const usual = KINDS[name].flatMap(([kind, more]) =>
+    sources
+      // It takes no revision.
+      .filter((source) => name !== 'llama-cpp' || source !== HUB)
+      .flatMap((source) =>
+        [1, 2].map((count) => ({
+          kind,
+          model: { id: 'org/model', source },
+          engine: { preset: name, ...(kind === 'LLM' && isChat ? { family: 'qwen3' } : {}) },
+          gpu: { count },
+          ...more,
+        })),
+      ),
+  );
+  return [...usual, ...(isChat ? PARTICULAR : []).map((spec) => ({ engine: { preset: name }, ...spec }))];
+}
+
+/** With their values where these are in the same word; in order of the alphabet. */
+export function listCommandFlags(name: EngineName): string[] {
+  const words = listSpecs(name).flatMap((spec) => build(spec).engine.args ?? []);
+  return [...new Set(words.filter((word) => word.startsWith('-')))].sort();
+}
