@@ -17,6 +17,8 @@ export const GATEWAY_ENV = {
   engineMetricsPath: 'GATEWAY_ENGINE_METRICS_PATH',
   /** Sidecar: file that says that this pod reads weights of a shared cache; none where absent. */
   weightsLease: 'GATEWAY_WEIGHTS_LEASE',
+  /** Sidecar: file that the engine's shell writes when the engine ran out of GPU memory; none where absent. */
+  memoryMark: 'GATEWAY_MEMORY_MARK',
   /** Guards /drain on the admin port against accidents. */
   drainToken: 'GATEWAY_DRAIN_TOKEN',
   /** Milliseconds that a drain may take; shortly before, unfinished jobs are given back. */

@@ -6,9 +6,15 @@ import { ApiError } from '../http/error-response.ts';
 import type { TraceContext } from '../tracing/trace-context.ts';
 import { EngineConnectionError, readResponse, requestEngine } from '../upstream/engine-request.ts';
 import type { EnginePool } from './engine-call.ts';
-import { describeConnectionLoss, findEngineError, readEngineError } from './engine-error.ts';
+import {
+  describeConnectionLoss,
+  EngineMemoryError,
+  findEngineError,
+  readEngineError,
+} from './engine-error.ts';
 import { buildEditBody, buildGenerationBody, type ImageBody, type ImageFile } from './image-body.ts';
 import type { ImageParameters } from './job.ts';
+import type { MemoryWatch } from './memory-mark.ts';
 
 export interface ImageCall {
   /** Connections to the target's origin. */
@@ -31,6 +37,8 @@ export interface ImageCall {
   onRelease: () => void;
   /** Asks for the memory of an answer of so many bytes; false where there is none. */
   reserve?: (bytes: number) => boolean | Promise<boolean>;
+  /** Of the engine that is asked; null or absent: it does not tell. */
+  ranOutOfMemory?: MemoryWatch | null;
 }
 
 export interface GeneratedImage {
@@ -67,6 +75,7 @@ export async function generateImages(call: ImageCall): Promise<GeneratedImage[]>
 
 async function ask(call: ImageCall, body: ImageBody): Promise<Buffer> {
   const { pool, target, requestId, trace, signal } = call;
+  const startedAt = Date.now();
   let hasResponded = false;
   try {
     const response = await requestEngine(pool, {
@@ -91,7 +100,8 @@ async function ask(call: ImageCall, body: ImageBody): Promise<Buffer> {
       });
     const start = await readBodyStart(response.body, MAX_ERROR_BYTES);
     signal.throwIfAborted();
-    throw explain(readEngineError(response.statusCode, start), start);
+    const error = readEngineError(response.statusCode, start);
+    throw isBare(start) ? await explain(call, startedAt) : error;
   } catch (error) {
     throw error instanceof EngineConnectionError ? describeConnectionLoss(error.cause, hasResponded) : error;
   }
@@ -100,8 +110,11 @@ async function ask(call: ImageCall, body: ImageBody): Promise<Buffer> {
 /** What a web server answers for an exception that the engine has not caught: the reason is in its log, and nowhere else. */
 const BARE_FAILURE = /^\s*internal server error\s*$/i;
 
-function explain(error: ApiError, body: Buffer): ApiError {
-  if (!BARE_FAILURE.test(body.toString('latin1', 0, 100))) return error;
+const isBare = (body: Buffer): boolean => BARE_FAILURE.test(body.toString('latin1', 0, 100));
+
+async function explain({ ranOutOfMemory }: ImageCall, startedAt: number): Promise<ApiError> {
+  if (await ranOutOfMemory?.(startedAt))
+    return new EngineMemoryError('try a smaller `size`, or fewer images. See its log for the cause.');
   return new ApiError(
     'upstream_error',
     'The engine failed without a reason. It may lack GPU memory: try a smaller `size`, or fewer images. See its log for the cause.',

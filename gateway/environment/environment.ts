@@ -57,6 +57,8 @@ export interface SidecarEnvironment extends CommonEnvironment {
   engineMetricsPath: string | null;
   /** null: the engine reads no shared cache. */
   weightsLease: string | null;
+  /** null: the engine says itself that it ran out of memory. */
+  memoryMark: string | null;
   drainToken: string;
   podName: string;
   podIP: string;
@@ -119,6 +121,7 @@ export const readSidecarEnvironment = (variables: Variables): SidecarEnvironment
       engineHealthPath: env.path(GATEWAY_ENV.engineHealthPath, '/health'),
       engineMetricsPath: env.path(GATEWAY_ENV.engineMetricsPath, undefined) ?? null,
       weightsLease: env.text(GATEWAY_ENV.weightsLease) ?? null,
+      memoryMark: env.text(GATEWAY_ENV.memoryMark) ?? null,
       drainToken: env.required(GATEWAY_ENV.drainToken),
       podName: env.text(GATEWAY_ENV.podName) ?? hostname(),
       podIP: env.text(GATEWAY_ENV.podIP) ?? '127.0.0.1',

@@ -6,6 +6,7 @@ import { beginEngineSpan } from '../engine/engine-span.ts';
 import { addSeed } from '../engine/extra-fields.ts';
 import { generateImages } from '../engine/image-call.ts';
 import type { ImageJob, Job, JobInput, VideoJob } from '../engine/job.ts';
+import type { MemoryWatch } from '../engine/memory-mark.ts';
 import { type AbandonedEnd, type EngineCalls, generateVideo } from '../engine/video-call.ts';
 import type { WorkWitness } from '../health/watched-dispatcher.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -34,6 +35,7 @@ export interface EngineRunOptions extends EngineCalls {
   spool: Spool;
   /** Reports a job to the engine's health check that its connections do not show. */
   beginWork?: () => WorkWitness;
+  ranOutOfMemory?: MemoryWatch | null;
 }
 
 export interface EngineResult {

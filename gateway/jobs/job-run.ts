@@ -185,6 +185,7 @@ export class JobRun {
       inputs: this.#inputs,
       spool: services.storage.spool,
       beginWork: services.beginWork,
+      ranOutOfMemory: services.ranOutOfMemory,
       isEngineLost: services.isEngineLost,
       onEngineLost: services.onEngineLost,
       onProgress: (percent) => this.#progress.report(percent),

@@ -1,8 +1,10 @@
 /** What the media routes work with: the same beside an engine, in the front and in `make run`. */
+
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import type { EnginePool } from '../engine/engine-call.ts';
+import type { MemoryWatch } from '../engine/memory-mark.ts';
 import type { VideoTiming } from '../engine/video-call.ts';
 import type { WorkWitness } from '../health/watched-dispatcher.ts';
 import type { GatewayState } from '../http/exchange.ts';
@@ -63,6 +65,8 @@ export interface WorkerServices {
   log: Logger;
   metrics: Pick<GatewayMetrics, 'jobsRunning' | 'abandonedJobs' | 'jobs' | 'queueWait' | 'jobDuration'>;
   usage: DeploymentUsage;
+  /** Of this replica's engine. */
+  ranOutOfMemory?: MemoryWatch | null;
   /** Absent: nobody asks. */
   abandoned?: AbandonedCount;
   timing?: Partial<VideoTiming>;

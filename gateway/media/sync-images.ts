@@ -7,6 +7,7 @@ import { EngineMemoryError } from '../engine/engine-error.ts';
 import { beginEngineSpan } from '../engine/engine-span.ts';
 import { addSeed } from '../engine/extra-fields.ts';
 import { type GeneratedImage, generateImages } from '../engine/image-call.ts';
+import type { MemoryWatch } from '../engine/memory-mark.ts';
 import { type BodyMemory, processBodies } from '../http/body-memory.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange, GatewayState } from '../http/exchange.ts';
@@ -22,6 +23,8 @@ export interface ImageEngines {
   onEngineLost?: () => void;
   /** How long an engine may go on with what nobody waits for any more; 10 minutes. */
   orphanTimeoutMs?: number;
+  /** Of this replica's engine. */
+  ranOutOfMemory?: MemoryWatch | null;
   /** Of answers and bodies; the process's. */
   memory?: BodyMemory;
 }
@@ -156,6 +159,7 @@ async function runAtEngine(run: ImageRun): Promise<GeneratedImage[]> {
     signal: linger.signal,
     onRelease: target.release,
     reserve: (bytes) => lease.grow(bytes),
+    ranOutOfMemory: target.local ? engines.ranOutOfMemory : null,
   });
   if (span)
     void work.then(

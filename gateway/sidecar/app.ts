@@ -14,6 +14,7 @@ import type { Capacity, EngineTarget } from '../capacity/capacity.ts';
 import { buildTokenCheck, HELD_HEADER } from '../capacity/peer-protocol.ts';
 import { EgressAgent, type EgressAgentOptions, PUBLIC_ONLY } from '../egress/agent.ts';
 import type { EnginePool } from '../engine/engine-call.ts';
+import type { MemoryWatch } from '../engine/memory-mark.ts';
 import { allowOrigins } from '../http/cross-origin.ts';
 import { answerErrors, CutOff } from '../http/errors.ts';
 import {
@@ -55,6 +56,7 @@ export interface SidecarAppOptions {
   enginePool?: EnginePool;
   /** The engine failed a request: its health should be probed. */
   onEngineLost?: () => void;
+  ranOutOfMemory?: MemoryWatch | null;
   /** Which URLs of tenants may be fetched; by default those that are public. */
   egress?: EgressAgentOptions;
   /** The media routes need it; text models have none. */
@@ -91,6 +93,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
     findPool: ({ local, origin }: EngineTarget): EnginePool =>
       local ? (options.enginePool ?? enginePools.get(origin)) : peerPools.get(origin),
     onEngineLost,
+    ranOutOfMemory: options.ranOutOfMemory,
   };
   const cutOff = new CutOff();
   const textServices = {

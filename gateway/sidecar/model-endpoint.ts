@@ -7,6 +7,7 @@ import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
 import { readDeployment } from '../../redis/publication/published.ts';
 import { type Replica, startReplica } from '../capacity/replica.ts';
 import type { EgressSettings } from '../egress/agent.ts';
+import type { MemoryWatch } from '../engine/memory-mark.ts';
 import type { EngineHealth } from '../health/engine-health.ts';
 import { Activity } from '../http/activity.ts';
 import { setDocumentationSite } from '../http/error-response.ts';
@@ -30,6 +31,8 @@ export interface ModelEndpointOptions {
   engineHealthPath: string;
   /** null: it has no metrics. */
   engineMetricsPath: string | null;
+  /** Null or absent: the engine says so itself. */
+  ranOutOfMemory?: MemoryWatch | null;
   peerToken: string;
   /** What peers see of this replica. */
   self: { pod: string; address: string; port: number };
@@ -138,6 +141,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     isEngineReady: () => health.isReady,
     onEngineLost: () => health.suspect(),
     abandoned,
+    ranOutOfMemory: options.ranOutOfMemory,
     usage,
   });
   connection.onStateChange((state) => {
@@ -157,6 +161,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     usage,
     log,
     onEngineLost: () => health.suspect(),
+    ranOutOfMemory: options.ranOutOfMemory,
     isEnding: () => isDrainOverdue(drain),
     egress: options.egress,
     storage: options.storage,
@@ -209,6 +214,7 @@ type WorkerParts = Pick<
   | 'isEngineLost'
   | 'onEngineLost'
   | 'abandoned'
+  | 'ranOutOfMemory'
   | 'usage'
 >;
 

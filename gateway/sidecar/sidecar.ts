@@ -1,4 +1,5 @@
 /** The gateway beside an engine in a model's pod. */
+
 import type { Server } from 'node:http';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { parseGatewayConfig } from '../../api/gateway-config-text.ts';
@@ -11,6 +12,7 @@ import { closeServer, listen } from '../../kit/http-server.ts';
 import { connectRedis } from '../../redis/client.ts';
 import { decodeChange } from '../../redis/publication/changes.ts';
 import { subscribe } from '../../redis/subscription.ts';
+import { watchMemoryMark } from '../engine/memory-mark.ts';
 import type { SidecarEnvironment } from '../environment/environment.ts';
 import { createLog, logRedisState } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
@@ -62,6 +64,7 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
     drainTimeoutMs: environment.drainTimeoutMs,
     egress: environment.egress,
     storage: storage.services,
+    ranOutOfMemory: environment.memoryMark === null ? null : watchMemoryMark(environment.memoryMark),
     metrics,
     log,
     tracer,

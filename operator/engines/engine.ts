@@ -8,6 +8,9 @@ export const ENGINE_HOST = '127.0.0.1';
 /** A writable folder of every engine: home, caches, outputs. */
 export const ENGINE_HOME = '/home/berth';
 
+/** What an engine's command tells the gateway, which mounts it read-only. */
+export const ENGINE_NOTES = '/run/berth-engine';
+
 /** Where the engine finds its model. */
 export type ModelLocation =
   | { kind: 'repository'; repository: string; revision: string | undefined }
@@ -47,6 +50,8 @@ export interface EnginePresetDefinition {
   requests: Record<string, string>;
   /** Path of its metrics on its port; undefined if it has none, or it is unknown. */
   metricsPath?: string;
+  /** File that its command writes when the engine runs out of GPU memory, which its answers do not tell. */
+  memoryMark?: string;
   /** Whether it can run without a model source. */
   needsModel: boolean;
   run: (input: EngineInput) => EngineCommand;

@@ -2,11 +2,13 @@
 import {
   ENGINE_HOME,
   ENGINE_HOST,
+  ENGINE_NOTES,
   type EngineCommand,
   type EngineInput,
   type EnginePresetDefinition,
   modelFlag,
   revisionFlag,
+  variables,
 } from './engine.ts';
 import { SGLANG_UID, sglangImage } from './sglang.ts';
 
@@ -37,21 +39,32 @@ while sleep 5 && kill -0 $engine; do
   most=$now
 done`;
 
+const MEMORY_MARK = `${ENGINE_NOTES}/out-of-memory`;
+const MEMORY_MARK_VARIABLE = 'BERTH_MEMORY_MARK';
+
+/** Its log passes through, and is looked through for the words of its workers, since its answers say "Internal Server Error" only. */
+const LOOK = `exec 4> >(exec tee >(grep -a --line-buffered "OOM detected" | while read -r _; do echo > "$${MEMORY_MARK_VARIABLE}"; done)); log=$!`;
+
 /** A shell is its parent, and passes SIGTERM on; then its workers end before it does. */
 const SERVE = `exec 3>&2
-sglang "$@" & engine=$!
+${LOOK}
+sglang "$@" >&4 & engine=$!
+exec 4>&-
 trap 'kill -TERM $engine; kill $watch 2>/dev/null' TERM
 ${COUNT_WORKERS}
 { ${TIDY}; } 2>/dev/null &
 { ${WATCH}
 } 2>/dev/null & watch=$!
-wait $engine; wait $engine`;
+wait $engine; wait $engine; ended=$?
+{ sleep 1; kill $log; } 2>/dev/null & wait $log
+exit $ended`;
 
 export const sglangDiffusion: EnginePresetDefinition = {
   image: sglangImage,
   gpus: 1,
   uid: SGLANG_UID,
   requests: { cpu: '1', memory: '4Gi' },
+  memoryMark: MEMORY_MARK,
   needsModel: true,
   run: ({ spec, location, gpus }: EngineInput): EngineCommand => ({
     command: ['bash', '-c', SERVE, 'sglang', 'serve'],
@@ -66,6 +79,6 @@ export const sglangDiffusion: EnginePresetDefinition = {
       `--output-path=${OUTPUTS}`,
       `--input-save-path=${INPUTS}`,
     ],
-    env: [],
+    env: variables({ [MEMORY_MARK_VARIABLE]: MEMORY_MARK }),
   }),
 };

@@ -16,6 +16,7 @@ import { joinArguments } from '../engines/arguments.ts';
 import { ENGINE_HOME, type EngineInput, mergeVariables, variables } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
 import { type Accelerators, decideAccelerators, gpuLimits } from './accelerators.ts';
+import { buildEngineNotes } from './engine-notes.ts';
 import { adminProbe, decideGrace, PROBE_TIMEOUT_SECONDS } from './gateway-container.ts';
 import { engineImage, findPresetImageVendor } from './images.ts';
 import { engineSecurity } from './security.ts';
@@ -61,6 +62,7 @@ export function buildEngineContainer(model: ModelDeployment, parts: EngineParts)
   const preset = PRESETS[spec.engine.preset];
   const accelerators = decideAccelerators(spec);
   const run = preset.run(engineInput(model, { weights, settings }));
+  const notes = buildEngineNotes(spec);
   const command = spec.engine.command ?? run.command;
   const pullPolicy = spec.engine.imagePullPolicy ?? ownPullPolicy(model, settings);
   return {
@@ -85,6 +87,7 @@ export function buildEngineContainer(model: ModelDeployment, parts: EngineParts)
     volumeMounts: [
       { name: HOME_VOLUME, mountPath: ENGINE_HOME },
       ...weights.mounts,
+      ...(notes ? [notes.mount] : []),
       ...mounts,
       ...((spec.template.volumeMounts ?? []) as unknown as V1VolumeMount[]),
     ],

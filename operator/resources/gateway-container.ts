@@ -28,6 +28,7 @@ import { parseDuration, parseQuantity } from '../../api/quantity.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { ENGINE_HOST, variables } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
+import { buildEngineNotes } from './engine-notes.ts';
 import { childMetadata } from './metadata.ts';
 import { restricted } from './security.ts';
 import type { BuildSettings } from './settings.ts';
@@ -56,6 +57,7 @@ export const adminProbe = (path: string, probe: V1Probe): V1Probe => ({
 });
 
 export function buildGatewayContainer(model: ModelDeployment, settings: BuildSettings): V1Container {
+  const notes = buildEngineNotes(model.spec);
   return {
     name: CONTAINERS.gateway,
     image: sidecarImage(settings),
@@ -92,6 +94,7 @@ export function buildGatewayContainer(model: ModelDeployment, settings: BuildSet
       { name: TEMPORARY_VOLUME, mountPath: '/tmp' },
       ...(SPOOL_BYTES[model.spec.kind] ? [{ name: SPOOL_VOLUME, mountPath: SPOOL_PATH }] : []),
       ...(buildLease(model)?.mounts ?? []),
+      ...(notes ? [{ ...notes.mount, readOnly: true }] : []),
     ],
   };
 }
@@ -100,6 +103,7 @@ function buildEnvironment(model: ModelDeployment, settings: BuildSettings): V1En
   const { metadata, spec } = model;
   const { name, namespace } = metadata;
   const lease = buildLease(model);
+  const notes = buildEngineNotes(spec);
   const { metricsPath } = PRESETS[spec.engine.preset];
   const heap = heapMebibytes(settings.gatewayResources.limits?.memory);
   return [
@@ -111,6 +115,7 @@ function buildEnvironment(model: ModelDeployment, settings: BuildSettings): V1En
       [GATEWAY_ENV.engineHealthPath]: spec.engine.healthPath,
       ...(metricsPath ? { [GATEWAY_ENV.engineMetricsPath]: metricsPath } : {}),
       ...(lease ? { [GATEWAY_ENV.weightsLease]: lease.path } : {}),
+      ...(notes ? { [GATEWAY_ENV.memoryMark]: notes.memoryMark } : {}),
       [GATEWAY_ENV.drainToken]: drainToken(settings.masterKey, namespace, name),
       [GATEWAY_ENV.drainTimeoutMs]: String(decideGrace(spec).drainMs),
       [GATEWAY_ENV.logLevel]: settings.gatewayLogLevel,
@@ -165,6 +170,7 @@ export function buildGatewayVolumes(
   { metadata, spec }: ModelDeployment,
   { redisUsers, externalRedisSecret }: Pick<BuildSettings, 'redisUsers' | 'externalRedisSecret'>,
 ): V1Volume[] {
+  const notes = buildEngineNotes(spec);
   const own = { secret: { name: childNames(metadata.name).sidecarSecret } };
   const external = {
     secret: {
@@ -179,6 +185,7 @@ export function buildGatewayVolumes(
     { name: SECRET_VOLUME, projected: { sources: redisUsers === 'external' ? [own, external] : [own] } },
     { name: TEMPORARY_VOLUME, emptyDir: {} },
     ...buildSpoolVolume(spec.kind),
+    ...(notes ? [notes.volume] : []),
   ];
 }
 

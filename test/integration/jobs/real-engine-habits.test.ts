@@ -1,6 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { GATEWAY_ENV } from '../../../api/gateway-environment.ts';
 import type { VideoJob } from '../../../gateway/engine/job.ts';
 import { EngineHealth } from '../../../gateway/health/engine-health.ts';
 import { runEngine } from '../../../gateway/jobs/engine-run.ts';
@@ -67,6 +69,42 @@ for (const preset of ['vllm-omni', 'sglang-diffusion'])
       expect(errorMessage).to.include('EngineCore encountered an issue');
     });
   });
+
+describe('images of an engine like sglang-diffusion', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-mark-'));
+  const mark = join(folder, 'out-of-memory');
+  let stack: JobStack;
+  before(async () => {
+    const model = { id: 'berth/chat', source: { pvc: { claimName: 'weights' } } };
+    const spec = { engine: { preset: 'sglang-diffusion' }, model };
+    stack = await startJobStack({ kind: 'Image', spec, env: { [GATEWAY_ENV.memoryMark]: mark } });
+    await stack.pods[0]!.engine.control({ like: 'sglang-diffusion', jobSeconds: 0.1 });
+  });
+  after(async () => {
+    await stack?.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('fail for lack of memory where its shell notes that, and for a reason that nobody knows otherwise', async () => {
+    const { engine } = stack.pods[0]!;
+    await engine.control({ fault: { kind: 'oom' }, faultTimes: 1 });
+    const unknown = await stack.untilIs(await stack.submit(), 'failed');
+    expect(unknown.errorCode).to.equal('upstream_error');
+    expect(unknown.errorMessage).to.include('without a reason');
+
+    await engine.control({ fault: { kind: 'oom' }, faultTimes: 1 });
+    const id = await stack.submit();
+    // As the shell does: while the request is under way.
+    const noted = pollUntil(() => {
+      writeFileSync(mark, '\n');
+      return stack.read(id).then(({ status }) => status === 'failed');
+    }, 'its end');
+    const short = await stack.untilIs(id, 'failed');
+    await noted;
+    expect(short.errorCode).to.equal('vram_exceeded');
+    expect(short.errorMessage).to.include('smaller `size`');
+  });
+});
 
 describe('an engine whose worker is dead while its health check is good', () => {
   const JOB: VideoJob = {

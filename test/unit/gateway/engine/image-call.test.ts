@@ -19,7 +19,11 @@ describe('a call of an image engine that fails', () => {
     await closeServer(server, 0);
   });
 
-  const fail = async (status: number, body: string): Promise<{ error: ApiError; releases: number }> => {
+  const fail = async (
+    status: number,
+    body: string,
+    ranOutOfMemory: (since: number) => Promise<boolean> = async () => false,
+  ): Promise<{ error: ApiError; releases: number }> => {
     answer = (res) => res.writeHead(status, { 'content-type': 'text/plain' }).end(body);
     let releases = 0;
     const error = await generateImages({
@@ -33,6 +37,7 @@ describe('a call of an image engine that fails', () => {
       maskField: 'mask',
       signal: new AbortController().signal,
       onRelease: () => releases++,
+      ranOutOfMemory,
     }).then(
       () => expect.fail('it has images'),
       (thrown: ApiError) => thrown,
@@ -50,8 +55,25 @@ describe('a call of an image engine that fails', () => {
       expect(releases).to.equal(1);
     });
 
+  it('without a reason lacked memory where the engine noted that since the request began', async () => {
+    const startedAt = Date.now();
+    let asked = 0;
+    const { error, releases } = await fail(500, 'Internal Server Error', async (since) => {
+      asked = since;
+      return true;
+    });
+    expect(error).to.be.instanceOf(EngineMemoryError);
+    expect(error.message).to.equal(
+      'The engine ran out of memory: try a smaller `size`, or fewer images. See its log for the cause.',
+    );
+    expect(asked).to.be.within(startedAt, Date.now());
+    expect(releases).to.equal(1);
+  });
+
   it('with a reason tells that', async () => {
-    const { error } = await fail(500, JSON.stringify({ detail: 'Unsupported scheduler' }));
+    const { error } = await fail(500, JSON.stringify({ detail: 'Unsupported scheduler' }), () =>
+      expect.fail('nobody asks'),
+    );
     expect(error.message).to.include('Unsupported scheduler');
     expect(error.message).to.not.include('GPU memory');
   });

@@ -37,10 +37,10 @@ describe('the shell that starts', () => {
       return false;
     }
   };
-  const run = (command: string[], args: string[]): ChildProcess => {
+  const run = (command: string[], args: string[], env: Record<string, string> = {}): ChildProcess => {
     const [program, ...own] = command;
     shell = spawn(program!, [...own, ...args], {
-      env: { ...process.env, PATH: `${folder}:${process.env.PATH}` },
+      env: { ...process.env, PATH: `${folder}:${process.env.PATH}`, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     return shell;
@@ -78,6 +78,55 @@ describe('the shell that starts', () => {
       const [code] = await once(child, 'exit');
       expect(code).to.equal(128 + 15);
       await pollUntil(() => said.includes('A worker of the engine has died'), 'its words');
+    });
+
+    /** An engine that says this, and ends. */
+    const say = async (script: string) => {
+      write('tee', `#!/bin/bash\n/bin/sleep 0.1\n/usr/bin/tee "$@"\necho > ${folder}/log-done\n`);
+      // What looks after it ends soon, and its log has its second.
+      write('sleep', '#!/bin/sh\n[ "$1" = 1 ] && exec /bin/sleep 1\nexec /bin/sleep 0.02\n');
+      write('sglang', `#!/bin/bash\necho $$ > ${folder}/engine\n${script}\n`);
+      const { engine } = build({ kind: 'Image', engine: { preset: 'sglang-diffusion' } });
+      const child = run(engine.command!, engine.args!, { BERTH_MEMORY_MARK: join(folder, 'mark') });
+      let [said, complained] = ['', ''];
+      child.stdout!.on('data', (chunk) => {
+        said += chunk;
+      });
+      child.stderr!.on('data', (chunk) => {
+        complained += chunk;
+      });
+      const closed = once(child, 'close');
+      await once(child, 'exit');
+      const isLogDone = hasFile('log-done');
+      const [code] = await closed;
+      return { code, said, complained, isLogDone };
+    };
+
+    it('notes that it ran out of memory, and nothing of what it said', async () => {
+      const words = 'a prompt\nOOM detected. Possible solutions:\n  - fewer pixels';
+      const ended = await say(`echo "${words}"; echo broken >&2; exit 3`);
+      expect(ended).to.deep.include({ code: 3, said: `${words}\n`, complained: 'broken\n' });
+      await pollUntil(() => hasFile('mark'), 'the note');
+      expect(readFileSync(join(folder, 'mark'), 'utf8')).to.equal('\n');
+    });
+
+    it('loses no word of an engine that ends, and notes nothing of another failure', async () => {
+      const { code, said, isLogDone } = await say('for n in {1..20000}; do echo "line $n"; done; exit 1');
+      expect(code).to.equal(1);
+      // In a container all others end with the shell.
+      expect(isLogDone).to.equal(true);
+      expect(said.endsWith('line 20000\n')).to.equal(true);
+      expect(said.split('\n')).to.have.lengthOf(20_001);
+      expect(hasFile('mark')).to.equal(false);
+    });
+
+    it('ends with the engine although what it started holds its log', async () => {
+      const startedAt = performance.now();
+      write('sglang', `#!/bin/bash\n/bin/sleep 1000 & echo $! > ${folder}/worker\nexit 4\n`);
+      const { engine } = build({ kind: 'Image', engine: { preset: 'sglang-diffusion' } });
+      const [code] = await once(run(engine.command!, engine.args!), 'exit');
+      expect(code).to.equal(4);
+      expect(performance.now() - startedAt).to.be.lessThan(60_000);
     });
 
     it('passes SIGTERM on, and ends as the engine does', async () => {

@@ -174,6 +174,43 @@ describe('SGLang', () => {
   });
 });
 
+describe('an engine whose shell notes what it does not say', () => {
+  const MARK = '/run/berth-engine/out-of-memory';
+  const NAME = 'gateway-engine-notes';
+  const look = (preset: string, engine: object = {}) => {
+    const built = build(spec(preset, { engine: { preset, ...engine } }));
+    const find = ({ volumeMounts = [] }: typeof built.engine) =>
+      volumeMounts.find(({ name }) => name === NAME);
+    return {
+      mounts: [find(built.engine), find(built.gateway)],
+      volume: built.pod.volumes!.find(({ name }) => name === NAME),
+      told: [
+        variable(built.engine, 'BERTH_MEMORY_MARK')?.value,
+        variable(built.gateway, 'GATEWAY_MEMORY_MARK')?.value,
+      ],
+    };
+  };
+
+  it('shares a small volume with the gateway, which can only read it', () => {
+    expect(look('sglang-diffusion')).to.deep.equal({
+      mounts: [
+        { name: NAME, mountPath: '/run/berth-engine' },
+        { name: NAME, mountPath: '/run/berth-engine', readOnly: true },
+      ],
+      volume: { name: NAME, emptyDir: { sizeLimit: '1Mi' } },
+      told: [MARK, MARK],
+    });
+  });
+
+  it('is SGLang Diffusion alone, by the preset’s own command', () => {
+    const none = { mounts: [undefined, undefined], volume: undefined };
+    expect(look('vllm-omni')).to.deep.include(none);
+    const own = look('sglang-diffusion', { command: ['own'] });
+    expect(own).to.deep.include(none);
+    expect(own.told[1]).to.equal(undefined);
+  });
+});
+
 describe('vLLM-Omni', () => {
   it('serves diffusion models, split by sequence', () => {
     const args = argsOf('vllm-omni', { gpu: { count: 2 } });
