@@ -321,8 +321,6 @@ export interface Heartbeat extends WorkCounters {
   inflight: number;
   /** How many of these have been waiting within the engine for some seconds; absent: not known, or it changes. */
   waiting?: number;
-  /** Requests whose answers it passes on from peers; absent: of an older gateway. */
-  relayed?: number;
   /** Slots; null = unlimited. */
   limit: number | null;
   ready: boolean;

@@ -106,22 +106,15 @@ export interface ReplicaCapacityOptions {
 /** Where the prefix leads; else here while there is a place, else at a peer; the other way round while the replica is cordoned. */
 export class ReplicaCapacity implements Capacity {
   readonly #options: ReplicaCapacityOptions;
-  #relayed = 0;
 
   constructor(options: ReplicaCapacityOptions) {
     this.#options = options;
   }
 
-  /** Requests that came here and run at a peer: this replica passes their answers on. */
-  get relayed(): number {
-    return this.#relayed;
-  }
-
   acquire(signal: AbortSignal, caller?: Caller): Acquisition | Promise<Acquisition> {
     const prefix = caller?.prefix ?? null;
     const led = prefix === null ? null : this.#options.balance?.acquire(prefix, signal);
-    if (led)
-      return led.then((target) => (target ? { target: this.#countRelayed(target) } : this.#acquire(signal)));
+    if (led) return led.then((target) => (target ? { target } : this.#acquire(signal)));
     return this.#acquire(signal);
   }
 
@@ -147,25 +140,12 @@ export class ReplicaCapacity implements Capacity {
   async #acquireFromPeers(signal: AbortSignal, lost?: ReadonlySet<string>): Promise<Acquisition> {
     const { isEngineReady, peers, engineURL } = this.#options;
     const answer = await peers.acquire(signal, lost);
-    if ('target' in answer) return { target: this.#countRelayed(answer.target) };
+    if ('target' in answer) return answer;
     // A place may have become free here while the peers were asked; and the last resort is a replica that is cordoned.
     const target = lost?.has(engineURL) ? null : this.takeLocal();
     if (target) return { target };
     return {
       refusal: isEngineReady() || answer.refusal === 'full' ? 'replica_saturated' : 'no_pod_available',
-    };
-  }
-
-  #countRelayed(target: EngineTarget): EngineTarget {
-    this.#relayed++;
-    let isHeld = true;
-    return {
-      ...target,
-      release: () => {
-        if (isHeld) this.#relayed--;
-        isHeld = false;
-        target.release();
-      },
     };
   }
 }

@@ -75,7 +75,6 @@ export function startReplica(options: ReplicaOptions): Replica {
       ...self,
       inflight: slots.inflight,
       ...describeQueue(),
-      relayed: capacity.relayed,
       limit: slots.limit,
       ready: isEngineReady(),
       ...(sleep.isAsleep && { asleep: true }),

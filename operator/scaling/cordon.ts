@@ -39,11 +39,14 @@ export class Cordon {
     for (const name of chosen) if (!this.#pods.has(name)) this.#pods.set(name, { since: now });
   }
 
-  /** Whether none of them has anything to do, for as long as gateways take to know that they are cordoned. */
+  /**
+   * Whether no engine of theirs has anything to do, after the time that gateways take to know that they are cordoned. Answers
+   * that they pass on from peers end while they drain: a Service goes on to lead requests to them, so there are always some.
+   */
   isIdle(replicas: Replicas, now: number): boolean {
     return this.#staying().every(([name, { since }]) => {
       const replica = replicas.find(({ pod }) => pod === name);
-      return now - since >= SETTLE_MS && replica !== undefined && countWork(replica) === 0;
+      return now - since >= SETTLE_MS && replica?.inflight === 0;
     });
   }
 
@@ -82,8 +85,4 @@ const nameOf = (pod: V1Pod): string => pod.metadata!.name!;
 
 /** One that says nothing is the last to go. */
 const loadOf = (pod: V1Pod, replicas: Replicas): number =>
-  countWork(replicas.find(({ pod: name }) => name === nameOf(pod)) ?? { inflight: Number.MAX_SAFE_INTEGER });
-
-/** Answers that it passes on from a peer end with it as well. */
-const countWork = ({ inflight, relayed = 0 }: Pick<Replicas[number], 'inflight' | 'relayed'>): number =>
-  inflight + relayed;
+  replicas.find(({ pod: name }) => name === nameOf(pod))?.inflight ?? Number.MAX_SAFE_INTEGER;

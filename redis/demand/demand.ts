@@ -12,8 +12,6 @@ export interface DeploymentSample {
     inflight: number;
     /** How many of these wait within the engine; absent: not known. */
     waiting?: number | undefined;
-    /** Requests whose answers it passes on from peers: no demand for itself, but it must not go. */
-    relayed?: number;
     /** Slots; null = unlimited. */
     limit: number | null;
     ready: boolean;
@@ -107,7 +105,6 @@ function decodeReplica(text: string, now: number): DeploymentSample['replicas'][
     arrivals,
     inflight,
     waiting,
-    relayed = 0,
     abandoned = 0,
     limit,
     ready,
@@ -117,8 +114,7 @@ function decodeReplica(text: string, now: number): DeploymentSample['replicas'][
   } = beat;
   if (![pod, boot].every(isShortText) || ![ready, draining].every((flag) => typeof flag === 'boolean'))
     return null;
-  if (![busyMs, arrivals, inflight, waiting ?? 0, relayed, abandoned, activeAt, at].every(isCount))
-    return null;
+  if (![busyMs, arrivals, inflight, waiting ?? 0, abandoned, activeAt, at].every(isCount)) return null;
   if (limit !== null && !isCount(limit)) return null;
   const past = Math.min(activeAt, now);
   const asleep = beat.asleep === true;
@@ -129,7 +125,6 @@ function decodeReplica(text: string, now: number): DeploymentSample['replicas'][
     arrivals,
     inflight,
     ...(waiting !== undefined && { waiting: Math.min(waiting, inflight) }),
-    relayed,
     abandoned,
     limit,
     ready,

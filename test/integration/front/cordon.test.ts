@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { Cordon } from '../../../operator/scaling/cordon.ts';
 import { readDemand } from '../../../redis/demand/demand.ts';
 import { publishDeployment } from '../../../redis/publication/publication.ts';
 import { callChat, readError, streamChat } from '../../support/chat.ts';
@@ -98,16 +99,22 @@ describe('a cordoned replica', () => {
     expect((await callChat(replicas[1]!.url)).status).to.equal(200);
   });
 
-  it('says how many answers it passes on, so that it is not taken for idle', async () => {
+  it('is idle for the autoscaler while it passes on answers, of which a Service brings ever new ones', async () => {
     await cordon([PODS[0]!]);
     await servesItself(false);
-    await Promise.all(engines.map((engine) => engine.control({ ttftMs: 20, itlMs: 30, tokens: 60 })));
-    const countRelayed = async () =>
-      (await readHeartbeats(stack.redis, namespace, name)).find(({ pod }) => pod === PODS[0])?.relayed;
+    await Promise.all(engines.map((engine) => engine.control({ ttftMs: 20, itlMs: 30, tokens: 300 })));
     const { ended } = await streamChat(replicas[0]!.url);
-    await pollUntil(async () => (await countRelayed()) === 1, 'one to be passed on');
+    await pollUntil(async () => (await engines[1]!.read()).inflight === 1, 'one to be passed on');
+    const pods = [{ metadata: { name: PODS[0]! } }];
+    const readReplicas = async () =>
+      (await readDemand(stack.redis, [`${namespace}/${name}`])).get(`${namespace}/${name}`)!.replicas;
+    await pollUntil(async () => {
+      const chosen = new Cordon();
+      chosen.choose(pods, await readReplicas(), { count: 1, now: 0 });
+      return chosen.isIdle(await readReplicas(), 60_000);
+    }, 'it to be idle');
+    expect((await engines[1]!.read()).inflight, 'still passed on').to.equal(1);
     expect((await ended).isWhole).to.equal(true);
-    await pollUntil(async () => (await countRelayed()) === 0, 'none to be passed on');
   });
 
   it('counts no work of requests that it hands on: they count where they run, for as long as they do', async () => {

@@ -40,20 +40,6 @@ describe('the cordon', () => {
     expect(cordon.isIdle(busy({ p2: 0 }), NOW + 4_000)).to.equal(true);
   });
 
-  it('waits for answers that its pods pass on from peers, and takes others first', () => {
-    const cordon = new Cordon();
-    const relaying = busy({ p1: 0, p2: 0, p3: 1 }).map((each) => ({
-      ...each,
-      relayed: each.pod === 'p1' ? 2 : 0,
-    }));
-    cordon.choose(pods, relaying, { count: 2, now: NOW });
-    expect(cordon.names()).to.deep.equal(['p2', 'p3']);
-    cordon.lift();
-    cordon.choose(pods.slice(0, 2), relaying, { count: 2, now: NOW });
-    expect(cordon.isIdle(relaying, NOW + 4_000)).to.equal(false);
-    expect(cordon.isIdle(busy({ p1: 0, p2: 0 }), NOW + 4_000)).to.equal(true);
-  });
-
   it('is lifted when demand returns, but not for pods that are leaving', () => {
     const cordon = new Cordon();
     cordon.choose(pods, busy({ p1: 1, p2: 0, p3: 1 }), { count: 1, now: NOW });
