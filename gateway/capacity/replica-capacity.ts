@@ -96,14 +96,14 @@ export interface ReplicaCapacityOptions {
   slots: Slots;
   engineURL: string;
   isEngineReady: () => boolean;
-  /** Whether it is to become idle. */
-  isCordoned?: () => boolean;
+  /** Whether it is to become idle: it is cordoned, or drains. */
+  isLeaving?: () => boolean;
   peers: Pick<Peers, 'acquire'>;
   /** Absent: no request is led to a replica by its prefix. */
   balance?: Pick<PrefixBalance, 'acquire'>;
 }
 
-/** Where the prefix leads; else here while there is a place, else at a peer; the other way round while the replica is cordoned. */
+/** Where the prefix leads; else here while there is a place, else at a peer; the other way round while the replica leaves. */
 export class ReplicaCapacity implements Capacity {
   readonly #options: ReplicaCapacityOptions;
 
@@ -119,14 +119,14 @@ export class ReplicaCapacity implements Capacity {
   }
 
   #acquire(signal: AbortSignal): Acquisition | Promise<Acquisition> {
-    const target = this.#options.isCordoned?.() ? null : this.takeLocal();
+    const target = this.#options.isLeaving?.() ? null : this.takeLocal();
     return target ? { target } : this.#acquireFromPeers(signal);
   }
 
   /** The failed engine may not be known to have failed yet. */
   acquireElsewhere(lost: ReadonlySet<string>, signal: AbortSignal): Acquisition | Promise<Acquisition> {
-    const { engineURL, isCordoned } = this.#options;
-    const target = lost.has(engineURL) || isCordoned?.() ? null : this.takeLocal();
+    const { engineURL, isLeaving } = this.#options;
+    const target = lost.has(engineURL) || isLeaving?.() ? null : this.takeLocal();
     return target ? { target } : this.#acquireFromPeers(signal, lost);
   }
 
@@ -141,7 +141,7 @@ export class ReplicaCapacity implements Capacity {
     const { isEngineReady, peers, engineURL } = this.#options;
     const answer = await peers.acquire(signal, lost);
     if ('target' in answer) return answer;
-    // A place may have become free here while the peers were asked; and the last resort is a replica that is cordoned.
+    // A place may have become free here while the peers were asked; and the last resort is a replica that leaves.
     const target = lost?.has(engineURL) ? null : this.takeLocal();
     if (target) return { target };
     return {

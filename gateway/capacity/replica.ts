@@ -119,7 +119,7 @@ export function startReplica(options: ReplicaOptions): Replica {
     slots,
     engineURL,
     isEngineReady: isEngineOpen,
-    isCordoned,
+    isLeaving: () => isCordoned() || isDraining(),
     peers,
     balance,
   });

@@ -58,24 +58,26 @@ export interface TargetedQuestion {
   route: string;
 }
 
-/** Rejects as `callEngine`; the target is released. Asks another one where a peer was lost that had answered nothing. */
+/** Rejects as `callEngine`; the target is released. Asks another one where a peer was lost that had answered nothing, or where this engine takes no connection. */
 export const askTarget = (target: EngineTarget, asked: TargetedQuestion): Promise<void> =>
   callTarget(target, asked).catch((error) => askElsewhere(error, target, asked));
 
 async function askElsewhere(error: unknown, lost: EngineTarget, asked: TargetedQuestion): Promise<void> {
   const substitute = await findSubstitute(error, lost, asked);
   if (!substitute) throw error;
+  // The answer is another engine's, but the failure is this one's.
+  if (lost.local) noteFailure(error, asked.services);
   await callTarget(substitute, asked);
 }
 
 /** null: the error is the answer. */
 async function findSubstitute(
   error: unknown,
-  { local, origin }: EngineTarget,
+  { origin }: EngineTarget,
   { services, exchange }: TargetedQuestion,
 ): Promise<EngineTarget | null> {
   const isLost = error instanceof EngineUnreachableError || error instanceof PeerLostError;
-  if (local || !isLost || exchange.canceled || exchange.stream !== null) return null;
+  if (!isLost || exchange.canceled || exchange.stream !== null) return null;
   const found = await services.capacity.acquireElsewhere(new Set([origin]), exchange.signal);
   if (!('target' in found)) return null;
   if (!exchange.canceled) return found.target;
