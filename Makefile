@@ -29,7 +29,7 @@ key: $(INSTALLED) ## Create an API key for the running models: make -s key RPM=6
 
 .PHONY: listen
 listen: $(INSTALLED) ## Show the webhooks of `make run`, forward and replay them: make listen URL=http://localhost:3000/hook NAMESPACE=default
-	@exec node launch/listen.ts
+	@exec node launch/listener/main.ts $${URL:+"$$URL"} $${NAMESPACE:+--namespace "$$NAMESPACE"}
 
 ##@ Develop
 
@@ -56,6 +56,10 @@ docs: $(DOCS_INSTALLED) ## Serve the documentation, as it is edited
 	@npm run --silent --prefix docs dev
 docs-build: $(DOCS_INSTALLED) ## Build the documentation into docs/.vitepress/dist (DOCS_BASE=/path/); fails on dead links
 	@npm run --silent --prefix docs build
+
+.PHONY: listen-package
+listen-package: $(INSTALLED) ## Build the npm package berth-listen, which is `make listen` without a checkout, in dist-listen/
+	@node bundle-listener.ts
 
 ##@ Test
 

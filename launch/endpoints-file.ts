@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { DEFAULT_FOLDER, STATE_FOLDER } from './environment.ts';
 import type { MediaFacts } from './media-facts.ts';
 
-const FILE_NAME = 'endpoints.json';
+export const FILE_NAME = 'endpoints.json';
 const DEFAULT_PATH = join(DEFAULT_FOLDER, FILE_NAME);
 export const LOCAL_ENDPOINTS = join(STATE_FOLDER, FILE_NAME);
 

@@ -14,8 +14,8 @@ describe('make listen', function () {
 
   before(async () => {
     receiver = await startReceiver();
-    child = spawn(process.execPath, ['launch/listen.ts'], {
-      env: { ...process.env, BERTH_STATE: use().stack.folder, URL: receiver.url },
+    child = spawn(process.execPath, ['launch/listener/main.ts', receiver.url], {
+      env: { ...process.env, BERTH_STATE: use().stack.folder },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     for (const stream of [child.stdout!, child.stderr!])

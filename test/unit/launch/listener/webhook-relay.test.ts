@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { startWebhookRelay, type WebhookRelay } from '../../../launch/webhook-relay.ts';
-import { type Receiver, startReceiver } from '../../console/support/receiver.ts';
+import { startWebhookRelay, type WebhookRelay } from '../../../../launch/listener/webhook-relay.ts';
+import { type Receiver, startReceiver } from '../../../console/support/receiver.ts';
 
 describe('the local receiver of webhooks', () => {
   const lines: string[] = [];

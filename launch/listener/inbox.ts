@@ -1,0 +1,90 @@
+/** Deliveries as a developer sees them: each is printed, forwarded to their own program, and kept to be replayed. */
+export interface Delivery {
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+export interface InboxOptions {
+  /** null: deliveries are shown only, and answered with 200. */
+  target: string | null;
+  print: (line: string) => void;
+  now: () => Date;
+}
+
+export interface Inbox {
+  /** Resolves with the status that the target answered. `note`: printed beside the event's type. */
+  take(delivery: Delivery, note?: string): Promise<number>;
+  /** Forwards a delivery again, as it came; the latest if no number is given. */
+  replay(number?: number): Promise<void>;
+}
+
+const MAX_KEPT = 100;
+/** As Berth waits for receivers. */
+const FORWARD_TIMEOUT_MS = 5_000;
+
+export function createInbox({ target, print, now }: InboxOptions): Inbox {
+  const kept: (Delivery & { number: number })[] = [];
+  let count = 0;
+  return {
+    take: async ({ headers, body }, note = '') => {
+      const delivery = { number: ++count, headers, body };
+      kept.push(delivery);
+      if (kept.length > MAX_KEPT) kept.shift();
+      const { 'x-service-event': event = 'unknown' } = headers;
+      print(
+        `${now().toISOString()}  #${delivery.number}  ${printable(event)}${note && `  ${printable(note)}`}`,
+      );
+      for (const line of formatBody(body)) print(`  ${line}`);
+      return target === null ? 200 : forward(delivery, target, print);
+    },
+    replay: async (number = count) => {
+      const delivery = kept.find((each) => each.number === number);
+      if (!delivery)
+        print(kept.length === 0 ? 'Nothing was delivered yet.' : `#${number} is not kept any more.`);
+      else if (target === null)
+        print('Nothing to forward to: start it with a URL such as http://localhost:3000/hook.');
+      else {
+        print(`${now().toISOString()}  #${number}  replayed`);
+        await forward(delivery, target, print);
+      }
+    },
+  };
+}
+
+async function forward(
+  { headers, body }: Delivery,
+  target: string,
+  print: (line: string) => void,
+): Promise<number> {
+  const startedAt = performance.now();
+  const spent = () => `${Math.round(performance.now() - startedAt)} ms`;
+  try {
+    const response = await fetch(target, {
+      method: 'POST',
+      headers,
+      body: new Uint8Array(body),
+      redirect: 'manual',
+      signal: AbortSignal.timeout(FORWARD_TIMEOUT_MS),
+    });
+    await response.body?.cancel();
+    print(`  → ${target} answered ${response.status} in ${spent()}`);
+    return response.status;
+  } catch (error) {
+    const { cause, message } = error as Error & { cause?: Error };
+    print(`  → ${target} did not answer: ${printable(cause?.message ?? message)} (${spent()})`);
+    return 502;
+  }
+}
+
+/** JSON escapes what would move the terminal's cursor. */
+function formatBody(body: Buffer): string[] {
+  const text = body.toString('utf8');
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2).split('\n');
+  } catch {
+    return [JSON.stringify(text)];
+  }
+}
+
+/** Without what would move the terminal's cursor. */
+export const printable = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?');

@@ -1,0 +1,106 @@
+/** Deliveries of `make run`: a relay on this machine that is one of its WebhookEndpoints meanwhile. */
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { API_VERSION } from '../../api/kubernetes-types.ts';
+import { webhookEndpointResource } from '../../api/webhook-endpoint.ts';
+import { sleep, systemClock } from '../../kit/clock.ts';
+import type { Variables } from '../../kit/environment.ts';
+import { type EndpointsFile, FILE_NAME, readEndpoints } from '../endpoints-file.ts';
+import { DEFAULT_FOLDER } from '../environment.ts';
+import { DEFAULT_NAMESPACE } from '../local-plan.ts';
+import type { Listening } from './listening.ts';
+import { startWebhookRelay } from './webhook-relay.ts';
+
+const { kind, plural } = webhookEndpointResource;
+const ACTIVE_TIMEOUT_MS = 20_000;
+const POLL_INTERVAL_MS = 100;
+
+export interface RunOptions {
+  /** The state folder of `make run`. */
+  folder: string;
+  namespace: string | null;
+  target: string | null;
+  print: (line: string) => void;
+  signal: AbortSignal;
+}
+
+/** The folder that was named, of a running `make run` here or above, or of the kubeconfig that it wrote. */
+export function findStateFolder(named: string | null, cwd: string, variables: Variables): string {
+  const chosen = named ?? variables.BERTH_STATE;
+  if (chosen) return resolve(cwd, chosen);
+  const isRunning = (folder: string) => existsSync(join(folder, FILE_NAME));
+  for (let parent = cwd; ; parent = dirname(parent)) {
+    const folder = join(parent, DEFAULT_FOLDER);
+    if (isRunning(folder)) return folder;
+    if (parent === dirname(parent)) break;
+  }
+  const beside = variables.KUBECONFIG && dirname(resolve(cwd, variables.KUBECONFIG));
+  return beside && isRunning(beside) ? beside : join(cwd, DEFAULT_FOLDER);
+}
+
+/** Throws with the reason where nothing runs, or nothing will be delivered; returns at once where the signal aborts. */
+export async function listenToRun(options: RunOptions): Promise<Listening> {
+  const { folder, namespace, target, print, signal } = options;
+  const endpoints = readEndpoints(join(folder, FILE_NAME));
+  if (endpoints?.mode === 'cluster')
+    throw new Error(`${folder} is of make cluster: name its console, with --console`);
+  if (!endpoints?.objects || !endpoints.webhooks)
+    throw new Error(
+      `nothing is running in ${folder} that could send webhooks: start make run first, name its folder with --folder, or a console with --console`,
+    );
+  const workspace = namespace ?? DEFAULT_NAMESPACE;
+  const { receiverHost: host, signingSecret } = endpoints.webhooks;
+  // The file tells the secret of one namespace.
+  const secret = workspace === DEFAULT_NAMESPACE ? signingSecret : null;
+  const relay = await startWebhookRelay({ target, secret, host, print });
+  const name = `listen-${randomBytes(3).toString('hex')}`;
+  const call = createCall(endpoints.objects);
+  const path = `${workspace}/${plural}`;
+  const close = async () => {
+    // Nothing is left to tell if make run has ended before.
+    await call('DELETE', `${path}/${name}`).catch(() => {});
+    await relay.close();
+  };
+  try {
+    const spec = { url: relay.url };
+    await call('POST', path, { apiVersion: API_VERSION, kind, metadata: { name }, spec });
+    await waitUntilActive(call, `${path}/${name}`, signal);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { namespace: workspace, replay: relay.replay, close };
+}
+
+type Call = (method: string, path: string, body?: object) => Promise<Answer>;
+
+interface Answer {
+  message?: string;
+  status?: { conditions?: { type: string; status: string; message: string }[] };
+}
+
+function createCall({ url, token }: NonNullable<EndpointsFile['objects']>): Call {
+  return async (method, path, body) => {
+    const response = await fetch(`${url}/apis/${API_VERSION}/namespaces/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const answer = (await response.json()) as Answer;
+    if (!response.ok) throw new Error(answer.message);
+    return answer;
+  };
+}
+
+async function waitUntilActive(call: Call, path: string, signal: AbortSignal): Promise<void> {
+  const deadline = systemClock.now() + ACTIVE_TIMEOUT_MS;
+  while (!signal.aborted) {
+    const { status } = await call('GET', path);
+    const active = status?.conditions?.find(({ type }) => type === 'Active');
+    if (active?.status === 'True') return;
+    if (systemClock.now() > deadline)
+      throw new Error(`the webhook endpoint is not active: ${active?.message ?? 'not reconciled yet'}`);
+    await sleep(systemClock, POLL_INTERVAL_MS, signal);
+  }
+}
