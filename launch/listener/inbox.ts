@@ -76,15 +76,18 @@ async function forward(
   }
 }
 
-/** JSON escapes what would move the terminal's cursor. */
 function formatBody(body: Buffer): string[] {
   const text = body.toString('utf8');
   try {
-    return JSON.stringify(JSON.parse(text), null, 2).split('\n');
+    return escapeControls(JSON.stringify(JSON.parse(text), null, 2)).split('\n');
   } catch {
-    return [JSON.stringify(text)];
+    return [escapeControls(JSON.stringify(text))];
   }
 }
+
+/** What would move the terminal's cursor and JSON leaves as it is: those behind ASCII. */
+const escapeControls = (json: string): string =>
+  json.replaceAll(/[\x7f-\x9f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`);
 
 /** Without what would move the terminal's cursor. */
 export const printable = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?');

@@ -71,8 +71,9 @@ describe('the local receiver of webhooks', () => {
     await start(null);
     await deliver('{"a":"\\u001b[2J"}', { 'x-service-event': 'x\u0080' });
     await deliver('\u001b[2J');
-    const control = String.fromCharCode(27);
-    expect(lines.some((line) => line.includes(control))).to.equal(false);
+    await deliver('{"a":"\u009b2J\u007f é"}');
+    expect(lines.filter((line) => /[\x00-\x1f\x7f-\x9f]/.test(line))).to.deep.equal([]);
+    expect(lines.join('\n')).to.include('"\\u009b2J\\u007f é"');
   });
 
   it('takes no more than 1 MiB', async () => {
