@@ -15,7 +15,17 @@ export interface CheckRun {
 
 export const runCheck = (env: Record<string, string>): Promise<CheckRun> =>
   new Promise((resolve) => {
-    const options = { env: { ...process.env, DEPLOYMENT: '', SIZE: '64x64', SECONDS: '1', ...env } };
+    const options = {
+      env: {
+        ...process.env,
+        DEPLOYMENT: '',
+        PRIORITY_KEY: '',
+        ONLY: '',
+        SIZE: '64x64',
+        SECONDS: '1',
+        ...env,
+      },
+    };
     execFile(process.execPath, ['tools/gpu-check.ts'], options, (error, stdout, stderr) => {
       const lines = stdout.split('\n').filter((line) => /^(passed|failed|skipped) /.test(line));
       const entries = lines.map((line) => [/^\w+ +([^:]+)/.exec(line)![1]!, line] as const);
@@ -24,11 +34,12 @@ export const runCheck = (env: Record<string, string>): Promise<CheckRun> =>
   });
 
 /** A key of so many requests per minute. */
-export async function createCheckKey({ endpoints }: LocalStack, rpm: number): Promise<string> {
-  const key = `sk-berth-for-the-check-${rpm}`;
-  const limits = { rpm, tpd: 10_000_000, priority: 0 };
+export async function createCheckKey({ endpoints }: LocalStack, rpm: number, priority = 0): Promise<string> {
+  const name = `check-${rpm}-${priority}`;
+  const key = `sk-berth-for-the-${name}`;
+  const limits = { rpm, tpd: 10_000_000, priority };
   const sha256 = hashApiKey(key);
-  await createLocalKey(endpoints, { namespace: 'default', name: `check-${rpm}`, sha256, ...limits });
+  await createLocalKey(endpoints, { namespace: 'default', name, sha256, ...limits });
   return key;
 }
 

@@ -93,7 +93,11 @@ export const TRANSCRIPTION_CHECKS: Checks = {
 };
 
 const speak = (input: string, fields: object = {}, signal?: AbortSignal): Promise<Response> =>
-  post('/audio/speech', { input, response_format: 'wav', ...(VOICE && { voice: VOICE }), ...fields }, signal);
+  post(
+    '/audio/speech',
+    { input, response_format: 'wav', ...(VOICE && { voice: VOICE }), ...fields },
+    { signal },
+  );
 
 /** Seconds; null: it is no sound. */
 async function speakWhole(input: string): Promise<number | null> {

@@ -15,9 +15,30 @@ const TOOL_TOKENS = 512;
 const MAX_TOKENS_OF_A_MODEL = 100_000_000;
 const LEAVING_CLIENTS = 32;
 
+interface Logprob {
+  logprob: number;
+}
+
+export interface Choice {
+  index: number;
+  finish_reason: string;
+  message: {
+    content: string | null;
+    /** As vLLM calls it, and as others do. */
+    reasoning?: string | null;
+    reasoning_content?: string | null;
+    tool_calls?: object[];
+  };
+  logprobs?: { content: (Logprob & { top_logprobs: Logprob[] })[] | null } | null;
+}
+
 interface Chat {
-  choices: { finish_reason: string; message: { content: string | null; tool_calls?: object[] } }[];
-  usage: { completion_tokens: number; prompt_tokens_details?: { cached_tokens?: number } | null };
+  choices: Choice[];
+  usage: {
+    prompt_tokens: number;
+    completion_tokens: number;
+    prompt_tokens_details?: { cached_tokens?: number } | null;
+  };
 }
 
 export async function chat(fields: object): Promise<Chat> {
@@ -36,7 +57,7 @@ async function checkTools(): Promise<Outcome> {
     tools: [{ type: 'function', function: { ...tool, parameters } }],
     max_tokens: TOOL_TOKENS,
   });
-  const [{ finish_reason, message }] = choices as [Chat['choices'][0]];
+  const { finish_reason, message } = choices[0]!;
   return judge((message.tool_calls ?? []).length > 0, `finish_reason ${finish_reason}`);
 }
 
@@ -55,7 +76,7 @@ const checkChatLeaving = (): Promise<Outcome> =>
       post(
         '/chat/completions',
         { messages: [{ role: 'user', content: 'Count to ten thousand.' }], max_tokens: 4096, stream: true },
-        signal,
+        { signal },
       ),
   });
 

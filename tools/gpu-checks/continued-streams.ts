@@ -1,7 +1,8 @@
 /** With `resilience.continueStreams`: chats whose engine is killed on its GPU go on at another replica. */
 import { CONTAINERS } from '../../api/names.ts';
+import { type ChatStream, CONTENT, isWhole, openChat } from './chat-streams.ts';
 import { readDeployment, selectPods } from './deployment.ts';
-import { failed, judge, kubectl, NO_CLUSTER, type Outcome, post, requireOk, skipped } from './endpoint.ts';
+import { failed, judge, kubectl, NO_CLUSTER, type Outcome, skipped } from './endpoint.ts';
 
 /** So that some are surely at the engine that is killed. */
 const STREAMS_PER_POD = 4;
@@ -10,42 +11,18 @@ const RESTART_TIMEOUT = '30m';
 /** All of the engine but its first process, which ends by itself once those that compute are gone. */
 const KILL = 'kill -9 -1';
 
-interface Story {
-  id: string;
-  /** Resolves once it has text, at its end at the latest. */
-  begun: Promise<void>;
-  text: Promise<string>;
-}
-
-async function openStory(fields: object): Promise<Story> {
-  const response = await requireOk(
-    await post('/chat/completions', {
+const openStory = (fields: object): Promise<ChatStream> =>
+  openChat(
+    {
       messages: [{ role: 'user', content: 'Write a long story about a harbor.' }],
       max_tokens: TOKENS,
       ignore_eos: true,
-      stream: true,
       ...fields,
-    }),
+    },
+    { start: CONTENT },
   );
-  const begun = Promise.withResolvers<void>();
-  const read = async () => {
-    let text = '';
-    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
-      text += chunk;
-      if (/"content": ?"[^"]/.test(text)) begun.resolve();
-    }
-    return text;
-  };
-  const text = read().finally(begun.resolve);
-  // Told once all have ended.
-  text.catch(() => {});
-  return { id: response.headers.get('x-request-id') ?? '', begun: begun.promise, text };
-}
 
-const isWhole = (text: string): boolean =>
-  /data: \[DONE\]\s*$/.test(text) && /"finish_reason": ?"length"/.test(text);
-
-async function listContinued(stories: Story[]): Promise<Story[]> {
+async function listContinued(stories: ChatStream[]): Promise<ChatStream[]> {
   const logs = await kubectl('logs', ...selectPods(), '-c', CONTAINERS.gateway, '--since=10m', '--tail=-1');
   const lines = logs!.split('\n').filter((line) => line.includes('continuing a broken stream'));
   return stories.filter(({ id }) => lines.some((line) => line.includes(id)));

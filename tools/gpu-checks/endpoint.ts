@@ -1,5 +1,6 @@
 /** Requests to the endpoint that is checked, and what a check tells. */
 import { execFile } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 export type Outcome = { verdict: 'passed' | 'failed' | 'skipped'; detail: string };
@@ -10,47 +11,81 @@ export type Checks = Record<string, (model: Model) => Promise<Outcome>>;
 const { URL: BASE = '', KEY = '', DEPLOYMENT, NAMESPACE = 'default', CONTEXT } = process.env;
 const BASE_URL = BASE.replace(/\/+$/, '');
 export const MAX_REASON = 300;
-/** Requests per minute that the checks need together. */
+/** Requests per minute, and tokens per day, that the checks need together. */
 const MIN_RPM = 1_000;
+const MIN_TPD = 10_000_000;
+/** With requests that find no place on the engine. */
+const PATIENCE_MS = 10 * 60_000;
 
 export const passed = (detail: string): Outcome => ({ verdict: 'passed', detail });
 export const failed = (detail: string): Outcome => ({ verdict: 'failed', detail });
 export const skipped = (detail: string): Outcome => ({ verdict: 'skipped', detail });
 export const judge = (isGood: boolean, detail: string): Outcome => (isGood ? passed(detail) : failed(detail));
 
-export const get = (path: string): Promise<Response> =>
-  fetch(`${BASE_URL}${path}`, { headers: { authorization: `Bearer ${KEY}` } });
+interface Sending {
+  signal?: AbortSignal | undefined;
+  /** Instead of KEY. */
+  key?: string | undefined;
+}
 
-export const post = (path: string, body: object, signal?: AbortSignal): Promise<Response> =>
+const call = (path: string, init: RequestInit, { signal, key = KEY }: Sending = {}): Promise<Response> =>
   fetch(`${BASE_URL}${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    ...init,
+    headers: { authorization: `Bearer ${key}`, ...init.headers },
     signal: signal ?? null,
   });
 
+export const get = (path: string): Promise<Response> => call(path, {});
+export const remove = (path: string): Promise<Response> => call(path, { method: 'DELETE' });
+
+export const post = (path: string, body: object, sending?: Sending): Promise<Response> =>
+  call(
+    path,
+    { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) },
+    sending,
+  );
+
+/** As `post`, and again while every place on the engine is taken: for more than it is to have at once. */
+export async function postPatiently(path: string, body: object, sending?: Sending): Promise<Response> {
+  for (const end = performance.now() + PATIENCE_MS; ; ) {
+    const response = await post(path, body, sending);
+    if (response.status !== 429 || performance.now() > end) return response;
+    if (!(await response.clone().text()).includes('replica_saturated')) return response;
+    const seconds = Number(response.headers.get('retry-after') ?? 1);
+    await sleep(seconds * 1_000, undefined, { signal: sending?.signal });
+  }
+}
+
 /** A form: the content type has its boundary. */
-export const postForm = (path: string, fields: Record<string, string | File>): Promise<Response> => {
+export const postForm = (
+  path: string,
+  fields: Record<string, string | File>,
+  sending?: Sending,
+): Promise<Response> => {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) form.set(name, value);
-  return fetch(`${BASE_URL}${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${KEY}` },
-    body: form,
-  });
+  return call(path, { method: 'POST', body: form }, sending);
 };
 
 /** Throws with the reason of an answer that is a refusal, and what to do where it is the key's limits. */
 export async function requireOk(response: Response): Promise<Response> {
   if (response.ok) return response;
   const text = (await response.text()).slice(0, MAX_REASON);
-  const isLimited = response.status === 429 && text.includes('requests per minute');
-  throw new Error(`${response.status} ${text}${isLimited ? `; use a key with rpm ≥ ${MIN_RPM}` : ''}`);
+  throw new Error(`${response.status} ${text}${response.status === 429 ? adviseKey(text) : ''}`);
+}
+
+function adviseKey(refusal: string): string {
+  if (refusal.includes('requests per minute')) return `; use a key with rpm ≥ ${MIN_RPM}`;
+  return refusal.includes('tokens per day') ? `; use a key with tpd ≥ ${MIN_TPD}` : '';
 }
 
 export interface Model {
   id: string;
   routes: string[];
+  /** Tokens of a request; absent until the engine has told them. */
+  max_model_len?: number;
+  /** Of images and videos, by task: txt2img, img2img, t2v, i2v. */
+  supported_parameters?: Record<string, { parameters: string[] }>;
 }
 
 /** What is behind the endpoint. Throws with what is wrong with the address, the key or the deployment. */

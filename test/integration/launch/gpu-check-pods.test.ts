@@ -80,6 +80,11 @@ describe('the check of a GPU, with kubectl', function () {
       /^passed .*: 8 of 8 whole, [1-8] of them continued$/,
     );
     expect(lines.get('a pod that is replaced completes its streams')).to.match(/^passed .*\d+ frames/);
+    for (const title of [
+      'long prompts at once are answered, and the engine stays ready',
+      'many long answers at once are whole',
+    ])
+      expect(lines.get(title)).to.match(/^passed .*; 2 of 2 pods ready all the time, 0 restarts$/);
     expect(lines.get(SLEEP)).to.match(/^skipped .*: set spec.scaling.idle: Sleep/);
   });
 

@@ -16,8 +16,9 @@ describe('the check of a GPU', function () {
     const size = '64x64';
     for (const [name, kind, more] of [
       ['one', 'LLM', {}],
-      ['image', 'Image', { image: { sizes: [size], tasks: ['txt2img'], parameters: ['seed'] } }],
-      ['video', 'Video', { video: { resolutions: [size], tasks: ['t2v'] } }],
+      ['image', 'Image', { image: { sizes: [size], tasks: ['txt2img', 'img2img'], parameters: ['seed'] } }],
+      ['whole', 'Image', { image: { sizes: [size], tasks: ['img2img'], mask: false } }],
+      ['video', 'Video', { video: { resolutions: [size], tasks: ['t2v', 'i2v'] } }],
       ['vectors', 'Embedding', {}],
       ['order', 'Rerank', {}],
       ['ear', 'Transcription', {}],
@@ -26,6 +27,14 @@ describe('the check of a GPU', function () {
       ['bare', 'LLM', { engine: { routes: ['/v1/completions'] } }],
     ] as const)
       writeSimulated(models, name, { kind, ...more });
+    writeSimulated(models, 'narrow', { kind: 'LLM', concurrency: 1 }, { SIMULATOR_PREFILL_MS: '0.005' });
+    const limits = { waitForSlot: '500ms' };
+    writeSimulated(
+      models,
+      'brief',
+      { kind: 'LLM', concurrency: 1, limits },
+      { SIMULATOR_PREFILL_MS: '0.005' },
+    );
     stack = await startLocalStack({ MODELS: models });
     key = await createCheckKey(stack, 1_000);
   });
@@ -35,8 +44,10 @@ describe('the check of a GPU', function () {
   });
 
   const find = (name: string) => stack.endpoints.deployments.find((entry) => entry.name === name)!;
-  const check = (name: string, apiKey = key): Promise<CheckRun> =>
-    runCheck({ URL: find(name).baseURL, KEY: apiKey });
+  const check = (name: string, apiKey = key, env: Record<string, string> = {}): Promise<CheckRun> =>
+    runCheck({ URL: find(name).baseURL, KEY: apiKey, ...env });
+  const PRIORITY = 'a key of higher priority is served first';
+  const MASK = 'an edit with a mask changes what the mask shows';
   const LEAVING = 'clients that leave free the engine';
   const REFUSED = /^failed .*429 .*rate_limit_exceeded.*; use a key with rpm ≥ 1000/;
 
@@ -53,11 +64,22 @@ describe('the check of a GPU', function () {
 
   it('runs all that needs no cluster with a key of high limits', async () => {
     const { lines } = await check('one');
-    expect(lines.size).to.equal(14);
+    expect(lines.size).to.equal(21);
     expect([...lines.values()].join('\n')).not.to.include('rate_limit_exceeded');
     expect(lines.get('speed')).to.match(/^passed .*64 clients: \d+ tokens\/s, 64 whole/);
     expect(lines.get(LEAVING)).to.match(/\d+ ms before, \d+ ms after/);
     expect(lines.get('tools are called without being asked for by name')).to.match(/^passed /);
+    expect(lines.get('a JSON schema is held')).to.match(/^passed .*4 of 4 answers hold it/);
+    expect(lines.get('reasoning is in a field of its own')).to.match(/^skipped .*it tells no reasoning$/);
+    expect(lines.get('log probabilities are there')).to.match(/^passed .*: 16 of 16 tokens/);
+    expect(lines.get('several choices are made')).to.match(/^passed .*: 4 of 4, 4 of them different/);
+    expect(lines.get('long prompts at once are answered, and the engine stays ready')).to.match(
+      /^passed .*: 8 of 8 prompts of about 104857 tokens answered, the slowest first token after \d+ ms; short requests beside them: \d+ × 200, .*set DEPLOYMENT/,
+    );
+    expect(lines.get('many long answers at once are whole')).to.match(
+      /^passed .*: 64 of 64 have all of their 1024 tokens, in \d+ ms; /,
+    );
+    expect(lines.get(PRIORITY)).to.match(/^skipped .*: set PRIORITY_KEY/);
     expect(lines.get('responses are answered, whole and streamed')).to.match(
       /^passed .*: message of \d+ tokens; the stream has \d+ pieces, whole/,
     );
@@ -77,6 +99,24 @@ describe('the check of a GPU', function () {
       expect(lines.get(title)).to.match(/^skipped .*: set DEPLOYMENT/);
   });
 
+  it('shows that a key of higher priority is served before those that wait, where the engine is full', async () => {
+    const PRIORITY_KEY = await createCheckKey(stack, 1_000, 10);
+    const { lines, code } = await check('narrow', key, { PRIORITY_KEY, ONLY: 'key of higher' });
+    expect(lines.get(PRIORITY)).to.match(
+      /^passed .*first token came after \d+ ms, before \d+ of 1\d that waited/,
+    );
+    expect([lines.size, code]).to.deep.equal([1, 0]);
+    const equal = await check('narrow', key, { PRIORITY_KEY: key, ONLY: 'key of higher' });
+    expect(equal.lines.get(PRIORITY)).to.match(/^failed .*before \d of 1\d that waited/);
+  });
+
+  it('asks again where the engine takes few at a time', async () => {
+    const { lines } = await check('brief', key, { ONLY: 'long prompts' });
+    expect([...lines.values()].join()).to.match(
+      /^passed .*: 8 of 8 prompts .*; short requests beside them: (\d+ × 200, )?\d+ × 429, /,
+    );
+  });
+
   it('leaves out the dialects that an engine does not speak', async () => {
     const { lines } = await check('plain');
     expect(lines.get('messages call tools')).to.match(/^skipped .*: it has no \/v1\/messages/);
@@ -88,10 +128,23 @@ describe('the check of a GPU', function () {
     expect([...images.lines.values()].join('\n')).to.match(
       /passed +an image is made: \d+ bytes; the same seed made/,
     );
+    expect(images.lines.get('several images are made at once')).to.match(
+      /^passed .*: 2 of 2, 2 of them different/,
+    );
+    expect(images.lines.get(MASK)).to.match(
+      /^passed .*: of 255 it differs by [1-9]\d?\.\d where the mask shows, by 0\.\d elsewhere/,
+    );
     expect(images.lines.get('speed')).to.match(/^passed .*4 at a time/);
+    const whole = await check('whole');
+    expect(whole.lines.get('an image is made')).to.match(/^passed /);
+    expect(whole.lines.get(MASK)).to.match(/^passed .*: it is refused: .*cannot edit part of an image/);
     const videos = await check('video');
     expect(videos.lines.get('a video is made')).to.match(/^passed .*\d+ bytes in \d+ ms/);
     expect(videos.lines.get('videos wait for each other, and all are made')).to.match(/^passed /);
+    expect(videos.lines.get('a video is made of an image')).to.match(/^passed .*\d+ bytes in \d+ ms/);
+    expect(videos.lines.get('a canceled video leaves the engine to the next one')).to.match(
+      /^passed .*: completed, canceled, completed; the first in \d+ ms, the last \d+ ms after it/,
+    );
     expect(videos.code).to.equal(0);
   });
 
@@ -139,6 +192,7 @@ describe('the check of a GPU', function () {
       [{ URL: baseURL, KEY: 'sk-berth-wrong' }, /^401 /],
       [{ URL: 'http://127.0.0.1:2/v1', KEY: key }, /cannot be reached: .*ECONNREFUSED/],
       [{ URL: find('bare').baseURL, KEY: key }, /nothing to check/],
+      [{ URL: baseURL, KEY: key, ONLY: 'nonsense' }, /no check has ONLY in its title; there are: tools/],
     ] as const) {
       const { code, error } = await runCheck(env);
       expect(error).to.match(said);
