@@ -1,6 +1,6 @@
 /** What a GPU shows of a model that changes a part of an image. */
 import {
-  judge,
+  failed,
   MAX_REASON,
   type Model,
   type Outcome,
@@ -32,8 +32,7 @@ export async function checkMask({ id, routes, supported_parameters: tasks }: Mod
   const { data } = (await (await requireOk(response)).json()) as { data: { b64_json: string }[] };
   const edited = Buffer.from(data[0]!.b64_json, 'base64');
   const { inside, outside } = await compareByMask(Buffer.from(await image.arrayBuffer()), edited);
-  return judge(
-    outside < MAX_SHARE_OUTSIDE * inside,
-    `of 255 it differs by ${inside.toFixed(1)} where the mask shows, by ${outside.toFixed(1)} elsewhere`,
-  );
+  const detail = `of 255 it differs by ${inside.toFixed(1)} where the mask shows, by ${outside.toFixed(1)} elsewhere`;
+  if (outside < MAX_SHARE_OUTSIDE * inside) return passed(detail);
+  return failed(`${detail}: if the model cannot edit part of an image, set spec.image.mask: false`);
 }
