@@ -7,7 +7,7 @@ import { basename } from 'node:path';
 
 /** Each about as long as the others. */
 const LANES = [
-  ['hpa', 'pause', 'limits', 'isolation'],
+  ['hpa', 'pause', 'limits', 'isolation', 'examples'],
   ['autoscaling', 'crash'],
   // Models and buckets of the examples are this one's: what it asks for would be refused while others keep them busy.
   [

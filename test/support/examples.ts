@@ -1,13 +1,24 @@
-/** The files of `examples/` as a person applies them, and what became of each. */
+/** The files of `examples/` as a person applies them, and what became of each of their objects. */
 import { globSync, readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
-import type { ModelDeployment } from '../../api/model-deployment.ts';
+import { API_VERSION, type Condition } from '../../api/kubernetes-types.ts';
 
 export interface Example {
   file: string;
-  /** Names of its ModelDeployments, all in the namespace default. */
-  models: string[];
+  /** Those of Berth, all in the namespace default. */
+  objects: { kind: ExampleKind; name: string }[];
 }
+
+/** Each with the condition that tells whether it does what it is for. */
+const VERDICTS = {
+  ModelDeployment: 'Ready',
+  APIKey: 'Ready',
+  Workspace: 'Ready',
+  StorageCredential: 'Verified',
+} as const;
+export type ExampleKind = keyof typeof VERDICTS;
+
+type Written = { apiVersion: string; kind: ExampleKind; metadata: { name: string } };
 
 /** Those that a person applies one by one. */
 export const listExamples = (): Example[] =>
@@ -15,10 +26,10 @@ export const listExamples = (): Example[] =>
     .sort()
     .map((file) => ({
       file,
-      models: parseAllDocuments(readFileSync(file, 'utf8'))
-        .map((document) => document.toJS() as { kind: string; metadata: { name: string } })
-        .filter(({ kind }) => kind === 'ModelDeployment')
-        .map(({ metadata }) => metadata.name),
+      objects: parseAllDocuments(readFileSync(file, 'utf8'))
+        .map((document) => document.toJS() as Written)
+        .filter(({ apiVersion }) => apiVersion === API_VERSION)
+        .map(({ kind, metadata: { name } }) => ({ kind, name })),
     }));
 
 /** What a start passes through: none of them is a reason why a model is not served. */
@@ -34,11 +45,16 @@ const PASSING: ReadonlySet<string | undefined> = new Set([
   'PodInitializing',
 ]);
 
+export interface ExampleState {
+  metadata: { generation?: number };
+  status?: { observedGeneration?: number; conditions?: Condition[] };
+}
+
 /** `served`, or why it is not; undefined while that is open. */
-export function describeOutcome({ metadata, status }: ModelDeployment): string | undefined {
+export function describeOutcome(kind: ExampleKind, { metadata, status }: ExampleState): string | undefined {
   if (status?.observedGeneration !== metadata.generation) return undefined;
-  const ready = status.conditions?.find(({ type }) => type === 'Ready');
-  if (ready?.status === 'True') return 'served';
-  if (ready?.status !== 'False' || PASSING.has(ready.reason)) return undefined;
-  return `${ready.reason}: ${ready.message}`;
+  const verdict = status?.conditions?.find(({ type }) => type === VERDICTS[kind]);
+  if (verdict?.status === 'True') return 'served';
+  if (verdict?.status !== 'False' || PASSING.has(verdict.reason)) return undefined;
+  return `${verdict.reason}: ${verdict.message}`;
 }

@@ -1,13 +1,17 @@
-/** Each file of `examples/`, applied unchanged to `make run`: its model is served, or its status says why not. */
+/** Each file of `examples/`, applied unchanged to `make run`: what it asks for is served, or its status says why not. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import type { ModelDeployment } from '../../../api/model-deployment.ts';
 import { ensureBinary } from '../../../cluster/binaries.ts';
-import { describeOutcome, listExamples } from '../../support/examples.ts';
+import {
+  describeOutcome,
+  type ExampleKind,
+  type ExampleState,
+  listExamples,
+} from '../../support/examples.ts';
 import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
 import { pollUntil } from '../../support/poll.ts';
 
@@ -33,15 +37,15 @@ describe('an example that is applied to make run', function () {
     const own = ['--kubeconfig', join(stack.folder, 'kubeconfig'), '--cache-dir', cache];
     return (await runFile(kubectl, [...own, ...args], { timeout: 60_000 })).stdout;
   };
-  const readModel = async (name: string): Promise<ModelDeployment> =>
-    JSON.parse(await run('get', 'md', name, '-o', 'json'));
+  const read = async (kind: ExampleKind, name: string): Promise<ExampleState> =>
+    JSON.parse(await run('get', kind, name, '-o', 'json'));
 
-  for (const { file, models } of listExamples())
-    for (const name of models)
+  for (const { file, objects } of listExamples())
+    for (const { kind, name } of objects)
       it(`${file} is served, or its status says why not`, async () => {
         let outcome: string | undefined;
         const isDecided = async () => {
-          outcome = describeOutcome(await readModel(name));
+          outcome = describeOutcome(kind, await read(kind, name));
           return outcome !== undefined;
         };
         await pollUntil(isDecided, `the outcome of ${name}`, 90_000);
