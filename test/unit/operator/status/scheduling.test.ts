@@ -4,6 +4,10 @@ import { describeRefusal } from '../../../../operator/status/scheduling.ts';
 describe("the scheduler's words", () => {
   const table: [given: string, expected: { gpus: boolean; message: string }][] = [
     [
+      '0/1 nodes are available: persistentvolumeclaim "weights" not found. not found',
+      { gpus: false, message: 'persistentvolumeclaim "weights" not found on 1 (0 of 1 nodes fit)' },
+    ],
+    [
       '0/4 nodes are available: 4 Insufficient nvidia.com/gpu. preemption: 0/4 nodes are available: 4 No preemption victims found for incoming pod.',
       { gpus: true, message: 'Insufficient nvidia.com/gpu (0 of 4 nodes fit)' },
     ],
