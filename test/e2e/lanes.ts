@@ -8,7 +8,7 @@ import { basename } from 'node:path';
 /** Each about as long as the others. */
 const LANES = [
   ['hpa', 'pause', 'limits', 'isolation', 'examples'],
-  ['autoscaling', 'crash'],
+  ['autoscaling', 'crash', 'prometheus'],
   // Models and buckets of the examples are this one's: what it asks for would be refused while others keep them busy.
   [
     'media-limits',
