@@ -1,14 +1,12 @@
 import { expect } from 'chai';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../../api/names.ts';
 import type { SessionView } from '../../console/api.ts';
-import { ensureProgram } from '../../machine/system-package.ts';
+import { openBrowser } from './browser.ts';
 import { cluster, endpoints, findEndpoint, kubectl, readObject, waitUntil } from './installation.ts';
 import { send, waitForSuccess } from './media.ts';
 import { isSigned, type Receiver, startReceiver } from './receivers.ts';
 
-/** Where this finds no room of its own, the browser keeps what it shares in /tmp. */
-const ARGUMENTS = ['--no-sandbox', '--disable-dev-shm-usage'];
 const KEY = 'by-console';
 const ENDPOINT = 'by-console';
 
@@ -32,8 +30,7 @@ describe('the console, for a member of one namespace', () => {
     this.timeout(120_000);
     oldSecret = (await readData())[SIGNING_SECRET_FIELD]!;
     receiver = await startReceiver(cluster.nodeIP, {});
-    const executablePath = ensureProgram('chromium', 'chromium');
-    browser = await chromium.launch({ executablePath, args: ARGUMENTS });
+    browser = await openBrowser();
     page = await browser.newPage();
     page.setDefaultTimeout(20_000);
   });

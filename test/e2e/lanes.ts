@@ -21,6 +21,7 @@ const LANES = [
     'status',
     'members',
     'console-rights',
+    'tasks',
   ],
 ];
 /** They leave the release as they upgraded it, for the next one to upgrade it again; after the last, nothing is left. */

@@ -1,0 +1,9 @@
+/** The browser in which tests use the console of the cluster. */
+import { type Browser, chromium } from 'playwright-core';
+import { ensureProgram } from '../../machine/system-package.ts';
+
+/** Where this finds no room of its own, the browser keeps what it shares in /tmp. */
+const ARGUMENTS = ['--no-sandbox', '--disable-dev-shm-usage'];
+
+export const openBrowser = (): Promise<Browser> =>
+  chromium.launch({ executablePath: ensureProgram('chromium', 'chromium'), args: ARGUMENTS });
