@@ -8,7 +8,7 @@ export type Extra = MediaParameter | 'extra_params';
 /** What is known of a deployment's media, by which its requests are read and described. */
 export type MediaFacts = Pick<GatewayConfig, 'image' | 'video' | 'enginePreset'>;
 
-/** In the order in which they are told; `task` has to be one of the model's kind. */
+/** In the order in which errors name them; `task` has to be one of the model's kind. */
 export function listExtras({ image, video, enginePreset }: MediaFacts, task: MediaTask): Extra[] {
   const model: ImageModel | VideoModel = image ?? video!;
   const native = video?.native;

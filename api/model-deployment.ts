@@ -19,7 +19,7 @@ import { modelSource } from './model-source.ts';
 import { modelStartup } from './model-startup.ts';
 import { amount } from './quantity.ts';
 
-const PRESETS_IN_WORDS = MODEL_KINDS.map((kind) => `${kind}: ${PRESETS_BY_KIND[kind].join(', ')}`).join('; ');
+const PRESET_LIST = MODEL_KINDS.map((kind) => `${kind}: ${PRESETS_BY_KIND[kind].join(', ')}`).join('; ');
 /** As a CEL map. */
 const PRESETS_IN_CEL = JSON.stringify(PRESETS_BY_KIND).replaceAll('"', "'");
 
@@ -133,7 +133,7 @@ export const modelDeploymentSpec = z
       { rule: 'has(self.id) == has(oldSelf.id)', message: 'id is immutable', fieldPath: '.id' },
       {
         rule: `self.engine.preset in ${PRESETS_IN_CEL}[self.kind]`,
-        messageExpression: `'engine.preset ' + self.engine.preset + ' does not serve kind ' + self.kind + '; ${PRESETS_IN_WORDS}'`,
+        messageExpression: `'engine.preset ' + self.engine.preset + ' does not serve kind ' + self.kind + '; ${PRESET_LIST}'`,
         fieldPath: '.engine.preset',
       },
     ),
@@ -155,7 +155,7 @@ export const modelDeploymentStatus = z.object({
     .object({
       family: z.string().optional().describe('Family of the language model; absent where it is unknown.'),
       toolCallParser: z.string().optional().describe('How the engine reads tool calls.'),
-      reasoningParser: z.string().optional().describe('How the engine tells reasoning from the answer.'),
+      reasoningParser: z.string().optional().describe('How the engine separates reasoning from the answer.'),
       chatTemplate: z
         .string()
         .optional()
@@ -204,7 +204,7 @@ export type ModelDeploymentStatus = z.infer<typeof modelDeploymentStatus>;
 /** Children have its name, a Service among them, and the host begins with it: one DNS label. */
 const NAME = '^[a-z]([-a-z0-9]*[a-z0-9])?$';
 const MAX_NAME = 45;
-const NAME_WORDS = `must be one DNS label of at most ${MAX_NAME} characters: lowercase letters, digits and -, beginning with a letter and ending with a letter or digit`;
+const NAME_RULE = `must be one DNS label of at most ${MAX_NAME} characters: lowercase letters, digits and -, beginning with a letter and ending with a letter or digit`;
 
 /** A ModelDeployment with all defaults filled in. */
 export const modelDeployment = customObject(
@@ -213,7 +213,7 @@ export const modelDeployment = customObject(
   modelDeploymentStatus,
 ).extend({
   metadata: objectMeta.extend({
-    name: z.string().max(MAX_NAME, NAME_WORDS).regex(new RegExp(NAME), NAME_WORDS),
+    name: z.string().max(MAX_NAME, NAME_RULE).regex(new RegExp(NAME), NAME_RULE),
   }),
 });
 export type ModelDeployment = z.infer<typeof modelDeployment>;
@@ -236,7 +236,7 @@ export const modelDeploymentResource: ResourceDefinition = {
       // Kubernetes 1.29 ignores optionalOldSelf, and oldSelf is the object itself there.
       optionalOldSelf: true,
       rule: `dyn(optional.none()) != dyn(oldSelf) || self.metadata.name.size() <= ${MAX_NAME} && self.metadata.name.matches('${NAME}')`,
-      messageExpression: `'metadata.name ' + self.metadata.name + ' ${NAME_WORDS}' + (self.metadata.name.contains('.') ? '; write ' + self.metadata.name.replace('.', '-') : '')`,
+      messageExpression: `'metadata.name ' + self.metadata.name + ' ${NAME_RULE}' + (self.metadata.name.contains('.') ? '; write ' + self.metadata.name.replace('.', '-') : '')`,
     },
   ],
   columns: [

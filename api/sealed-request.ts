@@ -37,14 +37,14 @@ export const sealParams = (params: string, request: RequestName, key: Buffer): s
 export const openParams = (sealed: string, request: RequestName, key: Buffer): string | null =>
   openText(sealed, paramsPlace(request), key);
 
-/** Characters of base64url, with room for what sealing adds. */
+/** Characters of base64url, with space for what sealing adds. */
 function measureSealed(bytes: number): number {
   return Math.ceil(((bytes + 64) / 3) * 4);
 }
 
 /** Whole characters only. */
 function limitPrompt(prompt: string): string {
-  const room = Buffer.alloc(MAX_PROMPT_BYTES - Buffer.byteLength(CUT));
-  const { read } = new TextEncoder().encodeInto(prompt, room);
+  const buffer = Buffer.alloc(MAX_PROMPT_BYTES - Buffer.byteLength(CUT));
+  const { read } = new TextEncoder().encodeInto(prompt, buffer);
   return read === prompt.length ? prompt : prompt.slice(0, read) + CUT;
 }

@@ -119,7 +119,7 @@ export async function loadImages(cluster: Cluster, images: Image[]): Promise<voi
   else await importImages(cluster, await saveImages(images));
 }
 
-/** Starts one component again, as it was. Resolves when the process is there; `waitForServer` tells of more. */
+/** Starts one component again, as it was. Resolves when the process is there; `waitForServer` waits for more. */
 export async function startComponent(cluster: Cluster, component: string): Promise<void> {
   startDaemon(cluster.stateFolder, await componentCommand(cluster, component));
 }

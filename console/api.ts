@@ -38,7 +38,7 @@ export interface SignOutView {
 export interface SignInView {
   /** null: with tokens only. `name`: of the identity provider; null if it has none. */
   oidc: { name: string | null } | null;
-  /** Why the last sign-in by OIDC failed; told once. */
+  /** Why the last sign-in by OIDC failed; reported once. */
   error: string | null;
 }
 
@@ -249,7 +249,7 @@ export type WatchedTopic = 'deployments' | 'replicas' | 'events';
 /** Of Redis, where an announcement may be lost: pages poll these as well. */
 export type AnnouncedTopic = 'requests' | 'deliveries';
 export type LiveTopic = WatchedTopic | AnnouncedTopic;
-export interface LiveNews {
+export interface LiveUpdate {
   /** Topics that are watched now; others have to be polled. */
   watched: WatchedTopic[];
   changed: LiveTopic[];

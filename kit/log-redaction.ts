@@ -1,6 +1,6 @@
 /**
- * What a log may tell of an error. Libraries hang whole requests on theirs: a failed command of Redis with all its
- * arguments (a prompt, a password), a key's id, headers. So only named fields are told, and texts are cleared of secrets.
+ * What a log may contain of an error. Libraries hang whole requests on theirs: a failed command of Redis with all its
+ * arguments (a prompt, a password), a key's id, headers. So only named fields are logged, and texts are cleared of secrets.
  */
 
 export interface DescribedError {

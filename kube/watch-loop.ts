@@ -129,7 +129,7 @@ export class WatchLoop<T extends KubeObject> {
   }
 
   /** Something was received from the API server. */
-  #heard(): void {
+  #noteContact(): void {
     const { clock, log, resource, selection } = this.#options;
     this.#seenAt = clock.now();
     if (!this.isSetAside) return;
@@ -177,7 +177,7 @@ export class WatchLoop<T extends KubeObject> {
 
   #take({ type, object }: { type: string; object: T }): void {
     const { target } = this.#options;
-    this.#heard();
+    this.#noteContact();
     if (type === 'DELETED') {
       target.remove(objectKey(object));
       this.#comparison?.noteDeletion(objectKey(object));
@@ -243,7 +243,14 @@ export class WatchLoop<T extends KubeObject> {
   #list<R>(keep: (object: T) => R | undefined): Promise<Listing<R>> {
     const { client, resource, selection, pageSize } = this.#options;
     const signal = this.#stop.signal;
-    return listInPages(client, { resource, selection, pageSize, signal, keep, onPage: () => this.#heard() });
+    return listInPages(client, {
+      resource,
+      selection,
+      pageSize,
+      signal,
+      keep,
+      onPage: () => this.#noteContact(),
+    });
   }
 
   #warn(message: string, error: unknown): void {

@@ -1,6 +1,6 @@
 /** `make key`: creates an API key with the given limits for what runs here, and prints only the key. */
 import { apiKeySpec } from '../api/api-key.ts';
-import { FIELD_WORDS } from '../api/field-words.ts';
+import { FIELD_MESSAGES } from '../api/field-messages.ts';
 import { generateApiKey, hashApiKey, hintApiKey } from '../api/identity.ts';
 import { LOCAL_ENDPOINTS, readEndpoints } from './endpoints-file.ts';
 import { DEFAULT_NAMESPACE } from './local-plan.ts';
@@ -24,7 +24,7 @@ function readRequest(env: NodeJS.ProcessEnv, key: string): KeyRequest {
     ...(env.PRIORITY ? { priority: Number(env.PRIORITY) } : {}),
     ...(env.EXPIRES ? { expiresAt: env.EXPIRES } : {}),
   };
-  const spec = apiKeySpec.safeParse(given, FIELD_WORDS);
+  const spec = apiKeySpec.safeParse(given, FIELD_MESSAGES);
   if (!spec.success) {
     const issue = spec.error.issues[0]!;
     const names: Record<string, string> = {

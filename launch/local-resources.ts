@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { apiKey } from '../api/api-key.ts';
-import { FIELD_WORDS } from '../api/field-words.ts';
+import { FIELD_MESSAGES } from '../api/field-messages.ts';
 import { modelDeployment } from '../api/model-deployment.ts';
 import { findModelWarnings } from '../api/model-warnings.ts';
 import { storageCredential } from '../api/storage-credential.ts';
@@ -32,19 +32,19 @@ const MODEL_NAME = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 
 /** By the schemas that the definitions are made from, whose rules are written in CEL there. */
 export const validateObject: Validator = ({ group, kind, schema }, object, before) => {
-  if (group === '' && kind === 'Pod') return judgePod('spec', object.spec);
+  if (group === '' && kind === 'Pod') return validatePod('spec', object.spec);
   if (group === 'apps' && kind === 'Deployment')
-    return judgePod(
+    return validatePod(
       'spec.template.spec',
       (object.spec as { template?: { spec?: unknown } } | undefined)?.template?.spec,
     );
   const own = schema && SCHEMAS[kind];
   if (!own) return [];
   const { status: _, ...wanted } = object;
-  const parsed = own.safeParse(wanted, FIELD_WORDS);
+  const parsed = own.safeParse(wanted, FIELD_MESSAGES);
   const issues = parsed.success ? [] : parsed.error.issues;
   return [
-    ...(before ? [] : judgeName(kind, object.metadata.name)),
+    ...(before ? [] : validateName(kind, object.metadata.name)),
     ...issues.map(({ path, message }) => refuse(path.join('.'), message)),
     ...(before && idOf(before) !== idOf(object) ? [refuse('spec.id', 'id is immutable')] : []),
   ];
@@ -57,7 +57,7 @@ export const warnOfObject: Warner = ({ kind, schema }, object) => {
 };
 
 /** As much as the local node reads without looking. */
-function judgePod(field: string, spec: unknown): StatusCause[] {
+function validatePod(field: string, spec: unknown): StatusCause[] {
   const { containers, initContainers = [] } = (spec ?? {}) as Record<string, unknown>;
   const isList = (value: unknown) =>
     Array.isArray(value) &&
@@ -80,7 +80,7 @@ const refuse = (field: string, message: string): StatusCause => ({
 
 const idOf = ({ spec }: KubeObject) => (spec as { id?: number } | undefined)?.id;
 
-function judgeName(kind: string, name: string): StatusCause[] {
+function validateName(kind: string, name: string): StatusCause[] {
   const max = MAX_NAMES[kind];
   if (kind === 'Workspace' && name !== WORKSPACE_NAME)
     return [refuse('metadata.name', `a namespace has one Workspace, named ${WORKSPACE_NAME}`)];

@@ -58,7 +58,7 @@ function create(path: string): boolean {
 }
 
 /**
- * Removes a killed process's file: one process at a time, which judges it once more, as another one may have replaced it.
+ * Removes a killed process's file: one process at a time, which evaluates it once more, as another one may have replaced it.
  * Answers who does so at this moment, null once it was done here.
  */
 function removeStale(path: string, program: string): { heldBy: number } | null {

@@ -20,7 +20,7 @@ export interface DesiredStateSources {
   keys: KeyStore;
   credentials: CredentialStore;
   endpoints: EndpointStore;
-  /** What the autoscaler tells gateways. */
+  /** What the autoscaler publishes for gateways. */
   liveScaling: (model: ModelDeployment) => LiveScaling;
   /** By namespace; null = none to be had. */
   signingSecrets: ReadonlyMap<string, string | null>;

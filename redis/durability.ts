@@ -21,12 +21,12 @@ export type ServerFacts = Pick<
 };
 
 /** Why nothing may be queued on such a Redis, or null; published to gateways as `asyncRefusal`. */
-export function judgeServer(
+export function evaluateServer(
   facts: ServerFacts,
   { allowLoss = false }: DurabilitySettings = {},
 ): string | null {
   const { evictionSafe, usedMemory, maxMemory } = facts;
-  const loss = allowLoss ? null : judgeLoss(facts);
+  const loss = allowLoss ? null : evaluateLoss(facts);
   if (loss !== null) return loss;
   // Where keys are evicted, memory is full as a rule.
   if (evictionSafe && maxMemory > 0 && usedMemory >= MAX_MEMORY_SHARE * maxMemory) {
@@ -35,7 +35,7 @@ export function judgeServer(
   return null;
 }
 
-function judgeLoss({ persistence, reloads, keptWrites, evictionSafe }: ServerFacts): string | null {
+function evaluateLoss({ persistence, reloads, keptWrites, evictionSafe }: ServerFacts): string | null {
   if (persistence === 'none') return REMEDIES.persistence;
   if (reloads === 'nothing') return REMEDIES.reload;
   if (!keptWrites)
@@ -57,7 +57,7 @@ export async function readServerHealth(
 ): Promise<ServerHealth> {
   const inspection = await inspectRedis(redis);
   const keptWrites = await keepsFunctionWrites(redis, inspection.runId);
-  return { refusal: judgeServer({ ...inspection, keptWrites }, settings), warnings: inspection.warnings };
+  return { refusal: evaluateServer({ ...inspection, keptWrites }, settings), warnings: inspection.warnings };
 }
 
 /**

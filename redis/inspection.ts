@@ -34,7 +34,7 @@ export const REMEDIES = {
 export async function inspectRedis(redis: RedisClient): Promise<RedisInspection> {
   const info = await readInfo(redis);
   const [configuration, isReloadable] = await Promise.all([readConfiguration(redis), mayReload(redis)]);
-  return judge(info, { configuration, mayReload: isReloadable });
+  return evaluate(info, { configuration, mayReload: isReloadable });
 }
 
 /** Of CONFIG, as far as the server knows them. */
@@ -52,13 +52,13 @@ export interface Settings {
   mayReload: boolean | null;
 }
 
-/** Judges from INFO's fields and from settings. */
-export function judge(info: Record<string, string>, settings: Settings): RedisInspection {
+/** Evaluates from INFO's fields and from settings. */
+export function evaluate(info: Record<string, string>, settings: Settings): RedisInspection {
   // Valkey reports the Redis version that it is compatible with under the old name.
   const version = info.redis_version ?? '0';
   const maxMemory = Number(info.maxmemory ?? 0);
   const policy = info.maxmemory_policy ?? 'unknown';
-  const persistence = judgePersistence(info, settings.configuration);
+  const persistence = evaluatePersistence(info, settings.configuration);
   const reloads = persistence === 'aof' && settings.mayReload === false ? 'nothing' : 'everything';
   const evictionSafe = policy === 'noeviction' || maxMemory === 0;
   const warnings: string[] = [];
@@ -76,7 +76,7 @@ export function judge(info: Record<string, string>, settings: Settings): RedisIn
   if (info.aof_enabled === '1' && info.aof_last_write_status === 'err') {
     warnings.push('Redis failed to write its append-only file last time.');
   }
-  warnings.push(...judgeClientLimits(settings.configuration ?? {}));
+  warnings.push(...evaluateClientLimits(settings.configuration ?? {}));
   return {
     version,
     runId: info.run_id ?? '',
@@ -89,8 +89,8 @@ export function judge(info: Record<string, string>, settings: Settings): RedisIn
   };
 }
 
-/** What a workspace's user could fill the memory with, or make others read. What the server does not say is not judged. */
-function judgeClientLimits(configuration: Configuration): string[] {
+/** What a workspace's user could fill the memory with, or make others read. What the server does not say is not evaluated. */
+function evaluateClientLimits(configuration: Configuration): string[] {
   const warnings: string[] = [];
   if (Number(configuration['proto-max-bulk-len'] ?? 0) > MAX_ARGUMENT_BYTES) {
     warnings.push(
@@ -106,7 +106,7 @@ function judgeClientLimits(configuration: Configuration): string[] {
   return warnings;
 }
 
-function judgePersistence(info: Record<string, string>, configuration: Configuration | null) {
+function evaluatePersistence(info: Record<string, string>, configuration: Configuration | null) {
   if (info.aof_enabled === '1') return 'aof';
   // Without CONFIG, a finished save is the only sign that snapshots are made.
   const saves = configuration === null ? Number(info.rdb_saves ?? 0) > 0 : (configuration.save ?? '') !== '';

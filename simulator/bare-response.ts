@@ -2,16 +2,16 @@
 import type { Frame } from './answer.ts';
 import { type Fields, isObject } from './fields.ts';
 
-const TOLD = new Set(['id', 'object', 'created_at', 'completed_at', 'status', 'model', 'output', 'usage']);
-const TOLD_AT_START = new Set(['id', 'object', 'status']);
+const FIELDS = new Set(['id', 'object', 'created_at', 'completed_at', 'status', 'model', 'output', 'usage']);
+const START_FIELDS = new Set(['id', 'object', 'status']);
 const NUMBERS = new Set(['sequence_number', 'output_index', 'content_index', 'logprobs']);
 
 const pick = (object: Fields, isPicked: (name: string) => boolean): Fields =>
   Object.fromEntries(Object.entries(object).filter(([name]) => isPicked(name)));
 
 export function strip(response: Fields): Fields {
-  const { usage, ...told } = pick(response, (name) => TOLD.has(name));
-  return isObject(usage) ? { ...told, usage: pick(usage, (name) => !name.endsWith('_details')) } : told;
+  const { usage, ...rest } = pick(response, (name) => FIELDS.has(name));
+  return isObject(usage) ? { ...rest, usage: pick(usage, (name) => !name.endsWith('_details')) } : rest;
 }
 
 export function* stripFrames(frames: Iterable<Frame>): Generator<Frame> {
@@ -24,6 +24,6 @@ function stripEvent(event: Fields): Fields {
   const isBegun = response.status === 'in_progress';
   return {
     ...others,
-    response: isBegun ? pick(response, (name) => TOLD_AT_START.has(name)) : strip(response),
+    response: isBegun ? pick(response, (name) => START_FIELDS.has(name)) : strip(response),
   };
 }

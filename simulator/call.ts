@@ -51,23 +51,23 @@ export class Call {
   }
 
   /** Resolves `until` this moment of performance.now(), or after the next turn of the event loop; at once when hurried. */
-  wait(until: number, hurry?: AbortSignal): Promise<void> {
+  wait(until: number, cutShort?: AbortSignal): Promise<void> {
     return this.#pause((resume) => {
       const ms = until - performance.now();
-      if (ms <= 0 || hurry?.aborted) {
+      if (ms <= 0 || cutShort?.aborted) {
         const turn = setImmediate(resume);
         return () => clearImmediate(turn);
       }
       const stop = (): void => {
         clearTimeout(timer);
-        hurry?.removeEventListener('abort', end);
+        cutShort?.removeEventListener('abort', end);
       };
       const end = (): void => {
         stop();
         resume();
       };
       const timer = setTimeout(end, ms);
-      hurry?.addEventListener('abort', end);
+      cutShort?.addEventListener('abort', end);
       return stop;
     });
   }

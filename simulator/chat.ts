@@ -59,7 +59,7 @@ export function planChat(body: Fields, context: PlanContext): Answer {
   };
 }
 
-/** What the model says; how it is told is each dialect's own. */
+/** What the model says; how it is written depends on the dialect. */
 export function makeChat(body: Fields, context: PlanContext): Chat {
   const conversation = readConversation(body);
   const tools = planTools(body, conversation);

@@ -1,5 +1,5 @@
 /** Sends an answer at the speed that the settings ask for, or breaks it. */
-import { abortStream, markAborted } from './abortion.ts';
+import { abortStream, markAborted } from './aborted-call.ts';
 import type { Answer, Frame } from './answer.ts';
 import type { Call } from './call.ts';
 import type { Engine } from './engine.ts';

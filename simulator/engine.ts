@@ -41,7 +41,7 @@ export class Engine {
   readonly #readyAt: number;
   /** When the prompts so far are computed, of performance.now(). */
   #prefilledAt = 0;
-  #abortions = 0;
+  #aborted = 0;
 
   constructor(options: EngineOptions) {
     this.options = options;
@@ -62,8 +62,8 @@ export class Engine {
   }
 
   /** How many calls were aborted so before. */
-  countAbortion(): number {
-    return this.#abortions++;
+  countAborted(): number {
+    return this.#aborted++;
   }
 
   get personality(): Personality {

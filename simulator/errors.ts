@@ -41,8 +41,8 @@ export const refuseField = (path: (string | number)[], problem: string): EngineE
 };
 
 export const refuseRoute = (status: 404 | 405): EngineError => {
-  const words = status === 404 ? 'Not Found' : 'Method Not Allowed';
-  return new EngineError(status, words, words);
+  const text = status === 404 ? 'Not Found' : 'Method Not Allowed';
+  return new EngineError(status, text, text);
 };
 
 export const refuseModel = (model: string): EngineError =>

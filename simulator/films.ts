@@ -57,7 +57,7 @@ export async function makeFilm({ picture, frames, fps }: Film, signal: AbortSign
       ],
       { signal, timeout: MAX_MS, killSignal: 'SIGKILL' },
     );
-    // A process that has died takes no picture; its own failure tells why.
+    // A process that has died takes no picture; its own failure says why.
     running.child.stdin!.on('error', () => {}).end(picture);
     await running;
     return await readFile(file);

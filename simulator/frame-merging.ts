@@ -53,7 +53,7 @@ function joinChoices(a: Fields, b: Fields): object | null {
   const text = one.delta
     ? { delta: { content: `${one.delta.content}${next.delta!.content}` } }
     : { text: `${one.text}${next.text}` };
-  // What was said by then is told by the last of them.
+  // What was said by then is reported by the last of them.
   return { ...a, ...(b.usage !== undefined && { usage: b.usage }), choices: [{ ...one, ...text }] };
 }
 

@@ -12,7 +12,7 @@ export interface MediaHabits {
   /** A DELETE ends the work on a video; otherwise the video is forgotten and its work goes on. */
   deleteEndsWork: boolean;
   /** How far a video is can be seen before its end. */
-  tellsProgress: boolean;
+  reportsProgress: boolean;
   /** How the states of videos that have not ended are called. */
   states: Readonly<Record<'queued' | 'in_progress', VideoStatus>>;
   /** A poll of a failed video has the status of what went wrong. */
@@ -27,7 +27,7 @@ export const PLAIN_MEDIA: MediaHabits = {
   maxGuidance: 100,
   sideStep: 1,
   deleteEndsWork: true,
-  tellsProgress: true,
+  reportsProgress: true,
   states: { queued: 'queued', in_progress: 'in_progress' },
   failsPolls: false,
   describeFailure: ({ type, message }) => ({ code: type, message }),
@@ -40,7 +40,7 @@ export const VLLM_OMNI_MEDIA: MediaHabits = {
   maxGuidance: 20,
   sideStep: 16,
   deleteEndsWork: false,
-  tellsProgress: false,
+  reportsProgress: false,
   states: { queued: 'in_progress', in_progress: 'in_progress' },
   failsPolls: true,
   describeFailure: ({ status, message }) => ({ code: status, message }),
@@ -51,7 +51,7 @@ export const SGLANG_DIFFUSION_MEDIA: MediaHabits = {
   maskField: null,
   minSeed: 0,
   deleteEndsWork: false,
-  tellsProgress: false,
+  reportsProgress: false,
   states: { queued: 'queued', in_progress: 'queued' },
   describeFailure: ({ message }) => ({
     message: `Model generation returned no output. Error from scheduler: ${message}`,

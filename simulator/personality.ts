@@ -25,7 +25,7 @@ export interface Personality {
   /** Which of the texts fit: as Jina has it, or as a bare list. */
   rerankAnswer: 'object' | 'list';
   /** Tokens: in the words of vLLM, or of TEI, which has a route of its own for the way back. */
-  tokenWords: 'vllm' | 'tei';
+  tokenRoutes: 'vllm' | 'tei';
   /** Responses: all that their schema requires, or little beside the output, and events without numbers. */
   responses: 'whole' | 'bare';
   /** Calls in flight at SIGTERM: they end, or are aborted in one of the ways that occur, or are kept for ever without a word. */
@@ -40,7 +40,7 @@ const PLAIN: Personality = {
   embedsBytes: false,
   embedsMessages: true,
   rerankAnswer: 'object',
-  tokenWords: 'vllm',
+  tokenRoutes: 'vllm',
   responses: 'whole',
   bounds: { inputs: null, permits: null },
   atSIGTERM: 'finish',
@@ -67,7 +67,7 @@ const PERSONALITIES: Record<EngineName, Personality> = {
     describeError: ({ message, status }) => ({ message, code: status, type: nameErrorOfTEI(status) }),
     health: 'behind-work',
     embedsMessages: false,
-    tokenWords: 'tei',
+    tokenRoutes: 'tei',
     bounds: TEI_BOUNDS,
   },
   'llama-cpp': {

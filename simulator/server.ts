@@ -98,7 +98,7 @@ function serveRest(engine: Engine, call: Call, path: string): void {
   if (engine.options.sleepMode && isSleepPath(path))
     void serveSleep(engine, call, path).catch((error) => answerFailure(call, error));
   else if (video) serveVideo(engine, call, video);
-  else if (!serve || (path === INFO && engine.personality.tokenWords !== 'tei'))
+  else if (!serve || (path === INFO && engine.personality.tokenRoutes !== 'tei'))
     call.sendRefusal(refuseRoute(INFERENCE_ROUTES.has(path) ? 405 : 404));
   else if (call.request.method === 'GET') serve(engine, call);
   else call.sendRefusal(refuseRoute(405));

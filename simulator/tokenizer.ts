@@ -14,7 +14,7 @@ const MAX_CODE_POINT = 0x10ffff;
 const MAX_TOKENS = 1_048_576;
 
 export function planTokenize(body: Fields, _: PlanContext, { engine }: Exchange): Answer {
-  if (engine.personality.tokenWords === 'tei') return planPieces(body);
+  if (engine.personality.tokenRoutes === 'tei') return planPieces(body);
   const withTexts = readBoolean(body, 'return_token_strs');
   readBoolean(body, 'add_special_tokens');
   const pieces = splitPieces(readPrompt(body));
@@ -27,7 +27,7 @@ export function planTokenize(body: Fields, _: PlanContext, { engine }: Exchange)
 }
 
 export function planDetokenize(body: Fields, _: PlanContext, { engine }: Exchange): Answer {
-  if (engine.personality.tokenWords === 'tei') throw refuseRoute(404);
+  if (engine.personality.tokenRoutes === 'tei') throw refuseRoute(404);
   const { tokens } = body;
   if (tokens === undefined || tokens === null) throw refuseField(['tokens'], 'Field required');
   if (!Array.isArray(tokens)) throw refuseField(['tokens'], 'Input should be a valid list');
@@ -55,7 +55,7 @@ function planPieces({ inputs }: Fields): Answer {
 
 /** POST /decode, of TEI alone: a list of token ids, or several. */
 export function planDecode({ ids }: Fields, _: PlanContext, { engine }: Exchange): Answer {
-  if (engine.personality.tokenWords !== 'tei') throw refuseRoute(404);
+  if (engine.personality.tokenRoutes !== 'tei') throw refuseRoute(404);
   if (!Array.isArray(ids)) throw refuseField(['ids'], 'Input should be a list of token ids');
   const lists: unknown[] = Array.isArray(ids[0]) ? ids : [ids];
   if (!lists.every(Array.isArray)) throw refuseField(['ids'], 'Input should be lists of token ids');

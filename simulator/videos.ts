@@ -137,7 +137,7 @@ const describeVideo = ({ options, personality: { media } }: Engine, job: VideoJo
   model: options.model,
   prompt: job.parameters.prompt,
   status: job.status === 'queued' || job.status === 'in_progress' ? media.states[job.status] : job.status,
-  progress: job.isEnded || media.tellsProgress ? job.progress : 0,
+  progress: job.isEnded || media.reportsProgress ? job.progress : 0,
   created_at: job.createdAt,
   completed_at: job.status === 'completed' ? job.endedAt : null,
   expires_at: null,

@@ -6,7 +6,7 @@
  * the titles of those checks that run. KEY needs 1,000 requests per minute, and 10 million
  * tokens per day for a model that chats. Writes a line for each check; exits with 1 if one failed, and with 2 if nothing could be checked.
  */
-import { hearOne, SPEECH_CHECKS, TRANSCRIPTION_CHECKS } from './gpu-checks/audio.ts';
+import { SPEECH_CHECKS, TRANSCRIPTION_CHECKS, transcribeTone } from './gpu-checks/audio.ts';
 import { CHAT_CHECKS, chat } from './gpu-checks/chat.ts';
 import { ANSWER_CHECKS } from './gpu-checks/chat-answers.ts';
 import { checkContinued } from './gpu-checks/continued-streams.ts';
@@ -45,7 +45,7 @@ const CHECKS: Record<string, Checks> = {
   },
   '/v1/embeddings': { ...EMBEDDING_CHECKS, ...START, ...listSleepChecks(embedOne) },
   '/v1/rerank': { ...RERANK_CHECKS, ...START, ...listSleepChecks(rankOne) },
-  '/v1/audio/transcriptions': { ...TRANSCRIPTION_CHECKS, ...START, ...listSleepChecks(hearOne) },
+  '/v1/audio/transcriptions': { ...TRANSCRIPTION_CHECKS, ...START, ...listSleepChecks(transcribeTone) },
   '/v1/audio/speech': { ...SPEECH_CHECKS, ...START },
   '/v1/images/generations': { ...IMAGE_CHECKS, ...START },
   '/v1/videos': { ...VIDEO_CHECKS, ...START },

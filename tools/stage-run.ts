@@ -32,7 +32,7 @@ interface Run extends Counts {
 /** Each test's programs load the same modules; where Node looks for them by itself, too. */
 const NODE_COMPILE_CACHE = join(tmpdir(), 'node-compile-cache');
 
-/** Of what is told once more at the end. */
+/** Of what is reported once more at the end. */
 const MAX_FAILURES_SHOWN = 8;
 const MAX_FAILURE_LINES = 6;
 /** Failed in more files than this, a stage is broken, not unlucky. */
@@ -85,7 +85,7 @@ function readRun({ code, output }: CommandEnd, { isMocha }: Stage): Run {
 
 /**
  * The one or two files of real processes in which something failed, once more: a machine that stalls for
- * seconds fails a test in some thousands. What passes then is told as flaky, what fails again has failed.
+ * seconds fails a test in some thousands. What passes then is reported as flaky, what fails again has failed.
  */
 async function runAgain(stage: Stage, first: Run, prefix: string): Promise<Counts | undefined> {
   const files = first.failedFiles ?? [];

@@ -5,7 +5,7 @@ import { type Clock, sleep, systemClock } from '../kit/clock.ts';
 import { retry } from '../kit/retry.ts';
 import { downloadFile } from './download.ts';
 import { CacheEntry, LOCK_INTERVAL_MS } from './entry.ts';
-import { type CacheOptions, formatGibibytes, makeRoom, readVolumeTime } from './room.ts';
+import { type CacheOptions, formatGibibytes, makeRoom, readVolumeTime } from './eviction.ts';
 import { type Manifest, SourceError, totalBytes, type WeightsSource } from './source.ts';
 
 export interface LoadOptions {
@@ -34,9 +34,9 @@ const FILES_AT_ONCE = 4;
 const LIST_ATTEMPTS = 5;
 const LIST_BACKOFF = { baseMs: 500, maxMs: 8_000 };
 /** Of the first files with no room, which others may take meanwhile. */
-const ROOM_ATTEMPTS = 3;
+const EVICTION_ATTEMPTS = 3;
 
-/** Throws SourceError and NoRoomError, or what the volume says. */
+/** Throws SourceError and InsufficientSpaceError, or what the volume says. */
 export async function loadWeights(options: LoadOptions): Promise<Loaded> {
   const { cache, source, pod, signal, log, clock = systemClock } = options;
   const entry = new CacheEntry(join(cache.folder, options.entry), pod);
@@ -54,7 +54,7 @@ export async function loadWeights(options: LoadOptions): Promise<Loaded> {
     signal.throwIfAborted();
     const now = await (pod === undefined ? readVolumeTime(cache.folder) : entry.lease(pod, digest));
     if (await entry.isComplete(digest)) break;
-    // A volume that tells names or sizes otherwise than they were written would never be right.
+    // A volume that shows names or sizes other than those written would never be right.
     if (how === 'downloaded') throw new Error('what was downloaded is not what the volume shows');
     if (await entry.lock(now)) {
       how = (await downloadUnderLock(entry, listed, options)) ? 'downloaded' : 'awaited';
@@ -119,7 +119,7 @@ async function downloadUnderLock(
         break;
       } catch (error) {
         const isFull = ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
-        if (!isFull || attempt === ROOM_ATTEMPTS) throw error;
+        if (!isFull || attempt === EVICTION_ATTEMPTS) throw error;
         log('the volume became full; making room again');
       }
     }

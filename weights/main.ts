@@ -5,9 +5,9 @@ import { openLog } from '../kit/log.ts';
 import { redactText } from '../kit/log-redaction.ts';
 import { exitOnFatalErrors } from '../kit/program.ts';
 import { type LoaderEnvironment, readEnvironment } from './environment.ts';
+import { formatGibibytes, InsufficientSpaceError } from './eviction.ts';
 import { HubSource } from './hub-source.ts';
 import { type Loaded, loadWeights } from './load.ts';
-import { formatGibibytes, NoRoomError } from './room.ts';
 import { SourceError, type WeightsSource } from './source.ts';
 
 /** The kubelet shows what is in it as the container's message. */
@@ -26,7 +26,7 @@ try {
   await end(exitCodeOf(error), explain(error));
 }
 
-async function load(environment: LoaderEnvironment): Promise<Loaded | NoRoomError> {
+async function load(environment: LoaderEnvironment): Promise<Loaded | InsufficientSpaceError> {
   const { cachePath, entry, limitBytes, pod } = environment;
   const cache = { folder: cachePath, limitBytes };
   try {
@@ -40,7 +40,7 @@ async function load(environment: LoaderEnvironment): Promise<Loaded | NoRoomErro
     });
   } catch (error) {
     // A prefetch that finds no room has nothing to do.
-    if (pod === undefined && error instanceof NoRoomError) return error;
+    if (pod === undefined && error instanceof InsufficientSpaceError) return error;
     throw error;
   }
 }
@@ -52,8 +52,8 @@ async function openSource({ hub, s3 }: LoaderEnvironment): Promise<WeightsSource
   return new S3Source(s3!);
 }
 
-function describe(loaded: Loaded | NoRoomError): string {
-  if (loaded instanceof NoRoomError) return `not prefetched: ${loaded.message}`;
+function describe(loaded: Loaded | InsufficientSpaceError): string {
+  if (loaded instanceof InsufficientSpaceError) return `not prefetched: ${loaded.message}`;
   const seconds = `${((performance.now() - startedAt) / 1_000).toFixed(1)} s`;
   const { how, bytes, digest, unasked } = loaded;
   if (unasked !== undefined) return `in the cache: ${digest}; ${unasked}`;
@@ -69,7 +69,9 @@ function explain(error: unknown): string {
 
 function exitCodeOf(error: unknown): number {
   const isPlain =
-    error instanceof SourceError || error instanceof NoRoomError || error instanceof EnvironmentError;
+    error instanceof SourceError ||
+    error instanceof InsufficientSpaceError ||
+    error instanceof EnvironmentError;
   if (!isPlain && !stopping.signal.aborted) log.error({ err: error }, 'loading failed');
   return 1;
 }

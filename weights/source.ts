@@ -13,7 +13,7 @@ export interface WeightsFile {
   /** Relative, with slashes. */
   path: string;
   size: number;
-  /** null = the source tells none: the size alone is checked. */
+  /** null = the source reports none: the size alone is checked. */
   checksum: Checksum | null;
 }
 

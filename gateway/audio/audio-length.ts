@@ -1,4 +1,4 @@
-/** How long an uploaded sound is, where the engine does not tell: by what decoders play of it, else by its size. */
+/** How long an uploaded sound is, where the engine does not report it: by what decoders play of it, else by its size. */
 import { open } from 'node:fs/promises';
 import { sniffMediaType } from '../egress/media-type.ts';
 import { AudioFile, guessSeconds, MIN_BYTES_PER_SECOND } from './audio-file.ts';
@@ -16,7 +16,7 @@ export interface Sound {
 }
 
 const START_BYTES = 64 * 1024;
-/** A header can tell of centuries. */
+/** A header can claim centuries. */
 const MAX_SECONDS = 24 * 60 * 60;
 
 /** Null for what is no audio. Reads the whole file in pieces, so that nothing at its start can speak for the rest. */
@@ -60,7 +60,7 @@ const FORMAT_BYTES = 16;
 /** PCM, floating point, and either of them with more details. */
 const PLAIN_SAMPLES: ReadonlySet<number> = new Set([1, 3, 0xfffe]);
 
-/** By the fields that decoders go by, which the bytes of a second that it tells as well are not. */
+/** By the fields that decoders go by, which the bytes per second that it also claims are not. */
 function readWAV(start: Buffer): number | null {
   const format = findFormat(start);
   if (!format) return null;

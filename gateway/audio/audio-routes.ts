@@ -68,7 +68,7 @@ async function transcribe(path: string, services: AudioServices, state: GatewayS
   }
 }
 
-/** vLLM has none in translations, nor where it tells the words. */
+/** vLLM has none in translations, nor where it reports the words. */
 function addUsage(answer: Record<string, unknown>, seconds: number): boolean {
   answer.usage ??= { type: 'duration', seconds };
   return true;

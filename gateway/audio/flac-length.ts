@@ -1,4 +1,4 @@
-/** How long FLAC plays. By the headers of all of its frames: what its first block tells of the whole, decoders need not believe. */
+/** How long FLAC plays. By the headers of all of its frames: decoders need not believe what its first block claims of the whole. */
 import type { AudioFile } from './audio-file.ts';
 
 const BLOCK_HEADER_BYTES = 4;

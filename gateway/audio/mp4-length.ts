@@ -1,4 +1,4 @@
-/** How long the sound of an MP4 is: by its samples, which are as long as their codec makes them; the durations that it tells count where they are longer. */
+/** How long the sound of an MP4 is: by its samples, which are as long as their codec makes them; the durations that it claims count where they are longer. */
 import { type AudioFile, mostSeconds } from './audio-file.ts';
 import { type MP4Sound, readSoundDescription } from './mp4-sound.ts';
 
@@ -18,7 +18,7 @@ const MAX_BOXES = 500_000;
 interface Track {
   id: number;
   isSound: boolean;
-  /** As it tells. */
+  /** As the file claims. */
   seconds: number;
   samples: number;
   sound: MP4Sound | null;
@@ -26,7 +26,7 @@ interface Track {
 
 interface Box {
   type: string;
-  /** Of the whole; to the end of the file where it does not tell. */
+  /** Of the whole; to the end of the file where it is not given. */
   bytes: number;
   headerBytes: number;
 }

@@ -10,7 +10,7 @@ const DESCRIPTION_AT = 8;
 const VERSION_AT = 16;
 const RATE_AT = 32;
 const BOXES_AT = [36, 52, 72];
-/** As most writers choose. A packet of Opus may be shorter, and up to six times as long: then the told duration counts. */
+/** As most writers choose. A packet of Opus may be shorter, and up to six times as long: then the stated duration counts. */
 const OPUS_SECONDS = 0.02;
 const AAC_KINDS: ReadonlySet<number> = new Set([0x40, 0x66, 0x67, 0x68]);
 

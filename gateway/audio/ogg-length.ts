@@ -1,4 +1,4 @@
-/** How long an Ogg plays. By its packets: the positions that its pages tell need not be true. */
+/** How long an Ogg plays. By its packets: the positions that its pages state need not be true. */
 import { type AudioFile, guessSeconds, mostSeconds } from './audio-file.ts';
 import { measureFLACFrame } from './flac-length.ts';
 import { checkPage } from './ogg-checksum.ts';
@@ -101,7 +101,7 @@ const sum = (packets: readonly Buffer[], measure: (packet: Buffer) => number): n
   packets.reduce((seconds, packet) => seconds + measure(packet), 0);
 
 /**
- * A packet is a short block or a long one, which only its codebooks tell: a page's position is believed between what its packets
+ * A packet is a short block or a long one, which only its codebooks show: a page's position is believed between what its packets
  * can be at most and a quarter of that, which sounds have that are not made of short blocks alone.
  */
 function vorbisMeter(identification: Buffer): Meter {
@@ -111,8 +111,8 @@ function vorbisMeter(identification: Buffer): Meter {
   return ({ packets, position }) => {
     const blocks = packets.filter((packet) => packet.length > 0 && (packet[0]! & 1) === 0).length;
     const most = blocks * longest;
-    const told = last === null || position < 0n ? most : Number(position - last);
+    const reported = last === null || position < 0n ? most : Number(position - last);
     if (position >= 0n) last = position;
-    return rate === 0 ? 0 : Math.min(most, Math.max(most / 4, told)) / rate;
+    return rate === 0 ? 0 : Math.min(most, Math.max(most / 4, reported)) / rate;
   };
 }

@@ -1,4 +1,4 @@
-/** How long a packet of Opus plays: its first bytes tell, and decoders go by them (RFC 6716, section 3.1). */
+/** How long a packet of Opus plays: its first bytes say so, and decoders go by them (RFC 6716, section 3.1). */
 
 const SILK_MS = [10, 20, 40, 60];
 const HYBRID_MS = [10, 20];

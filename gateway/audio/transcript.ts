@@ -7,7 +7,7 @@ export type TranscriptFormat = (typeof TRANSCRIPT_FORMATS)[number];
 export interface Transcript {
   /** In OpenAI's schema. */
   answer: JSONObject;
-  /** Null where the engine does not tell. */
+  /** Null where the engine does not report. */
   seconds: number | null;
 }
 
@@ -16,7 +16,7 @@ export function readTranscript(said: unknown): Transcript | null {
   if (!isObject(said) || typeof said.text !== 'string') return null;
   const seconds =
     readSeconds(isObject(said.usage) ? said.usage.seconds : undefined) ?? readSeconds(said.duration);
-  // vLLM tells it as a text.
+  // vLLM reports it as a text.
   const duration = readSeconds(said.duration);
   return { answer: { ...said, ...(duration !== null && { duration }) }, seconds };
 }

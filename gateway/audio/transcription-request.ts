@@ -14,7 +14,7 @@ export interface TranscriptionRequest {
   form: EngineForm;
   format: TranscriptFormat;
   isStream: boolean;
-  /** Estimate, for engines that do not tell. */
+  /** Estimate, for engines that do not report. */
   seconds: number;
   /** Frees the disk. */
   remove(): Promise<void>;
@@ -115,7 +115,7 @@ function readGranularities(texts: Form['texts']): Set<string> {
   });
 }
 
-/** Formats of text are made of the engine's JSON, which tells the duration, too. */
+/** Formats of text are made of the engine's JSON, which reports the duration, too. */
 function listFields(
   texts: Form['texts'],
   format: TranscriptFormat,

@@ -17,7 +17,7 @@ const ID = {
   block: 0xa1,
   simpleBlock: 0xa3,
 } as const;
-/** Their elements follow one another, with or without an end that is told. */
+/** Their elements follow one another, with or without a stated end. */
 const CONTAINERS: ReadonlySet<number> = new Set([
   ...[ID.segment, ID.tracks, ID.track, ID.info, ID.cluster, ID.group],
 ]);

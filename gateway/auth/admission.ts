@@ -65,7 +65,7 @@ export class Admissions {
     return admit(this.#options.redis, request).then(
       (admission) => {
         try {
-          return this.#judge(request, admission, watch);
+          return this.#evaluate(request, admission, watch);
         } finally {
           watch?.close();
         }
@@ -85,7 +85,7 @@ export class Admissions {
     return { headers: [], uncount: null, priority, keyName };
   }
 
-  #judge(request: AdmissionRequest, admission: Admission, watch: UnsettledWatch | null): Admitted {
+  #evaluate(request: AdmissionRequest, admission: Admission, watch: UnsettledWatch | null): Admitted {
     if (this.#isAway) this.#setAway(false);
     this.#remember(request.sha256, admission);
     if (admission.verdict !== 'ok') throw buildRefusal(admission);

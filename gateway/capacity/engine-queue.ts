@@ -35,7 +35,7 @@ export class EngineQueue {
 
   /**
    * How many of the requests in flight have been waiting within the engine all the while, fewer than all; 0 where none ever was;
-   * null where that changes, or the engine does not tell.
+   * null where that changes, or the engine does not report.
    */
   get waiting(): number | null {
     const inflight = this.#options.inflight();
@@ -70,7 +70,7 @@ const GAUGES = [
 const MAX_SERIES = 1_024;
 const MAX_LINE_LENGTH = 4_096;
 
-/** Which share of its requests an engine has waiting, by its metrics in Prometheus' text format; null where they do not tell. */
+/** Which share of its requests an engine has waiting, by its metrics in Prometheus' text format; null where they do not report. */
 export function readWaitingShare(text: string): number | null {
   for (const { waiting, running } of GAUGES) {
     const [queued, active] = [sumGauge(text, waiting), sumGauge(text, running)];

@@ -30,7 +30,7 @@ const MAX_ANSWER_BYTES = 4_096;
 export class EngineSleep {
   readonly #options: EngineSleepOptions;
   #state: State = 'unknown';
-  #wasTold = false;
+  #isDesired = false;
   /** The change under way: one at a time. */
   #change: Promise<void> = Promise.resolve();
 
@@ -48,9 +48,9 @@ export class EngineSleep {
   }
 
   /** Takes what the operator says. Each time that it begins to say so the engine sleeps, if it is idle then; no request is hurried. */
-  tell(mustSleep: boolean): void {
-    const isNew = mustSleep && !this.#wasTold;
-    this.#wasTold = mustSleep;
+  setDesired(mustSleep: boolean): void {
+    const isNew = mustSleep && !this.#isDesired;
+    this.#isDesired = mustSleep;
     if (isNew && this.#options.isOffered() && this.isAwake && this.#options.isIdle()) this.#fall();
   }
 
@@ -71,7 +71,7 @@ export class EngineSleep {
       (isSleeping) => {
         if (this.#state !== 'unknown') return;
         this.#state = isSleeping ? 'asleep' : 'awake';
-        if (!isSleeping && this.#wasTold && this.#options.isIdle()) this.#fall();
+        if (!isSleeping && this.#isDesired && this.#options.isIdle()) this.#fall();
       },
       (error: unknown) => this.#options.onError(error, 'could not ask the engine whether it sleeps'),
     );

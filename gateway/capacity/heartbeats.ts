@@ -1,15 +1,15 @@
 /** Sends the heartbeats of this replica to its peers and receives theirs. */
 import type { Heartbeat } from '../../api/redis-keys.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';
-import type { Heard } from '../../redis/admission/admission-calls.ts';
+import type { PeerUpdate } from '../../redis/admission/admission-calls.ts';
 
 export type OwnHeartbeat = Omit<Heartbeat, 'at' | 'every'>;
 
 export interface HeartbeatOptions {
   describe: () => OwnHeartbeat;
-  /** Writes one heartbeat and reads all, unless they are of the edition that was heard; throws while Redis is away. */
-  send: (own: Omit<Heartbeat, 'at'>, heard: string) => Promise<Heard>;
-  /** Called with the live peers whenever any was heard to have changed. */
+  /** Writes one heartbeat and reads all, unless they are of the known edition; throws while Redis is away. */
+  send: (own: Omit<Heartbeat, 'at'>, knownEdition: string) => Promise<PeerUpdate>;
+  /** Called with the live peers whenever any of them has changed. */
   onPeers?: (peers: readonly Heartbeat[]) => void;
   onError: (error: unknown) => void;
   clock?: Clock;
@@ -31,8 +31,8 @@ export class Heartbeats {
   #cancelNext: (() => void) | null = null;
   #sending: Promise<void> | null = null;
   #sentAt = Number.NEGATIVE_INFINITY;
-  /** What was last said and heard. */
-  #said = '';
+  /** The last own heartbeat that was written, as text. */
+  #reported = '';
   #edition = '';
   #isClosed = false;
 
@@ -43,7 +43,7 @@ export class Heartbeats {
     this.poke();
   }
 
-  /** The other replicas, as last heard; kept while Redis is away. */
+  /** The other replicas, as last read; kept while Redis is away. */
   get peers(): readonly Heartbeat[] {
     return this.#peers;
   }
@@ -76,7 +76,7 @@ export class Heartbeats {
   /** Every second while busy or changed, else often enough to stay fresh for the peers. */
   #isDue(): boolean {
     const own = this.#options.describe();
-    const isIdle = own.inflight === 0 && JSON.stringify(own) === this.#said;
+    const isIdle = own.inflight === 0 && JSON.stringify(own) === this.#reported;
     return !isIdle || this.#clock.now() - this.#sentAt >= IDLE_INTERVAL_MS - INTERVAL_MS / 2;
   }
 
@@ -87,19 +87,19 @@ export class Heartbeats {
     this.#sentAt = this.#clock.now();
     const own = this.#options.describe();
     const every = own.inflight === 0 ? IDLE_INTERVAL_MS : INTERVAL_MS;
-    this.#said = '';
+    this.#reported = '';
     this.#sending = this.#options.send({ ...own, every }, this.#edition).then(
       ({ edition, beats }) => {
-        this.#said = JSON.stringify(own);
+        this.#reported = JSON.stringify(own);
         this.#edition = edition;
-        if (beats) this.#hear(own, beats);
+        if (beats) this.#update(own, beats);
       },
       (error) => this.#options.onError(error),
     );
     await this.#sending;
   }
 
-  #hear(own: OwnHeartbeat, all: Heartbeat[]): void {
+  #update(own: OwnHeartbeat, all: Heartbeat[]): void {
     const now = all.find(({ pod }) => pod === own.pod)?.at ?? 0;
     const isFresh = ({ at, every }: Heartbeat) => at > now - Math.max(FRESH_MS, FRESH_BEATS * every);
     this.#peers = all.filter((beat) => beat.v === 1 && beat.pod !== own.pod && isFresh(beat));

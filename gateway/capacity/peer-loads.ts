@@ -28,7 +28,7 @@ export class PeerLoads {
   }
 
   /** What a peer says of itself. */
-  hear(pod: string, inflight: number): void {
+  observe(pod: string, inflight: number): void {
     this.#change(pod, (seen) => {
       seen.inflight = inflight;
       seen.isLost = false;

@@ -27,7 +27,7 @@ export interface PeerRoutesOptions {
   enginePool: Dispatcher;
   /** Whether a peer's request may start here now: engine healthy, not draining. */
   isOpen: () => boolean;
-  balance: Pick<PrefixBalance, 'hear' | 'hasShare' | 'inflight'>;
+  balance: Pick<PrefixBalance, 'observe' | 'hasShare' | 'inflight'>;
   /** The engine did not take a connection. */
   onEngineLost: () => void;
   /** null or absent: nothing is traced. */
@@ -62,7 +62,7 @@ function reserve(
 ): void {
   const pod = req.headers[BALANCED_HEADER];
   const isBalanced = typeof pod === 'string';
-  if (isBalanced) balance.hear(pod, req.headers[INFLIGHT_HEADER]);
+  if (isBalanced) balance.observe(pod, req.headers[INFLIGHT_HEADER]);
   const id = isOpen() && (!isBalanced || balance.hasShare()) ? reservations.make() : null;
   if (isBalanced) res.setHeader(INFLIGHT_HEADER, balance.inflight);
   if (id) res.setHeader(RESERVATION_HEADER, id);

@@ -66,15 +66,15 @@ export class Peers {
 
   /** A place at one peer, for as long as it has not more than its share; `inflight`: of this replica's engine. */
   async acquireBalanced(peer: Heartbeat, inflight: number, signal: AbortSignal): Promise<BalancedAnswer> {
-    let said: BalancedAnswer['inflight'];
+    let reported: BalancedAnswer['inflight'];
     const answer = await this.#ask(formatOrigin(peer.address, peer.port), signal, {
       timeoutMs: BALANCED_TIMEOUT_MS,
       headers: { [BALANCED_HEADER]: this.#options.pod ?? '', [INFLIGHT_HEADER]: String(inflight) },
       onHeaders: (received) => {
-        said = received[INFLIGHT_HEADER];
+        reported = received[INFLIGHT_HEADER];
       },
     });
-    return { answer, inflight: said };
+    return { answer, inflight: reported };
   }
 
   /** Those that may be given work: ready and awake, neither draining nor cordoned. */

@@ -96,9 +96,9 @@ export class PrefixBalance {
   }
 
   /** What a peer says of its load. */
-  hear(pod: string, inflight: BalancedAnswer['inflight']): void {
+  observe(pod: string, inflight: BalancedAnswer['inflight']): void {
     const count = typeof inflight === 'string' && /^\d{1,9}$/.test(inflight) ? Number(inflight) : null;
-    if (count !== null) this.#loads.hear(pod, count);
+    if (count !== null) this.#loads.observe(pod, count);
   }
 
   /** After each heartbeat, with all peers that are there. */
@@ -130,7 +130,7 @@ export class PrefixBalance {
 
   async #ask(peer: Heartbeat, signal: AbortSignal): Promise<EngineTarget | null> {
     const { answer, inflight } = await this.#options.peers.acquireBalanced(peer, this.inflight, signal);
-    this.hear(peer.pod, inflight);
+    this.observe(peer.pod, inflight);
     if ('target' in answer) {
       // An older one does not say.
       if (inflight === undefined) this.#loads.enter(peer.pod);

@@ -76,7 +76,7 @@ function countBits(bits: number): number {
   return count;
 }
 
-/** For one prompt: is told of its beginnings, shortest first. */
+/** For one prompt: takes its beginnings, shortest first. */
 export class PrefixFork {
   /** Of the beginning that was chosen; null: there was none. */
   hash: number | null = null;

@@ -69,7 +69,7 @@ export class Slots {
     const limit = this.#readLimit();
     if (limit !== null && this.#inflight >= limit) return false;
     this.#inflight++;
-    if (limit !== null && this.#inflight >= limit) this.#tellCrossing();
+    if (limit !== null && this.#inflight >= limit) this.#notifyCrossing();
     return true;
   }
 
@@ -77,7 +77,7 @@ export class Slots {
     const limit = this.#readLimit();
     this.#inflight--;
     // It was full with this one, and is no more.
-    if (limit !== null && this.#inflight === limit - 1) this.#tellCrossing();
+    if (limit !== null && this.#inflight === limit - 1) this.#notifyCrossing();
   }
 
   /** Called whenever the last slot is taken and when one becomes free again. */
@@ -85,7 +85,7 @@ export class Slots {
     this.#listeners.add(listener);
   }
 
-  #tellCrossing(): void {
+  #notifyCrossing(): void {
     for (const listener of this.#listeners) listener();
   }
 }

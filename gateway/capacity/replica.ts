@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { VERSION } from '../../api/names.ts';
 import type { Heartbeat } from '../../api/redis-keys.ts';
-import type { Heard } from '../../redis/admission/admission-calls.ts';
+import type { PeerUpdate } from '../../redis/admission/admission-calls.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { Pools } from '../upstream/pools.ts';
 import type { Capacity } from './capacity.ts';
@@ -16,7 +16,7 @@ import { formatOrigin, Peers } from './peers.ts';
 import { PrefixBalance, type PrefixChoice } from './prefix-balance.ts';
 import { ReplicaCapacity, Slots } from './replica-capacity.ts';
 import { Reservations } from './reservations.ts';
-import { SlotLine } from './slot-line.ts';
+import { SlotQueue } from './slot-queue.ts';
 import { WakingCapacity } from './waking-capacity.ts';
 
 export interface ReplicaOptions {
@@ -33,7 +33,7 @@ export interface ReplicaOptions {
   peerToken: string;
   /** What peers see of this replica. */
   self: { pod: string; address: string; port: number };
-  sendHeartbeat: (own: Omit<Heartbeat, 'at'>, heard: string) => Promise<Heard>;
+  sendHeartbeat: (own: Omit<Heartbeat, 'at'>, knownEdition: string) => Promise<PeerUpdate>;
   /** Jobs that were given up and that the engine still works on. */
   countAbandoned?: () => number;
   onHeartbeatError: (error: unknown) => void;
@@ -123,16 +123,16 @@ export function startReplica(options: ReplicaOptions): Replica {
     peers,
     balance,
   });
-  const line = new SlotLine({
+  const slotQueue = new SlotQueue({
     capacity,
     takeLocal: () => capacity.takeLocal(),
     waitMs: () => options.readConfig().limits.waitForSlotMs,
     isShared,
     busy: slots.busy,
   });
-  slots.onCrossing(() => line.serve());
+  slots.onCrossing(() => slotQueue.serve());
   return {
-    capacity: new WakingCapacity({ capacity: line, sleep, isEngineReady, busy: slots.busy }),
+    capacity: new WakingCapacity({ capacity: slotQueue, sleep, isEngineReady, busy: slots.busy }),
     slots,
     readPrefix: (parts) => balance.read(parts),
     peerRoutes: createPeerRoutes({

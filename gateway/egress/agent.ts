@@ -7,7 +7,7 @@ import { ConcurrencyLimit } from '../../kit/concurrency-limit.ts';
 import { type AddressPolicy, type AddressRules, createAddressPolicy } from './address-policy.ts';
 import type { Allowance } from './allowance.ts';
 import { EgressError, toEgressError } from './egress-error.ts';
-import { GuardedPools, type GuardOptions, resolveJudged } from './guarded-connector.ts';
+import { GuardedPools, type GuardOptions, resolveAllowed } from './guarded-connector.ts';
 import { NameResolver } from './name-resolver.ts';
 import { parseEgressURL, readLiteral } from './url-policy.ts';
 
@@ -71,7 +71,7 @@ export class EgressAgent {
   /** Whether a request to the URL would be sent now, as for a URL that is saved. Throws EgressError. */
   async check(text: string): Promise<void> {
     const { hostname, protocol } = parseEgressURL(text, this.#guard);
-    if (!readLiteral(hostname)) await resolveJudged(this.#guard, hostname, protocol);
+    if (!readLiteral(hostname)) await resolveAllowed(this.#guard, hostname, protocol);
   }
 
   /** Follows no redirects: they are answers like any other. Throws EgressError. */

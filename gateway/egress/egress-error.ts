@@ -4,7 +4,7 @@ import { readConnectionFailure } from '../../kit/connection-error.ts';
 const NOT_PUBLIC = 'does not lead to a public address';
 
 /** Each goes on after the name of what holds the URL. */
-const WORDS = {
+const MESSAGES = {
   url: 'is not a valid URL',
   scheme: 'must begin with https://',
   userinfo: 'must not contain a user name or password',
@@ -21,14 +21,14 @@ const WORDS = {
   aborted: 'was aborted',
 } as const;
 
-export type EgressErrorKind = keyof typeof WORDS;
+export type EgressErrorKind = keyof typeof MESSAGES;
 
 /** `kind` is for logs and decisions; only the message is for tenants. */
 export class EgressError extends Error {
   readonly kind: EgressErrorKind;
 
   constructor(kind: EgressErrorKind) {
-    super(WORDS[kind]);
+    super(MESSAGES[kind]);
     this.kind = kind;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Connections to judged addresses only. The check is part of each connection's own look-up, so what was checked is
+ * Connections to checked addresses only. The check is part of each connection's own look-up, so what was checked is
  * what is dialled: a name that changes its answer in between gains nothing.
  */
 import type { LookupFunction } from 'node:net';
@@ -20,7 +20,7 @@ type Connector = ReturnType<typeof buildConnector>;
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /** The addresses of a name if every one may be dialled. Throws EgressError. */
-export async function resolveJudged(
+export async function resolveAllowed(
   { policy, resolver }: GuardOptions,
   hostname: string,
   protocol: string,
@@ -30,19 +30,19 @@ export async function resolveJudged(
   return addresses;
 }
 
-/** What was judged is what is dialled: a name that changes its answer in between gains nothing. */
+/** What was checked is what is dialled: a name that changes its answer in between gains nothing. */
 export const buildGuardedLookup =
   (options: GuardOptions, protocol: string): LookupFunction =>
   (hostname, { all }, callback) => {
-    resolveJudged(options, hostname, protocol).then(
+    resolveAllowed(options, hostname, protocol).then(
       (addresses) =>
         all ? callback(null, addresses) : callback(null, addresses[0]!.address, addresses[0]!.family),
       (error) => callback(error, []),
     );
   };
 
-/** Node looks up no literal addresses, so these are judged before it connects. Throws EgressError. */
-export function judgeLiteral({ policy }: GuardOptions, hostname: string, protocol: string): void {
+/** Node looks up no literal addresses, so these are checked before it connects. Throws EgressError. */
+export function checkLiteral({ policy }: GuardOptions, hostname: string, protocol: string): void {
   const literal = readLiteral(hostname);
   if (literal) requireVerdict(policy(literal), protocol);
 }
@@ -51,7 +51,7 @@ export function buildGuardedConnector(options: GuardOptions): Connector {
   const connectors = new Map(['https:', 'http:'].map((protocol) => [protocol, build(options, protocol)]));
   return (target, callback) => {
     try {
-      judgeLiteral(options, target.hostname, target.protocol);
+      checkLiteral(options, target.hostname, target.protocol);
       connectors.get(target.protocol)!(target, (...[error, socket]) => {
         if (!socket) return callback(error!, null);
         try {

@@ -1,4 +1,4 @@
-/** Requests that follow redirects, of which each is judged as the first URL was. */
+/** Requests that follow redirects, of which each is checked as the first URL was. */
 
 import type { EgressAgent, EgressAnswer, EgressRequest } from './agent.ts';
 import type { Allowance } from './allowance.ts';

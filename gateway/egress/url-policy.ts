@@ -1,4 +1,4 @@
-/** Which URLs a tenant may name. Literal addresses are judged here, names where they are looked up. */
+/** Which URLs a tenant may name. Literal addresses are checked here, names where they are looked up. */
 import { isIP } from 'node:net';
 import type { AddressPolicy, AddressVerdict } from './address-policy.ts';
 import { EgressError } from './egress-error.ts';

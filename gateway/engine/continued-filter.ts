@@ -1,12 +1,12 @@
 /**
  * Watches the stream of a chat that several engines answer one after the other, and makes one answer of their parts: one id,
- * one role, one end, the usage of all. Keeps what was said, for the next engine to continue.
+ * one role, one end, the usage of all. Keeps what was generated, for the next engine to continue.
  */
 import { isObject, type JSONObject } from '../../kit/json-object.ts';
 import { ApiError } from '../http/error-response.ts';
 import { toBytesText } from '../http/event-stream.ts';
 import { estimateUsage, type Usage } from './answer.ts';
-import { SaidText } from './said-text.ts';
+import { GeneratedText } from './generated-text.ts';
 import { Seam } from './seam.ts';
 import { SseFilter } from './sse-filter.ts';
 import { parseObject, readData } from './sse-frames.ts';
@@ -18,11 +18,11 @@ export interface ContinuedFilterOptions {
   isUsageWanted: boolean;
   /** Whether the gateway asked the engine for usage in every frame. */
   isUsageContinuous: boolean;
-  /** For an estimate of the tokens that no engine told. */
+  /** For an estimate of the tokens that no engine reported. */
   promptBytes: number;
   stops: readonly string[];
   withStop: boolean;
-  /** Asks for memory for what was said; false where there is none left. */
+  /** Asks for memory for what was generated; false where there is none left. */
   reserve(bytes: number): boolean;
 }
 
@@ -35,13 +35,13 @@ const RESTARTED = new ApiError('upstream_error', 'The engine started reasoning a
 const DROPPED = '';
 
 export class ContinuedFilter implements StreamWatch {
-  readonly said: SaidText;
+  readonly generated: GeneratedText;
   readonly #options: ContinuedFilterOptions;
   #part: SseFilter;
   /** Between this part and the ones before; null in the first. */
   #seam: Seam | null = null;
   #failure: ApiError | null = null;
-  /** Whether this part has said anything. */
+  /** Whether this part has generated anything. */
   hasProgress = false;
   /** Why the answer ended; null while it has not. */
   finish: unknown = null;
@@ -50,15 +50,15 @@ export class ContinuedFilter implements StreamWatch {
   #head: JSONObject = {};
   /** Output of the parts before this one. */
   #earlierTokens = 0;
-  /** Whether an engine left out to tell it. */
+  /** Whether an engine did not report it. */
   #isEarlierEstimate = false;
   #isUsageTold = false;
-  /** As the first part told it. */
+  /** As the first part reported it. */
   #input: InputUsage | null = null;
 
   constructor(options: ContinuedFilterOptions) {
     this.#options = options;
-    this.said = new SaidText(options);
+    this.generated = new GeneratedText(options);
     this.#part = this.#openPart();
   }
 
@@ -74,13 +74,13 @@ export class ContinuedFilter implements StreamWatch {
     return this.#earlierTokens + (this.#part.usage?.outputTokens ?? this.#part.estimatedTokens);
   }
 
-  /** Whether `estimatedTokens` are not as the engines told. */
+  /** Whether `estimatedTokens` are not those that the engines reported. */
   get isEstimate(): boolean {
     const { usage, estimatedTokens } = this.#part;
     return this.#isEarlierEstimate || (usage === null && estimatedTokens > 0);
   }
 
-  /** Of all parts, with the prompt once: that the next engine reads it again, and what was said, costs the client nothing. */
+  /** Of all parts, with the prompt once: that the next engine reads it again, and what was generated, costs the client nothing. */
   get usage(): Usage | null {
     const own = this.#part.usage;
     const input = this.#input ?? (own && deriveInput(own, this.#earlierTokens));
@@ -109,7 +109,7 @@ export class ContinuedFilter implements StreamWatch {
     this.#part = this.#openPart();
     this.#failure = null;
     this.hasProgress = false;
-    this.#seam = new Seam({ ...this.#options, said: this.said.content });
+    this.#seam = new Seam({ ...this.#options, generated: this.generated.content });
   }
 
   /** The last frames of an answer that has ended, where no engine is left to send them. */
@@ -173,7 +173,7 @@ export class ContinuedFilter implements StreamWatch {
 
   #joinDelta(delta: JSONObject): void {
     delete delta.role;
-    if (this.said.hasContent && !isNothing(readReasoning(delta))) this.#failure = RESTARTED;
+    if (this.generated.hasContent && !isNothing(readReasoning(delta))) this.#failure = RESTARTED;
     if (typeof delta.content !== 'string') return;
     delta.content = this.#seam!.join(delta.content);
     if (!this.#seam!.isStopped) return;
@@ -184,7 +184,7 @@ export class ContinuedFilter implements StreamWatch {
   #note(choices: readonly unknown[]): void {
     for (const choice of choices) {
       if (!isObject(choice)) continue;
-      if ((choice.index ?? 0) !== 0) this.said.giveUp('it has several choices');
+      if ((choice.index ?? 0) !== 0) this.generated.giveUp('it has several choices');
       if (isObject(choice.delta)) this.#noteDelta(choice.delta);
       if (isNothing(choice.finish_reason)) continue;
       this.finish = choice.finish_reason;
@@ -194,10 +194,10 @@ export class ContinuedFilter implements StreamWatch {
 
   #noteDelta(delta: JSONObject): void {
     const { role: _, content, reasoning, reasoning_content, ...rest } = delta;
-    if (!Object.values(rest).every(isNothing)) this.said.giveUp('it is more than text');
+    if (!Object.values(rest).every(isNothing)) this.generated.giveUp('it is more than text');
     const thought = readReasoning(delta);
-    if (typeof thought === 'string' && thought !== '') this.said.addReasoning(thought);
-    if (typeof content === 'string' && content !== '') this.said.addContent(content);
+    if (typeof thought === 'string' && thought !== '') this.generated.addReasoning(thought);
+    if (typeof content === 'string' && content !== '') this.generated.addContent(content);
     this.hasProgress ||= !isNothing(content) || !isNothing(thought);
   }
 
@@ -227,7 +227,7 @@ const readReasoning = ({ reasoning, reasoning_content }: JSONObject): unknown =>
 const isNothing = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
 
-/** Of the prompt, which is followed by what earlier parts said. */
+/** Of the prompt, which is followed by what earlier parts generated. */
 function deriveInput({ inputTokens, cachedInputTokens }: Usage, earlierTokens: number): InputUsage {
   const own = Math.max(0, inputTokens - earlierTokens);
   return { inputTokens: own, cachedInputTokens: Math.min(cachedInputTokens, own) };

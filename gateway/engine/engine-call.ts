@@ -22,7 +22,7 @@ export interface EngineCallOptions {
   exchange: Exchange;
   pool: EnginePool;
   path: string;
-  /** Alternating names and values; the length of a buffer is told without one. */
+  /** Alternating names and values; the length of a buffer is sent without one. */
   headers: readonly string[];
   /** Or a fresh one for each attempt. */
   body: Buffer | (() => Readable);
@@ -39,7 +39,7 @@ export interface EngineCallOptions {
 
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** Resolves when the answer is complete. Rejects with ApiError, which is the caller's to tell, or ClientDisconnectedError. */
+/** Resolves when the answer is complete. Rejects with ApiError, which is the caller's to report, or ClientDisconnectedError. */
 export const callEngine = (options: EngineCallOptions): Promise<void> =>
   new Promise((resolve, reject) => {
     const end = (error: Error | null) => (error ? reject(error) : resolve());
@@ -142,10 +142,10 @@ class EngineCall implements Dispatcher.DispatchHandler {
   #readError(): ApiError {
     if (this.#isUnsent) return new EngineUnreachableError();
     if (this.#status === 0) {
-      const said = readEngineError(500, Buffer.concat(this.#errorBody));
+      const error = readEngineError(500, Buffer.concat(this.#errorBody));
       return new ApiError(
         'upstream_error',
-        `The engine did not stream its response. ${said.message}`.slice(0, 300),
+        `The engine did not stream its response. ${error.message}`.slice(0, 300),
         { logMessage: 'The engine did not stream its response.' },
       );
     }

@@ -16,15 +16,15 @@ const INPUT_OVERFLOW = /input.{0,100} is too large to process/i;
 
 /** The engine had too little memory for the request; another request may well succeed. */
 export class EngineMemoryError extends ApiError {
-  constructor(said: string) {
-    super('upstream_error', `The engine ran out of memory: ${said}`, {
+  constructor(text: string) {
+    super('upstream_error', `The engine ran out of memory: ${text}`, {
       logMessage: 'The engine ran out of memory.',
     });
   }
 }
 
 /** The engine gave the request up, such as when it is stopped. */
-export class EngineAbortionError extends ApiError {
+export class EngineAbortedError extends ApiError {
   constructor() {
     super('upstream_error', 'The engine aborted the request before its response was complete.');
   }
@@ -100,13 +100,19 @@ export function findEngineError(value: unknown): ApiError | null {
  * An engine that is stopped ends chats with the finish reason `abort`, messages without a stop reason and responses as
  * `cancelled`: what is there is not what was asked for.
  */
-export function findAbortion({ choices, object, status, type, stop_reason }: JSONObject): ApiError | null {
+export function findAbortedError({
+  choices,
+  object,
+  status,
+  type,
+  stop_reason,
+}: JSONObject): ApiError | null {
   const isAborted =
     (Array.isArray(choices) &&
       choices.some((choice) => isObject(choice) && choice.finish_reason === 'abort')) ||
     (object === 'response' && status === 'cancelled') ||
     (type === 'message' && (stop_reason ?? null) === null);
-  return isAborted ? new EngineAbortionError() : null;
+  return isAborted ? new EngineAbortedError() : null;
 }
 
 const isFlat = (value: Record<string, unknown>): boolean =>
@@ -114,30 +120,30 @@ const isFlat = (value: Record<string, unknown>): boolean =>
 
 function buildEngineError(status: number, complaint: EngineComplaint): ApiError {
   const { code, param } = complaint;
-  const said = complaint.message.slice(0, MAX_MESSAGE_LENGTH);
-  if (OUT_OF_MEMORY.test(complaint.message)) return new EngineMemoryError(said);
+  const text = complaint.message.slice(0, MAX_MESSAGE_LENGTH);
+  if (OUT_OF_MEMORY.test(complaint.message)) return new EngineMemoryError(text);
   if (status < 500 ? CONTEXT_OVERFLOW.test(complaint.message) : INPUT_OVERFLOW.test(complaint.message))
-    return new ApiError('context_length_exceeded', said);
+    return new ApiError('context_length_exceeded', text);
   const details = { param, detailCode: code ?? undefined };
   switch (status) {
     case 400:
-      return new ApiError('invalid_request_error', said || 'The engine rejected the request.', details);
+      return new ApiError('invalid_request_error', text || 'The engine rejected the request.', details);
     case 413:
-      return new ApiError('request_too_large', said || 'The request is too large for the engine.', details);
+      return new ApiError('request_too_large', text || 'The request is too large for the engine.', details);
     case 422:
-      return new ApiError('invalid_request_error', said || 'The engine cannot process the request.', {
+      return new ApiError('invalid_request_error', text || 'The engine cannot process the request.', {
         ...details,
         status,
       });
     case 429:
-      return new ApiError('replica_saturated', said || 'The engine is at capacity.', {
+      return new ApiError('replica_saturated', text || 'The engine is at capacity.', {
         retryAfter: SATURATED_RETRY_SECONDS,
       });
     default:
       return new ApiError(
         'upstream_error',
-        said ? `The engine failed: ${said}` : `The engine responded with status ${status}.`,
-        { logMessage: `The engine failed with status ${status}; its own log may tell why.` },
+        text ? `The engine failed: ${text}` : `The engine responded with status ${status}.`,
+        { logMessage: `The engine failed with status ${status}; see its log for the cause.` },
       );
   }
 }

@@ -4,7 +4,7 @@ import { ApiError } from '../http/error-response.ts';
 import { EventStream, toBytesText } from '../http/event-stream.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Answer } from './answer.ts';
-import { findAbortion, findEngineError } from './engine-error.ts';
+import { findAbortedError, findEngineError } from './engine-error.ts';
 import { parseJSON, readData, SseFrames } from './sse-frames.ts';
 import { FRAME_TOO_LONG } from './stream-answer.ts';
 
@@ -65,7 +65,7 @@ export class EventAnswer implements Answer {
     if (text === DONE) return this.#finish();
     const event = parseJSON(text);
     if (!isObject(event)) return true;
-    this.failure = findEngineError(event) ?? findAbortion(event);
+    this.failure = findEngineError(event) ?? findAbortedError(event);
     if (this.failure) return true;
     const events = this.#convert(event);
     if (!events) return true;

@@ -2,7 +2,7 @@
 import { isObject } from '../../kit/json-object.ts';
 import type { ApiError } from '../http/error-response.ts';
 import { readMessagesUsage, readResponsesUsage } from './answer.ts';
-import { EngineAbortionError, findAbortion, findEngineError } from './engine-error.ts';
+import { EngineAbortedError, findAbortedError, findEngineError } from './engine-error.ts';
 import type { EventDialect, EventPayload } from './event-filter.ts';
 
 /** Engines' own words for a failure that says nothing. */
@@ -24,8 +24,8 @@ export const RESPONSES: EventDialect = {
     if (!RESPONSE_ENDS.has(name)) return findError(name, payload);
     const response = isObject(payload.response) ? payload.response : {};
     if (isEmpty && name === 'response.completed' && hasNoTokens(response.usage))
-      return new EngineAbortionError();
-    if (name !== 'response.failed') return findAbortion(response);
+      return new EngineAbortedError();
+    if (name !== 'response.failed') return findAbortedError(response);
     return findEngineError({ error: response.error || UNTOLD });
   },
   findUsage: ({ response }) => isObject(response) && response.usage,
@@ -40,7 +40,7 @@ export const MESSAGES: EventDialect = {
     // vLLM has no word for it here, and ends a message that it gave up before its first token like a complete one.
     const stop = isObject(payload.delta) ? payload.delta.stop_reason : undefined;
     const isAborted = stop === null || (isEmpty && stop === 'end_turn' && hasNoTokens(payload.usage));
-    return isAborted ? new EngineAbortionError() : null;
+    return isAborted ? new EngineAbortedError() : null;
   },
   findUsage: ({ message, usage }) => usage ?? (isObject(message) && message.usage),
   readUsage: readMessagesUsage,

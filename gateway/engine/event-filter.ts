@@ -1,6 +1,6 @@
 /**
  * Watches a stream of named events (OpenAI's Responses, Anthropic's Messages) on its way to the client. Events that
- * carry output go through by their names, unparsed; the few others tell the usage, an error and the end, and are completed.
+ * carry output go through by their names, unparsed; the few others report the usage, an error and the end, and are completed.
  */
 import { isObject } from '../../kit/json-object.ts';
 import type { ApiError } from '../http/error-response.ts';
@@ -19,7 +19,7 @@ export interface EventDialect {
   isEnd(name: string): boolean;
   /** The engine's complaint; null for any other event. `isEmpty`: no output has come before it. */
   findFailure(name: string, payload: EventPayload, isEmpty: boolean): ApiError | null;
-  /** Members of usage that the event tells; they add to those before. */
+  /** Members of usage that the event reports; they add to those before. */
   findUsage(payload: EventPayload): unknown;
   readUsage(members: EventPayload): Usage | null;
 }
@@ -46,10 +46,10 @@ export class EventFilter extends StreamFilter {
 
   /** Of a stream that broke off, output counts by its events, since its usage comes last. */
   get usage(): Usage | null {
-    const told = this.#dialect.readUsage(this.#usage);
-    if (!told || told.inputTokens === 0 || this.isDone) return told;
-    const outputTokens = Math.max(told.outputTokens, this.estimatedTokens);
-    return { ...told, outputTokens, totalTokens: told.inputTokens + outputTokens };
+    const reported = this.#dialect.readUsage(this.#usage);
+    if (!reported || reported.inputTokens === 0 || this.isDone) return reported;
+    const outputTokens = Math.max(reported.outputTokens, this.estimatedTokens);
+    return { ...reported, outputTokens, totalTokens: reported.inputTokens + outputTokens };
   }
 
   end(): string | null {

@@ -1,4 +1,4 @@
-/** What a worker is told of a request: the parameters in its record, written at submission and read at the claim. */
+/** What a worker knows of a request: the parameters in its record, written at submission and read at the claim. */
 import type { StoredObject } from '../../api/request.ts';
 
 /** What images and videos are made by alike, as far as their model and engine apply it. */

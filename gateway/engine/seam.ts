@@ -2,7 +2,7 @@
 
 export interface SeamOptions {
   /** All that the client has read. */
-  said: string;
+  generated: string;
   stops: readonly string[];
   /** Whether the text that stops the answer belongs to it. */
   withStop: boolean;
@@ -13,7 +13,7 @@ export class Seam {
   readonly #withStop: boolean;
   /** White space that the client has read already. */
   #space: string;
-  /** The end of what was said, with what follows; null once no stop string can span the seam. */
+  /** The end of what was generated, with what follows; null once no stop string can span the seam. */
   #around: string | null;
   /** Where in it the seam is. */
   readonly #place: number;
@@ -22,14 +22,14 @@ export class Seam {
   /** A stop string was found: the answer ends with what `join` returned. */
   isStopped = false;
 
-  constructor({ said, stops, withStop }: SeamOptions) {
+  constructor({ generated, stops, withStop }: SeamOptions) {
     this.#stops = stops;
     this.#withStop = withStop;
-    this.#space = said.slice(said.trimEnd().length);
+    this.#space = generated.slice(generated.trimEnd().length);
     const most = Math.max(0, ...stops.map(({ length }) => length - 1));
-    this.#place = Math.min(most, said.length);
+    this.#place = Math.min(most, generated.length);
     this.#reach = this.#place + most;
-    this.#around = this.#place === 0 ? null : said.slice(-this.#place);
+    this.#around = this.#place === 0 ? null : generated.slice(-this.#place);
   }
 
   /** What of the next piece of text the client is to read. */
@@ -38,7 +38,7 @@ export class Seam {
     return this.#around === null ? fresh : this.#cutAtStop(fresh, this.#around);
   }
 
-  /** The engine was not told of it, since templates cut it off, so it says it again. */
+  /** The engine does not know it, since templates cut it off, so it says it again. */
   #dropSpace(text: string): string {
     let place = 0;
     while (place < text.length && place < this.#space.length && text[place] === this.#space[place]) place++;

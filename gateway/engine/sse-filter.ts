@@ -5,7 +5,7 @@
  */
 import { toBytesText } from '../http/event-stream.ts';
 import { readUsage, type Usage } from './answer.ts';
-import { EngineAbortionError, findAbortion, findEngineError } from './engine-error.ts';
+import { EngineAbortedError, findAbortedError, findEngineError } from './engine-error.ts';
 import { parseJSON, parseObject, readData } from './sse-frames.ts';
 import { StreamFilter } from './stream-answer.ts';
 
@@ -61,7 +61,7 @@ export class SseFilter extends StreamFilter {
   /** A request that vLLM gives up before its first token ends like a complete answer, with nothing in it and for no reason. */
   #seeDone(): void {
     const isEmpty = this.usage?.outputTokens === 0 && this.estimate.tokens === 0;
-    if (isEmpty && !this.#isFinishTold) this.failure = new EngineAbortionError();
+    if (isEmpty && !this.#isFinishTold) this.failure = new EngineAbortedError();
     else this.isDone = true;
   }
 
@@ -133,7 +133,7 @@ export class SseFilter extends StreamFilter {
     }
     const payload: Payload | undefined = parseObject(text);
     if (!payload) return null;
-    this.failure = findEngineError(payload) ?? findAbortion(payload);
+    this.failure = findEngineError(payload) ?? findAbortedError(payload);
     if (this.failure) return '';
     if (Array.isArray(payload.choices)) this.estimate.weigh(frame.length, payload.choices);
     if (!payload.usage) return null;
@@ -148,7 +148,7 @@ export class SseFilter extends StreamFilter {
 
 const isWithin = (place: number, stop: number): boolean => place !== -1 && place < stop;
 
-/** Where usage is told; -1 if nowhere. Some engines say `"usage":null` in every frame. */
+/** Where usage is reported; -1 if nowhere. Some engines say `"usage":null` in every frame. */
 function seekUsage(text: string, from: number): number {
   let place = text.indexOf(USAGE, from);
   while (place !== -1 && NULL.test(text.slice(place + USAGE.length, place + USAGE.length + 6)))
@@ -156,7 +156,7 @@ function seekUsage(text: string, from: number): number {
   return place;
 }
 
-/** Past the end when it is not there, so that one comparison tells. */
+/** Past the end when it is not there, so that one comparison is enough. */
 function seek(text: string, needle: string, from: number): number {
   const place = text.indexOf(needle, from);
   return place < 0 ? Number.POSITIVE_INFINITY : place;

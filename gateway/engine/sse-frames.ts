@@ -34,7 +34,7 @@ export class SseFrames {
     return end;
   }
 
-  /** Where the frame that begins at `start` stops; `end` as `push` told it. What a blank line too many leaves is one, too. */
+  /** Where the frame that begins at `start` stops; `end` as returned by `push`. What a blank line too many leaves is one, too. */
   findStop(start: number, end: number): number {
     const place = this.text.indexOf(this.separator, start);
     return place < 0 ? end : place + this.separator.length;

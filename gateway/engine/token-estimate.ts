@@ -1,5 +1,5 @@
 /**
- * How many tokens of a stream went out, for clients that leave before the engine tells: as many as frames, or more by their
+ * How many tokens of a stream went out, for clients that leave before the engine reports it: as many as frames, or more by their
  * text, where an engine's server lags behind its model and puts several into a frame. Frames that are longer than the last
  * one by more than a token are looked into; of all others the length says how long their text is. Whole answers without
  * usage count by their text.

@@ -19,7 +19,7 @@ import {
   submitVideo,
 } from './video-client.ts';
 
-/** What any run at an engine needs and tells. */
+/** What any run on an engine needs and returns. */
 export interface EngineCalls {
   pool: EnginePool;
   requestId: string;
@@ -81,7 +81,7 @@ const POLL_GROWTH = 1.5;
 const MAX_POLL_FAILURES = 5;
 const CONTENT_ATTEMPTS = 3;
 /** What engines say that take a form only with a file in it, or no form at all. */
-const WANTS_JSON = /input_reference|\bfile\b|multipart|form|content.?type|json/i;
+const REQUIRES_JSON = /input_reference|\bfile\b|multipart|form|content.?type|json/i;
 
 const ENGINE_RESTARTED = 'The engine restarted and lost the video.';
 const ENGINE_LOST = 'The engine was lost while it generated the video.';
@@ -121,10 +121,10 @@ async function submit(call: VideoCall): Promise<EngineVideo> {
     return await submitVideo(pool, buildVideoForm(servedModelName, parameters, { files, name }), call);
   } catch (error) {
     const isRefusal = error instanceof ApiError && error.code === 'invalid_request_error';
-    if (!isRefusal || files.length > 0 || !WANTS_JSON.test(error.message)) throw error;
+    if (!isRefusal || files.length > 0 || !REQUIRES_JSON.test(error.message)) throw error;
     return await submitVideo(pool, buildVideoJSON(servedModelName, parameters), call).catch((second) => {
       call.signal.throwIfAborted();
-      // What was wrong with the form tells more than that JSON is not taken.
+      // What was wrong with the form says more than that JSON is not taken.
       throw second instanceof ApiError ? error : second;
     });
   }

@@ -119,7 +119,7 @@ function readVideo(body: Buffer): EngineVideo {
   };
 }
 
-/** vLLM-Omni tells by it whether the request or the engine was at fault. */
+/** vLLM-Omni indicates by it whether the request or the engine was at fault. */
 function readStatus(error: unknown): number {
   const code = (error as { code?: unknown } | null | undefined)?.code;
   return typeof code === 'number' && code >= 400 ? code : 500;

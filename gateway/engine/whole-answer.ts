@@ -4,7 +4,7 @@ import { isObject, type JSONObject } from '../../kit/json-object.ts';
 import { ApiError, JSON_TYPE } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Answer, Usage } from './answer.ts';
-import { findAbortion, findEngineError } from './engine-error.ts';
+import { findAbortedError, findEngineError } from './engine-error.ts';
 
 /** Embeddings of a large batch as JSON numbers. */
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
@@ -23,7 +23,7 @@ export interface WholeAnswerOptions {
   read?: Reading | undefined;
   complete: Completion;
   readUsage: (usage: unknown) => Usage | null;
-  /** Where the engine tells no usage; absent: nothing is paid by tokens. */
+  /** Where the engine reports no usage; absent: nothing is paid by tokens. */
   estimateOutput?: ((answer: JSONObject) => number) | undefined;
   /** Absent: JSON. */
   write?(answer: JSONObject): { text: string; type: string } | null;
@@ -69,10 +69,10 @@ export class WholeAnswer implements Answer {
     const encoding = isAscii(body) ? 'latin1' : 'utf8';
     const text = body.toString(encoding);
     const { read, complete, readUsage, estimateOutput } = this.#options;
-    const said = parse(text);
-    const failure = findEngineError(said) ?? (isObject(said) ? findAbortion(said) : null);
+    const parsed = parse(text);
+    const failure = findEngineError(parsed) ?? (isObject(parsed) ? findAbortedError(parsed) : null);
     if (failure) return failure;
-    const answer = read ? read(said) : isObject(said) ? said : null;
+    const answer = read ? read(parsed) : isObject(parsed) ? parsed : null;
     if (!answer)
       return new ApiError(
         'upstream_error',

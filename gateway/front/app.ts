@@ -66,7 +66,7 @@ type FrontMiddleware = GatewayMiddleware<FrontState>;
 
 /**
  * In the order of the checks: who is meant, does the route exist, who serves it; else who asks, and either the front can
- * do it itself (queue work, tell of requests), or it says why nobody does.
+ * do it itself (queue work, describe requests), or it says why nobody does.
  */
 export function createFrontApp(options: FrontAppOptions): RequestListener {
   const app = new Koa<FrontState>();
@@ -125,13 +125,13 @@ async function findByHostHeader(
 }
 
 const proxyToReplica =
-  ({ proxy, coldStarts: { lines } }: FrontAppOptions): FrontMiddleware =>
+  ({ proxy, coldStarts: { queues } }: FrontAppOptions): FrontMiddleware =>
   async (ctx, next) => {
     const { deployment, exchange, route } = ctx.state;
     const { config, addresses } = deployment;
     const isOpen = !config.paused && !config.deleting && addresses.length > 0;
     // Nobody overtakes those who wait for a slot.
-    const isBehind = isHolding(route, deployment) && config.concurrency !== null && lines.hasWaiting(config);
+    const isBehind = isHolding(route, deployment) && config.concurrency !== null && queues.hasWaiting(config);
     if (isOpen && isBehind) {
       try {
         return await next();
@@ -189,7 +189,7 @@ const isWaking = (route: Route, { config }: KnownDeployment): boolean =>
 const isHolding = (route: Route, deployment: KnownDeployment): boolean =>
   isWaking(route, deployment) && deployment.config.scaling?.coldStart === 'Hold';
 
-/** Who would be admitted wants a replica, and waits for it where the deployment says so. */
+/** Who would be admitted needs a replica, and waits for it where the deployment says so. */
 const wakeOrHold =
   (services: HoldingServices): FrontMiddleware =>
   async (ctx, next) => {
@@ -203,20 +203,20 @@ const wakeOrHold =
     const uncount = await requireAdmissible(services.redis, caller, route);
     if (addresses.length === 0) services.starts.begin(config);
     if (isHolding(route, deployment)) {
-      services.wants.ask(config);
+      services.replicaDemand.ask(config);
       return holdRequest(services, ctx.state, uncount);
     }
-    services.wants.refuse(config);
+    services.replicaDemand.refuse(config);
     return next();
   };
 
 /** For those who scale it: as much as the key's RPM would have served, so that one key cannot make up any demand. */
 async function countForeign(
-  { redis, wants }: Pick<HoldingServices, 'redis' | 'wants'>,
+  { redis, replicaDemand }: Pick<HoldingServices, 'redis' | 'replicaDemand'>,
   caller: Caller,
   deployment: DeploymentName,
 ): Promise<void> {
-  if ((await countWaiting(redis, caller)).verdict === 'ok') wants.countRefused(deployment);
+  if ((await countWaiting(redis, caller)).verdict === 'ok') replicaDemand.countRefused(deployment);
 }
 
 /** Clients list models before they ask one, which would start it: that it has no replica is none of their business. */
@@ -236,7 +236,7 @@ const refuseWithoutReplica =
 
 /** What is queued here waits for a replica, as do images whose client waits: those are refused, and come again. */
 const wakeForMedia =
-  (redis: RedisClient, { wants, starts }: ColdStarts): FrontMiddleware =>
+  (redis: RedisClient, { replicaDemand, starts }: ColdStarts): FrontMiddleware =>
   async (ctx, next) => {
     const { route, caller, deployment } = ctx.state;
     const { config, addresses } = deployment;
@@ -247,17 +247,17 @@ const wakeForMedia =
       const isRefused = error instanceof ApiError && error.code === 'no_pod_available';
       if (!isRefused || !caller.admission.creditLeft) throw error;
       if (!config.scaling) {
-        await countForeign({ redis, wants }, caller, config);
+        await countForeign({ redis, replicaDemand }, caller, config);
         throw error;
       }
       if (addresses.length === 0) starts.begin(config);
       // Its RPM does not limit media, but what one key can have refused.
-      if ((await countWaiting(redis, caller)).verdict === 'ok') wants.refuse(config);
-      else wants.ask(config);
+      if ((await countWaiting(redis, caller)).verdict === 'ok') replicaDemand.refuse(config);
+      else replicaDemand.ask(config);
       const retryAfter = describeUnavailability(config, starts.estimateSeconds(config)).retryAfter;
       throw new ApiError(error.code, error.message, { ...error.details, retryAfter });
     }
-    if (config.scaling && addresses.length === 0) wants.hint(config);
+    if (config.scaling && addresses.length === 0) replicaDemand.hint(config);
   };
 
 const findUsage = ({ usage }: FrontAppOptions, { deployment }: FrontState) =>

@@ -78,7 +78,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
   });
   const onPublication = () => {
     directory.expire();
-    coldStarts.lines.wake();
+    coldStarts.queues.wake();
   };
   const subscription = subscribe(settings, [channels.front], {
     onMessage: onPublication,

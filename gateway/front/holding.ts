@@ -9,9 +9,9 @@ import { describeUnavailability } from '../http/routing.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import { inSpan } from '../tracing/span.ts';
 import type { ColdStarts } from './cold-starts.ts';
-import type { HoldEnd, Turn } from './demand/hold-line.ts';
-import type { Hold } from './demand/hold-lines.ts';
 import { HoldNotices } from './demand/hold-notices.ts';
+import type { HoldEnd, Turn } from './demand/hold-queue.ts';
+import type { Hold } from './demand/hold-queues.ts';
 import { readPreferredWait } from './demand/prefer.ts';
 import type { DeploymentName, Directory, KnownDeployment } from './directory.ts';
 import { HeldAnswer } from './held-answer.ts';
@@ -55,12 +55,12 @@ export async function holdRequest(
   uncount: () => void,
 ): Promise<void> {
   const { exchange, deployment } = state;
-  const { lines, wants, metrics } = services;
+  const { queues, replicaDemand, metrics } = services;
   const { config } = deployment;
   exchange.res.shouldKeepAlive = false;
   const limitMs = decideHold(state);
   // Room for it first, so that no body is read that has no place.
-  const hold = lines.enter(config, {
+  const hold = queues.enter(config, {
     caller: state.keyHash,
     bytes: readKeptLength(state) ?? SOCKET_BYTES,
     timeoutMs: limitMs - exchange.elapsed(),
@@ -69,7 +69,7 @@ export async function holdRequest(
   if (!hold || !body) {
     hold?.end();
     metrics.holdTime.observe('overflow', 0);
-    wants.refuse(config);
+    replicaDemand.refuse(config);
     throw await refuse(services, state);
   }
   const run = new HeldRequest(services, state, { body, hold, uncount });
@@ -239,7 +239,7 @@ class HeldRequest {
         isFinal: true,
       });
     if (this.#saturation?.code === 'replica_saturated') return this.#saturation;
-    this.#services.wants.refuse(this.#state.deployment.config);
+    this.#services.replicaDemand.refuse(this.#state.deployment.config);
     return refuse(this.#services, this.#state);
   }
 }

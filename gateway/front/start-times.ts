@@ -8,7 +8,7 @@ interface Start {
   since: number | null;
   /** Of the last start; null before the first. */
   lastMs: number | null;
-  /** Nobody wants it any more, but it may come. */
+  /** No request needs it any more, but it may become ready. */
   hasLapsed: boolean;
 }
 
@@ -37,7 +37,7 @@ export class StartTimes {
       if (known && known.since !== null) this.#end(known, addresses.length > 0);
       return undefined;
     }
-    // With scaling nothing starts before a request wants it.
+    // With scaling nothing starts before a request needs it.
     if (!config.scaling) this.begin(config);
     return this.estimateSeconds(config);
   }

@@ -5,7 +5,7 @@ import { EngineState } from './engine-state.ts';
 import type { EngineBounds, EngineVerdict, Observation, WorkOutcome } from './engine-verdict.ts';
 import { probeHealth } from './health-probe.ts';
 import { RunClock } from './run-clock.ts';
-import { type EngineWitness, WatchedDispatcher } from './watched-dispatcher.ts';
+import { type EngineObserver, WatchedDispatcher } from './watched-dispatcher.ts';
 import { WatchedWork, type WorkObserver, type WorkSource } from './watched-work.ts';
 import { WorkLog } from './work-log.ts';
 
@@ -19,7 +19,7 @@ export interface EngineHealthOptions {
   tryEngine?: () => Promise<CanaryResult>;
   /** Called when the phase changes. */
   onChange?: (now: EngineVerdict, before: EngineVerdict) => void;
-  /** Called with everything that is seen of the engine, before it is judged. */
+  /** Called with everything that is seen of the engine, before it is evaluated. */
   onObservation?: (at: number, seen: Observation) => void;
   timing?: Partial<EngineHealthTiming>;
 }
@@ -32,7 +32,7 @@ export interface EngineHealthTiming {
   healthyMs: number;
   /** A probe that takes longer counts as slow. */
   timeoutMs: number;
-  judgeMs: number;
+  evaluateMs: number;
   /** Between the end of a request of the gateway's own and the next one, at least. */
   tryMs: number;
 }
@@ -42,7 +42,7 @@ const TIMING: EngineHealthTiming = {
   failingMs: 1_000,
   healthyMs: 5_000,
   timeoutMs: 10_000,
-  judgeMs: 500,
+  evaluateMs: 500,
   tryMs: 10_000,
 };
 /** A probe under way that is younger will see what made somebody ask for another. */
@@ -54,7 +54,7 @@ const MIN_STALLED_MS = 10 * 60_000;
 
 const isGood = ({ phase, isInDoubt }: EngineVerdict): boolean => phase === 'healthy' && !isInDoubt;
 
-export class EngineHealth implements EngineWitness, WorkObserver {
+export class EngineHealth implements EngineObserver, WorkObserver {
   readonly clock = new RunClock();
   readonly #options: EngineHealthOptions;
   readonly #timing: EngineHealthTiming;
@@ -62,7 +62,7 @@ export class EngineHealth implements EngineWitness, WorkObserver {
   readonly #works: WorkLog;
   /** Who waits for the end of the start. */
   readonly #starting = new Set<() => void>();
-  readonly #judging: NodeJS.Timeout;
+  readonly #evaluating: NodeJS.Timeout;
   #verdict: EngineVerdict;
   #timer: NodeJS.Timeout | undefined;
   #probe: { startedAt: number; cancel: () => void } | null = null;
@@ -89,8 +89,8 @@ export class EngineHealth implements EngineWitness, WorkObserver {
       // A recording has everything.
       isCalm: () => options.onObservation === undefined && isGood(this.#verdict),
     });
-    this.#judging = setInterval(() => this.#judge(), this.#timing.judgeMs);
-    this.#judging.unref();
+    this.#evaluating = setInterval(() => this.#evaluate(), this.#timing.evaluateMs);
+    this.#evaluating.unref();
     this.#startProbe();
   }
 
@@ -144,13 +144,13 @@ export class EngineHealth implements EngineWitness, WorkObserver {
 
   /** Reported in batches, since there may be thousands in a second; immediately if it changes the verdict. */
   seeProgress(): void {
-    if (this.#verdict.phase !== 'healthy') this.#judge();
+    if (this.#verdict.phase !== 'healthy') this.#evaluate();
   }
 
   seeEnd(work: WatchedWork, outcome: WorkOutcome): void {
     if (!this.#works.end(work, outcome)) return;
-    const isNews = outcome !== 'good' || !isGood(this.#verdict);
-    if (outcome !== 'neutral' && isNews) this.#judge();
+    const isSignificant = outcome !== 'good' || !isGood(this.#verdict);
+    if (outcome !== 'neutral' && isSignificant) this.#evaluate();
   }
 
   /** Resolves as soon as it does not start any more, and after `timeoutMs` at the latest. */
@@ -172,7 +172,7 @@ export class EngineHealth implements EngineWitness, WorkObserver {
     this.#endStart();
     this.#probe?.cancel();
     clearTimeout(this.#timer);
-    clearInterval(this.#judging);
+    clearInterval(this.#evaluating);
     this.clock.stop();
   }
 
@@ -207,16 +207,16 @@ export class EngineHealth implements EngineWitness, WorkObserver {
   }
 
   #observe(seen: Observation): void {
-    this.#works.tell(this.clock.now(), seen);
-    this.#judge();
+    this.#works.report(this.clock.now(), seen);
+    this.#evaluate();
   }
 
-  #judge(): void {
+  #evaluate(): void {
     if (this.#isStopped) return;
     const at = this.clock.now();
-    this.#works.look(at);
+    this.#works.sample(at);
     const before = this.#verdict;
-    this.#verdict = this.#state.judge(at, this.#options.stalledMs());
+    this.#verdict = this.#state.evaluate(at, this.#options.stalledMs());
     if (this.#verdict.phase !== before.phase) this.#options.onChange?.(this.#verdict, before);
     if (this.#verdict.phase !== 'starting') this.#endStart();
     if (this.#verdict.isInDoubt) void this.#tryEngine(at);

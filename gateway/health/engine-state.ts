@@ -1,5 +1,5 @@
 /**
- * Judges an engine by what is seen of it: busy is not dead, and hanging is not alive. Pure: no timer, no clock, no I/O.
+ * Evaluates an engine by what is seen of it: busy is not dead, and hanging is not alive. Pure: no timer, no clock, no I/O.
  * docs/operations.md has the rules.
  */
 
@@ -102,7 +102,7 @@ export class EngineState {
   }
 
   /** The verdict of now. `stalledMs`: how long work may wait without any output before the engine counts as hanging. */
-  judge(at: number, stalledMs: number): EngineVerdict {
+  evaluate(at: number, stalledMs: number): EngineVerdict {
     this.#pass(at);
     this.#works.forgetAfter(stalledMs);
     const { phase, reason, isAccused = false } = this.#decide(stalledMs);

@@ -1,4 +1,4 @@
-/** What is seen of an engine, the verdict on it, and the bounds by which it is judged (docs/operations.md). */
+/** What is seen of an engine, the verdict on it, and the bounds by which it is evaluated (docs/operations.md). */
 import type { FaultBounds } from './fault-streak.ts';
 
 export type Observation =

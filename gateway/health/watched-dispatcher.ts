@@ -7,16 +7,16 @@ import type { WorkOutcome } from './engine-verdict.ts';
 import type { WatchedWork, WorkSource } from './watched-work.ts';
 
 /** Receives what is observed of requests. */
-export interface EngineWitness {
+export interface EngineObserver {
   /** Nobody listens at the engine's port. */
   seeRefusal(): void;
   /** The engine's HTTP server answers. */
   seeAnswer(): void;
-  begin(source: WorkSource): WorkWitness;
+  begin(source: WorkSource): WorkProgress;
 }
 
 /** Receives what is observed of one piece of work. */
-export type WorkWitness = Pick<WatchedWork, 'progress' | 'end' | 'break'>;
+export type WorkProgress = Pick<WatchedWork, 'progress' | 'end' | 'break'>;
 
 type Handler = Dispatcher.DispatchHandler;
 type Controller = Dispatcher.DispatchController;
@@ -30,32 +30,32 @@ export const OUT_OF_MEMORY = /memory/i;
 
 export class WatchedDispatcher extends Dispatcher {
   readonly #inner: Dispatcher;
-  readonly #witness: EngineWitness;
+  readonly #observer: EngineObserver;
 
-  constructor(inner: Dispatcher, witness: EngineWitness) {
+  constructor(inner: Dispatcher, observer: EngineObserver) {
     super();
     this.#inner = inner;
-    this.#witness = witness;
+    this.#observer = observer;
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Handler): boolean {
     const isWork = options.method === 'POST' && !JOBS_PATH.test(options.path);
-    return this.#inner.dispatch(options, new WatchedHandler(handler, this.#witness, isWork));
+    return this.#inner.dispatch(options, new WatchedHandler(handler, this.#observer, isWork));
   }
 }
 
 class WatchedHandler implements Handler, WorkSource {
   readonly #handler: Handler;
-  readonly #witness: EngineWitness;
+  readonly #observer: EngineObserver;
   readonly #isWork: boolean;
-  #work: WorkWitness | null = null;
+  #work: WorkProgress | null = null;
   #controller: Controller | null = null;
   #status = 0;
   #isMemoryFault = false;
 
-  constructor(handler: Handler, witness: EngineWitness, isWork: boolean) {
+  constructor(handler: Handler, observer: EngineObserver, isWork: boolean) {
     this.#handler = handler;
-    this.#witness = witness;
+    this.#observer = observer;
     this.#isWork = isWork;
   }
 
@@ -69,7 +69,7 @@ class WatchedHandler implements Handler, WorkSource {
 
   onRequestStart(controller: Controller, context: unknown): void {
     this.#controller = controller;
-    if (this.#isWork) this.#work ??= this.#witness.begin(this);
+    if (this.#isWork) this.#work ??= this.#observer.begin(this);
     this.#handler.onRequestStart?.(controller, context);
   }
 
@@ -84,7 +84,7 @@ class WatchedHandler implements Handler, WorkSource {
     message?: string,
   ): void {
     this.#status = status;
-    this.#witness.seeAnswer();
+    this.#observer.seeAnswer();
     this.#handler.onResponseStart?.(controller, status, headers, message);
   }
 
@@ -95,20 +95,20 @@ class WatchedHandler implements Handler, WorkSource {
   }
 
   onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
-    this.#work?.end(this.#judgeAnswer());
+    this.#work?.end(this.#evaluateAnswer());
     this.#handler.onResponseEnd?.(controller, trailers);
   }
 
   onResponseError(controller: Controller, error: Error): void {
     const failure = readConnectionFailure(error);
-    if (failure === 'refused') this.#witness.seeRefusal();
+    if (failure === 'refused') this.#observer.seeRefusal();
     if (failure === 'lost') this.#work?.break();
     this.#work?.end('neutral');
     this.#handler.onResponseError?.(controller, error);
   }
 
   /** 503 and 429 say that the engine is full, and 4xx blames the request; so does a lack of memory. */
-  #judgeAnswer(): WorkOutcome {
+  #evaluateAnswer(): WorkOutcome {
     if (this.#status < 300) return 'good';
     return this.#status >= 500 && this.#status !== 503 && !this.#isMemoryFault ? 'fault' : 'neutral';
   }

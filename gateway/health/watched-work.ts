@@ -9,7 +9,7 @@ export interface WorkSource {
   giveUp?(): void;
 }
 
-/** What is told of works. */
+/** What is reported about work. */
 export interface WorkObserver {
   seeProgress(): void;
   seeEnd(work: WatchedWork, outcome: WorkOutcome): void;

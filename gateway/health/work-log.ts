@@ -26,12 +26,12 @@ export class WorkLog {
 
   begin(work: WatchedWork): void {
     this.#works.add(work);
-    if (!this.#options.isCalm()) this.#tellStart(work, this.#options.now());
+    if (!this.#options.isCalm()) this.#reportStart(work, this.#options.now());
   }
 
   answer(): void {
     if (this.#options.isCalm()) this.#hasAnswered = true;
-    else this.tell(this.#options.now(), { kind: 'answered' });
+    else this.report(this.#options.now(), { kind: 'answered' });
   }
 
   /** False: it had ended before. */
@@ -42,26 +42,26 @@ export class WorkLog {
       return true;
     }
     const at = this.#options.now();
-    this.#tellStart(work, at);
-    this.tell(at, { kind: 'ended', work: work.id, outcome });
+    this.#reportStart(work, at);
+    this.report(at, { kind: 'ended', work: work.id, outcome });
     return true;
   }
 
   /** After all that was added up, which came before. */
-  tell(at: number, seen: Observation): void {
-    this.#tellGood(at);
+  report(at: number, seen: Observation): void {
+    this.#reportGood(at);
     this.#options.observe(at, seen);
   }
 
-  /** All that is not told yet. */
-  look(at: number): void {
-    this.#tellGood(at);
+  /** All that is not reported yet. */
+  sample(at: number): void {
+    this.#reportGood(at);
     for (const work of this.#works) {
-      this.#tellStart(work, at);
-      if (work.hasOutput) this.tell(at, { kind: 'output', work: work.id });
+      this.#reportStart(work, at);
+      if (work.hasOutput) this.report(at, { kind: 'output', work: work.id });
       work.hasOutput = false;
       const { isHeld } = work.source;
-      if (isHeld || work.wasHeld) this.tell(at, { kind: 'held', work: work.id, isHeld });
+      if (isHeld || work.wasHeld) this.report(at, { kind: 'held', work: work.id, isHeld });
       work.wasHeld = isHeld;
     }
   }
@@ -71,13 +71,13 @@ export class WorkLog {
     for (const { wasHeld, source } of [...this.#works]) if (!wasHeld) source.giveUp?.();
   }
 
-  #tellStart(work: WatchedWork, at: number): void {
+  #reportStart(work: WatchedWork, at: number): void {
     if (work.id > 0) return;
     work.id = ++this.#lastWork;
-    this.tell(at, { kind: 'started', work: work.id });
+    this.report(at, { kind: 'started', work: work.id });
   }
 
-  #tellGood(at: number): void {
+  #reportGood(at: number): void {
     const works = this.#served;
     const hasAnswered = this.#hasAnswered;
     this.#served = 0;

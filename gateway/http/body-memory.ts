@@ -11,7 +11,7 @@ export interface BodyMemoryOptions {
 interface Waiting {
   lease: BodyLease;
   bytes: number;
-  resolve(hasRoom: boolean): void;
+  resolve(hasMemory: boolean): void;
   timer: NodeJS.Timeout;
 }
 
@@ -63,9 +63,9 @@ export class BodyMemory {
 
   /** Whether there is room now. */
   tryTake(lease: BodyLease, bytes: number): boolean {
-    const hasRoom = this.#hasRoom(lease.tenant, bytes);
-    if (hasRoom) this.#hold(lease, bytes);
-    return hasRoom;
+    const hasMemory = this.#hasMemory(lease.tenant, bytes);
+    if (hasMemory) this.#hold(lease, bytes);
+    return hasMemory;
   }
 
   /** Ends the lease: what it holds is free again, and what it waits for is refused. */
@@ -74,19 +74,19 @@ export class BodyMemory {
     for (const waiting of this.#waiting.filter((each) => each.lease === lease)) this.#end(waiting, false);
     // In the order of their coming; one who is over its share keeps nobody else waiting.
     for (const waiting of [...this.#waiting]) {
-      if (!this.#hasRoom(waiting.lease.tenant, waiting.bytes)) continue;
+      if (!this.#hasMemory(waiting.lease.tenant, waiting.bytes)) continue;
       this.#hold(waiting.lease, waiting.bytes);
       this.#end(waiting, true);
     }
   }
 
-  #end(waiting: Waiting, hasRoom: boolean): void {
+  #end(waiting: Waiting, hasMemory: boolean): void {
     this.#waiting = this.#waiting.filter((other) => other !== waiting);
     clearTimeout(waiting.timer);
-    waiting.resolve(hasRoom);
+    waiting.resolve(hasMemory);
   }
 
-  #hasRoom(tenant: string, bytes: number): boolean {
+  #hasMemory(tenant: string, bytes: number): boolean {
     const free = this.#options.totalBytes - this.#used - bytes;
     return free >= 0 && (this.#held.get(tenant) ?? 0) + bytes <= SHARE_OF_FREE * free;
   }

@@ -1,4 +1,4 @@
-/** In which words an error is told: OpenAI's envelope, or to clients of `/v1/messages` Anthropic's, of `/v2` Cohere's. */
+/** How an error is worded: OpenAI's envelope, or to clients of `/v1/messages` Anthropic's, of `/v2` Cohere's. */
 import type { IncomingMessage } from 'node:http';
 import type { ApiError } from './error-response.ts';
 import { readRoutePath } from './request-path.ts';

@@ -36,7 +36,7 @@ export class ApiError extends Error {
     return new ApiError(this.code, this.message, { ...this.details, isFinal: true });
   }
 
-  /** What a log may tell. */
+  /** What may be logged. */
   get logMessage(): string {
     return this.details.logMessage ?? this.message;
   }

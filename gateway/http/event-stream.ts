@@ -33,8 +33,8 @@ export class EventStream {
     return this.#res.write(this.#format(text), 'latin1');
   }
 
-  end(words = ''): void {
-    const text = (words === '' ? '' : this.#format(words)) + (this.#isChunked ? '0\r\n\r\n' : '');
+  end(last = ''): void {
+    const text = (last === '' ? '' : this.#format(last)) + (this.#isChunked ? '0\r\n\r\n' : '');
     this.#res.end(text, 'latin1');
   }
 

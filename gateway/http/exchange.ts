@@ -68,7 +68,7 @@ export class Exchange {
   firstByteAt = 0;
   /** Our code of the error that was answered, in the head or within a stream. */
   errorCode: string | null = null;
-  /** What the log tells of it, where it is the gateway's or the engine's fault. */
+  /** What is logged of it, where it is the gateway's or the engine's fault. */
   errorMessage: string | null = null;
   /** Address of the peer whose engine answers; null while it is this replica's. */
   peer: string | null = null;
@@ -112,19 +112,19 @@ export class Exchange {
 
   /** Headers of an answer that is complete, alternating names and values; none unless the client asks for its receipt. */
   receiptHeaders(): string[] {
-    if (!this.#wantsReceipt) return [];
+    if (!this.#isReceiptRequested) return [];
     this.settle();
     return this.bill ? formatReceiptHeaders(this.bill) : [];
   }
 
   /** The last events of a stream, whose head was sent before anything was used; with a receipt if the client asks for it. */
   addReceipt(events: string): string {
-    if (!this.#wantsReceipt) return events;
+    if (!this.#isReceiptRequested) return events;
     this.settle();
     return this.bill ? insertReceiptComment(events, this.bill) : events;
   }
 
-  get #wantsReceipt(): boolean {
+  get #isReceiptRequested(): boolean {
     return this.req.headers[RECEIPT_HEADER] === 'true';
   }
 

@@ -135,7 +135,7 @@ function takeBuffered({ req }: Exchange, { jsonBodyBytes }: BodyLimits): Buffer 
 /** The room for a body whose length is known is there before any of it is read; another's grows in steps. */
 const STEP_BYTES = 1024 * 1024;
 
-const refuseRoom = () =>
+const refuseReservation = () =>
   new ApiError('temporarily_unavailable', 'Too many large requests are in progress at the moment.', {
     retryAfter: BUSY_RETRY_SECONDS,
   });
@@ -143,7 +143,7 @@ const BUSY_RETRY_SECONDS = 5;
 
 async function readBytes(exchange: Exchange, limits: BodyLimits, lease: BodyLease): Promise<Buffer> {
   const announced = Number(exchange.req.headers['content-length'] ?? SMALL_BYTES);
-  if (announced > SMALL_BYTES) await untilRoom(exchange, lease.grow(announced));
+  if (announced > SMALL_BYTES) await untilReserved(exchange, lease.grow(announced));
   const raw = await collectBytes(exchange, limits, lease);
   if (raw.length > LARGE_BYTES) await nextTurn();
   exchange.check();
@@ -151,10 +151,13 @@ async function readBytes(exchange: Exchange, limits: BodyLimits, lease: BodyLeas
 }
 
 /** Throws ApiError where there is none; rejects when the client has left meanwhile. */
-export async function untilRoom(exchange: Exchange, room: boolean | Promise<boolean>): Promise<void> {
-  const hasRoom = typeof room === 'boolean' ? room : await room;
+export async function untilReserved(
+  exchange: Exchange,
+  reservation: boolean | Promise<boolean>,
+): Promise<void> {
+  const hasMemory = typeof reservation === 'boolean' ? reservation : await reservation;
   exchange.check();
-  if (!hasRoom) throw refuseRoom();
+  if (!hasMemory) throw refuseReservation();
 }
 
 let turn: Promise<unknown> = Promise.resolve();
@@ -190,10 +193,10 @@ function collectBytes(
       size += chunk.length;
       if (size > jsonBodyBytes) return finish(refuseSize(jsonBodyBytes));
       if (size <= lease.bytes || size <= SMALL_BYTES) return;
-      const room = lease.grow(Math.min(jsonBodyBytes, size + STEP_BYTES));
-      if (room === true) return;
+      const reservation = lease.grow(Math.min(jsonBodyBytes, size + STEP_BYTES));
+      if (reservation === true) return;
       req.pause();
-      untilRoom(exchange, room).then(() => !isDone && req.resume(), finish);
+      untilReserved(exchange, reservation).then(() => !isDone && req.resume(), finish);
     };
     const onEnd = () => finish(null);
     const timer = setTimeout(() => {

@@ -10,7 +10,7 @@ const models = { method: 'GET', kinds: null, isCounted: false, served: 'ready' }
 const media = { method: 'POST', isCounted: false, served: 'accepting' } as const;
 /** A workspace's requests can be looked after at any of its endpoints. */
 const records = { kinds: null, namedTo: ['Image', 'Video'], isCounted: false, served: 'always' } as const;
-/** For signed-in users of the console; nothing tells of them. */
+/** For signed-in users of the console; they are documented nowhere. */
 const people = { ...records, namedTo: [] } as const;
 const videos = { ...records, namedTo: ['Video'] } as const;
 /** Of OpenAI's API, known so that errors name an alternative. */

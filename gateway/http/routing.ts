@@ -10,7 +10,7 @@ import { isSpoken, type RouteName, type RouteTable, type ServedModel } from './r
 
 const MAX_SHOWN_CHARACTERS = 200;
 
-/** `model`, where it is known, tells what a wrong path could have been. */
+/** `model`, where it is known, helps to guess what a wrong path was meant to be. */
 export const findRoute =
   (table: RouteTable, model?: () => ServedModel): GatewayMiddleware =>
   (ctx, next) => {
@@ -54,7 +54,7 @@ export const runHandler =
   };
 
 /**
- * Answers `HEAD /`, by which some clients, Claude Code among them, open a connection first. Without a key: it tells only that
+ * Answers `HEAD /`, by which some clients, Claude Code among them, open a connection first. Without a key: it shows only that
  * somebody is here, as a 401 would.
  */
 export const answerRootProbe = (): GatewayMiddleware => (ctx, next) => {
@@ -76,7 +76,7 @@ export const requireAvailability =
     if (route.kinds !== null && !route.kinds.includes(kind))
       throw new ApiError(
         'wrong_modality',
-        `${modelId} is ${KIND_WORDS[kind]}; ${route.path} needs ${route.kinds.map((each) => KIND_WORDS[each]).join(' or ')}. ` +
+        `${modelId} is ${KIND_LABELS[kind]}; ${route.path} needs ${route.kinds.map((each) => KIND_LABELS[each]).join(' or ')}. ` +
           `This deployment serves ${table.listFor(current)}.`,
       );
     if (!isSpoken(route, current))
@@ -94,7 +94,7 @@ export const requireAvailability =
     return next();
   };
 
-const KIND_WORDS: Record<ModelKind, string> = {
+const KIND_LABELS: Record<ModelKind, string> = {
   LLM: 'a language model',
   Embedding: 'an embedding model',
   Rerank: 'a reranking model',

@@ -4,7 +4,7 @@ import type { WorkerServices } from './services.ts';
 
 type Sinks = Pick<WorkerServices, 'metrics' | 'log' | 'abandoned'>;
 
-/** How many there are, which heartbeats tell. */
+/** How many there are, for heartbeats. */
 export interface AbandonedCount {
   jobs: number;
 }

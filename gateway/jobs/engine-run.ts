@@ -8,7 +8,7 @@ import { generateImages } from '../engine/image-call.ts';
 import type { ImageJob, Job, JobInput, VideoJob } from '../engine/job.ts';
 import type { MemoryWatch } from '../engine/memory-mark.ts';
 import { type AbandonedEnd, type EngineCalls, generateVideo } from '../engine/video-call.ts';
-import type { WorkWitness } from '../health/watched-dispatcher.ts';
+import type { WorkProgress } from '../health/watched-dispatcher.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Spool, SpooledFile } from '../storage/spool.ts';
 import type { Span } from '../tracing/span.ts';
@@ -34,7 +34,7 @@ export interface EngineRunOptions extends EngineCalls {
   inputs: readonly InputFile[];
   spool: Spool;
   /** Reports a job to the engine's health check that its connections do not show. */
-  beginWork?: () => WorkWitness;
+  beginWork?: () => WorkProgress;
   ranOutOfMemory?: MemoryWatch | null;
 }
 

@@ -6,7 +6,7 @@ import type { EgressAgent } from '../egress/agent.ts';
 import type { EnginePool } from '../engine/engine-call.ts';
 import type { MemoryWatch } from '../engine/memory-mark.ts';
 import type { VideoTiming } from '../engine/video-call.ts';
-import type { WorkWitness } from '../health/watched-dispatcher.ts';
+import type { WorkProgress } from '../health/watched-dispatcher.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import type { Spool } from '../storage/spool.ts';
 import type { Uploader } from '../storage/uploads.ts';
@@ -54,7 +54,7 @@ export interface WorkerServices {
   /** Connections to the engine. */
   pool: EnginePool;
   /** A work that the connections do not show: a job that is submitted, and asked after. */
-  beginWork?: () => WorkWitness;
+  beginWork?: () => WorkProgress;
   isEngineReady: () => boolean;
   /** The work that it was given cannot succeed any more. */
   isEngineLost: () => boolean;

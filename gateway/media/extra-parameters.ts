@@ -1,4 +1,4 @@
-/** What an engine would refuse of a request's parameters, told before it is queued or charged. */
+/** What an engine would refuse of a request's parameters, refused before it is queued or charged. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { type Bounds, findMediaEngine } from '../../api/media-engines.ts';
 import type { ExtraParameters } from '../engine/job.ts';

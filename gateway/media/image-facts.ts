@@ -48,7 +48,7 @@ function readPNG(head: Buffer): ImageFacts | null {
   return { contentType: 'image/png', width: head.readUInt32BE(16), height: head.readUInt32BE(20) };
 }
 
-/** The first chunk tells: VP8 (lossy), VP8L (lossless) or VP8X (extended: alpha, animation, metadata). */
+/** The first chunk says which it is: VP8 (lossy), VP8L (lossless) or VP8X (extended: alpha, animation, metadata). */
 function readWebP(head: Buffer): ImageFacts | null {
   if (head.length < HEADER_BYTES) return null;
   const contentType = 'image/webp';

@@ -68,9 +68,9 @@ export function readImageParameters(
 
 function checkTask(task: ImageParameters['task'], { modelId, image }: ImageConfig): void {
   if (image!.tasks.includes(task)) return;
-  const words =
+  const reason =
     task === 'img2img'
       ? 'does not accept input images: use POST /v1/images/generations'
       : 'generates images from input images only: use POST /v1/images/edits';
-  throw new ApiError('invalid_request_error', `${modelId} ${words}.`, { param: 'model' });
+  throw new ApiError('invalid_request_error', `${modelId} ${reason}.`, { param: 'model' });
 }

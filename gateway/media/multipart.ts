@@ -4,7 +4,7 @@ import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { BodyLease, BodyMemory } from '../http/body-memory.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { openLease, type Parties, untilRoom } from '../http/json-body.ts';
+import { openLease, type Parties, untilReserved } from '../http/json-body.ts';
 import type { Spool, SpooledFile } from '../storage/spool.ts';
 import { type NumberedField, normalizeField, readNumber, sortByNumber } from './form-field-names.ts';
 import { FormMemory } from './form-memory.ts';
@@ -131,22 +131,22 @@ class FormIntake {
         reject(error);
       };
       const parse = (chunk: Buffer) => {
-        let wantsMore = false;
+        let canTakeMore = false;
         this.#memory.count(chunk.length, () => {
-          wantsMore = parser.write(chunk);
+          canTakeMore = parser.write(chunk);
         });
-        if (isDone || wantsMore) return;
+        if (isDone || canTakeMore) return;
         req.pause();
         parser.once('drain', () => req.resume());
       };
       const onData = (chunk: Buffer) => {
         if (this.#memory.size + chunk.length > multipartBodyBytes)
           return finish(refuseBody(multipartBodyBytes));
-        const room = this.#memory.reserve(chunk.length);
-        if (room === true) return parse(chunk);
+        const reservation = this.#memory.reserve(chunk.length);
+        if (reservation === true) return parse(chunk);
         req.pause();
         isWaiting = true;
-        untilRoom(this.#exchange, room).then(() => {
+        untilReserved(this.#exchange, reservation).then(() => {
           isWaiting = false;
           if (isDone) return;
           req.resume();

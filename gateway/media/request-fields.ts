@@ -1,4 +1,4 @@
-/** What all media routes read alike: the body, unless it repeats an earlier request; prompt, model, steps, `async`, the idempotency key, and where results go and who is told. */
+/** What all media routes read alike: the body, unless it repeats an earlier request; prompt, model, steps, `async`, the idempotency key, and where results go and who is notified. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { Extra } from '../../api/media-parameters.ts';
 import type { Modality } from '../../api/request.ts';

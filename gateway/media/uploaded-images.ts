@@ -1,4 +1,4 @@
-/** Makes images of a form's files: judged by their bytes, whatever their sender calls them. */
+/** Makes images of a form's files: checked by their bytes, whatever their sender calls them. */
 import { open } from 'node:fs/promises';
 import { sniffMediaType } from '../egress/media-type.ts';
 import { ApiError } from '../http/error-response.ts';

@@ -115,10 +115,10 @@ function checkMode({ task, areRequired }: Source, { modelId, video }: VideoConfi
       `${modelId} generates videos from text only: omit \`input_reference\`.`,
       { param: 'input_reference' },
     );
-  const words = areRequired
+  const remedy = areRequired
     ? 'attach one as `input_reference`'
     : 'use POST /v1/videos with `input_reference`';
-  throw new ApiError('invalid_request_error', `${modelId} generates videos from an image: ${words}.`, {
+  throw new ApiError('invalid_request_error', `${modelId} generates videos from an image: ${remedy}.`, {
     param: areRequired ? 'input_reference' : 'model',
   });
 }

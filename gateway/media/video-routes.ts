@@ -69,8 +69,8 @@ export const buildVideoHandlers = (services: MediaServices) => ({
   },
 });
 
-const refuseUse = (modelId: string, words: string): ApiError =>
-  new ApiError('invalid_request_error', `${modelId} ${words}.`);
+const refuseUse = (modelId: string, reason: string): ApiError =>
+  new ApiError('invalid_request_error', `${modelId} ${reason}.`);
 
 /** Of a video nothing else is kept. */
 function checkVariant(url: string): void {

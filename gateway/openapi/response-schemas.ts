@@ -59,7 +59,7 @@ export function describeSchema(name: keyof typeof RESPONSE_SCHEMAS): JsonSchema 
   const { $schema, ...schema } = z.toJSONSchema(RESPONSE_SCHEMAS[name], {
     io: 'input',
     override: ({ jsonSchema }) => {
-      // The bounds of safe integers tell a reader nothing.
+      // The bounds of safe integers mean nothing to a reader.
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     },

@@ -22,7 +22,7 @@ export function buildSidecarRoutes(options: SidecarRoutesOptions): AdminRoutes {
     const { phase, reason } = health.verdict;
     return isGood ? OK : unavailable(`the engine is ${phase}: ${reason}`);
   };
-  // The kubelet asks no more often than once a period: an engine that starts meanwhile is told of at once.
+  // The kubelet asks no more often than once a period: an engine that starts meanwhile is reported at once.
   const answerStart = (periodSeconds: number) => async () => {
     await health.waitForStart(periodSeconds * 1_000 - PROBE_GAP_MS);
     return answer(health.isReady);

@@ -74,7 +74,7 @@ export class Drain {
   async settle(): Promise<void> {
     const isLeft = this.#startedAt === null ? this.#options.isEngineLost() : this.#result === 'lost';
     if (!isLeft) return;
-    // Without a drain nobody told when the pod's end began: the requests alone show whether it is still routed to.
+    // Without a drain nobody knows when the pod's end began: the requests alone show whether it is still routed to.
     const since = this.#startedAt ?? Number.NEGATIVE_INFINITY;
     const limit = performance.now() + this.#timing.quietAtMostMs;
     while (performance.now() < limit && this.remainingMs > 0 && !this.#isQuietSince(since))

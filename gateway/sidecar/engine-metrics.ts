@@ -17,7 +17,7 @@ export interface EngineMetricsOptions {
   maxSeries?: number;
 }
 
-/** Prometheus waits for 10 s by default, and is told that the engine hangs. */
+/** Prometheus waits for 10 s by default, and is to learn that the engine hangs. */
 const TIMEOUT_MS = 2_000;
 const MAX_BYTES = 8 * 1024 ** 2;
 const TYPE = 'text/plain; version=0.0.4; charset=utf-8';

@@ -115,7 +115,8 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     enginePool,
     peerToken: options.peerToken,
     self,
-    sendHeartbeat: (own, heard) => heartbeat(connection.redis, { namespace, name, heartbeat: own, heard }),
+    sendHeartbeat: (own, knownEdition) =>
+      heartbeat(connection.redis, { namespace, name, heartbeat: own, knownEdition }),
     countAbandoned: () => abandoned.jobs,
     onHeartbeatError: logUnlessAway('heartbeat failed'),
     onPeerOrigins: (origins) => app.keepPeers(origins),
@@ -125,7 +126,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
   setDocumentationSite(live.current.documentationURL);
   live.onChange(({ documentationURL }) => setDocumentationSite(documentationURL));
   live.onChange(({ sleeping }) => {
-    sleep.tell(sleeping?.includes(self.pod) ?? false);
+    sleep.setDesired(sleeping?.includes(self.pod) ?? false);
     replica.announce();
     // It may be cordoned or paused no more.
     worker?.wake();

@@ -1,4 +1,4 @@
-/** The engine beside this gateway: connections to it, its health, its sleep, and what it tells of itself. */
+/** The engine beside this gateway: connections to it, its health, its sleep, and what it reports about itself. */
 import type { Dispatcher } from 'undici';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { EngineSleep } from '../capacity/engine-sleep.ts';

@@ -46,7 +46,7 @@ export async function holdObject(
   { urlSigner, spool }: { urlSigner: UrlSigner; spool: Spool },
   { namespace, object, maxBytes, deadlineMs, signal }: ObjectToHold,
 ): Promise<SpooledFile> {
-  // A customer's host would have to be judged; inputs are never there.
+  // A customer's host would have to be checked; inputs are never there.
   if (object.credential !== null) throw new DownloadError(true);
   const late = AbortSignal.timeout(deadlineMs);
   const end = signal ? AbortSignal.any([late, signal]) : late;

@@ -31,7 +31,7 @@ const CHUNK_BYTES = 256 * 1024;
 /** Resolves to any answer. Rejects with the network's error, a TimeoutError or the signal's reason. */
 export async function putFile(options: PutRequest): Promise<PutAnswer> {
   const { grant, file, agents, idleMs, signal } = options;
-  agents.judge(grant.url);
+  agents.check(grant.url);
   const url = new URL(grant.url);
   const isTls = url.protocol === 'https:';
   const isAsked = file.bytes >= ASKED_FROM_BYTES;

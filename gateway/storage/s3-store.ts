@@ -74,7 +74,7 @@ export class S3Store implements ObjectStore {
     this.provider = options.provider;
     this.#options = options;
     this.#agents = options.egress ? createGuardedAgents(options.egress) : createOwnAgents(options.ca);
-    judgeEndpoint(this.#agents, options);
+    checkEndpoint(this.#agents, options);
     this.#client = createClient(options, options.endpoint, this.#agents);
     this.#publicClient = options.publicEndpoint
       ? createClient(options, options.publicEndpoint, this.#agents)
@@ -193,11 +193,11 @@ function createClient(options: S3StoreOptions, endpoint: string | null, agents: 
   });
 }
 
-function judgeEndpoint(agents: StoreAgents, { endpoint, publicEndpoint }: S3StoreOptions): void {
+function checkEndpoint(agents: StoreAgents, { endpoint, publicEndpoint }: S3StoreOptions): void {
   for (const url of [endpoint, publicEndpoint])
     if (url !== null)
       try {
-        agents.judge(url);
+        agents.check(url);
       } catch (error) {
         agents.close();
         throw new StorageError(classifyFailure(error), error);

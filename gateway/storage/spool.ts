@@ -54,7 +54,7 @@ export class Spool {
   }
 
   /** Whether a tenant may hold as many bytes more: it never takes more than it leaves. */
-  #hasRoom(tenant: string | undefined, bytes: number): boolean {
+  #hasSpace(tenant: string | undefined, bytes: number): boolean {
     const free = this.#options.maxBytes - this.#used - bytes;
     return free >= 0 && (tenant === undefined || (this.#held.get(tenant) ?? 0) + bytes <= free);
   }
@@ -86,7 +86,7 @@ export class Spool {
     const count = async function* (this: Spool, chunks: AsyncIterable<Buffer>) {
       for await (const chunk of chunks) {
         if (bytes + chunk.length > maxBytes) throw new UploadError('tooLarge');
-        if (!this.#hasRoom(tenant, chunk.length)) throw new UploadError('spool');
+        if (!this.#hasSpace(tenant, chunk.length)) throw new UploadError('spool');
         bytes += chunk.length;
         this.#count(tenant, chunk.length);
         yield chunk;

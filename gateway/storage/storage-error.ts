@@ -2,7 +2,7 @@
 import { EgressError, toEgressError } from '../egress/egress-error.ts';
 
 /** Each goes on after "The bucket" or a bucket's name. */
-const WORDS = {
+const MESSAGES = {
   bucket: 'does not exist',
   credentials: 'rejects these keys: the access key is unknown, or the secret is wrong',
   denied: 'does not permit this operation with these keys: access denied',
@@ -21,14 +21,14 @@ const WORDS = {
   corrupt: 'returned different content than was written',
 } as const;
 
-export type StorageReason = keyof typeof WORDS;
+export type StorageReason = keyof typeof MESSAGES;
 
 /** `reason` is for logs and decisions; the message goes on after "The bucket". */
 export class StorageError extends Error {
   readonly reason: StorageReason;
 
   constructor(reason: StorageReason, cause?: unknown) {
-    super(WORDS[reason], { cause });
+    super(MESSAGES[reason], { cause });
     this.reason = reason;
   }
 }

@@ -1,9 +1,9 @@
-/** Connections to stores. Those to a tenant's host are judged where they are made, as all of egress are. */
+/** Connections to stores. Those to a tenant's host are checked where they are made, as all of egress are. */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { createAddressPolicy } from '../egress/address-policy.ts';
 import type { EgressAgentOptions } from '../egress/agent.ts';
-import { buildGuardedLookup, type GuardOptions, judgeLiteral } from '../egress/guarded-connector.ts';
+import { buildGuardedLookup, checkLiteral, type GuardOptions } from '../egress/guarded-connector.ts';
 import { NameResolver } from '../egress/name-resolver.ts';
 import { parseEgressURL } from '../egress/url-policy.ts';
 
@@ -11,7 +11,7 @@ export interface StoreAgents {
   http: HttpAgent;
   https: HttpsAgent;
   /** Throws EgressError where a URL may not be asked. */
-  judge(url: string): void;
+  check(url: string): void;
   /** Breaks idle connections off. */
   close(): void;
 }
@@ -22,7 +22,7 @@ const SETTINGS = { keepAlive: true, maxSockets: MAX_SOCKETS };
 /** For hosts of the operator's choice, which may be anywhere. `ca`: PEM to trust instead of the system's. */
 export function createOwnAgents(ca?: string): StoreAgents {
   const agents = { http: new HttpAgent(SETTINGS), https: new HttpsAgent({ ...SETTINGS, ca }) };
-  return { ...agents, judge: () => {}, close: () => closeBoth(agents) };
+  return { ...agents, check: () => {}, close: () => closeBoth(agents) };
 }
 
 /** For hosts of a tenant's choice. */
@@ -40,7 +40,7 @@ export function createGuardedAgents(egress: EgressAgentOptions): StoreAgents {
   guardLiterals(agents.https, guard, 'https:');
   return {
     ...agents,
-    judge: (url) => {
+    check: (url) => {
       parseEgressURL(url, guard);
     },
     close: () => closeBoth(agents),
@@ -56,7 +56,7 @@ function guardLiterals(agent: HttpAgent, guard: GuardOptions, protocol: string):
   const connect = agent.createConnection.bind(agent);
   agent.createConnection = (options, callback) => {
     try {
-      judgeLiteral(guard, options.host ?? '', protocol);
+      checkLiteral(guard, options.host ?? '', protocol);
     } catch (refusal) {
       // A throw would be nobody's where the agent takes a request from its queue.
       callback?.(refusal as Error, undefined as never);

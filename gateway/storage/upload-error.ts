@@ -2,7 +2,7 @@
 import { ApiError } from '../http/error-response.ts';
 import type { StorageReason } from './storage-error.ts';
 
-const WORDS = {
+const MESSAGES = {
   full: 'The output bucket is full.',
   denied: 'The output bucket denied access.',
   unreachable: 'The output bucket could not be reached.',
@@ -12,7 +12,7 @@ const WORDS = {
   tooLarge: 'The result is larger than allowed.',
 } as const;
 
-export type UploadReason = keyof typeof WORDS;
+export type UploadReason = keyof typeof MESSAGES;
 
 /** The message is for clients; `code` is an error code as well as a failure code. */
 export class UploadError extends Error {
@@ -22,7 +22,7 @@ export class UploadError extends Error {
   readonly isTransient: boolean;
 
   constructor(reason: UploadReason, cause?: unknown, { isTransient = false } = {}) {
-    super(WORDS[reason], { cause });
+    super(MESSAGES[reason], { cause });
     this.reason = reason;
     this.isTransient = isTransient;
   }

@@ -6,7 +6,7 @@ export interface QueueGauges {
   note(deployment: { namespace: string; name: string }, sample: QueueSample): void;
 }
 
-/** Two intervals of samples: what another gateway samples now is not told here any more. */
+/** Two intervals of samples: what another gateway samples now is not reported here any more. */
 const MAX_AGE_MS = 20_000;
 
 export function createQueueGauges(register: Registry, now = () => performance.now()): QueueGauges {

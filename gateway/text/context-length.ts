@@ -1,4 +1,4 @@
-/** The most tokens of a request, as the engine tells them: a fact for `GET /v1/models`, whose answer never waits for it. */
+/** The most tokens of a request, as the engine reports them: a fact for `GET /v1/models`, whose answer never waits for it. */
 import type { Dispatcher } from 'undici';
 import type { ModelKind } from '../../api/engine-presets.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
@@ -13,7 +13,7 @@ export interface ContextLengthOptions {
   clock?: Clock;
 }
 
-/** Where an engine tells it, and how. */
+/** Where an engine reports it, and how. */
 interface Source {
   path: string;
   read(answer: unknown): unknown;
@@ -26,7 +26,7 @@ const MODEL_LIST: Source = {
     return isObject(first) ? first.max_model_len : null;
   },
 };
-/** All others list it with the model; those that do not tell it leave it unknown. */
+/** All others list it with the model; those that do not report it leave it unknown. */
 const SOURCES: Readonly<Record<string, Source>> = {
   // Of one place: the context is shared between those that are served at once.
   'llama-cpp': {
@@ -44,7 +44,7 @@ const TOKENIZED: ReadonlySet<ModelKind> = new Set<ModelKind>(['LLM', 'Embedding'
 
 const TIMEOUT_MS = 5_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
-/** Engines that do not tell it are not asked at every request. */
+/** Engines that do not report it are not asked at every request. */
 const RETRY_MS = 30_000;
 
 export class ContextLength {
@@ -84,7 +84,7 @@ export class ContextLength {
       const length = status === 200 ? read(JSON.parse(body.toString('utf8'))) : null;
       if (Number.isSafeInteger(length) && (length as number) > 0) this.#value = length as number;
     } catch {
-      // An engine that does not tell is no fault: the member is absent.
+      // An engine that does not report is no fault: the member is absent.
     }
   }
 }

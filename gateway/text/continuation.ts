@@ -15,7 +15,7 @@ export interface Continuable {
 }
 
 /** What was answered before the engine died. */
-export interface SaidSoFar {
+export interface GeneratedSoFar {
   /** Without white space at its end, which many templates cut off. */
   content: string;
   reasoning: string;
@@ -103,21 +103,25 @@ function decideMost(limits: Readonly<Record<string, number>>, preset: string): n
   return newer ?? (given.length === 0 ? Infinity : Math.max(...given));
 }
 
-/** Of tokens that no engine told. */
+/** Of tokens that no engine reported. */
 const ESTIMATE_MARGIN = 1.25;
 
 /** Whether the answer has all tokens that the client wanted: in doubt it has not, and the engine says so after one more. */
-export const isUsedUp = ({ most }: Continuable, saidTokens: number, isEstimate: boolean): boolean =>
-  saidTokens >= (isEstimate ? most * ESTIMATE_MARGIN : most);
+export const isUsedUp = ({ most }: Continuable, generatedTokens: number, isEstimate: boolean): boolean =>
+  generatedTokens >= (isEstimate ? most * ESTIMATE_MARGIN : most);
 
-/** The request that goes on where the answer broke off; the same again where nothing was said. `payload`: what the first engine was sent. */
-export function writeContinuation(payload: Buffer, { limits }: Continuable, said: SaidSoFar): Buffer {
+/** The request that goes on where the answer broke off; the same again where nothing was generated. `payload`: what the first engine was sent. */
+export function writeContinuation(
+  payload: Buffer,
+  { limits }: Continuable,
+  generated: GeneratedSoFar,
+): Buffer {
   const text = payload.toString('utf8');
   const changes = new Map<string, string>();
   for (const [name, limit] of Object.entries(limits))
-    changes.set(name, String(Math.max(1, limit - said.tokens)));
-  if (said.content !== '') {
-    const { content, reasoning } = said;
+    changes.set(name, String(Math.max(1, limit - generated.tokens)));
+  if (generated.content !== '') {
+    const { content, reasoning } = generated;
     // Templates read either name.
     const thought = reasoning !== '' && { reasoning, reasoning_content: reasoning };
     const message = JSON.stringify({ role: 'assistant', content, ...thought });

@@ -128,7 +128,7 @@ class ContinuedAnswer {
 
   #noteLoss(error: ApiError, { origin }: EngineTarget): void {
     const { hasProgress } = this.#question.filter;
-    // The client is told what broke what it has seen, not what went wrong with the mending.
+    // The client learns what broke what it has seen, not what went wrong with the mending.
     if (this.#loss === null || hasProgress)
       this.#loss = { error, since: this.#clock.now(), origins: new Set(), tries: 0 };
     this.#loss.origins.add(origin);
@@ -143,13 +143,13 @@ class ContinuedAnswer {
   }
 
   #findObstacle(error: ApiError): string | null {
-    const { said, hasProgress } = this.#question.filter;
+    const { generated, hasProgress } = this.#question.filter;
     if (this.#isUntouched(error)) return null;
     if (error.code !== 'upstream_error' || error instanceof EngineMemoryError)
       return `the engine refused it with ${error.code}`;
-    if (said.obstacle !== null) return said.obstacle;
+    if (generated.obstacle !== null) return generated.obstacle;
     // Engines do not take up a thought in its middle.
-    if (said.isReasoning) return 'its model was still reasoning';
+    if (generated.isReasoning) return 'its model was still reasoning';
     if (this.#continuations >= MAX_CONTINUATIONS) return `it was continued ${MAX_CONTINUATIONS} times`;
     return this.#continuations > 0 && !hasProgress ? 'the next engine added nothing to it' : null;
   }
@@ -203,7 +203,7 @@ class ContinuedAnswer {
   /** The request for what is missing; its answer is the next part. */
   #continueBody(target: EngineTarget): Buffer {
     const { filter, continuable, body } = this.#question;
-    const { content, reasoning } = filter.said;
+    const { content, reasoning } = filter.generated;
     const tokens = filter.estimatedTokens;
     try {
       // An engine that has not heard of it is followed by another that is asked the same.

@@ -20,7 +20,7 @@ export interface EngineServices {
   onEngineLost?: () => void;
 }
 
-/** `headers`: all that an engine is told but the request's id and the length; nothing of the client's own headers goes on. */
+/** `headers`: all that an engine is sent but the request's id and the length; nothing of the client's own headers goes on. */
 export type EngineQuestion = Pick<EngineCallOptions, 'path' | 'headers' | 'body' | 'answer' | 'isStream'>;
 
 const SATURATED_RETRY_SECONDS = 5;

@@ -134,7 +134,7 @@ export const RESPONSES_FIELDS: Fields = {
   stream: FLAG,
   temperature: number,
   top_p: number,
-  // Of none, engines tell an end like that of a stream that they gave up.
+  // Of none, engines report an end like that of a stream that they gave up.
   max_output_tokens: positive,
   tools: listOfObjects,
   tool_choice: textOrObject,

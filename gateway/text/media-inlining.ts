@@ -57,13 +57,13 @@ export async function inlineMedia(
 ): Promise<Buffer> {
   const { exchange, maxBytes } = options;
   checkCounts(media);
-  const room = maxBytes - payload.length - media.length * WRAPPING_BYTES;
+  const budget = maxBytes - payload.length - media.length * WRAPPING_BYTES;
   let isRefused = false;
   const reserve = (bytes: number) => {
     isRefused ||= !options.reserve(bytes * COPIES);
     return !isRefused;
   };
-  const shared = new Allowance(Math.max(0, Math.floor((room / 4) * 3)), null, reserve);
+  const shared = new Allowance(Math.max(0, Math.floor((budget / 4) * 3)), null, reserve);
   const failed = new AbortController();
   const signal = AbortSignal.any([exchange.signal, failed.signal]);
   try {

@@ -45,7 +45,7 @@ export const EMBEDDINGS: TextRoute = {
   translate: (body, preset) => {
     checkEmbedded(body, preset);
     checkEncoding(body, preset);
-    // Its answer tells the usage in a header, which an answer of bytes alone lacks.
+    // Its answer reports the usage in a header, which an answer of bytes alone lacks.
     const fixed = body.encoding_format === 'bytes_only' && BYTES;
     return { path: '/v1/embeddings', ...(fixed && { fixed }) };
   },

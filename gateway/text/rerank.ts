@@ -49,7 +49,7 @@ export const SCORE_FIELDS: Fields = { text_1: oneOrMore, text_2: oneOrMore, mode
 /** Whose answer it is: Jina's, or that of the second version of Cohere's API. */
 interface Version {
   withTexts: boolean;
-  /** What is told beside the results; `usage` is what is charged. */
+  /** What is reported beside the results; `usage` is what is charged. */
   describe(tokens: number): JSONObject;
 }
 
@@ -183,7 +183,7 @@ const idOf = (answer: unknown, prefix: string): string =>
 
 const countUsage = (tokens: number) => ({ prompt_tokens: tokens, total_tokens: tokens });
 
-/** For engines that tell none: each text is read together with the query. */
+/** For engines that report none: each text is read together with the query. */
 const estimateTokens = ({ query, texts }: RerankQuestion): number => countTokens([query], texts);
 
 const countTokens = (ones: readonly string[], others: readonly string[]): number => {

@@ -62,7 +62,7 @@ export function readTextRequest(
           priority,
           usage: {
             include_usage: isStream && route.stream!.needsUsageOption && !isUsageWanted,
-            continuous_usage_stats: continuable !== null && tellsUsageContinuously(model.enginePreset),
+            continuous_usage_stats: continuable !== null && reportsUsageContinuously(model.enginePreset),
           },
         }),
     priority,
@@ -120,9 +120,9 @@ function decidePriority({ enginePriority }: Model, keyPriority: number): number 
   return enginePriority === 'lower-first' ? -keyPriority : keyPriority;
 }
 
-/** Engines that tell usage in every frame where asked to. */
+/** Engines that report usage in every frame where asked to. */
 const CONTINUOUS_PRESETS = new Set(['vllm', 'sglang', 'simulator']);
-export const tellsUsageContinuously = (preset: string): boolean => CONTINUOUS_PRESETS.has(preset);
+export const reportsUsageContinuously = (preset: string): boolean => CONTINUOUS_PRESETS.has(preset);
 
 /** The client's other stream options stay. Null: nothing is to be set. */
 function writeUsageOptions(text: string, value: Record<string, unknown>, usage: UsageOptions): string | null {

@@ -28,7 +28,7 @@ export interface TextRoute {
   /** Makes a whole answer that of the route; answers whether it changed anything. */
   complete(answer: JSONObject, modelId: string, request: TextRequest): boolean;
   readUsage(usage: unknown): Usage | null;
-  /** Tokens of a whole answer for which the engine tells no usage; absent: the route spends none. */
+  /** Tokens of a whole answer for which the engine reports no usage; absent: the route spends none. */
   estimateOutput?(answer: JSONObject): number;
 }
 

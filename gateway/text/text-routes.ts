@@ -18,7 +18,7 @@ import { inlineMedia } from './media-inlining.ts';
 import { COUNT_TOKENS, MESSAGES } from './messages-route.ts';
 import { CHAT, COMPLETIONS, EMBEDDINGS } from './openai-routes.ts';
 import { RESPONSES } from './responses-route.ts';
-import { readTextRequest, type TextRequest, tellsUsageContinuously } from './text-request.ts';
+import { readTextRequest, reportsUsageContinuously, type TextRequest } from './text-request.ts';
 import type { TextRoute } from './text-route.ts';
 import { DETOKENIZE, RERANK, RERANK_V2, SCORE, TOKENIZE } from './translated-routes.ts';
 
@@ -82,7 +82,7 @@ interface EngineRun {
   request: TextRequest;
 }
 
-/** What is to be paid for it, the exchange can then tell. */
+/** The exchange can then report what is to be paid for it. */
 function askForAnswer(run: EngineRun): Promise<void> {
   const { services, state, request } = run;
   const { path, payload: body, isStream, continuable } = request;
@@ -90,7 +90,7 @@ function askForAnswer(run: EngineRun): Promise<void> {
   const reserve = reserveLazily(state);
   const headers = describePayload(request, enginePreset);
   if (continuable) {
-    const isUsageContinuous = tellsUsageContinuously(enginePreset);
+    const isUsageContinuous = reportsUsageContinuously(enginePreset);
     const filter = new ContinuedFilter({ ...request, ...continuable, modelId, isUsageContinuous, reserve });
     const answer = new StreamAnswer(state.exchange, filter);
     state.exchange.settle = () => settleUsage(answer, run);

@@ -140,6 +140,6 @@ function readTokens(tokens: unknown, maxLength?: unknown): JSONObject | null {
 
 const readText = (prompt: unknown): JSONObject | null => (isText(prompt) ? { prompt } : null);
 
-/** llama.cpp tells what is no text by its bytes. */
+/** llama.cpp returns what is no text as bytes. */
 const showPiece = (piece: unknown): string =>
   isText(piece) ? piece : Array.isArray(piece) ? Buffer.from(piece as number[]).toString() : '';

@@ -128,8 +128,8 @@ export class PlainAnswer implements RelayAnswer {
 
   break(): void {
     const { res, describeBreak } = this.#request;
-    const lastWords = res.destroyed ? null : describeBreak?.(this.#headers);
-    if (lastWords) res.end(lastWords);
+    const finalText = res.destroyed ? null : describeBreak?.(this.#headers);
+    if (finalText) res.end(finalText);
     else res.destroy();
   }
 }

@@ -1,7 +1,7 @@
 /** Which headers of a receiver's answer the log of deliveries keeps. */
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** They tell who answered and what to do about it; cookies and challenges are nobody's business here. */
+/** They show who answered and what to do about it; cookies and challenges are nobody's business here. */
 const KEPT = [
   'content-type',
   'content-length',

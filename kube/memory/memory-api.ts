@@ -12,7 +12,7 @@ import { groupVersion, listTypesOf, type ResourceType, readAs, storeKey, typeKey
 import { fillDefaults, prune } from './schema.ts';
 import { applyObject, recordUpdate, type Writer } from './server-side-apply.ts';
 import { badRequest, conflict, invalid, notFound, type StatusCause, StatusError } from './status-error.ts';
-import { completeSecret, contentOf, isSame, judgeName, requirePlace, takePart } from './write-rules.ts';
+import { completeSecret, contentOf, isSame, requirePlace, takePart, validateName } from './write-rules.ts';
 
 export interface Place {
   namespace?: string | undefined;
@@ -227,7 +227,7 @@ export class MemoryApi {
   }
 
   #requireValid(type: ResourceType, object: KubeObject, before: KubeObject | undefined): void {
-    const causes = [...judgeName(object.metadata.name), ...this.#validate(type, object, before)];
+    const causes = [...validateName(object.metadata.name), ...this.#validate(type, object, before)];
     if (causes.length === 0) return;
     const kind = type.group === '' ? type.kind : `${type.kind}.${type.group}`;
     throw invalid(`${kind} "${object.metadata.name ?? ''}"`, causes);

@@ -38,6 +38,6 @@ export const noSuchPath = () =>
 
 /** In the API server's words: `APIKey.berth.dev "x" is invalid: spec.rpm: …`. */
 export function invalid(subject: string, causes: readonly StatusCause[]): StatusError {
-  const words = causes.map(({ field, message }) => (field ? `${field}: ${message}` : message)).join(', ');
-  return new StatusError(422, 'Invalid', `${subject} is invalid: ${words}`, causes);
+  const text = causes.map(({ field, message }) => (field ? `${field}: ${message}` : message)).join(', ');
+  return new StatusError(422, 'Invalid', `${subject} is invalid: ${text}`, causes);
 }

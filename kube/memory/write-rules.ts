@@ -67,7 +67,7 @@ export function isSame(before: KubeObject, after: KubeObject): boolean {
   );
 }
 
-export function judgeName(name: unknown): StatusCause[] {
+export function validateName(name: unknown): StatusCause[] {
   const refuse = (message: string) => [{ reason: 'FieldValueInvalid', field: 'metadata.name', message }];
   if (typeof name !== 'string' || name === '')
     return refuse('Required value: name or generateName is required');

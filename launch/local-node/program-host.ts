@@ -71,10 +71,10 @@ async function start({ id, program, env, logPath }: Order & { what: 'start' }): 
   } catch (error) {
     const isPlain =
       error instanceof Error && (error.name === 'EnvironmentError' || 'cause' in error || 'code' in error);
-    const words =
+    const message =
       isPlain || program === 'simulator' ? (error as Error).message : JSON.stringify(describeError(error));
     // The log must be there before the end is read from it.
-    await new Promise<void>((resolve) => log.write(`${program}: ${words}\n`, () => resolve()));
+    await new Promise<void>((resolve) => log.write(`${program}: ${message}\n`, () => resolve()));
     report(id, 1);
     return undefined;
   }

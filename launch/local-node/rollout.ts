@@ -34,8 +34,8 @@ export function decideRollout(pods: readonly RolloutPod[], spec: RolloutSpec): R
   if (spec.isPaused) return scale(pods, spec.replicas);
   if (spec.isRecreated && old.length > 0) return { create: 0, remove: nameAll(old) };
   if (old.length === 0) return scale(updated, spec.replicas);
-  const room = spec.replicas + spec.maxSurge - pods.length;
-  const create = Math.max(0, Math.min(spec.replicas - updated.length, room));
+  const surge = spec.replicas + spec.maxSurge - pods.length;
+  const create = Math.max(0, Math.min(spec.replicas - updated.length, surge));
   return { create, remove: nameAll(chooseOld(updated, old, spec)) };
 }
 

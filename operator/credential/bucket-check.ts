@@ -36,7 +36,7 @@ export const VERIFYING = verdict(
   'checking the bucket: writing, reading and deleting a small object',
 );
 
-export function judgeBucket(
+export function evaluateBucket(
   before: CheckState,
   answer: VerifyAnswer | Unanswered,
   { bucket, ...time }: CheckTime & { bucket: string },

@@ -12,7 +12,7 @@ import { type CheckState, startCheck } from '../framework/external-check.ts';
 import { conditionsOf, type ReconcileContext, Reconciler } from '../framework/reconciler.ts';
 import { ACCEPTED, findCondition, type Verdict, verdict } from '../status/condition-list.ts';
 import type { Problem } from '../status/problem.ts';
-import { type BucketChecker, judgeBucket, VERIFYING } from './bucket-check.ts';
+import { type BucketChecker, evaluateBucket, VERIFYING } from './bucket-check.ts';
 import { type CredentialStore, credentialIdOf } from './credential-store.ts';
 import { readStorageKeys } from './storage-keys.ts';
 
@@ -62,7 +62,7 @@ export class CredentialReconciler extends Reconciler<StorageCredential, Credenti
     const conflict = this.#findConflict(credential);
     if (conflict) return await this.refuse(live, conflict, signal);
     const keys =
-      this.#judgeEndpoint(credential) ?? (await readStorageKeys(this.context.client, credential, signal));
+      this.#evaluateEndpoint(credential) ?? (await readStorageKeys(this.context.client, credential, signal));
     if ('reason' in keys) {
       // Published without keys, so that callers read "not verified" in place of "not found".
       this.#settle(key, { ...describe(credential), sealed: '', verified: false });
@@ -97,11 +97,11 @@ export class CredentialReconciler extends Reconciler<StorageCredential, Credenti
         await this.#write(live, credential, { verified: VERIFYING, signal });
       await publisher.publish({ what: 'credentials', namespace });
       const answer = await checkBucket({ namespace, id: entry.id }, signal);
-      state = judgeBucket(state, answer, { bucket: entry.bucket, now: now(), random: Math.random() });
+      state = evaluateBucket(state, answer, { bucket: entry.bucket, now: now(), random: Math.random() });
     }
-    const judged = entry.verified === state.isPassed ? entry : { ...entry, verified: state.isPassed };
-    this.#checks.set(key, { entry: judged, state, asked });
-    this.#settle(key, judged);
+    const evaluated = entry.verified === state.isPassed ? entry : { ...entry, verified: state.isPassed };
+    this.#checks.set(key, { entry: evaluated, state, asked });
+    this.#settle(key, evaluated);
     await this.#write(live, credential, { verified: state.verdict, signal });
     return { requeueAfterMs: Math.max(0, Math.min(SECRET_INTERVAL_MS, state.dueAt - now())) };
   }
@@ -147,7 +147,7 @@ export class CredentialReconciler extends Reconciler<StorageCredential, Credenti
     return { reason: 'IdConflict', message };
   }
 
-  #judgeEndpoint({ spec }: StorageCredential): Problem | undefined {
+  #evaluateEndpoint({ spec }: StorageCredential): Problem | undefined {
     if (!spec.endpoint?.startsWith('http:') || this.context.settings.egress.plainHTTP) return undefined;
     const message =
       "spec.endpoint must start with https://; http:// is allowed only for the installation's own addresses (egress.plainHTTP and egress.allow in the chart)";

@@ -29,7 +29,7 @@ export function isEstimated(spec: ModelDeploymentSpec): spec is ModelDeploymentS
 }
 
 /** Undefined where nothing is said. `memory`: undefined where it is unknown. */
-export function judgeFit(
+export function evaluateFit(
   spec: ModelDeploymentSpec,
   size: ModelSize,
   memory: GPUMemory | undefined,
@@ -107,7 +107,7 @@ function compare(demand: Demand, budget: number, isAuto: boolean): Verdict {
       `${describeNeed({ ...one, context: fitting })}, the longest context that fits`,
     );
   if (sumNeed(findNeed(demand)) <= budget)
-    return verdict('True', 'Fits', describeNeed(demand) + describeRoom(demand, budget));
+    return verdict('True', 'Fits', describeNeed(demand) + describeHeadroom(demand, budget));
   const remedies = listRemedies(demand, budget).join(', or ');
   const message = `${describeNeed(demand)}${remedies && `; ${remedies}`}`;
   if (sumNeed(findNeed({ ...demand, requests: 0 })) > budget)
@@ -120,7 +120,7 @@ function compare(demand: Demand, budget: number, isAuto: boolean): Verdict {
   );
 }
 
-function describeRoom(demand: Demand, budget: number): string {
+function describeHeadroom(demand: Demand, budget: number): string {
   if (demand.requests === 0) return '';
   const requests = countRequests(demand, budget);
   return `; room for ${requests} such ${requests === 1 ? 'request' : 'requests'}`;

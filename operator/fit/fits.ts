@@ -17,7 +17,7 @@ import {
   type Unanswered,
 } from '../framework/front-client.ts';
 import { NOT_LOOKED_UP, type Verdict } from '../status/condition-list.ts';
-import { isEstimated, judgeFit, type ModelSize } from './fit-verdict.ts';
+import { evaluateFit, isEstimated, type ModelSize } from './fit-verdict.ts';
 import { findGPUMemory, GPU_MEMORY_LABELS, type GPUNode } from './gpu-memory.ts';
 import { LookupCache } from './lookup-cache.ts';
 
@@ -83,7 +83,7 @@ export class Fits {
   }
 
   /** Undefined where nothing is said. */
-  judge({ metadata, spec }: Pick<ModelDeployment, 'metadata' | 'spec'>): Verdict | 'Pending' | undefined {
+  evaluate({ metadata, spec }: Pick<ModelDeployment, 'metadata' | 'spec'>): Verdict | 'Pending' | undefined {
     const key = `${metadata.namespace}/${metadata.name}`;
     if (!isEstimated(spec)) {
       this.delete(key);
@@ -92,7 +92,7 @@ export class Fits {
     const size = this.#findSize(spec, key);
     const nodes = this.#findNodes(spec, key);
     if (size === undefined || nodes === undefined) return 'Pending';
-    return judgeFit(spec, size, findGPUMemory(spec, nodes));
+    return evaluateFit(spec, size, findGPUMemory(spec, nodes));
   }
 
   /** The deployment `namespace/name` is gone: nothing is looked up for it any more. */

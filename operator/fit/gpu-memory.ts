@@ -29,7 +29,7 @@ export function findGPUMemory(
   const { resourceName } = decideAccelerators(spec);
   const [, slice] = /\/mig-.*\.(\d+)gb/.exec(resourceName) ?? [];
   if (slice) return same(Number(slice) * SLICE_GIB * GIBIBYTE);
-  // Nodes are filtered by labels alone, and have no labels that tell the memory of other vendors.
+  // Nodes are filtered by labels alone, and have no labels for the memory of other vendors.
   if (!/^(nvidia|amd)\.com\//.test(resourceName) || isAffine(spec)) return undefined;
   const wanted = Object.entries(spec.template.nodeSelector ?? {});
   const sizes = (nodes ?? [])

@@ -1,4 +1,4 @@
-/** Writes of the operator that are no apply, each with a line in the log; of applies the applier tells, which knows whether they changed anything. */
+/** Writes of the operator that are no apply, each with a line in the log; the applier logs applies, since it knows whether they changed anything. */
 import type { Logger } from '../../kit/log.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { Resource } from '../../kube/resource.ts';
@@ -8,31 +8,31 @@ const UNAUDITED = new Set(['Event', 'Lease']);
 
 /** The client, whose successful writes are logged with `audit: true`. */
 export function auditWrites<C extends KubeClient>(client: C, log: Pick<Logger, 'info'>): C {
-  const tell = (action: string, { kind }: Resource, at: { namespace?: string; name?: string }) => {
+  const audit = (action: string, { kind }: Resource, at: { namespace?: string; name?: string }) => {
     if (UNAUDITED.has(kind)) return;
     const { namespace, name } = at;
     log.info({ audit: true, action, kind, namespace, name }, 'audit');
   };
   const create: KubeClient['create'] = async (resource, object, call) => {
     const created = await client.create(resource, object, call);
-    tell('create', resource, created.metadata);
+    audit('create', resource, created.metadata);
     return created;
   };
   const update: KubeClient['update'] = async (resource, object, call) => {
     const updated = await client.update(resource, object, call);
-    tell('update', resource, object.metadata);
+    audit('update', resource, object.metadata);
     return updated;
   };
   const mergePatch: KubeClient['mergePatch'] = async <T>(
     ...[resource, change]: Parameters<KubeClient['mergePatch']>
   ) => {
     const patched = await client.mergePatch(resource, change);
-    tell('patch', resource, change.at);
+    audit('patch', resource, change.at);
     return patched as T;
   };
   const remove: KubeClient['delete'] = async (resource, at, options) => {
     await client.delete(resource, at, options);
-    tell('delete', resource, at);
+    audit('delete', resource, at);
   };
   return { ...client, create, update, mergePatch, delete: remove };
 }

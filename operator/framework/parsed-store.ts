@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
-import { FIELD_WORDS } from '../../api/field-words.ts';
+import { FIELD_MESSAGES } from '../../api/field-messages.ts';
 import type { ObjectMeta } from '../../api/kubernetes-types.ts';
 
 /** A custom resource as the API server gave it. */
@@ -134,7 +134,7 @@ export function parseObject<T>(schema: z.ZodType<T>, object: unknown): Parsed<T>
   // The spec of an object that is not kept is the reason for that (object-budget.ts).
   const { spec } = object as RawObject;
   if (typeof spec === 'string') return { ok: false, message: spec };
-  const result = schema.safeParse(object, FIELD_WORDS);
+  const result = schema.safeParse(object, FIELD_MESSAGES);
   if (result.success) return { ok: true, value: result.data };
   const issues = result.error.issues
     .slice(0, MAX_ISSUES)

@@ -62,7 +62,7 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
   }
 
   protected async sync(live: KubeObject, key: APIKey, signal: AbortSignal): Promise<Requeue> {
-    // By the same clock that judges it, or one that expires during the write would never be judged again.
+    // By the same clock that evaluates it, or one that expires during the write would never be evaluated again.
     const requeue = this.#untilExpiry(key);
     const source = await this.#resolve(live, key, signal);
     await this.#write(live, source, key, signal);
@@ -123,7 +123,7 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
     signal: AbortSignal,
   ): Promise<void> {
     const isAccepted = source.accepted.status === 'True' && key !== undefined;
-    const ready = isAccepted ? judgeKey(key, this.context.now()) : source.accepted;
+    const ready = isAccepted ? evaluateKey(key, this.context.now()) : source.accepted;
     await this.writeStatus(live, {
       conditions: { Ready: ready, Accepted: source.accepted },
       fields: { hint: source.hint, secretName: source.secretName, sha256: source.sha256 },
@@ -133,7 +133,7 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
   }
 }
 
-function judgeKey({ spec }: APIKey, now: number): Verdict {
+function evaluateKey({ spec }: APIKey, now: number): Verdict {
   if (spec.disabled) return verdict('False', 'Disabled', 'spec.disabled is true');
   if (spec.expiresAt !== undefined && Date.parse(spec.expiresAt) <= now)
     return verdict('False', 'Expired', `expired at ${spec.expiresAt}`);

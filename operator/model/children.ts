@@ -69,13 +69,13 @@ export class Children {
   async #removeStrayRoute(live: KubeObject, built: BuiltChildren, signal: AbortSignal): Promise<void> {
     const { client, applier, settings } = this.#context;
     const { name, namespace, uid, generation } = live.metadata;
-    const sought = `${uid}/${generation}`;
-    if (this.#searched.get(objectKey(live)) === sought) return;
+    const searchKey = `${uid}/${generation}`;
+    if (this.#searched.get(objectKey(live)) === searchKey) return;
     if (built.objects.some(({ kind }) => kind === 'HTTPRoute') || !mayHaveHTTPRoute(live, settings)) return;
     const at = { name: childNames(name).route, namespace };
     const route = await client.find(RESOURCES.HTTPRoute, at, { signal });
     if (route && controllerOf(route)?.uid === uid) await applier.remove(route, live, { signal });
-    this.#searched.set(objectKey(live), sought);
+    this.#searched.set(objectKey(live), searchKey);
   }
 }
 

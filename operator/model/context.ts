@@ -11,7 +11,7 @@ import type { SecretKeys } from './secret-keys.ts';
 export interface ModelContext extends ReconcileContext {
   models: ModelStore;
   secretKeys: SecretKeys;
-  fits: Pick<Fits, 'judge' | 'delete'>;
+  fits: Pick<Fits, 'evaluate' | 'delete'>;
   build: (model: ModelDeployment, context?: BuildContext) => BuiltChildren;
   scaler: Pick<Scaler, 'wantedOf' | 'statusOf' | 'adopt' | 'settle' | 'delete'>;
   sidecars: Pick<SidecarRollout, 'grantOf' | 'note' | 'delete' | 'includes'>;

@@ -32,11 +32,11 @@ export class FrontRoutes {
   ): Promise<KubeObject | undefined> {
     const key = objectKey(live);
     const present = route && (await this.#apply(live, route, signal));
-    const sought = `${live.metadata.uid}/${live.metadata.generation}/${route?.kind}`;
-    if (this.#searched.get(key) === sought) return present;
+    const searchKey = `${live.metadata.uid}/${live.metadata.generation}/${route?.kind}`;
+    if (this.#searched.get(key) === searchKey) return present;
     for (const resource of KINDS.filter(({ kind }) => kind !== route?.kind))
       if (this.#mayHaveStray(live, resource)) await removeRoute(this.#context, key, { resource, signal });
-    this.#searched.set(key, sought);
+    this.#searched.set(key, searchKey);
     return present;
   }
 

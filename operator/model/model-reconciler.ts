@@ -11,12 +11,12 @@ import { BERTH_RESOURCES, BY_MODEL } from '../framework/cluster-view.ts';
 import { type Leaving, Reconciler } from '../framework/reconciler.ts';
 import { deploymentTarget } from '../publish/desired-state.ts';
 import type { BuiltChildren } from '../resources/children.ts';
-import { judgeFront } from '../resources/front-slices.ts';
+import { evaluateFront } from '../resources/front-slices.ts';
 import { countRollingAway } from '../resources/rolling.ts';
 import { findCondition, NOT_LOOKED_UP, type Verdict } from '../status/condition-list.ts';
 import { deriveRefusal, deriveStatus } from '../status/model-deployment.ts';
 import { isBlocking, type Problem } from '../status/problem.ts';
-import { decideRecheckMs, judgeHTTPRoute } from '../status/route-acceptance.ts';
+import { decideRecheckMs, evaluateHTTPRoute } from '../status/route-acceptance.ts';
 import { describeTransitions } from '../status/transitions.ts';
 import { Children } from './children.ts';
 import type { ModelContext } from './context.ts';
@@ -26,7 +26,7 @@ import { findLiveDeployment } from './live-deployment.ts';
 import { registrationIdOf } from './model-store.ts';
 import { findProblems } from './problems.ts';
 import { describeInputs, type Fronting, SettledModels } from './settled.ts';
-import { judgeStorage } from './storage-state.ts';
+import { evaluateStorage } from './storage-state.ts';
 import { UnpublishedHosts } from './unpublished-hosts.ts';
 import { WeightsPrefetch } from './weights-prefetch.ts';
 
@@ -81,7 +81,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     const built = context.build(model, { deployment, problems: found, sidecarGrant, scaledReplicas });
     const problems = [...found, ...built.problems];
     context.sidecars.note(key, built.isSidecarOutdated && !problems.some(isBlocking));
-    const front = judgeFront({
+    const front = evaluateFront({
       readySince: listReadySince(context, key),
       desiredReplicas: built.desiredReplicas,
       deleting: false,
@@ -100,7 +100,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
       const applied = await this.#children.apply({ live, built, beforePods, signal });
       if (isScaled && deployment) await context.scaler.settle(model, deployment, signal);
       problems.push(...applied.problems);
-      acceptance = applied.httpRoute && judgeHTTPRoute(applied.httpRoute);
+      acceptance = applied.httpRoute && evaluateHTTPRoute(applied.httpRoute);
     }
     if (fronting !== 'Serving') await this.#syncFront(key, fronting, signal);
     const { requeueAfterMs, isPublished } = await this.#deriveAndWrite({
@@ -156,8 +156,8 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     const { view, settings, sidecars, scaler, fits, now } = this.context;
     const { name, namespace } = model.metadata;
     const key = `${namespace}/${name}`;
-    const unpublished = this.#unpublished.judge(model);
-    const fit = fits.judge(model);
+    const unpublished = this.#unpublished.evaluate(model);
+    const fit = fits.evaluate(model);
     const isFitOpen = fit === 'Pending' || fit?.reason === NOT_LOOKED_UP;
     const status = deriveStatus(model, {
       deployment: view.deployments.get(key) as V1Deployment | undefined,
@@ -169,7 +169,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
       startupTimeoutMs: parseDuration(model.spec.engine.startupTimeout),
       unpublished: unpublished.reason,
       acceptance: work.acceptance,
-      storage: judgeStorage(this.context, model),
+      storage: evaluateStorage(this.context, model),
       scaling: model.spec.scaling && scaler.statusOf(model),
       fit,
       selector: formatSelector(podSelector(name)),

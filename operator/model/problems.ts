@@ -11,7 +11,7 @@ import { registrationIdOf } from './model-store.ts';
 
 type Search = Pick<ModelContext, 'client' | 'view' | 'models' | 'settings' | 'secretKeys'>;
 
-/** Problems that need the cluster to be seen; the spec alone is judged by the builders. */
+/** Problems that need the cluster to be seen; the spec alone is evaluated by the builders. */
 export async function findProblems(
   context: Search,
   model: ModelDeployment,
@@ -92,7 +92,7 @@ async function checkSecret(
   { name, keys, path }: SecretReference,
   signal: AbortSignal,
 ): Promise<Problem[]> {
-  // A new spec is judged by what is there now.
+  // A new spec is evaluated by what is there now.
   const isFresh = status.observedGeneration !== metadata.generation;
   const at = { namespace: metadata.namespace, name };
   const present = await secretKeys.read(at, { mustHave: keys, isFresh, signal });

@@ -71,7 +71,7 @@ export function describeInputs(
     idOwner: models.idOwner(registrationIdOf(model)),
     publishedHost: publisher.publishedHost(model.metadata),
     sidecarGrant: sidecars.grantOf(key),
-    fit: fits.judge(model),
+    fit: fits.evaluate(model),
     scaling: model.spec.scaling && [
       scaler.wantedOf(model, view.deployments.get(key)),
       scaler.statusOf(model),

@@ -6,7 +6,7 @@ import { findCondition, type Verdict, verdict } from '../status/condition-list.t
 import type { ModelContext } from './context.ts';
 
 /** Undefined where the spec names no credential. */
-export function judgeStorage(
+export function evaluateStorage(
   { view }: Pick<ModelContext, 'view'>,
   { metadata, spec }: ModelDeployment,
 ): Verdict | undefined {
@@ -23,11 +23,11 @@ export function judgeStorage(
   const { conditions = [] } = (live.status ?? {}) as Partial<StorageCredential['status']>;
   const verified = findCondition(conditions, 'Verified');
   if (verified?.status === 'True') return verdict('True', 'CredentialVerified', verified.message);
-  const words = verified?.message ?? 'not checked yet';
-  if (verified?.status !== 'False') return verdict('Unknown', 'CredentialNotTried', words);
+  const message = verified?.message ?? 'not checked yet';
+  if (verified?.status !== 'False') return verdict('Unknown', 'CredentialNotTried', message);
   return verdict(
     'False',
     'CredentialNotVerified',
-    `StorageCredential ${name} is not verified: ${words}; ${consequence}`,
+    `StorageCredential ${name} is not verified: ${message}; ${consequence}`,
   );
 }

@@ -24,7 +24,7 @@ export class UnpublishedHosts {
     this.#context = context;
   }
 
-  judge(model: ModelDeployment): Unpublished {
+  evaluate(model: ModelDeployment): Unpublished {
     const { models, publisher, now } = this.#context;
     const key = `${model.metadata.namespace}/${model.metadata.name}`;
     const host = models.hostOf(model);

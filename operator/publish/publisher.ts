@@ -181,7 +181,7 @@ export class Publisher {
 
   async #check(): Promise<void> {
     this.#lastCheck = Date.now();
-    const { isRefusalNew, areWarningsNew } = await this.#writer.judgeServer();
+    const { isRefusalNew, areWarningsNew } = await this.#writer.evaluateServer();
     if (areWarningsNew) this.#settings.onWarningsChange?.(this.#writer.warnings);
     if (isRefusalNew) {
       this.#settings.onRefusalChange?.(this.#writer.asyncRefusal);

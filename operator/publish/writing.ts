@@ -63,12 +63,12 @@ export class Writer {
     this.#settings = settings;
   }
 
-  /** Why nothing may be queued on this Redis, as last judged; null = it may. */
+  /** Why nothing may be queued on this Redis, as last evaluated; null = it may. */
   get asyncRefusal(): string | null {
     return this.#asyncRefusal;
   }
 
-  /** What is wrong with this Redis' settings, as last judged. */
+  /** What is wrong with this Redis' settings, as last evaluated. */
   get warnings(): readonly string[] {
     return this.#warnings;
   }
@@ -78,8 +78,8 @@ export class Writer {
     return this.#asyncRefusal ?? this.#settings.guard?.refusalOf(namespace) ?? null;
   }
 
-  /** Checks the server again and tells what became another. Numbers within the refusal's reason change all the time. */
-  async judgeServer(): Promise<{ isRefusalNew: boolean; areWarningsNew: boolean }> {
+  /** Checks the server again and reports what changed. Numbers within the refusal's reason change all the time. */
+  async evaluateServer(): Promise<{ isRefusalNew: boolean; areWarningsNew: boolean }> {
     const { redis, allowVolatileQueue } = this.#settings;
     const { refusal, warnings } = await readServerHealth(redis, { allowLoss: allowVolatileQueue });
     const withoutFigures = (reason: string | null) => reason?.replace(/\d+/g, '') ?? null;

@@ -99,7 +99,7 @@ export interface Standing {
 const SETTLE_MS = 2_000;
 
 /** Whether the front has to serve now, else it stands by; `recheckAfterMs` while the answer depends on time. */
-export function judgeFront(standing: Standing): { needed: boolean; recheckAfterMs?: number } {
+export function evaluateFront(standing: Standing): { needed: boolean; recheckAfterMs?: number } {
   const { readySince, desiredReplicas, deleting, rollingAway, now } = standing;
   if (deleting || desiredReplicas === 0 || readySince.length <= rollingAway) return { needed: true };
   const wait = Math.min(...readySince) + SETTLE_MS - now;

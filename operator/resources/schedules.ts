@@ -8,7 +8,7 @@ export type Schedule = ModelScaling['schedules'][number];
 /** Beside names, `L` in JUL and `W` in WED: what one dialect of cron has, and takes up to seconds to look up. */
 const DIALECT = /[#+]|(?<!ju)l|w(?!ed)/i;
 const MAX_VERDICTS = 2_000;
-/** By expression and time zone: judged once, since that costs milliseconds. */
+/** By expression and time zone: evaluated once, since that costs milliseconds. */
 const verdicts = new LRUCache<string, { error: string | undefined }>({ max: MAX_VERDICTS });
 
 /** Why a schedule can never be followed; undefined where it can. */
@@ -16,12 +16,12 @@ export function findScheduleError(schedule: Schedule): string | undefined {
   const key = `${schedule.cron} ${schedule.timezone}`;
   const known = verdicts.get(key);
   if (known) return known.error;
-  const error = judge(schedule);
+  const error = validate(schedule);
   verdicts.set(key, { error });
   return error;
 }
 
-function judge({ cron, timezone }: Schedule): string | undefined {
+function validate({ cron, timezone }: Schedule): string | undefined {
   if (DIALECT.test(cron)) return 'only numbers, names, *, ?, /, - and commas are allowed';
   try {
     return parse({ cron, timezone }).nextRun() === null ? 'it names no time' : undefined;

@@ -3,7 +3,7 @@ import type { V1Pod } from '@kubernetes/client-node';
 import { ANNOTATIONS } from '../../api/names.ts';
 import type { DeploymentSample } from '../../redis/demand/demand.ts';
 
-/** After it was published: gateways have read it, and their next heartbeats tell. */
+/** After it was published: gateways have read it, and their next heartbeats show it. */
 const SETTLE_MS = 4_000;
 /** A pod that was to go and is still there takes work again. */
 const LEAVE_TIMEOUT_MS = 30_000;

@@ -227,8 +227,8 @@ function admit(question: ScaleQuestion, need: Need): ScaleDecision {
   const isRefused = pods.unscheduled > 0 && pods.unschedulableMs >= SHORT_AFTER_MS;
   const isShort = need.replicas > loaded && (isRefused || memory.isShort === true || !mayProbe);
   // Only pods without a node are withdrawn; one stays, for a cluster autoscaler to see and a freed GPU to take.
-  const room = isShort ? loaded + (mayProbe ? 1 : 0) : Number.POSITIVE_INFINITY;
-  const wanted = Math.min(replicas, room);
+  const capacity = isShort ? loaded + (mayProbe ? 1 : 0) : Number.POSITIVE_INFINITY;
+  const wanted = Math.min(replicas, capacity);
   const reason = { reason: need.reason, cause: need.cause };
   return {
     wanted,

@@ -136,7 +136,7 @@ export class ScaledDeployment {
     return { step, decision, counts, isStatusChanged, isConfigChanged };
   }
 
-  /** From zero, before any sample tells: a front wants a replica. Answers how many there are to be. */
+  /** From zero, before any sample shows it: a front needs a replica. Returns how many there should be. */
   wake(model: ScaledModel, now: number): number {
     const rules = resolveRules(model.spec, {
       calendar: this.#calendarOf(model.spec.scaling),
@@ -241,8 +241,8 @@ const nameOf = ({ metadata }: V1Pod): string => metadata!.name!;
 
 function findHold(live: LiveDeployment, counts: PodCounts, sample: DeploymentSample): string | undefined {
   if (isRolling(live)) return 'a rollout is under way';
-  const heard = sample.replicas.filter(({ draining }) => !draining).length;
-  return heard < counts.ready ? 'not all replicas have reported' : undefined;
+  const reporting = sample.replicas.filter(({ draining }) => !draining).length;
+  return reporting < counts.ready ? 'not all replicas have reported' : undefined;
 }
 
 /** Of most deployments at zero there is nothing to decide. */

@@ -28,7 +28,7 @@ export class ScaledView {
     return scaling && !paused ? (parsed.value as ScaledModel) : undefined;
   }
 
-  /** Undefined for one that is gone, or is not kept whole: it cannot be judged. */
+  /** Undefined for one that is gone, or is not kept whole: it cannot be evaluated. */
   liveOf(key: string): LiveDeployment | undefined {
     const live = this.#options.view.deployments.get(key);
     return live && typeof live.spec !== 'string' && !live.metadata.deletionTimestamp ? live : undefined;

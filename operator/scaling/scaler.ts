@@ -6,6 +6,12 @@ import type { Log } from '../../kube/log.ts';
 import type { DeploymentSample } from '../../redis/demand/demand.ts';
 import { deploymentTarget } from '../publish/desired-state.ts';
 import type { Publisher } from '../publish/publisher.ts';
+import {
+  CapacityProbes,
+  describeCapacityNeed,
+  describePlacement,
+  type Placement,
+} from './capacity-probes.ts';
 import { explainMinimum, FIRST_REQUEST, NO_DEMAND } from './reasons.ts';
 import {
   type Drain,
@@ -14,7 +20,6 @@ import {
   ReplicaWriter,
   type ReplicaWriterOptions,
 } from './replica-writer.ts';
-import { describePlacement, describeRoom, type Placement, Room } from './room.ts';
 import { isAsleep, ScaledDeployment, type ScaledModel, type ScaleOutcome } from './scaled-deployment.ts';
 import { ScaledView, type ScaledViewOptions } from './scaled-view.ts';
 import { readLoadTime, type ScalingStatus } from './scaling-status.ts';
@@ -52,7 +57,7 @@ export class Scaler {
   readonly #view: ScaledView;
   readonly #writer: ReplicaWriter;
   readonly #deployments = new Map<string, ScaledDeployment>();
-  readonly #room = new Room();
+  readonly #probes = new CapacityProbes();
 
   constructor(options: ScalerOptions) {
     this.#options = options;
@@ -169,7 +174,7 @@ export class Scaler {
     const now = this.#options.now();
     // One that is paused or not scaled any more starts from zero.
     for (const [key, deployment] of this.#deployments) if (!scaled.has(key)) deployment.forget();
-    this.#room.update(
+    this.#probes.update(
       [...this.#deployments].flatMap((each) => this.#placementOf(...each, now)),
       now,
     );
@@ -180,7 +185,7 @@ export class Scaler {
     try {
       return this.#decide(key, sample);
     } catch (error) {
-      // One that cannot be judged must not keep others from being.
+      // One that cannot be evaluated must not keep others from being.
       this.#options.log.warn({ key, err: error as Error }, 'could not scale a deployment');
       return 'awake';
     }
@@ -214,8 +219,8 @@ export class Scaler {
     }
     if (deployment && now() - deployment.decidedAt <= FRESH_MS) return;
     // Another leader may have taken the step to zero, and not have said so.
-    const said = this.statusOf(model);
-    if (said && (said.wanted > 0 || said.needed > 0) && this.#ensure(key, model).rest(now()))
+    const status = this.statusOf(model);
+    if (status && (status.wanted > 0 || status.needed > 0) && this.#ensure(key, model).rest(now()))
       enqueue(key, 'slow');
   }
 
@@ -261,7 +266,8 @@ export class Scaler {
     return model ? [describePlacement(key, model, { pods: this.#view.podsOf(key), deployment, now })] : [];
   }
 
-  #mayProbe = (key: string, { spec }: ScaledModel): boolean => this.#room.mayProbe(key, describeRoom(spec));
+  #mayProbe = (key: string, { spec }: ScaledModel): boolean =>
+    this.#probes.mayProbe(key, describeCapacityNeed(spec));
 
   #ensure(key: string, model: ScaledModel): ScaledDeployment {
     const known = this.#find(model);

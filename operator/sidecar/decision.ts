@@ -59,25 +59,27 @@ export interface Question {
   settings: SidecarRolloutSettings;
 }
 
-type Judgement = 'none' | 'left' | 'rolling' | Outcome;
+type Assessment = 'none' | 'left' | 'rolling' | Outcome;
 
 export function decideRollout(question: Question): Decision {
   const { candidates, record, revision, now, settings } = question;
-  const judged = candidates.map((candidate) => ({ candidate, judgement: judge(candidate, question) }));
-  const keysOf = (kind: Judgement) =>
-    judged.flatMap(({ candidate, judgement }) => (judgement === kind ? [candidate.key] : []));
+  const assessed = candidates.map((candidate) => ({ candidate, assessment: evaluate(candidate, question) }));
+  const keysOf = (kind: Assessment) =>
+    assessed.flatMap(({ candidate, assessment }) => (assessment === kind ? [candidate.key] : []));
   const rolling = keysOf('rolling');
-  const outcomes = judged.flatMap(({ judgement }) => (typeof judgement === 'object' ? [judgement] : []));
+  const outcomes = assessed.flatMap(({ assessment }) => (typeof assessment === 'object' ? [assessment] : []));
   const failed = outcomes.filter(({ failure }) => failure !== undefined);
-  const outdated = judged.filter(({ candidate }) => candidate.isOutdated);
+  const outdated = assessed.filter(({ candidate }) => candidate.isOutdated);
   const decision = { rolling, failed, outdated: outdated.length };
   const isStopped = record?.isStopped === true && record.revision === revision;
-  const stop = isStopped ? record.reason : judgeOutcomes(outcomes, question);
+  const stop = isStopped ? record.reason : evaluateOutcomes(outcomes, question);
   if (stop !== undefined) return { ...decision, start: [], stop };
   // They are disturbed already: an older rollout of theirs is replaced, whatever the hour.
-  const left = outdated.filter(({ judgement }) => judgement === 'left').map(({ candidate }) => candidate.key);
+  const left = outdated
+    .filter(({ assessment }) => assessment === 'left')
+    .map(({ candidate }) => candidate.key);
   const due = isWindowOpen(settings.window, now)
-    ? outdated.filter(({ candidate, judgement }) => judgement !== 'left' && mayStart(candidate, judgement))
+    ? outdated.filter(({ candidate, assessment }) => assessment !== 'left' && mayStart(candidate, assessment))
     : [];
   const free = Math.max(0, budgetOf(question) - rolling.length - left.length);
   const fresh = due.map(({ candidate }) => candidate.key).sort();
@@ -85,8 +87,8 @@ export function decideRollout(question: Question): Decision {
 }
 
 /** A deployment with a problem of its own would only be mistaken for a failure of the sidecar. */
-const mayStart = ({ progress }: Candidate, judgement: Judgement): boolean =>
-  judgement !== 'rolling' && progress.isComplete && progress.isAvailable;
+const mayStart = ({ progress }: Candidate, assessment: Assessment): boolean =>
+  assessment !== 'rolling' && progress.isComplete && progress.isAvailable;
 
 function budgetOf({ candidates, settings }: Question): number {
   const { maxConcurrent } = settings;
@@ -94,7 +96,7 @@ function budgetOf({ candidates, settings }: Question): number {
   return Math.max(1, Math.floor((candidates.length * maxConcurrent.percent) / 100));
 }
 
-function judge({ key, progress, errors }: Candidate, question: Question): Judgement {
+function evaluate({ key, progress, errors }: Candidate, question: Question): Assessment {
   const { rolled, isObserved, isComplete, progressedAt, isStuck } = progress;
   const { revision, record, now, settings } = question;
   const { observeMs, readyTimeoutMs, periodMs } = settings.stop;
@@ -136,7 +138,7 @@ const percentOf = ({ requests, errors }: ErrorCount): number =>
 
 const MAX_NAMED = 5;
 
-function judgeOutcomes(outcomes: readonly Outcome[], { now, settings }: Question): string | undefined {
+function evaluateOutcomes(outcomes: readonly Outcome[], { now, settings }: Question): string | undefined {
   const { failedPercent, periodMs } = settings.stop;
   const recent = outcomes.filter(({ at }) => at > now - periodMs);
   const failed = recent.filter(({ failure }) => failure !== undefined);

@@ -1,6 +1,6 @@
 /** How an installation rolls new sidecars out by itself: the chart's `sidecarRollout`. */
 import { z } from 'zod';
-import { FIELD_WORDS } from '../../api/field-words.ts';
+import { FIELD_MESSAGES } from '../../api/field-messages.ts';
 import { duration, parseDuration } from '../../api/quantity.ts';
 
 export const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const;
@@ -26,7 +26,7 @@ export interface StopRules {
   readyTimeoutMs: number | undefined;
   /** By so many percentage points the share of server errors may rise. */
   errorIncrease: number;
-  /** With fewer requests after the rollout, errors are not judged. */
+  /** With fewer requests after the rollout, errors are not evaluated. */
   minRequests: number;
 }
 
@@ -99,7 +99,7 @@ const schema = z.strictObject({
 
 /** Undefined where it is off; throws what is wrong with it, field by field. */
 export function parseSidecarRollout(value: unknown): SidecarRolloutSettings | undefined {
-  const result = schema.safeParse(value, FIELD_WORDS);
+  const result = schema.safeParse(value, FIELD_MESSAGES);
   if (!result.success) {
     const issues = result.error.issues.map(
       ({ path, message }) => `${path.map(String).join('.')}: ${message}`,

@@ -10,7 +10,7 @@ import {
   verdict,
 } from './condition-list.ts';
 import { inspectPod, type PodFindings } from './pod-findings.ts';
-import { judgePods, judgeShortage, type PodVerdicts } from './pod-verdicts.ts';
+import { evaluatePods, evaluateShortage, type PodVerdicts } from './pod-verdicts.ts';
 import { isRefusal, isRouteProblem, joinMessages, type Problem } from './problem.ts';
 import { describeStartup } from './startup.ts';
 
@@ -56,10 +56,10 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): M
   const findings = withoutRemains(facts.pods).map((pod) => inspectPod(pod, facts.gpuResource));
   const live = findings.filter(({ terminating }) => !terminating);
   const ready = live.filter((pod) => pod.ready).length;
-  const pods = judgePods(findings, facts);
-  const accepted = judgeAccepted(facts.problems);
-  const route = judgeRoute(deployment, facts);
-  const progressing = judgeProgress(facts, live, ready);
+  const pods = evaluatePods(findings, facts);
+  const accepted = evaluateAccepted(facts.problems);
+  const route = evaluateRoute(deployment, facts);
+  const progressing = evaluateProgress(facts, live, ready);
   const available = verdict(
     ready > 0 ? 'True' : 'False',
     ready > 0 ? 'ReplicaReady' : 'NoReplicaReady',
@@ -86,14 +86,14 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): M
         Accepted: accepted,
         Progressing: progressing,
         Available: available,
-        GPUsAvailable: judgeShortage(deployment.spec, facts, live) ?? pods.gpus,
+        GPUsAvailable: evaluateShortage(deployment.spec, facts, live) ?? pods.gpus,
         ImagePulled: pods.images,
         WeightsLoaded: pods.weights,
         EngineHealthy: pods.engine,
         RouteReady: route,
         ...(facts.storage && { StorageReady: facts.storage }),
         ...keepFit(deployment, facts),
-        UpdateAvailable: judgeUpdate(facts),
+        UpdateAvailable: evaluateUpdate(facts),
       },
       stamp,
     ),
@@ -141,13 +141,13 @@ export function deriveRefusal(
   };
 }
 
-function judgeAccepted(problems: readonly Problem[]): Verdict {
+function evaluateAccepted(problems: readonly Problem[]): Verdict {
   const refusals = problems.filter(isRefusal);
   if (refusals.length === 0) return ACCEPTED;
   return verdict('False', refusals[0]!.reason, joinMessages(refusals));
 }
 
-function judgeRoute(deployment: ModelDeployment, facts: StatusFacts): Verdict {
+function evaluateRoute(deployment: ModelDeployment, facts: StatusFacts): Verdict {
   const problems = facts.problems.filter(isRouteProblem);
   if (problems.length > 0) return verdict('False', problems[0]!.reason, joinMessages(problems));
   if (!deployment.spec.route.enabled)
@@ -166,7 +166,7 @@ function judgeRoute(deployment: ModelDeployment, facts: StatusFacts): Verdict {
 const wasRouted = ({ status }: ModelDeployment, { url }: StatusFacts): boolean =>
   status.url === url && findCondition(status.conditions, 'RouteReady')?.status === 'True';
 
-function judgeProgress(
+function evaluateProgress(
   { deployment, desiredReplicas }: StatusFacts,
   live: PodFindings[],
   ready: number,
@@ -191,7 +191,7 @@ export const findDeploymentCondition = (deployment: V1Deployment | undefined, ty
   );
 
 /** Settings are named without their values: a tenant reads this. */
-function judgeUpdate(facts: StatusFacts): Verdict {
+function evaluateUpdate(facts: StatusFacts): Verdict {
   const { sidecarVersion, operatorVersion, staleSettings } = facts;
   const settings = `older settings (${staleSettings.join(', ')})`;
   if (sidecarVersion !== undefined && sidecarVersion !== operatorVersion) {

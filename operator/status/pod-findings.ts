@@ -131,10 +131,10 @@ function findImageProblem(pod: V1Pod, statuses: V1ContainerStatus[]): Finding | 
     const reason = state?.waiting?.reason ?? '';
     if (!IMAGE_REASONS.has(reason)) return undefined;
     const wanted = imageOf(pod, name) ?? image;
-    const said = (state?.waiting?.message ?? '').trim();
+    const detail = (state?.waiting?.message ?? '').trim();
     return {
       reason,
-      message: `${name} image ${wanted} cannot be pulled${said && `: ${said}`}`.slice(0, MAX_LOG),
+      message: `${name} image ${wanted} cannot be pulled${detail && `: ${detail}`}`.slice(0, MAX_LOG),
     };
   });
 }

@@ -25,7 +25,7 @@ const ENGINE_PHASES: Record<string, string> = { Starting: 'Starting', EngineUnhe
 
 const NO_PODS = verdict('Unknown', 'NoPods', 'there are no pods');
 
-export function judgePods(findings: readonly PodFindings[], circumstances: Circumstances): PodVerdicts {
+export function evaluatePods(findings: readonly PodFindings[], circumstances: Circumstances): PodVerdicts {
   const live = findings.filter(({ terminating }) => !terminating);
   if (live.length === 0)
     return {
@@ -36,10 +36,10 @@ export function judgePods(findings: readonly PodFindings[], circumstances: Circu
       obstacle: undefined,
     };
   const leaving = findings.filter(({ terminating }) => terminating);
-  const gpus = judgeGPUs(live, leaving, circumstances);
-  const images = judgeImages(live);
-  const weights = judgeWeights(live, circumstances);
-  const engine = judgeEngine(live, circumstances);
+  const gpus = evaluateGPUs(live, leaving, circumstances);
+  const images = evaluateImages(live);
+  const weights = evaluateWeights(live, circumstances);
+  const engine = evaluateEngine(live, circumstances);
   const stages: [string, Verdict][] = [
     ['Pending', gpus],
     ['Failed', images],
@@ -62,7 +62,7 @@ export function judgePods(findings: readonly PodFindings[], circumstances: Circu
   };
 }
 
-function judgeGPUs(live: PodFindings[], leaving: PodFindings[], { gpuResource }: Circumstances): Verdict {
+function evaluateGPUs(live: PodFindings[], leaving: PodFindings[], { gpuResource }: Circumstances): Verdict {
   const refused = live
     .filter(({ unschedulable }) => unschedulable !== undefined)
     .map((pod) => pod.unschedulable!);
@@ -80,7 +80,7 @@ function judgeGPUs(live: PodFindings[], leaving: PodFindings[], { gpuResource }:
     : verdict('True', 'Scheduled', 'every pod has its GPUs');
 }
 
-function judgeImages(live: PodFindings[]): Verdict {
+function evaluateImages(live: PodFindings[]): Verdict {
   const problem = firstFinding(live, ({ image }) => image);
   if (problem) return verdict('False', problem.reason, problem.message);
   if (live.every(({ imagesPulled, ready }) => imagesPulled || ready))
@@ -92,7 +92,7 @@ function judgeImages(live: PodFindings[]): Verdict {
   return verdict('Unknown', 'Pulling', message);
 }
 
-function judgeWeights(live: PodFindings[], { engineDownloads }: Circumstances): Verdict {
+function evaluateWeights(live: PodFindings[], { engineDownloads }: Circumstances): Verdict {
   const problem = firstFinding(live, ({ init }) => init);
   if (problem) return verdict('False', problem.reason, problem.message);
   if (live.some(({ scheduled }) => !scheduled))
@@ -112,7 +112,7 @@ function judgeWeights(live: PodFindings[], { engineDownloads }: Circumstances): 
   return verdict('True', 'Loaded', 'the weights are present');
 }
 
-function judgeEngine(live: PodFindings[], { startupTimeoutMs }: Circumstances): Verdict {
+function evaluateEngine(live: PodFindings[], { startupTimeoutMs }: Circumstances): Verdict {
   const problem = firstFinding(live, ({ engine, ready }) => (ready ? undefined : engine));
   if (problem) return verdict('False', problem.reason, problem.message);
   const unhealthy = live.flatMap(({ engineUnhealthySince: since }) => (since === undefined ? [] : [since]));
@@ -163,7 +163,7 @@ function describeSpan(ms: number): string {
 }
 
 /** Pods are held back by the autoscaler: what those that are there say is not all. */
-export function judgeShortage(
+export function evaluateShortage(
   { template }: ModelDeploymentSpec,
   { scaling, gpuResource }: { scaling?: ModelDeploymentStatus['scaling']; gpuResource: string },
   live: readonly PodFindings[],

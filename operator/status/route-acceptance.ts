@@ -18,13 +18,13 @@ interface ParentStatus {
 }
 
 /** `False` where a controller refuses it or finds no way to its Service; `Unknown` until one has seen its latest spec. */
-export function judgeHTTPRoute(route: KubeObject): Verdict {
+export function evaluateHTTPRoute(route: KubeObject): Verdict {
   const wanted = (route.spec as { parentRefs: ParentReference[] }).parentRefs[0]!;
   const gateway = `Gateway ${wanted.namespace ?? route.metadata.namespace}/${wanted.name}`;
   const { parents = [] } = (route.status ?? {}) as { parents?: ParentStatus[] };
   const verdicts = parents
     .filter(({ parentRef }) => isSame(parentRef, wanted, route.metadata.namespace))
-    .map((parent) => judgeParent(parent, route.metadata.generation ?? 0, gateway));
+    .map((parent) => evaluateParent(parent, route.metadata.generation ?? 0, gateway));
   const best = (['True', 'False'] as const).map((status) => verdicts.find((each) => each.status === status));
   return (
     best.find((each) => each !== undefined) ??
@@ -47,7 +47,7 @@ export function decideRecheckMs({ status }: Verdict, routeReady: Condition | und
   return Math.min(MAX_RECHECK_MS, Math.max(FIRST_RECHECK_MS, waitedMs / 10));
 }
 
-function judgeParent({ conditions = [] }: ParentStatus, generation: number, gateway: string): Verdict {
+function evaluateParent({ conditions = [] }: ParentStatus, generation: number, gateway: string): Verdict {
   for (const type of ['Accepted', 'ResolvedRefs']) {
     const condition = findCondition(conditions, type);
     if ((condition?.observedGeneration ?? generation) < generation)

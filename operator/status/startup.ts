@@ -1,4 +1,4 @@
-/** How the last start of a replica went, stage by stage, as its pod tells. Pure: a start that has ended is not measured again. */
+/** How the last start of a replica went, stage by stage, as its pod shows. Pure: a start that has ended is not measured again. */
 import type { V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
 import { type ModelStartup, STARTUP_STAGES, type StartupStage } from '../../api/model-startup.ts';
 import { CONTAINERS } from '../../api/names.ts';
@@ -98,5 +98,5 @@ function findCurrent(pod: V1Pod, ends: Partial<Record<StartupStage, number>>): S
 
 const formatMillis = (ms: number): string => formatTime(new Date(ms));
 
-/** Kubernetes tells times in whole seconds. */
+/** Kubernetes reports times in whole seconds. */
 const formatSeconds = (ms: number): string => `${Math.round(ms / 1_000)}s`;

@@ -15,7 +15,7 @@ import { findCondition, type Verdict, verdict } from '../status/condition-list.t
 import type { Problem } from '../status/problem.ts';
 import type { EndpointHealthStore } from './endpoint-health.ts';
 import { type EndpointStore, MAX_ENDPOINTS } from './endpoint-store.ts';
-import { judgeURL, startURLCheck, type URLChecker } from './url-check.ts';
+import { evaluateURL, startURLCheck, type URLChecker } from './url-check.ts';
 
 /** The status follows what Redis counts within this time plus the spread. */
 const HEALTH_INTERVAL_MS = 10_000;
@@ -105,7 +105,7 @@ export class EndpointReconciler extends Reconciler<WebhookEndpoint, EndpointCont
     const reported = known ? undefined : findCondition(status.conditions ?? [], 'Accepted');
     const wasAccepted = reported?.observedGeneration === metadata.generation && reported?.status === 'True';
     let state = known?.url === url ? known.state : startURLCheck(wasAccepted, time());
-    if (now() >= state.dueAt) state = judgeURL(state, await checkURL({ url }, signal), time());
+    if (now() >= state.dueAt) state = evaluateURL(state, await checkURL({ url }, signal), time());
     this.#checks.set(key, { url, state });
     return state;
   }
@@ -154,7 +154,7 @@ export class EndpointReconciler extends Reconciler<WebhookEndpoint, EndpointCont
     const { endpoint, accepted, health, isPublished = true } = report;
     // While Redis is down, the last report stands: it may have to be restored from it.
     const known = health ?? (endpoint && readReported(endpoint));
-    const active = isPublished ? judgeActivity(accepted, endpoint, known) : NOT_PUBLISHED;
+    const active = isPublished ? evaluateActivity(accepted, endpoint, known) : NOT_PUBLISHED;
     const [condition, subject] =
       accepted.status === 'False' ? (['Accepted', accepted] as const) : (['Active', active] as const);
     const isBad = subject.status === 'False' && subject.reason !== 'Disabled';
@@ -170,7 +170,7 @@ export class EndpointReconciler extends Reconciler<WebhookEndpoint, EndpointCont
   }
 }
 
-function judgeActivity(
+function evaluateActivity(
   accepted: Verdict,
   endpoint: WebhookEndpoint | undefined,
   health: EndpointHealth | undefined,
@@ -192,8 +192,8 @@ function judgeActivity(
 function readReported({ status }: WebhookEndpoint): EndpointHealth {
   const active = findCondition(status.conditions ?? [], 'Active');
   const isDisabled = active?.reason === 'AutoDisabled';
-  const said = isDisabled ? /^disabled at (\S+):/.exec(active.message ?? '')?.[1] : undefined;
-  const since = said ?? (isDisabled ? active.lastTransitionTime : undefined);
+  const disabledSince = isDisabled ? /^disabled at (\S+):/.exec(active.message ?? '')?.[1] : undefined;
+  const since = disabledSince ?? (isDisabled ? active.lastTransitionTime : undefined);
   return {
     failures: status.consecutiveFailures ?? 0,
     disabledAt: since === undefined ? null : toMillis(since),

@@ -34,7 +34,7 @@ const CHECKING = verdict('Unknown', 'Checking', 'spec.url is being checked');
 export const startURLCheck = (wasAccepted: boolean, time: CheckTime): CheckState =>
   startCheck({ passed: wasAccepted ? ACCEPTED : undefined, pending: CHECKING }, time);
 
-export function judgeURL(
+export function evaluateURL(
   before: CheckState,
   answer: CheckURLAnswer | Unanswered,
   time: CheckTime,

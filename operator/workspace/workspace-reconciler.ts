@@ -140,7 +140,7 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
     return found;
   }
 
-  #judgeQueue(namespace: string): Verdict {
+  #evaluateQueue(namespace: string): Verdict {
     const { publisher } = this.context;
     const refusal = publisher.refusalOf(namespace);
     if (refusal !== null) return verdict('False', 'QueueRefused', refusal);
@@ -185,7 +185,7 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
     const isManaged = this.context.settings.redisUsers === 'managed';
     const ready = accepted.status === 'True' ? verdict('True', 'Ready', accepted.message) : accepted;
     await this.writeStatus(live, {
-      conditions: { Ready: ready, Accepted: accepted, QueueOpen: this.#judgeQueue(namespace) },
+      conditions: { Ready: ready, Accepted: accepted, QueueOpen: this.#evaluateQueue(namespace) },
       fields: {
         creditRemaining: remaining,
         redisUser: isManaged ? workspaceRedisUser(namespace) : undefined,

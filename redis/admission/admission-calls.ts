@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { FUNCTIONS, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
 import { type RedisClient, sendNow } from '../client.ts';
 import { readCounter } from '../counters.ts';
-import { decodeWord, isCount, isShortText } from '../words.ts';
+import { decodeReport, isCount, isShortText } from '../reports.ts';
 
 const VERDICTS = ['ok', 'unknown_key', 'disabled', 'expired', 'credit', 'tpd', 'rpm'] as const;
 export type Verdict = (typeof VERDICTS)[number];
@@ -100,38 +100,38 @@ export async function settle(redis: RedisClient, settlement: Settlement): Promis
   return counted === 1;
 }
 
-/** What a replica hears when it says its heartbeat. */
-export interface Heard {
+/** The answer to a replica's heartbeat. */
+export interface PeerUpdate {
   /** To be passed with the next one. */
   edition: string;
-  /** Of all live replicas, its own included; null: as they were in the edition that it has heard, but for their times. */
+  /** Of all live replicas, its own included; null: unchanged since the edition that it knows, but for their times. */
   beats: Heartbeat[] | null;
 }
 
-/** Writes a replica's heartbeat and answers what is new to it; what no replica would write is left out. */
+/** Writes a replica's heartbeat and returns what is new to it; invalid heartbeats are left out. */
 export async function heartbeat(
   redis: RedisClient,
-  replica: { namespace: string; name: string; heartbeat: Omit<Heartbeat, 'at'>; heard?: string },
-): Promise<Heard> {
-  const { heard = '' } = replica;
+  replica: { namespace: string; name: string; heartbeat: Omit<Heartbeat, 'at'>; knownEdition?: string },
+): Promise<PeerUpdate> {
+  const { knownEdition = '' } = replica;
   const [edition, ...beats] = (await redis.fcall(
     FUNCTIONS.heartbeat,
     1,
     workKeys(replica.namespace).heartbeats(replica.name),
     replica.heartbeat.pod,
     JSON.stringify(replica.heartbeat),
-    heard,
+    knownEdition,
   )) as [string, ...string[]];
   return {
     edition,
-    beats: edition === heard ? null : beats.flatMap((text) => decodeHeartbeat(text) ?? []),
+    beats: edition === knownEdition ? null : beats.flatMap((text) => decodeHeartbeat(text) ?? []),
   };
 }
 
 const MAX_PORT = 65_535;
 
 function decodeHeartbeat(text: string): Heartbeat | null {
-  const beat = decodeWord<Heartbeat>(text);
+  const beat = decodeReport<Heartbeat>(text);
   if (!beat) return null;
   const { pod, boot, version, address, port, inflight, limit, ready, draining, every, at } = beat;
   if (![pod, boot, version].every(isShortText) || typeof address !== 'string' || !isIP(address)) return null;

@@ -35,7 +35,7 @@ const WANTED_FOR_MS = { served: 5_000, unserved: 60_000 };
 const MAX_GAP_MS = 30_000;
 const SERVICE_MS = { fallback: 1_000, min: 100, max: 60_000 };
 /** Time of Redis that goes back by more is another clock's. */
-const MAX_SETBACK_MS = 2_000;
+const MAX_CLOCK_STEP_BACK_MS = 2_000;
 /** Beside two for each replica and front: of those that left, in case they only missed a heartbeat. */
 const SPARE_COUNTERS = 64;
 
@@ -88,9 +88,9 @@ export class DemandTrend implements DemandReading {
     this.#peaks.widen(retentionMs);
   }
 
-  /** Whether a sample of this time tells something new. */
+  /** Whether a sample of this time adds anything. */
   takes(at: number): boolean {
-    return !(at <= this.#lastAt && at >= this.#lastAt - MAX_SETBACK_MS);
+    return !(at <= this.#lastAt && at >= this.#lastAt - MAX_CLOCK_STEP_BACK_MS);
   }
 
   /** Takes the next sample; one that is not newer is ignored, after a long gap or with another clock all begins again. */

@@ -1,7 +1,7 @@
 /** What deployments have to do, as replicas and fronts say and the operator reads it: many of them in one call. */
 import { channels, type FrontShare, FUNCTIONS, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
-import { decodeWord, isCount, isShortText } from '../words.ts';
+import { decodeReport, isCount, isShortText } from '../reports.ts';
 
 export interface DeploymentSample {
   replicas: {
@@ -96,7 +96,7 @@ function countTogether(keys: readonly string[]): number {
 }
 
 function decodeReplica(text: string, now: number): DeploymentSample['replicas'][number] | null {
-  const beat = decodeWord<Heartbeat>(text);
+  const beat = decodeReport<Heartbeat>(text);
   if (!beat) return null;
   const {
     pod,
@@ -136,7 +136,7 @@ function decodeReplica(text: string, now: number): DeploymentSample['replicas'][
 }
 
 function decodeShare(text: string, now: number): DeploymentSample['fronts'][number] | null {
-  const share = decodeWord<FrontShare>(text);
+  const share = decodeReport<FrontShare>(text);
   if (!share) return null;
   const { front, boot, held, heldMs, refused, wantedAt, at } = share;
   if (![front, boot].every(isShortText)) return null;

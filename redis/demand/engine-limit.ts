@@ -3,7 +3,7 @@ import type { DeploymentSample } from './demand.ts';
 
 /** What a sample says of now holds for no longer before it. */
 const MAX_SPAN_MS = 5_000;
-/** A queue of less than this, of all replicas together, tells nothing yet. */
+/** A queue of less than this, of all replicas together, means nothing yet. */
 const MIN_FULL_MS = 10_000;
 /** For so long the last queue is remembered: without one, replicas that came for it would go and come again. */
 const MEMORY_MS = 1_800_000;
@@ -13,7 +13,7 @@ const AVERAGE_MS = 120_000;
 export class EngineLimit {
   /** Requests that wait within engines now. */
   queued = 0;
-  /** Integrals over the time that tells something: of that time, of the part in which an engine had a queue, and of what ran. */
+  /** Integrals over the time that counts: of that time, of the part in which an engine had a queue, and of what ran. */
   #seen = { ms: 0, fullMs: 0, runMs: 0 };
   #fullAt = Number.NEGATIVE_INFINITY;
 

@@ -92,7 +92,7 @@ export async function publishReplicas(
 export interface PublishedWorkspace {
   /** What the workspace may spend in all, in millionths; null = unlimited. */
   creditMicros: number | null;
-  /** Why nothing may be queued on this Redis (`judgeServer`); null = it may. */
+  /** Why nothing may be queued on this Redis (`evaluateServer`); null = it may. */
   asyncRefusal: string | null;
   /** Who is notified of callbacks that failed for good; null = nobody. */
   ownerEmail: string | null;

@@ -69,7 +69,7 @@ export type SubmissionAnswer =
     }
   /** `gone`: no such deployment, or it is being deleted. */
   | { verdict: 'queue_full' | 'credit' | 'gone' }
-  /** Nothing may be queued on this Redis now; the reason is the operator's (`judgeServer`). */
+  /** Nothing may be queued on this Redis now; the reason is the operator's (`evaluateServer`). */
   | { verdict: 'refused'; reason: string };
 
 /** Adds a request to its deployment's queue (docs/api.md, "Acknowledgement"). */
@@ -181,7 +181,7 @@ export async function renewClaim(
 }
 
 /** When a stored object is to be removed; null = never. */
-export interface ObjectFate {
+export interface ObjectRetention {
   object: StoredObject;
   removeInMs: number | null;
 }
@@ -192,9 +192,9 @@ export type Outcome =
       output: RequestOutput;
       /** The event's `result_payload`; replaced by the event's marker when too large. */
       payload: Record<string, unknown>;
-      objects: readonly ObjectFate[];
+      objects: readonly ObjectRetention[];
     }
-  | { status: 'failed'; code: FailureCode; message: string; objects: readonly ObjectFate[] };
+  | { status: 'failed'; code: FailureCode; message: string; objects: readonly ObjectRetention[] };
 
 /** Only after `stale` does a worker remove what it has uploaded. */
 export type FinishAnswer = 'done' | 'already_done_by_you' | 'stale';
@@ -214,7 +214,10 @@ export async function finishRequest(
   outcome: Outcome,
 ): Promise<FinishAnswer> {
   const { namespace, id, token } = claim;
-  const fates = outcome.objects.map(({ object, removeInMs }) => [encodeObject(object), removeInMs ?? -1]);
+  const retentions = outcome.objects.map(({ object, removeInMs }) => [
+    encodeObject(object),
+    removeInMs ?? -1,
+  ]);
   const details =
     outcome.status === 'succeeded'
       ? [
@@ -235,7 +238,7 @@ export async function finishRequest(
     token,
     outcome.status,
     ...details,
-    fates.length > 0 ? JSON.stringify(fates) : '',
+    retentions.length > 0 ? JSON.stringify(retentions) : '',
   )) as FinishAnswer;
 }
 

@@ -8,9 +8,9 @@ import { readWorkspaces } from '../publication/published.ts';
 export async function listSweptWorkspaces(redis: RedisClient): Promise<string[]> {
   const [published, noted] = await Promise.all([readWorkspaces(redis), redis.smembers(globalKeys.swept)]);
   const known = new Set(noted);
-  const newcomers = published.filter((namespace) => !known.has(namespace));
-  if (newcomers.length > 0) await redis.sadd(globalKeys.swept, ...newcomers);
-  return [...noted, ...newcomers].sort();
+  const added = published.filter((namespace) => !known.has(namespace));
+  if (added.length > 0) await redis.sadd(globalKeys.swept, ...added);
+  return [...noted, ...added].sort();
 }
 
 /** Removes a workspace that is not published and has nothing left to finish, deliver or remove; returns whether it did. */

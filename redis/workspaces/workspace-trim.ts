@@ -78,32 +78,32 @@ const MEMBERS_AT_ONCE_BYTES = 1024 * 1024;
 /** Removes keys until so many bytes are free, accepted requests last and never what was spent; answers the bytes. */
 export async function trimWorkspace(redis: RedisClient, namespace: string, cut: Cut): Promise<number> {
   const isOrphan = (found: readonly Found[]) => findOrphans(redis, namespace, found);
-  const shedLongMembers = async (found: readonly Found[]) => {
+  const dropLongMembers = async (found: readonly Found[]) => {
     for (const each of found) if (freed < cut.wanted) freed += await shedMembers(redis, each);
     return new Set<Found>();
   };
   const everyOne = async (found: readonly Found[]) => new Set(found);
   let freed = 0;
-  for (const { sort, goal, pick } of [
-    { sort: 'foreign', goal: cut.wanted, pick: everyOne },
-    { sort: 'brief', goal: cut.wanted, pick: everyOne },
-    { sort: 'request', goal: cut.wanted, pick: isOrphan },
-    { sort: 'index', goal: cut.wanted, pick: shedLongMembers },
-    { sort: 'request', goal: cut.needed, pick: everyOne },
-    { sort: 'index', goal: cut.needed, pick: everyOne },
+  for (const { sort, target, pick } of [
+    { sort: 'foreign', target: cut.wanted, pick: everyOne },
+    { sort: 'brief', target: cut.wanted, pick: everyOne },
+    { sort: 'request', target: cut.wanted, pick: isOrphan },
+    { sort: 'index', target: cut.wanted, pick: dropLongMembers },
+    { sort: 'request', target: cut.needed, pick: everyOne },
+    { sort: 'index', target: cut.needed, pick: everyOne },
   ] as const) {
     let cursor = '0';
     do {
-      if (freed >= goal) break;
+      if (freed >= target) break;
       const step = await readStep(redis, namespace, cursor);
       const picked = await pick(step.found.filter((each) => each.sort === sort));
-      const doomed: Buffer[] = [];
+      const victims: Buffer[] = [];
       for (const { key, bytes } of picked) {
-        if (freed >= goal) break;
+        if (freed >= target) break;
         freed += bytes;
-        doomed.push(key);
+        victims.push(key);
       }
-      if (doomed.length > 0) await sendSlowCommand(redis, 'unlink', doomed);
+      if (victims.length > 0) await sendSlowCommand(redis, 'unlink', victims);
       cursor = step.next;
     } while (cursor !== '0');
   }
@@ -117,16 +117,16 @@ async function readStep(redis: RedisClient, namespace: string, cursor: string) {
   const [next, keys] = (await sendSlowCommand(redis, 'scan', args, null)) as [Buffer, Buffer[]];
   const found = await Promise.all(
     keys.map(async (key): Promise<Found> => {
-      const [kind = '', ...words] = key.toString().slice(prefix.length).split(':');
+      const [kind = '', ...parts] = key.toString().slice(prefix.length).split(':');
       const [bytes, type] = await Promise.all([
         sendSlowCommand(redis, 'memory', ['USAGE', key, 'SAMPLES', '0']),
         sendSlowCommand(redis, 'type', [key]),
       ]);
-      const known = Object.hasOwn(KINDS, kind) && SINGLE.has(kind) === (words.length === 0) && KINDS[kind];
+      const known = Object.hasOwn(KINDS, kind) && SINGLE.has(kind) === (parts.length === 0) && KINDS[kind];
       const size = Number(bytes ?? 0);
       const isOurs = known && known.type === type && size <= known.most;
       const { sort, most } = isOurs ? known : { sort: 'foreign' as const, most: 0 };
-      return { key, kind, rest: words.join(':'), bytes: size, sort, most, type: type as Kind['type'] };
+      return { key, kind, rest: parts.join(':'), bytes: size, sort, most, type: type as Kind['type'] };
     }),
   );
   return { next: String(next), found };

@@ -146,7 +146,7 @@ async function startReplica(
   const { every: _, ...own } = describeReplica({ pod });
   const heartbeats = new Heartbeats({
     describe: () => own,
-    send: (word, heard) => heartbeat(redis, { namespace, name, heartbeat: word, heard }),
+    send: (word, knownEdition) => heartbeat(redis, { namespace, name, heartbeat: word, knownEdition }),
     onError: () => {},
   });
   const listening = [channels.workspace(namespace), channels.jobs(namespace, name)];

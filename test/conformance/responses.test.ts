@@ -1,4 +1,4 @@
-/** OpenAI's Responses, by both majors of its SDK, and the cases by which Open Responses judges implementations. */
+/** OpenAI's Responses, by both majors of its SDK, and the cases by which Open Responses evaluates implementations. */
 import { expect } from 'chai';
 import OpenAI7 from 'openai';
 import OpenAI6 from 'openai-6';

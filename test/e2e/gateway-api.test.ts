@@ -63,7 +63,7 @@ describe('with the chart’s own Gateway, without any Ingress', function () {
   it('a deployment without replicas answers 503 in the envelope, on the route that was there', async () => {
     try {
       await patchModel(MODEL, { replicas: 0 });
-      // The answer that is judged is the first refusal: the last replica may still serve the next request.
+      // The answer that is evaluated is the first refusal: the last replica may still serve the next request.
       await waitUntil('503', 60, async () => {
         const answer = await postChat(findEndpoint(MODEL));
         if (answer.status === 503) expectError(answer, 503, 'no_pod_available');

@@ -1,5 +1,5 @@
 /**
- * What gateways see of a real engine in hard situations, and what they conclude. Each is recorded and judged; with RECORD=1 it
+ * What gateways see of a real engine in hard situations, and what they conclude. Each is recorded and evaluated; with RECORD=1 it
  * takes the place of the recording that the unit tests judge.
  */
 import { type ChildProcess, spawn } from 'node:child_process';

@@ -1,4 +1,4 @@
-/** `make generate` writes all that is generated; with --verify it only tells what is stale (`make verify`). */
+/** `make generate` writes all that is generated; with --verify it only lists what is stale (`make verify`). */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { apiKeyResource } from '../../api/api-key.ts';

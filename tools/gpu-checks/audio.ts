@@ -62,10 +62,10 @@ async function checkHearingStream(): Promise<Outcome> {
   );
   const text = events.map(({ delta = '' }) => delta).join('');
   const done = events.find(({ type }) => type === 'transcript.text.done');
-  const likeness = text.trim() === whole.trim() ? 'the same text' : 'another text';
+  const comparison = text.trim() === whole.trim() ? 'the same text' : 'another text';
   return judge(
     done?.text?.trim() === text.trim(),
-    `${events.length} events, ${likeness} as in one piece, ${done ? 'whole' : 'no end'}`,
+    `${events.length} events, ${comparison} as in one piece, ${done ? 'whole' : 'no end'}`,
   );
 }
 
@@ -140,4 +140,4 @@ export const SPEECH_CHECKS: Checks = {
   speed: () => measureRates('seconds of sound', async () => (await speakWhole(SENTENCE)) ?? 0, SPEAKERS),
 };
 
-export const hearOne = (): Promise<unknown> => transcribe(makeTones(1));
+export const transcribeTone = (): Promise<unknown> => transcribe(makeTones(1));

@@ -27,16 +27,16 @@ export function selectPods(): string[] {
   return ['-l', labels.join(',')];
 }
 
-/** The preset's flags, with the parsers of the model's family, are those that the engine started with; and it fits, as was foretold. */
+/** The preset's flags, with the parsers of the model's family, are those that the engine started with; and it fits, as was predicted. */
 export async function checkStart(): Promise<Outcome> {
   const deployment = await readDeployment();
   if (!deployment) return NO_CLUSTER;
   const { status } = deployment;
   const fits = status.conditions?.find(({ type }) => type === 'Fits');
-  const foretold = fits ? `; Fits ${fits.status}: ${fits.message}` : '';
+  const predicted = fits ? `; Fits ${fits.status}: ${fits.message}` : '';
   return judge(
     status.phase === 'Ready',
-    `${status.phase}, ${JSON.stringify(status.engine ?? {})}${foretold}`,
+    `${status.phase}, ${JSON.stringify(status.engine ?? {})}${predicted}`,
   );
 }
 

@@ -26,12 +26,15 @@ function compare(one: number[], other: number[]): number {
   return dot(one, other) / Math.sqrt(dot(one, one) * dot(other, other));
 }
 
-const tell = (value: number): string => value.toFixed(3);
+const formatNumber = (value: number): string => value.toFixed(3);
 
 async function checkMeaning(): Promise<Outcome> {
   const [query, fitting, strange] = await embed([QUERY, FITTING, STRANGE]);
   const [near, far] = [compare(query!, fitting!), compare(query!, strange!)];
-  return judge(near > far, `${query!.length} numbers; ${tell(near)} to what fits, ${tell(far)} to another`);
+  return judge(
+    near > far,
+    `${query!.length} numbers; ${formatNumber(near)} to what fits, ${formatNumber(far)} to another`,
+  );
 }
 
 const listMany = (): string[] =>
@@ -40,8 +43,11 @@ const listMany = (): string[] =>
 async function checkManyTexts(): Promise<Outcome> {
   const texts = listMany().with(MANY / 2, FITTING);
   const [vectors, [alone]] = await Promise.all([embed(texts), embed(FITTING)]);
-  const likeness = vectors.length === MANY ? compare(vectors[MANY / 2]!, alone!) : 0;
-  return judge(likeness > SAME, `${vectors.length} vectors; ${tell(likeness)} to that of the text alone`);
+  const similarity = vectors.length === MANY ? compare(vectors[MANY / 2]!, alone!) : 0;
+  return judge(
+    similarity > SAME,
+    `${vectors.length} vectors; ${formatNumber(similarity)} to that of the text alone`,
+  );
 }
 
 interface Ranked {
@@ -64,7 +70,7 @@ async function checkRanking({ routes }: Model): Promise<Outcome> {
     const { data } = await ask<{ data: { index: number; score: number }[] }>('/score', body);
     first.push(data.toSorted((a, b) => b.score - a.score)[0]!.index);
   }
-  const scores = results.map(({ relevance_score: score }) => tell(score)).join(', ');
+  const scores = results.map(({ relevance_score: score }) => formatNumber(score)).join(', ');
   const isFirst = first.every((index) => documents[index] === FITTING);
   return judge(isFirst, `scores ${scores}; first of ${first.length} routes: ${first.join(', ')}`);
 }

@@ -67,8 +67,8 @@ export class Endpoints {
       await answer.body.dump();
     } catch (error) {
       call.signal?.throwIfAborted();
-      const words = (error as Error).message;
-      throw new ConsoleError('upstream_error', `The deployment's endpoint did not respond: ${words}`);
+      const message = (error as Error).message;
+      throw new ConsoleError('upstream_error', `The deployment's endpoint did not respond: ${message}`);
     }
     // An error of the console; a 401 would look like the end of the user's session.
     this.#keys.delete(cacheKey);

@@ -21,7 +21,7 @@ const MAX_NAME_LENGTH = 253;
 export const PLAYGROUND = /^\/api\/namespaces\/[^/]+\/deployments\/[^/]+\/v1\//;
 const DRY_RUN = /^\/api\/namespaces\/[^/]+\/deployments\/(?:[^/]+\/)?dry-run$/;
 
-/** null for what only reads or tries, and for calls of models in the playground. `answer` tells the name of what was created. */
+/** null for what only reads or tries, and for calls of models in the playground. `answer` has the name of what was created. */
 export function describeChange(method: string, path: string, answer: unknown): AuditedChange | null {
   if (path === OIDC_CALLBACK_PATH) return { action: 'sign-in', resource: 'session' };
   if (READS.has(method) || path === '/api/oidc') return null;

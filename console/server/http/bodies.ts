@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { apiKeySpec } from '../../../api/api-key.ts';
-import { FIELD_WORDS } from '../../../api/field-words.ts';
+import { FIELD_MESSAGES } from '../../../api/field-messages.ts';
 import { storageCredentialSpec } from '../../../api/storage-credential.ts';
 import { webhookEndpointSpec } from '../../../api/webhook-endpoint.ts';
 import { BodyTooLargeError, readBody as readBytes } from '../../../kit/bounded-body.ts';
@@ -143,7 +143,7 @@ export async function readBody<S extends z.ZodType>(
 
 /** Validates query parameters the same way. */
 export function check<S extends z.ZodType>(value: unknown, schema: S): z.output<S> {
-  const result = schema.safeParse(value, FIELD_WORDS);
+  const result = schema.safeParse(value, FIELD_MESSAGES);
   if (result.success) return result.data;
   const issue = result.error.issues[0]!;
   const field = issue.code === 'unrecognized_keys' ? issue.keys[0]! : issue.path.join('.');

@@ -239,8 +239,8 @@ export class Kubernetes {
 /** Such as `299 - "spec.gpu: too small"`; `\\` escapes within the quotes. Headers are at most 16 KiB in all. */
 export function readWarnings(header: string | string[] | undefined): string[] {
   const text = Array.isArray(header) ? header.join(', ') : (header ?? '');
-  return [...text.matchAll(/\b299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, words]) =>
-    words!.replaceAll(/\\(.)/g, '$1'),
+  return [...text.matchAll(/\b299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text]) =>
+    text!.replaceAll(/\\(.)/g, '$1'),
   );
 }
 

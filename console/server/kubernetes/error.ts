@@ -18,7 +18,7 @@ export class KubernetesError extends Error {
   /** The invalid field, such as `spec.rpm`. */
   readonly field: string | null;
   /** The message about that field; '' if there is none. */
-  readonly fieldWords: string;
+  readonly fieldMessage: string;
 
   constructor(status: number, body: unknown) {
     const { message, reason, details } = kubeStatus.catch({ message: '' }).parse(body);
@@ -28,7 +28,7 @@ export class KubernetesError extends Error {
     const cause = details?.causes[0];
     // Errors of the whole object have the field "<nil>".
     this.field = cause?.field?.startsWith('<') ? null : (cause?.field ?? null);
-    this.fieldWords = cause?.message ?? '';
+    this.fieldMessage = cause?.message ?? '';
   }
 }
 
@@ -42,10 +42,10 @@ const BY_STATUS: Record<number, ConsoleErrorCode> = {
 };
 
 /** The message without the object and the value, which the user already sees; '' if it is not about a field. */
-const describeField = ({ field, fieldWords }: KubernetesError): string =>
+const describeField = ({ field, fieldMessage }: KubernetesError): string =>
   field === null
     ? ''
-    : fieldWords.replace(/^Invalid value: ("(\\.|[^"\\])*"|[^:]*): /, '').replace(`${field} in body `, '');
+    : fieldMessage.replace(/^Invalid value: ("(\\.|[^"\\])*"|[^:]*): /, '').replace(`${field} in body `, '');
 
 /** 401 is handled elsewhere: it ends the session. */
 export function translateKubernetesError(error: KubernetesError): ConsoleError {
@@ -55,11 +55,11 @@ export function translateKubernetesError(error: KubernetesError): ConsoleError {
     return new ConsoleError('conflict', 'name: is already in use; choose another one', { param: 'name' });
   if (code) {
     const param = field?.replace(/^(spec|metadata)\./, '') ?? null;
-    const words = describeField(error);
-    return new ConsoleError(code, words ? `${param}: ${words}` : message, { param });
+    const text = describeField(error);
+    return new ConsoleError(code, text ? `${param}: ${text}` : message, { param });
   }
-  const words = status === 0 ? 'did not respond' : `failed (${status}): ${message.replace(/\.$/, '')}`;
-  return new ConsoleError('temporarily_unavailable', `The Kubernetes API server ${words}.`, {
+  const text = status === 0 ? 'did not respond' : `failed (${status}): ${message.replace(/\.$/, '')}`;
+  return new ConsoleError('temporarily_unavailable', `The Kubernetes API server ${text}.`, {
     retryAfter: 5,
   });
 }

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { modelDeploymentResource } from '../../../api/model-deployment.ts';
 import { LABELS } from '../../../api/names.ts';
-import type { AnnouncedTopic, LiveNews, LiveTopic, WatchedTopic } from '../../api.ts';
+import type { AnnouncedTopic, LiveTopic, LiveUpdate, WatchedTopic } from '../../api.ts';
 import { KubernetesError } from '../kubernetes/error.ts';
 import type { Selection } from '../kubernetes/paths.ts';
 import type { KubernetesStreams } from '../kubernetes/streams.ts';
@@ -21,7 +21,7 @@ const SOURCES: Record<WatchedTopic, { plural: string; selection: Selection }> = 
   events: { plural: 'events', selection: {} },
 };
 
-export type LiveListener = (news: LiveNews) => void;
+export type LiveListener = (update: LiveUpdate) => void;
 
 export interface FeedOptions {
   streams: Pick<KubernetesStreams, 'watch'>;

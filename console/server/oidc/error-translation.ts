@@ -19,19 +19,19 @@ export function translateError(error: unknown): never {
     if (cause instanceof IssuerError) throw cause;
   if (error instanceof AuthorizationResponseError) {
     const kind = SIGN_IN_ERRORS[error.error] ?? 'misconfigured';
-    const isSaid = kind === 'denied' && error.error_description;
-    throw new IssuerError(kind, isSaid || joinWords(error), { cause: error });
+    const isExplained = kind === 'denied' && error.error_description;
+    throw new IssuerError(kind, isExplained || formatError(error), { cause: error });
   }
   if (error instanceof ResponseBodyError) {
     const kind = error.error === 'invalid_grant' ? 'rejected' : 'misconfigured';
-    throw new IssuerError(kind, joinWords(error), { cause: error });
+    throw new IssuerError(kind, formatError(error), { cause: error });
   }
   if (error instanceof ClientError && error.code === 'OAUTH_TIMEOUT')
     throw new IssuerError('away', 'the issuer did not respond in time', { cause: error });
   throw new IssuerError('misconfigured', describe(error), { cause: error });
 }
 
-const joinWords = ({ error, error_description }: AuthorizationResponseError | ResponseBodyError): string =>
+const formatError = ({ error, error_description }: AuthorizationResponseError | ResponseBodyError): string =>
   [error, error_description].filter(Boolean).join(': ');
 
 /** The cause says more than the library's summary. */

@@ -6,7 +6,7 @@
  */
 export type IssuerErrorKind = 'away' | 'denied' | 'rejected' | 'misconfigured';
 
-const MAX_WORDS = 200;
+const MAX_MESSAGE_LENGTH = 200;
 
 export class IssuerError extends Error {
   override readonly name = 'IssuerError';
@@ -34,9 +34,9 @@ export function describeIssuerError({ kind, message }: IssuerError, provider: st
 }
 
 /** What issuers say is shown and logged: one line of limited length. */
-const clean = (words: string): string =>
-  words
+const clean = (text: string): string =>
+  text
     .replace(/[\s\p{C}]+/gu, ' ')
     .trim()
     .replace(/\.$/, '')
-    .slice(0, MAX_WORDS);
+    .slice(0, MAX_MESSAGE_LENGTH);

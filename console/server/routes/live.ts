@@ -1,7 +1,7 @@
 /** Tells pages what has changed, as server-sent events; they read it again by the other routes. */
 import { PassThrough } from 'node:stream';
 import type Router from '@koa/router';
-import { hideNews } from '../live/visible-news.ts';
+import { hideChanges } from '../live/visible-changes.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import { endWithSession } from '../sessions/session-stream.ts';
 import type { Services } from './services.ts';
@@ -28,8 +28,8 @@ export function addLiveRoutes(router: Router<ConsoleState>, { access, feeds, ses
       if (body.writableLength + body.readableLength > MAX_UNREAD_BYTES) body.destroy();
       else if (!body.writableEnded) body.write(text);
     };
-    const tell = hideNews(mayRead, (news) => write(`data: ${JSON.stringify(news)}\n\n`));
-    const leave = feeds.listen(session, namespace, tell);
+    const notify = hideChanges(mayRead, (update) => write(`data: ${JSON.stringify(update)}\n\n`));
+    const leave = feeds.listen(session, namespace, notify);
     write(`retry: ${RECONNECT_MS}\n\n`);
     const heartbeat = setInterval(() => write(': here\n\n'), HEARTBEAT_MS);
     const end = setTimeout(() => body.end(), MAX_STREAM_MS);

@@ -39,8 +39,8 @@ export function addWebhookRoutes(router: Router<ConsoleState>, services: Service
     webhookEndpoint.parse(await kubernetes.get(token, { plural, namespace }, name));
   const awaitVerdict = async (token: string, written: WebhookEndpoint): Promise<WebhookEndpoint> => {
     const { namespace, name } = written.metadata;
-    const isJudged = (seen: WebhookEndpoint) => findVerdict(seen, 'Accepted') !== undefined;
-    return (await pollUntil(() => read(token, namespace, name), isJudged, VERIFY_TIMEOUT_MS)).seen;
+    const isEvaluated = (seen: WebhookEndpoint) => findVerdict(seen, 'Accepted') !== undefined;
+    return (await pollUntil(() => read(token, namespace, name), isEvaluated, VERIFY_TIMEOUT_MS)).seen;
   };
 
   router.get('/webhooks', async (ctx) => {

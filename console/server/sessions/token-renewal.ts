@@ -159,9 +159,9 @@ export class TokenRenewal {
   #refuseEnded({ endsAt }: TokenRenewalState): void {
     const overdueMs = this.#now() - endsAt;
     if (overdueMs < 0) return;
-    const words = `${this.#options.issuer.provider} is unreachable, so your session could not be renewed.`;
-    if (overdueMs > GRACE_MS) throw new ConsoleError('not_signed_in', `${words} Sign in with a token.`);
-    throw new ConsoleError('temporarily_unavailable', `${words} Retrying…`, { retryAfter: 5 });
+    const message = `${this.#options.issuer.provider} is unreachable, so your session could not be renewed.`;
+    if (overdueMs > GRACE_MS) throw new ConsoleError('not_signed_in', `${message} Sign in with a token.`);
+    throw new ConsoleError('temporarily_unavailable', `${message} Retrying…`, { retryAfter: 5 });
   }
 
   #now(): number {

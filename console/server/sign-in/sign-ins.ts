@@ -41,8 +41,8 @@ export class SignIns {
     refusePlainHTTP(state.origin);
     const retryAfter = this.#attempts.waitSeconds(describeClient(req));
     if (retryAfter === 0) return;
-    const words = `Too many failed sign-in attempts. Try again in ${retryAfter} s.`;
-    throw new ConsoleError('rate_limit_exceeded', words, { retryAfter });
+    const message = `Too many failed sign-in attempts. Try again in ${retryAfter} s.`;
+    throw new ConsoleError('rate_limit_exceeded', message, { retryAfter });
   }
 
   /** Counts a sign-in that was refused. */
@@ -109,11 +109,11 @@ function refusePlainHTTP({ maySignIn }: RequestOrigin): void {
 /** Throws permission_denied with the reason, instead of showing an empty page. */
 function requireNamespace(names: string[], asked: string | undefined, user: string): void {
   const param = 'namespace';
-  const words = `User "${user}" cannot list modeldeployments.${GROUP} in`;
+  const message = `User "${user}" cannot list modeldeployments.${GROUP} in`;
   if (asked !== undefined && !names.includes(asked))
-    throw new ConsoleError('permission_denied', `${words} the namespace "${asked}".`, { param });
+    throw new ConsoleError('permission_denied', `${message} the namespace "${asked}".`, { param });
   if (names.length > 0) return;
-  throw new ConsoleError('permission_denied', `${words} any known namespace. Enter your namespace.`, {
+  throw new ConsoleError('permission_denied', `${message} any known namespace. Enter your namespace.`, {
     param,
   });
 }

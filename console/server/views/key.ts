@@ -4,7 +4,7 @@ import { ANNOTATIONS } from '../../../api/names.ts';
 import type { CreatorView, KeyView } from '../../api.ts';
 import { readFieldManager } from '../kubernetes/field-manager.ts';
 
-/** What requests and counters in Redis are told by. */
+/** What identifies requests and counters in Redis. */
 export interface KnownKey {
   name: string;
   hint: string | null;

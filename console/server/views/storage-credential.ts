@@ -17,12 +17,12 @@ export function describeStorageCredential({
     bucket: spec.bucket,
     prefix: spec.prefix,
     pathStyle: spec.pathStyle,
-    ...judgeState(status, metadata.generation),
+    ...evaluateState(status, metadata.generation),
     createdAt: String(metadata.creationTimestamp ?? ''),
   };
 }
 
-function judgeState(
+function evaluateState(
   { conditions }: StorageCredential['status'],
   generation: number,
 ): Pick<StorageCredentialView, 'state' | 'message'> {

@@ -28,7 +28,7 @@ export function describeWebhook(endpoint: WebhookEndpoint): WebhookView {
     eventTypes: [...spec.eventTypes],
     enabled: spec.enabled,
     signingSecret: spec.signingSecret,
-    ...judgeState(endpoint),
+    ...evaluateState(endpoint),
     consecutiveFailures: status.consecutiveFailures ?? 0,
     createdAt: String(metadata.creationTimestamp ?? ''),
   };
@@ -41,7 +41,7 @@ export const nameField = (message: string): string => message.replace(/^spec\.ur
 export const refuseURL = ({ message }: Condition): ConsoleError =>
   new ConsoleError('refused', nameField(message), { param: 'url' });
 
-function judgeState(endpoint: WebhookEndpoint): Pick<WebhookView, 'state' | 'message'> {
+function evaluateState(endpoint: WebhookEndpoint): Pick<WebhookView, 'state' | 'message'> {
   const accepted = findVerdict(endpoint, 'Accepted');
   if (accepted?.status === 'False') return { state: 'refused', message: nameField(accepted.message) };
   if (!endpoint.spec.enabled) return { state: 'disabled', message: '' };

@@ -1,7 +1,7 @@
 /** What the server watches for this page, so that it needs no polling. */
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useSyncExternalStore } from 'react';
-import type { LiveNews, LiveTopic, WatchedTopic } from '../../api.ts';
+import type { LiveTopic, LiveUpdate, WatchedTopic } from '../../api.ts';
 
 /** Of what is not watched. */
 const POLL_INTERVAL_MS = 3_000;
@@ -60,9 +60,9 @@ export function useLiveUpdates(base: string): void {
 function open(cache: QueryClient, base: string): EventSource {
   const source = new EventSource(`${base}/live`);
   source.addEventListener('message', ({ data }) => {
-    const news = JSON.parse(data) as LiveNews;
-    setWatched(news.watched);
-    const keys = news.changed.flatMap((topic) => QUERIES[topic]);
+    const update = JSON.parse(data) as LiveUpdate;
+    setWatched(update.watched);
+    const keys = update.changed.flatMap((topic) => QUERIES[topic]);
     for (const key of keys) void cache.invalidateQueries({ queryKey: [base, ...key] });
   });
   // It connects again by itself, unless it was refused.

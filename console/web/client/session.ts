@@ -42,7 +42,7 @@ export function useSignIn() {
   });
 }
 
-/** How to sign in; undefined while that is unknown. Reading it again would lose the error, which is told once. */
+/** How to sign in; undefined while that is unknown. Reading it again would lose the error, which is reported once. */
 export function useSignInOptions(): { isUnknown: boolean; options: SignInView | undefined } {
   const { data, isPending, failureCount } = useQuery({
     queryKey: ['sign-in'],

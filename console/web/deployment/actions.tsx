@@ -15,7 +15,7 @@ import { ErrorAlert } from '../parts/page-states.tsx';
 
 const REASON = "You don't have permission to change deployments in this namespace.";
 
-function useChange(name: string, words: (change: DeploymentChange) => string, onDone: () => void) {
+function useChange(name: string, describe: (change: DeploymentChange) => string, onDone: () => void) {
   const base = useBase();
   const cache = useQueryClient();
   return useAction({
@@ -23,7 +23,7 @@ function useChange(name: string, words: (change: DeploymentChange) => string, on
       call<DeploymentView>('PATCH', `${base}/deployments/${encodeURIComponent(name)}`, change),
     onSuccess: (changed, change) => {
       cache.setQueryData([base, 'deployments', name], changed);
-      announce(words(change));
+      announce(describe(change));
       onDone();
     },
     onSettled: () => cache.invalidateQueries({ queryKey: [base, 'deployments'] }),

@@ -33,11 +33,11 @@ export function DiffView({ before, after }: { before: string; after: string }) {
   );
 }
 
-const styleOf = (colour: string | undefined): CSSProperties | undefined =>
-  colour === undefined
+const styleOf = (color: string | undefined): CSSProperties | undefined =>
+  color === undefined
     ? undefined
     : {
         display: 'block',
-        color: `var(--mantine-color-${colour}-light-color)`,
-        background: `var(--mantine-color-${colour}-light)`,
+        color: `var(--mantine-color-${color}-light-color)`,
+        background: `var(--mantine-color-${color}-light)`,
       };

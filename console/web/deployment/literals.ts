@@ -13,7 +13,7 @@ interface Dialect {
   /** Of an object's member. */
   nameMember: (name: string) => string;
   /** Those that JSON writes otherwise. */
-  words: Record<string, string>;
+  constants: Record<string, string>;
   indent: string;
   /** Inside the braces of an object on one line. */
   padding: string;
@@ -30,14 +30,14 @@ const PYTHON: Dialect = {
   // Python reads all escapes of JSON.
   quote: (text) => JSON.stringify(text),
   nameMember: (name) => JSON.stringify(name),
-  words: { true: 'True', false: 'False', null: 'None' },
+  constants: { true: 'True', false: 'False', null: 'None' },
   indent: '    ',
   padding: '',
 };
 const TYPESCRIPT: Dialect = {
   quote: quoteTypeScript,
   nameMember: (name) => (/^[a-z_]\w*$/i.test(name) ? name : quoteTypeScript(name)),
-  words: {},
+  constants: {},
   indent: '  ',
   padding: ' ',
 };
@@ -48,7 +48,7 @@ export const writeTypeScript = (value: JSONValue, depth = 0): string => write(va
 
 function write(value: JSONValue, dialect: Dialect, depth: number): string {
   if (typeof value === 'string') return dialect.quote(value);
-  if (typeof value !== 'object' || value === null) return dialect.words[String(value)] ?? String(value);
+  if (typeof value !== 'object' || value === null) return dialect.constants[String(value)] ?? String(value);
   const isList = Array.isArray(value);
   const entries = isList
     ? value.map((item) => write(item, dialect, depth + 1))

@@ -15,7 +15,7 @@ import {
   type ModelKind,
   PRESETS_BY_KIND,
 } from '../../../api/engine-presets.ts';
-import { type NewDeployment, PRESET_WORDS, usualGPUs } from './new-manifest.ts';
+import { type NewDeployment, PRESET_LABELS, usualGPUs } from './new-manifest.ts';
 
 interface NewDeploymentFormProps {
   value: NewDeployment;
@@ -55,7 +55,7 @@ export function NewDeploymentForm({ value, onChange, disabled }: NewDeploymentFo
           />
           <Select
             label="Engine"
-            data={PRESETS_BY_KIND[kind].map((one) => ({ value: one, label: PRESET_WORDS[one] }))}
+            data={PRESETS_BY_KIND[kind].map((one) => ({ value: one, label: PRESET_LABELS[one] }))}
             value={preset}
             onChange={(chosen) => chosen && setPreset(chosen)}
             allowDeselect={false}

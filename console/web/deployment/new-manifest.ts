@@ -18,7 +18,7 @@ export interface NewDeployment {
   size: { replicas: number } | { min: number; max: number };
 }
 
-export const PRESET_WORDS: Record<EnginePreset, string> = {
+export const PRESET_LABELS: Record<EnginePreset, string> = {
   vllm: 'vLLM',
   sglang: 'SGLang',
   'vllm-omni': 'vLLM-Omni',

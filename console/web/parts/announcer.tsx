@@ -6,9 +6,9 @@ let current = '';
 const listeners = new Set<() => void>();
 
 /** Repeated messages are announced again. */
-export function announce(words: string): void {
+export function announce(text: string): void {
   // Unchanged text is not read again: a trailing space makes it different.
-  current = words === current ? `${words}\u00a0` : words;
+  current = text === current ? `${text}\u00a0` : text;
   for (const listener of listeners) listener();
 }
 
@@ -19,10 +19,10 @@ function subscribe(listener: () => void): () => void {
 
 /** Must be in the page from the start: a region that appears together with its text is not read. */
 export function Announcer() {
-  const words = useSyncExternalStore(subscribe, () => current);
+  const text = useSyncExternalStore(subscribe, () => current);
   return (
     <VisuallyHidden aria-live="polite" data-testid="announcer">
-      {words}
+      {text}
     </VisuallyHidden>
   );
 }

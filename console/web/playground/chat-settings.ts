@@ -36,10 +36,10 @@ export function buildChatBody(
 ): ChatBody {
   const { system, temperature, topP, maxTokens, seed, stop, reasoningEffort } = settings;
   const stops = stop.split('\n').flatMap((line) => (line === '' ? [] : line.replaceAll('\\n', '\n')));
-  const said = messages.map(({ role, content }) => ({ role, content }));
+  const history = messages.map(({ role, content }) => ({ role, content }));
   return {
     model,
-    messages: system.trim() === '' ? said : [{ role: 'system', content: system }, ...said],
+    messages: system.trim() === '' ? history : [{ role: 'system', content: system }, ...history],
     ...keepNumbers({ temperature, top_p: topP, max_tokens: maxTokens, seed }),
     ...(stops.length > 0 && { stop: stops }),
     ...(reasoningEffort && { reasoning_effort: reasoningEffort }),

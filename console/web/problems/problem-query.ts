@@ -4,7 +4,7 @@ import type { ProblemsView } from '../../api.ts';
 import { call } from '../client/call.ts';
 import { useAccess, useBase } from '../client/session.ts';
 
-/** Of what no watch tells; most of it is told by the feed of deployments and of deliveries. */
+/** For what no watch covers; most of it comes with the feeds of deployments and of deliveries. */
 const INTERVAL_MS = 30_000;
 
 export function useProblems() {

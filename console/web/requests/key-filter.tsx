@@ -42,7 +42,7 @@ export function KeyFilter({ value, onChange, requests }: KeyFilterProps) {
       }}
       onBlur={() => changeLater.flush()}
       filter={({ options, search }) =>
-        (options as ComboboxItem[]).filter(({ value }) => isMeant(search, value, hints.get(value)))
+        (options as ComboboxItem[]).filter(({ value }) => matches(search, value, hints.get(value)))
       }
       limit={MAX_OPTIONS}
       renderOption={({ option: { value } }) => (
@@ -62,7 +62,7 @@ export function KeyFilter({ value, onChange, requests }: KeyFilterProps) {
   );
 }
 
-function isMeant(search: string, name: string, hint: string | null | undefined): boolean {
+function matches(search: string, name: string, hint: string | null | undefined): boolean {
   const words = search.trim().toLowerCase();
   return name.toLowerCase().includes(words) || (hint?.toLowerCase().includes(words) ?? false);
 }

@@ -73,12 +73,12 @@ export function CredentialCard(props: { credential: StorageCredentialView; onDel
 
 /** The result of verifying again. */
 function Outcome({ credential: { state } }: { credential: StorageCredentialView }) {
-  const words = {
+  const messages = {
     verified: 'Verified just now: the bucket is writable.',
     failed: 'Verification failed again.',
     pending: 'Verification is still running; the result will appear here.',
   };
-  return <Text size="sm">{words[state]}</Text>;
+  return <Text size="sm">{messages[state]}</Text>;
 }
 
 function Where({ credential }: { credential: StorageCredentialView }) {

@@ -99,7 +99,7 @@ export const widen = (baseline: Baseline): Baseline => ({
 const highest = ({ median, band }: Recorded): number => median * (1 + band);
 
 /** A ratio, so that the band is as far below the median as above: twice as fast is half the figure. */
-export function judge(value: number, recorded: Recorded): Verdict {
+export function evaluate(value: number, recorded: Recorded): Verdict {
   if (Number.isNaN(value)) return 'not measured';
   if (value > highest(recorded)) return 'worse';
   return value < recorded.median / (1 + recorded.band) ? 'better: record again' : 'ok';
@@ -107,7 +107,7 @@ export function judge(value: number, recorded: Recorded): Verdict {
 
 export const isWorse = (figures: Figures, baseline: Baseline): boolean =>
   figures.errors > 0 ||
-  listFigures().some((figure) => judge(figures[figure], baseline.figures[figure]) === 'worse');
+  listFigures().some((figure) => evaluate(figures[figure], baseline.figures[figure]) === 'worse');
 
 export function formatCheck(figures: Figures, baseline: Baseline): string {
   const rows = listFigures().map((figure) => {
@@ -117,7 +117,7 @@ export function formatCheck(figures: Figures, baseline: Baseline): string {
       figures[figure].toFixed(2),
       recorded.median.toFixed(2),
       `≤ ${highest(recorded).toFixed(2)}`,
-      judge(figures[figure], recorded),
+      evaluate(figures[figure], recorded),
     ];
   });
   return [
@@ -129,7 +129,7 @@ export function formatCheck(figures: Figures, baseline: Baseline): string {
 /** What is to be done about each figure beyond its band. */
 function explain(figures: Figures, baseline: Baseline): string[] {
   const lines = listFigures().flatMap((figure) => {
-    const verdict = judge(figures[figure], baseline.figures[figure]);
+    const verdict = evaluate(figures[figure], baseline.figures[figure]);
     const change = describeChange(figure, figures[figure], baseline);
     if (verdict === 'worse') return [`${change}. If it has to be: ${RECORD}`];
     if (verdict === 'better: record again')

@@ -25,7 +25,11 @@ describe("the console's webhooks", () => {
   const secretPath = (name: string) => `/api/v1/namespaces/${namespace}/secrets/${name}`;
   const read = async (plural: string, name: string) => (await console.kube('GET', pathOf(plural, name))).body;
   /** What the operator says of an endpoint's present generation. */
-  const judge = async (name: string, told: Record<string, [string, string, string]>, more: object = {}) => {
+  const evaluate = async (
+    name: string,
+    told: Record<string, [string, string, string]>,
+    more: object = {},
+  ) => {
     const { metadata } = await read('webhookendpoints', name);
     const conditions = Object.entries(told).map(([type, [status, reason, message]]) => ({
       type,
@@ -69,15 +73,15 @@ describe("the console's webhooks", () => {
     return console.makeToken(namespace, 'adder');
   };
   /** The verdict comes while the console waits for it. */
-  const judgeSoon = (name: string, told: typeof ACTIVE) =>
+  const evaluateSoon = (name: string, told: typeof ACTIVE) =>
     pollUntil(
       async () => (await console.kube('GET', pathOf('webhookendpoints', name))).status === 200,
       name,
-    ).then(() => judge(name, told));
+    ).then(() => evaluate(name, told));
   const add = async (name: string, url: string, told = ACTIVE) => {
     const [answer] = await Promise.all([
       someone.call('POST', `${base}/webhooks`, { name, url }),
-      judgeSoon(name, told),
+      evaluateSoon(name, told),
     ]);
     return answer;
   };
@@ -105,7 +109,7 @@ describe("the console's webhooks", () => {
     const person = await console.signIn(await makeAdder());
     const [answer] = await Promise.all([
       person.call('POST', `${base}/webhooks`, { name: 'bad', url: 'https://inside.example' }),
-      judgeSoon('bad', REFUSED),
+      evaluateSoon('bad', REFUSED),
     ]);
     expect([answer.status, answer.body.state]).to.deep.equal([201, 'refused']);
   });
@@ -116,7 +120,7 @@ describe("the console's webhooks", () => {
     const [answer] = await Promise.all([
       someone.call('PATCH', path, { url: 'https://inside.example' }),
       pollUntil(async () => (await read('webhookendpoints', 'moved')).metadata.generation === 2, 'it').then(
-        () => judge('moved', REFUSED),
+        () => evaluate('moved', REFUSED),
       ),
     ]);
     expect([answer.status, answer.body.state, answer.body.message]).to.deep.equal([
@@ -142,13 +146,13 @@ describe("the console's webhooks", () => {
       ...ACTIVE,
       Active: ['False', 'AutoDisabled', 'disabled at 2026: 20 failed'],
     };
-    await judge('tired', off, { consecutiveFailures: 20 });
+    await evaluate('tired', off, { consecutiveFailures: 20 });
     const [before] = (await someone.call('GET', `${base}/webhooks`)).body;
     expect([before.state, before.consecutiveFailures]).to.deep.equal(['auto-disabled', 20]);
     const revived = pollUntil(async () => {
       const { metadata } = await read('webhookendpoints', 'tired');
       return metadata.annotations?.['berth.dev/re-enable'] !== undefined;
-    }, 'the annotation').then(() => judge('tired', ACTIVE, { consecutiveFailures: 0 }));
+    }, 'the annotation').then(() => evaluate('tired', ACTIVE, { consecutiveFailures: 0 }));
     const [answer] = await Promise.all([
       someone.call('PATCH', `${base}/webhooks/tired`, { reEnable: true }),
       revived,
@@ -215,7 +219,7 @@ describe("the console's webhooks", () => {
 
   it('sends no test to a URL that was refused', async () => {
     await add('bad', 'https://inside.example');
-    await judge('bad', REFUSED);
+    await evaluate('bad', REFUSED);
     const answer = await someone.call('POST', `${base}/webhooks/bad/test`);
     expect([answer.status, answer.body.error.message]).to.deep.equal([
       422,
@@ -376,7 +380,7 @@ describe("the console's webhooks", () => {
     expect(next.map(({ eventId }: { eventId: string }) => eventId)).to.deep.equal(['evt_1']);
 
     await someone.call('PATCH', `${base}/webhooks/hook`, { url: 'https://new.example/hook' });
-    await judge('hook', ACTIVE);
+    await evaluate('hook', ACTIVE);
     const answer = await someone.call('POST', `${base}/deliveries/resend`, { endpoint: 'hook', since });
     expect([answer.status, answer.body]).to.deep.equal([200, { resent: 2, expired: 0, unreachable: 0 }]);
     const { leased } = await lease();

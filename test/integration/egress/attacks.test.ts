@@ -169,7 +169,7 @@ describe('an attack by URL', () => {
   });
 
   it('a connection that ended up elsewhere than checked says nothing', async () => {
-    let judged = 0;
+    let evaluated = 0;
     let requests = 0;
     const server = await startHttpServer((_, res) => {
       requests++;
@@ -177,9 +177,9 @@ describe('an attack by URL', () => {
     });
     dns.zone.set('moving.test', () => ['127.0.0.1']);
     // The look-up's question first, then the connection's.
-    const agent = open({ plainHTTP: true, policy: () => (judged++ === 0 ? 'allowed' : 'blocked') });
+    const agent = open({ plainHTTP: true, policy: () => (evaluated++ === 0 ? 'allowed' : 'blocked') });
     expect(await kindOf(get(agent, `http://moving.test:${server.port}/`))).to.equal('address');
-    expect([judged, requests]).to.deep.equal([2, 0]);
+    expect([evaluated, requests]).to.deep.equal([2, 0]);
     await server.stop();
   });
 

@@ -29,7 +29,7 @@ describe('an engine that closes its port and keeps what it was given, as llama.c
       engineURL: simulator.url,
       path: '/health',
       stalledMs: () => 60_000,
-      timing: { healthyMs: 50, failingMs: 50, judgeMs: 20 },
+      timing: { healthyMs: 50, failingMs: 50, evaluateMs: 20 },
       bounds: { desertedMs: 300 },
     });
     endpoint = await startTextEndpoint({

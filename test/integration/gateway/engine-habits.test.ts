@@ -155,7 +155,7 @@ describe('an engine whose health check waits for its work', () => {
         engineURL: simulator.url,
         path: '/health',
         stalledMs: () => 60_000,
-        timing: { healthyMs: 50, timeoutMs: 200, judgeMs: 20 },
+        timing: { healthyMs: 50, timeoutMs: 200, evaluateMs: 20 },
         onChange: ({ phase, isReady }) => phases.push(`${phase} ${isReady}`),
       });
       await pollUntil(() => health.isReady, 'ready');

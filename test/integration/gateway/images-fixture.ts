@@ -207,7 +207,7 @@ async function startEndpoint(
     reservations: new Reservations(slots),
     enginePool: pools.get(engineURL),
     isOpen: () => true,
-    balance: { hear: () => {}, hasShare: () => true, inflight: 0 },
+    balance: { observe: () => {}, hasShare: () => true, inflight: 0 },
     onEngineLost: () => {},
   });
   const engines = {

@@ -125,7 +125,7 @@ describe('an engine whose worker is dead while its health check is good', () => 
       path: '/health',
       stalledMs: () => 3_600_000,
       bounds: { stalledWorks: 2, stuckMs: 300 },
-      timing: { failingMs: 50, healthyMs: 50, judgeMs: 20 },
+      timing: { failingMs: 50, healthyMs: 50, evaluateMs: 20 },
     });
     try {
       await pollUntil(() => health.isReady, 'a ready engine');

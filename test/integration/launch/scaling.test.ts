@@ -16,7 +16,7 @@ import { type PodWatch, watchPods } from '../../support/pod-watch.ts';
 import { pollUntil } from '../../support/poll.ts';
 
 const STARTUP_SECONDS = Number(process.env.STARTUP_SECONDS ?? 3);
-/** Long enough to be judged in seconds. */
+/** Long enough to be evaluated in seconds. */
 const IS_LONG = STARTUP_SECONDS >= 30;
 const STARTS = Number(process.env.STARTS ?? 3);
 const TIDES = Number(process.env.TIDES ?? 1);

@@ -74,7 +74,7 @@ describe('durability', () => {
     });
 
     it('is judged by what its default user may do, in whatever words', async () => {
-      const judge = async (...rules: string[]) => {
+      const evaluate = async (...rules: string[]) => {
         await operator.redis.acl('SETUSER', 'default', 'reset', ...rules);
         return check();
       };
@@ -85,7 +85,7 @@ describe('durability', () => {
         ['~*', '-@all', '+@write', '+@connection', '+@transaction', '+@keyspace'],
         ['~[wcdg]:*', '~console:*', '+@all'],
       ])
-        expect(await judge(...rules), rules.join(' ')).to.equal(null);
+        expect(await evaluate(...rules), rules.join(' ')).to.equal(null);
       for (const rules of [
         ['~*', '+@all', '-zadd'],
         ['~*', '+@all', '-@transaction'],
@@ -93,7 +93,7 @@ describe('durability', () => {
         ['~w:*', '+@all'],
         ['%R~*', '+@all'],
       ])
-        expect(await judge(...rules), rules.join(' ')).to.match(/default user lacks permissions/);
+        expect(await evaluate(...rules), rules.join(' ')).to.match(/default user lacks permissions/);
     });
 
     it('is found out after a restart whatever its settings say, and until a restart that keeps all', async () => {

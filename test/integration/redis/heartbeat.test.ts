@@ -9,10 +9,10 @@ describe('heartbeats', () => {
   let stack: TestStack;
   const replica = { namespace: 'one', name: 'chat' };
   const word = (pod: string) => describeReplica({ pod, inflight: 2 });
-  const beat = async (pod: string) => (await hear(pod)).beats!;
+  const beat = async (pod: string) => (await update(pod)).beats!;
   const read = () => readHeartbeats(stack.redis, replica.namespace, replica.name);
-  const hear = async (pod: string, heard = '') =>
-    heartbeat(stack.redis, { ...replica, heartbeat: word(pod), heard });
+  const update = async (pod: string, knownEdition = '') =>
+    heartbeat(stack.redis, { ...replica, heartbeat: word(pod), knownEdition });
   const podsOf = (heartbeats: { pod: string }[]) => heartbeats.map(({ pod }) => pod).sort();
 
   before(async () => {
@@ -85,42 +85,42 @@ describe('heartbeats', () => {
   });
 
   it('are told to those alone who have not heard them in this edition', async () => {
-    const first = await hear('a');
-    const { edition, beats } = await hear('b');
+    const first = await update('a');
+    const { edition, beats } = await update('b');
     expect(podsOf(beats!)).to.deep.equal(['a', 'b']);
-    expect(await hear('b', edition)).to.deep.equal({ edition, beats: null });
-    expect(podsOf((await hear('a', first.edition)).beats!), 'b has joined').to.deep.equal(['a', 'b']);
+    expect(await update('b', edition)).to.deep.equal({ edition, beats: null });
+    expect(podsOf((await update('a', first.edition)).beats!), 'b has joined').to.deep.equal(['a', 'b']);
     await leave(stack.redis, { ...replica, pod: 'a' });
-    expect(podsOf((await hear('b', edition)).beats!), 'a has left').to.deep.equal(['b']);
+    expect(podsOf((await update('b', edition)).beats!), 'a has left').to.deep.equal(['b']);
   });
 
   it('are told again once one of them fell silent, or Redis lost them', async () => {
     const key = workKeys('one').heartbeats('chat');
     await beat('a');
-    const { edition } = await hear('b');
+    const { edition } = await update('b');
     await stack.redis.hset(key, '@a', Date.now() - 60_000);
-    expect((await hear('b', edition)).beats, 'not looked for each time').to.equal(null);
+    expect((await update('b', edition)).beats, 'not looked for each time').to.equal(null);
     await stack.redis.hset(key, '@', `${edition} ${Date.now() - 60_000}`);
-    const later = await hear('b', edition);
+    const later = await update('b', edition);
     expect(podsOf(later.beats!)).to.deep.equal(['b']);
     await stack.redis.del(key);
-    expect(podsOf((await hear('b', later.edition)).beats!)).to.deep.equal(['b']);
+    expect(podsOf((await update('b', later.edition)).beats!)).to.deep.equal(['b']);
   });
 
   it('are told again after Redis lost them, though as many have spoken since', async () => {
     await beat('a');
-    const { edition } = await hear('b');
+    const { edition } = await update('b');
     await stack.redis.del(workKeys('one').heartbeats('chat'));
     await beat('c');
-    expect(podsOf((await hear('b', edition)).beats ?? [])).to.deep.equal(['b', 'c']);
+    expect(podsOf((await update('b', edition)).beats ?? [])).to.deep.equal(['b', 'c']);
   });
 
   it('leave nothing in the append-only file of what a tenant wrote among them', async () => {
     const key = workKeys('one').heartbeats('chat');
     const long = 'x'.repeat(10_000);
-    const { edition } = await hear('a');
+    const { edition } = await update('a');
     await stack.redis.hset(key, '@a', long);
-    expect((await hear('a', edition)).beats).to.equal(null);
+    expect((await update('a', edition)).beats).to.equal(null);
     await stack.redis.hset(key, { '@': long, a: 'x'.repeat(1_000), alone: long });
     await beat('a');
     await stack.redis.hset(key, 'pod', long);
@@ -142,8 +142,8 @@ describe('heartbeats', () => {
     const other = code.replaceAll('redis.set_repl', 'redis.not_here');
     await stack.redis.function('LOAD', 'REPLACE', other);
     try {
-      const { edition } = await hear('a');
-      expect((await hear('a', edition)).beats).to.equal(null);
+      const { edition } = await update('a');
+      expect((await update('a', edition)).beats).to.equal(null);
       await leave(stack.redis, { ...replica, pod: 'a' });
       expect(await read()).to.deep.equal([]);
     } finally {

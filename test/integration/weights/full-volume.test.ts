@@ -5,9 +5,9 @@ import { readFile, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { InsufficientSpaceError } from '../../../weights/eviction.ts';
 import { HubSource } from '../../../weights/hub-source.ts';
 import { loadWeights } from '../../../weights/load.ts';
-import { NoRoomError } from '../../../weights/room.ts';
 import { type ModelHub, startModelHub } from '../../support/model-hub.ts';
 import { pollUntil } from '../../support/poll.ts';
 
@@ -68,7 +68,7 @@ describe('weights on a volume that is full', () => {
       () => undefined,
       (thrown: Error) => thrown,
     );
-    expect(error).to.be.instanceOf(NoRoomError);
+    expect(error).to.be.instanceOf(InsufficientSpaceError);
     expect(error?.message).to.match(
       /the cache of weights is full: .* all other models in the cache are in use/,
     );

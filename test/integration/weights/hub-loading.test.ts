@@ -4,9 +4,9 @@ import { readdir, readFile, rm, truncate, utimes, writeFile } from 'node:fs/prom
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { InsufficientSpaceError } from '../../../weights/eviction.ts';
 import { HubSource } from '../../../weights/hub-source.ts';
 import { type LoadOptions, loadWeights } from '../../../weights/load.ts';
-import { NoRoomError } from '../../../weights/room.ts';
 import { SourceError } from '../../../weights/source.ts';
 import { type ModelHub, startModelHub } from '../../support/model-hub.ts';
 import { pollUntil } from '../../support/poll.ts';
@@ -171,14 +171,16 @@ describe('weights from a hub', () => {
     await isThere('old');
     expect(await readdir(folder)).to.have.members(['old', 'new']);
     const error = await failure(load({ limitBytes, entry: 'more', pod: 'pod-4' }));
-    expect(error).to.be.instanceOf(NoRoomError);
+    expect(error).to.be.instanceOf(InsufficientSpaceError);
     expect(error?.message).to.contain('all other models in the cache are in use');
   });
 
   it('are prefetched for nobody yet, and evict nothing for that', async () => {
     const limitBytes = 4 * MEBIBYTE;
     expect((await load({ limitBytes, pod: undefined })).how).to.equal('downloaded');
-    expect(await failure(load({ limitBytes, entry: 'b', pod: undefined }))).to.be.instanceOf(NoRoomError);
+    expect(await failure(load({ limitBytes, entry: 'b', pod: undefined }))).to.be.instanceOf(
+      InsufficientSpaceError,
+    );
     await isThere();
     expect((await load({ limitBytes })).how).to.equal('cached');
     await rm(join(folder, 'a', 'leases', 'pod-1'));

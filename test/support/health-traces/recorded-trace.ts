@@ -2,7 +2,7 @@
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type Judgement, readTrace, replay, type TraceStep } from './trace-lines.ts';
+import { type Judgment, readTrace, replay, type TraceStep } from './trace-lines.ts';
 
 export const SITUATIONS = {
   saturated: 'has more requests than places',
@@ -50,11 +50,11 @@ export function checkTrace({ situation, lines }: Pick<RecordedTrace, 'situation'
 
 class Replay {
   readonly #steps: readonly TraceStep[];
-  readonly #judgements: Judgement[];
+  readonly #judgments: Judgment[];
 
   constructor(steps: readonly TraceStep[]) {
     this.#steps = steps;
-    this.#judgements = replay(steps, STALLED_MS);
+    this.#judgments = replay(steps, STALLED_MS);
   }
 
   /** When something was done to the engine. */
@@ -70,17 +70,17 @@ class Replay {
     return step.at;
   }
 
-  between(from: number, to = Number.POSITIVE_INFINITY): Judgement[] {
-    return this.#judgements.filter(({ at }) => at >= from && at < to);
+  between(from: number, to = Number.POSITIVE_INFINITY): Judgment[] {
+    return this.#judgments.filter(({ at }) => at >= from && at < to);
   }
 
-  get last(): Judgement {
-    return this.#judgements.at(-1)!;
+  get last(): Judgment {
+    return this.#judgments.at(-1)!;
   }
 
   /** From `from` on it is so within a time, and stays so until `to`. */
-  becomes(is: (judgement: Judgement) => boolean, { from, within, to }: Span, what: string): void {
-    const late = this.between(from + within, to).find((judgement) => !is(judgement));
+  becomes(is: (judgment: Judgment) => boolean, { from, within, to }: Span, what: string): void {
+    const late = this.between(from + within, to).find((judgment) => !is(judgment));
     expect(late, `${what} from ${(from + within) / 1000} s on`).to.equal(undefined);
   }
 }
@@ -92,7 +92,7 @@ interface Span {
 }
 
 const GOOD = /probe good/;
-const isServing = ({ verdict }: Judgement): boolean => verdict.isReady && verdict.isAlive;
+const isServing = ({ verdict }: Judgment): boolean => verdict.isReady && verdict.isAlive;
 
 function checkBusy(replay: Replay): void {
   replay.becomes(isServing, { from: replay.findSeen(GOOD), within: 0 }, 'ready and alive');

@@ -1,5 +1,5 @@
 /**
- * What gateways saw of engines, in lines: a time in seconds, what is seen, and what is judged then. `10-60/5` means from 10 to 60
+ * What gateways saw of engines, in lines: a time in seconds, what is seen, and what is evaluated then. `10-60/5` means from 10 to 60
  * every 5 s; after `->` stand the phase and, where it matters, what follows from it; `did` tells what happened to the engine.
  */
 
@@ -16,12 +16,12 @@ export interface TraceStep {
   line: string;
 }
 
-export interface Judgement {
+export interface Judgment {
   at: number;
   verdict: EngineVerdict;
 }
 
-/** As often as the gateway judges by itself. */
+/** As often as the gateway evaluates by itself. */
 const JUDGE_INTERVAL_MS = 500;
 
 /** In the order of time, as lines may overlap. */
@@ -98,18 +98,18 @@ function formatObservation(seen: Observation): string {
   }
 }
 
-/** All that a gateway with its usual bounds concludes, whenever it judges. */
-export function replay(steps: readonly TraceStep[], stalledMs: number): Judgement[] {
+/** All that a gateway with its usual bounds concludes, whenever it evaluates. */
+export function replay(steps: readonly TraceStep[], stalledMs: number): Judgment[] {
   const state = new EngineState(0);
-  const judgements: Judgement[] = [];
-  const judge = (at: number) => judgements.push({ at, verdict: state.judge(at, stalledMs) });
+  const judgments: Judgment[] = [];
+  const evaluate = (at: number) => judgments.push({ at, verdict: state.evaluate(at, stalledMs) });
   let at = 0;
   for (const step of steps) {
-    for (at += JUDGE_INTERVAL_MS; at < step.at; at += JUDGE_INTERVAL_MS) judge(at);
+    for (at += JUDGE_INTERVAL_MS; at < step.at; at += JUDGE_INTERVAL_MS) evaluate(at);
     at = step.at;
     if (!step.seen) continue;
     state.observe(at, step.seen);
-    judge(at);
+    evaluate(at);
   }
-  return judgements;
+  return judgments;
 }

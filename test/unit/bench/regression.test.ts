@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import {
   type Baseline,
   buildBaseline,
+  evaluate,
   type Figures,
   formatBaseline,
   formatCheck,
   isWorse,
-  judge,
   readFigures,
   takeBetter,
   widen,
@@ -68,27 +68,27 @@ describe('a figure beside the recorded one', () => {
   const recorded = { median: 2, band: 0.25 };
 
   it('is ok within the band', () => {
-    for (const value of [1.6, 2, 2.5]) expect(judge(value, recorded)).to.equal('ok');
+    for (const value of [1.6, 2, 2.5]) expect(evaluate(value, recorded)).to.equal('ok');
   });
 
-  it('is worse above it', () => expect(judge(2.51, recorded)).to.equal('worse'));
+  it('is worse above it', () => expect(evaluate(2.51, recorded)).to.equal('worse'));
 
   it('is better below it, and to be recorded again', () =>
-    expect(judge(1.59, recorded)).to.equal('better: record again'));
+    expect(evaluate(1.59, recorded)).to.equal('better: record again'));
 
   it('says where it could not be measured', () =>
-    expect(judge(Number.NaN, recorded)).to.equal('not measured'));
+    expect(evaluate(Number.NaN, recorded)).to.equal('not measured'));
 
   it('is worse where no request was served', () =>
-    expect(judge(Number.POSITIVE_INFINITY, recorded)).to.equal('worse'));
+    expect(evaluate(Number.POSITIVE_INFINITY, recorded)).to.equal('worse'));
 
   it('may be twice as high with bands for other machines, or more where the noise was', () => {
     const noisy = recordAll({}, { cpuPerFrame: 1.5 }, { cpuPerFrame: 3 });
     const { cpuPerRequest, cpuPerFrame } = widen(noisy).figures;
     expect(cpuPerRequest.band).to.equal(1);
     expect(cpuPerFrame.band).to.equal(2);
-    expect(judge(3.99, cpuPerRequest)).to.equal('ok');
-    expect(judge(4.01, cpuPerRequest)).to.equal('worse');
+    expect(evaluate(3.99, cpuPerRequest)).to.equal('ok');
+    expect(evaluate(4.01, cpuPerRequest)).to.equal('worse');
   });
 });
 

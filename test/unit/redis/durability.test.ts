@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type DurabilitySettings, judgeServer, type ServerFacts } from '../../../redis/durability.ts';
+import { type DurabilitySettings, evaluateServer, type ServerFacts } from '../../../redis/durability.ts';
 
 const good: ServerFacts = {
   persistence: 'aof',
@@ -12,7 +12,7 @@ const good: ServerFacts = {
 const evicting = { evictionSafe: false, usedMemory: 100 };
 const allowed = { allowLoss: true };
 
-describe('the judgement of a Redis that is to keep requests', () => {
+describe('the judgment of a Redis that is to keep requests', () => {
   const cases: [string, Partial<ServerFacts>, DurabilitySettings, RegExp | null][] = [
     ['an append-only file and memory left', {}, {}, null],
     ['snapshots', { persistence: 'rdb' }, {}, null],
@@ -30,7 +30,7 @@ describe('the judgement of a Redis that is to keep requests', () => {
   ];
   for (const [what, inspection, settings, expected] of cases) {
     it(`${expected ? 'refuses' : 'takes'} one with ${what}`, () => {
-      const reason = judgeServer({ ...good, ...inspection }, settings);
+      const reason = evaluateServer({ ...good, ...inspection }, settings);
       if (expected) expect(reason).to.match(expected);
       else expect(reason).to.equal(null);
     });

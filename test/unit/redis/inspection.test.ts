@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type Configuration, judge } from '../../../redis/inspection.ts';
+import { type Configuration, evaluate } from '../../../redis/inspection.ts';
 
 const settings = { configuration: { save: '' }, mayReload: true };
 const good = {
@@ -12,8 +12,8 @@ const good = {
 
 describe('inspection of Redis', () => {
   it('warns of nothing when the append-only file is on and nothing is evicted', () => {
-    expect(judge(good, settings)).to.include({ persistence: 'aof', evictionSafe: true, runId: 'abc' });
-    expect(judge(good, settings).warnings).to.deep.equal([]);
+    expect(evaluate(good, settings)).to.include({ persistence: 'aof', evictionSafe: true, runId: 'abc' });
+    expect(evaluate(good, settings).warnings).to.deep.equal([]);
   });
 
   const faults: [string, Record<string, string>, string | null, object, RegExp][] = [
@@ -39,7 +39,7 @@ describe('inspection of Redis', () => {
   for (const [name, info, snapshots, expected, warning] of faults) {
     it(`warns of ${name}`, () => {
       const configuration = snapshots === null ? null : { save: snapshots };
-      const verdict = judge({ ...good, ...info }, { ...settings, configuration });
+      const verdict = evaluate({ ...good, ...info }, { ...settings, configuration });
       expect(verdict).to.include(expected);
       expect(verdict.warnings).to.have.length(1);
       expect(verdict.warnings[0]).to.match(warning);
@@ -47,23 +47,23 @@ describe('inspection of Redis', () => {
   }
 
   it('takes any policy for safe where memory has no limit', () => {
-    expect(judge({ ...good, maxmemory_policy: 'allkeys-lru' }, settings).evictionSafe).to.equal(true);
+    expect(evaluate({ ...good, maxmemory_policy: 'allkeys-lru' }, settings).evictionSafe).to.equal(true);
   });
 
   it('warns of a default user as which the append-only file cannot be loaded', () => {
-    const verdict = judge(good, { ...settings, mayReload: false });
+    const verdict = evaluate(good, { ...settings, mayReload: false });
     expect(verdict.reloads).to.equal('nothing');
     expect(verdict.warnings.join()).to.match(/default user lacks permissions/);
   });
 
   it('supposes nothing of the default user where it may not ask, or no append-only file is loaded', () => {
-    expect(judge(good, { ...settings, mayReload: null }).reloads).to.equal('everything');
+    expect(evaluate(good, { ...settings, mayReload: null }).reloads).to.equal('everything');
     const snapshots = { configuration: { save: '60 1' }, mayReload: false };
-    expect(judge({ ...good, aof_enabled: '0' }, snapshots).reloads).to.equal('everything');
+    expect(evaluate({ ...good, aof_enabled: '0' }, snapshots).reloads).to.equal('everything');
   });
 
   const warningsOf = (configuration: Configuration | null) =>
-    judge(good, { ...settings, configuration }).warnings.join('\n');
+    evaluate(good, { ...settings, configuration }).warnings.join('\n');
 
   it('warns of values that are longer than Redis can read at once', () => {
     expect(warningsOf({ 'proto-max-bulk-len': '536870912' })).to.match(/set proto-max-bulk-len 1mb/);

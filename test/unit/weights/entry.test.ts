@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { CacheEntry } from '../../../weights/entry.ts';
+import { makeRoom, readVolumeTime } from '../../../weights/eviction.ts';
 import { loadWeights } from '../../../weights/load.ts';
-import { makeRoom, readVolumeTime } from '../../../weights/room.ts';
 import type { Manifest } from '../../../weights/source.ts';
 
 const ONE = '1'.repeat(40);

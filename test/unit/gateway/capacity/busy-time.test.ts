@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { BusyTime } from '../../../../gateway/capacity/busy-time.ts';
 import { Slots } from '../../../../gateway/capacity/replica-capacity.ts';
 import { Reservations } from '../../../../gateway/capacity/reservations.ts';
-import { SlotLine } from '../../../../gateway/capacity/slot-line.ts';
+import { SlotQueue } from '../../../../gateway/capacity/slot-queue.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 
 describe('what a replica counts of its work', () => {
@@ -76,7 +76,7 @@ describe('what a replica counts of its work', () => {
       const target = takeLocal();
       return target ? { target } : Promise.resolve({ refusal: 'replica_saturated' as const });
     };
-    const line = new SlotLine({
+    const line = new SlotQueue({
       capacity: { acquire, acquireElsewhere: acquire },
       takeLocal,
       waitMs: () => 60_000,

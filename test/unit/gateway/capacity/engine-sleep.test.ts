@@ -42,7 +42,7 @@ describe('the sleep of an engine', () => {
     await start();
     sleep.check();
     await pollUntil(() => sleep.isAwake);
-    sleep.tell(true);
+    sleep.setDesired(true);
     expect(sleep.isAwake).to.equal(false);
     await untilAsleep();
     expect(await isSleeping()).to.equal(true);
@@ -55,15 +55,15 @@ describe('the sleep of an engine', () => {
     await start();
     await sleep.wake();
     isIdle = false;
-    sleep.tell(true);
+    sleep.setDesired(true);
     isIdle = true;
-    sleep.tell(true);
+    sleep.setDesired(true);
     expect(sleep.isAwake).to.equal(true);
-    sleep.tell(false);
-    sleep.tell(true);
+    sleep.setDesired(false);
+    sleep.setDesired(true);
     await untilAsleep();
     await sleep.wake();
-    sleep.tell(true);
+    sleep.setDesired(true);
     expect(sleep.isAwake).to.equal(true);
   });
 
@@ -71,7 +71,7 @@ describe('the sleep of an engine', () => {
     await start();
     await sleep.wake();
     await engine.putControl({ sleepMs: 100 });
-    sleep.tell(true);
+    sleep.setDesired(true);
     await sleep.wake();
     expect([sleep.isAwake, await isSleeping()]).to.deep.equal([true, false]);
   });
@@ -89,7 +89,7 @@ describe('the sleep of an engine', () => {
 
   it('comes once the engine is there, where it was told before', async () => {
     await start();
-    sleep.tell(true);
+    sleep.setDesired(true);
     sleep.check();
     await untilAsleep();
   });
@@ -98,12 +98,12 @@ describe('the sleep of an engine', () => {
     await start(false);
     await sleep.wake();
     expect(sleep.isAwake).to.equal(true);
-    sleep.tell(true);
+    sleep.setDesired(true);
     await pollUntil(() => changes.includes('could not put the engine to sleep'));
     await sleep.wake();
     isOffered = false;
     const other = makeSleep();
-    other.tell(true);
+    other.setDesired(true);
     await pause(0);
     expect(other.isAwake).to.equal(true);
   });
@@ -111,7 +111,7 @@ describe('the sleep of an engine', () => {
   it('is tried again where waking failed, which is told once', async () => {
     await start();
     await sleep.wake();
-    sleep.tell(true);
+    sleep.setDesired(true);
     await untilAsleep();
     const { url } = engine;
     await pool.destroy();

@@ -40,7 +40,7 @@ function startFleet(count: number): Replica[] {
         acquireBalanced: async (peer, inflight) => {
           const asked = replicas.find(({ beat }) => beat.pod === peer.pod)!;
           if (asked.state.isSilent) return { answer: { refusal: 'full' }, inflight: undefined };
-          asked.balance.hear(pod, String(inflight));
+          asked.balance.observe(pod, String(inflight));
           const hasPlace = asked.balance.hasShare();
           if (hasPlace) asked.slots.inflight++;
           if (hasPlace) asked.taken++;
@@ -184,7 +184,7 @@ describe('balancing by prefix', () => {
     const prefix = findPrefix(gateway!, peer!);
     const target = await gateway!.balance.acquire(prefix, never);
     Object.assign(peer!.beat, { limit: 2 });
-    gateway!.balance.hear(peer!.beat.pod, '3');
+    gateway!.balance.observe(peer!.beat.pod, '3');
     for (let times = 0; times < 3; times++) target!.release();
     expect(gateway!.balance.acquire(prefix, never), 'full').to.equal(null);
   });

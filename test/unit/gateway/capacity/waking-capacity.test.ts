@@ -65,7 +65,7 @@ describe('a place on an engine that sleeps', () => {
 describe('an engine that never wakes', () => {
   it('is restarted, although its health check is good', () => {
     const state = new EngineState(0, { needsProof: true });
-    const isAlive = (at: number) => state.judge(at, 600_000).isAlive;
+    const isAlive = (at: number) => state.evaluate(at, 600_000).isAlive;
     for (let at = 0, work = 0; at <= 60_000; at += 15_000) {
       state.observe(at, { kind: 'probe', result: 'good' });
       state.observe(at, { kind: 'started', work: ++work });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { createAddressPolicy } from '../../../../gateway/egress/address-policy.ts';
 
 describe('the address policy', () => {
-  const judge = createAddressPolicy({ allow: [], deny: [] });
+  const evaluate = createAddressPolicy({ allow: [], deny: [] });
 
   const blocked: [string, string[]][] = [
     ['loopback', ['127.0.0.1', '127.255.255.254', '::1']],
@@ -30,13 +30,13 @@ describe('the address policy', () => {
   for (const [what, addresses] of blocked)
     for (const address of addresses)
       it(`blocks ${what}: "${address}"`, () => {
-        expect(judge(address)).to.equal('blocked');
+        expect(evaluate(address)).to.equal('blocked');
       });
 
   const open = ['1.1.1.1', '8.8.8.8', '100.63.255.255', '100.128.0.1', '172.15.255.255', '172.32.0.1'];
   for (const address of [...open, '223.255.255.255', '2606:4700::1111', '2a00:1450::1', '2001:4860::8888'])
     it(`takes ${address} for public`, () => {
-      expect(judge(address)).to.equal('public');
+      expect(evaluate(address)).to.equal('public');
     });
 
   it('blocks what the operator denies', () => {

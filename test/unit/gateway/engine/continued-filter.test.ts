@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ContinuedFilter, type ContinuedFilterOptions } from '../../../../gateway/engine/continued-filter.ts';
-import { MAX_SAID_BYTES } from '../../../../gateway/engine/said-text.ts';
+import { MAX_GENERATED_BYTES } from '../../../../gateway/engine/generated-text.ts';
 
 const OPTIONS: ContinuedFilterOptions = {
   modelId: 'org/m',
@@ -66,7 +66,7 @@ describe('the filter of answers that are continued', () => {
     const filter = new ContinuedFilter({ ...OPTIONS, modelId: '/weights' });
     const frames = [chunk(FIRST, ROLE), chunk(FIRST, { content: 'Größe' }), chunk(FIRST, { content: ' 1' })];
     expect(push(filter, frames)).to.equal(format(frames));
-    expect(filter.said.content).to.equal('Größe 1');
+    expect(filter.generated.content).to.equal('Größe 1');
     expect(filter).to.deep.include({ finish: null, hasProgress: true, isDone: false, failure: null });
   });
 
@@ -206,9 +206,9 @@ describe('the filter of answers that are continued', () => {
   it('keeps thoughts apart', () => {
     const filter = new ContinuedFilter(OPTIONS);
     push(filter, [chunk(FIRST, { reasoning_content: 'Hm' }), chunk(FIRST, { reasoning: '.' })]);
-    expect(filter.said).to.include({ isReasoning: true, reasoning: 'Hm.', content: '' });
+    expect(filter.generated).to.include({ isReasoning: true, reasoning: 'Hm.', content: '' });
     push(filter, [chunk(FIRST, { content: 'One' })]);
-    expect(filter.said).to.include({ isReasoning: false, content: 'One' });
+    expect(filter.generated).to.include({ isReasoning: false, content: 'One' });
   });
 
   it('takes no thoughts after the answer has begun', () => {
@@ -235,13 +235,13 @@ describe('the filter of answers that are continued', () => {
     it('what is more than text', () => {
       const filter = new ContinuedFilter(OPTIONS);
       push(filter, [chunk(FIRST, { content: 'One' }), chunk(FIRST, { tool_calls: [{ index: 0 }] })]);
-      expect(filter.said.obstacle).to.be.a('string');
+      expect(filter.generated.obstacle).to.be.a('string');
     });
 
     it('several choices', () => {
       const filter = new ContinuedFilter(OPTIONS);
       push(filter, [{ ...FIRST, choices: [{ index: 1, delta: { content: 'One' } }] }]);
-      expect(filter.said.obstacle).to.be.a('string');
+      expect(filter.generated.obstacle).to.be.a('string');
     });
 
     it('what is very long, whatever it is made of', () => {
@@ -251,21 +251,21 @@ describe('the filter of answers that are continued', () => {
         return true;
       };
       const filter = new ContinuedFilter({ ...OPTIONS, reserve });
-      const half = 'ü'.repeat(MAX_SAID_BYTES / 4);
+      const half = 'ü'.repeat(MAX_GENERATED_BYTES / 4);
       push(filter, [chunk(FIRST, { reasoning: half }), chunk(FIRST, { content: half })], 65_536);
-      expect(filter.said.obstacle).to.equal(null);
+      expect(filter.generated.obstacle).to.equal(null);
       expect(push(filter, [chunk(FIRST, { content: 'x' })])).to.include('"x"');
-      expect(filter.said.obstacle).to.be.a('string');
-      expect(filter.said.content).to.equal('');
-      expect(reserved).to.be.lessThan(4 * MAX_SAID_BYTES);
+      expect(filter.generated.obstacle).to.be.a('string');
+      expect(filter.generated.content).to.equal('');
+      expect(reserved).to.be.lessThan(4 * MAX_GENERATED_BYTES);
     });
 
     it('what there is no memory for', () => {
       const filter = new ContinuedFilter({ ...OPTIONS, reserve: () => false });
       push(filter, [chunk(FIRST, { content: 'short' })]);
-      expect(filter.said.obstacle).to.equal(null);
+      expect(filter.generated.obstacle).to.equal(null);
       push(filter, [chunk(FIRST, { content: 'x'.repeat(20_000) })], 65_536);
-      expect(filter.said.obstacle).to.be.a('string');
+      expect(filter.generated.obstacle).to.be.a('string');
     });
   });
 });

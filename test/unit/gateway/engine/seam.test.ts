@@ -7,11 +7,11 @@ interface Joined {
 }
 
 function join(
-  said: string,
+  generated: string,
   pieces: string[],
   stopping: { stops?: string[]; withStop?: boolean } = {},
 ): Joined {
-  const seam = new Seam({ said, stops: [], withStop: false, ...stopping });
+  const seam = new Seam({ generated, stops: [], withStop: false, ...stopping });
   let text = '';
   for (const piece of pieces) {
     text += seam.join(piece);
@@ -61,7 +61,7 @@ describe('the seam of a continued answer', () => {
       expect(join('a', ['nd', ' END'], { stops: ['END'] }).isStopped).to.equal(false);
     });
 
-    it('finds one that is longer than what was said', () => {
+    it('finds one that is longer than what was generated', () => {
       expect(join('\n', ['\nUser', ':', ' more'], { stops: ['\n\nUser:'] }).isStopped).to.equal(false);
       expect(join('x', ['yz', 'END', ' more'], { stops: ['xyzEND'] })).to.deep.equal({
         text: 'yz',

@@ -16,7 +16,7 @@ const TIMING: EngineHealthTiming = {
   failingMs: 5,
   healthyMs: 20,
   timeoutMs: 50,
-  judgeMs: 5,
+  evaluateMs: 5,
   tryMs: 20,
 };
 const BOUNDS: Partial<EngineBounds> = { silentMs: 400, lostMs: 800, hangingAfterMs: 50, flowingMs: 200 };

@@ -7,7 +7,7 @@ import { ENGINE_TRACES, type EngineTrace } from './engine-traces.ts';
 
 const MINUTES_10 = 600;
 
-describe('the judgement on an engine', () => {
+describe('the judgment on an engine', () => {
   for (const trace of ENGINE_TRACES)
     it(`${trace.engine} ${trace.situation}`, () => {
       expect(readVerdicts(trace).filter(({ isRight }) => !isRight)).to.deep.equal([]);
@@ -38,21 +38,21 @@ describe('the judgement on an engine', () => {
   it('says since when a phase lasts, and why', () => {
     const state = new EngineState(0);
     state.observe(1_000, { kind: 'probe', result: 'good' });
-    expect(state.judge(1_000, 1e6)).to.include({ phase: 'healthy', since: 1_000, reason: '' });
+    expect(state.evaluate(1_000, 1e6)).to.include({ phase: 'healthy', since: 1_000, reason: '' });
     state.observe(9_000, { kind: 'probe', result: 'slow' });
-    state.judge(9_000, 1e6);
-    expect(state.judge(12_000, 1e6)).to.include({
+    state.evaluate(9_000, 1e6);
+    expect(state.evaluate(12_000, 1e6)).to.include({
       phase: 'busy',
       since: 9_000,
       reason: 'health check is slow',
     });
     state.observe(61_000, { kind: 'probe', result: 'slow' });
-    expect(state.judge(61_000, 1e6).reason).to.equal('no response for 60 s');
+    expect(state.evaluate(61_000, 1e6).reason).to.equal('no response for 60 s');
   });
 
   it('gives up what an engine keeps behind a closed port once nothing comes of it, not while streams flow', () => {
     const state = new EngineState(0);
-    const isDesertedAt = (at: number) => state.judge(at, 1e6).isDeserted;
+    const isDesertedAt = (at: number) => state.evaluate(at, 1e6).isDeserted;
     state.observe(1_000, { kind: 'probe', result: 'good' });
     state.observe(1_000, { kind: 'started', work: 1 });
     expect(isDesertedAt(60_000), 'silent only').to.equal(false);
@@ -73,7 +73,7 @@ describe('the judgement on an engine', () => {
       state.observe(at, { kind: 'answered' });
       state.observe(at, { kind: 'ended', work: at, outcome: 'fault' });
     };
-    const judge = () => state.judge(at, 1e6);
+    const evaluate = () => state.evaluate(at, 1e6);
     beforeEach(() => {
       at = 0;
       state = new EngineState(0, { needsProof: true });
@@ -82,33 +82,33 @@ describe('the judgement on an engine', () => {
     });
 
     it('only doubts one that answers 500 to requests which may be wrong', () => {
-      expect(judge()).to.include({ phase: 'healthy', isAlive: true, isInDoubt: true });
+      expect(evaluate()).to.include({ phase: 'healthy', isAlive: true, isInDoubt: true });
       for (let count = 0; count < 50; count++) fail(20);
-      expect(judge()).to.include({ phase: 'healthy', isAlive: true, isInDoubt: true });
+      expect(evaluate()).to.include({ phase: 'healthy', isAlive: true, isInDoubt: true });
     });
 
     it('trusts one that does what the gateway asks', () => {
       state.observe(at, { kind: 'tried', result: 'good' });
-      expect(judge()).to.include({ phase: 'healthy', isInDoubt: false });
+      expect(evaluate()).to.include({ phase: 'healthy', isInDoubt: false });
     });
 
     for (const result of ['fault', 'unknown'] as const)
       it(`condemns one where the trial is: ${result}`, () => {
         state.observe(at, { kind: 'tried', result });
-        expect(judge()).to.include({ phase: 'unhealthy', isAlive: false, isInDoubt: false });
+        expect(evaluate()).to.include({ phase: 'unhealthy', isAlive: false, isInDoubt: false });
       });
 
     it('tries it again after a rest, and goes by that alone', () => {
       state.observe(at, { kind: 'tried', result: 'fault' });
       at += 31_000;
-      expect(judge()).to.include({ phase: 'busy', isInDoubt: true });
+      expect(evaluate()).to.include({ phase: 'busy', isInDoubt: true });
       for (let count = 0; count < 9; count++) fail(1);
-      expect(judge().phase).to.equal('busy');
+      expect(evaluate().phase).to.equal('busy');
       state.observe(at, { kind: 'tried', result: 'fault' });
-      expect(judge()).to.include({ phase: 'unhealthy', isInDoubt: false });
+      expect(evaluate()).to.include({ phase: 'unhealthy', isInDoubt: false });
       at += 31_000;
       state.observe(at, { kind: 'tried', result: 'good' });
-      expect(judge()).to.include({ phase: 'healthy', isAlive: true });
+      expect(evaluate()).to.include({ phase: 'healthy', isAlive: true });
     });
 
     it('goes by requests after the rest where nothing can be tried', () => {
@@ -116,10 +116,10 @@ describe('the judgement on an engine', () => {
       at += 31_000;
       for (let count = 0; count < 2; count++) fail(1);
       state.observe(at, { kind: 'tried', result: 'unknown' });
-      expect(judge().phase).to.equal('busy');
+      expect(evaluate().phase).to.equal('busy');
       fail(1);
       state.observe(at, { kind: 'tried', result: 'unknown' });
-      expect(judge()).to.include({ phase: 'unhealthy', isAlive: false, isInDoubt: false });
+      expect(evaluate()).to.include({ phase: 'unhealthy', isAlive: false, isInDoubt: false });
     });
   });
 
@@ -128,18 +128,18 @@ describe('the judgement on an engine', () => {
     state.observe(0, { kind: 'probe', result: 'good' });
     for (const work of [1, 2, 3]) state.observe(0, { kind: 'started', work });
     for (const work of [1, 2, 3]) state.observe(90_000, { kind: 'ended', work, outcome: 'neutral' });
-    expect(state.judge(190_001, 100_000).phase).to.equal('healthy');
+    expect(state.evaluate(190_001, 100_000).phase).to.equal('healthy');
     state.observe(190_001, { kind: 'started', work: 4 });
-    expect(state.judge(210_000, 100_000).phase).to.equal('healthy');
+    expect(state.evaluate(210_000, 100_000).phase).to.equal('healthy');
   });
 });
 
-/** What is judged at the lines that say what it should be. */
+/** What is evaluated at the lines that say what it should be. */
 function readVerdicts({ stalled = MINUTES_10, works = 3, needsProof = false, lines }: EngineTrace) {
   const state = new EngineState(0, { stalledWorks: works, needsProof });
   return readTrace(lines.split('\n')).flatMap(({ at, seen, expected, line }) => {
     state.observe(at, seen!);
-    const words = describeVerdict(state.judge(at, stalled * 1000));
+    const words = describeVerdict(state.evaluate(at, stalled * 1000));
     const isRight = expected.every((word) => words.includes(word));
     return expected.length > 0 ? [{ at: at / 1000, line, words, isRight }] : [];
   });

@@ -29,23 +29,23 @@ describe('what an engine’s state is told of works', () => {
       expect(log.end(work, 'good')).to.equal(false);
     }
     expect(take()).to.deep.equal([]);
-    log.look(1);
+    log.sample(1);
     expect(take()).to.deep.equal(['served 3']);
-    log.look(2);
+    log.sample(2);
     expect(take()).to.deep.equal([]);
   });
 
   it('has the start of what still runs at a look, its output, and whether it is held', () => {
     const source = { isHeld: false };
     const work = begin(source);
-    log.look(1);
+    log.sample(1);
     expect(take()).to.deep.equal(['started 1']);
     work.progress();
     source.isHeld = true;
-    log.look(2);
+    log.sample(2);
     expect(take()).to.deep.equal(['output 1', 'held 1 true']);
     source.isHeld = false;
-    log.look(3);
+    log.sample(3);
     expect(take()).to.deep.equal(['held 1 false']);
     log.end(work, 'good');
     expect(take()).to.deep.equal(['ended 1 good']);
@@ -62,7 +62,7 @@ describe('what an engine’s state is told of works', () => {
 
   it('has what else is seen after what was added up', () => {
     log.answer();
-    log.tell(1, { kind: 'probe', result: 'slow' });
+    log.report(1, { kind: 'probe', result: 'slow' });
     expect(take()).to.deep.equal(['answered', 'probe slow']);
   });
 
@@ -75,7 +75,7 @@ describe('what an engine’s state is told of works', () => {
   });
 
   it('makes the same of it, whether it is added up or not', () => {
-    const judge = (isAddedUp: boolean) => {
+    const evaluate = (isAddedUp: boolean) => {
       const state = new EngineState(0, { needsProof: true });
       let now = 0;
       const works = new WorkLog({
@@ -83,7 +83,7 @@ describe('what an engine’s state is told of works', () => {
         now: () => now,
         isCalm: () => isAddedUp,
       });
-      works.tell(0, { kind: 'probe', result: 'good' });
+      works.report(0, { kind: 'probe', result: 'good' });
       const verdicts: string[] = [];
       // Half of the requests fail, as of a client that sends what the engine cannot do.
       for (let step = 1; step <= 1_000; step++) {
@@ -91,13 +91,13 @@ describe('what an engine’s state is told of works', () => {
         const work = new WatchedWork({ isHeld: false }, observer);
         works.begin(work);
         works.end(work, step % 2 === 0 ? 'good' : 'fault');
-        works.look(now);
-        const { phase, isInDoubt } = state.judge(now, 600_000);
+        works.sample(now);
+        const { phase, isInDoubt } = state.evaluate(now, 600_000);
         verdicts.push(`${phase} ${isInDoubt}`);
       }
       return verdicts;
     };
-    expect(judge(true)).to.deep.equal(judge(false));
-    expect(judge(true)).to.include('healthy true');
+    expect(evaluate(true)).to.deep.equal(evaluate(false));
+    expect(evaluate(true)).to.include('healthy true');
   });
 });

@@ -50,8 +50,8 @@ describe('the memory of bodies', () => {
     second.release();
     expect(await waiting).to.equal(true);
     let isServed = false;
-    void blocked.then((hasRoom) => {
-      isServed = hasRoom;
+    void blocked.then((hasMemory) => {
+      isServed = hasMemory;
     });
     await Promise.resolve();
     expect(isServed).to.equal(false);

@@ -42,7 +42,7 @@ describe('image facts', () => {
     });
   }
 
-  const judge = (bytes: Buffer, contentType: string) =>
+  const evaluate = (bytes: Buffer, contentType: string) =>
     isWholeImage(async (position, length) => bytes.subarray(Math.max(0, position), position + length), {
       contentType: contentType as ImageFacts['contentType'],
       bytes: bytes.length,
@@ -50,10 +50,10 @@ describe('image facts', () => {
   for (const [what, contentType, make] of images)
     it(`knows where ${what} ends, also with bytes after it`, async () => {
       const bytes = await make();
-      expect(await judge(bytes, contentType)).to.equal(true);
-      expect(await judge(Buffer.concat([bytes, Buffer.alloc(5_000, 'x')]), contentType)).to.equal(true);
+      expect(await evaluate(bytes, contentType)).to.equal(true);
+      expect(await evaluate(Buffer.concat([bytes, Buffer.alloc(5_000, 'x')]), contentType)).to.equal(true);
       for (const left of [bytes.length - 1, bytes.length - 20, 40])
-        expect(await judge(bytes.subarray(0, left), contentType), `${left} bytes`).to.equal(false);
+        expect(await evaluate(bytes.subarray(0, left), contentType), `${left} bytes`).to.equal(false);
     });
 
   it('reads the heads of many chunks at once, since a small file may have thousands', async () => {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import {
+  type GeneratedSoFar,
   isUsedUp,
   readContinuable,
-  type SaidSoFar,
   writeContinuation,
 } from '../../../../gateway/text/continuation.ts';
 
@@ -57,8 +57,8 @@ describe('a chat is not continued', () => {
 });
 
 describe('the request for what is missing', () => {
-  const SAID: SaidSoFar = { content: 'One "two"', reasoning: '', tokens: 4 };
-  const write = (body: object, said: Partial<SaidSoFar> = {}): Record<string, unknown> => {
+  const SAID: GeneratedSoFar = { content: 'One "two"', reasoning: '', tokens: 4 };
+  const write = (body: object, said: Partial<GeneratedSoFar> = {}): Record<string, unknown> => {
     const continuable = read(body)!;
     const payload = Buffer.from(JSON.stringify({ ...CHAT, ...body }));
     return JSON.parse(writeContinuation(payload, continuable, { ...SAID, ...said }).toString());

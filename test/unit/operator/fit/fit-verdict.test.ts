@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { modelDeployment } from '../../../../api/model-deployment.ts';
 import { readModelShape } from '../../../../gateway/hub/model-shape.ts';
-import { judgeFit, type ModelSize } from '../../../../operator/fit/fit-verdict.ts';
+import { evaluateFit, type ModelSize } from '../../../../operator/fit/fit-verdict.ts';
 import { findGPUMemory, type GPUNode } from '../../../../operator/fit/gpu-memory.ts';
 import { LLAMA_8B, LLAMA_70B, MODEL_CONFIGS } from './model-configs.ts';
 
@@ -44,15 +44,15 @@ const sizeOf = (config: object, weightBytes: number): ModelSize => ({
 const SMALL = sizeOf(LLAMA_8B, 16_060_522_496);
 const LARGE = sizeOf(LLAMA_70B, 141_107_412_992);
 
-const judge = (change: Change, size: ModelSize = SMALL, nodes: readonly GPUNode[] = []) => {
+const evaluate = (change: Change, size: ModelSize = SMALL, nodes: readonly GPUNode[] = []) => {
   const spec = makeSpec(change);
-  return judgeFit(spec, size, findGPUMemory(spec, nodes));
+  return evaluateFit(spec, size, findGPUMemory(spec, nodes));
 };
 
 describe('whether a model fits', () => {
   it('is true with the numbers, and how many requests there is room for', () => {
     const args = ['--max-model-len=8192'];
-    expect(judge({ args })).to.deep.equal({
+    expect(evaluate({ args })).to.deep.equal({
       status: 'True',
       reason: 'Fits',
       message:
@@ -61,27 +61,27 @@ describe('whether a model fits', () => {
   });
 
   it('is false where not one request of the whole context fits, with the context and the GPUs that would', () => {
-    expect(judge({})).to.deep.equal({
+    expect(evaluate({})).to.deep.equal({
       status: 'False',
       reason: 'ContextTooLong',
       message:
         'weights 15.0 GiB + KV cache 16.0 GiB for 1 × 131072 tokens + overhead 1.5 GiB exceed 24.0 GiB × 0.92; a context of 45056 would fit, or 2 GPUs',
     });
-    expect(judge({ args: ['--max-model-len=45056'] })!.status).to.equal('True');
-    expect(judge({ args: ['--max-model-len=46080'] })!.status).to.equal('False');
+    expect(evaluate({ args: ['--max-model-len=45056'] })!.status).to.equal('True');
+    expect(evaluate({ args: ['--max-model-len=46080'] })!.status).to.equal('False');
   });
 
   it('is false where the weights alone do not', () => {
-    const verdict = judge({ gpu: { count: 1, memory: '80Gi' } }, LARGE)!;
+    const verdict = evaluate({ gpu: { count: 1, memory: '80Gi' } }, LARGE)!;
     expect(verdict).to.include({ status: 'False', reason: 'WeightsTooLarge' });
     expect(verdict.message).to.match(/^weights 131.4 GiB .* exceed 80.0 GiB × 0.92; 4 GPUs$/);
-    expect(judge({ gpu: { count: 4, memory: '80Gi' } }, LARGE)!.message).to.match(
+    expect(evaluate({ gpu: { count: 4, memory: '80Gi' } }, LARGE)!.message).to.match(
       /^weights 32.9 GiB .* fit into 80.0 GiB × 0.92 of each GPU/,
     );
   });
 
   it('is false where the requests of spec.concurrency do not, though the engine starts', () => {
-    const verdict = judge({ args: ['--max-model-len=32768'], concurrency: 8 })!;
+    const verdict = evaluate({ args: ['--max-model-len=32768'], concurrency: 8 })!;
     expect(verdict).to.include({ status: 'False', reason: 'ConcurrencyTooHigh' });
     expect(verdict.message).to.match(
       /KV cache 32.0 GiB for 8 × 32768 tokens .*; a context of 5120 would fit, or a concurrency of 1, or 4 GPUs; the engine starts/,
@@ -103,9 +103,9 @@ describe('whether a model fits', () => {
         },
       ],
     ];
-    for (const [what, change] of fitting) expect(judge(change)?.status, what).to.equal('True');
-    expect(judge({ args: ['--max-model-len=auto'] })!.message).to.match(/for 1 × 45056 tokens/);
-    expect(judge({ args: ['--max-model-len=40K', '--gpu-memory-utilization=0.8'] })!.status).to.equal(
+    for (const [what, change] of fitting) expect(evaluate(change)?.status, what).to.equal('True');
+    expect(evaluate({ args: ['--max-model-len=auto'] })!.message).to.match(/for 1 × 45056 tokens/);
+    expect(evaluate({ args: ['--max-model-len=40K', '--gpu-memory-utilization=0.8'] })!.status).to.equal(
       'False',
     );
   });
@@ -116,29 +116,29 @@ describe('whether a model fits', () => {
     const inWhole = /^weights 29.9 GiB \+ KV cache 2.0 GiB for 1 × 8192 tokens/;
     const inHalf = /^weights 15.0 GiB \+ KV cache 1.0 GiB for 1 × 8192 tokens/;
     const args = ['--max-model-len=8192'];
-    expect(judge({ args, gpu: large }, float32)!.message).to.match(inHalf);
-    expect(judge({ args: [...args, '--dtype=bfloat16'], gpu: large })!.message).to.match(inHalf);
+    expect(evaluate({ args, gpu: large }, float32)!.message).to.match(inHalf);
+    expect(evaluate({ args: [...args, '--dtype=bfloat16'], gpu: large })!.message).to.match(inHalf);
     for (const size of [SMALL, float32])
-      expect(judge({ args: [...args, '--dtype=float32'], gpu: large }, size)!.message).to.match(inWhole);
+      expect(evaluate({ args: [...args, '--dtype=float32'], gpu: large }, size)!.message).to.match(inWhole);
     const quantized = { ...LLAMA_8B, torch_dtype: 'float32', quantization_config: { quant_method: 'awq' } };
-    expect(judge({ args, gpu: large }, sizeOf(quantized, 16_060_522_496))!.message).to.match(inHalf);
+    expect(evaluate({ args, gpu: large }, sizeOf(quantized, 16_060_522_496))!.message).to.match(inHalf);
   });
 
   it('is false where the arguments divide the model over more GPUs than there are', () => {
     const gpu = { count: 2, memory: '80Gi' };
-    expect(judge({ args: ['--pipeline-parallel-size=2'], gpu })).to.deep.equal({
+    expect(evaluate({ args: ['--pipeline-parallel-size=2'], gpu })).to.deep.equal({
       status: 'False',
       reason: 'TooFewGPUs',
       message: '2 tensor-parallel × 2 pipeline-parallel shards need more GPUs than the 2 of spec.gpu.count',
     });
     const args = ['--pipeline-parallel-size=2', '--tensor-parallel-size=1'];
-    expect(judge({ args, gpu })!.reason).not.to.equal('TooFewGPUs');
+    expect(evaluate({ args, gpu })!.reason).not.to.equal('TooFewGPUs');
   });
 
   it('is unknown where the nodes do not tell the memory, or are chosen by more than labels', () => {
     const nodes = [{ 'nvidia.com/gpu.memory': '81559' }];
     const intel = { count: 1, resourceName: 'gpu.intel.com/i915' };
-    expect(judge({ gpu: intel }, SMALL, nodes)).to.include({ reason: 'GPUMemoryUnknown' });
+    expect(evaluate({ gpu: intel }, SMALL, nodes)).to.include({ reason: 'GPUMemoryUnknown' });
     const terms = [{ matchExpressions: [{ key: 'product', operator: 'In', values: ['t4'] }] }];
     const nodeAffinity = {
       requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms },
@@ -150,52 +150,52 @@ describe('whether a model fits', () => {
   });
 
   it('is by the weights alone for models that keep no cache', () => {
-    const verdict = judge({ kind: 'Embedding' })!;
+    const verdict = evaluate({ kind: 'Embedding' })!;
     expect(verdict).to.include({ status: 'True' });
     expect(verdict.message).not.to.include('KV cache');
   });
 
   it('is by the size of a MIG slice, or by the labels of the nodes that may be chosen', () => {
     const slice = { count: 1, resourceName: 'nvidia.com/mig-1g.10gb' };
-    expect(judge({ gpu: slice })).to.include({ reason: 'WeightsTooLarge' });
+    expect(evaluate({ gpu: slice })).to.include({ reason: 'WeightsTooLarge' });
     const args = ['--max-model-len=8192'];
     const node = (memory: string, product: string) => ({ 'nvidia.com/gpu.memory': memory, product });
     const nodes = [node('81559', 'h100'), node('15360', 't4')];
     const gpu = { count: 1 };
-    expect(judge({ args, gpu, nodeSelector: { product: 'h100' } }, SMALL, nodes)!.status).to.equal('True');
-    expect(judge({ args, gpu, nodeSelector: { product: 't4' } }, SMALL, nodes)!.reason).to.equal(
+    expect(evaluate({ args, gpu, nodeSelector: { product: 'h100' } }, SMALL, nodes)!.status).to.equal('True');
+    expect(evaluate({ args, gpu, nodeSelector: { product: 't4' } }, SMALL, nodes)!.reason).to.equal(
       'WeightsTooLarge',
     );
-    const mixed = judge({ args, gpu }, SMALL, nodes)!;
+    const mixed = evaluate({ args, gpu }, SMALL, nodes)!;
     expect(mixed).to.include({ status: 'False', reason: 'SmallerGPUs' });
     expect(mixed.message).to.match(/^fits GPUs of 79.6 GiB, but those of 15.0 GiB may be chosen, too/);
     const amd = { count: 1, resourceName: 'amd.com/gpu' };
-    expect(judge({ gpu: amd }, SMALL, [{ 'amd.com/gpu.vram': '192G' }])!.message).to.match(
+    expect(evaluate({ gpu: amd }, SMALL, [{ 'amd.com/gpu.vram': '192G' }])!.message).to.match(
       /192.0 GiB × 0.92/,
     );
   });
 
   it('is unknown without the memory of a GPU, and says what the model takes', () => {
-    const verdict = judge({ gpu: { count: 1 } })!;
+    const verdict = evaluate({ gpu: { count: 1 } })!;
     expect(verdict).to.include({ status: 'Unknown', reason: 'GPUMemoryUnknown' });
     expect(verdict.message).to.match(/^weights 15.0 GiB .*set spec.gpu.memory$/);
   });
 
   it('is unknown where arguments or the config leave it open', () => {
-    const open: [string, ReturnType<typeof judge>][] = [
-      ['a flag', judge({ args: ['--quantization=fp8'] })],
-      ['no shape', judge({}, { shape: null, weightBytes: 1 })],
-      ['no context', judge({}, sizeOf(MODEL_CONFIGS['Gemma 3 27B']!.config, 1))],
+    const open: [string, ReturnType<typeof evaluate>][] = [
+      ['a flag', evaluate({ args: ['--quantization=fp8'] })],
+      ['no shape', evaluate({}, { shape: null, weightBytes: 1 })],
+      ['no context', evaluate({}, sizeOf(MODEL_CONFIGS['Gemma 3 27B']!.config, 1))],
     ];
     for (const [what, verdict] of open)
       expect(verdict, what).to.include({ status: 'Unknown', reason: 'NotEstimated' });
     const reason = { reason: 'ModelNotRead', message: 'a/b has no config.json' };
-    expect(judge({}, reason)).to.deep.equal({ status: 'Unknown', ...reason });
+    expect(evaluate({}, reason)).to.deep.equal({ status: 'Unknown', ...reason });
   });
 
   it('is not said of engines that run without GPUs, or hold their models otherwise', () => {
-    expect(judge({ gpu: { count: 0 } })).to.equal(undefined);
-    expect(judge({ preset: 'llama-cpp' })).to.equal(undefined);
-    expect(judge({ preset: 'simulator', gpu: { count: 0 } })).to.equal(undefined);
+    expect(evaluate({ gpu: { count: 0 } })).to.equal(undefined);
+    expect(evaluate({ preset: 'llama-cpp' })).to.equal(undefined);
+    expect(evaluate({ preset: 'simulator', gpu: { count: 0 } })).to.equal(undefined);
   });
 });

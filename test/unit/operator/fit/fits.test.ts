@@ -38,34 +38,34 @@ describe('the verdicts on what fits', () => {
 
   it('stay while the hub or the front is away, which is asked again', async () => {
     const { asked, hub, clock, fits } = open();
-    const judge = async () => {
-      fits.judge(makeLLM());
+    const evaluate = async () => {
+      fits.evaluate(makeLLM());
       await settle();
-      return fits.judge(makeLLM());
+      return fits.evaluate(makeLLM());
     };
-    expect(await judge()).to.include({ reason: 'Fits' });
+    expect(await evaluate()).to.include({ reason: 'Fits' });
     for (const answer of [
       { unanswered: 'the front answered 503' },
       { found: false, isFinal: false, message: 'could not be read: the hub returned 503' } as const,
     ]) {
       clock.now += DAY_MS;
       hub.answer = answer;
-      expect(await judge()).to.include({ reason: 'Fits' });
+      expect(await evaluate()).to.include({ reason: 'Fits' });
     }
     hub.answer = { found: false, isFinal: true, message: 'has no config.json' };
     clock.now += DAY_MS;
-    expect(await judge()).to.include({ reason: 'ModelNotRead' });
+    expect(await evaluate()).to.include({ reason: 'ModelNotRead' });
     expect(asked).to.have.length(4);
   });
 
   it('are looked up no more for deployments that are gone', async () => {
     const { asked, told, fits } = open();
     const model = makeLLM();
-    fits.judge(model);
+    fits.evaluate(model);
     fits.delete(`${model.metadata.namespace}/${model.metadata.name}`);
     await settle();
     expect(told).to.deep.equal([]);
-    expect(fits.judge(model)).to.equal('Pending');
+    expect(fits.evaluate(model)).to.equal('Pending');
     expect(asked).to.have.length(2);
   });
 
@@ -73,15 +73,15 @@ describe('the verdicts on what fits', () => {
     const { told, nodes, clock, fits } = open();
     const model = makeLLM({ count: 1 });
     nodes.list = () => Promise.reject(new Error('timed out'));
-    fits.judge(model);
+    fits.evaluate(model);
     await settle();
     expect(told).to.have.length(2);
-    expect(fits.judge(model)).to.equal('Pending');
+    expect(fits.evaluate(model)).to.equal('Pending');
     nodes.list = async () =>
       ({ items: [{ metadata: { labels: { 'nvidia.com/gpu.memory': '81559' } } }] }) as never;
     clock.now += FRONT_RETRY_MS;
-    fits.judge(model);
+    fits.evaluate(model);
     await settle();
-    expect(fits.judge(model)).to.include({ reason: 'Fits' });
+    expect(fits.evaluate(model)).to.include({ reason: 'Fits' });
   });
 });

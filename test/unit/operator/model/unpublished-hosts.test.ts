@@ -20,29 +20,29 @@ describe('a host that is not published', () => {
       metadata: { name: 'chat', namespace: 'team-a' },
       spec: { kind: 'LLM', model: { id: 'm' }, engine: { preset: 'simulator' } },
     });
-    return { publisher, clock, judge: () => hosts.judge(model) };
+    return { publisher, clock, evaluate: () => hosts.evaluate(model) };
   };
 
   it('is rechecked on its own, and explained after ten seconds', () => {
-    const { publisher, clock, judge } = start();
-    expect(judge()).to.deep.equal({ reason: 'the host is being published', recheckAfterMs: 10_000 });
+    const { publisher, clock, evaluate } = start();
+    expect(evaluate()).to.deep.equal({ reason: 'the host is being published', recheckAfterMs: 10_000 });
     publisher.cause = 'the last attempt failed: READONLY';
     clock.now += 10_000;
-    expect(judge().reason).to.equal(
+    expect(evaluate().reason).to.equal(
       'host chat.example is not published after more than 10 s: the last attempt failed: READONLY; retrying every 10 s',
     );
     publisher.cause = undefined;
-    expect(judge().reason).to.contain('the cause is unknown');
+    expect(evaluate().reason).to.contain('the cause is unknown');
     publisher.host = 'chat.example';
-    expect(judge()).to.deep.equal({ reason: undefined, recheckAfterMs: undefined });
+    expect(evaluate()).to.deep.equal({ reason: undefined, recheckAfterMs: undefined });
     publisher.host = 'older.example';
-    expect(judge().reason).to.equal('the host is being published');
+    expect(evaluate().reason).to.equal('the host is being published');
   });
 
   it('waits for Redis without a timer while that is away', () => {
-    const { publisher, judge } = start();
+    const { publisher, evaluate } = start();
     Object.assign(publisher, { outage: 'refused', cause: 'Redis is unavailable: refused' });
-    expect(judge()).to.deep.equal({
+    expect(evaluate()).to.deep.equal({
       reason: 'not published yet: Redis is unavailable: refused',
       recheckAfterMs: undefined,
     });

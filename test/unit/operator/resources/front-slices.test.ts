@@ -4,7 +4,7 @@ import type { Wire } from '../../../../kube/object.ts';
 import {
   buildFrontSlices,
   collectFronts,
-  judgeFront,
+  evaluateFront,
   readySince,
   type Standing,
 } from '../../../../operator/resources/front-slices.ts';
@@ -39,7 +39,7 @@ describe('the front in place of the pods', () => {
   ];
   for (const [name, change, needed, recheckAfterMs] of table) {
     it(name, () => {
-      const verdict = judgeFront(standing(change));
+      const verdict = evaluateFront(standing(change));
       expect(verdict).to.deep.equal(recheckAfterMs === undefined ? { needed } : { needed, recheckAfterMs });
     });
   }

@@ -351,12 +351,12 @@ describe('the status of a ModelDeployment', () => {
 
   it('reports GPUs that are short for what the autoscaler wants, of deployments that have any', () => {
     const scaling = { demand: 80, wanted: 4, needed: 5, reason: 'wants 5, has 3', short: true };
-    const judge = (gpuResource: string) => {
+    const evaluate = (gpuResource: string) => {
       const facts = makeFacts({ scaling, gpuResource, pods: [1, 2, 3].map(() => makePod({ ready: true })) });
       return findCondition(deriveStatus(makeModel(), facts).conditions, 'GPUsAvailable');
     };
-    expect(judge('nvidia.com/gpu')).to.include({ reason: 'GPUsShort', message: 'wants 5, has 3' });
-    expect(judge('')?.reason).not.to.equal('GPUsShort');
+    expect(evaluate('nvidia.com/gpu')).to.include({ reason: 'GPUsShort', message: 'wants 5, has 3' });
+    expect(evaluate('')?.reason).not.to.equal('GPUsShort');
   });
 
   it('counts ready pods without those that are leaving', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Condition } from '../../../../api/kubernetes-types.ts';
 import type { KubeObject } from '../../../../kube/object.ts';
-import { decideRecheckMs, judgeHTTPRoute } from '../../../../operator/status/route-acceptance.ts';
+import { decideRecheckMs, evaluateHTTPRoute } from '../../../../operator/status/route-acceptance.ts';
 
 const condition = (type: string, status: string, reason = type, observedGeneration = 2) => ({
   type,
@@ -61,12 +61,12 @@ describe('what a Gateway says of an HTTPRoute', () => {
   ];
   for (const [title, parents, status, reason] of table)
     it(`is reported: ${title}`, () => {
-      expect(judgeHTTPRoute(route(parents))).to.include({ status, reason });
+      expect(evaluateHTTPRoute(route(parents))).to.include({ status, reason });
     });
 
   it('is reported in its own words', () => {
     const refused = route([parent([condition('Accepted', 'False', 'NotAllowedByListeners')])]);
-    expect(judgeHTTPRoute(refused).message).to.equal(
+    expect(evaluateHTTPRoute(refused).message).to.equal(
       'Gateway gateways/public rejected the HTTPRoute: NotAllowedByListeners: because of NotAllowedByListeners',
     );
   });
@@ -78,13 +78,13 @@ describe('what a Gateway says of an HTTPRoute', () => {
       status,
       lastTransitionTime: new Date(now - minutes * 60_000).toISOString(),
     });
-    const waiting = judgeHTTPRoute(route(undefined));
+    const waiting = evaluateHTTPRoute(route(undefined));
     const ask = (routeReady?: Condition) => decideRecheckMs(waiting, routeReady, now);
     expect([ask(), ask(since(0)), ask(since(5)), ask(since(600, 'False'))]).to.deep.equal([
       5_000, 5_000, 30_000, 120_000,
     ]);
     // It was taken until now.
     expect(ask(since(600, 'True'))).to.equal(5_000);
-    expect(decideRecheckMs(judgeHTTPRoute(route([parent(good)])), since(0), now)).to.equal(120_000);
+    expect(decideRecheckMs(evaluateHTTPRoute(route([parent(good)])), since(0), now)).to.equal(120_000);
   });
 });

@@ -10,7 +10,7 @@ interface Entry<W> {
 /** Every so many places go round among all callers, so that those of a low priority move on, too. */
 const PLACES_PER_ROUND_OF_ALL = 4;
 
-export class Turns<W> {
+export class FairQueue<W> {
   /** By caller, the one whose turn was longest ago first. */
   readonly #entries = new Map<string, Entry<W>>();
   #size = 0;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Acquisition, Caller, EngineTarget, Refusal } from '../../../../gateway/capacity/capacity.ts';
 import { Slots } from '../../../../gateway/capacity/replica-capacity.ts';
-import { MAX_WAITING, SlotLine } from '../../../../gateway/capacity/slot-line.ts';
+import { MAX_WAITING, SlotQueue } from '../../../../gateway/capacity/slot-queue.ts';
 import { pollUntil } from '../../../support/poll.ts';
 
 describe('the line for a place on an engine', () => {
@@ -28,7 +28,7 @@ describe('the line for a place on an engine', () => {
       },
       acquireElsewhere: () => ({ refusal }),
     };
-    const line = new SlotLine({ capacity, takeLocal, waitMs: () => waitMs, isShared: () => isShared });
+    const line = new SlotQueue({ capacity, takeLocal, waitMs: () => waitMs, isShared: () => isShared });
     slots.onCrossing(() => line.serve());
     return {
       slots,

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import type { FrontShare } from '../../../../../api/redis-keys.ts';
-import { Wants } from '../../../../../gateway/front/demand/wants.ts';
+import { ReplicaDemand } from '../../../../../gateway/front/demand/replica-demand.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 
 const CHAT = { namespace: 'team', name: 'chat' };
 
-describe('what a front wants', () => {
+describe('the replicas that a front demands', () => {
   let clock: FakeClock;
   let said: Omit<FrontShare, 'at'>[];
   let woken: number[];
@@ -13,7 +13,7 @@ describe('what a front wants', () => {
   let isServed: boolean;
   let heldByOthers: number;
   let isAway: boolean;
-  let wants: Wants;
+  let demand: ReplicaDemand;
   beforeEach(() => {
     clock = new FakeClock();
     said = [];
@@ -22,26 +22,26 @@ describe('what a front wants', () => {
     isServed = false;
     heldByOthers = 0;
     isAway = false;
-    wants = new Wants({
+    demand = new ReplicaDemand({
       front: 'front-a',
-      say: async (_, share) => {
+      publish: async (_, share) => {
         if (isAway) throw new Error('away');
         said.push(share);
         return heldByOthers;
       },
       wake: async () => woken.push(clock.now()),
       isServed: async () => isServed,
-      onLapse: ({ name }) => lapsed.push(name),
+      onExpire: ({ name }) => lapsed.push(name),
       onError: () => {},
       clock,
     });
   });
-  afterEach(() => wants.close());
+  afterEach(() => demand.close());
   const brief = () => said.map(({ held, heldMs, refused }) => ({ held, heldMs, refused }));
 
   it('is told at the first request and each second from then on, for longer than any Retry-After', async () => {
     await clock.advance(500);
-    wants.refuse(CHAT);
+    demand.refuse(CHAT);
     await clock.advance(0);
     expect(woken).to.deep.equal([500]);
     expect(brief()).to.deep.equal([{ held: 0, heldMs: 0, refused: 1 }]);
@@ -57,7 +57,7 @@ describe('what a front wants', () => {
 
   it('is told once a second at most, however many ask', async () => {
     for (let i = 0; i < 50; i++) {
-      wants.refuse(CHAT);
+      demand.refuse(CHAT);
       await clock.advance(40);
     }
     expect(woken.length).to.be.within(2, 4);
@@ -67,18 +67,18 @@ describe('what a front wants', () => {
   });
 
   it('ends when a replica is there', async () => {
-    wants.ask(CHAT);
+    demand.ask(CHAT);
     await clock.advance(1_000);
     isServed = true;
     await clock.advance(10_000);
     expect(woken).to.deep.equal([0, 1_000]);
     expect(lapsed).to.deep.equal([]);
-    wants.ask(CHAT);
+    demand.ask(CHAT);
     expect(woken).to.have.length(3);
   });
 
   it('is told at once when one is wanted again, right after another was served', async () => {
-    const leave = wants.hold(CHAT);
+    const leave = demand.hold(CHAT);
     await clock.advance(1_000);
     isServed = true;
     leave();
@@ -86,14 +86,14 @@ describe('what a front wants', () => {
     isServed = false;
     await clock.advance(10);
     const { length } = woken;
-    wants.ask(CHAT);
+    demand.ask(CHAT);
     expect(woken.slice(length)).to.deep.equal([2_010]);
   });
 
   it('lasts as long as a request waits, whose time is counted exactly', async () => {
-    const leave = wants.hold(CHAT);
+    const leave = demand.hold(CHAT);
     await clock.advance(200);
-    const leaveToo = wants.hold(CHAT);
+    const leaveToo = demand.hold(CHAT);
     await clock.advance(90_000);
     expect(woken.at(-1)).to.equal(90_000);
     leave();
@@ -108,7 +108,7 @@ describe('what a front wants', () => {
 
   it('is written again after an outage, with nothing lost', async () => {
     isAway = true;
-    wants.refuse(CHAT);
+    demand.refuse(CHAT);
     await clock.advance(2_500);
     expect(said).to.deep.equal([]);
     isAway = false;
@@ -117,30 +117,30 @@ describe('what a front wants', () => {
   });
 
   it('says at the end that it holds nothing any more', async () => {
-    const leave = wants.hold(CHAT);
+    const leave = demand.hold(CHAT);
     await clock.advance(1_000);
     expect(said.at(-1)!.held).to.equal(1);
     leave();
-    wants.close();
+    demand.close();
     expect(said.at(-1)!.held).to.equal(0);
     expect(clock.pending).to.equal(0);
   });
 
   it('has a share of the slots, as far as other fronts hold requests', async () => {
     heldByOthers = 3;
-    wants.hold(CHAT);
+    demand.hold(CHAT);
     await clock.advance(1_000);
-    expect(wants.shareOf(CHAT)).to.equal(0.25);
+    expect(demand.shareOf(CHAT)).to.equal(0.25);
     heldByOthers = 0;
     await clock.advance(1_000);
-    expect(wants.shareOf(CHAT)).to.equal(1);
+    expect(demand.shareOf(CHAT)).to.equal(1);
   });
 
   it('restarts under another name after a long time, and has no timer until then', async () => {
-    wants.refuse(CHAT);
+    demand.refuse(CHAT);
     await clock.advance(1_000_000);
     expect(clock.pending).to.equal(0);
-    wants.refuse(CHAT);
+    demand.refuse(CHAT);
     await clock.advance(0);
     expect(said.at(-1)!.refused).to.equal(1);
     expect(said.at(-1)!.boot).not.to.equal(said[0]!.boot);

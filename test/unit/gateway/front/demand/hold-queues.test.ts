@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { HoldEnd, HoldLimits, Turn } from '../../../../../gateway/front/demand/hold-line.ts';
-import { type Hold, HoldLines, type Replicas } from '../../../../../gateway/front/demand/hold-lines.ts';
+import type { HoldEnd, HoldLimits, Turn } from '../../../../../gateway/front/demand/hold-queue.ts';
+import { type Hold, HoldQueues, type Replicas } from '../../../../../gateway/front/demand/hold-queues.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 
 const NAME = { namespace: 'team', name: 'chat' };
@@ -22,10 +22,10 @@ describe('the line of requests that wait for a replica', () => {
   });
 
   const build = (limits: Partial<HoldLimits> = {}) =>
-    new HoldLines({
+    new HoldQueues({
       limits: { ...LIMITS, ...limits },
       find: async () => found,
-      wants: {
+      replicaDemand: {
         hold: () => {
           held++;
           return () => void held--;
@@ -35,14 +35,14 @@ describe('the line of requests that wait for a replica', () => {
       clock,
     });
   const enter = (
-    lines: HoldLines,
+    lines: HoldQueues,
     { namespace = 'team', name = 'chat', caller = `key-${callers++}`, bytes = 1, timeoutMs = 60_000 } = {},
   ) => lines.enter({ namespace, name }, { caller, bytes, timeoutMs });
   const results: { id: string; result: Turn | HoldEnd }[] = [];
   const wait = (hold: Hold, id: string) => void hold.wait().then((result) => results.push({ id, result }));
   const ids = () => results.map(({ id }) => id);
   const turnOf = (id: string) => results.findLast((each) => each.id === id)!.result as Turn;
-  const start = (lines: HoldLines, addresses: string[]) => {
+  const start = (lines: HoldQueues, addresses: string[]) => {
     found = { config: CONFIG, addresses };
     lines.wake();
     return settle();
@@ -193,13 +193,13 @@ describe('the line of requests that wait for a replica', () => {
 
   it('waits on while it is not known where replicas are', async () => {
     let isAway = true;
-    const lines = new HoldLines({
+    const lines = new HoldQueues({
       limits: LIMITS,
       find: async () => {
         if (isAway) throw new Error('Redis is away');
         return found;
       },
-      wants: { hold: () => () => {}, shareOf: () => 1 },
+      replicaDemand: { hold: () => () => {}, shareOf: () => 1 },
       clock,
     });
     wait(enter(lines)!, 'a');

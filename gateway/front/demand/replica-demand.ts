@@ -1,45 +1,45 @@
-/** Which deployments this front wants a replica of: it says so until one is there, and counts who waited or was refused. */
+/** Which deployments this front needs a replica of: reported until one is ready, with how many requests waited or were refused. */
 
 import type { FrontShare } from '../../../api/redis-keys.ts';
 import { type Clock, systemClock } from '../../../kit/clock.ts';
 import type { DeploymentName } from '../../../redis/publication/publication.ts';
 import { BusyTime } from '../../capacity/busy-time.ts';
 
-export interface WantsOptions {
+export interface ReplicaDemandOptions {
   /** This front's pod. */
   front: string;
   /** Writes this front's share of the demand, and answers how many the others hold; throws while Redis is away. */
-  say: (deployment: DeploymentName, share: Omit<FrontShare, 'at'>) => Promise<number>;
+  publish: (deployment: DeploymentName, share: Omit<FrontShare, 'at'>) => Promise<number>;
   /** Tells the operator; a hint only. Throws while Redis is away. */
   wake: (deployment: DeploymentName) => Promise<unknown>;
-  /** Whether replicas are there, so that nothing is wanted any more; asked each second. */
+  /** Whether replicas are ready, so that none is needed any more; asked each second. */
   isServed: (deployment: DeploymentName) => Promise<boolean>;
-  /** Nobody wants one any more, and none has come. */
-  onLapse: (deployment: DeploymentName) => void;
+  /** No request needs one any more, and none has become ready. */
+  onExpire: (deployment: DeploymentName) => void;
   onError: (error: unknown) => void;
   clock?: Clock;
 }
 
-interface Want extends DeploymentName {
+interface DeploymentDemand extends DeploymentName {
   held: BusyTime;
   refused: number;
   /** Others scale it: it is only counted. */
   isForeign: boolean;
   wantedAt: number;
-  /** By the clock; a request that was refused wants a replica until then. */
+  /** By the clock; a request that was refused needs a replica until then. */
   wantedUntil: number;
-  saidAt: number;
+  reportedAt: number;
   writtenAt: number;
   wokenAt: number;
   /** The share that was last written. */
-  said: string;
+  reported: string;
   /** What all other fronts hold. */
   heldByOthers: number;
 }
 
 const INTERVAL_MS = 1_000;
 /** Longer than any Retry-After, with which an SDK comes again. */
-const WANT_MS = 90_000;
+const DEMAND_TTL_MS = 90_000;
 /** What holds nothing any more stays readable for a minute, for a reader that was away. */
 const QUIET_MS = 15_000;
 /** What has not changed is written again while a replica is wanted, so that it stays readable. */
@@ -47,24 +47,24 @@ const RENEW_MS = 30_000;
 /** Longer than a share lives in Redis: one that comes back later starts from zero. */
 const FORGET_MS = 300_000;
 
-export class Wants {
-  readonly #options: WantsOptions;
+export class ReplicaDemand {
+  readonly #options: ReplicaDemandOptions;
   readonly #clock: Clock;
   /** By `namespace/name`. Only callers with a valid key make any, so there are no more than deployments. */
-  readonly #wants = new Map<string, Want>();
+  readonly #demands = new Map<string, DeploymentDemand>();
   #cancelTick: (() => void) | null = null;
   #isClosed = false;
 
-  constructor(options: WantsOptions) {
+  constructor(options: ReplicaDemandOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** A request found no replica: one is wanted now, and for a minute and a half. */
+  /** A request found no replica: one is needed now, and for a minute and a half. */
   ask(deployment: DeploymentName): void {
-    const want = this.#find(deployment);
-    want.isForeign = false;
-    this.#want(want);
+    const demand = this.#find(deployment);
+    demand.isForeign = false;
+    this.#request(demand);
   }
 
   /** It was refused, although it would have been served. */
@@ -73,12 +73,12 @@ export class Wants {
     this.ask(deployment);
   }
 
-  /** The same of one that others scale: it shows in the demand, and tells nobody else. */
+  /** The same of one that others scale: it shows in the demand, and the operator is not notified. */
   countRefused(deployment: DeploymentName): void {
-    const want = this.#find(deployment);
-    want.refused++;
-    want.isForeign = true;
-    this.#want(want);
+    const demand = this.#find(deployment);
+    demand.refused++;
+    demand.isForeign = true;
+    this.#request(demand);
   }
 
   /** It waits until what is returned is called. */
@@ -99,26 +99,26 @@ export class Wants {
     return Math.max(1, held.level) / (Math.max(1, held.level) + heldByOthers);
   }
 
-  /** Says once more what each holds: nothing, once all holds have ended. */
+  /** Reports once more what each holds: nothing, once all holds have ended. */
   close(): void {
     this.#isClosed = true;
     this.#cancelTick?.();
-    for (const want of this.#wants.values()) this.#speak(want, false);
+    for (const demand of this.#demands.values()) this.#report(demand, false);
   }
 
-  #want(want: Want): void {
+  #request(demand: DeploymentDemand): void {
     const now = this.#clock.now();
-    want.wantedAt = this.#clock.date().getTime();
-    want.wantedUntil = now + WANT_MS;
-    if (now - want.wokenAt >= INTERVAL_MS) this.#speak(want);
+    demand.wantedAt = this.#clock.date().getTime();
+    demand.wantedUntil = now + DEMAND_TTL_MS;
+    if (now - demand.wokenAt >= INTERVAL_MS) this.#report(demand);
     this.#schedule();
   }
 
-  #find({ namespace, name }: DeploymentName): Want {
+  #find({ namespace, name }: DeploymentName): DeploymentDemand {
     const key = `${namespace}/${name}`;
-    const known = this.#wants.get(key);
+    const known = this.#demands.get(key);
     if (known) return known;
-    const want: Want = {
+    const demand: DeploymentDemand = {
       namespace,
       name,
       held: new BusyTime(this.#clock),
@@ -126,61 +126,61 @@ export class Wants {
       isForeign: false,
       wantedAt: 0,
       wantedUntil: 0,
-      saidAt: Number.NEGATIVE_INFINITY,
+      reportedAt: Number.NEGATIVE_INFINITY,
       writtenAt: Number.NEGATIVE_INFINITY,
       wokenAt: Number.NEGATIVE_INFINITY,
-      said: '',
+      reported: '',
       heldByOthers: 0,
     };
-    this.#wants.set(key, want);
-    return want;
+    this.#demands.set(key, demand);
+    return demand;
   }
 
   #schedule(): void {
     if (this.#isClosed || this.#cancelTick) return;
     this.#cancelTick = this.#clock.after(INTERVAL_MS, () => {
       this.#cancelTick = null;
-      for (const [key, want] of this.#wants) this.#visit(key, want);
-      if (this.#wants.size > 0) this.#schedule();
+      for (const [key, demand] of this.#demands) this.#visit(key, demand);
+      if (this.#demands.size > 0) this.#schedule();
     });
   }
 
-  #visit(key: string, want: Want): void {
+  #visit(key: string, demand: DeploymentDemand): void {
     const now = this.#clock.now();
-    if (want.held.level > 0 || want.wantedUntil > 0) void this.#renew(want, now);
-    else if (now - want.saidAt > FORGET_MS) this.#wants.delete(key);
-    else if (JSON.stringify(this.#describe(want)) !== want.said) this.#speak(want, false);
+    if (demand.held.level > 0 || demand.wantedUntil > 0) void this.#renew(demand, now);
+    else if (now - demand.reportedAt > FORGET_MS) this.#demands.delete(key);
+    else if (JSON.stringify(this.#describe(demand)) !== demand.reported) this.#report(demand, false);
   }
 
-  /** Goes on wanting, unless a replica has come or the time is over. */
-  async #renew(want: Want, now: number): Promise<void> {
-    const isServed = await this.#options.isServed(want).catch(() => false);
-    const isOver = want.held.level === 0 && now >= want.wantedUntil;
-    if (isServed || isOver) want.wantedUntil = 0;
-    if (isOver && !isServed) this.#options.onLapse(want);
-    this.#speak(want, !isServed && !isOver);
+  /** Keeps the demand up, unless a replica has become ready or the time is over. */
+  async #renew(demand: DeploymentDemand, now: number): Promise<void> {
+    const isServed = await this.#options.isServed(demand).catch(() => false);
+    const isOver = demand.held.level === 0 && now >= demand.wantedUntil;
+    if (isServed || isOver) demand.wantedUntil = 0;
+    if (isOver && !isServed) this.#options.onExpire(demand);
+    this.#report(demand, !isServed && !isOver);
   }
 
   /** The share first: it is the truth that the hint leads to. */
-  #speak(want: Want, isWanted = true): void {
-    const { say, wake, onError } = this.#options;
-    const share = this.#describe(want);
-    const words = JSON.stringify(share);
-    want.saidAt = this.#clock.now();
-    const { saidAt } = want;
-    const isStale = isWanted && saidAt - want.writtenAt >= RENEW_MS;
-    if (words !== want.said || isStale)
-      say(want, share).then((held) => {
-        want.said = words;
-        want.writtenAt = saidAt;
-        want.heldByOthers = held;
+  #report(demand: DeploymentDemand, isWanted = true): void {
+    const { publish, wake, onError } = this.#options;
+    const share = this.#describe(demand);
+    const text = JSON.stringify(share);
+    demand.reportedAt = this.#clock.now();
+    const { reportedAt } = demand;
+    const isStale = isWanted && reportedAt - demand.writtenAt >= RENEW_MS;
+    if (text !== demand.reported || isStale)
+      publish(demand, share).then((held) => {
+        demand.reported = text;
+        demand.writtenAt = reportedAt;
+        demand.heldByOthers = held;
       }, onError);
     if (!isWanted) return;
-    want.wokenAt = want.saidAt;
-    if (!want.isForeign) wake(want).catch(onError);
+    demand.wokenAt = demand.reportedAt;
+    if (!demand.isForeign) wake(demand).catch(onError);
   }
 
-  #describe({ held, refused, wantedAt }: Want): Omit<FrontShare, 'at'> {
+  #describe({ held, refused, wantedAt }: DeploymentDemand): Omit<FrontShare, 'at'> {
     const { boot, busyMs } = held.read();
     return {
       v: 1,

@@ -1,11 +1,11 @@
-/** Who may try to find room, where GPUs of a kind are short: a few at a time, chosen fairly. No I/O. */
+/** Which deployments may look for capacity where GPUs of a kind are scarce: a few at a time, chosen fairly. No I/O. */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { ModelDeployment, ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { decideAccelerators } from '../resources/accelerators.ts';
 import { orderFairly, type Waiting } from './fairness.ts';
 import { unschedulableMs } from './pods.ts';
 
-/** Pods that may wait for room at a time, of one kind of GPU; each other deployment waits for its turn. */
+/** Pods that may wait for a node at a time, of one kind of GPU; each other deployment waits for its turn. */
 const MAX_PROBES = 8;
 /** Of these, of one workspace: its pods may fit no node at all. */
 const MAX_WORKSPACE_PROBES = 2;
@@ -17,8 +17,8 @@ export interface Placement {
   /** `namespace/name`. */
   key: string;
   namespace: string;
-  /** What its pods need of a node, as `describeRoom` says: those that need the same wait for the same. */
-  room: string;
+  /** What its pods need of a node (`describeCapacityNeed`): those that need the same wait for the same. */
+  need: string;
   /** Pods on nodes. */
   placed: number;
   /** For how long one of its pods has found no node, in milliseconds. */
@@ -27,20 +27,20 @@ export interface Placement {
   waitingSince: number | undefined;
 }
 
-/** The scheduler may need a moment although there is room. */
+/** The scheduler may need a moment although there is capacity. */
 const SCARCE_AFTER_MS = 10_000;
 
 /** Each version of a spec is one object. */
 const described = new WeakMap<ModelDeploymentSpec, string>();
 
-/** GPUs of a kind, so many on one node, and which nodes: there may be room for one of these and none for another. */
-export function describeRoom(spec: ModelDeploymentSpec): string {
+/** GPUs of a kind, so many on one node, and which nodes: there may be capacity for one of these and none for another. */
+export function describeCapacityNeed(spec: ModelDeploymentSpec): string {
   const known = described.get(spec);
   if (known !== undefined) return known;
   const { resourceName, count } = decideAccelerators(spec);
-  const room = JSON.stringify([resourceName, count, Object.entries(spec.template.nodeSelector ?? {}).sort()]);
-  described.set(spec, room);
-  return room;
+  const need = JSON.stringify([resourceName, count, Object.entries(spec.template.nodeSelector ?? {}).sort()]);
+  described.set(spec, need);
+  return need;
 }
 
 export function describePlacement(
@@ -51,22 +51,22 @@ export function describePlacement(
   return {
     key,
     namespace: metadata.namespace,
-    room: describeRoom(spec),
+    need: describeCapacityNeed(spec),
     placed: seen.pods.filter((pod) => pod.spec?.nodeName !== undefined).length,
     refusedMs: Math.max(0, ...seen.pods.map((pod) => unschedulableMs(pod, seen.now))),
     waitingSince: seen.deployment.waitingSince,
   };
 }
 
-export class Room {
+export class CapacityProbes {
   /** When those that wait had their last turn, in Unix milliseconds. */
   readonly #triedAt = new Map<string, number>();
   #scarce: ReadonlySet<string> = new Set();
   #admitted: ReadonlySet<string> = new Set();
 
-  /** Whether a deployment that needs this room may keep a pod that has no node. */
-  mayProbe(key: string, room: string): boolean {
-    return !this.#scarce.has(room) || this.#admitted.has(key);
+  /** Whether a deployment with this need may keep a pod that has no node. */
+  mayProbe(key: string, need: string): boolean {
+    return !this.#scarce.has(need) || this.#admitted.has(key);
   }
 
   /** Takes how all deployments stand. `now`: Unix milliseconds. */
@@ -74,7 +74,7 @@ export class Room {
     this.#endTurns(placements, now);
     const scarce = new Set<string>();
     const admitted = new Set<string>();
-    for (const [room, group] of Map.groupBy(placements, (placement) => placement.room)) {
+    for (const [need, group] of Map.groupBy(placements, (placement) => placement.need)) {
       const held = new Map<string, number>();
       for (const { namespace, placed } of group) held.set(namespace, (held.get(namespace) ?? 0) + placed);
       const waiting = group.flatMap(({ key, namespace, waitingSince: since }): Waiting[] =>
@@ -82,8 +82,8 @@ export class Room {
       );
       const isRefused = group.some(({ refusedMs }) => refusedMs > SCARCE_AFTER_MS);
       // Short until nobody is left who had to wait.
-      if (!isRefused && !(this.#scarce.has(room) && waiting.length > MAX_PROBES)) continue;
-      scarce.add(room);
+      if (!isRefused && !(this.#scarce.has(need) && waiting.length > MAX_PROBES)) continue;
+      scarce.add(need);
       for (const { key } of chooseProbes(orderFairly(waiting, held))) admitted.add(key);
     }
     this.#scarce = scarce;

@@ -21,7 +21,7 @@ export async function abortStream(
 ): Promise<void> {
   if (engine.isHanging) return call.waitForClose();
   const isNamed = answer.isNamed ?? false;
-  switch (WAYS[engine.countAbortion() % WAYS.length]!) {
+  switch (WAYS[engine.countAborted() % WAYS.length]!) {
     case 'finish':
       if (!isNamed) return endFrames(call, formatFrame(markAborted(next)) + LAST_FRAME);
       return endFrames(

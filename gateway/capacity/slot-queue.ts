@@ -1,9 +1,9 @@
 /** The queue for slots of an engine: by priority, fair among callers, short and bounded. */
 import type { BusyTime } from './busy-time.ts';
 import type { Acquisition, Caller, Capacity, EngineTarget } from './capacity.ts';
-import { Turns } from './turns.ts';
+import { FairQueue } from './fair-queue.ts';
 
-export interface SlotLineOptions {
+export interface SlotQueueOptions {
   /** Asked first, and again for who is next while all wait: a peer may have a place by then. */
   capacity: Capacity;
   /** A place of this replica, if one is free. */
@@ -28,20 +28,20 @@ const YIELD_MS = 50;
 const NOBODY: Caller = { id: '', priority: 0 };
 const SATURATED: Acquisition = { refusal: 'replica_saturated' };
 
-export class SlotLine implements Capacity {
-  readonly #options: SlotLineOptions;
-  readonly #turns = new Turns<Waiter>();
+export class SlotQueue implements Capacity {
+  readonly #options: SlotQueueOptions;
+  readonly #queue = new FairQueue<Waiter>();
   #retry: NodeJS.Timeout | null = null;
   #isTurnOfQueue = false;
   #isServing = false;
   #isAsking = false;
 
-  constructor(options: SlotLineOptions) {
+  constructor(options: SlotQueueOptions) {
     this.#options = options;
   }
 
   get waiting(): number {
-    return this.#turns.size;
+    return this.#queue.size;
   }
 
   acquire(signal: AbortSignal, caller: Caller = NOBODY): Acquisition | Promise<Acquisition> {
@@ -74,7 +74,7 @@ export class SlotLine implements Capacity {
     // Taking a slot may report a crossing, which calls this again.
     this.#isServing = true;
     for (let target = this.#takeLocal(); target; target = this.#takeLocal()) {
-      this.#turns.next()!.give({ target });
+      this.#queue.next()!.give({ target });
       this.#isTurnOfQueue = true;
     }
     this.#isServing = false;
@@ -96,7 +96,7 @@ export class SlotLine implements Capacity {
 
   #wait(signal: AbortSignal, caller: Caller): Acquisition | Promise<Acquisition> {
     const waitMs = this.#options.waitMs();
-    if (waitMs <= 0 || signal.aborted || !this.#makeRoom(caller)) return SATURATED;
+    if (waitMs <= 0 || signal.aborted || !this.#evictFor(caller)) return SATURATED;
     return new Promise((resolve) => {
       const abandon = () => waiter.give(SATURATED);
       const timer = setTimeout(abandon, waitMs);
@@ -114,20 +114,20 @@ export class SlotLine implements Capacity {
   }
 
   /** Whether one more may wait; in a full line another may have to leave for it. */
-  #makeRoom(caller: Caller): boolean {
+  #evictFor(caller: Caller): boolean {
     if (this.waiting < MAX_WAITING) return true;
-    const least = this.#turns.findLeast(caller);
+    const least = this.#queue.findLeast(caller);
     least?.give(SATURATED);
     return least !== null;
   }
 
   #add(caller: Caller, waiter: Waiter): void {
-    this.#turns.add(caller, waiter);
+    this.#queue.add(caller, waiter);
     this.#retry ??= setInterval(() => void this.#ask(), RETRY_INTERVAL_MS);
   }
 
   #remove(caller: Caller, waiter: Waiter): void {
-    if (!this.#turns.remove(caller, waiter) || this.waiting > 0 || !this.#retry) return;
+    if (!this.#queue.remove(caller, waiter) || this.waiting > 0 || !this.#retry) return;
     clearInterval(this.#retry);
     this.#retry = null;
   }
@@ -139,14 +139,14 @@ export class SlotLine implements Capacity {
     while (this.waiting > 0) {
       const acquisition = await this.#options.capacity.acquire(AbortSignal.timeout(RETRY_INTERVAL_MS));
       if ('target' in acquisition) {
-        const waiter = this.#turns.next();
+        const waiter = this.#queue.next();
         if (waiter) waiter.give(acquisition);
         else acquisition.target.release();
         continue;
       }
       // Nobody is worth waiting for.
       if (acquisition.refusal === 'no_pod_available')
-        for (let waiter = this.#turns.next(); waiter; waiter = this.#turns.next()) waiter.give(acquisition);
+        for (let waiter = this.#queue.next(); waiter; waiter = this.#queue.next()) waiter.give(acquisition);
       break;
     }
     this.#isAsking = false;

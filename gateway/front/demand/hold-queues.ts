@@ -5,31 +5,31 @@ import type { DeploymentName } from '../../../redis/publication/publication.ts';
 import { BodyMemory } from '../../http/body-memory.ts';
 import {
   addLoad,
-  createLine,
+  createQueue,
   type HeldRequest,
   type HoldEnd,
   type HoldLimits,
+  type HoldQueue,
   isFull,
-  type Line,
   type Turn,
   type Waiter,
-} from './hold-line.ts';
-import type { Wants } from './wants.ts';
+} from './hold-queue.ts';
+import type { ReplicaDemand } from './replica-demand.ts';
 
 export interface Replicas {
   config: Pick<GatewayConfig, 'concurrency' | 'paused' | 'deleting'>;
   addresses: readonly string[];
 }
 
-export interface HoldLinesOptions {
+export interface HoldQueuesOptions {
   limits: HoldLimits;
   /** What is published now; null: the deployment is gone. */
   find: (deployment: DeploymentName) => Promise<Replicas | null>;
-  wants: Pick<Wants, 'hold' | 'shareOf'>;
+  replicaDemand: Pick<ReplicaDemand, 'hold' | 'shareOf'>;
   clock?: Clock;
 }
 
-/** A request's place in its line. */
+/** A request's place in its queue. */
 export interface Hold {
   /** Waits for the next turn: again, where the last one led to nothing. */
   wait(): Promise<Turn | HoldEnd>;
@@ -38,16 +38,16 @@ export interface Hold {
 }
 
 const PAUSE_MS = 1_000;
-export class HoldLines {
-  readonly #options: HoldLinesOptions;
+export class HoldQueues {
+  readonly #options: HoldQueuesOptions;
   readonly #clock: Clock;
-  readonly #lines = new Map<string, Line>();
-  /** Places of all lines, shared between workspaces as memory is. */
+  readonly #queues = new Map<string, HoldQueue>();
+  /** Places of all queues, shared between workspaces as memory is. */
   readonly #places: BodyMemory;
   #last = 0;
   #isClosed = false;
 
-  constructor(options: HoldLinesOptions) {
+  constructor(options: HoldQueuesOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#places = new BodyMemory({ totalBytes: options.limits.total, waitMs: 0 });
@@ -55,18 +55,18 @@ export class HoldLines {
 
   /** Whether requests of the deployment wait, so that others have to come after them. */
   hasWaiting({ namespace, name }: DeploymentName): boolean {
-    return (this.#lines.get(`${namespace}/${name}`)?.waiting.size ?? 0) > 0;
+    return (this.#queues.get(`${namespace}/${name}`)?.waiting.size ?? 0) > 0;
   }
 
   /** A place that ends by itself after `timeoutMs`; null where there is none. */
   enter(deployment: DeploymentName, request: HeldRequest): Hold | null {
-    const line = this.#find(deployment);
+    const queue = this.#find(deployment);
     const place = this.#places.open(deployment.namespace);
-    if (this.#isClosed || isFull(line, request, this.#options.limits) || !place.tryAdd(1)) {
-      this.#forget(line);
+    if (this.#isClosed || isFull(queue, request, this.#options.limits) || !place.tryAdd(1)) {
+      this.#forget(queue);
       return null;
     }
-    addLoad(line, request, 1);
+    addLoad(queue, request, 1);
     const order = ++this.#last;
     let ended: HoldEnd | null = null;
     let waiter: Waiter | null = null;
@@ -80,7 +80,7 @@ export class HoldLines {
       wait: async () => {
         if (ended) return ended;
         const result = await new Promise<Turn | HoldEnd>((resolve) => {
-          waiter = this.#add(line, order, resolve);
+          waiter = this.#add(queue, order, resolve);
         });
         waiter = null;
         return result;
@@ -91,8 +91,8 @@ export class HoldLines {
         cancelTimer();
         finish('left');
         place.release();
-        addLoad(line, request, -1);
-        this.#forget(line);
+        addLoad(queue, request, -1);
+        this.#forget(queue);
       },
     };
   }
@@ -100,68 +100,68 @@ export class HoldLines {
   /** Something was published, or may have been: replicas may be ready, of one deployment or of all. */
   wake(deployment?: DeploymentName): void {
     if (deployment) {
-      const line = this.#lines.get(`${deployment.namespace}/${deployment.name}`);
-      if (line) void this.#serve(line);
+      const queue = this.#queues.get(`${deployment.namespace}/${deployment.name}`);
+      if (queue) void this.#serve(queue);
       return;
     }
-    for (const line of this.#lines.values()) void this.#serve(line);
+    for (const queue of this.#queues.values()) void this.#serve(queue);
   }
 
   /** Ends all waits; nobody has to wait any more. */
   close(): void {
     this.#isClosed = true;
-    for (const line of this.#lines.values()) this.#endAll(line, 'closing');
+    for (const queue of this.#queues.values()) this.#endAll(queue, 'closing');
   }
 
-  #find({ namespace, name }: DeploymentName): Line {
+  #find({ namespace, name }: DeploymentName): HoldQueue {
     const key = `${namespace}/${name}`;
-    const known = this.#lines.get(key);
+    const known = this.#queues.get(key);
     if (known) return known;
-    const line = createLine({ namespace, name });
-    this.#lines.set(key, line);
-    return line;
+    const queue = createQueue({ namespace, name });
+    this.#queues.set(key, queue);
+    return queue;
   }
 
-  #forget(line: Line): void {
-    if (line.holds + line.running === 0) this.#lines.delete(`${line.namespace}/${line.name}`);
+  #forget(queue: HoldQueue): void {
+    if (queue.holds + queue.running === 0) this.#queues.delete(`${queue.namespace}/${queue.name}`);
   }
 
-  #add(line: Line, order: number, resolve: (result: Turn | HoldEnd) => void): Waiter {
-    const leave = this.#options.wants.hold(line);
+  #add(queue: HoldQueue, order: number, resolve: (result: Turn | HoldEnd) => void): Waiter {
+    const leave = this.#options.replicaDemand.hold(queue);
     const waiter: Waiter = {
       order,
       give: (result) => {
-        if (!line.waiting.delete(waiter)) return;
+        if (!queue.waiting.delete(waiter)) return;
         leave();
         resolve(result);
       },
     };
-    line.waiting.add(waiter);
+    queue.waiting.add(waiter);
     if (this.#isClosed) waiter.give('closing');
-    else void this.#serve(line);
+    else void this.#serve(queue);
     return waiter;
   }
 
   /** Gives turns to the oldest, as far as there are slots. One at a time, and again if asked meanwhile. */
-  async #serve(line: Line): Promise<void> {
-    if (line.isServing) {
-      line.mustServeAgain = true;
+  async #serve(queue: HoldQueue): Promise<void> {
+    if (queue.isServing) {
+      queue.mustServeAgain = true;
       return;
     }
-    line.isServing = true;
+    queue.isServing = true;
     do {
-      line.mustServeAgain = false;
-      if (line.waiting.size === 0 || this.#clock.now() < line.pausedUntil) continue;
+      queue.mustServeAgain = false;
+      if (queue.waiting.size === 0 || this.#clock.now() < queue.pausedUntil) continue;
       // While Redis is away and nothing is known, all wait on.
-      const found = await this.#options.find(line).catch(() => undefined);
-      if (found !== undefined) this.#giveTurns(line, found);
-    } while (line.mustServeAgain);
-    line.isServing = false;
+      const found = await this.#options.find(queue).catch(() => undefined);
+      if (found !== undefined) this.#giveTurns(queue, found);
+    } while (queue.mustServeAgain);
+    queue.isServing = false;
   }
 
-  #giveTurns(line: Line, found: Replicas | null): void {
+  #giveTurns(queue: HoldQueue, found: Replicas | null): void {
     if (!found || found.config.paused || found.config.deleting) {
-      this.#endAll(line, 'gone');
+      this.#endAll(queue, 'gone');
       return;
     }
     const { addresses, config } = found;
@@ -169,34 +169,34 @@ export class HoldLines {
       config.concurrency === null ? Number.POSITIVE_INFINITY : addresses.length * config.concurrency;
     if (addresses.length === 0) return;
     // Other fronts hold requests for the same slots.
-    const own = Math.max(1, Math.floor(slots * this.#options.wants.shareOf(line)));
-    const oldest = [...line.waiting].sort((a, b) => a.order - b.order);
-    for (const waiter of oldest.slice(0, Math.max(0, own - line.running)))
-      waiter.give(this.#begin(line, addresses));
+    const own = Math.max(1, Math.floor(slots * this.#options.replicaDemand.shareOf(queue)));
+    const oldest = [...queue.waiting].sort((a, b) => a.order - b.order);
+    for (const waiter of oldest.slice(0, Math.max(0, own - queue.running)))
+      waiter.give(this.#begin(queue, addresses));
   }
 
-  #begin(line: Line, addresses: readonly string[]): Turn {
-    line.running++;
+  #begin(queue: HoldQueue, addresses: readonly string[]): Turn {
+    queue.running++;
     let isOver = false;
     return {
       addresses,
       leave: ({ isRefused = false } = {}) => {
         if (isOver) return;
         isOver = true;
-        line.running--;
-        this.#forget(line);
-        if (isRefused) this.#pause(line);
-        else void this.#serve(line);
+        queue.running--;
+        this.#forget(queue);
+        if (isRefused) this.#pause(queue);
+        else void this.#serve(queue);
       },
     };
   }
 
-  #pause(line: Line): void {
-    line.pausedUntil = this.#clock.now() + PAUSE_MS;
-    this.#clock.after(PAUSE_MS, () => void this.#serve(line));
+  #pause(queue: HoldQueue): void {
+    queue.pausedUntil = this.#clock.now() + PAUSE_MS;
+    this.#clock.after(PAUSE_MS, () => void this.#serve(queue));
   }
 
-  #endAll(line: Line, reason: HoldEnd): void {
-    for (const waiter of [...line.waiting]) waiter.give(reason);
+  #endAll(queue: HoldQueue, reason: HoldEnd): void {
+    for (const waiter of [...queue.waiting]) waiter.give(reason);
   }
 }

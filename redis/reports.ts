@@ -3,7 +3,7 @@
 const MAX_TEXT_LENGTH = 253;
 
 /** null for what no program of ours wrote; each field must still be checked. */
-export function decodeWord<T extends { v: 1 }>(text: string): T | null {
+export function decodeReport<T extends { v: 1 }>(text: string): T | null {
   try {
     const value = JSON.parse(text) as T | null;
     return typeof value === 'object' && value?.v === 1 ? value : null;

@@ -1,17 +1,17 @@
 /** What the model has said of an answer so far, kept within bounds for the engine that is to continue it. */
 
-export interface SaidTextOptions {
+export interface GeneratedTextOptions {
   /** Asks for memory; false where there is none left. */
   reserve(bytes: number): boolean;
 }
 
 /** Beyond it an answer is not continued: what is kept of it would cost more than it is worth. */
-export const MAX_SAID_BYTES = 256 * 1024;
+export const MAX_GENERATED_BYTES = 256 * 1024;
 /** Less needs no account. */
 const SMALL_BYTES = 16 * 1024;
 
-export class SaidText {
-  readonly #options: SaidTextOptions;
+export class GeneratedText {
+  readonly #options: GeneratedTextOptions;
   readonly #content = new GrowingText();
   readonly #reasoning = new GrowingText();
   #reserved = SMALL_BYTES;
@@ -19,7 +19,7 @@ export class SaidText {
   obstacle: string | null = null;
   hasContent = false;
 
-  constructor(options: SaidTextOptions) {
+  constructor(options: GeneratedTextOptions) {
     this.#options = options;
   }
 
@@ -55,8 +55,8 @@ export class SaidText {
   #add(text: GrowingText, piece: string): void {
     if (this.obstacle !== null) return;
     text.add(piece);
-    if (this.#content.length + this.#reasoning.length > MAX_SAID_BYTES) {
-      this.giveUp(`it is longer than ${MAX_SAID_BYTES} bytes`);
+    if (this.#content.length + this.#reasoning.length > MAX_GENERATED_BYTES) {
+      this.giveUp(`it is longer than ${MAX_GENERATED_BYTES} bytes`);
       return;
     }
     const missing = this.#content.capacity + this.#reasoning.capacity - this.#reserved;

@@ -14,8 +14,8 @@ export interface CacheOptions {
 /** More than a model's own bytes, for folders and what else is written meanwhile. */
 const SPARE_BYTES = 16 * 1024 * 1024;
 
-export class NoRoomError extends Error {
-  override readonly name = 'NoRoomError';
+export class InsufficientSpaceError extends Error {
+  override readonly name = 'InsufficientSpaceError';
 }
 
 interface Victim {
@@ -46,7 +46,7 @@ export interface Wanted {
 }
 
 /**
- * Makes room for a version; answers what was evicted. Throws NoRoomError where what may go is not enough; without
+ * Makes room for a version; answers what was evicted. Throws InsufficientSpaceError where what may go is not enough; without
  * `mayEvict` nothing may.
  */
 export async function makeRoom(
@@ -61,7 +61,7 @@ export async function makeRoom(
     const lacking = await findLack({ folder, limitBytes }, wanted);
     if (lacking <= 0) return evicted;
     const victim = victims.shift();
-    if (!victim) throw new NoRoomError(explain(lacking, wanted.bytes, mayEvict));
+    if (!victim) throw new InsufficientSpaceError(explain(lacking, wanted.bytes, mayEvict));
     if (await victim.remove()) evicted.push(victim.name);
   }
 }

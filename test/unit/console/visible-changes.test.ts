@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import type { LiveNews } from '../../../console/api.ts';
-import { hideNews } from '../../../console/server/live/visible-news.ts';
+import type { LiveUpdate } from '../../../console/api.ts';
+import { hideChanges } from '../../../console/server/live/visible-changes.ts';
 
 describe('news of a namespace', () => {
   const follow = () => {
-    const told: LiveNews[] = [];
-    return { told, hear: hideNews({ requests: true, deliveries: false }, (news) => told.push(news)) };
+    const told: LiveUpdate[] = [];
+    return { told, hear: hideChanges({ requests: true, deliveries: false }, (news) => told.push(news)) };
   };
 
   it('leaves out what the user may not read, even that it changed', () => {

@@ -7,7 +7,7 @@ const MAX_QUOTE = 40;
  * For the options of a schema's `parse`: the message continues after the field's name. A schema's own messages take precedence.
  * Texts whose length alone is checked are never repeated, since they may be secrets.
  */
-export const FIELD_WORDS = { error: describeIssue };
+export const FIELD_MESSAGES = { error: describeIssue };
 
 function describeIssue(issue: z.core.$ZodRawIssue): string {
   const schema = issue.schema ?? issue.inst;
@@ -49,12 +49,12 @@ function describeSchema(schema: unknown): string {
 
 /** Begins with a space; '' without bounds. Zod gives integers the bounds of what can be reckoned with. */
 function describeRange(least: number | null, most: number | null): string {
-  const isSaid = (bound: number | null): bound is number =>
+  const isGiven = (bound: number | null): bound is number =>
     bound !== null && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
   const write = (bound: number) => bound.toLocaleString('en-US');
-  if (isSaid(least) && isSaid(most)) return ` from ${write(least)} to ${write(most)}`;
-  if (isSaid(least)) return ` of at least ${write(least)}`;
-  return isSaid(most) ? ` of at most ${write(most)}` : '';
+  if (isGiven(least) && isGiven(most)) return ` from ${write(least)} to ${write(most)}`;
+  if (isGiven(least)) return ` of at least ${write(least)}`;
+  return isGiven(most) ? ` of at most ${write(most)}` : '';
 }
 
 function describeInput(input: unknown, schema: unknown): string {

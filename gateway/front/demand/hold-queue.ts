@@ -1,4 +1,4 @@
-/** The line of one deployment: who waits, who has a turn, and what one caller may take of it. */
+/** The queue of one deployment: who waits, who has a turn, and what one caller may take of it. */
 import type { DeploymentName } from '../../../redis/publication/publication.ts';
 
 export interface HoldLimits {
@@ -23,13 +23,13 @@ export interface Waiter {
   give(result: Turn | HoldEnd): void;
 }
 
-/** What waits with a place: of a line, or of one caller in it. */
+/** What waits with a place: of a queue, or of one caller in it. */
 interface Load {
   holds: number;
   bytes: number;
 }
 
-export interface Line extends DeploymentName, Load {
+export interface HoldQueue extends DeploymentName, Load {
   /** Those with a place: they wait, or have their turn and may have to wait again. */
   holds: number;
   /** By caller. */
@@ -44,16 +44,16 @@ export interface Line extends DeploymentName, Load {
 }
 
 export interface HeldRequest {
-  /** Whose share of the line it takes: its API key. */
+  /** Whose share of the queue it takes: its API key. */
   caller: string;
   bytes: number;
   timeoutMs: number;
 }
 
-/** Of a line's places and bytes that one caller may have; a single request always fits. */
+/** Of a queue's places and bytes that one caller may have; a single request always fits. */
 const CALLER_SHARE = 0.5;
 
-export const createLine = (deployment: DeploymentName): Line => ({
+export const createQueue = (deployment: DeploymentName): HoldQueue => ({
   ...deployment,
   holds: 0,
   bytes: 0,
@@ -67,12 +67,12 @@ export const createLine = (deployment: DeploymentName): Line => ({
 
 /** Whether there is no place for one more request, or none for its caller. */
 export function isFull(
-  line: Line,
+  queue: HoldQueue,
   { caller, bytes }: HeldRequest,
   { perDeployment, bytesPerDeployment }: HoldLimits,
 ): boolean {
-  if (line.holds >= perDeployment || line.bytes + bytes > bytesPerDeployment) return true;
-  const own = line.loads.get(caller);
+  if (queue.holds >= perDeployment || queue.bytes + bytes > bytesPerDeployment) return true;
+  const own = queue.loads.get(caller);
   if (!own) return false;
   return (
     own.holds + 1 > perDeployment * CALLER_SHARE || own.bytes + bytes > bytesPerDeployment * CALLER_SHARE
@@ -80,12 +80,12 @@ export function isFull(
 }
 
 /** Counts a request's place, or (-1) its end. */
-export function addLoad(line: Line, { caller, bytes }: HeldRequest, sign: 1 | -1): void {
-  const own = line.loads.get(caller) ?? { holds: 0, bytes: 0 };
-  for (const load of [line, own]) {
+export function addLoad(queue: HoldQueue, { caller, bytes }: HeldRequest, sign: 1 | -1): void {
+  const own = queue.loads.get(caller) ?? { holds: 0, bytes: 0 };
+  for (const load of [queue, own]) {
     load.holds += sign;
     load.bytes += sign * bytes;
   }
-  if (own.holds === 0) line.loads.delete(caller);
-  else line.loads.set(caller, own);
+  if (own.holds === 0) queue.loads.delete(caller);
+  else queue.loads.set(caller, own);
 }
