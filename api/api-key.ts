@@ -19,26 +19,28 @@ export const apiKeySpec = z.object({
   expiresAt: z.iso
     .datetime({ offset: true })
     .optional()
-    .meta({ description: 'Refused from then on.', format: 'date-time' }),
+    .meta({ description: 'Rejected from then on.', format: 'date-time' }),
   priority: z
     .int()
     .min(-100)
     .max(100)
     .default(0)
-    .describe('Requests of keys with a higher priority get their place on an engine first.'),
-  disabled: z.boolean().default(false).describe('Refuses the key at once.'),
+    .describe('Requests with keys of a higher priority get an engine slot first.'),
+  disabled: z.boolean().default(false).describe('Rejects the key immediately.'),
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/, 'must be the SHA-256 of the key in 64 lower-case hex digits')
     .optional()
     .describe(
-      'Hash of a key that you made. If absent the operator makes one and puts it in the Secret <name>-api-key.',
+      'Hash of a key of your own. If absent, the operator creates a key and stores it in the Secret <name>-api-key.',
     ),
   hint: z
     .string()
     .regex(/^[\w-]{0,12}…[\w-]{1,4}$/, 'must be up to 12 characters, "…" and the last 4 at most')
     .optional()
-    .describe('What people know a key that you made by, such as `sk-berth-…x3a0`: too little to guess it.'),
+    .describe(
+      'Start and end of a key of your own, by which people recognize it, such as `sk-berth-…x3a0`: too little to guess it.',
+    ),
 });
 
 export const apiKeyStatus = z.object({

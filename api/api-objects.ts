@@ -14,7 +14,7 @@ const requestId = z
 export const errorEnvelope = z.object({
   error: z.object({
     message: z.string().describe('What is wrong, and which values are allowed where they are known.'),
-    type: z.string().describe('Class of the error, as OpenAI has it.'),
+    type: z.string().describe('Class of the error, as defined by OpenAI.'),
     param: z.string().nullable().describe('The field, query parameter or header that is wrong.'),
     code: z.string().nullable().describe('Stable code of the error; see the list of errors.'),
     documentation_url: z.string().optional().describe('Where the code is documented, if this is published.'),
@@ -41,7 +41,7 @@ export const modelObject = z.object({
   max_model_len: z
     .int()
     .optional()
-    .describe('Most tokens of a request, prompt and answer together; absent until the engine reports it.'),
+    .describe('Maximum tokens of a request, prompt and output together; absent until the engine reports it.'),
   supported_parameters: z
     .record(z.string(), supportedTask)
     .optional()
@@ -57,9 +57,9 @@ export const acknowledgement = z.object({
   object: z.literal('inference.request'),
   status: z
     .enum(REQUEST_STATUSES)
-    .describe('`queued`, unless the answer repeats that of an idempotency key.'),
+    .describe('`queued`, unless the response is a repeat by an idempotency key.'),
   modality: z.enum(MODALITIES),
-  estimated_seconds: z.int().describe('Estimate of the time until the result is there.'),
+  estimated_seconds: z.int().describe('Estimated time until the result is ready.'),
 });
 export type Acknowledgement = z.infer<typeof acknowledgement>;
 
@@ -78,7 +78,7 @@ export const requestObject = z.object({
   error_code: z.string().nullable().describe('Why it failed.'),
   error_message: z.string().nullable(),
   queued_at: unixSeconds('When it was accepted'),
-  started_at: unixSeconds('When a worker last began it').nullable(),
+  started_at: unixSeconds('When a worker last started it').nullable(),
   completed_at: unixSeconds('When it ended').nullable(),
 });
 export type RequestObject = z.infer<typeof requestObject>;
@@ -102,7 +102,7 @@ export const videoObject = z.object({
   completed_at: unixSeconds('When it ended').nullable(),
   expires_at: unixSeconds('When its file is removed').nullable(),
   size: z.string().describe('WIDTHxHEIGHT.'),
-  seconds: z.string().describe('Duration of the clip that is made: frames divided by frame rate.'),
+  seconds: z.string().describe('Duration of the generated clip: frames divided by frame rate.'),
   prompt: z.string().nullable(),
   remixed_from_video_id: z.null(),
   error: z
@@ -122,7 +122,7 @@ export const videoList = z.object({
 export type VideoList = z.infer<typeof videoList>;
 
 export const imageList = z.object({
-  created: unixSeconds('When the images were made'),
+  created: unixSeconds('When the images were generated'),
   data: z.array(
     z.object({
       url: z.string().optional().describe('A signed link, with `response_format: url`.'),
@@ -253,7 +253,7 @@ export const tokenList = z.object({
   max_model_len: z
     .int()
     .nullable()
-    .describe('Most tokens of a request; null if the engine does not report it.'),
+    .describe('Maximum tokens of a request; null if the engine does not report it.'),
   tokens: z.array(z.int()),
   token_strs: z.array(z.string()).nullish().describe('With `return_token_strs`, if the engine reports them.'),
 });

@@ -35,7 +35,7 @@ export const CONDITIONS = {
     kind: 'ModelDeployment',
     type: 'GPUsAvailable',
     meaning:
-      'Every pod has its GPUs. False: the message says how many nodes fit, or that a pod is waiting for another to drain; GPUsShort: the autoscaler wants more replicas than there is room for.',
+      'Every pod has its GPUs. False: the message says how many nodes fit, or that a pod is waiting for another to drain; GPUsShort: the autoscaler needs more replicas than the cluster has GPUs for.',
   },
   imagePulled: { kind: 'ModelDeployment', type: 'ImagePulled', meaning: 'All images were pulled.' },
   weightsLoaded: {

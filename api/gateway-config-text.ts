@@ -37,16 +37,16 @@ const MAX_JSON_BODY_BYTES = 160 * 1024 * 1024;
 export function parseGatewayConfig(text: string): GatewayConfig {
   const config = JSON.parse(text) as Partial<GatewayConfig> | null;
   if (typeof config !== 'object' || config === null) throw new Error('the configuration is not an object');
-  if (config.v !== 1) throw new Error(`the configuration has version ${config.v}, this gateway knows 1`);
+  if (config.v !== 1) throw new Error(`the configuration has version ${config.v}, this gateway supports 1`);
   for (const field of STRINGS)
-    if (typeof config[field] !== 'string') throw new Error(`the configuration lacks ${field}`);
+    if (typeof config[field] !== 'string') throw new Error(`the configuration has no ${field}`);
   if (
     typeof config.limits !== 'object' ||
     Object.values(config.limits).some((limit) => !Number.isFinite(limit))
   )
-    throw new Error('the configuration lacks limits');
+    throw new Error('the configuration has no limits');
   if (config.concurrency !== null && !Number.isInteger(config.concurrency))
-    throw new Error('the configuration lacks concurrency');
+    throw new Error('the configuration has no concurrency');
   // An older operator publishes none.
   config.routes ??= [...listEngineRoutes(config.enginePreset as EnginePreset, config.kind!)];
   if (!Array.isArray(config.cordoned)) config.cordoned = [];
@@ -59,7 +59,7 @@ export function parseGatewayConfig(text: string): GatewayConfig {
 }
 
 function checkScaling(scaling: NonNullable<GatewayConfig['scaling']>): void {
-  if (!Number.isFinite(scaling.holdForMs)) throw new Error('the configuration lacks scaling.holdForMs');
+  if (!Number.isFinite(scaling.holdForMs)) throw new Error('the configuration has no scaling.holdForMs');
   scaling.holdForMs = Math.min(scaling.holdForMs, MAX_TIMER_MS);
   if (!Number.isFinite(scaling.loadTimeMs)) scaling.loadTimeMs = null;
 }

@@ -30,7 +30,7 @@ const model = z.object({
     .max(200)
     .regex(
       /^[A-Za-z0-9][A-Za-z0-9._:/@-]*$/,
-      'must start with a letter or digit and hold letters, digits, . _ : / @ - only',
+      'must start with a letter or digit and contain only letters, digits, . _ : / @ -',
     )
     .describe('Value of the `model` parameter.'),
   displayName: z.string().max(200).optional().describe('Human-readable name; the id if absent.'),
@@ -43,7 +43,7 @@ const pricing = z
     perImage: amount('Price of one image.').optional(),
     perVideoSecond: amount('Price of one second of video.').optional(),
     perAudioMinute: amount('Price of one minute of transcribed or translated audio.').optional(),
-    perMillionCharacters: amount('Price of a million characters that are spoken.').optional(),
+    perMillionCharacters: amount('Price of a million characters of synthesized speech.').optional(),
     perMillionInputTokens: amount('Price of a million prompt tokens.').optional(),
     perMillionOutputTokens: amount('Price of a million completion tokens.').optional(),
     perMillionCachedInputTokens: amount(
@@ -51,7 +51,7 @@ const pricing = z
     ).optional(),
   })
   .prefault({})
-  .describe("What is taken from the workspace's credit; free where absent.");
+  .describe("Charged to the workspace's credit; free if absent.");
 
 export const modelDeploymentSpec = z
   .object({
@@ -76,8 +76,10 @@ export const modelDeploymentSpec = z
       .min(1)
       .max(100_000)
       .optional()
-      .describe('Requests that a replica works on at once. Image and Video 1, text unlimited if absent.'),
-    paused: z.boolean().default(false).describe('Scales to zero and answers 503.'),
+      .describe(
+        'Requests that a replica handles at the same time. If absent: 1 for Image and Video, unlimited for text.',
+      ),
+    paused: z.boolean().default(false).describe('Scales to zero; requests get 503.'),
     rollout: modelRollout,
     image: imageModel.optional(),
     video: videoModel.optional(),
@@ -95,11 +97,11 @@ export const modelDeploymentSpec = z
           .boolean()
           .default(false)
           .describe(
-            'A streamed plain chat whose engine dies goes on from another replica, or from its own engine once it is back. The engine must know continue_final_message.',
+            'A streamed plain chat whose engine dies continues on another replica, or on its own engine once it is back. The engine must know continue_final_message.',
           ),
       })
       .prefault({})
-      .describe('What answers survive.'),
+      .describe('Failures that responses survive.'),
     slo: modelSLO.optional(),
     template: modelTemplate,
   })
@@ -169,30 +171,28 @@ export const modelDeploymentStatus = z.object({
       demand: z
         .number()
         .describe('Requests under way, waiting and held, on average; renewed each minute at most.'),
-      wanted: z.int().describe('Replicas that the autoscaler wants now.'),
+      wanted: z.int().describe('Replicas that the autoscaler currently requests.'),
       needed: z
         .int()
-        .describe('Replicas that the demand needs; more than wanted where the cluster lacks room.'),
-      reason: z.string().describe('Why so many.'),
-      short: z.boolean().optional().describe('The cluster has no room for all that are needed.'),
+        .describe('Replicas that the demand requires; more than wanted if the cluster lacks capacity.'),
+      reason: z.string().describe('Why that many.'),
+      short: z.boolean().optional().describe('The cluster lacks capacity for all that are needed.'),
       asleep: z
         .boolean()
         .optional()
-        .describe('The engine of its only replica sleeps: the next request wakes it.'),
+        .describe('The engine of its only replica is asleep: the next request wakes it.'),
       abandoned: z
         .int()
         .optional()
-        .describe('Requests that timed out, and that engines still work on: their GPUs are busy.'),
+        .describe('Requests that timed out but still occupy the engines: their GPUs are busy.'),
       loadTime: z
         .string()
         .optional()
-        .describe(
-          'From the placing of a pod on a node to its readiness, as measured; absent before the first.',
-        ),
+        .describe('Measured time from the scheduling of a pod to its readiness; absent before the first.'),
       lastChange: z
         .object({ at: z.string(), from: z.int(), to: z.int(), reason: z.string() })
         .optional()
-        .describe('The last time that the replicas wanted were others.'),
+        .describe('When the number of replicas wanted last changed.'),
     })
     .optional()
     .describe('What the autoscaler sees and does; absent without spec.scaling.'),

@@ -15,16 +15,17 @@ export const modelLimits = z
     imageTimeout: duration('Budget of a synchronous image request.').default('30s'),
     imageJobTimeout: duration('Longest asynchronous image job.').default('30m'),
     videoTimeout: duration('Longest video job.').default('30m'),
-    waitForSlot: duration('Longest wait for a place on an engine while all are taken; then 429.').default(
-      '5s',
-    ),
+    waitForSlot: duration('Longest wait for an engine slot while all are in use; then 429.').default('5s'),
     headersTimeout: duration('Longest wait for request headers.').default('15s'),
     bodyTimeout: duration('Longest wait for a JSON body.').default('60s'),
     uploadTimeout: duration('Longest wait for a multipart body.').default('5m'),
-    queueTTL: duration('Longest stay in the queue; then failed, code expired.', MAX_RETENTION_DAYS).default(
+    queueTTL: duration(
+      'Longest time in the queue; then the request fails with code expired.',
+      MAX_RETENTION_DAYS,
+    ).default('24h'),
+    resultRetention: duration('How long results are kept in managed storage.', MAX_RETENTION_DAYS).default(
       '24h',
     ),
-    resultRetention: duration('How long results stay in managed storage.', MAX_RETENTION_DAYS).default('24h'),
     recordRetention: duration('How long ended requests are remembered.', MAX_RETENTION_DAYS).default('7d'),
     // What a gateway with 1Gi of memory, as the chart gives it, can hold for one caller.
     jsonBody: quantityUpTo('160Mi', 'Largest JSON body.').default('32Mi'),

@@ -39,7 +39,7 @@ const extraParams = z
   .max(32)
   .optional()
   .describe(
-    "Members of the request's extra_params that are passed to the model, of engines that take any (vllm-omni, custom). Without it none is.",
+    "Members of the request's extra_params that are passed to the model, for engines that accept any (vllm-omni, custom). None if absent.",
   );
 
 /** A model that listed it without a range would not take it, since the range is documented with it. */
@@ -67,7 +67,7 @@ export const imageModel = z
     extraParams,
     steps: steps.optional(),
   })
-  .meta({ description: 'What an image model takes.', ...rangedSteps });
+  .meta({ description: 'What an image model accepts.', ...rangedSteps });
 export type ImageModel = z.infer<typeof imageModel>;
 
 export const videoModel = z
@@ -81,16 +81,16 @@ export const videoModel = z
     native: z
       .object({ seconds: z.number().gt(0).lte(600), fps: z.int().min(1).max(240) })
       .optional()
-      .describe('Pinned duration and frame rate; requests must match them. Without it both are free.'),
+      .describe('Pinned duration and frame rate; requests must match them. Any if absent.'),
     references: z
       .int()
       .min(1)
       .max(9)
       .optional()
-      .describe('Most images of input_reference, for models that take several; 1 if absent.'),
+      .describe('Most images of input_reference, for models that accept several; 1 if absent.'),
     parameters,
     extraParams,
     steps: steps.optional(),
   })
-  .meta({ description: 'What a video model takes.', ...rangedSteps });
+  .meta({ description: 'What a video model accepts.', ...rangedSteps });
 export type VideoModel = z.infer<typeof videoModel>;

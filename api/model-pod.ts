@@ -50,10 +50,10 @@ export const modelEngine = z
       .max(200)
       .regex(/^\//, 'must start with /')
       .default('/health')
-      .describe('Path that answers 200 once the engine serves.'),
-    startupTimeout: duration('Longest start of the engine, downloads included.').default('30m'),
+      .describe('Path that returns 200 once the engine is ready.'),
+    startupTimeout: duration('Longest startup of the engine, including downloads.').default('30m'),
     stallTimeout: duration(
-      'Requests may wait for so long without output of any of them before the engine counts as hanging and is restarted. ' +
+      'How long requests may wait, with no output from any of them, before the engine counts as hung and is restarted. ' +
         'If absent: 10m, or twice limits.requestTimeout (of images imageJobTimeout, of videos videoTimeout) if that is longer.',
     ).optional(),
     routes: z
@@ -61,7 +61,7 @@ export const modelEngine = z
       .max(ENGINE_ROUTES.length)
       .optional()
       .describe(
-        'Text routes that the engine serves, in the place of those that the preset is known to serve: more of a custom engine, fewer of a model without a chat template.',
+        'Text routes that the engine serves, instead of those of the preset: more for a custom engine, fewer for a model without a chat template.',
       ),
     imagePullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).optional(),
   })
@@ -121,7 +121,7 @@ export const modelTemplate = z
     resourceClaims: z
       .array(
         passthrough(
-          "A claim of the pod's (dynamic resource allocation), which the engine gets; with gpu.count 0.",
+          'A resource claim of the pod (dynamic resource allocation) for the engine; with gpu.count 0.',
         ),
       )
       .max(16)

@@ -71,7 +71,7 @@ export const modelRoute = z
       .enum(ROUTE_BALANCES)
       .optional()
       .describe(
-        'Prefix: requests that begin alike go to the replica that has their beginning in its cache, unless it has more to do than others. LeastLoaded: a request stays where it arrives while there is a slot, else goes to the replica with the least to do. Prefix with kind LLM if absent, LeastLoaded with others and where the engine caches no prefixes.',
+        'Prefix: requests with a common prefix go to the replica that has it cached, unless that one is busier than others. LeastLoaded: a request stays where it arrives while there is a slot, else goes to the replica with the least to do. Prefix with kind LLM if absent, LeastLoaded with others and where the engine caches no prefixes.',
       ),
   })
   .prefault({});

@@ -15,14 +15,14 @@ const schedule = z
         new RegExp(`^${CRON_FIELD}( +${CRON_FIELD}){4}$`),
         'must be five fields: minute, hour, day of month, month, day of week',
       )
-      .describe('When it begins: minute, hour, day of month, month, day of week.'),
+      .describe('When it starts: minute, hour, day of month, month, day of week.'),
     timezone: z
       .string()
       .max(64)
       .default('UTC')
-      .describe('Of the IANA database, such as Europe/Zurich; days of 23 and 25 hours are followed.'),
-    min: z.int().min(0).max(1000).optional().describe('In place of scaling.min.'),
-    max: z.int().min(1).max(1000).optional().describe('In place of scaling.max.'),
+      .describe('From the IANA database, such as Europe/Zurich; daylight saving time is observed.'),
+    min: z.int().min(0).max(1000).optional().describe('Replaces scaling.min.'),
+    max: z.int().min(1).max(1000).optional().describe('Replaces scaling.max.'),
   })
   .meta(
     cel(
@@ -44,35 +44,37 @@ export const modelScaling = z
       .lte(10_000)
       .optional()
       .describe(
-        'Requests that a replica is to have at once; the concurrency if absent, 16 where that is unlimited.',
+        'Target number of concurrent requests per replica; the concurrency if absent, 16 if that is unlimited.',
       ),
-    stableWindow: duration('Averaging window; replicas go when its peak needs them no more.').default('60s'),
+    stableWindow: duration(
+      'Averaging window; replicas are removed when its peak no longer needs them.',
+    ).default('60s'),
     panicWindow: duration('Short window that reacts to bursts.').default('6s'),
     idleTimeout: duration(
-      'Quiet time before the last replica goes; the measured load time where that is longer.',
+      'Idle time before the last replica is removed; the measured load time if that is longer.',
     ).default('10m'),
     idle: z
       .enum(['Remove', 'Sleep'])
       .default('Remove')
       .describe(
-        "What becomes of the last replica after that, with min 0: it is removed, or, where the engine can, it sleeps: its pod stays, the GPU's memory is free, and the next request wakes it.",
+        'What happens to the last replica after that, with min 0: it is removed, or, if the engine supports it, it sleeps: its pod stays, the GPU memory is freed, and the next request wakes it.',
       ),
     targetWait: duration(
-      'How long a queued image or video may wait; the load time where that is longer.',
+      'How long a queued image or video may wait; the load time if that is longer.',
     ).default('1m'),
     schedules: z
       .array(schedule)
       .max(20)
       .default([])
       .describe(
-        'Bounds by the clock: each holds from its times on until another one begins. Replicas are started a load time early.',
+        'Bounds by time of day: each applies from its times until another one starts. Replicas are started one load time ahead.',
       ),
     coldStart: z
       .object({
         mode: z
           .enum(['Reject', 'Hold'])
           .default('Reject')
-          .describe('Answer 503 while starting, or hold the request.'),
+          .describe('Return 503 while starting, or hold the request.'),
         holdFor: duration('Longest hold.').default('60s'),
       })
       .prefault({}),
@@ -97,12 +99,12 @@ export const modelRollout = z
       .default(0)
       .describe('Extra pods during a rollout. 0 needs no spare GPU.'),
     drainTimeout: duration(
-      'Longest wait for work in flight when a pod goes; text 3m, image 5m, video 35m if absent.',
+      'Longest wait for work in flight when a pod is removed; text 3m, image 5m, video 35m if absent.',
     ).optional(),
     revision: z
       .string()
       .max(63)
       .optional()
-      .describe("Any change rolls the pods, with the operator's present sidecar version."),
+      .describe("Any change rolls the pods, with the operator's current sidecar version."),
   })
   .prefault({});

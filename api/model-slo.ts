@@ -7,7 +7,7 @@ const percent = (describe: string) => z.number().gt(0).lt(100).describe(describe
 export const modelSLO = z
   .object({
     availability: percent(
-      'Percentage of requests that end without a server error; those that their caller got wrong, or left, do not count.',
+      'Percentage of requests that end without a server error; client errors and requests whose client disconnected do not count.',
     ).optional(),
     timeToFirstToken: z
       .object({
@@ -17,7 +17,7 @@ export const modelSLO = z
       .optional(),
   })
   .describe(
-    'Service level objectives: berth_slo_* metrics and the chart’s alerts follow them. They restart nothing.',
+    'Service level objectives: berth_slo_* metrics and the chart’s alerts follow them. They have no other effect.',
   );
 export type ModelSLO = z.infer<typeof modelSLO>;
 

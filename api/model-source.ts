@@ -18,16 +18,16 @@ const huggingFace = z
     cache: z
       .object({
         claimName: objectName('An existing claim; several deployments may share one.').optional(),
-        size: quantity('Size of a claim that the operator makes, such as 100Gi.').optional(),
+        size: quantity('Size of a claim that the operator creates, such as 100Gi.').optional(),
         storageClassName: z.string().max(253).optional(),
         accessMode: z.enum(['ReadWriteOnce', 'ReadWriteMany']).default('ReadWriteOnce'),
       })
       .meta({
-        description: 'Volume that keeps downloads between pods; without one each pod downloads again.',
+        description: 'Volume that keeps downloads across pods; without one, each pod downloads again.',
         ...cel({
           rule: 'has(self.claimName) != has(self.size)',
           message:
-            'give exactly one of claimName (an existing claim) or size (a claim that the operator makes)',
+            'give exactly one of claimName (an existing claim) or size (a claim that the operator creates)',
         }),
       })
       .optional(),
@@ -67,7 +67,7 @@ const pvc = z
     claimName: objectName('The claim that holds the weights; mounted read-only.'),
     path: z.string().max(1024).default('').describe('Folder or file within the claim.'),
   })
-  .describe('Weights on a volume that you filled.');
+  .describe('Weights on a volume that you provide.');
 
 const image = z
   .object({
@@ -89,12 +89,12 @@ const cache = z
       'An existing claim that deployments of the namespace share; ReadWriteMany unless all pods are on one node.',
     ),
     limit: quantity(
-      'Size of all models in the claim, such as 500Gi; the least recently used go first. All that the volume has if absent.',
+      'Size of all models in the claim, such as 500Gi; the least recently used go first. The whole volume if absent.',
     ).optional(),
     prefetch: z
       .boolean()
       .default(true)
-      .describe('Download the weights as soon as the deployment is there, before a pod is wanted.'),
+      .describe('Download the weights as soon as the deployment exists, before a pod needs them.'),
   })
   .describe('Keeps the weights of huggingFace or s3 in a claim: one download for all pods and deployments.');
 

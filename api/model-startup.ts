@@ -15,8 +15,8 @@ export const modelStartup = z
       .array(
         z.object({
           stage,
-          at: z.string().describe('When it was complete.'),
-          took: z.string().describe('Since the stage before.'),
+          at: z.string().describe('When it completed.'),
+          took: z.string().describe('Since the previous stage.'),
         }),
       )
       .describe(
@@ -25,13 +25,10 @@ export const modelStartup = z
     current: z
       .object({ stage, since: z.string() })
       .optional()
-      .describe('What it is waiting for; absent once it was ready.'),
+      .describe('What it is waiting for; absent once it is ready.'),
     took: z.string().optional().describe('From the creation of the pod to its readiness.'),
-    expected: z
-      .string()
-      .optional()
-      .describe('How long it is likely to take, as earlier starts did; absent before the first.'),
+    expected: z.string().optional().describe('Estimate from earlier starts; absent before the first.'),
   })
-  .describe('How the last start of a replica went, or goes.');
+  .describe('How the last start of a replica went, or is going.');
 
 export type ModelStartup = z.infer<typeof modelStartup>;

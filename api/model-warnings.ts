@@ -16,7 +16,7 @@ export function findModelWarnings(spec: ModelDeploymentSpec): string[] {
 }
 
 const NO_SLEEP =
-  'spec.scaling.idle: this engine cannot sleep, only vllm with GPUs can; its last replica is removed instead';
+  'spec.scaling.idle: only vllm with GPUs can sleep, not this engine; its last replica is removed instead';
 
 function findEngineWarnings({ kind, engine, gpu, model, resilience }: ModelDeploymentSpec): string[] {
   const count = gpu?.count ?? 1;
@@ -26,13 +26,13 @@ function findEngineWarnings({ kind, engine, gpu, model, resilience }: ModelDeplo
 }
 
 const UNKNOWN_CONTINUATION =
-  'spec.resilience.continueStreams: needs an engine that knows continue_final_message; one that ignores it answers from the beginning in the middle of an answer';
+  'spec.resilience.continueStreams: needs an engine that knows continue_final_message; one that ignores it starts over in the middle of a response';
 
 const warnOfUncached = ({ engine, route }: Pick<ModelDeploymentSpec, 'engine' | 'route'>): string[] =>
   route.balance === 'Prefix' && hasNoPrefixCache(engine) ? [UNCACHED] : [];
 
 const UNCACHED =
-  'spec.route.balance: Prefix is of no use while spec.engine.args turn off the prefix cache of the engine';
+  'spec.route.balance: Prefix has no effect while spec.engine.args turn off the prefix cache of the engine';
 
 function warnOfSplit(args: readonly string[], count: number): string[] {
   const split = args.filter((arg) => /^--(tensor[-_]parallel|tp)[-_]size=[0-9]{1,4}$/.test(arg)).at(-1);

@@ -20,12 +20,12 @@ export type VideoStatus = (typeof VIDEO_STATUS)[RequestStatus];
 /** What `error_code` of a failed request may say. */
 export const FAILURE_CODES = {
   vram_exceeded: 'The engine ran out of GPU memory.',
-  model_timeout: 'The job ran for longer than allowed.',
+  model_timeout: 'The job ran longer than allowed.',
   worker_lost: 'The replica that ran the job was lost, and the second attempt too.',
   storage_upload_failed: 'The result could not be written to the output bucket.',
   upstream_error: 'The engine failed.',
-  invalid_input: 'The engine refused the input.',
-  expired: 'The request waited in the queue for longer than allowed.',
+  invalid_input: 'The engine rejected the input.',
+  expired: 'The request waited in the queue longer than allowed.',
 } as const;
 export type FailureCode = keyof typeof FAILURE_CODES;
 

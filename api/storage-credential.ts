@@ -32,17 +32,17 @@ export const storageCredentialSpec = z.object({
     .max(281_474_976_710_655)
     .optional()
     .meta({
-      description: 'What storage_credential_id names; derived from the name if absent.',
+      description: 'Value of storage_credential_id; derived from the name if absent.',
       ...cel({ rule: 'self == oldSelf', message: 'id is immutable' }),
     }),
   endpoint: checked(z.string().max(512), ENDPOINT)
     .optional()
     .describe('URL of the store, without a path; AWS if absent.'),
   region: checked(z.string().min(1).max(64), REGION).default('us-east-1'),
-  bucket: checked(z.string().min(3).max(63), BUCKET).describe('Bucket to which results go.'),
+  bucket: checked(z.string().min(3).max(63), BUCKET).describe('Bucket that receives results.'),
   prefix: checked(z.string().max(512), PREFIX)
     .default('')
-    .describe('Prepended to every key as it is, such as `berth/`.'),
+    .describe('Prepended to every key as is, such as `berth/`.'),
   pathStyle: z
     .boolean()
     .default(true)

@@ -26,13 +26,11 @@ export const webhookEndpointStatus = z.object({
   consecutiveFailures: z
     .int()
     .optional()
-    .describe('Deliveries that failed for good, one after the other; at 20 the endpoint is disabled.'),
+    .describe('Consecutive deliveries that failed permanently; at 20 the endpoint is disabled.'),
   countsFor: z
     .string()
     .optional()
-    .describe(
-      'Digest of url, enabled and the annotation berth.dev/re-enable: another one restarts the count.',
-    ),
+    .describe('Digest of url, enabled and the annotation berth.dev/re-enable: a change restarts the count.'),
   conditions,
 });
 

@@ -13,15 +13,15 @@ export const workspaceSpec = z.object({
   ownerEmail: z
     .string()
     .max(254)
-    .regex(/^[^@\s,;<>]+@[^@\s,;<>]+$/, 'must be one e-mail address')
+    .regex(/^[^@\s,;<>]+@[^@\s,;<>]+$/, 'must be one email address')
     .optional()
     .describe('Address that is notified when an inline callback fails permanently.'),
-  credit: amount('Credit granted in all; unlimited if absent.').optional(),
+  credit: amount('Total credit granted; unlimited if absent.').optional(),
   signingSecret: objectName(
-    'Secret (key `secret`) that signs webhooks; the operator makes one if absent. Delete it to roll it.',
+    'Secret (key `secret`) that signs webhooks; the operator creates one if absent. Delete it to roll it.',
   ).optional(),
   keepInputs: duration(
-    'How long the parameters of ended image and video requests stay, sealed, for the console to show and to repeat; not at all if absent.',
+    'How long the parameters of ended image and video requests are kept, encrypted, for the console to show and to retry; not kept if absent.',
     MAX_KEEP_INPUTS_DAYS,
   ).optional(),
 });

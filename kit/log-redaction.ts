@@ -42,7 +42,7 @@ export function redactText(text: unknown): unknown {
 export const describeError = (thrown: unknown): DescribedError => describe(thrown, MAX_CAUSES);
 
 function describe(thrown: unknown, causes: number): DescribedError {
-  if (!(thrown instanceof Error)) return { type: typeof thrown, message: 'something that is no Error' };
+  if (!(thrown instanceof Error)) return { type: typeof thrown, message: 'a value that is not an Error' };
   const { code, syscall, $metadata, issues } = thrown as unknown as Record<string, unknown>;
   const status = ($metadata as { httpStatusCode?: unknown } | undefined)?.httpStatusCode;
   return {

@@ -110,7 +110,7 @@ export function startDeadline(timeoutMs: number, parent?: AbortSignal): Deadline
     },
     explain(cause, call) {
       const reason = late ? 'Timeout' : parent?.aborted ? 'Aborted' : 'Unreachable';
-      const message = late ? `no answer within ${timeoutMs} ms` : describeCause(cause);
+      const message = late ? `no response within ${timeoutMs} ms` : describeCause(cause);
       return new ApiError({ code: 0, reason, call }, message, { cause });
     },
   };

@@ -74,6 +74,6 @@ async function proveChat(cluster: Cluster, { deployments }: EndpointsFile): Prom
   for (const { baseURL, apiKey, modelId } of chats) {
     const command = [process.execPath, 'launch/chat-proof.ts', baseURL, apiKey, modelId];
     const answer = await runInCluster(cluster, command);
-    if (answer.trim() === '') throw new Error(`${modelId} answered nothing`);
+    if (answer.trim() === '') throw new Error(`${modelId} returned nothing`);
   }
 }

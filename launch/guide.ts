@@ -35,7 +35,7 @@ function listDeployments(entries: EndpointEntry[]): string[] {
     `Berth is serving.${note}`,
     '',
     ...entries.map((entry) => {
-      const paused = entry.paused ? '  (paused: answers 503)' : '';
+      const paused = entry.paused ? '  (paused: returns 503)' : '';
       return `  ${entry.name.padEnd(width)}  ${entry.kind.padEnd(kindWidth)}  ${entry.baseURL}${paused}`;
     }),
   ];
@@ -116,7 +116,7 @@ const writeImage: Writer = ({ baseURL, modelId }, prefix) => [
   'An image:',
   `  ${prefix}curl ${baseURL}/images/generations \\`,
   `    -H "Authorization: Bearer $BERTH_KEY" -H 'Content-Type: application/json' \\`,
-  `    -d '{"model": "${modelId}", "prompt": "A harbour at dawn"}'`,
+  `    -d '{"model": "${modelId}", "prompt": "A harbor at dawn"}'`,
 ];
 
 const writeVideo: Writer = ({ baseURL, modelId, native, resolutions }, prefix) => {

@@ -46,7 +46,11 @@ function apply(api: MemoryApi, object: KubeObject, kept: Set<string>): void {
     (each) => each.kind === object.kind && groupVersion(each) === object.apiVersion,
   );
   if (!type)
-    throw new StatusError(404, 'NotFound', `make run knows no ${object.kind} of ${object.apiVersion}`);
+    throw new StatusError(
+      404,
+      'NotFound',
+      `make run does not support ${object.kind} of ${object.apiVersion}`,
+    );
   const namespace = type.namespaced ? (object.metadata.namespace ?? 'default') : undefined;
   const at = { namespace, name: object.metadata.name };
   kept.add(`${typeKey(type)} ${namespace}/${at.name}`);

@@ -54,7 +54,7 @@ export function writeStarter(
   const [loader] = ['lib', 'usr/lib'].flatMap((place) =>
     globSync(join(folder, `root/${place}/*-linux-gnu*/ld-linux-*.so.*`)),
   );
-  if (loader === undefined) throw new Error(`the packages of ${program} brought no C library`);
+  if (loader === undefined) throw new Error(`the packages of ${program} contain no C library`);
   const machine = basename(dirname(loader));
   const libraries = ['lib', 'usr/lib']
     .flatMap((place) => ['', ...ownLibraries].map((own) => `$here/root/${place}/${join(machine, own)}`))

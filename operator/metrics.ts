@@ -124,7 +124,7 @@ export function createMetrics() {
           for (const { verified, count } of sources.credentials()) set({ verified }, count);
         },
       );
-      gauge('sidecars', 'Deployments by what the rollout of sidecars makes of them.', ['state'], (set) => {
+      gauge('sidecars', 'Deployments by their state in the rollout of sidecars.', ['state'], (set) => {
         const { outdated, excluded, rolling, failed } = sources.sidecars();
         for (const [state, count] of Object.entries({ outdated, excluded, rolling, failed }))
           set({ state }, count);
@@ -140,7 +140,7 @@ export function createMetrics() {
             if (value !== undefined) set({ namespace, deployment }, value);
           }
         });
-      scaling('wanted_replicas', 'Replicas that the autoscaler wants.', ({ wanted }) => wanted);
+      scaling('wanted_replicas', 'Replicas that the autoscaler requests.', ({ wanted }) => wanted);
       scaling('ready_replicas', 'Replicas that are ready, at the last decision.', ({ ready }) => ready);
       scaling('demand', 'Requests under way, waiting and held, on average.', ({ demand }) => demand);
       scaling('held_requests', 'Requests that fronts hold until a replica is ready.', ({ held }) => held);
@@ -166,7 +166,7 @@ export function createMetrics() {
           set({ namespace, deployment, state: 'ready' }, ready);
         }
       });
-      gauge('credit', 'Of a workspace, in the currency of prices.', ['namespace', 'state'], (set) => {
+      gauge('credit', 'Credit of a workspace, in the currency of prices.', ['namespace', 'state'], (set) => {
         for (const { namespace, granted, remaining } of describeCredits(
           sources.objects()?.workspaces ?? [],
         )) {

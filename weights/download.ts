@@ -38,9 +38,12 @@ export async function downloadFile(path: string, file: WeightsFile, options: Dow
     await rm(partial, { force: true });
     options.onBytes(-file.size);
   }
-  throw new SourceError(`${file.path} of ${options.source.name} has not the checksum that its source tells`, {
-    isTransient: false,
-  });
+  throw new SourceError(
+    `${file.path} of ${options.source.name} does not match the checksum from its source`,
+    {
+      isTransient: false,
+    },
+  );
 }
 
 /** Whether the file is right once it has its size. */

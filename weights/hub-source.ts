@@ -89,7 +89,7 @@ function describeStatus(status: number, name: string): string {
   if (status === 401 || status === 403)
     return `the hub refused ${name} (${status}): it does not exist, or is gated or private and the token is missing or has no access`;
   if (status === 404) return `the hub has no ${name} (404)`;
-  return `the hub answered ${status}`;
+  return `the hub returned HTTP ${status}`;
 }
 
 export function describeFailure(error: unknown): string {

@@ -55,12 +55,12 @@ export async function loadWeights(options: LoadOptions): Promise<Loaded> {
     const now = await (pod === undefined ? readVolumeTime(cache.folder) : entry.lease(pod, digest));
     if (await entry.isComplete(digest)) break;
     // A volume that shows names or sizes other than those written would never be right.
-    if (how === 'downloaded') throw new Error('what was downloaded is not what the volume shows');
+    if (how === 'downloaded') throw new Error('the volume does not show what was downloaded');
     if (await entry.lock(now)) {
       how = (await downloadUnderLock(entry, listed, options)) ? 'downloaded' : 'awaited';
     } else {
       how = 'awaited';
-      if (isFirst) log(`another pod downloads ${source.name}; waiting for it`);
+      if (isFirst) log(`another pod is downloading ${source.name}; waiting for it`);
       await sleep(clock, WAIT_MS, signal);
     }
   }

@@ -64,7 +64,7 @@ export function checkManifest(manifest: Manifest): Manifest {
     );
     if (!isPlain || CONTROL.test(path) || path.length > MAX_PATH_LENGTH)
       throw refuse(`the source names a file that cannot be stored: ${JSON.stringify(path.slice(0, 200))}`);
-    if (!Number.isSafeInteger(size) || size < 0) throw refuse(`the source tells no size of ${path}`);
+    if (!Number.isSafeInteger(size) || size < 0) throw refuse(`the source gives no size for ${path}`);
   }
   if (new Set(files.map(({ path }) => path)).size < files.length)
     throw refuse('the source names a file twice');

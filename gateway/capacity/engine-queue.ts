@@ -5,7 +5,7 @@ import { PeriodicTask } from '../../kit/periodic-task.ts';
 export interface EngineQueueOptions {
   /** The engine's metrics as text; rejects for what is no complete answer in time. */
   read: () => Promise<string>;
-  /** Requests that have a place on the engine. */
+  /** Requests that have a slot on the engine. */
   inflight: () => number;
   clock?: Clock;
 }

@@ -73,7 +73,7 @@ export class EngineSleep {
         this.#state = isSleeping ? 'asleep' : 'awake';
         if (!isSleeping && this.#isDesired && this.#options.isIdle()) this.#fall();
       },
-      (error: unknown) => this.#options.onError(error, 'could not ask the engine whether it sleeps'),
+      (error: unknown) => this.#options.onError(error, 'could not check whether the engine is asleep'),
     );
   }
 

@@ -68,7 +68,7 @@ class PeerCall implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytes += chunk.length;
-    if (this.#bytes > MAX_BODY_BYTES) controller.abort(new Error('The answer of the peer is too long.'));
+    if (this.#bytes > MAX_BODY_BYTES) controller.abort(new Error("The peer's response is too long."));
   }
 
   onResponseEnd(): void {

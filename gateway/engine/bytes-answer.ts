@@ -52,7 +52,7 @@ export class BytesAnswer implements Answer {
 
   end(): ApiError | null {
     if (this.failure) return this.failure;
-    if (this.bytes === 0) return new ApiError('upstream_error', 'The engine returned an empty answer.');
+    if (this.bytes === 0) return new ApiError('upstream_error', 'The engine returned an empty response.');
     this.#exchange.res.end();
     return null;
   }

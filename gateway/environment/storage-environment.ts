@@ -63,7 +63,7 @@ export function readFrontStorage(env: Environment): FrontStorageEnvironment {
   const path = env.text(GATEWAY_ENV.storageFolder);
   const bucket = env.text(GATEWAY_ENV.s3Bucket) ? readBucket(env) : null;
   if (path && bucket)
-    env.fail(`${GATEWAY_ENV.storageFolder} and ${GATEWAY_ENV.s3Bucket} exclude each other`, undefined);
+    env.fail(`${GATEWAY_ENV.storageFolder} and ${GATEWAY_ENV.s3Bucket} are mutually exclusive`, undefined);
   return {
     masterKey: readSecret(env, FRONT_SECRET_FILES.masterKey),
     bucket,

@@ -12,7 +12,7 @@ const transcriptionBody = ({ modelId }: Facts): Body => ({
     file: { type: 'string', format: 'binary' },
     model: modelId === undefined ? { type: 'string' } : { const: modelId },
     response_format: { enum: TRANSCRIPT_FORMATS, default: 'json' },
-    stream: { type: 'boolean', description: 'Answers with events; with `json` and `text` alone.' },
+    stream: { type: 'boolean', description: 'Responds with events; only with `json` and `text`.' },
     language: { type: 'string' },
     prompt: { type: 'string' },
     temperature: { type: 'number' },
@@ -22,7 +22,7 @@ const transcriptionBody = ({ modelId }: Facts): Body => ({
 
 const TRANSCRIPT: Record<number, Answer> = {
   200: {
-    description: 'What was said, in OpenAI’s schema.',
+    description: 'The transcript, in OpenAI’s schema.',
     schema: 'Transcript',
     types: ['text/plain', 'application/x-subrip', 'text/vtt'],
     canStream: true,
@@ -32,26 +32,26 @@ const TRANSCRIPT: Record<number, Answer> = {
 
 export const AUDIO_OPERATIONS = {
   transcriptions: (facts: Facts): Operation => ({
-    summary: 'Write down what is said',
-    description: 'Further fields of OpenAI’s are passed on where engines know them.',
+    summary: 'Transcribe audio',
+    description: 'Other OpenAI fields are passed on to engines that support them.',
     body: transcriptionBody(facts),
     answers: TRANSCRIPT,
     errors: TEXT_ERRORS,
   }),
   translations: (facts: Facts): Operation => ({
-    summary: 'Write down in English what is said',
+    summary: 'Translate audio to English',
     body: transcriptionBody(facts),
     answers: TRANSCRIPT,
     errors: TEXT_ERRORS,
   }),
   speech: (facts: Facts): Operation => ({
-    summary: 'Speak a text',
+    summary: 'Synthesize speech',
     description:
-      'Fields that are not listed go to the engine as they are. With `stream_format: sse` the answer is a stream of events with the audio in them.',
+      'Fields that are not listed are passed to the engine unchanged. With `stream_format: sse` the response is a stream of events that carry the audio.',
     body: textBody(SPEECH_FIELDS, facts),
     answers: {
       200: {
-        description: 'The audio, as it is made.',
+        description: 'The audio, as it is generated.',
         types: [...new Set(Object.values(SPEECH_TYPES)), 'application/octet-stream'],
         canStream: true,
         headers: LIMIT_HEADERS,

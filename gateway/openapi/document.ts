@@ -43,11 +43,11 @@ const COMMON_ERRORS = [
 
 const HEADERS = {
   RequestId: {
-    description: 'Id of the HTTP request; the caller’s own if it sent a valid one.',
+    description: 'ID of the HTTP request; the caller’s own if it sent a valid one.',
     required: true,
     schema: { type: 'string' },
   },
-  RetryAfter: { description: 'Seconds after which to try again.', schema: { type: 'integer' } },
+  RetryAfter: { description: 'Seconds to wait before retrying.', schema: { type: 'integer' } },
 };
 const REQUEST_ID = { 'x-request-id': { $ref: '#/components/headers/RequestId' } };
 const RETRY_AFTER = { 'retry-after': { $ref: '#/components/headers/RetryAfter' } };

@@ -18,13 +18,14 @@ import { type Answer, type Facts, jsonBody, type Operation, type Parameter } fro
 const ASYNC: Parameter = {
   name: 'async',
   in: 'query',
-  description: 'Queues the request, answers 202 at once, and has `limits.imageJobTimeout` for the work.',
+  description:
+    'Queues the request and returns 202 immediately; the job may then take `limits.imageJobTimeout`.',
   schema: { type: 'boolean', default: false },
 };
 
 const ANSWERS: Record<number, Answer> = {
   200: {
-    description: 'The images; with `stream: true` an event for each.',
+    description: 'The images; with `stream: true`, one event per image.',
     schema: 'ImageList',
     canStream: true,
   },
@@ -42,8 +43,8 @@ function describeFields(facts: Facts, task: 'txt2img' | 'img2img'): Record<strin
     n: { type: 'integer', minimum: 1, maximum: facts.limits.imagesPerRequest, default: 1 },
     size: describeSize(facts.modelId === undefined ? undefined : image.sizes, DEFAULT_SIZE),
     response_format: { enum: [...RESPONSE_FORMATS], default: 'url' },
-    stream: { type: 'boolean', description: 'An event for each image, each with the image inline.' },
-    async: { type: 'boolean', description: 'As the query parameter.' },
+    stream: { type: 'boolean', description: 'One event per image, with the image inline.' },
+    async: { type: 'boolean', description: 'Same as the query parameter.' },
   };
   const read = [...EDIT_FORM.texts].filter((name) => name in fields);
   return Object.fromEntries(read.map((name) => [name, fields[name]!]));
@@ -53,7 +54,7 @@ export const IMAGE_OPERATIONS = {
   image_generations: (facts: Facts): Operation | null =>
     facts.image?.tasks.includes('txt2img')
       ? {
-          summary: 'Make images from a text',
+          summary: 'Generate images from text',
           description: 'Fields that are not listed are ignored.',
           parameters: [ASYNC, IDEMPOTENCY_KEY],
           body: jsonBody(describeFields(facts, 'txt2img'), ['model', 'prompt']),
@@ -64,7 +65,7 @@ export const IMAGE_OPERATIONS = {
   image_edits: (facts: Facts): Operation | null =>
     facts.image?.tasks.includes('img2img')
       ? {
-          summary: 'Make images from images and a text',
+          summary: 'Generate images from images and text',
           description: 'Fields that are not listed are ignored.',
           parameters: [ASYNC, IDEMPOTENCY_KEY],
           body: {

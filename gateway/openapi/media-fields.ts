@@ -29,7 +29,7 @@ export const IDEMPOTENCY_KEY: Parameter = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
-    'The same key of the same API key answers with the original request for 24 hours. Of asynchronous requests only.',
+    'For 24 hours, a repeat with the same key and API key returns the original request. Asynchronous requests only.',
   schema: { type: 'string', maxLength: MAX_KEY_LENGTH },
 };
 
@@ -51,7 +51,10 @@ export function describeCommonFields(
   const all: Record<Exclude<Extra, 'fps' | 'output_format'>, JsonSchema> = {
     negative_prompt: text,
     seed: describeBounds('integer', engine.seed),
-    num_inference_steps: { ...steps, description: 'As `steps`, which wins where both are sent.' },
+    num_inference_steps: {
+      ...steps,
+      description: 'Same as `steps`, which takes precedence if both are sent.',
+    },
     guidance_scale: describeBounds('number', engine.guidanceScale),
     true_cfg_scale: describeBounds('number', engine.trueCfgScale),
     flow_shift: describeBounds('number', engine.flowShift),
@@ -70,7 +73,7 @@ export function describeCommonFields(
     },
     storage_credential_id: {
       ...SAFE_INTEGER,
-      description: 'Id of a StorageCredential: the result is stored in its bucket.',
+      description: 'ID of a StorageCredential whose bucket receives the result.',
     },
   };
 }
@@ -86,7 +89,7 @@ const describeExtraParams = (
   modelId?: string,
 ): JsonSchema => ({
   type: 'object',
-  description: 'Parameters of the model’s own. In a form: a JSON object.',
+  description: 'Model-specific parameters. In a form: a JSON object.',
   ...(modelId !== undefined && {
     properties: Object.fromEntries(extraParams.map((name) => [name, {}])),
     additionalProperties: false,
@@ -96,7 +99,7 @@ const describeExtraParams = (
 const describeSteps = (steps: ImageModel['steps']): JsonSchema => ({
   ...SAFE_INTEGER,
   ...(steps && {
-    description: `Inference steps; moved into ${steps.min} to ${steps.max}.`,
+    description: `Inference steps; clamped to ${steps.min} to ${steps.max}.`,
     default: steps.default,
   }),
 });

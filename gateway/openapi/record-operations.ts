@@ -27,7 +27,7 @@ export const RECORD_OPERATIONS = {
       {
         name: 'limit',
         in: 'query',
-        description: `How many are listed. More than ${MAX_LIST_LIMIT} count as ${MAX_LIST_LIMIT}.`,
+        description: `Maximum number listed. More than ${MAX_LIST_LIMIT} count as ${MAX_LIST_LIMIT}.`,
         schema: { type: 'integer', minimum: 1, default: DEFAULT_LIST_LIMIT },
       },
     ],

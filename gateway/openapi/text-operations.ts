@@ -27,7 +27,7 @@ export const TEXT_ERRORS = [
 
 export const LIMIT_HEADERS = {
   'x-ratelimit-remaining': {
-    description: 'Requests that the key has left in this minute; absent while limits are suspended.',
+    description: 'Requests left for the key in this minute; absent while limits are suspended.',
     schema: { type: 'integer' },
   },
   'x-ratelimit-reset': {
@@ -38,7 +38,7 @@ export const LIMIT_HEADERS = {
 
 const answer = (
   more: Pick<Answer, 'schema' | 'canStream'>,
-  description = 'What the engine answers, in OpenAI’s schema.',
+  description = 'The engine’s response, in OpenAI’s schema.',
 ): Record<number, Answer> => ({ 200: { description, headers: LIMIT_HEADERS, ...more } });
 
 export function textBody(fields: Fields, { modelId }: Facts) {
@@ -50,12 +50,12 @@ export function textBody(fields: Fields, { modelId }: Facts) {
   );
 }
 
-const PASSED_ON = 'Fields that are not listed go to the engine as they are.';
-const STREAMED = `${PASSED_ON} With \`stream: true\` the answer is a stream of server-sent events; a failure in the middle of it is a last \`data:\` event with the error envelope.`;
+const PASSED_ON = 'Fields that are not listed are passed to the engine unchanged.';
+const STREAMED = `${PASSED_ON} With \`stream: true\` the response is a stream of server-sent events; if it fails midway, it ends with a \`data:\` event with the error envelope.`;
 
-const STREAMED_EVENTS = `${PASSED_ON} With \`stream: true\` the answer is a stream of named server-sent events; a failure in the middle of it is a last \`error\` event.`;
+const STREAMED_EVENTS = `${PASSED_ON} With \`stream: true\` the response is a stream of named server-sent events; if it fails midway, it ends with an \`error\` event.`;
 
-const IN_ANTHROPICS = 'What the engine answers, in Anthropic’s schema.';
+const IN_ANTHROPICS = 'The engine’s response, in Anthropic’s schema.';
 
 export const TEXT_OPERATIONS = {
   chat_completions: (facts: Facts): Operation => ({
@@ -74,7 +74,7 @@ export const TEXT_OPERATIONS = {
   }),
   responses: (facts: Facts): Operation => ({
     summary: 'Create a response',
-    description: `${STREAMED_EVENTS} Nothing is stored: \`store: true\`, \`background\`, \`previous_response_id\`, \`conversation\` and \`prompt\` are refused, and so are tools that run on the server.`,
+    description: `${STREAMED_EVENTS} Nothing is stored: \`store: true\`, \`background\`, \`previous_response_id\`, \`conversation\` and \`prompt\` are rejected, as are tools that run on the server.`,
     body: textBody(RESPONSES_FIELDS, facts),
     answers: answer({ schema: 'Response', canStream: true }),
     errors: TEXT_ERRORS,
@@ -103,39 +103,39 @@ export const TEXT_OPERATIONS = {
     errors: TEXT_ERRORS,
   }),
   rerank: (facts: Facts): Operation => ({
-    summary: 'Order texts by how well they fit a query',
+    summary: 'Rank texts by relevance to a query',
     description: PASSED_ON,
     body: textBody(RERANK_FIELDS, facts),
-    answers: answer({ schema: 'RerankList' }, 'In the schema of Jina.'),
+    answers: answer({ schema: 'RerankList' }, 'In Jina’s schema.'),
     errors: TEXT_ERRORS,
   }),
   rerank_v2: (facts: Facts): Operation => ({
-    summary: 'Order texts by how well they fit a query, as Cohere has it',
+    summary: 'Rank texts by relevance to a query, in Cohere’s API',
     description: PASSED_ON,
     body: textBody(RERANK_FIELDS, facts),
-    answers: answer({ schema: 'RerankListV2' }, 'In the schema of the second version of Cohere’s API.'),
+    answers: answer({ schema: 'RerankListV2' }, 'In the schema of Cohere’s API, version 2.'),
     errors: TEXT_ERRORS,
     dialect: 'cohere',
   }),
   score: (facts: Facts): Operation => ({
-    summary: 'Score how well texts fit each other',
+    summary: 'Score the similarity of texts',
     description: PASSED_ON,
     body: textBody(SCORE_FIELDS, facts),
-    answers: answer({ schema: 'ScoreList' }, 'In the schema of vLLM.'),
+    answers: answer({ schema: 'ScoreList' }, 'In vLLM’s schema.'),
     errors: TEXT_ERRORS,
   }),
   tokenize: (facts: Facts): Operation => ({
     summary: 'Split a text into tokens',
-    description: 'Either `prompt` or, where the engine knows it, `messages`. Counts against RPM alone.',
+    description: 'Either `prompt` or, if the engine supports it, `messages`. Counts against RPM only.',
     body: textBody(TOKENIZE_FIELDS, facts),
-    answers: answer({ schema: 'TokenList' }, 'In the schema of vLLM.'),
+    answers: answer({ schema: 'TokenList' }, 'In vLLM’s schema.'),
     errors: TEXT_ERRORS,
   }),
   detokenize: (facts: Facts): Operation => ({
-    summary: 'Join tokens to a text',
-    description: 'Counts against RPM alone.',
+    summary: 'Join tokens into text',
+    description: 'Counts against RPM only.',
     body: textBody(DETOKENIZE_FIELDS, facts),
-    answers: answer({ schema: 'DetokenizedText' }, 'In the schema of vLLM.'),
+    answers: answer({ schema: 'DetokenizedText' }, 'In vLLM’s schema.'),
     errors: TEXT_ERRORS,
   }),
 };

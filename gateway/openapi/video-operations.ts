@@ -73,7 +73,7 @@ const ID_ERRORS = ['not_found', 'permission_denied'] as const;
 export const VIDEO_OPERATIONS = {
   videos: (facts: Facts): Operation | null =>
     facts.video && {
-      summary: 'Make a video',
+      summary: 'Generate a video',
       description: describeModes(facts.video),
       parameters: [IDEMPOTENCY_KEY],
       body: {
@@ -97,7 +97,7 @@ export const VIDEO_OPERATIONS = {
   video_generations: (facts: Facts): Operation | null =>
     facts.video?.tasks.includes('t2v')
       ? {
-          summary: 'Make a video from a text, with JSON',
+          summary: 'Generate a video from text, with JSON',
           description: 'Follow it under /v1/requests. Fields that are not listed are ignored.',
           parameters: [IDEMPOTENCY_KEY],
           body: jsonBody(
@@ -123,13 +123,13 @@ export const VIDEO_OPERATIONS = {
       {
         name: 'order',
         in: 'query',
-        description: 'By the time at which they were accepted.',
+        description: 'By the time they were accepted.',
         schema: { enum: [...VIDEO_ORDERS], default: 'desc' },
       },
       {
         name: 'after',
         in: 'query',
-        description: 'Id of the last video of the page before.',
+        description: 'ID of the last video of the previous page.',
         schema: { type: 'string', pattern: '^req_[0-9a-f]{32}$' },
       },
     ],
@@ -147,7 +147,7 @@ export const VIDEO_OPERATIONS = {
       {
         name: 'variant',
         in: 'query',
-        description: 'Nothing else is kept of a video.',
+        description: 'Only the video itself is available.',
         schema: { enum: ['video'], default: 'video' },
       },
     ],
@@ -163,15 +163,15 @@ export const VIDEO_OPERATIONS = {
   }),
   video_delete: (): Operation => ({
     summary: 'Cancel a queued video',
-    description: 'Nothing is done to a video that has ended.',
-    answers: { 204: { description: 'It is canceled, or had ended.' } },
+    description: 'Has no effect on a video that has ended.',
+    answers: { 204: { description: 'It is canceled, or had already ended.' } },
     errors: [...ID_ERRORS, 'video_not_cancellable'],
   }),
 };
 
 const POLL_HEADERS = {
   'openai-poll-after-ms': {
-    description: 'When it is worth asking again; while it has not ended.',
+    description: 'When to poll again; absent once it has ended.',
     schema: { type: 'integer' },
   },
 } as const;
@@ -179,12 +179,12 @@ const POLL_HEADERS = {
 const describeModes = ({ tasks, native }: VideoModel): string =>
   [
     tasks.includes('i2v') && tasks.includes('t2v')
-      ? 'From a text, or from an image where `input_reference` is attached.'
+      ? 'From text, or from an image if `input_reference` is attached.'
       : tasks.includes('i2v')
-        ? 'From an image and a text.'
-        : 'From a text.',
+        ? 'From an image and text.'
+        : 'From text.',
     native
-      ? `This model makes clips of ${native.seconds} s at ${native.fps} frames a second.`
-      : 'The number of frames is moved to the nearest of the form 4n+1, at least 5.',
+      ? `This model generates clips of ${native.seconds} s at ${native.fps} frames per second.`
+      : 'The number of frames is rounded to the nearest value of the form 4n+1, at least 5.',
     'Fields that are not listed are ignored.',
   ].join(' ');

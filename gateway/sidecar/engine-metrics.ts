@@ -50,7 +50,7 @@ async function describeEngine(options: EngineMetricsOptions): Promise<AdminAnswe
   const writeGauge = (name: string, help: string, value: number) =>
     `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${name}{${pairs.join(',')}} ${value}`;
   const lines = [
-    writeGauge('berth_engine_up', '1 if the engine answered with its metrics', isUp),
+    writeGauge('berth_engine_up', '1 if the engine returned its metrics', isUp),
     writeGauge('berth_engine_dropped_lines', 'Lines of them that were invalid or too many', engine.dropped),
     engine.text,
   ];

@@ -78,19 +78,21 @@ async function holdOnce(
   const { statusCode, headers } = response;
   if (statusCode !== 200) {
     response.destroy();
-    throw statusCode === NOT_FOUND ? new DownloadError(true) : new Error(`the store answered ${statusCode}`);
+    throw statusCode === NOT_FOUND
+      ? new DownloadError(true)
+      : new Error(`the store returned HTTP ${statusCode}`);
   }
   const file = await spool.hold(response, { maxBytes, signal });
   const length = Number(headers['content-length'] ?? file.bytes);
   if (length === file.bytes) return file;
   await file.remove();
-  throw new Error('the store sent less than it told');
+  throw new Error('the store sent less than it announced');
 }
 
 function open(url: string, signal: AbortSignal): Promise<IncomingMessage> {
   const get = url.startsWith('https:') ? httpsGet : httpGet;
   return new Promise((resolve, reject) => {
     const request = get(url, { signal, timeout: IDLE_TIMEOUT_MS }, resolve);
-    request.once('timeout', () => request.destroy(new Error('no byte in time'))).on('error', reject);
+    request.once('timeout', () => request.destroy(new Error('no data in time'))).on('error', reject);
   });
 }

@@ -43,7 +43,7 @@ export async function putFile(options: PutRequest): Promise<PutAnswer> {
     timeout: idleMs,
     signal,
   });
-  request.once('timeout', () => request.destroy(new DOMException('no byte in time', 'TimeoutError')));
+  request.once('timeout', () => request.destroy(new DOMException('no data in time', 'TimeoutError')));
   try {
     const answer = new Promise<IncomingMessage>((resolve, reject) => {
       // It stays on: an error may follow the answer.

@@ -33,7 +33,7 @@ export interface S3StoreOptions {
   publicEndpoint: string | null;
   region: string;
   bucket: string;
-  /** Prepended to every key as it is, such as `berth/`. */
+  /** Prepended to every key as is, such as `berth/`. */
   prefix: string;
   /** false: the bucket is a part of the host's name. */
   pathStyle: boolean;

@@ -154,7 +154,7 @@ export function createMetrics(labels: Record<string, string> = {}): GatewayMetri
       labelNames: ['direction'],
     }),
     audioSeconds: counter('audio_seconds_total', 'Seconds of audio that were transcribed or translated', []),
-    speechCharacters: counter('speech_characters_total', 'Characters that were spoken', []),
+    speechCharacters: counter('speech_characters_total', 'Characters synthesized to speech', []),
     engineErrors: counter('engine_errors_total', 'Requests that failed at the engine', ['reason']),
     aborted: counter('aborted_requests_total', 'Requests whose client disconnected before the end', [
       'phase',
@@ -177,11 +177,11 @@ export function createMetrics(labels: Record<string, string> = {}): GatewayMetri
     }),
     cachedInputTokens: createCount(register, {
       name: 'berth_gateway_cached_input_tokens_total',
-      help: 'Prompt tokens that engines had in their prefix caches',
+      help: 'Prompt tokens found in the engines’ prefix caches',
     }),
     continuedStreams: counter(
       'continued_streams_total',
-      'Streams broken by their engine that were to be continued',
+      'Streams broken by their engine, by outcome of the continuation',
       ['outcome'],
     ),
     engines: new Gauge({
@@ -196,7 +196,7 @@ export function createMetrics(labels: Record<string, string> = {}): GatewayMetri
     jobsRunning: level('jobs_running', 'Jobs of the queue that run on this replica now'),
     abandonedJobs: level(
       'abandoned_jobs',
-      'Jobs that have ended for their clients while the engine still works on them, each in its slot',
+      'Jobs that have ended for their clients but still occupy an engine slot',
     ),
     jobs: counter('jobs_total', 'Jobs of the queue that this replica ran', ['outcome']),
     queueWait: createHistogram(register, {
@@ -211,7 +211,7 @@ export function createMetrics(labels: Record<string, string> = {}): GatewayMetri
       label: 'modality',
       bounds: JOB_SECONDS,
     }),
-    traceSpans: counter('trace_spans_total', 'Spans of traces by what became of them', ['outcome']),
+    traceSpans: counter('trace_spans_total', 'Trace spans by outcome', ['outcome']),
     cleanedObjects: counter('cleaned_objects_total', 'Stored objects processed by cleanup', ['outcome']),
     sweptRequests: counter('swept_requests_total', 'Requests processed by the sweeper', ['outcome']),
     webhookAttempts: counter('webhook_attempts_total', 'Attempts to deliver an event', ['outcome']),

@@ -24,10 +24,10 @@ export function createQueueGauges(register: Registry, now = () => performance.no
           else this.set(sample.labels, read(sample));
       },
     });
-  exportGauge('berth_queue_waiting', 'Requests of the queue that wait', ({ waiting }) => waiting);
+  exportGauge('berth_queue_waiting', 'Queued requests that are waiting', ({ waiting }) => waiting);
   exportGauge(
     'berth_queue_oldest_seconds',
-    'How long the oldest request of the queue has waited',
+    'How long the oldest queued request has waited',
     ({ oldestMs }) => oldestMs / 1_000,
   );
   return {

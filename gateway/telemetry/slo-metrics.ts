@@ -36,7 +36,7 @@ export function createSLOMetrics(register: Registry, now = () => performance.now
   const known = new LRUCache<string, Outcomes>({ max: MAX_OBJECTIVES, ttl: FORGET_AFTER_MS, perf: { now } });
   new Counter<string>({
     name: 'berth_slo_requests_total',
-    help: 'Requests by whether they kept an objective of spec.slo',
+    help: 'Requests by whether they met an objective of spec.slo',
     labelNames: ['namespace', 'deployment', 'objective', 'outcome'],
     registers: [register],
     collect() {

@@ -146,7 +146,7 @@ class ContinuedAnswer {
     const { generated, hasProgress } = this.#question.filter;
     if (this.#isUntouched(error)) return null;
     if (error.code !== 'upstream_error' || error instanceof EngineMemoryError)
-      return `the engine refused it with ${error.code}`;
+      return `the engine rejected it with ${error.code}`;
     if (generated.obstacle !== null) return generated.obstacle;
     // Engines do not take up a thought in its middle.
     if (generated.isReasoning) return 'its model was still reasoning';
@@ -181,7 +181,7 @@ class ContinuedAnswer {
   async #pause({ since, tries }: Loss): Promise<void> {
     const ms = backoffDelay(BACKOFF, tries - 1);
     if (this.#clock.now() - since + ms > MAX_PAUSE_MS)
-      throw this.#giveUp(`no engine took it within ${MAX_PAUSE_MS / 1000} s`, 'failed');
+      throw this.#giveUp(`no engine accepted it within ${MAX_PAUSE_MS / 1000} s`, 'failed');
     await sleep(this.#clock, ms, this.#state.exchange.signal);
   }
 

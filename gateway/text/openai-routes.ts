@@ -68,7 +68,8 @@ function checkEmbedded({ input, messages }: JSONObject, preset: string): void {
       `\`messages\` cannot be embedded by the engine of this deployment (${preset}): send \`input\`.`,
     );
   }
-  if (hasMessages) throw refuse('messages', '`messages` and `input` exclude each other: send one of them.');
+  if (hasMessages)
+    throw refuse('messages', '`messages` and `input` are mutually exclusive: send one of them.');
 }
 
 const BYTES = new Map([['encoding_format', '"bytes"']]);
@@ -82,7 +83,7 @@ function checkEncoding({ encoding_format: encoding, input }: JSONObject, preset:
   if (preset !== 'vllm')
     throw refuse(
       'encoding_format',
-      `\`encoding_format\` "${encoding}" is not known to the engine of this deployment (${preset}): use "float" or "base64".`,
+      `\`encoding_format\` "${encoding}" is not supported by the engine of this deployment (${preset}): use "float" or "base64".`,
     );
   const count = Array.isArray(input) && typeof input[0] !== 'number' ? input.length : 1;
   const most = encoding === 'bytes' ? MAX_DESCRIBED : MAX_IN_BYTES;

@@ -126,7 +126,7 @@ export function translateScore(given: JSONObject, preset: string): Translation {
   if (ones.length !== 1 && ones.length !== others.length)
     throw new ApiError(
       'invalid_request_error',
-      `\`text_1\` must be one text, or as many as \`text_2\` has: it has ${ones.length}, \`text_2\` ${others.length}.`,
+      `\`text_1\` must be one text, or as many as \`text_2\`: it has ${ones.length}, \`text_2\` has ${others.length}.`,
       { param: 'text_1' },
     );
   const estimate = countTokens(ones, others);

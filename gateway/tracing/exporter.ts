@@ -118,9 +118,8 @@ export class SpanExporter {
   /** Says when it begins to fail and when it goes on. */
   #note(problem: Problem | null): void {
     const { log } = this.#options;
-    if (problem && this.#failures === 0)
-      log.warn({ reason: problem.reason }, 'the receiver of traces takes none');
-    if (!problem && this.#failures > 0) log.info('the receiver of traces takes them again');
+    if (problem && this.#failures === 0) log.warn({ reason: problem.reason }, 'trace receiver rejects spans');
+    if (!problem && this.#failures > 0) log.info('trace receiver accepts spans again');
     this.#failures = problem ? this.#failures + 1 : 0;
   }
 }

@@ -40,7 +40,9 @@ function placeVolume(volume: Volume, folder: string, pod: Pod): string {
   if (persistentVolumeClaim)
     return resolve(folder, 'claims', pod.metadata.namespace!, persistentVolumeClaim.claimName);
   if (secret || configMap || projected || emptyDir) return join(podFolder(folder, pod), name);
-  throw new ConfigError(`volume ${name}: this node has no ${Object.keys(other)[0] ?? 'such volume'}`);
+  throw new ConfigError(
+    `volume ${name}: this node does not support ${Object.keys(other)[0] ?? 'such volume'}`,
+  );
 }
 
 interface Source {
@@ -128,7 +130,7 @@ function readVariable(
   const [plural, reference] = secretKeyRef
     ? (['secrets', secretKeyRef] as const)
     : (['configmaps', configMapKeyRef] as const);
-  if (!reference) throw new ConfigError(`env ${name}: this node knows no such valueFrom`);
+  if (!reference) throw new ConfigError(`env ${name}: this node does not support its valueFrom`);
   const text = readTexts(api, plural, { namespace: pod.metadata.namespace!, name: reference.name })?.[
     reference.key
   ];

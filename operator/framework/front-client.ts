@@ -51,10 +51,10 @@ async function askFront<T>(
     });
     const answer: unknown = await body.json().catch(() => undefined);
     if (statusCode === 200 && isAnswer(answer)) return answer;
-    return { unanswered: `the front answered ${statusCode}` };
+    return { unanswered: `the front returned HTTP ${statusCode}` };
   } catch (error) {
     signal.throwIfAborted();
-    if (timeout.aborted) return { unanswered: `the front did not answer within ${timeoutMs / 1_000} s` };
+    if (timeout.aborted) return { unanswered: `the front did not respond within ${timeoutMs / 1_000} s` };
     return { unanswered: `could not connect to the front (${describe(error)})` };
   }
 }

@@ -24,7 +24,7 @@ export function findScheduleError(schedule: Schedule): string | undefined {
 function validate({ cron, timezone }: Schedule): string | undefined {
   if (DIALECT.test(cron)) return 'only numbers, names, *, ?, /, - and commas are allowed';
   try {
-    return parse({ cron, timezone }).nextRun() === null ? 'it names no time' : undefined;
+    return parse({ cron, timezone }).nextRun() === null ? 'it never matches a time' : undefined;
   } catch (error) {
     return (error as Error).message;
   }

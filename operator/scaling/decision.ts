@@ -74,7 +74,7 @@ export interface ScaleDecision extends Reason {
   wanted: number;
   /** What would be right if there were room. */
   needed: number;
-  /** The cluster has no room for all that are needed. */
+  /** The cluster lacks capacity for all that are needed. */
   isShort: boolean;
   /** Fewer would do, but not now: what was prepared for that may stay. */
   isHeld: boolean;

@@ -87,7 +87,7 @@ export function explainPeak(peak: {
 }
 
 export const explainShortage = (wanted: number, loaded: number): Reason => ({
-  reason: `wants ${wanted}, has ${loaded}: the cluster has no room for more`,
+  reason: `needs ${wanted}, has ${loaded}: the cluster has no capacity for more`,
   cause: 'shortage',
 });
 

@@ -171,5 +171,5 @@ export function evaluateShortage(
   const hasGPUs = gpuResource !== '' || template.resourceClaims !== undefined;
   if (!scaling?.short || !hasGPUs) return undefined;
   const placed = live.filter(({ scheduled }) => scheduled).length;
-  return verdict('False', 'GPUsShort', `wants ${scaling.needed}, has ${placed}`);
+  return verdict('False', 'GPUsShort', `needs ${scaling.needed}, has ${placed}`);
 }

@@ -92,7 +92,7 @@ local function expire_queued(namespace, deployment, config, now, limit)
   local waiting = index_key(namespace, deployment, 'queued')
   local ids = redis.call('ZRANGE', waiting, '-inf', string.format('(%.0f', youngest), 'BYSCORE', 'LIMIT', 0, limit)
   return end_queued(namespace, deployment, ids, now, {
-    status = 'failed', code = 'expired', message = 'The request waited in the queue for longer than allowed.',
+    status = 'failed', code = 'expired', message = 'The request waited in the queue longer than allowed.',
   })
 end
 

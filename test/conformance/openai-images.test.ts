@@ -12,7 +12,7 @@ const SDKS: [string, typeof OpenAI7][] = [
   ['openai 6.x', OpenAI6 as unknown as typeof OpenAI7],
 ];
 const SIZE = '512x768';
-const prompt = 'A harbour at dawn';
+const prompt = 'A harbor at dawn';
 /** Of a deployment that only the example has. */
 const NO_IMAGE = 'an edit by a model that takes no image';
 const JOB_TIMEOUT_MS = isSimulated ? 20_000 : 240_000;

@@ -53,7 +53,7 @@ describe('the playground', () => {
 
   it('shows how many dimensions a text has', async () => {
     const page = await openFor('tiny-embed');
-    await page.getByLabel('Text').fill('A harbour at dawn');
+    await page.getByLabel('Text').fill('A harbor at dawn');
     await page.getByRole('button', { name: 'Embed' }).click();
     expect(await page.getByRole('status').textContent()).to.match(/^[1-9]\d* dimensions/);
     await page.context().close();
@@ -61,12 +61,12 @@ describe('the playground', () => {
 
   it('puts the text that fits a query first', async () => {
     const page = await openFor('tiny-rerank');
-    await page.getByLabel('Query').fill('Where do ships lie?');
-    await page.getByLabel('Texts, one per line').fill('Bread is baked at night.\nShips lie at a berth.');
+    await page.getByLabel('Query').fill('Where do ships dock?');
+    await page.getByLabel('Texts, one per line').fill('Bread is baked at night.\nShips dock at a berth.');
     await page.getByRole('button', { name: 'Rerank' }).click();
     // Waits for the answer, as `allTextContents` would not.
     const texts = page.getByRole('table').getByRole('cell', { name: /ships|bread/i });
-    expect(await texts.first().textContent()).to.equal('Ships lie at a berth.');
+    expect(await texts.first().textContent()).to.equal('Ships dock at a berth.');
     await page.context().close();
   });
 
@@ -88,7 +88,7 @@ describe('the playground', () => {
 
   it('makes as many pictures as wanted, of the wanted size', async () => {
     const page = await openFor('tiny-image');
-    await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('A harbour at dawn');
+    await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('A harbor at dawn');
     await page.getByRole('combobox', { name: 'Size' }).click();
     await page.getByRole('option', { name: '512x768' }).click();
     await page.getByLabel('Images', { exact: true }).fill('2');
@@ -106,7 +106,7 @@ describe('the playground', () => {
         json: { error: { code: 'replica_saturated', message: 'Every replica is busy.' } },
       }),
     );
-    await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('A harbour at dawn');
+    await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('A harbor at dawn');
     await page.getByRole('button', { name: 'Generate', exact: true }).click();
     await page.getByText('Every replica is busy.').waitFor();
     await page.getByRole('button', { name: 'Generate in the background' }).click();

@@ -119,7 +119,7 @@ describe('the console, for a member of one namespace', () => {
   });
 
   it('shows the picture that a request made', async () => {
-    const body = { model: image.modelId, prompt: 'A harbour at dawn' };
+    const body = { model: image.modelId, prompt: 'A harbor at dawn' };
     const accepted = await send({ ...image, apiKey }, '/images/generations?async=true', { body });
     expect(accepted.status).to.equal(202);
     await waitForSuccess({ ...image, apiKey }, accepted.body.id!);

@@ -34,7 +34,7 @@ export const WARNING_CASES: WarningCase[] = [
     what: 'an engine that cannot sleep',
     spec: { ...custom(), scaling: { min: 0, max: 1, idle: 'Sleep' } },
     warning:
-      /^spec\.scaling\.idle: this engine cannot sleep, only vllm with GPUs can; its last replica is removed instead$/,
+      /^spec\.scaling\.idle: only vllm with GPUs can sleep, not this engine; its last replica is removed instead$/,
   },
   {
     what: 'vLLM that sleeps without a GPU',
@@ -134,7 +134,7 @@ export const WARNING_CASES: WarningCase[] = [
       what: `a balance by prefix without a cache of ${engine.preset}`,
       spec: { ...vllm(), engine, route: { balance: 'Prefix' } },
       warning:
-        /^spec\.route\.balance: Prefix is of no use while spec\.engine\.args turn off the prefix cache/,
+        /^spec\.route\.balance: Prefix has no effect while spec\.engine\.args turn off the prefix cache/,
     },
     { what: `${engine.preset} without its cache`, spec: { ...vllm(), engine }, warning: undefined },
   ]),

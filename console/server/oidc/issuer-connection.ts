@@ -29,7 +29,7 @@ export class IssuerConnection {
     const { origin, pathname, search, host } = new URL(url);
     const failed = (cause: unknown): never => {
       if (cause instanceof BodyTooLargeError)
-        throw new IssuerError('misconfigured', `an answer of ${host} exceeds ${MAX_ANSWER_BYTES} bytes`, {
+        throw new IssuerError('misconfigured', `a response of ${host} exceeds ${MAX_ANSWER_BYTES} bytes`, {
           cause,
         });
       throw new IssuerError('away', `${host} did not respond: ${(cause as Error).message}`, { cause });

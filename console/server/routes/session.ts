@@ -32,7 +32,7 @@ export function addSessionRoutes(
     const { session, names } = await signIns.complete(
       ctx,
       { token, namespace, tokenNamespace: claims.namespace, endsAt: claims.endsAt },
-      new ConsoleError('invalid_token', 'Token not recognised. It may have expired.', { param: 'token' }),
+      new ConsoleError('invalid_token', 'Token not recognized. It may have expired.', { param: 'token' }),
     );
     ctx.body = describe(session, names);
   });

@@ -37,8 +37,8 @@ export function findDeploymentProblems(view: DeploymentView): ProblemView[] {
       {
         ...about,
         severity: 'warning',
-        title: 'Not enough room to scale',
-        message: `The cluster has no room for all ${scaling.needed} replicas that the demand needs.`,
+        title: 'Not enough capacity to scale',
+        message: `The cluster has no capacity for all ${scaling.needed} replicas that the demand requires.`,
       },
     ];
   return [];

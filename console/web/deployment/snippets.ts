@@ -14,14 +14,14 @@ function buildExample({ kind, modelId: model, media }: Described): EndpointCall 
     case 'LLM':
       return { kind, body: { model, messages: [{ role: 'user', content: 'Hello!' }] } };
     case 'Embedding':
-      return { kind, body: { model, input: 'A harbour at dawn' } };
+      return { kind, body: { model, input: 'A harbor at dawn' } };
     case 'Rerank':
       return {
         kind,
         body: {
           model,
-          query: 'Where do ships lie?',
-          documents: ['Bread is baked at night.', 'Ships lie at a berth.'],
+          query: 'Where do ships dock?',
+          documents: ['Bread is baked at night.', 'Ships dock at a berth.'],
         },
       };
     case 'Transcription':
@@ -29,7 +29,7 @@ function buildExample({ kind, modelId: model, media }: Described): EndpointCall 
     case 'Speech':
       return { kind, body: { model, voice: 'default', input: 'A ship leaves at dawn.' } };
     case 'Image':
-      return { kind, body: { model, prompt: 'A harbour at dawn', size } };
+      return { kind, body: { model, prompt: 'A harbor at dawn', size } };
     case 'Video':
       return {
         kind,

@@ -11,7 +11,7 @@ import { type Timed, timeCall } from './timed-call.ts';
 
 const SHOWN_NUMBERS = 8;
 /** In the code, before a text is entered. */
-const EXAMPLE = 'A harbour at dawn';
+const EXAMPLE = 'A harbor at dawn';
 
 interface EmbeddingAnswer {
   data?: { embedding: number[] }[];

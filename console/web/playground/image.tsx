@@ -16,7 +16,7 @@ import { timeCall } from './timed-call.ts';
 
 const MAX_IMAGES = 4;
 /** In the code, before a prompt is entered. */
-const EXAMPLE = 'A harbour at dawn';
+const EXAMPLE = 'A harbor at dawn';
 /** All replicas busy, or timeout: both can be avoided in the background. */
 const BUSY = [429, 504];
 

@@ -15,8 +15,8 @@ interface RerankAnswer {
 
 /** In the code, before they are entered. */
 const EXAMPLE = {
-  query: 'Where do ships lie?',
-  documents: ['Bread is baked at night.', 'Ships lie at a berth.'],
+  query: 'Where do ships dock?',
+  documents: ['Bread is baked at night.', 'Ships dock at a berth.'],
 };
 
 export function RerankPlayground({ deployment, path, permission }: PlaygroundProps) {

@@ -65,7 +65,7 @@ const textsOf = (row: KeyUsageView) => [nameKey(row), row.day, row.deployment, r
 
 function KeyUsageTable({ rows }: { rows: KeyUsageView[] }) {
   const list = useArrangement(rows, { columns: COLUMNS, textsOf, prefix: 'keys-' });
-  if (rows.length === 0) return <Text c="dimmed">No usage in these days.</Text>;
+  if (rows.length === 0) return <Text c="dimmed">No usage in this period.</Text>;
   const shown = list.rows.slice(0, MAX_SHOWN);
   return (
     <>

@@ -171,10 +171,7 @@ describe('traces of a chat', () => {
     const traceId = newTrace();
     const response = await ask(`00-${traceId}-${CALLER}-01`, { stream: false });
     expect(response.status).to.equal(200);
-    await pollUntil(
-      () => replicas[0]!.program.output.includes('the receiver of traces takes none'),
-      'a warning',
-    );
+    await pollUntil(() => replicas[0]!.program.output.includes('trace receiver rejects spans'), 'a warning');
     expect((await ask()).status).to.equal(200);
     receiver.status = 200;
     await receiver.untilComplete((span) => span.traceId === traceId, ['chat berth/chat', 'replica']);

@@ -12,9 +12,9 @@ describe('reranking', () => {
   });
   after(() => fixture?.stop());
 
-  const documents = ['Bread is baked at night.', 'Ships lie at a berth.'];
+  const documents = ['Bread is baked at night.', 'Ships dock at a berth.'];
   const rerank = (body: object = {}, init?: { key?: string; signal?: AbortSignal }) =>
-    fixture.post('/v1/rerank', { query: 'Where do ships lie?', documents, ...body }, init);
+    fixture.post('/v1/rerank', { query: 'Where do ships dock?', documents, ...body }, init);
   const readUsed = async (key: string) => {
     const { namespace } = fixture.endpoint.config;
     const request = { namespace, sha256: hashApiKey(key), counted: 'no' } as const;
@@ -50,7 +50,7 @@ describe('reranking', () => {
   });
 
   it('answers in the schema of the second version of Cohere’s API, without texts', async () => {
-    const question = { query: 'Where do ships lie?', documents, top_n: 1 };
+    const question = { query: 'Where do ships dock?', documents, top_n: 1 };
     for (const path of ['/v2/rerank', '/v1/v2/rerank']) {
       const response = await fixture.post(path, question);
       expect(response.status).to.equal(200);
@@ -87,7 +87,7 @@ describe('reranking', () => {
 
   it('counts the tokens of scores against the day', async () => {
     const key = await fixture.endpoint.makeKey();
-    const pairs = { text_1: 'Where do ships lie?', text_2: documents };
+    const pairs = { text_1: 'Where do ships dock?', text_2: documents };
     const response = await fixture.post('/v1/score', pairs, { key });
     const { usage } = (await response.json()) as { usage: { prompt_tokens: number; total_tokens: number } };
     expect(usage.total_tokens).to.be.greaterThan(0);
@@ -104,7 +104,7 @@ describe('reranking', () => {
     const key = await fixture.endpoint.makeKey();
     const { usage } = (await (await rerank({}, { key })).json()) as { usage: { total_tokens: number } };
     await pollUntil(async () => (await readUsed(key)) === usage.total_tokens);
-    await fixture.post('/v2/rerank', { query: 'Where do ships lie?', documents }, { key });
+    await fixture.post('/v2/rerank', { query: 'Where do ships dock?', documents }, { key });
     await pollUntil(async () => (await readUsed(key)) === 2 * usage.total_tokens);
   });
 

@@ -94,7 +94,7 @@ describe('The client on a real API server', () => {
     proxy.silence();
     const error = await failure(client.list(ConfigMap, { namespace }));
     expect(error.message).to.equal(
-      `list configmaps ${namespace}: no answer Timeout: no answer within 300 ms`,
+      `list configmaps ${namespace}: no answer Timeout: no response within 300 ms`,
     );
     // The silent connection is not used again.
     await client.list(ConfigMap, { namespace });
@@ -106,7 +106,7 @@ describe('The client on a real API server', () => {
     const client = api.connect({ server: proxy.url, timeoutMs: 300 });
     const began = performance.now();
     const error = await failure(client.list(ConfigMap, { namespace }));
-    expect(error.message).to.match(/no answer within 300 ms$/);
+    expect(error.message).to.match(/no response within 300 ms$/);
     // The connection's own limit is 10 s.
     expect(performance.now() - began).to.be.below(5_000);
   });

@@ -112,7 +112,7 @@ describe('weights from a hub', () => {
     hub.corrupt = (bytes) => Buffer.from(bytes.map((byte, index) => (index === 5 ? byte ^ 1 : byte)));
     const error = await failure(load());
     expect(error).to.be.instanceOf(SourceError);
-    expect(error?.message).to.contain('has not the checksum');
+    expect(error?.message).to.contain('does not match the checksum');
     expect(await failure(read('config.json'))).to.be.instanceOf(Error);
     hub.corrupt = undefined;
     await load();
@@ -155,7 +155,7 @@ describe('weights from a hub', () => {
       },
     };
     const { how, unasked } = await load({ pod: 'pod-2', clock });
-    expect([how, unasked]).to.deep.equal(['cached', 'the hub answered 503']);
+    expect([how, unasked]).to.deep.equal(['cached', 'the hub returned HTTP 503']);
     expect(await failure(load({ entry: 'b', clock }))).to.be.instanceOf(SourceError);
   });
 

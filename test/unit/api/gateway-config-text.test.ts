@@ -67,15 +67,15 @@ describe('a published configuration', () => {
 
   const wrong: [string, unknown, RegExp][] = [
     ['null', null, /not an object/],
-    ['another version', { ...config, v: 2 }, /version 2, this gateway knows 1/],
-    ['no name', { ...config, name: undefined }, /lacks name/],
-    ['no limits', { ...config, limits: undefined }, /lacks limits/],
+    ['another version', { ...config, v: 2 }, /version 2, this gateway supports 1/],
+    ['no name', { ...config, name: undefined }, /has no name/],
+    ['no limits', { ...config, limits: undefined }, /has no limits/],
     [
       'a limit that is no number',
       { ...config, limits: { ...config.limits, jsonBodyBytes: '1' } },
-      /lacks limits/,
+      /has no limits/,
     ],
-    ['no concurrency', { ...config, concurrency: undefined }, /lacks concurrency/],
+    ['no concurrency', { ...config, concurrency: undefined }, /has no concurrency/],
   ];
   for (const [what, value, message] of wrong)
     it(`is refused with ${what}`, () => {

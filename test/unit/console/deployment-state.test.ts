@@ -218,7 +218,7 @@ describe('the view of a deployment', () => {
       demand: 20,
       wanted: 3,
       needed: 4,
-      reason: 'wants 4, has 3',
+      reason: 'needs 4, has 3',
       loadTime: '95s',
       lastChange,
     };

@@ -34,7 +34,7 @@ describe('a problem of a deployment', () => {
     [{ state: 'degraded' }, ['warning: Degraded']],
     [{ state: 'degraded', conditions: [gpus] }, ['warning: Not enough GPUs']],
     [{ state: 'starting', conditions: [gpus] }, ['error: Not enough GPUs']],
-    [{ scaling: { isShort: true, needed: 3 } }, ['warning: Not enough room to scale']],
+    [{ scaling: { isShort: true, needed: 3 } }, ['warning: Not enough capacity to scale']],
   ] as const)
     it(`is ${expected.join() || 'none'} with ${JSON.stringify(change)}`, () => {
       expect(find(change)).to.deep.equal(expected);

@@ -127,7 +127,7 @@ describe('a text request', () => {
     ['no prompt', {}, COMPLETIONS, 'prompt', /required/],
     ['a prompt of objects', { prompt: [{}] }, COMPLETIONS, 'prompt', /strings or of token ids/],
     ['no input', {}, EMBEDDINGS, 'input', /required/],
-    ['input and messages', { input: 'x', messages }, EMBEDDINGS, 'messages', /exclude each other/],
+    ['input and messages', { input: 'x', messages }, EMBEDDINGS, 'messages', /mutually exclusive/],
     ['messages as a text', { messages: 'x' }, EMBEDDINGS, 'messages', /array of objects/],
     ['an empty input', { input: [] }, EMBEDDINGS, 'input', /non-empty/],
     [

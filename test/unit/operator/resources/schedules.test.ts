@@ -60,7 +60,7 @@ describe('schedules', () => {
 
   it('are refused if they can never be followed', () => {
     expect(findScheduleError(make('0 8 * * 1-5'))).to.equal(undefined);
-    expect(findScheduleError(make('0 0 30 2 *'))).to.equal('it names no time');
+    expect(findScheduleError(make('0 0 30 2 *'))).to.equal('it never matches a time');
     expect(findScheduleError(make('0 25 * * *'))).to.be.a('string');
     expect(findScheduleError(make('0 8 * * *', { timezone: 'Mars/Olympus' }))).to.be.a('string');
   });

@@ -266,7 +266,7 @@ describe('the scaling decision', () => {
     it('keeps one pod that finds no room after 2 minutes, and withdraws the others', () => {
       const decision = decide({ stable: 45, pods: short });
       expect(decision).to.deep.include({ wanted: 4, needed: 5, isShort: true });
-      expect(decision.reason).to.equal('wants 5, has 3: the cluster has no room for more');
+      expect(decision.reason).to.equal('needs 5, has 3: the cluster has no capacity for more');
       expect(decide({ stable: 45, pods: { ...short, unschedulableMs: 119_999 } }).wanted).to.equal(5);
     });
 

@@ -350,12 +350,12 @@ describe('the status of a ModelDeployment', () => {
   }
 
   it('reports GPUs that are short for what the autoscaler wants, of deployments that have any', () => {
-    const scaling = { demand: 80, wanted: 4, needed: 5, reason: 'wants 5, has 3', short: true };
+    const scaling = { demand: 80, wanted: 4, needed: 5, reason: 'needs 5, has 3', short: true };
     const evaluate = (gpuResource: string) => {
       const facts = makeFacts({ scaling, gpuResource, pods: [1, 2, 3].map(() => makePod({ ready: true })) });
       return findCondition(deriveStatus(makeModel(), facts).conditions, 'GPUsAvailable');
     };
-    expect(evaluate('nvidia.com/gpu')).to.include({ reason: 'GPUsShort', message: 'wants 5, has 3' });
+    expect(evaluate('nvidia.com/gpu')).to.include({ reason: 'GPUsShort', message: 'needs 5, has 3' });
     expect(evaluate('')?.reason).not.to.equal('GPUsShort');
   });
 
