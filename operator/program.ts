@@ -2,7 +2,6 @@
 
 import { operatorToken } from '../api/identity.ts';
 import { GROUP, STATUS_FIELD_MANAGER } from '../api/names.ts';
-import { WORKSPACE_NAME } from '../api/workspace.ts';
 import { createStatusWriter } from '../kube/apply.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { createEventRecorder } from '../kube/events.ts';
@@ -11,31 +10,27 @@ import type { Log } from '../kube/log.ts';
 import { writeThrough } from '../kube/watcher.ts';
 import { readSpentMicros } from '../redis/admission/admission-calls.ts';
 import type { RedisConnection } from '../redis/client.ts';
-import { appendScaling } from '../redis/demand/scaling-history.ts';
 import { readCredentials } from '../redis/publication/published.ts';
 import { createChildApplier } from './child-applier.ts';
 import { type Controllers, createControllers, keepStores } from './controllers.ts';
 import { createBucketChecker } from './credential/bucket-check.ts';
-import { CredentialStore, countVerified } from './credential/credential-store.ts';
+import { CredentialStore } from './credential/credential-store.ts';
 import { createDesiredState } from './desired-state.ts';
 import type { OperatorSettings } from './environment.ts';
 import { createModelLookup, Fits } from './fit/fits.ts';
 import { createClusterView } from './framework/cluster-view.ts';
 import { KeyStore } from './key/key-store.ts';
+import { listMetricSources } from './metric-sources.ts';
 import type { OperatorMetrics } from './metrics.ts';
 import { ModelStore } from './model/model-store.ts';
 import { SecretKeys } from './model/secret-keys.ts';
-import { ConnectionGuard } from './publish/connection-guard.ts';
-import { MemoryGuard } from './publish/memory-guard.ts';
 import { Publisher } from './publish/publisher.ts';
+import { createRedisGuards } from './redis-guards.ts';
 import { RedisReports } from './redis-reports.ts';
-
 import { buildChildren } from './resources/children.ts';
 import { isHostAllowed } from './resources/route.ts';
 import { sidecarImage, sidecarRevision } from './resources/sidecar-revision.ts';
-import { DemandSampler } from './scaling/demand-sampler.ts';
-import { ScalingHistory } from './scaling/history.ts';
-import { Scaler } from './scaling/scaler.ts';
+import { createAutoscaler } from './scaling/autoscaler.ts';
 import { createErrorReader } from './sidecar/error-counts.ts';
 import { SidecarRollout } from './sidecar/rollout.ts';
 import { createEndpointHealth } from './webhook/endpoint-health.ts';
@@ -89,21 +84,20 @@ export function createProgram(options: ProgramOptions) {
     record: events.record,
     log,
   });
-  const hasShares = settings.redisUsers === 'managed' && settings.redisWorkspaceShare < 100;
-  const guard = hasShares
-    ? new MemoryGuard({
-        redis: redis.redis,
-        sharePercent: settings.redisWorkspaceShare,
-        log,
-        now: options.now,
-        onChange: (namespace) => reportShare(namespace),
-      })
-    : undefined;
-  // Elsewhere connections are somebody else's to judge, too.
-  const connections =
-    settings.redisUsers === 'managed' ? new ConnectionGuard({ redis: redis.redis, log }) : undefined;
+  const guards = createRedisGuards({
+    redis,
+    settings,
+    view,
+    record: events.record,
+    onChange: (namespace) => {
+      publisher.mark({ what: 'workspace', namespace });
+      controllers.workspaces.queue.add(namespace);
+    },
+    now: options.now,
+    log,
+  });
   const publisher = new Publisher({
-    guard,
+    guard: guards.memory,
     connection: redis,
     desired: createDesiredState({
       settings,
@@ -152,29 +146,14 @@ export function createProgram(options: ProgramOptions) {
     log,
     intervalMs: options.sidecarCheckIntervalMs,
   });
-  const history = new ScalingHistory({
-    append: (entries) => appendScaling(redis.redis, entries),
-    now: options.now ?? Date.now,
-  });
-  const scaler = new Scaler({
+  const { scaler, demandSampler } = createAutoscaler({
     client,
     view,
     models,
-    isRedisAway: () => redis.state === 'away',
+    redis,
     publisher,
     enqueue: (key, lane) => controllers.models.queue.add(key, lane),
-    now: options.now ?? Date.now,
-    log,
-    onWritten: (key, change) => {
-      metrics?.onScaled(key, change);
-      history.note(key, change);
-    },
-  });
-  const demandSampler = new DemandSampler({
-    scaler,
-    history,
-    models,
-    connection: redis,
+    onWritten: metrics?.onScaled,
     now: options.now ?? Date.now,
     log,
     intervalMs: options.scalingIntervalMs,
@@ -226,48 +205,21 @@ export function createProgram(options: ProgramOptions) {
     log,
     ...options.lease,
   });
-  metrics?.watch({
-    queues: () =>
-      controllers.all.map(({ name, queue }) => ({ name, depth: queue.depth(), failing: queue.failing() })),
-    watches: () =>
-      view.all.map((watcher) => ({
-        resource: watcher.resource.plural,
-        ageMs: watcher.ageMs(),
-        objects: watcher.size,
-        missed: watcher.missed(),
-        failures: watcher.failures(),
-      })),
-    isLeading: () => lease.isLeading(),
-    isRedisUp: () => publisher.outage === undefined,
-    isQueueRefused: () => publisher.asyncRefusal !== null,
-    credentials: () => countVerified(view.credentials.list()),
-    sidecars: () => sidecars.counts(),
-    scaling: () => (lease.isLeading() ? scaler.list() : []),
-    droppedEvents: () => events.dropped(),
-    objects: () => {
-      if (!lease.isLeading()) return null;
-      const [models, workspaces] = [view.models.list(), view.workspaces.list()];
-      const others = [...view.credentials.list(), ...view.endpoints.list()];
-      return { models, workspaces, all: [...models, ...workspaces, ...others] };
-    },
-    redisMemory: () => guard?.memory ?? null,
-  });
+  metrics?.watch(
+    listMetricSources({
+      view,
+      controllers,
+      lease,
+      publisher,
+      sidecars,
+      scaler,
+      events,
+      memory: guards.memory,
+    }),
+  );
 
   function enqueueWorkspaces(): void {
     for (const { metadata } of view.workspaces.list()) controllers.workspaces.queue.add(metadata.namespace!);
-  }
-
-  function reportShare(namespace: string): void {
-    publisher.mark({ what: 'workspace', namespace });
-    controllers.workspaces.queue.add(namespace);
-    const live = view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`);
-    const refusal = guard!.refusalOf(namespace);
-    if (live && refusal !== null)
-      events.record(live, {
-        type: 'Warning',
-        reason: guard!.isSuspended(namespace) ? 'RedisUserSuspended' : 'RedisShareUsed',
-        note: refusal,
-      });
   }
 
   return {
@@ -281,8 +233,7 @@ export function createProgram(options: ProgramOptions) {
       await synced;
       if (!(await lease.acquire(stopping.signal))) return;
       publisher.start();
-      guard?.start();
-      connections?.start();
+      guards.start();
       await Promise.all(controllers.all.map((controller) => controller.start(stopping.signal)));
       if (stopping.signal.aborted) return;
       sidecars.start();
@@ -294,7 +245,7 @@ export function createProgram(options: ProgramOptions) {
       await demandSampler.stop();
       await sidecars.stop();
       await Promise.all(controllers.all.map((controller) => controller.stop()));
-      await Promise.all([guard?.stop(), connections?.stop()]);
+      await guards.stop();
       await publisher.stop();
       await events.flush();
       await lease.release();

@@ -2,21 +2,14 @@
 
 import type { RequestListener } from 'node:http';
 import Koa from 'koa';
-import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { allowOrigins } from '../http/cross-origin.ts';
 import { ApiError } from '../http/error-response.ts';
 import { answerErrors } from '../http/errors.ts';
-import { type GatewayMiddleware, type GatewayState, identifyRequest } from '../http/exchange.ts';
+import { type GatewayState, identifyRequest } from '../http/exchange.ts';
 import { ROUTES, type Route } from '../http/routes.ts';
-import {
-  answerRootProbe,
-  describeUnavailability,
-  findRoute,
-  requireAvailability,
-  runHandler,
-} from '../http/routing.ts';
+import { answerRootProbe, findRoute, requireAvailability, runHandler } from '../http/routing.ts';
 import { countSlots, type MediaServices, type StorageServices } from '../jobs/services.ts';
 import { buildMediaHandlers } from '../media/media-routes.ts';
 import { buildDocumentHandlers } from '../openapi/handler.ts';
@@ -27,7 +20,7 @@ import type { UsageMeter } from '../telemetry/usage.ts';
 import { buildModelHandlers } from '../text/model-routes.ts';
 import { inSpan } from '../tracing/span.ts';
 import type { Tracer } from '../tracing/tracer.ts';
-import { authenticate, type Caller, countWaiting, findRefusal, requireAdmissible } from './authentication.ts';
+import { authenticate } from './authentication.ts';
 import type { ColdStarts } from './cold-starts.ts';
 import type { DemandWatch } from './demand/demand-watch.ts';
 import { answerDemand, parseDemandPath } from './demand-route.ts';
@@ -38,8 +31,16 @@ import {
   parseHost,
   parseServiceHost,
 } from './directory.ts';
-import { type HoldingServices, holdRequest } from './holding.ts';
 import { type ProxyOptions, proxyRequest } from './proxy.ts';
+import {
+  type FrontMiddleware,
+  type FrontState,
+  isHolding,
+  isListing,
+  refuseWithoutReplica,
+  wakeForMedia,
+  wakeOrHold,
+} from './waking.ts';
 
 export interface FrontAppOptions {
   directory: Directory;
@@ -57,12 +58,6 @@ export interface FrontAppOptions {
   /** Of a deployment's replicas. */
   peerToken: (deployment: DeploymentName) => string;
 }
-
-interface FrontState extends GatewayState {
-  deployment: KnownDeployment;
-  caller: Caller;
-}
-type FrontMiddleware = GatewayMiddleware<FrontState>;
 
 /**
  * In the order of the checks: who is meant, does the route exist, who serves it; else who asks, and either the front can
@@ -178,87 +173,6 @@ const authenticateCaller =
 /** Wrong kind of model, paused or being deleted: answered as a sidecar does. */
 const requireServable: FrontMiddleware = (ctx, next) =>
   requireAvailability(ROUTES, () => ctx.state.deployment.config)(ctx, next);
-
-/** Whether a request of the route is work for a replica: others only look. */
-const isWork = ({ method, served }: Route): boolean => method === 'POST' && served === 'ready';
-
-/** Whether a replica is started for it. */
-const isWaking = (route: Route, { config }: KnownDeployment): boolean =>
-  config.scaling !== undefined && isWork(route);
-
-const isHolding = (route: Route, deployment: KnownDeployment): boolean =>
-  isWaking(route, deployment) && deployment.config.scaling?.coldStart === 'Hold';
-
-/** Who would be admitted needs a replica, and waits for it where the deployment says so. */
-const wakeOrHold =
-  (services: HoldingServices): FrontMiddleware =>
-  async (ctx, next) => {
-    const { deployment, route, caller } = ctx.state;
-    const { config, addresses } = deployment;
-    if (!isWaking(route, deployment)) {
-      // It starts nothing, but whoever scales the deployment sees the demand.
-      if (isWork(route) && !findRefusal(caller, route)) await countForeign(services, caller, config);
-      return next();
-    }
-    const uncount = await requireAdmissible(services.redis, caller, route);
-    if (addresses.length === 0) services.starts.begin(config);
-    if (isHolding(route, deployment)) {
-      services.replicaDemand.ask(config);
-      return holdRequest(services, ctx.state, uncount);
-    }
-    services.replicaDemand.refuse(config);
-    return next();
-  };
-
-/** For those who scale it: as much as the key's RPM would have served, so that one key cannot make up any demand. */
-async function countForeign(
-  { redis, replicaDemand }: Pick<HoldingServices, 'redis' | 'replicaDemand'>,
-  caller: Caller,
-  deployment: DeploymentName,
-): Promise<void> {
-  if ((await countWaiting(redis, caller)).verdict === 'ok') replicaDemand.countRefused(deployment);
-}
-
-/** Clients list models before they ask one, which would start it: that it has no replica is none of their business. */
-const isListing = ({ name }: Pick<Route, 'name'>, { scaling }: GatewayConfig): boolean =>
-  scaling !== undefined && (name === 'models' || name === 'model');
-
-const refuseWithoutReplica =
-  ({ starts }: ColdStarts): FrontMiddleware =>
-  (ctx, next) => {
-    const { config } = ctx.state.deployment;
-    if (ctx.state.route.served !== 'ready' || isListing(ctx.state.route, config)) return next();
-    // A connection that is kept would lead here when a pod is ready again.
-    ctx.res.shouldKeepAlive = false;
-    const { message, ...details } = describeUnavailability(config, starts.estimateSeconds(config));
-    throw new ApiError('no_pod_available', message, details);
-  };
-
-/** What is queued here waits for a replica, as do images whose client waits: those are refused, and come again. */
-const wakeForMedia =
-  (redis: RedisClient, { replicaDemand, starts }: ColdStarts): FrontMiddleware =>
-  async (ctx, next) => {
-    const { route, caller, deployment } = ctx.state;
-    const { config, addresses } = deployment;
-    if (route.method !== 'POST' || route.served !== 'accepting') return next();
-    try {
-      await next();
-    } catch (error) {
-      const isRefused = error instanceof ApiError && error.code === 'no_pod_available';
-      if (!isRefused || !caller.admission.creditLeft) throw error;
-      if (!config.scaling) {
-        await countForeign({ redis, replicaDemand }, caller, config);
-        throw error;
-      }
-      if (addresses.length === 0) starts.begin(config);
-      // Its RPM does not limit media, but what one key can have refused.
-      if ((await countWaiting(redis, caller)).verdict === 'ok') replicaDemand.refuse(config);
-      else replicaDemand.ask(config);
-      const retryAfter = describeUnavailability(config, starts.estimateSeconds(config)).retryAfter;
-      throw new ApiError(error.code, error.message, { ...error.details, retryAfter });
-    }
-    if (config.scaling && addresses.length === 0) replicaDemand.hint(config);
-  };
 
 const findUsage = ({ usage }: FrontAppOptions, { deployment }: FrontState) =>
   deployment ? usage.of(deployment.config.namespace, deployment.config.name) : null;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { parse } from 'yaml';
-import { DASHBOARDS } from '../../tools/generate/dashboard-panels.ts';
+import { DASHBOARDS } from '../../tools/generate/dashboards/grafana.ts';
 import { findMetricNames, listMetricNames } from '../support/metric-names.ts';
 import { usePrometheus } from '../support/prometheus.ts';
 import { ALERT_CASES, LONG_STEP } from './alert-cases.ts';

@@ -1,7 +1,7 @@
 /** What the dashboards and alerts ask, put to a real Prometheus. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { DASHBOARDS } from '../../tools/generate/dashboard-panels.ts';
+import { DASHBOARDS } from '../../tools/generate/dashboards/grafana.ts';
 import type { RunningPrometheus, Sample } from './running-prometheus.ts';
 
 export const ALERTS = 'charts/berth/files/prometheus/alerts.yaml';

@@ -8,7 +8,7 @@ import { storageCredentialResource } from '../../api/storage-credential.ts';
 import { webhookEndpointResource } from '../../api/webhook-endpoint.ts';
 import { workspaceResource } from '../../api/workspace.ts';
 import { formatCustomResource } from './custom-resource.ts';
-import { writeDashboards } from './dashboards.ts';
+import { writeDashboards } from './dashboards/grafana.ts';
 import { writeOpenAPI } from './openapi.ts';
 import { writeConditionPage, writeErrorPage } from './pages.ts';
 

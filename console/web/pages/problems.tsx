@@ -7,8 +7,8 @@ import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
+import { useProblems } from '../problems/problem-count.tsx';
 import { describeSubject, findProblemPath } from '../problems/problem-link.ts';
-import { useProblems } from '../problems/problem-query.ts';
 
 const COLUMNS = ['Problem', 'About', 'Details'];
 

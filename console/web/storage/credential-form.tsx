@@ -6,7 +6,7 @@ import type { NewStorageCredential, StorageCredentialView } from '../../api.ts';
 import { call, splitError } from '../client/call.ts';
 import { useBase } from '../client/session.ts';
 import { useAction } from '../parts/action.ts';
-import { OBJECT_NAME } from '../parts/object-name.ts';
+import { NameField } from '../parts/name-field.tsx';
 import { ErrorAlert } from '../parts/page-states.tsx';
 
 const EMPTY = {
@@ -65,16 +65,7 @@ function CredentialForm({ onDone }: { onDone: () => void }) {
   return (
     <form onSubmit={submit} autoComplete="off">
       <Stack>
-        <TextInput
-          {...bind('name')}
-          label="Name"
-          description="Lowercase letters, numbers and hyphens"
-          pattern={OBJECT_NAME}
-          title="Lowercase letters, numbers and hyphens"
-          maxLength={200}
-          required
-          data-autofocus
-        />
+        <NameField {...bind('name')} />
         <TextInput {...bind('bucket')} label="Bucket" minLength={3} maxLength={63} required />
         <TextInput
           {...bind('prefix')}

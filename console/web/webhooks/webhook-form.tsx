@@ -6,7 +6,7 @@ import type { NewWebhook, SigningSecretView, WebhookChange, WebhookView } from '
 import { call, splitError } from '../client/call.ts';
 import { useBase } from '../client/session.ts';
 import { useAction } from '../parts/action.ts';
-import { OBJECT_NAME } from '../parts/object-name.ts';
+import { NameField } from '../parts/name-field.tsx';
 import { ErrorAlert } from '../parts/page-states.tsx';
 import { NewSecret } from './signing-secret.tsx';
 import { findURLError } from './url-error.ts';
@@ -95,15 +95,10 @@ function WebhookForm({ webhook, onDone, onSecret }: WebhookFormProps) {
   return (
     <form onSubmit={submit}>
       <Stack>
-        <TextInput
-          label="Name"
-          description="Lowercase letters, numbers and hyphens"
+        <NameField
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
-          pattern={OBJECT_NAME}
-          title="Lowercase letters, numbers and hyphens"
           maxLength={63}
-          required
           error={wrong.fields.name}
           readOnly={present !== null}
           variant={present === null ? 'default' : 'filled'}

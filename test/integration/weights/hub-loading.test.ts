@@ -81,7 +81,7 @@ describe('weights from a hub', () => {
     await pollUntil(() => largeStarts().length === 1, 'the download');
     const second = load({ pod: 'pod-2' });
     await pollUntil(
-      () => lines.some((line) => line.includes('another pod downloads')),
+      () => lines.some((line) => line.includes('another pod is downloading')),
       'the second pod to wait',
     );
     gate.resolve();

@@ -84,7 +84,7 @@ describe('the loader of weights, as a program', () => {
     await first.ended;
     hub.gate = undefined;
     const second = start('pod-2');
-    await second.says('another pod downloads');
+    await second.says('another pod is downloading');
     const longAgo = new Date(Date.now() - 60_000);
     await utimes(lock, longAgo, longAgo);
     const { code, output } = await second.ended;

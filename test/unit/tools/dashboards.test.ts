@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { DASHBOARDS } from '../../../tools/generate/dashboard-panels.ts';
-import { writeDashboards } from '../../../tools/generate/dashboards.ts';
+import { DASHBOARDS, writeDashboards } from '../../../tools/generate/dashboards/grafana.ts';
 import { findMetricNames, listMetricNames } from '../../support/metric-names.ts';
 
 describe('the dashboards', () => {

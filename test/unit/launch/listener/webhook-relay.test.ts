@@ -49,7 +49,7 @@ describe('the local receiver of webhooks', () => {
       '"first"',
       '"second"',
     ]);
-    expect(lines.at(-1)).to.include('#7 is not kept');
+    expect(lines.at(-1)).to.include('#7 is no longer kept');
   });
 
   it('answers 502 where nothing listens, so that Berth tries again', async () => {

@@ -54,7 +54,7 @@ function makeSources() {
     models: { hostOf: () => 'chat.example.test', hostOwner: () => owners.host, idOwner: () => owners.id },
     publisher: { publishedHost: () => owners.published },
     sidecars: { grantOf: () => granted },
-    fits: { check: () => fit },
+    fits: { evaluate: () => fit },
     settings: { namespace: 'berth-system', readRedisCA: () => authority.text },
   } as unknown as Sources;
   return {

@@ -1,5 +1,12 @@
-/** The Grafana dashboards of the chart, from the queries in dashboard-panels.ts. */
-import { DASHBOARDS, type DashboardDefinition, type PanelDefinition } from './dashboard-panels.ts';
+/** The Grafana dashboards of the chart. */
+import { ONE_DEPLOYMENT } from './deployment.ts';
+import { FLEET } from './fleet.ts';
+import { OPERATOR } from './operator.ts';
+import type { DashboardDefinition, PanelDefinition } from './queries.ts';
+import { QUEUE } from './queue.ts';
+import { WORKSPACE } from './workspace.ts';
+
+export const DASHBOARDS: readonly DashboardDefinition[] = [FLEET, ONE_DEPLOYMENT, WORKSPACE, QUEUE, OPERATOR];
 
 const DATASOURCE = { type: 'prometheus', uid: '$datasource' };
 const COLUMNS = 3;

@@ -1,0 +1,99 @@
+/** Starts replicas for requests that find none, and holds or refuses them meanwhile. */
+
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { ApiError } from '../http/error-response.ts';
+import type { GatewayMiddleware, GatewayState } from '../http/exchange.ts';
+import type { Route } from '../http/routes.ts';
+import { describeUnavailability } from '../http/routing.ts';
+import { type Caller, countWaiting, findRefusal, requireAdmissible } from './authentication.ts';
+import type { ColdStarts } from './cold-starts.ts';
+import type { DeploymentName, KnownDeployment } from './directory.ts';
+import { type HoldingServices, holdRequest } from './holding.ts';
+
+export interface FrontState extends GatewayState {
+  deployment: KnownDeployment;
+  caller: Caller;
+}
+export type FrontMiddleware = GatewayMiddleware<FrontState>;
+
+/** Whether a request of the route is work for a replica: others only look. */
+const isWork = ({ method, served }: Route): boolean => method === 'POST' && served === 'ready';
+
+/** Whether a replica is started for it. */
+const isWaking = (route: Route, { config }: KnownDeployment): boolean =>
+  config.scaling !== undefined && isWork(route);
+
+export const isHolding = (route: Route, deployment: KnownDeployment): boolean =>
+  isWaking(route, deployment) && deployment.config.scaling?.coldStart === 'Hold';
+
+/** Who would be admitted needs a replica, and waits for it where the deployment says so. */
+export const wakeOrHold =
+  (services: HoldingServices): FrontMiddleware =>
+  async (ctx, next) => {
+    const { deployment, route, caller } = ctx.state;
+    const { config, addresses } = deployment;
+    if (!isWaking(route, deployment)) {
+      // It starts nothing, but whoever scales the deployment sees the demand.
+      if (isWork(route) && !findRefusal(caller, route)) await countForeign(services, caller, config);
+      return next();
+    }
+    const uncount = await requireAdmissible(services.redis, caller, route);
+    if (addresses.length === 0) services.starts.begin(config);
+    if (isHolding(route, deployment)) {
+      services.replicaDemand.ask(config);
+      return holdRequest(services, ctx.state, uncount);
+    }
+    services.replicaDemand.refuse(config);
+    return next();
+  };
+
+/** For those who scale it: as much as the key's RPM would have served, so that one key cannot make up any demand. */
+async function countForeign(
+  { redis, replicaDemand }: Pick<HoldingServices, 'redis' | 'replicaDemand'>,
+  caller: Caller,
+  deployment: DeploymentName,
+): Promise<void> {
+  if ((await countWaiting(redis, caller)).verdict === 'ok') replicaDemand.countRefused(deployment);
+}
+
+/** Clients list models before they ask one, which would start it: that it has no replica is none of their business. */
+export const isListing = ({ name }: Pick<Route, 'name'>, { scaling }: GatewayConfig): boolean =>
+  scaling !== undefined && (name === 'models' || name === 'model');
+
+export const refuseWithoutReplica =
+  ({ starts }: ColdStarts): FrontMiddleware =>
+  (ctx, next) => {
+    const { config } = ctx.state.deployment;
+    if (ctx.state.route.served !== 'ready' || isListing(ctx.state.route, config)) return next();
+    // A connection that is kept would lead here when a pod is ready again.
+    ctx.res.shouldKeepAlive = false;
+    const { message, ...details } = describeUnavailability(config, starts.estimateSeconds(config));
+    throw new ApiError('no_pod_available', message, details);
+  };
+
+/** What is queued here waits for a replica, as do images whose client waits: those are refused, and come again. */
+export const wakeForMedia =
+  (redis: RedisClient, { replicaDemand, starts }: ColdStarts): FrontMiddleware =>
+  async (ctx, next) => {
+    const { route, caller, deployment } = ctx.state;
+    const { config, addresses } = deployment;
+    if (route.method !== 'POST' || route.served !== 'accepting') return next();
+    try {
+      await next();
+    } catch (error) {
+      const isRefused = error instanceof ApiError && error.code === 'no_pod_available';
+      if (!isRefused || !caller.admission.creditLeft) throw error;
+      if (!config.scaling) {
+        await countForeign({ redis, replicaDemand }, caller, config);
+        throw error;
+      }
+      if (addresses.length === 0) starts.begin(config);
+      // Its RPM does not limit media, but what one key can have refused.
+      if ((await countWaiting(redis, caller)).verdict === 'ok') replicaDemand.refuse(config);
+      else replicaDemand.ask(config);
+      const retryAfter = describeUnavailability(config, starts.estimateSeconds(config)).retryAfter;
+      throw new ApiError(error.code, error.message, { ...error.details, retryAfter });
+    }
+    if (config.scaling && addresses.length === 0) replicaDemand.hint(config);
+  };
