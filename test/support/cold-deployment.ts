@@ -1,23 +1,16 @@
 /** A deployment that scales to zero, a front before it, and a replica that starts when the test says so. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { GATEWAY_ENV } from '../../api/gateway-environment.ts';
-import { hashApiKey, peerToken } from '../../api/identity.ts';
+import { peerToken } from '../../api/identity.ts';
 import { channels } from '../../api/redis-keys.ts';
 import { type DeploymentSample, readDemand } from '../../redis/demand/demand.ts';
 import { publishDeployment, publishHost, publishReplicas } from '../../redis/publication/publication.ts';
 import { type Subscription, subscribe } from '../../redis/subscription.ts';
 import { findFreePort } from './child-program.ts';
 import { type FrontProcess, MASTER_KEY, startFrontProcess } from './front-process.ts';
-import {
-  API_KEY,
-  describeModel,
-  type Engine,
-  type ModelReplica,
-  startEngine,
-  startReplica,
-} from './model-replica.ts';
+import { describeModel, type Engine, type ModelReplica, startEngine, startReplica } from './model-replica.ts';
 import { pollUntil } from './poll.ts';
-import { publishApiKey } from './publication.ts';
+import { publishModel } from './replica-stack.ts';
 import { TestStack } from './test-stack.ts';
 
 export const COLD_HOST = 'chat--team.models.example.com';
@@ -47,9 +40,7 @@ export async function startColdDeployment(spec: Record<string, unknown> = {}): P
   const { namespace, name } = config;
   const stack = await TestStack.start({ isStrict: true });
   const { redis } = stack;
-  const key = { n: 'test', rpm: 100_000, tpd: 1_000_000_000, exp: 0, off: 0 as const };
-  await publishApiKey(redis, namespace, hashApiKey(API_KEY), key);
-  await publishDeployment(redis, config);
+  await publishModel(redis, config);
   await publishHost(redis, COLD_HOST, { namespace, name });
   const engine = await startEngine();
   const port = await findFreePort([ADDRESS]);

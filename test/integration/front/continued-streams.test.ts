@@ -2,17 +2,9 @@ import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
 import { callChat, type StreamedChat, streamChat } from '../../support/chat.ts';
-import { readHeartbeats } from '../../support/heartbeats.ts';
-import {
-  API_KEY,
-  describeModel,
-  type Engine,
-  type ModelReplica,
-  startEngine,
-} from '../../support/model-replica.ts';
+import { API_KEY, describeModel, type Engine, startEngine } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { type Replicas, startReplicas } from '../../support/replicas.ts';
-import { TestStack } from '../../support/test-stack.ts';
+import { useReplicas } from '../../support/replica-stack.ts';
 
 const ADDRESSES = ['127.0.0.2', '127.0.0.3'];
 const TOKENS = 60;
@@ -49,25 +41,14 @@ async function readWhole(stream: StreamedChat): Promise<Whole> {
 }
 
 describe('streams of replicas whose engine dies', () => {
-  let stack: TestStack;
-  let started: Replicas;
-  let engines: Engine[];
-  let replicas: ModelReplica[];
   const config = describeModel({ concurrency: 4, resilience: { continueStreams: true } });
-  const { namespace, name } = config;
-
-  before(async () => {
-    stack = await TestStack.start();
-    // Ports of their own, at which they can start again.
-    started = await startReplicas(stack, config, ADDRESSES, startAt);
-    ({ engines, replicas } = started);
-  });
-  after(async () => {
-    await started?.stop();
-    await stack?.stop();
-  });
+  const { namespace } = config;
+  // Ports of their own, at which they can start again.
+  const stack = useReplicas(config, ADDRESSES, { startEngine: startAt });
+  const { engines, replicas } = stack;
   async function startAt(address: string): Promise<Engine> {
-    const port = engines ? new URL(engines[ADDRESSES.indexOf(address)]!.url).port : '0';
+    const before = engines[ADDRESSES.indexOf(address)];
+    const port = before ? new URL(before.url).port : '0';
     return startEngine({ SIMULATOR_HOST: address, SIMULATOR_PORT: port });
   }
   const restart = async (index: number) => {
@@ -76,7 +57,7 @@ describe('streams of replicas whose engine dies', () => {
   };
   const untilReady = (count: number) =>
     pollUntil(async () => {
-      const beats = await readHeartbeats(stack.redis, namespace, name);
+      const beats = await stack.readHeartbeats();
       return beats.filter(({ ready, inflight }) => ready && inflight === 0).length === count;
     }, `${count} ready and idle replicas`);
   const readTokens = async () => {
@@ -107,7 +88,7 @@ describe('streams of replicas whose engine dies', () => {
   };
 
   beforeEach(async () => {
-    await Promise.all(engines.map((engine) => engine.control(SLOW)));
+    await stack.control(SLOW);
     await untilReady(2);
   });
 

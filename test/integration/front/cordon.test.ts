@@ -4,44 +4,28 @@ import { readDemand } from '../../../redis/demand/demand.ts';
 import { publishDeployment } from '../../../redis/publication/publication.ts';
 import { callChat, readError, streamChat } from '../../support/chat.ts';
 import { readHeartbeats } from '../../support/heartbeats.ts';
-import { describeModel, type Engine, type ModelReplica } from '../../support/model-replica.ts';
+import { describeModel } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { type Replicas, startReplicas } from '../../support/replicas.ts';
-import { TestStack } from '../../support/test-stack.ts';
+import { useReplicas } from '../../support/replica-stack.ts';
 
 const ADDRESSES = ['127.0.0.2', '127.0.0.3'];
 const PODS = ADDRESSES.map((address) => `pod-${address}`);
 
 describe('a cordoned replica', () => {
-  let stack: TestStack;
-  let started: Replicas;
-  let engines: Engine[];
-  let replicas: ModelReplica[];
   const config = describeModel({ concurrency: 2 });
   const { namespace, name } = config;
+  const stack = useReplicas(config, ADDRESSES);
+  const { engines, replicas, readHeartbeats: readBeats, countRequests } = stack;
 
-  before(async () => {
-    stack = await TestStack.start();
-    started = await startReplicas(stack, config, ADDRESSES);
-    ({ engines, replicas } = started);
-    for (const replica of replicas) await pollUntil(async () => (await replica.admin('/readyz')).ok, 'ready');
-    await pollUntil(async () => (await readBeats()).length === 2, 'both are known');
-  });
-  after(async () => {
-    await started?.stop();
-    await stack?.stop();
-  });
+  before(() => pollUntil(async () => (await readBeats()).length === 2, 'both are known'));
   afterEach(async () => {
-    await Promise.all(engines.map((engine) => engine.control({ ttftMs: 0, itlMs: 0, tokens: 5 })));
+    await stack.control({ ttftMs: 0, itlMs: 0, tokens: 5 });
     await pollUntil(async () => (await readBeats()).every(({ inflight }) => inflight === 0), 'idle');
     await cordon([]);
     await servesItself(true);
   });
 
-  const readBeats = () => readHeartbeats(stack.redis, namespace, name);
   const cordon = (cordoned: string[]) => publishDeployment(stack.redis, { ...config, cordoned });
-  const countRequests = async () =>
-    (await Promise.all(engines.map((engine) => engine.read()))).map(({ requests }) => requests);
   /** Where a request to the first replica runs. */
   const servesItself = (expected: boolean) =>
     pollUntil(
@@ -54,7 +38,7 @@ describe('a cordoned replica', () => {
     );
 
   it('stays ready and hands new requests to its peer, while what it runs goes on', async () => {
-    await Promise.all(engines.map((engine) => engine.control({ ttftMs: 20, itlMs: 30, tokens: 100 })));
+    await stack.control({ ttftMs: 20, itlMs: 30, tokens: 100 });
     const running = await streamChat(replicas[0]!.url);
     await pollUntil(() => running.frames() > 1, 'the stream to run');
     await cordon([PODS[0]!]);
@@ -73,7 +57,7 @@ describe('a cordoned replica', () => {
   it('serves itself what its peer has no slot for, and refuses only when both are full', async () => {
     await cordon([PODS[0]!]);
     await servesItself(false);
-    await Promise.all(engines.map((engine) => engine.control({ ttftMs: 20, itlMs: 30, tokens: 60 })));
+    await stack.control({ ttftMs: 20, itlMs: 30, tokens: 60 });
     const before = await countRequests();
     const streams = [];
     for (let index = 0; index < 4; index++) streams.push(await streamChat(replicas[0]!.url));
@@ -87,7 +71,7 @@ describe('a cordoned replica', () => {
   it('is the last that a full peer asks, and serves when all are cordoned', async () => {
     await cordon([PODS[0]!]);
     await servesItself(false);
-    await Promise.all(engines.map((engine) => engine.control({ ttftMs: 20, itlMs: 30, tokens: 60 })));
+    await stack.control({ ttftMs: 20, itlMs: 30, tokens: 60 });
     const before = await countRequests();
     const streams = [];
     for (let index = 0; index < 3; index++) streams.push(await streamChat(replicas[1]!.url));
@@ -102,7 +86,7 @@ describe('a cordoned replica', () => {
   it('is idle for the autoscaler while it passes on answers, of which a Service brings ever new ones', async () => {
     await cordon([PODS[0]!]);
     await servesItself(false);
-    await Promise.all(engines.map((engine) => engine.control({ ttftMs: 20, itlMs: 30, tokens: 300 })));
+    await stack.control({ ttftMs: 20, itlMs: 30, tokens: 300 });
     const { ended } = await streamChat(replicas[0]!.url);
     await pollUntil(async () => (await engines[1]!.read()).inflight === 1, 'one to be passed on');
     const pods = [{ metadata: { name: PODS[0]! } }];
@@ -120,7 +104,7 @@ describe('a cordoned replica', () => {
   it('counts no work of requests that it hands on: they count where they run, for as long as they do', async () => {
     await cordon([PODS[0]!]);
     await servesItself(false);
-    await Promise.all(engines.map((engine) => engine.control({ ttftMs: 200, itlMs: 0, tokens: 5 })));
+    await stack.control({ ttftMs: 200, itlMs: 0, tokens: 5 });
     const readCounters = async () => {
       const { replicas: all } = (await readDemand(stack.redis, [`${namespace}/${name}`])).get(
         `${namespace}/${name}`,

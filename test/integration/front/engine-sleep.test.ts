@@ -1,60 +1,23 @@
 import { expect } from 'chai';
-import { hashApiKey } from '../../../api/identity.ts';
 import { publishDeployment } from '../../../redis/publication/publication.ts';
 import { callChat, streamChat } from '../../support/chat.ts';
-import { findFreePort } from '../../support/child-program.ts';
-import { readHeartbeats } from '../../support/heartbeats.ts';
-import {
-  API_KEY,
-  describeModel,
-  type Engine,
-  type ModelReplica,
-  startEngine,
-  startReplica,
-} from '../../support/model-replica.ts';
+import { API_KEY, describeModel, startEngine } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { publishApiKey } from '../../support/publication.ts';
-import { TestStack } from '../../support/test-stack.ts';
+import { useReplicas } from '../../support/replica-stack.ts';
 
 const ADDRESS = '127.0.0.2';
 const POD = `pod-${ADDRESS}`;
 const SLEEP_MS = 200;
-const KEY = { n: 'test', rpm: 1_000_000, tpd: 1_000_000_000, exp: 0, off: 0 } as const;
 
 describe('a replica whose engine sleeps', () => {
-  let stack: TestStack;
-  let engine: Engine;
-  let replica: ModelReplica;
-  let port: number;
   const config = describeModel({ scaling: { min: 0, max: 2, idle: 'Sleep' } });
-  const { namespace, name } = config;
-
-  before(async () => {
-    stack = await TestStack.start();
-    engine = await startEngine({ SIMULATOR_SLEEP_MODE: '1', SIMULATOR_SLEEP_MS: String(SLEEP_MS) });
-    port = await findFreePort([ADDRESS]);
-    await publishApiKey(stack.redis, namespace, hashApiKey(API_KEY), KEY);
-    await tell([]);
-    await startGateway();
+  const stack = useReplicas({ ...config, sleeping: [] }, [ADDRESS], {
+    startEngine: () => startEngine({ SIMULATOR_SLEEP_MODE: '1', SIMULATOR_SLEEP_MS: String(SLEEP_MS) }),
   });
-  after(async () => {
-    await replica?.stop();
-    await engine?.stop();
-    await stack?.stop();
-  });
+  const { engines, replicas } = stack;
 
-  const startGateway = async () => {
-    replica = await startReplica({
-      redisURL: stack.server.url,
-      engineURL: engine.url,
-      config,
-      address: ADDRESS,
-      port,
-    });
-    await pollUntil(async () => (await replica.admin('/readyz')).ok, 'ready');
-  };
   const tell = (sleeping: string[]) => publishDeployment(stack.redis, { ...config, sleeping });
-  const isAsleep = async () => (await readHeartbeats(stack.redis, namespace, name))[0]?.asleep === true;
+  const isAsleep = async () => (await stack.readHeartbeats())[0]?.asleep === true;
   /** It is told anew each time: what came while it had work does not hold. */
   const putToSleep = async () => {
     let isTold = false;
@@ -66,14 +29,14 @@ describe('a replica whose engine sleeps', () => {
   };
   const chat = async () => {
     const startedAt = performance.now();
-    const answer = await callChat(replica.url);
+    const answer = await callChat(replicas[0]!.url);
     const text = await answer.text();
     return { status: answer.status, text, tookMs: performance.now() - startedAt };
   };
 
   it('stays ready, and is woken by the next request, which is answered', async () => {
     await putToSleep();
-    expect((await replica.admin('/readyz')).ok).to.equal(true);
+    expect((await replicas[0]!.admin('/readyz')).ok).to.equal(true);
     const { status, text, tookMs } = await chat();
     expect(status, text).to.equal(200);
     expect(tookMs).to.be.within(SLEEP_MS, 10_000);
@@ -84,12 +47,12 @@ describe('a replica whose engine sleeps', () => {
     await putToSleep();
     const answers = await Promise.all(Array.from({ length: 30 }, chat));
     expect(answers.map(({ status }) => status)).to.deep.equal(answers.map(() => 200));
-    const { ended } = await streamChat(replica.url);
+    const { ended } = await streamChat(replicas[0]!.url);
     expect((await ended).isWhole).to.equal(true);
   });
 
   it('never sleeps while it works, however often it is told to', async () => {
-    await engine.control({ sleepMs: 20, ttftMs: 5, itlMs: 2, tokens: 5 });
+    await engines[0]!.control({ sleepMs: 20, ttftMs: 5, itlMs: 2, tokens: 5 });
     let isOver = false;
     const statuses = new Map<number, number>();
     const ask = async () => {
@@ -100,7 +63,7 @@ describe('a replica whose engine sleeps', () => {
       }
     };
     const askers = Array.from({ length: 3 }, ask);
-    const woken = () => replica.program.output.split('engine woken').length - 1;
+    const woken = () => replicas[0]!.program.output.split('engine woken').length - 1;
     const before = woken();
     await pollUntil(async () => {
       await tell([POD]);
@@ -110,14 +73,14 @@ describe('a replica whose engine sleeps', () => {
     isOver = true;
     await Promise.all(askers);
     expect([...statuses.keys()]).to.deep.equal([200]);
-    expect((await fetch(`${engine.url}/health`)).status).to.equal(200);
+    expect((await fetch(`${engines[0]!.url}/health`)).status).to.equal(200);
   });
 
   it('is woken by a gateway that is new, too', async () => {
-    await engine.control({ sleepMs: SLEEP_MS });
+    await engines[0]!.control({ sleepMs: SLEEP_MS });
     await putToSleep();
-    await replica.stop('SIGKILL');
-    await startGateway();
+    await replicas[0]!.stop('SIGKILL');
+    await stack.restart(0);
     const { status, text } = await chat();
     expect(status, text).to.equal(200);
   });
@@ -129,13 +92,13 @@ describe('a replica whose engine sleeps', () => {
       ['GET', '/is_sleeping'],
       ['POST', '/v1/sleep'],
     ] as const) {
-      const answer = await fetch(`${replica.origin}${path}`, {
+      const answer = await fetch(`${replicas[0]!.origin}${path}`, {
         method,
         headers: { authorization: `Bearer ${API_KEY}` },
       });
       expect(answer.status, path).to.equal(404);
     }
-    expect((await (await fetch(`${engine.url}/is_sleeping`)).json()) as object).to.deep.equal({
+    expect((await (await fetch(`${engines[0]!.url}/is_sleeping`)).json()) as object).to.deep.equal({
       is_sleeping: false,
     });
   });

@@ -23,6 +23,7 @@ import {
 } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { sendRaw } from '../../support/raw-client.ts';
+import { publishModel } from '../../support/replica-stack.ts';
 import { TestStack } from '../../support/test-stack.ts';
 
 const ADDRESSES = ['127.0.0.6', '127.0.0.7'];
@@ -41,7 +42,7 @@ describe('the front', () => {
   before(async () => {
     stack = await TestStack.start({ isStrict: true });
     const key = { n: 'test', rpm: 2, tpd: 1_000_000_000, exp: 0, off: 0 as const };
-    await publishApiKeys(stack.redis, namespace, new Map([[hashApiKey(API_KEY), { ...key, rpm: 100_000 }]]));
+    await publishModel(stack.redis, config);
     await publishApiKeys(stack.redis, 'other', new Map([[hashApiKey('sk-other'), key]]));
     engines = await Promise.all(ADDRESSES.map(() => startEngine()));
     port = await findFreePort([...ADDRESSES, NOBODY]);

@@ -2,52 +2,28 @@ import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
 import { callChat, readError, streamChat } from '../../support/chat.ts';
-import { readHeartbeats } from '../../support/heartbeats.ts';
-import {
-  API_KEY,
-  describeModel,
-  type Engine,
-  type ModelReplica,
-  PEER_TOKEN,
-} from '../../support/model-replica.ts';
+import { API_KEY, describeModel, PEER_TOKEN } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { type Replicas, startReplicas } from '../../support/replicas.ts';
-import { TestStack } from '../../support/test-stack.ts';
+import { useReplicas } from '../../support/replica-stack.ts';
 
 const ADDRESSES = ['127.0.0.2', '127.0.0.3', '127.0.0.4'];
 const SLOW = { ttftMs: 100, itlMs: 30, tokens: 120 };
 
 describe('replicas of one deployment', () => {
-  let stack: TestStack;
-  let started: Replicas;
-  let engines: Engine[];
-  let replicas: ModelReplica[];
   const config = describeModel({ concurrency: 1 });
-  const { namespace, name } = config;
-
-  before(async () => {
-    stack = await TestStack.start();
-    started = await startReplicas(stack, config, ADDRESSES);
-    ({ engines, replicas } = started);
-  });
-  after(async () => {
-    await started?.stop();
-    await stack?.stop();
-  });
+  const { namespace } = config;
+  const stack = useReplicas(config, ADDRESSES);
+  const { engines, replicas, countRequests } = stack;
 
   beforeEach(async () => {
-    await Promise.all(
-      engines.map((engine) => engine.control({ ttftMs: 0, itlMs: 0, tokens: 20, fault: null })),
-    );
+    await stack.control({ ttftMs: 0, itlMs: 0, tokens: 20, fault: null });
     await pollUntil(async () => {
-      const beats = await readHeartbeats(stack.redis, namespace, name);
+      const beats = await stack.readHeartbeats();
       return beats.length === 3 && beats.every(({ ready, inflight }) => ready && inflight === 0);
     }, 'all replicas to be ready and idle');
   });
-  const countRequests = async () =>
-    (await Promise.all(engines.map((engine) => engine.read()))).map(({ requests }) => requests);
   const readInflight = async () => {
-    const beats = await readHeartbeats(stack.redis, namespace, name);
+    const beats = await stack.readHeartbeats();
     return Object.fromEntries(beats.map(({ pod, inflight }) => [pod, inflight]));
   };
   const readTokens = async () => {

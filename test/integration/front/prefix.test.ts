@@ -3,17 +3,9 @@ import { hashApiKey } from '../../../api/identity.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
 import { publishDeployment } from '../../../redis/publication/publication.ts';
 import { callChat, streamChat } from '../../support/chat.ts';
-import { readHeartbeats } from '../../support/heartbeats.ts';
-import {
-  API_KEY,
-  describeModel,
-  type Engine,
-  type ModelReplica,
-  startEngine,
-} from '../../support/model-replica.ts';
+import { API_KEY, describeModel, type ModelReplica, startEngine } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { type Replicas, startReplicas } from '../../support/replicas.ts';
-import { TestStack } from '../../support/test-stack.ts';
+import { useReplicas } from '../../support/replica-stack.ts';
 
 const ADDRESSES = ['127.0.0.2', '127.0.0.3', '127.0.0.4'];
 
@@ -27,42 +19,28 @@ interface ChatAnswer {
 }
 
 describe('requests that begin alike', () => {
-  let stack: TestStack;
-  let started: Replicas;
-  let engines: Engine[];
-  let replicas: ModelReplica[];
   const config = describeModel({ concurrency: 4 });
-  const { namespace, name } = config;
-
-  before(async () => {
-    stack = await TestStack.start();
-    started = await startReplicas(stack, config, ADDRESSES, () =>
-      startEngine({ SIMULATOR_CACHE_TOKENS: '100000' }),
-    );
-    ({ engines, replicas } = started);
+  const { namespace } = config;
+  const stack = useReplicas(config, ADDRESSES, {
+    startEngine: () => startEngine({ SIMULATOR_CACHE_TOKENS: '100000' }),
   });
-  after(async () => {
-    await started?.stop();
-    await stack?.stop();
-  });
+  const { engines, replicas, countRequests } = stack;
 
   beforeEach(() => untilIdle(3));
   /** All of them know of each other by then. */
   const untilIdle = async (count: number) => {
     await pollUntil(async () => {
-      const beats = await readHeartbeats(stack.redis, namespace, name);
+      const beats = await stack.readHeartbeats();
       return beats.length === count && beats.every(({ ready, inflight }) => ready && inflight === 0);
     }, 'all replicas to be ready and idle');
     // A replica hears the others with its own next heartbeat.
-    const last = Math.max(...(await readHeartbeats(stack.redis, namespace, name)).map(({ at }) => at));
+    const last = Math.max(...(await stack.readHeartbeats()).map(({ at }) => at));
     await Promise.all(replicas.map(({ url }) => callChat(url).catch(() => {})));
     await pollUntil(async () => {
-      const beats = await readHeartbeats(stack.redis, namespace, name);
+      const beats = await stack.readHeartbeats();
       return beats.every(({ at, inflight }) => at > last && inflight === 0);
     }, 'a heartbeat of each');
   };
-  const countRequests = async () =>
-    (await Promise.all(engines.map((engine) => engine.read()))).map(({ requests }) => requests);
   /** How many requests each engine has had since. */
   const countSince = async (before: number[]) =>
     (await countRequests()).map((count, index) => count - before[index]!);

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { DRAIN_TOKEN_HEADER } from '../../../api/gateway-environment.ts';
-import { hashApiKey } from '../../../api/identity.ts';
-import { publishApiKeys, publishDeployment } from '../../../redis/publication/publication.ts';
+import { publishDeployment } from '../../../redis/publication/publication.ts';
 import { callChat, readError, streamChat } from '../../support/chat.ts';
 import { findFreePort, startProgram } from '../../support/child-program.ts';
 import { readHeartbeats } from '../../support/heartbeats.ts';
@@ -15,6 +14,7 @@ import {
   startReplica,
 } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
+import { publishModel } from '../../support/replica-stack.ts';
 import { TestStack } from '../../support/test-stack.ts';
 
 const ADDRESS = '127.0.0.5';
@@ -30,9 +30,7 @@ describe('a sidecar', () => {
 
   beforeEach(async () => {
     stack = await TestStack.start({ isStrict: true });
-    await publishDeployment(stack.redis, config);
-    const key = { n: 'test', rpm: 100_000, tpd: 1_000_000_000, exp: 0, off: 0 as const };
-    await publishApiKeys(stack.redis, namespace, new Map([[hashApiKey(API_KEY), key]]));
+    await publishModel(stack.redis, config);
     engine = await startEngine();
     replica = await start();
     await pollUntil(async () => (await readOwnBeat())?.ready === true, 'ready');

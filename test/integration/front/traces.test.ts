@@ -1,12 +1,6 @@
 import { expect } from 'chai';
 import { GATEWAY_ENV } from '../../../api/gateway-environment.ts';
-import { hashApiKey } from '../../../api/identity.ts';
-import {
-  publishApiKeys,
-  publishDeployment,
-  publishHost,
-  publishReplicas,
-} from '../../../redis/publication/publication.ts';
+import { publishHost, publishReplicas } from '../../../redis/publication/publication.ts';
 import { callChat, streamChat } from '../../support/chat.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { type FrontProcess, startFrontProcess } from '../../support/front-process.ts';
@@ -20,6 +14,7 @@ import {
   startReplica,
 } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
+import { publishModel } from '../../support/replica-stack.ts';
 import { TestStack } from '../../support/test-stack.ts';
 import { type ReceivedSpan, startTraceReceiver, type TraceReceiver } from '../../support/trace-receiver.ts';
 
@@ -44,9 +39,7 @@ describe('traces of a chat', () => {
     stack = await TestStack.start();
     receiver = await startTraceReceiver();
     const { redis, server } = stack;
-    const key = { n: 'laptop', rpm: 100_000, tpd: 1_000_000_000, exp: 0, off: 0 as const };
-    await publishApiKeys(redis, namespace, new Map([[hashApiKey(API_KEY), key]]));
-    await publishDeployment(redis, config);
+    await publishModel(redis, config, { n: 'laptop' });
     await publishHost(redis, HOST, { namespace, name });
     await publishReplicas(redis, namespace, name, [ADDRESSES[0]!]);
     engines = await Promise.all(ADDRESSES.map(() => startEngine()));

@@ -1,0 +1,106 @@
+/** Replicas of one deployment, each with an engine and an address of its own, and a key that they take. */
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { hashApiKey } from '../../api/identity.ts';
+import type { PublishedKey } from '../../api/redis-keys.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { publishDeployment } from '../../redis/publication/publication.ts';
+import { findFreePort } from './child-program.ts';
+import { readHeartbeats } from './heartbeats.ts';
+import { API_KEY, type Engine, type ModelReplica, startEngine, startReplica } from './model-replica.ts';
+import { pollUntil } from './poll.ts';
+import { publishApiKey } from './publication.ts';
+import { TestStack } from './test-stack.ts';
+
+/** A key whose limits no test reaches. */
+const TEST_KEY: PublishedKey = { n: 'test', rpm: 100_000, tpd: 1_000_000_000, exp: 0, off: 0 };
+
+/** What an operator publishes of a deployment, with `API_KEY` for its workspace. */
+export async function publishModel(
+  redis: RedisClient,
+  config: GatewayConfig,
+  key: Partial<PublishedKey> = {},
+): Promise<void> {
+  await publishDeployment(redis, config);
+  await publishApiKey(redis, config.namespace, hashApiKey(API_KEY), { ...TEST_KEY, ...key });
+}
+
+export interface ReplicaStackOptions {
+  /** An engine of its own for each test, and all else; for the whole block otherwise. */
+  isPerTest?: boolean;
+  startEngine?: (address: string) => Promise<Engine>;
+  /** Of the replicas. */
+  env?: Record<string, string>;
+}
+
+export interface ReplicaStack {
+  readonly redis: RedisClient;
+  readonly redisURL: string;
+  /** By address, as are the replicas; one that is started again takes its place. */
+  readonly engines: Engine[];
+  readonly replicas: ModelReplica[];
+  readHeartbeats(): ReturnType<typeof readHeartbeats>;
+  /** How many requests each engine has had. */
+  countRequests(): Promise<number[]>;
+  /** Sets what the control ports of all engines can set. */
+  control(settings: Record<string, unknown>): Promise<void>;
+  /** Starts a replica at an address again, after it was stopped; resolves once it is ready. */
+  restart(index: number): Promise<void>;
+}
+
+/** Starts them before the tests of the block in which it is called, and stops them after these. */
+export function useReplicas(
+  config: GatewayConfig,
+  addresses: string[],
+  options: ReplicaStackOptions = {},
+): ReplicaStack {
+  const startEngineAt = options.startEngine ?? (() => startEngine());
+  const engines: Engine[] = [];
+  const replicas: ModelReplica[] = [];
+  let stack: TestStack | undefined;
+  let port: number;
+  const start = async (index: number) => {
+    const replica = await startReplica({
+      redisURL: stack!.server.url,
+      engineURL: engines[index]!.url,
+      config,
+      address: addresses[index]!,
+      port,
+      env: options.env,
+    });
+    replicas[index] = replica;
+    await pollUntil(async () => (await replica.admin('/readyz')).ok, 'ready');
+  };
+
+  const [begin, end] = options.isPerTest ? [beforeEach, afterEach] : [before, after];
+  begin(async () => {
+    stack = await TestStack.start();
+    await publishModel(stack.redis, config);
+    engines.push(...(await Promise.all(addresses.map(startEngineAt))));
+    port = await findFreePort(addresses);
+    await Promise.all(addresses.map((_, index) => start(index)));
+  });
+  end(async () => {
+    await Promise.all([...replicas, ...engines].map((part) => part.stop('SIGKILL')));
+    replicas.length = 0;
+    engines.length = 0;
+    await stack?.stop();
+  });
+
+  return {
+    get redis() {
+      return stack!.redis;
+    },
+    get redisURL() {
+      return stack!.server.url;
+    },
+    engines,
+    replicas,
+    readHeartbeats: () => readHeartbeats(stack!.redis, config.namespace, config.name),
+    countRequests: async () =>
+      (await Promise.all(engines.map((engine) => engine.read()))).map(({ requests }) => requests),
+    control: async (settings) => {
+      await Promise.all(engines.map((engine) => engine.control(settings)));
+    },
+    restart: start,
+  };
+}
