@@ -7,7 +7,7 @@ import { parseAmount } from './amount.ts';
 import { MODEL_KINDS } from './engine-presets.ts';
 import { ENGINE_PRIORITIES, enginePriorityOf } from './engine-priority.ts';
 import { listEngineRoutes } from './engine-routes.ts';
-import { sleepsWhenIdle } from './engine-sleep.ts';
+import { servedModelName, sleepsWhenIdle } from './engine-traits.ts';
 import { deriveId } from './identity.ts';
 import type { ModelDeployment } from './model-deployment.ts';
 import { type ResolvedLimits, resolveLimits } from './model-limits.ts';
@@ -15,7 +15,6 @@ import { imageModel, videoModel } from './model-media.ts';
 import { decideBalance, ROUTE_BALANCES } from './model-route.ts';
 import type { ModelSLO } from './model-slo.ts';
 import { parseDuration } from './quantity.ts';
-import { servedModelName } from './served-model.ts';
 
 const limits = z.record(z.string(), z.number()) as unknown as z.ZodType<ResolvedLimits>;
 

@@ -1,5 +1,5 @@
 /** What `kubectl apply` is warned of, by the object alone: also written in CEL, in charts/berth/templates/model-warnings-policy.yaml. Pure. */
-import { canSleep } from './engine-sleep.ts';
+import { canSleep } from './engine-traits.ts';
 import type { ModelDeploymentSpec } from './model-deployment.ts';
 import { hasNoPrefixCache } from './model-route.ts';
 

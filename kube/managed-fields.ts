@@ -1,7 +1,7 @@
 /** What one field manager owns of an object, read from `metadata.managedFields`. */
 
 import { isDeepStrictEqual } from 'node:util';
-import { isObject } from '../kit/json-object.ts';
+import { isObject } from '../kit/json.ts';
 import type { KubeObject } from './object.ts';
 
 /** `f:name` of a map, `k:{…}` of a keyed list, `v:…` of a set; `.` is the thing itself; empty: all of it. */

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { isObject } from '../kit/json-object.ts';
+import { isObject } from '../kit/json.ts';
 import type { KubeObject } from '../kube/object.ts';
 
 export interface ManifestObject {

@@ -5,7 +5,7 @@ import type { V1EnvVar, V1ResourceRequirements } from '@kubernetes/client-node';
 import { ROUTE_PRESETS, ROUTE_VIA } from '../api/model-route.ts';
 import { PORTS, VERSION } from '../api/names.ts';
 import { type Environment, parseEnvironment, readTextFile, type Variables } from '../kit/environment.ts';
-import { isObject } from '../kit/json-object.ts';
+import { isObject } from '../kit/json.ts';
 import { LOG_LEVELS } from '../kit/log.ts';
 import { readTracingSettings } from '../kit/tracing-settings.ts';
 import { POD_FIELD_GROUPS, type PodFieldGroup } from './resources/pod-fields.ts';

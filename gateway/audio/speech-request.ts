@@ -1,6 +1,6 @@
 /** Reads what is to be spoken (docs/api.md, "POST /v1/audio/speech"). */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import { isObject, type JSONObject } from '../../kit/json-object.ts';
+import { isObject, type JSONObject } from '../../kit/json.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { JsonBody } from '../http/json-body.ts';
 import { checkFields, type Fields } from '../text/fields.ts';

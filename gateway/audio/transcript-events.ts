@@ -1,5 +1,5 @@
 /** OpenAI's events of a transcript, made of the chunks that vLLM and SGLang send. */
-import { isObject, type JSONObject } from '../../kit/json-object.ts';
+import { isObject, type JSONObject } from '../../kit/json.ts';
 import type { EventConversion } from '../engine/event-answer.ts';
 import { ApiError } from '../http/error-response.ts';
 

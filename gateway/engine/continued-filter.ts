@@ -2,7 +2,7 @@
  * Watches the stream of a chat that several engines answer one after the other, and makes one answer of their parts: one id,
  * one role, one end, the usage of all. Keeps what was generated, for the next engine to continue.
  */
-import { isObject, type JSONObject } from '../../kit/json-object.ts';
+import { isObject, type JSONObject } from '../../kit/json.ts';
 import { ApiError } from '../http/error-response.ts';
 import { toBytesText } from '../http/event-stream.ts';
 import { estimateUsage, type Usage } from './answer.ts';

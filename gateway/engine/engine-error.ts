@@ -1,6 +1,6 @@
 /** One shape for the errors of all engines: nested, flat, `{detail}`, `{error: "…"}` and plain text. */
 import { isNotConnected } from '../../kit/connection-error.ts';
-import { isObject, type JSONObject } from '../../kit/json-object.ts';
+import { isObject, type JSONObject } from '../../kit/json.ts';
 import { ApiError } from '../http/error-response.ts';
 
 const MAX_MESSAGE_LENGTH = 2_000;

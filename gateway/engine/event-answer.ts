@@ -1,5 +1,5 @@
 /** An engine's event stream of JSON, of which each event becomes events of the endpoint's. */
-import { isObject, type JSONObject } from '../../kit/json-object.ts';
+import { isObject, type JSONObject } from '../../kit/json.ts';
 import { ApiError } from '../http/error-response.ts';
 import { EventStream, toBytesText } from '../http/event-stream.ts';
 import type { Exchange } from '../http/exchange.ts';

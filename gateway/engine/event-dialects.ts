@@ -1,5 +1,5 @@
 /** The events of OpenAI's Responses and of Anthropic's Messages. */
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 import type { ApiError } from '../http/error-response.ts';
 import { readMessagesUsage, readResponsesUsage } from './answer.ts';
 import { EngineAbortedError, findAbortedError, findEngineError } from './engine-error.ts';

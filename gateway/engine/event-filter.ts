@@ -2,7 +2,7 @@
  * Watches a stream of named events (OpenAI's Responses, Anthropic's Messages) on its way to the client. Events that
  * carry output go through by their names, unparsed; the few others report the usage, an error and the end, and are completed.
  */
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 import type { ApiError } from '../http/error-response.ts';
 import { toBytesText } from '../http/event-stream.ts';
 import type { Usage } from './answer.ts';

@@ -2,7 +2,7 @@
  * Reranking in the words of each engine. The endpoint's own are those of Jina, which most engines speak; Text Embeddings
  * Inference and SGLang have others.
  */
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 import { readUsage } from './answer.ts';
 
 /** Which of the texts fit the query. */

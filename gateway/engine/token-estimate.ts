@@ -4,7 +4,7 @@
  * one by more than a token are looked into; of all others the length says how long their text is. Whole answers without
  * usage count by their text.
  */
-import type { JSONObject } from '../../kit/json-object.ts';
+import type { JSONObject } from '../../kit/json.ts';
 
 /** Of the text of a frame that carries one token: hardly any is longer. */
 const MAX_TOKEN_BYTES = 16;

@@ -1,6 +1,6 @@
 /** vLLM's vectors as bytes, passed on as they come; what JSON would say beside them is in a header. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { isObject, type JSONObject } from '../../kit/json-object.ts';
+import { isObject, type JSONObject } from '../../kit/json.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { type Answer, readUsage, type Usage } from './answer.ts';

@@ -1,6 +1,6 @@
 /** An engine's JSON answer, read once and completed to OpenAI's schema. */
 import { isAscii } from 'node:buffer';
-import { isObject, type JSONObject } from '../../kit/json-object.ts';
+import { isObject, type JSONObject } from '../../kit/json.ts';
 import { ApiError, JSON_TYPE } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Answer, Usage } from './answer.ts';

@@ -1,8 +1,8 @@
 /** Reads a JSON body within its limits of size, time and memory. */
 import { isAscii, isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
+import { parseForeignJson } from '../../kit/json.ts';
 import { findJsonFault, MAX_JSON_DEPTH } from '../../kit/json-cost.ts';
-import { parseForeignJson } from '../../kit/json-names.ts';
 import { type BodyLease, type BodyMemory, MAX_PARSED_BYTES, processBodies } from './body-memory.ts';
 import { ApiError } from './error-response.ts';
 import type { Exchange, GatewayState } from './exchange.ts';

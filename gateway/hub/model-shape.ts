@@ -1,6 +1,6 @@
 /** What a model's config.json says of the memory that it takes: of its KV cache, by layers and heads. Pure. */
 import type { ModelShape } from '../../api/internal-api.ts';
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 
 type Config = Readonly<Record<string, unknown>>;
 

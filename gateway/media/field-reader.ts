@@ -1,6 +1,6 @@
 /** Typed values of a request's documented fields, from a JSON body or from the texts of a form. */
 import type { ErrorCode } from '../../api/errors.ts';
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 import { ApiError } from '../http/error-response.ts';
 
 /** As forms carry numbers; nothing else that JavaScript would take for one, such as `0x10` or `Infinity`. */

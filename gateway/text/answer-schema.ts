@@ -1,5 +1,5 @@
 /** Fills what OpenAI's schemas require and some engines leave out; each answers whether it changed anything. */
-import { type JSONObject as Answer, isObject } from '../../kit/json-object.ts';
+import { type JSONObject as Answer, isObject } from '../../kit/json.ts';
 
 export function completeChat(answer: Answer, modelId: string): boolean {
   let isChanged = completeModel(answer, modelId);

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import type { ModelKind } from '../../api/engine-presets.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 import { askEngine } from '../upstream/engine-request.ts';
 
 export interface ContextLengthOptions {

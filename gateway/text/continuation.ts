@@ -1,5 +1,5 @@
 /** Which chats go on when their engine dies in the middle of the answer, and what the next engine is asked. */
-import { isObject, type JSONObject } from '../../kit/json-object.ts';
+import { isObject, type JSONObject } from '../../kit/json.ts';
 import { getMember, setMembers } from './request-body.ts';
 
 /** Of a request whose answer can be continued. */

@@ -1,5 +1,5 @@
 /** Types of the documented fields of a body; all others pass through to the engine. */
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 import { ApiError } from '../http/error-response.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 /** Fills what Anthropic's schema requires and some engines leave out, in whole messages and in their events. */
-import { isObject, type JSONObject } from '../../kit/json-object.ts';
+import { isObject, type JSONObject } from '../../kit/json.ts';
 import type { EventCompletion } from '../engine/event-filter.ts';
 import { completeModel, fillAbsent, listOf } from './answer-schema.ts';
 

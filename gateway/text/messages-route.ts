@@ -1,5 +1,5 @@
 /** Anthropic's Messages and their count of tokens (docs/api.md, "POST /v1/messages"). */
-import type { JSONObject } from '../../kit/json-object.ts';
+import type { JSONObject } from '../../kit/json.ts';
 import { readMessagesUsage } from '../engine/answer.ts';
 import { MESSAGES as EVENTS } from '../engine/event-dialects.ts';
 import { EventFilter } from '../engine/event-filter.ts';

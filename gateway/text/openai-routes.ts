@@ -1,5 +1,5 @@
 /** Chat, completions and embeddings (docs/api.md, "POST /v1/chat/completions" and the two that follow). */
-import type { JSONObject } from '../../kit/json-object.ts';
+import type { JSONObject } from '../../kit/json.ts';
 import { readUsage } from '../engine/answer.ts';
 import { SseFilter } from '../engine/sse-filter.ts';
 import { estimateOutput } from '../engine/token-estimate.ts';

@@ -2,7 +2,7 @@
  * Changes members of a JSON text in place. Parsing and serializing it again would round large integers such as `seed`
  * and rewrite megabytes of images.
  */
-import { findStringEnd, skipSpace } from '../../kit/json-text.ts';
+import { findStringEnd, skipSpace } from '../../kit/json.ts';
 
 /** Sets top-level members of an object, each to a JSON text. `text` must be valid JSON. */
 export function setMembers(text: string, values: ReadonlyMap<string, string>): string {

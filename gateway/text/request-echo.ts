@@ -1,5 +1,5 @@
 /** What a request asked for, to be said again in its answer: read from the payload that is kept anyway, only where an engine left it out. */
-import { parseForeignJson } from '../../kit/json-names.ts';
+import { parseForeignJson } from '../../kit/json.ts';
 import { sliceMembers } from './request-body.ts';
 
 /** Of one member; a larger one is not repeated, since a stream would repeat it three times. */

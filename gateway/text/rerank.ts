@@ -1,5 +1,5 @@
 /** Which texts fit a query, and how well; engines without a route that scores pairs do it by their rerank route. */
-import { isObject, type JSONObject } from '../../kit/json-object.ts';
+import { isObject, type JSONObject } from '../../kit/json.ts';
 import { readUsage } from '../engine/answer.ts';
 import { dialectOf, type RerankQuestion } from '../engine/rerank-dialects.ts';
 import { BYTES_PER_TOKEN } from '../engine/token-estimate.ts';

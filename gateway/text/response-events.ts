@@ -2,7 +2,7 @@
  * Completes the events of a streamed response. Those that carry output pass unread where the engine numbers its events, as vLLM
  * does; llama.cpp numbers neither events nor items, without which SDKs cannot put its output together, so that each is completed.
  */
-import { isObject, type JSONObject } from '../../kit/json-object.ts';
+import { isObject, type JSONObject } from '../../kit/json.ts';
 import type { EventCompletion } from '../engine/event-filter.ts';
 import { fillAbsent } from './answer-schema.ts';
 import {

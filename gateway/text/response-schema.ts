@@ -2,7 +2,7 @@
  * Fills what OpenAI's types and Open Responses' stricter schema require of a response and engines leave out: vLLM says null where
  * there is nothing or a default, llama.cpp answers its output and little more. What was asked for is said again.
  */
-import { isObject, type JSONObject } from '../../kit/json-object.ts';
+import { isObject, type JSONObject } from '../../kit/json.ts';
 import { completeModel, dropNull, dropNulls, fillAbsent, listOf } from './answer-schema.ts';
 import type { RequestEcho } from './request-echo.ts';
 

@@ -1,5 +1,5 @@
 /** OpenAI's Responses (docs/api.md, "POST /v1/responses"), without what would need a store or tools of the server. */
-import type { JSONObject } from '../../kit/json-object.ts';
+import type { JSONObject } from '../../kit/json.ts';
 import { readResponsesUsage } from '../engine/answer.ts';
 import { RESPONSES as EVENTS } from '../engine/event-dialects.ts';
 import { EventFilter } from '../engine/event-filter.ts';

@@ -1,5 +1,5 @@
 /** What tells one text route from another; the flow is the same for all (`text-routes.ts`). */
-import type { JSONObject } from '../../kit/json-object.ts';
+import type { JSONObject } from '../../kit/json.ts';
 import type { Usage } from '../engine/answer.ts';
 import type { StreamFilter } from '../engine/stream-answer.ts';
 import type { Continuable } from './continuation.ts';

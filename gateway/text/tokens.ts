@@ -1,5 +1,5 @@
 /** A text's tokens and back, in the words of vLLM; other engines have their own. */
-import { isObject, type JSONObject } from '../../kit/json-object.ts';
+import { isObject, type JSONObject } from '../../kit/json.ts';
 import { ApiError } from '../http/error-response.ts';
 import { CONVERSATION, type Fields, FLAG, TEXT } from './fields.ts';
 import type { Translation } from './text-route.ts';

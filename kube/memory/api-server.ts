@@ -2,7 +2,7 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { closeServer, listen } from '../../kit/http-server.ts';
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 import type { KubeObject } from '../object.ts';
 import { authorize, review } from './access.ts';
 import { discover } from './discovery.ts';

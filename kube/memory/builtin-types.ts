@@ -1,6 +1,6 @@
 /** Kubernetes' own kinds that the memory API server keeps. */
 
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 import type { KubeObject } from '../object.ts';
 import { events, eventsOfCore } from './event-types.ts';
 import type { ResourceType } from './resource-type.ts';

@@ -1,5 +1,5 @@
 /** What kubectl asks for before anything else: which kinds there are, and how they look. */
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 import { groupVersion, type ResourceType } from './resource-type.ts';
 
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];

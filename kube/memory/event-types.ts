@@ -1,5 +1,5 @@
 /** Events, which two API groups show: kept as `events.k8s.io` has them, read as the core group has them. */
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 import type { KubeObject } from '../object.ts';
 import type { ResourceType } from './resource-type.ts';
 import { type Column, formatAge } from './table.ts';

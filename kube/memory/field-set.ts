@@ -1,7 +1,7 @@
 /** Sets of fields as `metadata.managedFields` writes them, by structured-merge-diff's rules for lists. */
 
 import { isDeepStrictEqual } from 'node:util';
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 import type { Fields, ManagedFieldsEntry } from '../object.ts';
 
 /** `f:name` of a map, `k:{…}` of a keyed list, `v:…` of a set, `.` the thing itself; empty: all of it. */

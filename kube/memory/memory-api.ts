@@ -2,7 +2,7 @@
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 import type { KubeObject, ObjectMeta } from '../object.ts';
 import { formatTime } from '../time.ts';
 import { type DeleteOptions, deleteObject } from './deletion.ts';

@@ -1,7 +1,7 @@
 /** The patches that kubectl and other clients send: JSON merge (RFC 7396), JSON (RFC 6902) and strategic merge. */
 
 import { isDeepStrictEqual } from 'node:util';
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 import type { Fields } from '../object.ts';
 import { decideListType, type ListTypes } from './field-set.ts';
 import { badRequest, StatusError } from './status-error.ts';

@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'yaml';
 import { BodyTooLargeError, readBody } from '../../kit/bounded-body.ts';
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 import type { MemoryApi } from './memory-api.ts';
 import { groupVersion, typeKey } from './resource-type.ts';
 import { badRequest, StatusError } from './status-error.ts';

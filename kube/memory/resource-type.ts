@@ -1,6 +1,6 @@
 /** What the API server knows of a kind of objects. */
 
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 import type { KubeObject } from '../object.ts';
 import type { ListType, ListTypes } from './field-set.ts';
 import { listTypeAt, type Schema } from './schema.ts';

@@ -1,6 +1,6 @@
 /** The scale subresource, by which `kubectl scale` and autoscalers set replicas. */
 
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 import type { Fields, KubeObject } from '../object.ts';
 import type { MemoryApi, WriteOptions } from './memory-api.ts';
 import { badRequest, noSuchPath } from './status-error.ts';

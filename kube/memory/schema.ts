@@ -1,6 +1,6 @@
 /** What the API server does with a custom object by its structural schema: prunes it, or refuses, and fills in defaults. */
 
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 import type { Fields } from '../object.ts';
 import type { ListType } from './field-set.ts';
 

@@ -1,5 +1,5 @@
 /** Label and field selectors of lists and watches. */
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 import type { KubeObject } from '../object.ts';
 import { badRequest } from './status-error.ts';
 

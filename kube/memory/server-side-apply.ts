@@ -1,7 +1,7 @@
 /** Server-side apply: merges what a manager wants, gives up what it wanted before, and keeps the books of who owns what. */
 
 import { isDeepStrictEqual } from 'node:util';
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 import type { Fields, KubeObject } from '../object.ts';
 import { formatTime } from '../time.ts';
 import {

@@ -1,5 +1,5 @@
 /** What `kubectl get` shows: columns of a kind, and the Table that the API server answers with. */
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 import type { KubeObject } from '../object.ts';
 
 export interface Column {

@@ -1,5 +1,5 @@
 /** Berth's own engine without a model or a GPU. */
-import { sleepsWhenIdle } from '../../api/engine-sleep.ts';
+import { sleepsWhenIdle } from '../../api/engine-traits.ts';
 import {
   ENGINE_HOST,
   type EngineCommand,

@@ -1,5 +1,5 @@
 /** vLLM: LLM, vision-language, embedding, reranking and transcription models. */
-import { sleepsWhenIdle } from '../../api/engine-sleep.ts';
+import { sleepsWhenIdle } from '../../api/engine-traits.ts';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { readArgument } from './arguments.ts';
 import {

@@ -6,12 +6,12 @@ import type {
   V1Volume,
   V1VolumeMount,
 } from '@kubernetes/client-node';
+import { servedModelName } from '../../api/engine-traits.ts';
 import { ADMIN_PATHS, DRAIN_TOKEN_HEADER, PROBE_PERIOD_SECONDS } from '../../api/gateway-environment.ts';
 import { drainToken } from '../../api/identity.ts';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { CONTAINERS, PORTS } from '../../api/names.ts';
 import { parseDuration } from '../../api/quantity.ts';
-import { servedModelName } from '../../api/served-model.ts';
 import { joinArguments } from '../engines/arguments.ts';
 import { ENGINE_HOME, type EngineInput, mergeVariables, variables } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';

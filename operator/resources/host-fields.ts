@@ -1,6 +1,6 @@
 /** What of a pod's template would give the engine its node, or a way to it. Pure. */
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 
 type Template = Pick<ModelDeploymentSpec['template'], 'volumes' | 'podSecurityContext' | 'securityContext'>;
 type Fields = Record<string, unknown>;

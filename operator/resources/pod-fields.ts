@@ -4,7 +4,7 @@
  */
 import type { ModelDeployment, ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { API_KEY_SECRET_SUFFIX, SIDECAR_SECRET_SUFFIX, SIGNING_SECRET_NAME } from '../../api/names.ts';
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 import type { Problem } from '../status/problem.ts';
 import { describeHostFields } from './host-fields.ts';
 import { listSecretNames } from './secret-names.ts';

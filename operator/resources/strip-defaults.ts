@@ -1,7 +1,7 @@
 /** A spec without the values that its schema fills in: what a person wrote, whichever version reads it. */
 
 import { z } from 'zod';
-import { isObject } from '../../kit/json-object.ts';
+import { isObject } from '../../kit/json.ts';
 import { stableStringify } from '../../kube/object.ts';
 
 /** What each schema fills in, as text. */

@@ -1,11 +1,10 @@
 /** Keeps the pods' template as it was while the spec asks for the same pods, so that an upgrade restarts nothing. */
 import { createHash } from 'node:crypto';
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
-import { sleepsWhenIdle } from '../../api/engine-sleep.ts';
+import { sleepsWhenIdle } from '../../api/engine-traits.ts';
 import { type ModelDeploymentSpec, modelDeploymentSpec } from '../../api/model-deployment.ts';
 import { ANNOTATIONS } from '../../api/names.ts';
-import type { KubeObject } from '../../kube/object.ts';
-import { stableStringify } from '../../kube/object.ts';
+import { type KubeObject, stableStringify } from '../../kube/object.ts';
 import { decideAccelerators } from './accelerators.ts';
 import { unpackTemplate } from './packed-template.ts';
 import { graftSidecar } from './sidecar-graft.ts';

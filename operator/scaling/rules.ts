@@ -1,5 +1,5 @@
 /** What holds for a deployment's scaling at a time: its spec, and its schedules. */
-import { sleepsWhenIdle } from '../../api/engine-sleep.ts';
+import { sleepsWhenIdle } from '../../api/engine-traits.ts';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import type { ModelScaling } from '../../api/model-scaling.ts';
 import { parseDuration } from '../../api/quantity.ts';

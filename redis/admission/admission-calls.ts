@@ -2,8 +2,7 @@
 import { isIP } from 'node:net';
 import { FUNCTIONS, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
 import { type RedisClient, sendNow } from '../client.ts';
-import { readCounter } from '../counters.ts';
-import { decodeReport, isCount, isShortText } from '../reports.ts';
+import { decodeReport, isCount, isShortText, readCounter } from '../untrusted-values.ts';
 
 const VERDICTS = ['ok', 'unknown_key', 'disabled', 'expired', 'credit', 'tpd', 'rpm'] as const;
 export type Verdict = (typeof VERDICTS)[number];

@@ -1,8 +1,8 @@
 /** What the console's pages read in Redis. */
 import { configKeys, FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
-import { readCounter } from '../counters.ts';
 import { readDemand } from '../demand/demand.ts';
+import { readCounter } from '../untrusted-values.ts';
 import { readKeyUse } from '../usage/key-uses.ts';
 
 /** Requests of a deployment that wait, that run, and that its replicas' engines still work on though they were given up. */

@@ -1,7 +1,7 @@
 /** What deployments have to do, as replicas and fronts say and the operator reads it: many of them in one call. */
 import { channels, type FrontShare, FUNCTIONS, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
-import { decodeReport, isCount, isShortText } from '../reports.ts';
+import { decodeReport, isCount, isShortText } from '../untrusted-values.ts';
 
 export interface DeploymentSample {
   replicas: {

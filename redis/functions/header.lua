@@ -23,7 +23,7 @@ local function tpd_key(namespace, sha256, day)
   return 'w:{' .. namespace .. '}:tpd:' .. string.sub(sha256, 1, 24) .. ':' .. string.format('%d', day)
 end
 
--- A counter, 0 where there is none, or what is there is no whole number; as readCounter in redis/counters.ts. A tenant may
+-- A counter, 0 where there is none, or what is there is no whole number; as readCounter in redis/untrusted-values.ts. A tenant may
 -- have written anything there: no more is read than a number has digits.
 local function read_number(key)
   local text = redis.call('GETRANGE', key, 0, MAX_NUMBER_BYTES - 1)

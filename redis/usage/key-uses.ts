@@ -1,7 +1,7 @@
 /** When each API key was last used. */
 import { workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
-import { readCounter } from '../counters.ts';
+import { readCounter } from '../untrusted-values.ts';
 
 /** Of a key that is not used any more. */
 const KEEP_SECONDS = 90 * 86_400;

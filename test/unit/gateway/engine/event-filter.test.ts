@@ -6,7 +6,7 @@ import {
   EventFilter,
 } from '../../../../gateway/engine/event-filter.ts';
 import { completeModel } from '../../../../gateway/text/answer-schema.ts';
-import { isObject } from '../../../../kit/json-object.ts';
+import { isObject } from '../../../../kit/json.ts';
 
 const MODEL = 'org/möwe';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { RedisClient } from '../../../redis/client.ts';
-import { readCounter } from '../../../redis/counters.ts';
+import { readCounter } from '../../../redis/untrusted-values.ts';
 
 describe('a counter of a workspace', () => {
   const read = (text: string) => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { parseForeignJson } from '../../../kit/json-names.ts';
+import { parseForeignJson } from '../../../kit/json.ts';
 
 const writeEscaped = (text: string): string =>
   text

@@ -1,5 +1,11 @@
-/** Which engines can sleep: their process stays, and the GPU's memory is free meanwhile. */
+/** What follows from the engine that a spec names. */
 import type { ModelDeploymentSpec } from './model-deployment.ts';
+
+/** SGLang takes no colon, behind which it expects the name of an adapter. */
+export function servedModelName({ engine, model }: Pick<ModelDeploymentSpec, 'engine' | 'model'>): string {
+  if (engine.servedModelName !== undefined) return engine.servedModelName;
+  return engine.preset === 'sglang' ? model.id.replaceAll(':', '-') : model.id;
+}
 
 type Spec = Pick<ModelDeploymentSpec, 'kind' | 'engine' | 'gpu' | 'scaling'>;
 

@@ -1,0 +1,29 @@
+/** Values that a workspace's own Redis user may have overwritten with anything: counters, and what replicas and fronts report. */
+import type { RedisClient } from './client.ts';
+
+/** As text: a whole number of 64 bits. */
+const MAX_DIGITS = 20;
+
+/** 0 where there is none, or what is there is no whole number; as `read_number` in redis/functions/header.lua. */
+export async function readCounter(redis: RedisClient, key: string): Promise<number> {
+  const text = await redis.getrange(key, 0, MAX_DIGITS - 1);
+  const value = /^-?\d+$/.test(text) ? Number(text) : 0;
+  return Number.isSafeInteger(value) ? value : 0;
+}
+
+const MAX_TEXT_LENGTH = 253;
+
+/** null for what no program of ours wrote; each field must still be checked. */
+export function decodeReport<T extends { v: 1 }>(text: string): T | null {
+  try {
+    const value = JSON.parse(text) as T | null;
+    return typeof value === 'object' && value?.v === 1 ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+export const isShortText = (text: unknown): boolean =>
+  typeof text === 'string' && text.length <= MAX_TEXT_LENGTH;
+
+export const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
