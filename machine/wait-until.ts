@@ -1,15 +1,16 @@
 const INTERVAL_MS = 20;
 
-/** Polls `condition` until it holds; throws an error that says `what` did not happen within `timeoutMs`. */
+/** Polls `condition` until it holds; throws an error that says `what` did not happen within `timeoutMs`, as known by then. */
 export async function waitUntil(
   condition: () => boolean | Promise<boolean>,
-  what: string,
+  what: string | (() => string),
   timeoutMs: number,
   intervalMs = INTERVAL_MS,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`Not within ${timeoutMs} ms: ${what}`);
+    if (performance.now() > deadline)
+      throw new Error(`Not within ${timeoutMs} ms: ${typeof what === 'string' ? what : what()}`);
     await new Promise((resolve) => setTimeout(resolve, intervalMs));
   }
 }

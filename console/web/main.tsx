@@ -1,6 +1,6 @@
 /** Entry point: look, data cache, routes. */
-import './look/styles.ts';
-import './look/global.css';
+import './theme/styles.ts';
+import './theme/global.css';
 import { MantineProvider } from '@mantine/core';
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
@@ -9,8 +9,8 @@ import { BrowserRouter } from 'react-router';
 import { App, preloadPage } from './app.tsx';
 import { CallError } from './client/call.ts';
 import { choosePollInterval } from './client/poll-interval.ts';
-import { resolveVariables, theme } from './look/theme.ts';
 import { ErrorBoundary } from './parts/error-boundary.tsx';
+import { resolveVariables, theme } from './theme/theme.ts';
 
 /** Set by the server for each page; the content security policy blocks other style sheets. */
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=csp-nonce]')?.content;

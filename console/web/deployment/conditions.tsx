@@ -1,8 +1,8 @@
 /** The status conditions of a deployment. */
 import { Badge, Table, Text } from '@mantine/core';
 import type { Condition } from '../../../api/kubernetes-types.ts';
-import { Moment } from '../parts/moment.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
+import { Timestamp } from '../parts/timestamp.tsx';
 
 export function Conditions({ conditions }: { conditions: Condition[] }) {
   if (conditions.length === 0) return <Text c="dimmed">Not reconciled yet.</Text>;
@@ -25,7 +25,7 @@ export function Conditions({ conditions }: { conditions: Condition[] }) {
           <Table.Td>{reason}</Table.Td>
           <Table.Td>{message}</Table.Td>
           <Table.Td style={{ whiteSpace: 'nowrap' }}>
-            <Moment at={lastTransitionTime ?? null} />
+            <Timestamp at={lastTransitionTime ?? null} />
           </Table.Td>
         </Table.Tr>
       ))}

@@ -7,9 +7,9 @@ import { usePollInterval } from '../client/live.ts';
 import { useBase } from '../client/session.ts';
 import { ArrangedTable, useArrangement } from '../parts/arranged-list.tsx';
 import type { Column } from '../parts/arrangement.ts';
-import { Moment } from '../parts/moment.tsx';
 import { Loaded } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
+import { Timestamp } from '../parts/timestamp.tsx';
 
 const COLUMNS: readonly Column<EventView>[] = [
   { by: 'seen', label: 'Last seen', value: ({ at }) => at, isLargestFirst: true },
@@ -67,7 +67,7 @@ function EventRow({ event: { at, isWarning, reason, message, object, count } }: 
   return (
     <Table.Tr>
       <Table.Td style={{ whiteSpace: 'nowrap' }}>
-        <Moment at={at} />
+        <Timestamp at={at} />
       </Table.Td>
       <Table.Td>
         {isWarning && (

@@ -1,5 +1,5 @@
 /** The manifest of a deployment, to view and edit. */
-import '../look/later-styles.ts';
+import '../theme/later-styles.ts';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { ManifestView } from '../../api.ts';

@@ -8,10 +8,10 @@ import { usePollInterval } from '../client/live.ts';
 import { useBase } from '../client/session.ts';
 import { ArrangedTable, useArrangement } from '../parts/arranged-list.tsx';
 import type { Column } from '../parts/arrangement.ts';
-import { Moment } from '../parts/moment.tsx';
 import { Loaded } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
+import { Timestamp } from '../parts/timestamp.tsx';
 import { StartupStages } from './startup.tsx';
 
 const COLUMNS: readonly Column<ReplicaView>[] = [
@@ -104,14 +104,14 @@ function ReplicaRow({ replica }: { replica: ReplicaView }) {
             {lastExit.reason}, exit code {lastExit.exitCode}
             {lastExit.at && (
               <>
-                , <Moment at={lastExit.at} />
+                , <Timestamp at={lastExit.at} />
               </>
             )}
           </Text>
         )}
       </Table.Td>
       <Table.Td style={{ whiteSpace: 'nowrap' }}>
-        <Moment at={createdAt} />
+        <Timestamp at={createdAt} />
       </Table.Td>
       <Table.Td>
         <Anchor

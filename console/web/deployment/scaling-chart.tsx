@@ -1,13 +1,13 @@
 /** The chart of demand and replicas, and the table of changes. */
-import '../look/later-styles.ts';
+import '../theme/later-styles.ts';
 import '@mantine/charts/styles.layer.css';
 import { CompositeChart, type CompositeChartSeries } from '@mantine/charts';
 import { Box, Stack, Table, Text, Title } from '@mantine/core';
 import { useId } from '@mantine/hooks';
 import type { ScalingHistoryView } from '../../api.ts';
-import { CHART } from '../look/theme.ts';
 import { ScrollTable } from '../parts/scroll-table.tsx';
 import { formatDateTime, formatStep } from '../parts/time-format.ts';
+import { CHART } from '../theme/theme.ts';
 import { ChartPanel } from '../usage/chart-panel.tsx';
 import { countOf, formatCount } from '../usage/totals.ts';
 

@@ -1,7 +1,7 @@
 /** Why a deployment that is scaled has as many replicas as it has, and when that last changed. */
 import { Text } from '@mantine/core';
 import type { DeploymentView } from '../../api.ts';
-import { Moment } from '../parts/moment.tsx';
+import { Timestamp } from '../parts/timestamp.tsx';
 
 export function Scaling({
   deployment: { scaling, replicas },
@@ -23,7 +23,7 @@ export function Scaling({
       {lastChange && (
         <>
           {' · '}
-          scaled from {lastChange.from} to {lastChange.to} replicas <Moment at={lastChange.at} />
+          scaled from {lastChange.from} to {lastChange.to} replicas <Timestamp at={lastChange.at} />
           {lastChange.reason !== reason && `: ${lastChange.reason}`}
         </>
       )}

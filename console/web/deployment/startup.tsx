@@ -1,7 +1,7 @@
 /** How a replica starts, or how the last one did: its stages in order, each with its time. */
 import { Text } from '@mantine/core';
 import type { DeploymentView } from '../../api.ts';
-import { Moment } from '../parts/moment.tsx';
+import { Timestamp } from '../parts/timestamp.tsx';
 
 type Started = Pick<DeploymentView, 'startup'>;
 
@@ -24,7 +24,7 @@ export function StartupStages({ startup }: { startup: NonNullable<DeploymentView
           <li aria-current="step">
             <span>{current.stage}</span>{' '}
             <span className="dimmed">
-              in progress, started <Moment at={current.since} />
+              in progress, started <Timestamp at={current.since} />
             </span>
           </li>
         )}

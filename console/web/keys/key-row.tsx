@@ -2,8 +2,8 @@
 import { Group, Progress, Stack, Table, Text } from '@mantine/core';
 import { type CreatorView, findReachedLimit, type KeyTotalView, type KeyView } from '../../api.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
-import { Moment } from '../parts/moment.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
+import { Timestamp } from '../parts/timestamp.tsx';
 import { KeyMenu } from './key-menu.tsx';
 import { findState } from './key-state.ts';
 
@@ -58,14 +58,18 @@ export function KeyRow(props: KeyRowProps) {
         <Total total={total} />
       </Table.Td>
       <Table.Td style={{ whiteSpace: 'nowrap' }}>
-        {usage?.lastUsedAt === null ? describeDisuse(createdAt) : <Moment at={usage?.lastUsedAt ?? null} />}
+        {usage?.lastUsedAt === null ? (
+          describeDisuse(createdAt)
+        ) : (
+          <Timestamp at={usage?.lastUsedAt ?? null} />
+        )}
       </Table.Td>
       <Table.Td>{priority}</Table.Td>
       <Table.Td style={{ whiteSpace: 'nowrap' }}>
-        {expiresAt === null ? 'Never' : <Moment at={expiresAt} />}
+        {expiresAt === null ? 'Never' : <Timestamp at={expiresAt} />}
       </Table.Td>
       <Table.Td style={{ whiteSpace: 'nowrap' }}>
-        <Moment at={createdAt} />
+        <Timestamp at={createdAt} />
         {creator && (
           <Text size="xs" c="dimmed" maw={160} truncate title={creator.name}>
             {describeCreator(creator)}

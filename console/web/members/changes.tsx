@@ -4,7 +4,7 @@ import { useState } from 'react';
 import type { ChangesView } from '../../api.ts';
 import { ArrangedTable, useArrangement } from '../parts/arranged-list.tsx';
 import type { Column } from '../parts/arrangement.ts';
-import { Moment } from '../parts/moment.tsx';
+import { Timestamp } from '../parts/timestamp.tsx';
 import { describeAuthor, describeEntry } from './change-text.ts';
 
 type Entry = ChangesView['entries'][number];
@@ -65,7 +65,7 @@ function EntryRow({ entry }: { entry: Entry }) {
   return (
     <Table.Tr>
       <Table.Td style={{ whiteSpace: 'nowrap' }}>
-        <Moment at={entry.at} />
+        <Timestamp at={entry.at} />
       </Table.Td>
       <Table.Td style={{ overflowWrap: 'anywhere' }}>{describeAuthor(entry)}</Table.Td>
       <Table.Td style={{ overflowWrap: 'anywhere' }}>

@@ -1,5 +1,5 @@
 /** The log of webhook deliveries. */
-import '../look/later-styles.ts';
+import '../theme/later-styles.ts';
 import { Anchor, Badge, Group, Select, Stack, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
@@ -7,7 +7,6 @@ import type { DeliveryView, RequestsView, WebhookView } from '../../api.ts';
 import { call } from '../client/call.ts';
 import { useAccess, useBase, useNamespace } from '../client/session.ts';
 import { useFilters } from '../parts/filters.ts';
-import { Moment } from '../parts/moment.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
 import { PageTurner, usePagedQuery } from '../parts/paged-query.tsx';
@@ -16,6 +15,7 @@ import { ScrollTable } from '../parts/scroll-table.tsx';
 import { DRAWER_STATE, useDrawerClose } from '../parts/side-drawer.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { TIME_FILTERS, TimeFilter } from '../parts/time-filter.tsx';
+import { Timestamp } from '../parts/timestamp.tsx';
 import { DeliveryDrawer } from '../webhooks/delivery-drawer.tsx';
 import { MAX_ATTEMPTS, nameState } from '../webhooks/delivery-state.ts';
 import { Recover } from '../webhooks/recover.tsx';
@@ -204,7 +204,7 @@ function DeliveryRow({ delivery, deployment, detail }: DeliveryRowProps) {
         {describeAnswer(delivery) ?? '–'}
       </Table.Td>
       <Table.Td style={{ whiteSpace: 'nowrap' }}>
-        <Moment at={createdAt} />
+        <Timestamp at={createdAt} />
       </Table.Td>
       <Table.Td>
         <ResendDelivery delivery={delivery} size="compact-sm" />

@@ -1,5 +1,5 @@
 /** One deployment: how to call it, what it does, and how to operate it. */
-import '../look/later-styles.ts';
+import '../theme/later-styles.ts';
 import { Anchor, Stack, Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
@@ -19,10 +19,10 @@ import { Scaling } from '../deployment/scaling.tsx';
 import { ScalingTab } from '../deployment/scaling-tab.tsx';
 import { Startup } from '../deployment/startup.tsx';
 import { Traffic } from '../deployment/traffic.tsx';
-import { Moment } from '../parts/moment.tsx';
 import { Loaded, Page } from '../parts/page.tsx';
 import { PageLoader } from '../parts/page-states.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
+import { Timestamp } from '../parts/timestamp.tsx';
 import { Playground } from '../playground/playground.tsx';
 
 // The parser of YAML is large.
@@ -80,7 +80,7 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
       <Stack gap={2}>
         <ReplicasAndQueue deployment={deployment}>
           {' · created '}
-          <Moment at={createdAt} />
+          <Timestamp at={createdAt} />
         </ReplicasAndQueue>
         <Scaling deployment={deployment} />
         <EngineAndPrices deployment={deployment} />

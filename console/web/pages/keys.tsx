@@ -1,5 +1,5 @@
 /** The namespace's API keys: usage, creation, revocation. */
-import '../look/later-styles.ts';
+import '../theme/later-styles.ts';
 import { Code } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { KeyTotalView, KeyView } from '../../api.ts';

@@ -1,5 +1,5 @@
 /** Who may do what in the namespace, and what changed there. */
-import '../look/later-styles.ts';
+import '../theme/later-styles.ts';
 import { Stack, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';

@@ -1,5 +1,5 @@
 /** Deploys a model: a form, the manifest that it makes, and what the API server says of it. */
-import '../look/later-styles.ts';
+import '../theme/later-styles.ts';
 import { Anchor, Button, SimpleGrid } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';

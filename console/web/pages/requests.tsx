@@ -1,5 +1,5 @@
 /** Asynchronous requests with their status and results. */
-import '../look/later-styles.ts';
+import '../theme/later-styles.ts';
 import { Group, Select, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { DeploymentView, RequestsView } from '../../api.ts';

@@ -1,5 +1,5 @@
 /** Signing in with the identity provider, where there is one, or with a Kubernetes bearer token. */
-import '../look/later-styles.ts';
+import '../theme/later-styles.ts';
 import {
   Alert,
   Button,

@@ -1,5 +1,5 @@
 /** The namespace's own buckets for results. */
-import '../look/later-styles.ts';
+import '../theme/later-styles.ts';
 import { Code, Group, SimpleGrid } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';

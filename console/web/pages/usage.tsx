@@ -1,5 +1,5 @@
 /** Usage of deployments over time, and remaining credit. */
-import '../look/later-styles.ts';
+import '../theme/later-styles.ts';
 import { Group, SegmentedControl, Select } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';

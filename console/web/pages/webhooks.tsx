@@ -1,5 +1,5 @@
 /** Webhook endpoints and the signing secret. */
-import '../look/later-styles.ts';
+import '../theme/later-styles.ts';
 import { Group, SimpleGrid } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';

@@ -1,5 +1,5 @@
 /** Goes to a page, an object or an action by a few letters of its name, or to what a pasted ID names. */
-import '../look/later-styles.ts';
+import '../theme/later-styles.ts';
 import { Modal } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';

@@ -5,10 +5,10 @@ import { Link } from 'react-router';
 import type { RequestDetail } from '../../api.ts';
 import { Copyable } from '../parts/copyable.tsx';
 import { useFilters } from '../parts/filters.ts';
-import { Moment } from '../parts/moment.tsx';
 import { Loaded } from '../parts/page.tsx';
 import { SideDrawer } from '../parts/side-drawer.tsx';
 import { describeSpan } from '../parts/time-format.ts';
+import { Timestamp } from '../parts/timestamp.tsx';
 import { CancelRequest } from './cancel-request.tsx';
 import { describeCost, describeSubmitter } from './charge.ts';
 import { RequestProgress } from './progress.tsx';
@@ -72,9 +72,9 @@ function Facts({ request }: { request: RequestDetail }) {
     ...(images === null ? [] : [['Images', images] satisfies [string, number]]),
     ...(size === null ? [] : [['Size', size] satisfies [string, string]]),
     ...(seconds === null ? [] : [['Video length', `${seconds} s`] satisfies [string, string]]),
-    ['Queued', <Moment key="queued" at={queuedAt} isFull />],
-    ['Started', <Moment key="began" at={startedAt} isFull />],
-    ['Ended', <Moment key="ended" at={completedAt} isFull />],
+    ['Queued', <Timestamp key="queued" at={queuedAt} isFull />],
+    ['Started', <Timestamp key="began" at={startedAt} isFull />],
+    ['Ended', <Timestamp key="ended" at={completedAt} isFull />],
     ['Time in queue', describeSpan(queuedAt, startedAt ?? completedAt)],
     ['Duration', describeSpan(startedAt, completedAt)],
   ];

@@ -2,10 +2,10 @@
 import { Anchor, Table, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import type { RequestView } from '../../api.ts';
-import { Moment } from '../parts/moment.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
 import { DRAWER_STATE } from '../parts/side-drawer.tsx';
 import { describeSpan } from '../parts/time-format.ts';
+import { Timestamp } from '../parts/timestamp.tsx';
 import { CancelRequest } from './cancel-request.tsx';
 import { describeCharged, nameSubmitter } from './charge.ts';
 import { RequestProgress } from './progress.tsx';
@@ -74,7 +74,7 @@ export function RequestTable({ requests, linkTo }: RequestTableProps) {
           <Table.Td visibleFrom="md">{describeCharged(request)}</Table.Td>
           <Table.Td style={{ whiteSpace: 'nowrap' }}>{describeSize(request)}</Table.Td>
           <Table.Td style={{ whiteSpace: 'nowrap' }}>
-            <Moment at={request.queuedAt} />
+            <Timestamp at={request.queuedAt} />
           </Table.Td>
           <Table.Td style={{ whiteSpace: 'nowrap' }}>
             {describeSpan(request.startedAt, request.completedAt)}

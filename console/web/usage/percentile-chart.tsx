@@ -1,7 +1,7 @@
 /** How long something took over time: the median and the 95th percentile. */
 import { LineChart } from '@mantine/charts';
 import type { UsagePoint } from '../../api.ts';
-import { CHART } from '../look/theme.ts';
+import { CHART } from '../theme/theme.ts';
 import { ChartPanel, type Row } from './chart-panel.tsx';
 import { formatMs } from './totals.ts';
 

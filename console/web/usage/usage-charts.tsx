@@ -1,11 +1,11 @@
 /** Charts over time, each with a summary and a table. */
-import '../look/later-styles.ts';
+import '../theme/later-styles.ts';
 import '@mantine/charts/styles.layer.css';
 import { AreaChart, BarChart } from '@mantine/charts';
 import { SimpleGrid } from '@mantine/core';
 import type { UsagePoint, UsageView } from '../../api.ts';
-import { CHART } from '../look/theme.ts';
 import { formatLength, formatStep } from '../parts/time-format.ts';
+import { CHART } from '../theme/theme.ts';
 import { ChartPanel, type Series } from './chart-panel.tsx';
 import { PercentileChart } from './percentile-chart.tsx';
 import { countErrors, countOf, formatCount, formatMs } from './totals.ts';

@@ -5,10 +5,10 @@ import { expect } from 'chai';
 const STYLES = 'node_modules/@mantine/core/styles';
 const CODE = 'node_modules/@mantine/core/esm';
 const WEB = 'console/web';
-const FIRST = `${WEB}/look/styles.ts`;
+const FIRST = `${WEB}/theme/styles.ts`;
 /** A part of Checkbox that nothing here shows. */
 const UNUSED = 'CheckboxCard';
-const LATER = `${WEB}/look/later-styles.ts`;
+const LATER = `${WEB}/theme/later-styles.ts`;
 
 const readStyles = (file: string): string[] =>
   [...readFileSync(file, 'utf8').matchAll(/styles\/(\S+)\.layer\.css'/g)].map(([, name]) => name!);

@@ -14,13 +14,13 @@ const format = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'shor
 /** How often the text is updated. */
 const TICK_INTERVAL_MS = 10_000;
 
-interface MomentProps {
+interface TimestampProps {
   at: string | null;
   /** Shows the full time as well. */
   isFull?: boolean;
 }
 
-export function Moment({ at, isFull = false }: MomentProps) {
+export function Timestamp({ at, isFull = false }: TimestampProps) {
   const [, tick] = useReducer((ticks: number) => ticks + 1, 0);
   useEffect(() => {
     const timer = setInterval(tick, TICK_INTERVAL_MS);

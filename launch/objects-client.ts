@@ -1,0 +1,40 @@
+/** Calls the API server of `make run` for what its commands create there. */
+import { API_VERSION } from '../api/kubernetes-types.ts';
+import { waitUntil } from '../machine/wait-until.ts';
+import type { EndpointsFile } from './endpoints-file.ts';
+
+interface Answer {
+  message?: string;
+  status?: { conditions?: { type: string; status: string; message: string }[] };
+}
+
+/** `path`: `namespace/plural`, with a name. Throws with what the API server says. */
+export type ObjectsCall = (method: string, path: string, body?: object) => Promise<Answer>;
+
+export function createObjectsCall({ url, token }: NonNullable<EndpointsFile['objects']>): ObjectsCall {
+  return async (method, path, body) => {
+    const response = await fetch(`${url}/apis/${API_VERSION}/namespaces/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const answer = (await response.json()) as Answer;
+    if (!response.ok) throw new Error(answer.message);
+    return answer;
+  };
+}
+
+const TIMEOUT_MS = 20_000;
+const INTERVAL_MS = 50;
+
+/** Resolves once a condition of the object is true; throws with its message where it takes longer than 20 s. */
+export async function waitForCondition(call: ObjectsCall, path: string, type: string): Promise<void> {
+  let message = 'not reconciled yet';
+  const isTrue = async () => {
+    const { status } = await call('GET', path);
+    const condition = status?.conditions?.find((each) => each.type === type);
+    message = condition?.message ?? message;
+    return condition?.status === 'True';
+  };
+  await waitUntil(isTrue, () => `${path} to be ${type}: ${message}`, TIMEOUT_MS, INTERVAL_MS);
+}
