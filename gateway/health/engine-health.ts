@@ -59,7 +59,7 @@ export class EngineHealth implements EngineObserver, WorkObserver {
   readonly #options: EngineHealthOptions;
   readonly #timing: EngineHealthTiming;
   readonly #state: EngineState;
-  readonly #works: WorkLog;
+  readonly #workLog: WorkLog;
   /** Who waits for the end of the start. */
   readonly #starting = new Set<() => void>();
   readonly #evaluating: NodeJS.Timeout;
@@ -80,7 +80,7 @@ export class EngineHealth implements EngineObserver, WorkObserver {
       ...options.bounds,
     });
     this.#verdict = this.#state.verdict;
-    this.#works = new WorkLog({
+    this.#workLog = new WorkLog({
       observe: (at, seen) => {
         options.onObservation?.(at, seen);
         this.#state.observe(at, seen);
@@ -133,12 +133,12 @@ export class EngineHealth implements EngineObserver, WorkObserver {
   }
 
   seeAnswer(): void {
-    this.#works.answer();
+    this.#workLog.answer();
   }
 
   begin(source: WorkSource): WatchedWork {
     const work = new WatchedWork(source, this);
-    this.#works.begin(work);
+    this.#workLog.begin(work);
     return work;
   }
 
@@ -148,7 +148,7 @@ export class EngineHealth implements EngineObserver, WorkObserver {
   }
 
   seeEnd(work: WatchedWork, outcome: WorkOutcome): void {
-    if (!this.#works.end(work, outcome)) return;
+    if (!this.#workLog.end(work, outcome)) return;
     const isSignificant = outcome !== 'good' || !isGood(this.#verdict);
     if (outcome !== 'neutral' && isSignificant) this.#evaluate();
   }
@@ -207,20 +207,20 @@ export class EngineHealth implements EngineObserver, WorkObserver {
   }
 
   #observe(seen: Observation): void {
-    this.#works.report(this.clock.now(), seen);
+    this.#workLog.report(this.clock.now(), seen);
     this.#evaluate();
   }
 
   #evaluate(): void {
     if (this.#isStopped) return;
     const at = this.clock.now();
-    this.#works.sample(at);
+    this.#workLog.sample(at);
     const before = this.#verdict;
     this.#verdict = this.#state.evaluate(at, this.#options.stalledMs());
     if (this.#verdict.phase !== before.phase) this.#options.onChange?.(this.#verdict, before);
     if (this.#verdict.phase !== 'starting') this.#endStart();
     if (this.#verdict.isInDoubt) void this.#tryEngine(at);
-    if (this.#verdict.isDeserted) this.#works.giveUp();
+    if (this.#verdict.isDeserted) this.#workLog.giveUp();
   }
 
   #endStart(): void {

@@ -27,7 +27,7 @@ interface Decision {
 
 export class EngineState {
   readonly #bounds: EngineBounds;
-  readonly #works: PendingWork;
+  readonly #pending: PendingWork;
   readonly #faults: FaultStreak;
   readonly #ratio: FaultRatio;
   #verdict: EngineVerdict;
@@ -47,7 +47,7 @@ export class EngineState {
   /** All times are milliseconds of one clock that never runs backwards. */
   constructor(at: number, bounds: Partial<EngineBounds> = {}) {
     this.#bounds = { ...ENGINE_BOUNDS, ...bounds };
-    this.#works = new PendingWork(at, this.#bounds.hangingAfterMs);
+    this.#pending = new PendingWork(at, this.#bounds.hangingAfterMs);
     this.#faults = new FaultStreak(this.#bounds);
     this.#ratio = new FaultRatio(this.#bounds.failingMs);
     this.#at = at;
@@ -78,7 +78,7 @@ export class EngineState {
         this.#seeRefusal();
         break;
       case 'started':
-        this.#works.begin(seen.work);
+        this.#pending.begin(seen.work);
         break;
       case 'answered':
         this.#lifeAt = at;
@@ -87,13 +87,13 @@ export class EngineState {
         this.#seeOutput(seen.work);
         break;
       case 'held':
-        this.#works.hold(seen.work, seen.isHeld);
+        this.#pending.hold(seen.work, seen.isHeld);
         break;
       case 'ended':
         this.#seeEnd(seen.work, seen.outcome);
         break;
       case 'served':
-        this.#ratio.add(at, false, seen.works);
+        this.#ratio.add(at, false, seen.count);
         this.#seeOutput();
         break;
       case 'tried':
@@ -104,7 +104,7 @@ export class EngineState {
   /** The verdict of now. `stalledMs`: how long work may wait without any output before the engine counts as hanging. */
   evaluate(at: number, stalledMs: number): EngineVerdict {
     this.#pass(at);
-    this.#works.forgetAfter(stalledMs);
+    this.#pending.forgetAfter(stalledMs);
     const { phase, reason, isAccused = false } = this.#decide(stalledMs);
     const silence = at - this.#lifeAt;
     this.#verdict = {
@@ -136,9 +136,9 @@ export class EngineState {
 
   /** Evidence of requests against it. */
   #accuse(stalledMs: number): Decision | null {
-    const { waitedMs } = this.#works;
-    const hanging = waitedMs >= stalledMs ? this.#works.countHanging() : 0;
-    if (hanging >= this.#bounds.stalledWorks) {
+    const { waitedMs } = this.#pending;
+    const hanging = waitedMs >= stalledMs ? this.#pending.countHanging() : 0;
+    if (hanging >= this.#bounds.stalledTasks) {
       const reason = `${hanging} requests waited ${seconds(waitedMs)} s without any output`;
       return { phase: 'unhealthy', reason, isAccused: true };
     }
@@ -169,7 +169,7 @@ export class EngineState {
   }
 
   #pass(at: number): void {
-    this.#works.pass(at);
+    this.#pending.pass(at);
     this.#at = at;
   }
 
@@ -199,7 +199,7 @@ export class EngineState {
     this.#slowProbes = 0;
     this.#badProbes = 0;
     this.#badReason = '';
-    this.#works.forget();
+    this.#pending.forget();
     this.#stuckAt = null;
     this.#faults.end();
     this.#ratio.forget();
@@ -208,7 +208,7 @@ export class EngineState {
   #seeOutput(work?: number): void {
     this.#outputAt = this.#at;
     this.#lifeAt = this.#at;
-    this.#works.progress(work);
+    this.#pending.progress(work);
     this.#stuckAt = null;
     // Of an engine that failed a trial, a rare success or an old stream is no recovery: the next trial is.
     const failsTrials = this.#bounds.needsProof && this.#faults.isConfirmed;
@@ -224,14 +224,14 @@ export class EngineState {
   }
 
   #seeEnd(work: number, outcome: WorkOutcome): void {
-    if (!this.#works.end(work, outcome === 'neutral' || outcome === 'stuck')) return;
+    if (!this.#pending.end(work, outcome === 'neutral' || outcome === 'stuck')) return;
     if (outcome === 'good' || outcome === 'fault') this.#ratio.add(this.#at, outcome === 'fault');
     if (outcome === 'good') this.#seeOutput();
     // Others that have output meanwhile show that it is only that one.
-    if (outcome === 'stuck' && this.#works.waitedMs >= this.#bounds.stuckMs) this.#stuckAt = this.#at;
+    if (outcome === 'stuck' && this.#pending.waitedMs >= this.#bounds.stuckMs) this.#stuckAt = this.#at;
     if (outcome !== 'fault') return;
     // What answers with errors does not hang.
-    this.#works.forget();
+    this.#pending.forget();
     this.#faults.add(this.#at);
   }
 }

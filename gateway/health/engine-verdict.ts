@@ -18,7 +18,7 @@ export type Observation =
   | { kind: 'held'; work: number; isHeld: boolean }
   | { kind: 'ended'; work: number; outcome: WorkOutcome }
   /** Works that began and ended well since the last look. */
-  | { kind: 'served'; works: number }
+  | { kind: 'served'; count: number }
   /** What it made of a request of the gateway's own, which is certainly right; `unknown`: there is no such request. */
   | { kind: 'tried'; result: 'good' | 'fault' | 'unknown' };
 
@@ -60,7 +60,7 @@ export interface EngineBounds extends FaultBounds {
   /** Work that has waited this long without output counts as hanging. */
   hangingAfterMs: number;
   /** Works that have to wait in vain before the engine counts as hanging. */
-  stalledWorks: number;
+  stalledTasks: number;
   /** Without any output for this long, one work that is stuck is enough. */
   stuckMs: number;
 }
@@ -71,7 +71,7 @@ export const ENGINE_BOUNDS: EngineBounds = {
   desertedMs: 5_000,
   flowingMs: 10_000,
   hangingAfterMs: 30_000,
-  stalledWorks: 3,
+  stalledTasks: 3,
   stuckMs: 300_000,
   faults: 5,
   failingMs: 60_000,

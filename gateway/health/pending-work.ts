@@ -9,7 +9,7 @@ interface Work {
 
 export class PendingWork {
   readonly #hangingAfterMs: number;
-  readonly #works = new Map<number, Work>();
+  readonly #tasks = new Map<number, Work>();
   #at: number;
   #waitedMs = 0;
   #idleSince: number;
@@ -38,11 +38,11 @@ export class PendingWork {
   }
 
   begin(id: number): void {
-    this.#works.set(id, { signAt: this.#at, isHeld: false });
+    this.#tasks.set(id, { signAt: this.#at, isHeld: false });
   }
 
   hold(id: number, isHeld: boolean): void {
-    const work = this.#works.get(id);
+    const work = this.#tasks.get(id);
     if (!work) return;
     work.isHeld = isHeld;
     work.signAt = this.#at;
@@ -50,16 +50,16 @@ export class PendingWork {
 
   /** The engine gives output: nobody waits in vain. */
   progress(id?: number): void {
-    const work = id === undefined ? undefined : this.#works.get(id);
+    const work = id === undefined ? undefined : this.#tasks.get(id);
     if (work) work.signAt = this.#at;
     this.forget();
   }
 
   /** False: it had ended before. `isGivenUp`: without a word of the engine. */
   end(id: number, isGivenUp: boolean): boolean {
-    const work = this.#works.get(id);
+    const work = this.#tasks.get(id);
     if (!work) return false;
-    this.#works.delete(id);
+    this.#tasks.delete(id);
     this.#idleSince = this.#at;
     if (isGivenUp && this.#isHanging(work)) this.#givenUp++;
     return true;
@@ -72,18 +72,18 @@ export class PendingWork {
 
   /** Forgets what was waited before a long time without any work. */
   forgetAfter(idleMs: number): void {
-    if (this.#works.size === 0 && this.#at - this.#idleSince >= idleMs) this.forget();
+    if (this.#tasks.size === 0 && this.#at - this.#idleSince >= idleMs) this.forget();
   }
 
   /** Works that waited in vain, those included that were given up. */
   countHanging(): number {
     let count = this.#givenUp;
-    for (const work of this.#works.values()) if (this.#isHanging(work)) count++;
+    for (const work of this.#tasks.values()) if (this.#isHanging(work)) count++;
     return count;
   }
 
   #isAwaited(): boolean {
-    for (const { isHeld } of this.#works.values()) if (!isHeld) return true;
+    for (const { isHeld } of this.#tasks.values()) if (!isHeld) return true;
     return false;
   }
 

@@ -1,4 +1,4 @@
-/** What is told to an engine's state of the works at it, in the order in which it came. */
+/** Reports the work on an engine to its state, in the order in which it came. */
 import type { Observation, WorkOutcome } from './engine-verdict.ts';
 import type { WatchedWork } from './watched-work.ts';
 
@@ -14,7 +14,7 @@ export interface WorkLogOptions {
 
 export class WorkLog {
   readonly #options: WorkLogOptions;
-  readonly #works = new Set<WatchedWork>();
+  readonly #tasks = new Set<WatchedWork>();
   #lastWork = 0;
   /** Works that came and ended well since the last look, and whether the engine answered at all. */
   #served = 0;
@@ -25,7 +25,7 @@ export class WorkLog {
   }
 
   begin(work: WatchedWork): void {
-    this.#works.add(work);
+    this.#tasks.add(work);
     if (!this.#options.isCalm()) this.#reportStart(work, this.#options.now());
   }
 
@@ -36,7 +36,7 @@ export class WorkLog {
 
   /** False: it had ended before. */
   end(work: WatchedWork, outcome: WorkOutcome): boolean {
-    if (!this.#works.delete(work)) return false;
+    if (!this.#tasks.delete(work)) return false;
     if (work.id === 0 && outcome === 'good' && this.#options.isCalm()) {
       this.#served++;
       return true;
@@ -56,7 +56,7 @@ export class WorkLog {
   /** All that is not reported yet. */
   sample(at: number): void {
     this.#reportGood(at);
-    for (const work of this.#works) {
+    for (const work of this.#tasks) {
       this.#reportStart(work, at);
       if (work.hasOutput) this.report(at, { kind: 'output', work: work.id });
       work.hasOutput = false;
@@ -68,7 +68,7 @@ export class WorkLog {
 
   /** Ends all that wait for the engine; what waits for a slow client has more to come that lies ready. */
   giveUp(): void {
-    for (const { wasHeld, source } of [...this.#works]) if (!wasHeld) source.giveUp?.();
+    for (const { wasHeld, source } of [...this.#tasks]) if (!wasHeld) source.giveUp?.();
   }
 
   #reportStart(work: WatchedWork, at: number): void {
@@ -78,11 +78,11 @@ export class WorkLog {
   }
 
   #reportGood(at: number): void {
-    const works = this.#served;
+    const count = this.#served;
     const hasAnswered = this.#hasAnswered;
     this.#served = 0;
     this.#hasAnswered = false;
-    if (works > 0) this.#options.observe(at, { kind: 'served', works });
+    if (count > 0) this.#options.observe(at, { kind: 'served', count });
     else if (hasAnswered) this.#options.observe(at, { kind: 'answered' });
   }
 }

@@ -106,7 +106,7 @@ export const isQueued = ({ kind }: Pick<GatewayConfig, 'kind'>): boolean =>
   kind === 'Image' || kind === 'Video';
 
 /** A deployment of jobs runs few at a time, each for long. */
-const JOB_BOUNDS: Partial<EngineBounds> = { stalledWorks: 2 };
+const JOB_BOUNDS: Partial<EngineBounds> = { stalledTasks: 2 };
 
 function readStalledMs({ kind, limits, engineStalledMs }: GatewayConfig): number {
   if (engineStalledMs !== undefined) return engineStalledMs;

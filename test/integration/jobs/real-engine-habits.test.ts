@@ -124,7 +124,7 @@ describe('an engine whose worker is dead while its health check is good', () => 
       engineURL: url,
       path: '/health',
       stalledMs: () => 3_600_000,
-      bounds: { stalledWorks: 2, stuckMs: 300 },
+      bounds: { stalledTasks: 2, stuckMs: 300 },
       timing: { failingMs: 50, healthyMs: 50, evaluateMs: 20 },
     });
     try {

@@ -136,7 +136,7 @@ describe('the judgment on an engine', () => {
 
 /** What is evaluated at the lines that say what it should be. */
 function readVerdicts({ stalled = MINUTES_10, works = 3, needsProof = false, lines }: EngineTrace) {
-  const state = new EngineState(0, { stalledWorks: works, needsProof });
+  const state = new EngineState(0, { stalledTasks: works, needsProof });
   return readTrace(lines.split('\n')).flatMap(({ at, seen, expected, line }) => {
     state.observe(at, seen!);
     const words = describeVerdict(state.evaluate(at, stalled * 1000));
