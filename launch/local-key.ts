@@ -10,5 +10,5 @@ export async function createLocalKey(endpoints: EndpointsFile, request: KeyReque
   const call = createObjectsCall(endpoints.objects!);
   const path = `${namespace}/apikeys`;
   await call('POST', path, { apiVersion: API_VERSION, kind: 'APIKey', metadata: { name }, spec });
-  await waitForCondition(call, `${path}/${name}`, 'Ready');
+  await waitForCondition(call, `${path}/${name}`, { type: 'Ready' });
 }

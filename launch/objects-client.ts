@@ -27,8 +27,12 @@ export function createObjectsCall({ url, token }: NonNullable<EndpointsFile['obj
 const TIMEOUT_MS = 20_000;
 const INTERVAL_MS = 50;
 
-/** Resolves once a condition of the object is true; throws with its message where it takes longer than 20 s. */
-export async function waitForCondition(call: ObjectsCall, path: string, type: string): Promise<void> {
+/** Resolves once a condition of the object is true, or the signal aborts; throws with its message where it takes longer than 20 s. */
+export async function waitForCondition(
+  call: ObjectsCall,
+  path: string,
+  { type, signal }: { type: string; signal?: AbortSignal },
+): Promise<void> {
   let message = 'not reconciled yet';
   const isTrue = async () => {
     const { status } = await call('GET', path);
@@ -36,5 +40,10 @@ export async function waitForCondition(call: ObjectsCall, path: string, type: st
     message = condition?.message ?? message;
     return condition?.status === 'True';
   };
-  await waitUntil(isTrue, () => `${path} to be ${type}: ${message}`, TIMEOUT_MS, INTERVAL_MS);
+  await waitUntil(
+    async () => signal?.aborted || (await isTrue()),
+    () => `${path} to be ${type}: ${message}`,
+    TIMEOUT_MS,
+    INTERVAL_MS,
+  );
 }

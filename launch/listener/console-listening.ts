@@ -42,7 +42,7 @@ export async function listenToConsole(options: ConsoleListeningOptions): Promise
   const take = async (delivery: DeliveryDetail) => {
     const { id, endpoint, body } = delivery;
     const note = endpoint ?? 'callback';
-    if (body === null) print(`${id}, ${note}: its payload is not kept any more`);
+    if (body === null) print(`${id}, ${note}: its payload is no longer kept`);
     else {
       const bytes = Buffer.from(body);
       await inbox.take({ headers: writeHeaders(delivery, bytes, secret), body: bytes }, note);

@@ -40,7 +40,7 @@ export function createInbox({ target, print, now }: InboxOptions): Inbox {
     replay: async (number = count) => {
       const delivery = kept.find((each) => each.number === number);
       if (!delivery)
-        print(kept.length === 0 ? 'Nothing was delivered yet.' : `#${number} is not kept any more.`);
+        print(kept.length === 0 ? 'Nothing has been delivered yet.' : `#${number} is no longer kept.`);
       else if (target === null)
         print('Nothing to forward to: start it with a URL such as http://localhost:3000/hook.');
       else {

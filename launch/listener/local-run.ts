@@ -4,17 +4,15 @@ import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { API_VERSION } from '../../api/kubernetes-types.ts';
 import { webhookEndpointResource } from '../../api/webhook-endpoint.ts';
-import { sleep, systemClock } from '../../kit/clock.ts';
 import type { Variables } from '../../kit/environment.ts';
-import { type EndpointsFile, FILE_NAME, readEndpoints } from '../endpoints-file.ts';
+import { FILE_NAME, readEndpoints } from '../endpoints-file.ts';
 import { DEFAULT_FOLDER } from '../environment.ts';
 import { DEFAULT_NAMESPACE } from '../local-plan.ts';
+import { createObjectsCall, waitForCondition } from '../objects-client.ts';
 import type { Listening } from './listening.ts';
 import { startWebhookRelay } from './webhook-relay.ts';
 
 const { kind, plural } = webhookEndpointResource;
-const ACTIVE_TIMEOUT_MS = 20_000;
-const POLL_INTERVAL_MS = 100;
 
 export interface RunOptions {
   /** The state folder of `make run`. */
@@ -51,56 +49,24 @@ export async function listenToRun(options: RunOptions): Promise<Listening> {
     );
   const workspace = namespace ?? DEFAULT_NAMESPACE;
   const { receiverHost: host, signingSecret } = endpoints.webhooks;
-  // The file tells the secret of one namespace.
+  // The file has the secret of one namespace.
   const secret = workspace === DEFAULT_NAMESPACE ? signingSecret : null;
   const relay = await startWebhookRelay({ target, secret, host, print });
   const name = `listen-${randomBytes(3).toString('hex')}`;
-  const call = createCall(endpoints.objects);
+  const call = createObjectsCall(endpoints.objects);
   const path = `${workspace}/${plural}`;
   const close = async () => {
-    // Nothing is left to tell if make run has ended before.
+    // Nothing is left to remove if make run has ended before.
     await call('DELETE', `${path}/${name}`).catch(() => {});
     await relay.close();
   };
   try {
     const spec = { url: relay.url };
     await call('POST', path, { apiVersion: API_VERSION, kind, metadata: { name }, spec });
-    await waitUntilActive(call, `${path}/${name}`, signal);
+    await waitForCondition(call, `${path}/${name}`, { type: 'Active', signal });
   } catch (error) {
     await close();
     throw error;
   }
   return { namespace: workspace, replay: relay.replay, close };
-}
-
-type Call = (method: string, path: string, body?: object) => Promise<Answer>;
-
-interface Answer {
-  message?: string;
-  status?: { conditions?: { type: string; status: string; message: string }[] };
-}
-
-function createCall({ url, token }: NonNullable<EndpointsFile['objects']>): Call {
-  return async (method, path, body) => {
-    const response = await fetch(`${url}/apis/${API_VERSION}/namespaces/${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    const answer = (await response.json()) as Answer;
-    if (!response.ok) throw new Error(answer.message);
-    return answer;
-  };
-}
-
-async function waitUntilActive(call: Call, path: string, signal: AbortSignal): Promise<void> {
-  const deadline = systemClock.now() + ACTIVE_TIMEOUT_MS;
-  while (!signal.aborted) {
-    const { status } = await call('GET', path);
-    const active = status?.conditions?.find(({ type }) => type === 'Active');
-    if (active?.status === 'True') return;
-    if (systemClock.now() > deadline)
-      throw new Error(`the webhook endpoint is not active: ${active?.message ?? 'not reconciled yet'}`);
-    await sleep(systemClock, POLL_INTERVAL_MS, signal);
-  }
 }

@@ -39,7 +39,7 @@ export async function startWebhookRelay(options: RelayOptions): Promise<WebhookR
   };
   const server = createServer((request, response) => {
     take(request, response).catch((error: Error) => {
-      print(`  not taken: ${printable(error.message)}`);
+      print(`  rejected: ${printable(error.message)}`);
       if (response.headersSent) response.destroy();
       else response.writeHead(400).end();
     });

@@ -3,7 +3,6 @@ import { Cordon } from '../../../operator/scaling/cordon.ts';
 import { readDemand } from '../../../redis/demand/demand.ts';
 import { publishDeployment } from '../../../redis/publication/publication.ts';
 import { callChat, readError, streamChat } from '../../support/chat.ts';
-import { readHeartbeats } from '../../support/heartbeats.ts';
 import { describeModel } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { useReplicas } from '../../support/replica-stack.ts';

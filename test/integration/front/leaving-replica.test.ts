@@ -2,38 +2,25 @@
 import { expect } from 'chai';
 import { DRAIN_TOKEN_HEADER } from '../../../api/gateway-environment.ts';
 import { callChat } from '../../support/chat.ts';
-import { readHeartbeats } from '../../support/heartbeats.ts';
 import { DRAIN_TOKEN, describeModel } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { type Replicas, startReplicas } from '../../support/replicas.ts';
-import { TestStack } from '../../support/test-stack.ts';
+import { useReplicas } from '../../support/replica-stack.ts';
 
 const ADDRESSES = ['127.0.0.2', '127.0.0.3'];
 
 describe('a replica that leaves', () => {
-  let stack: TestStack;
-  let started: Replicas;
-  const config = describeModel({ concurrency: 4 });
+  const stack = useReplicas(describeModel({ concurrency: 4 }), ADDRESSES, { isPerTest: true });
 
-  beforeEach(async () => {
-    stack = await TestStack.start();
-    started = await startReplicas(stack, config, ADDRESSES);
-    const { replicas } = started;
-    for (const replica of replicas) await pollUntil(async () => (await replica.admin('/readyz')).ok, 'ready');
-    const readBeats = () => readHeartbeats(stack.redis, config.namespace, config.name);
-    await pollUntil(
-      async () => (await readBeats()).filter(({ ready }) => ready).length === 2,
+  beforeEach(() =>
+    pollUntil(
+      async () => (await stack.readHeartbeats()).filter(({ ready }) => ready).length === 2,
       'both are known',
-    );
-  });
-  afterEach(async () => {
-    await started?.stop();
-    await stack?.stop();
-  });
+    ),
+  );
 
   it('hands new requests to its peer while it drains, and has its engine to itself where there is none', async () => {
-    const [leaving] = started.replicas;
-    const [own, peer] = started.engines;
+    const [leaving] = stack.replicas;
+    const [own, peer] = stack.engines;
     await own!.control({ ttftMs: 5_000 });
     const last = callChat(leaving!.url);
     await pollUntil(async () => (await own!.read()).inflight === 1, 'a request at its engine');
@@ -46,16 +33,16 @@ describe('a replica that leaves', () => {
     for (let index = 0; index < 4; index++) expect((await callChat(leaving!.url)).status).to.equal(200);
     expect((await own!.read()).requests).to.equal(requests);
     expect((await last).status).to.equal(200);
-    await started.replicas[1]!.stop('SIGKILL');
+    await stack.replicas[1]!.stop('SIGKILL');
     expect((await callChat(leaving!.url)).status).to.equal(200);
   });
 
   it('asks its peer where its own engine takes no connection any more', async () => {
-    const [leaving] = started.replicas;
+    const [leaving] = stack.replicas;
     expect((await callChat(leaving!.url)).status).to.equal(200);
-    await started.engines[0]!.stop('SIGKILL');
+    await stack.engines[0]!.stop('SIGKILL');
     const answer = await callChat(leaving!.url);
     expect(answer.status, await answer.text()).to.equal(200);
-    expect((await started.engines[1]!.read()).requests).to.equal(1);
+    expect((await stack.engines[1]!.read()).requests).to.equal(1);
   });
 });
