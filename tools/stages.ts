@@ -45,7 +45,7 @@ const LONGEST = [
   'integration/redis/sentinel',
   'integration/operator/lifecycle',
   'integration/operator/tenant-attacks',
-  'integration/storage/store-behaviour',
+  'integration/storage/store-behavior',
   'integration/redis/tenant-bounds',
   'integration/front/sidecar',
   'integration/gateway/large-bodies',

@@ -18,7 +18,7 @@ export interface SettlementsOptions {
 export interface SettlementTiming {
   collectMs: number;
   backoff: Backoff;
-  /** Repeats are recognised for 10 minutes; after that, counting twice would be possible. */
+  /** Repeats are recognized for 10 minutes; after that, counting twice would be possible. */
   giveUpMs: number;
 }
 

@@ -1,4 +1,4 @@
-/** Shows what a change of a text adds and removes, also without colours. */
+/** Shows what a change of a text adds and removes, also without colors. */
 import { Code } from '@mantine/core';
 import type { CSSProperties } from 'react';
 import { type DiffLine, diffLines } from './diff.ts';

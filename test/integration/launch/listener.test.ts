@@ -149,7 +149,7 @@ describe('the package berth-listen', function () {
     expect(await end(start(['--console', stack.endpoints.console!.url, '--token-file', 'wrong']))).to.equal(
       1,
     );
-    expect(output).to.include('Token not recognised');
+    expect(output).to.include('Token not recognized');
   });
 });
 

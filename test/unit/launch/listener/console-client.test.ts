@@ -48,10 +48,10 @@ describe('the client of the console of berth-listen', () => {
 
   it('repeats the words of a refusal', async () => {
     answer = (_, response) => {
-      response.writeHead(401).end('{"error":{"message":"Token not recognised."}}');
+      response.writeHead(401).end('{"error":{"message":"Token not recognized."}}');
     };
     const { message, isPassing } = await refusalOf(client.signIn());
-    expect({ message, isPassing }).to.deep.equal({ message: 'Token not recognised.', isPassing: false });
+    expect({ message, isPassing }).to.deep.equal({ message: 'Token not recognized.', isPassing: false });
   });
 
   it('takes no other server for the console, and follows it nowhere', async () => {
