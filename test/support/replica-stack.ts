@@ -4,6 +4,7 @@ import { hashApiKey } from '../../api/identity.ts';
 import type { PublishedKey } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { publishDeployment } from '../../redis/publication/publication.ts';
+import { callChat } from './chat.ts';
 import { findFreePort } from './child-program.ts';
 import { readHeartbeats } from './heartbeats.ts';
 import { API_KEY, type Engine, type ModelReplica, startEngine, startReplica } from './model-replica.ts';
@@ -43,6 +44,8 @@ export interface ReplicaStack {
   countRequests(): Promise<number[]>;
   /** Sets what the control ports of all engines can set. */
   control(settings: Record<string, unknown>): Promise<void>;
+  /** Resolves once so many are ready and idle, and each has read the others' heartbeats since. Each is sent a request for that. */
+  untilPeersKnown(count?: number): Promise<void>;
   /** Starts a replica at an address again, after it was stopped; resolves once it is ready. */
   restart(index: number): Promise<void>;
 }
@@ -71,6 +74,21 @@ export function useReplicas(
     await pollUntil(async () => (await replica.admin('/readyz')).ok, 'ready');
   };
 
+  const beats = () => readHeartbeats(stack!.redis, config.namespace, config.name);
+  const untilPeersKnown = async (count = addresses.length) => {
+    await pollUntil(async () => {
+      const all = await beats();
+      return all.length === count && all.every(({ ready, inflight }) => ready && inflight === 0);
+    }, 'all replicas to be ready and idle');
+    // A replica reads those of the others with its own next heartbeat.
+    const last = Math.max(...(await beats()).map(({ at }) => at));
+    await Promise.all(replicas.map(({ url }) => callChat(url).catch(() => {})));
+    await pollUntil(
+      async () => (await beats()).every(({ at, inflight }) => at > last && inflight === 0),
+      'a heartbeat of each',
+    );
+  };
+
   const [begin, end] = options.isPerTest ? [beforeEach, afterEach] : [before, after];
   begin(async () => {
     stack = await TestStack.start();
@@ -95,7 +113,8 @@ export function useReplicas(
     },
     engines,
     replicas,
-    readHeartbeats: () => readHeartbeats(stack!.redis, config.namespace, config.name),
+    readHeartbeats: beats,
+    untilPeersKnown,
     countRequests: async () =>
       (await Promise.all(engines.map((engine) => engine.read()))).map(({ requests }) => requests),
     control: async (settings) => {

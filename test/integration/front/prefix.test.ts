@@ -26,21 +26,7 @@ describe('requests that begin alike', () => {
   });
   const { engines, replicas, countRequests } = stack;
 
-  beforeEach(() => untilIdle(3));
-  /** All of them know of each other by then. */
-  const untilIdle = async (count: number) => {
-    await pollUntil(async () => {
-      const beats = await stack.readHeartbeats();
-      return beats.length === count && beats.every(({ ready, inflight }) => ready && inflight === 0);
-    }, 'all replicas to be ready and idle');
-    // A replica hears the others with its own next heartbeat.
-    const last = Math.max(...(await stack.readHeartbeats()).map(({ at }) => at));
-    await Promise.all(replicas.map(({ url }) => callChat(url).catch(() => {})));
-    await pollUntil(async () => {
-      const beats = await stack.readHeartbeats();
-      return beats.every(({ at, inflight }) => at > last && inflight === 0);
-    }, 'a heartbeat of each');
-  };
+  beforeEach(() => stack.untilPeersKnown());
   /** How many requests each engine has had since. */
   const countSince = async (before: number[]) =>
     (await countRequests()).map((count, index) => count - before[index]!);
@@ -73,7 +59,7 @@ describe('requests that begin alike', () => {
     for (const about of ['harbours', 'bridges', 'gardens', 'rivers']) {
       if (await converse(about)) continue;
       // On a busy machine one may not answer in time: it is passed over until its next heartbeat.
-      await untilIdle(3);
+      await stack.untilPeersKnown(3);
       expect(await converse(`old ${about}`), about).to.equal(true);
     }
     const metrics = await Promise.all(replicas.map((replica) => replica.metrics()));
