@@ -48,6 +48,8 @@ export interface ServedModel {
   stop(): Promise<void>;
 }
 
+/** SGLang Diffusion takes a port for taken that is so on any address. */
+const BESIDE_PORT = 8010;
 const NAME = 'real';
 /** Its family, which its name tells, is one whose tool calls are as the tiny model's template has them, or whose words of a fit. */
 const modelIdOf = (kind: ServedKind): string =>
@@ -94,7 +96,7 @@ export async function serveModel(
     writeFileSync(join(models, `${deployment.name}.yaml`), JSON.stringify(describeTiny(name, deployment)));
   };
   add({ name: NAME, kind, modelId, ...(spec && { spec }), ...(engine && { engine }) });
-  if (beside) add(beside);
+  if (beside) add({ ...beside, engine: { ...beside.engine, port: BESIDE_PORT } });
   const stack = await startLocalStack({
     BERTH_STATE: folder,
     MODELS: models,
@@ -203,7 +205,7 @@ function describeServed(
       ),
     countRunning: (of?: string) => readMetric(8000, running, of),
     countWaiting: () => readMetric(8000, waiting),
-    countInFlight: () => readMetric(PORTS.metrics, /^berth_gateway_requests_inflight ([\d.]+)/m),
+    countInFlight: () => readMetric(PORTS.metrics, /^berth_gateway_requests_inflight\{[^}]*\} ([\d.]+)/m),
     countContinued: async (of: string) => (await readMetric(PORTS.metrics, CONTINUED, of)) || 0,
     spent: async () => {
       const connection = await connectTo({ url: stack.endpoints.redisURL });

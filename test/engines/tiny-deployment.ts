@@ -9,7 +9,7 @@ export interface TinyDeployment {
   /** Over the spec that the engine's tiny model needs. */
   spec?: object;
   /** Over its engine. */
-  engine?: { args?: string[]; family?: string; servedModelName?: string };
+  engine?: { args?: string[]; family?: string; servedModelName?: string; port?: number };
 }
 
 export function describeTiny(

@@ -13,6 +13,9 @@ import { type ServedModel, serveModel } from './served-model.ts';
 const { name, engine } = readEngine();
 const { maxSteps, seed: seeds } = findMediaEngine(name);
 const SIZE = '64x64';
+const LARGE = '192x192';
+/** Taken, and then there is nothing to make. */
+const TOO_SMALL = '8x8';
 const FRAMES = 9;
 const RESTART_TIMEOUT_MS = 240_000;
 /** For a short video with ease, and for none of the long ones. */
@@ -29,7 +32,7 @@ const order = (fields: Fields = {}): Fields => ({
   ...fields,
 });
 /** Long enough to be seen at work. */
-const LONG = { steps: maxSteps, seconds: '5' };
+const LONG = { size: LARGE, steps: Math.min(maxSteps, 200), seconds: '5' };
 
 describe(`videos of ${name}`, function () {
   this.timeout(660_000);
@@ -40,7 +43,7 @@ describe(`videos of ${name}`, function () {
       spec: {
         concurrency: 1,
         video: {
-          resolutions: [SIZE],
+          resolutions: [SIZE, LARGE],
           tasks: ['t2v'],
           parameters: ['seed', 'num_inference_steps', 'fps', 'negative_prompt'],
           steps: { min: 1, max: maxSteps, default: 2 },
@@ -103,7 +106,7 @@ describe(`videos of ${name}`, function () {
   // It answers for a job that failed with the status of what went wrong, and the job as the body.
   if (name === 'vllm-omni')
     it('that fail in the engine are known as failed', async () => {
-      const { seconds: _, ...fields } = order({ size: '72x72' });
+      const { seconds: _, ...fields } = order({ size: TOO_SMALL });
       const body = { ...fields, num_frames: FRAMES, num_inference_steps: 2 };
       const direct = await sendForm(served.engine, '/videos', body);
       expect(direct.status, JSON.stringify(direct.body)).to.be.below(300);
@@ -155,6 +158,7 @@ describe(`videos of ${name}`, function () {
       expect((await finishVideo(served.gateway, next)).status).to.equal('completed');
     } finally {
       await served.patch({ limits: { videoTimeout: '30m' } });
+      await make();
     }
   });
 

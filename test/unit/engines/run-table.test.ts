@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { ENGINE_PRESETS } from '../../../api/engine-presets.ts';
+import { ENGINE_NAMES, REAL_ENGINES } from '../../engines/catalog.ts';
 import { readMeasures } from '../../engines/measures.ts';
 import { readPresetVersion } from '../../engines/preset-version.ts';
 import { READ_SOURCES } from '../../engines/read-sources.ts';
 import { replaceRow, replaceSourceRow } from '../../engines/run-table.ts';
+import { readTestedFiles } from '../../engines/tested-files.ts';
 
 const passed = (count: number, more: object = {}) => ({
   version: '0.28.0',
@@ -98,6 +100,17 @@ describe('the table of engines', () => {
     for (const source of READ_SOURCES)
       expect(replaceSourceRow(document, source, readPresetVersion(source.engine))).to.equal(document);
   });
+
+  for (const engine of ENGINE_NAMES)
+    it(`has the row of what was run as the stage writes it: ${engine}`, () => {
+      const document = readFileSync('docs/engines.md', 'utf8');
+      const files = readTestedFiles(engine);
+      expect(files, 'make test-engines').to.not.be.empty;
+      const { version } = Object.values(files).at(-1)!;
+      const { tests } = REAL_ENGINES[engine];
+      const run = { engine, version, imageVersion: readPresetVersion(engine), tests, files };
+      expect(replaceRow(document, run)).to.equal(document);
+    });
 
   it('needs a row to write to', () => {
     expect(() => replaceRow('nothing', RUN)).to.throw('docs/engines.md has no row for vllm');
