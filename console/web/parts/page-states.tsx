@@ -6,7 +6,7 @@ import type { ReactNode } from 'react';
 export function PageLoader() {
   return (
     <Center mih="40vh">
-      <Loader aria-label="Loading" />
+      <Loader role="status" aria-label="Loading" />
     </Center>
   );
 }
@@ -32,7 +32,7 @@ export function Unreachable({ error }: { error: Error | null }) {
   return (
     <Center mih="100vh" p="md" component="main">
       <Stack align="center" role="alert">
-        <Loader aria-label="Retrying" />
+        <Loader role="status" aria-label="Retrying" />
         <Text>{error?.message ?? 'Connecting…'}</Text>
       </Stack>
     </Center>
