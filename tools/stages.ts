@@ -24,7 +24,7 @@ interface Outcome extends Counts {
   seconds: number;
 }
 
-const REPORTER = ['--reporter', './tools/failed-files-reporter.ts'];
+const REPORTER = ['--reporter', './tools/file-reporter.ts'];
 
 const listTests = (folder: string): string[] => globSync(`test/${folder}/**/*.test.ts`).sort();
 const mocha = (folder: string, timeoutMs: number, files = listTests(folder)): TestStage => ({

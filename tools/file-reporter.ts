@@ -1,0 +1,36 @@
+/**
+ * Mocha's own report, and after it the files that took longest, `slow file PATH (N s)`, and each file in which something
+ * failed: `failed file PATH (N passed)`.
+ */
+import Mocha from 'mocha';
+
+const { EVENT_HOOK_END, EVENT_RUN_END, EVENT_TEST_END, EVENT_TEST_FAIL, EVENT_TEST_PASS } =
+  Mocha.Runner.constants;
+
+/** What is worth a look where a stage is to be shorter. */
+const MAX_SLOW_FILES = 12;
+const SLOW_MS = 10_000;
+
+class FileReporter extends Mocha.reporters.Spec {
+  constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
+    super(runner, options);
+    const passed = new Map<string, number>();
+    const failed = new Set<string>();
+    const durationsMs = new Map<string, number>();
+    const addDuration = ({ file = 'unknown', duration = 0 }: Mocha.Runnable) =>
+      durationsMs.set(file, (durationsMs.get(file) ?? 0) + duration);
+    runner.on(EVENT_TEST_END, addDuration);
+    runner.on(EVENT_HOOK_END, addDuration);
+    runner.on(EVENT_TEST_PASS, ({ file }) => passed.set(file!, (passed.get(file!) ?? 0) + 1));
+    // What breaks outside every test has no file.
+    runner.on(EVENT_TEST_FAIL, ({ file }) => failed.add(file ?? 'unknown'));
+    runner.once(EVENT_RUN_END, () => {
+      const slow = [...durationsMs].filter(([, ms]) => ms >= SLOW_MS).sort((a, b) => b[1] - a[1]);
+      for (const [file, ms] of slow.slice(0, MAX_SLOW_FILES))
+        console.log(`slow file ${file} (${Math.round(ms / 1000)} s)`);
+      for (const file of failed) console.log(`failed file ${file} (${passed.get(file) ?? 0} passed)`);
+    });
+  }
+}
+
+export default FileReporter;
