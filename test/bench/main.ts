@@ -10,6 +10,7 @@ import { formatOperator, listOperatorGoals } from './operator-report.ts';
 import { refuseTakenPorts, stopAllPinned } from './pinned-process.ts';
 import { measurePrefix } from './prefix/prefix.ts';
 import { formatPrefix, listPrefixGoals } from './prefix/report.ts';
+import { formatProfile, measureProfile } from './profile.ts';
 import { measureQueue, OPERATIONS, RECORDS } from './queue.ts';
 import { formatQueue, listQueueGoals } from './queue-report.ts';
 import { formatQueueWait, listQueueWaitGoals, measureQueueWait } from './queue-wait.ts';
@@ -65,6 +66,10 @@ const PARTS: Part[] = [
       const figures = await withRedis(measureForwarding);
       return [formatForwarding(figures), listForwardingGoals(figures)];
     },
+  },
+  {
+    name: 'profile',
+    measure: async () => [formatProfile(await measureProfile()), []],
   },
   {
     name: 'prefix',

@@ -1,0 +1,225 @@
+/**
+ * Where the sidecar's CPU goes under the load of 64 connections: the functions with most time of their own, and the packages.
+ * Part of `make bench` (ONLY=profile); alone, and in older checkouts that it is copied to, `node test/bench/profile.ts`.
+ */
+import { readFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { compileGatewayBench, ensureBenchPrograms } from './compile.ts';
+import { loadRequests } from './loads.ts';
+import { refuseTakenPorts, stopAllPinned, stopPinned } from './pinned-process.ts';
+import { startBenchRedis, withRedis } from './redis.ts';
+import { startEngine, startSystem } from './started-system.ts';
+import { listSystems, PORTS, publishBench, type System } from './systems.ts';
+
+const INSPECTOR_PORT = 19_229;
+const CONNECTIONS = 64;
+const WARMING_SECONDS = 10;
+const PROFILED_SECONDS = Number(process.env.SECONDS ?? 15);
+const SHOWN = 20;
+/** V8's name for the time in which the process had nothing to do. */
+const IDLE = '(idle)';
+const NATIVE = 'V8 and system calls';
+
+interface CPUProfile {
+  nodes: { id: number; callFrame: CallFrame }[];
+  samples: number[];
+  /** Microseconds before each sample. */
+  timeDeltas: number[];
+}
+
+interface CallFrame {
+  functionName: string;
+  url: string;
+  /** From 0. */
+  lineNumber: number;
+}
+
+/** A function or a package, with the microseconds of its own. */
+interface Share {
+  name: string;
+  micros: number;
+}
+
+export interface ProfileFigures {
+  functions: Share[];
+  packages: Share[];
+  requests: number;
+}
+
+/** The gateway is compiled, and Redis has what publishBench writes. */
+export async function measureProfile(): Promise<ProfileFigures> {
+  await refuseTakenPorts([INSPECTOR_PORT]);
+  const engine = await startEngine();
+  try {
+    const { target, stop } = await startSystem(inspectable('berth'));
+    try {
+      await loadRequests(target, CONNECTIONS, WARMING_SECONDS);
+      const inspector = await Inspector.connect();
+      await inspector.call('Profiler.enable');
+      await inspector.call('Profiler.start');
+      const { requests } = await loadRequests(target, CONNECTIONS, PROFILED_SECONDS);
+      const { profile } = await inspector.call<{ profile: CPUProfile }>('Profiler.stop');
+      inspector.close();
+      return { ...summariseProfile(profile), requests };
+    } finally {
+      await stop();
+    }
+  } finally {
+    await stopPinned(engine);
+  }
+}
+
+function inspectable(name: string): System {
+  const system = listSystems().find((each) => each.name === name)!;
+  return {
+    ...system,
+    buildCommand: () => {
+      const command = system.buildCommand!();
+      return { ...command, args: [`--inspect=127.0.0.1:${INSPECTOR_PORT}`, ...command.args] };
+    },
+  };
+}
+
+/** Calls of V8's inspector, one at a time. */
+class Inspector {
+  readonly #socket: WebSocket;
+  #calls = 0;
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket;
+  }
+
+  static async connect(): Promise<Inspector> {
+    const targets = await (await fetch(`http://127.0.0.1:${INSPECTOR_PORT}/json/list`)).json();
+    const socket = new WebSocket((targets as { webSocketDebuggerUrl: string }[])[0]!.webSocketDebuggerUrl);
+    await new Promise((resolve, reject) => {
+      socket.addEventListener('open', resolve, { once: true });
+      socket.addEventListener('error', () => reject(new Error('the inspector refuses connections')), {
+        once: true,
+      });
+    });
+    return new Inspector(socket);
+  }
+
+  call<T>(method: string): Promise<T> {
+    const id = ++this.#calls;
+    return new Promise((resolve, reject) => {
+      const onMessage = ({ data }: MessageEvent) => {
+        const answer = JSON.parse(String(data)) as { id?: number; result: T; error?: { message: string } };
+        if (answer.id !== id) return;
+        this.#socket.removeEventListener('message', onMessage);
+        if (answer.error) reject(new Error(`${method}: ${answer.error.message}`));
+        else resolve(answer.result);
+      };
+      this.#socket.addEventListener('message', onMessage);
+      this.#socket.send(JSON.stringify({ id, method }));
+    });
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+}
+
+/** Time by function and by package, most first; idle time is none. */
+function summariseProfile({ nodes, samples, timeDeltas }: CPUProfile): Omit<ProfileFigures, 'requests'> {
+  const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]));
+  const microsById = new Map<number, number>();
+  for (const [index, id] of samples.entries())
+    microsById.set(id, (microsById.get(id) ?? 0) + timeDeltas[index]!);
+  const functions = new Map<string, number>();
+  const packages = new Map<string, number>();
+  for (const [id, micros] of microsById) {
+    const frame = frames.get(id)!;
+    if (frame.functionName === IDLE) continue;
+    const source = findSource(frame);
+    add(functions, describeFunction(frame, source), micros);
+    add(packages, findPackage(source), micros);
+  }
+  return { functions: sortShares(functions), packages: sortShares(packages) };
+}
+
+const add = (sums: Map<string, number>, name: string, micros: number): void =>
+  void sums.set(name, (sums.get(name) ?? 0) + micros);
+
+const sortShares = (sums: Map<string, number>): Share[] =>
+  [...sums].map(([name, micros]) => ({ name, micros })).sort((a, b) => b.micros - a.micros);
+
+/** Functions without a name are told apart by their lines in what was profiled. */
+function describeFunction({ functionName, lineNumber }: CallFrame, source: string): string {
+  if (source === NATIVE) return `\`${functionName || '(anonymous)'}\``;
+  const name = functionName ? `\`${functionName}\`` : `line ${lineNumber + 1}`;
+  return `${name}, ${source.replace(/^.*node_modules\//, '')}`;
+}
+
+/** Its module, with a bundle's own words for it; NATIVE for what has no source. */
+function findSource({ url, lineNumber }: CallFrame): string {
+  if (!url.startsWith('file:')) return url || NATIVE;
+  const path = fileURLToPath(url);
+  const module = readModules(path).findLast(({ line }) => line <= lineNumber);
+  return (module?.name ?? relative(process.cwd(), path)).replace(/^dist\//, '');
+}
+
+interface BundledModule {
+  name: string;
+  line: number;
+}
+const MODULE_COMMENT = /^\/\/ ([\w@./-]+\.[cm]?[jt]s)$/;
+const modulesByPath = new Map<string, BundledModule[]>();
+
+/** A bundle has a comment with its path before each module. */
+function readModules(path: string): BundledModule[] {
+  let modules = modulesByPath.get(path);
+  if (!modules) {
+    modules = [];
+    for (const [line, text] of readFileSync(path, 'utf8').split('\n').entries()) {
+      const name = MODULE_COMMENT.exec(text)?.[1];
+      if (name) modules.push({ name, line });
+    }
+    modulesByPath.set(path, modules);
+  }
+  return modules;
+}
+
+/** A dependency's name, or the folder of our own. */
+function findPackage(source: string): string {
+  if (source === NATIVE) return NATIVE;
+  if (source.startsWith('node:')) return 'Node';
+  if (source.startsWith('wasm:')) return 'WebAssembly';
+  const dependency = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1];
+  return dependency ?? source.split('/').slice(0, -1).slice(0, 2).join('/');
+}
+
+/** Markdown, as docs/performance.md has it. */
+export function formatProfile({ functions, packages, requests }: ProfileFigures): string {
+  const total = packages.reduce((sum, { micros }) => sum + micros, 0);
+  const format = (title: string, shares: Share[]): string =>
+    [
+      `| Share | µs/request | ${title} |`,
+      '|---:|---:|---|',
+      ...shares.map(
+        ({ name, micros }) =>
+          `| ${((100 * micros) / total).toFixed(1)} % | ${(micros / requests).toFixed(2)} | ${name} |`,
+      ),
+    ].join('\n');
+  return [
+    `${requests} requests, ${(total / requests).toFixed(1)} µs each`,
+    format('Function', functions.slice(0, SHOWN)),
+    format('Package', packages.slice(0, SHOWN)),
+  ].join('\n\n');
+}
+
+async function profileAlone(): Promise<void> {
+  ensureBenchPrograms();
+  await refuseTakenPorts(Object.values(PORTS));
+  await compileGatewayBench();
+  await startBenchRedis();
+  await withRedis(publishBench);
+  console.log(formatProfile(await measureProfile()));
+}
+
+if (import.meta.main) {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
+  await profileAlone().finally(stopAllPinned);
+}
