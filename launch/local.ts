@@ -30,7 +30,7 @@ import { DEFAULT_NAMESPACE, LOOPBACK, type LocalPorts, listPorts, planPorts } fr
 import { listObstacles, waitForObjects } from './local-readiness.ts';
 import { type LocalStack, startLocalStack } from './local-stack.ts';
 import { type ManifestObject, readManifests } from './manifests.ts';
-import { type Child, stopChild, waitForURL } from './processes/child-process.ts';
+import { type Child, describeExit, stopChild, waitForURL } from './processes/child-process.ts';
 import { killGroups } from './processes/process-groups.ts';
 
 enableCompileCache();
@@ -216,6 +216,6 @@ main().then(watchChildren, (error: Error) => {
 function watchChildren(): void {
   for (const child of [...children, ...(stack?.children ?? [])])
     void child.ended.then(() => {
-      if (!isStopping) console.error(`${child.name} exited; see ${child.logPath}`);
+      if (!isStopping) console.error(describeExit(child));
     });
 }

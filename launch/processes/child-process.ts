@@ -53,6 +53,10 @@ export function readLogTail(child: Child, lines = 15): string {
   return readFileSync(child.logPath, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
 }
 
+/** Tests find the log by this line. */
+export const describeExit = ({ name, logPath }: Pick<Child, 'name' | 'logPath'>): string =>
+  `${name} exited; see ${logPath}`;
+
 const hasEnded = ({ process }: Child): boolean => process.exitCode !== null || process.signalCode !== null;
 
 const START_TIMEOUT_MS = 60_000;

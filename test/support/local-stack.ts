@@ -49,7 +49,8 @@ export async function startLocalStack(env: Record<string, string> = {}): Promise
     output: () => output,
     find: findKind(endpoints),
     stop: async () => {
-      if (output.includes('has ended')) reportEnd(output, folder);
+      const exits = readExits(output);
+      if (exits) console.error(exits);
       child.kill('SIGTERM');
       if (child.exitCode === null) await new Promise((resolve) => child.once('exit', resolve));
       if (!env.BERTH_STATE) rmSync(folder, { recursive: true, force: true });
@@ -73,13 +74,11 @@ const findKind =
   (kind: string) =>
     deployments.find((entry) => entry.kind === kind && !entry.paused)!;
 
-/** A part that ended by itself is why tests fail, and its log is gone with the folder. */
-function reportEnd(output: string, folder: string): void {
-  const logs = ['front', 'gateways', 'simulators'].map((name) =>
-    readLog(join(folder, 'logs', `${name}.log`)),
-  );
-  console.error([output.slice(output.indexOf('Ctrl-C')), ...logs].join('\n'));
-}
+/** A part that exited by itself is why tests fail, and its log is deleted with the folder. */
+export const readExits = (output: string): string =>
+  [...output.matchAll(/^.+ exited; see (.+)$/gm)]
+    .map(([line, logPath]) => `${line}\n${readLog(logPath!)}`)
+    .join('\n');
 
 const readLog = (path: string): string =>
   existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(-20).join('\n') : '';
