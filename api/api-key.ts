@@ -29,7 +29,7 @@ export const apiKeySpec = z.object({
   disabled: z.boolean().default(false).describe('Rejects the key immediately.'),
   sha256: z
     .string()
-    .regex(/^[0-9a-f]{64}$/, 'must be the SHA-256 of the key in 64 lower-case hex digits')
+    .regex(/^[0-9a-f]{64}$/, 'must be the SHA-256 of the key in 64 lowercase hex digits')
     .optional()
     .describe(
       'Hash of a key of your own. If absent, the operator creates a key and stores it in the Secret <name>-api-key.',

@@ -137,8 +137,8 @@ const usage = z.object({
   completion_tokens: z.int().optional(),
   total_tokens: z.int(),
 });
-const completionBasics = { id: z.string(), created: unixSeconds('When it was made'), model: z.string() };
-const finishReason = z.string().nullable().describe('`stop`, `length` and others of the engine.');
+const completionBasics = { id: z.string(), created: unixSeconds('When it was created'), model: z.string() };
+const finishReason = z.string().nullable().describe('`stop`, `length` or an engine-specific reason.');
 
 /** What every engine's answer has; all further fields of OpenAI's schema go through as the engine sends them. */
 export const chatCompletion = z.object({
@@ -167,7 +167,7 @@ const outputUsage = z.object({ input_tokens: z.int(), output_tokens: z.int() });
 export const response = z.object({
   id: z.string(),
   object: z.literal('response'),
-  created_at: z.number().describe('When it was made, in Unix seconds.'),
+  created_at: z.number().describe('When it was created, in Unix seconds.'),
   model: z.string(),
   status: z.string().describe('`completed`, or `incomplete` when a limit cut it.'),
   output: z.array(z.looseObject({ type: z.string() })),
@@ -223,7 +223,7 @@ const ranked = {
         document: z
           .object({ text: z.string() })
           .optional()
-          .describe('Absent where the engine repeats no texts.'),
+          .describe('Absent if the engine does not return the texts.'),
       }),
     )
     .describe('The most relevant first.'),

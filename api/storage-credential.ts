@@ -8,7 +8,7 @@ const ENDPOINT = {
 };
 const BUCKET = {
   pattern: '^[a-z0-9][a-z0-9.-]+[a-z0-9]$',
-  message: 'must be the name of a bucket: lower-case letters, digits, dots and hyphens',
+  message: 'must be the name of a bucket: lowercase letters, digits, dots and hyphens',
 };
 const REGION = { pattern: '^[A-Za-z0-9-]+$', message: 'must be the name of a region such as eu-central-1' };
 const PREFIX = {

@@ -71,7 +71,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     progress.done(`cluster ${name} runs already`);
     return cluster;
   }
-  progress.step('making the node’s network and certificates');
+  progress.step('creating network and certificates');
   await stopCluster(name);
   await prepare(cluster);
   progress.step('starting etcd, kube-apiserver and containerd');

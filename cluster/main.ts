@@ -53,7 +53,7 @@ async function showLogs(): Promise<void> {
   const { stateFolder } = readCluster(values.name);
   const [component] = rest;
   if (!component || !COMPONENT_NAMES.includes(component))
-    throw new Error(`which log? One of: ${COMPONENT_NAMES.join(', ')}`);
+    throw new Error(`component required, one of: ${COMPONENT_NAMES.join(', ')}`);
   spawnSync('tail', ['-n', '200', logPath(stateFolder, component)], { stdio: 'inherit' });
 }
 

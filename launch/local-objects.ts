@@ -83,7 +83,7 @@ export function describeLocalKey(
   );
   if (isTaken)
     throw new Error(
-      `APIKey/${LOCAL_KEY_NAME} in ${namespace}: make run creates a key of that name: rename yours`,
+      `APIKey/${LOCAL_KEY_NAME} in ${namespace}: the name is reserved by make run; rename your key`,
     );
   const limits = { rpm: LOCAL_RPM, tpd: LOCAL_TPD, disabled: false };
   const spec = { sha256: hashApiKey(key), hint: hintApiKey(key), ...limits };

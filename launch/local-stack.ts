@@ -107,7 +107,7 @@ export async function startLocalStack({
   const connection = connectRedis({ url, name: 'operator', role: 'operator' });
   closers.add(() => connection.close());
   await connection.untilUp(REDIS_START_MS).catch((error: Error) => {
-    throw new Error(`${error.message}; the end of its log:\n${readLogTail(redis)}`);
+    throw new Error(`${error.message}; last log lines:\n${readLogTail(redis)}`);
   });
   await waitForURL(front, `http://${LOOPBACK}:${ports.admin}/readyz`);
   const { startLocalOperator } = await loading;

@@ -149,7 +149,7 @@ function refuseSecondInstance(): void {
   const lock = tryProcessLock(join(STATE_FOLDER, 'run.lock'), 'launch/local.ts');
   if ('heldBy' in lock)
     throw new Error(
-      `make run is up already, as process ${lock.heldBy} (${STATE_FOLDER}/endpoints.json has its addresses): ` +
+      `make run is already running (PID ${lock.heldBy}; ${STATE_FOLDER}/endpoints.json has its addresses): ` +
         `stop it with Ctrl-C or "kill ${lock.heldBy}", or set BERTH_STATE to another folder to run a second one`,
     );
   releaseLock = lock.release;

@@ -19,7 +19,7 @@ export function ensureProgram(name: string, debianPackage: string): string {
   console.error(`installing ${debianPackage}…`);
   installPackages([debianPackage]);
   const installed = findProgram(name);
-  if (!installed) throw new Error(`the package ${debianPackage} brought no ${name}`);
+  if (!installed) throw new Error(`package ${debianPackage} does not contain ${name}`);
   return installed;
 }
 

@@ -14,8 +14,8 @@ const DEBIAN_RELEASE = 'forky';
 
 /** Ubuntu and others do not come with Debian's keys; a machine may reach no mirror. */
 const REMEDY =
-  "Debian's Valkey needs its keys (on Ubuntu: apt-get install debian-archive-keyring) and a way to deb.debian.org; " +
-  'without, install valkey-server yourself, or set BERTH_REDIS_SERVER to the path of a Redis 7 or newer';
+  "Debian's Valkey needs its keys (on Ubuntu: apt-get install debian-archive-keyring) and access to deb.debian.org; " +
+  'otherwise, install valkey-server yourself, or set BERTH_REDIS_SERVER to the path of a Redis 7 or newer';
 
 /** The image that the chart runs, such as `docker.io/valkey/valkey:9.1`. */
 export function readChartImage(): string {
@@ -69,7 +69,7 @@ function install(major: string, folder: string): void {
     const version = readVersion(join(made, 'valkey-server'));
     if (!version?.startsWith(`${major}.`))
       throw new Error(
-        `Debian has Valkey ${version ?? 'no more'}, the chart runs ${major}: set BERTH_REDIS_SERVER`,
+        `Valkey ${major}, which the chart runs, is not available from Debian${version ? ` (it has ${version})` : ''}: set BERTH_REDIS_SERVER`,
       );
     // Another process may have been faster; what it made is as good.
     if (!existsSync(folder)) renameSync(made, folder);

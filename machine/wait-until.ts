@@ -10,7 +10,9 @@ export async function waitUntil(
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {
     if (performance.now() > deadline)
-      throw new Error(`Not within ${timeoutMs} ms: ${typeof what === 'string' ? what : what()}`);
+      throw new Error(
+        `Timed out after ${timeoutMs} ms waiting for: ${typeof what === 'string' ? what : what()}`,
+      );
     await new Promise((resolve) => setTimeout(resolve, intervalMs));
   }
 }

@@ -50,14 +50,14 @@ export function createMetrics() {
   });
   const waits = new Histogram({
     name: 'berth_operator_queue_wait_seconds',
-    help: 'Time that a key was due before its run began.',
+    help: 'Time a key waited in the queue.',
     labelNames: ['controller', 'lane'],
     buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60],
     registers,
   });
   const calls = new Counter({
     name: 'berth_operator_api_calls_total',
-    help: 'Calls to the API server; code 0 where no answer came.',
+    help: 'Calls to the API server; code 0 if there was no response.',
     labelNames: ['verb', 'resource', 'code'],
     registers,
   });
@@ -102,7 +102,7 @@ export function createMetrics() {
       gauge('watched_objects', 'Objects in memory.', ['resource'], (set) => {
         for (const { resource, objects } of sources.watches()) set({ resource }, objects);
       });
-      gauge('watch_missed_changes', 'Changes that only a resync found.', ['resource'], (set) => {
+      gauge('watch_missed_changes', 'Changes found only by a resync.', ['resource'], (set) => {
         for (const { resource, missed } of sources.watches()) set({ resource }, missed);
       });
       gauge('watch_failures', 'Lists and watches that failed.', ['resource'], (set) => {

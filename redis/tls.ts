@@ -47,8 +47,8 @@ export function explainTLSError(error: Error, { caFile }: TLSSettings): string |
     return `the certificate of Redis is not signed by ${signer} (${code})`;
   }
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
-    return `the certificate of Redis is not valid now (${code})`;
+    return `the certificate of Redis has expired or is not yet valid (${code})`;
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
-    return `the certificate of Redis is for other names: ${error.message}`;
+    return `the certificate of Redis is for a different host name: ${error.message}`;
   return undefined;
 }

@@ -36,7 +36,7 @@ export async function readForm(request: IncomingMessage): Promise<ParsedForm> {
     request.resume();
     return refuseForm(parser);
   }
-  if (request.destroyed) throw new Error('the client has left');
+  if (request.destroyed) throw new Error('client disconnected');
   return new Promise((resolve, reject) => {
     const stop = (): void => {
       request.unpipe(parser).resume();

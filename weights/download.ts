@@ -105,7 +105,8 @@ async function fetchRest(
       } finally {
         idle.stop();
       }
-      if (position < file.size) throw new SourceError('the connection broke off', { isTransient: true });
+      if (position < file.size)
+        throw new SourceError('the connection was interrupted', { isTransient: true });
     } catch (error) {
       signal.throwIfAborted();
       if (!mayPass(error)) throw error;
@@ -158,7 +159,7 @@ class IdleTimer {
     this.#cancel();
     this.#cancel = this.#clock.after(this.#ms, () =>
       this.#controller.abort(
-        new SourceError(`nothing came for ${this.#ms / 1_000} s`, { isTransient: true }),
+        new SourceError(`no data received for ${this.#ms / 1_000} s`, { isTransient: true }),
       ),
     );
   }

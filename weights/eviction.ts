@@ -69,7 +69,7 @@ export async function makeRoom(
 function explain(lacking: number, bytes: number, mayEvict: boolean): string {
   const size = `${formatGibibytes(lacking)} more than there is for the ${formatGibibytes(bytes)} to download`;
   const rest = mayEvict ? 'all other models in the cache are in use' : 'nothing is evicted for a prefetch';
-  return `the cache of weights is full: it needs ${size}, and ${rest}`;
+  return `the weights cache is full: needs ${size}, and ${rest}`;
 }
 
 export const formatGibibytes = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(2)} GiB`;

@@ -105,10 +105,13 @@ async function readText(answer: Response): Promise<string> {
   } catch (cause) {
     if (cause instanceof BodyTooLargeError)
       throw new SourceError("the hub's list is too long", { isTransient: false });
-    throw new SourceError(`the hub's list broke off: ${describeFailure(cause)}`, {
-      isTransient: true,
-      cause,
-    });
+    throw new SourceError(
+      `the connection was interrupted while the hub's list was read: ${describeFailure(cause)}`,
+      {
+        isTransient: true,
+        cause,
+      },
+    );
   }
 }
 

@@ -1,18 +1,18 @@
 /** Why a tenant's URL was not fetched, in fixed words: what a network said of its inside is never passed on. */
 import { readConnectionFailure } from '../../kit/connection-error.ts';
 
-const NOT_PUBLIC = 'does not lead to a public address';
+const NOT_PUBLIC = 'does not resolve to a public address';
 
 /** Each goes on after the name of what holds the URL. */
 const MESSAGES = {
   url: 'is not a valid URL',
-  scheme: 'must begin with https://',
+  scheme: 'must start with https://',
   userinfo: 'must not contain a user name or password',
   port: 'must use the default port or one above 1023',
   address: NOT_PUBLIC,
   // In the same words, or a caller could ask which names exist inside.
   unresolvable: NOT_PUBLIC,
-  busy: 'has to wait: too many requests are in progress',
+  busy: 'is delayed: too many requests are in progress',
   connect: 'does not accept connections',
   tls: 'has no valid TLS certificate',
   timeout: 'did not respond in time',

@@ -110,7 +110,7 @@ class EngineCall implements Dispatcher.DispatchHandler {
     if (answer.isComplete) this.#options.onRelease();
     if (answer.failure) {
       this.#end(answer.failure);
-      controller.abort(new Error('the answer is of no use'));
+      controller.abort(new Error('response discarded'));
     } else if (!canTakeMore) this.#wait(controller);
   }
 

@@ -12,11 +12,11 @@ export interface AbandonedCount {
 export function noteAbandoned({ metrics, log, abandoned }: Sinks, id: string): void {
   if (abandoned) abandoned.jobs++;
   metrics.abandonedJobs.inc();
-  log.info({ job_id: id }, 'job given up; its slot stays taken while the engine works on it');
+  log.info({ job_id: id }, 'job abandoned; slot held until the engine finishes');
 }
 
 export function noteLetGo({ metrics, log, abandoned }: Sinks, id: string, end: AbandonedEnd): void {
   if (abandoned) abandoned.jobs--;
   metrics.abandonedJobs.dec();
-  if (end === 'stuck') log.warn({ job_id: id }, 'the engine is still busy with a job abandoned long ago');
+  if (end === 'stuck') log.warn({ job_id: id }, 'engine still busy with a job abandoned long ago');
 }

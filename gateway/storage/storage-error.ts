@@ -7,18 +7,18 @@ const MESSAGES = {
   credentials: 'rejects these keys: the access key is unknown, or the secret is wrong',
   denied: 'does not permit this operation with these keys: access denied',
   region: 'is in another region',
-  clock: 'cannot be used: the clock of its server differs too much',
+  clock: 'cannot be used: the clock skew of its server is too large',
   full: 'is full',
   tooLarge: 'does not accept objects of this size',
-  address: 'is at an address that is not allowed: the endpoint must begin with https:// and be public',
+  address: 'is at an address that is not allowed: the endpoint must start with https:// and be public',
   unreachable: 'cannot be reached',
   certificate: 'is behind an endpoint without a valid TLS certificate',
   slow: 'did not respond in time',
-  failed: 'is in a store that is failing at the moment',
+  failed: 'cannot be used now: its store is failing',
   refused: 'refused the request',
   prefix: 'cannot be used with this prefix: no part of it may be empty, "." or ".."',
   keys: 'cannot be used: its keys were sealed with another master key',
-  corrupt: 'returned different content than was written',
+  corrupt: 'returned content that differs from what was written',
 } as const;
 
 export type StorageReason = keyof typeof MESSAGES;

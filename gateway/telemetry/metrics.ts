@@ -110,8 +110,8 @@ export function createMetrics(labels: Record<string, string> = {}): GatewayMetri
     genAI: createGenAIMetrics(register),
     slo: createSLOMetrics(register),
     queues: createQueueGauges(register),
-    inflight: level('requests_inflight', 'Requests being answered now'),
-    held: level('requests_held', 'Requests that wait for a replica now'),
+    inflight: level('requests_inflight', 'Requests in progress'),
+    held: level('requests_held', 'Requests waiting for a replica'),
     holdTime: createHistogram(register, {
       name: 'berth_gateway_hold_seconds',
       help: 'From the request head to the end of the wait for a replica',

@@ -89,7 +89,7 @@ function checkEncoding({ encoding_format: encoding, input }: JSONObject, preset:
   const most = encoding === 'bytes' ? MAX_DESCRIBED : MAX_IN_BYTES;
   if (count <= most) return;
   const way = encoding === 'bytes' ? 'send fewer, or use "bytes_only"' : 'send fewer';
-  throw refuse('input', `\`input\` may have at most ${most} items with "${encoding}", not ${count}: ${way}.`);
+  throw refuse('input', `\`input\` accepts at most ${most} items with "${encoding}", got ${count}: ${way}.`);
 }
 
 const refuse = (param: string, message: string) => new ApiError('invalid_request_error', message, { param });

@@ -108,7 +108,7 @@ export class SpanExporter {
       const rejected = await readRejected(response);
       if (response.ok)
         return rejected > 0 ? { mayPass: false, reason: `it rejected ${rejected} spans`, rejected } : null;
-      return { mayPass: TRANSIENT.has(response.status), reason: `it answers ${response.status}` };
+      return { mayPass: TRANSIENT.has(response.status), reason: `receiver returned ${response.status}` };
     } catch (error) {
       const { message, cause } = error as Error;
       return { mayPass: true, reason: cause instanceof Error ? cause.message : message };

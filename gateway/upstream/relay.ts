@@ -54,7 +54,7 @@ export function relay(request: RelayRequest): Promise<RelayOutcome> {
     let hasBegun = false;
     const body = readBody(req, request.body);
     const onClientClose = () => {
-      if (!res.writableFinished) controller?.abort(new Error('the client has left'));
+      if (!res.writableFinished) controller?.abort(new Error('client disconnected'));
     };
     const onDrain = () => controller?.resume();
     const finish = (outcome: RelayOutcome) => {
@@ -71,7 +71,7 @@ export function relay(request: RelayRequest): Promise<RelayOutcome> {
         onRequestStart(started) {
           controller = started;
           body.begin();
-          if (res.destroyed) controller.abort(new Error('the client has left'));
+          if (res.destroyed) controller.abort(new Error('client disconnected'));
         },
         onResponseStart(_, status, received) {
           if (status < 200) return;

@@ -72,7 +72,7 @@ export function validateName(name: unknown): StatusCause[] {
   if (typeof name !== 'string' || name === '')
     return refuse('Required value: name or generateName is required');
   if (name.length > MAX_NAME) return refuse(`must have at most ${MAX_NAME} characters`);
-  return NAME.test(name) ? [] : refuse('must be lower-case letters, digits, "-" and ".", such as my-name');
+  return NAME.test(name) ? [] : refuse('must be lowercase letters, digits, "-" and ".", such as my-name');
 }
 
 /** `stringData` is joined to `data`. */

@@ -63,7 +63,7 @@ export function readArguments(args: string[]): Command {
   const { values, positionals } = parse(args);
   if (values.help) return { kind: 'help' };
   if (values.version) return { kind: 'version' };
-  if (positionals.length > 1) throw new Error(`one URL can be forwarded to, not ${positionals.length}`);
+  if (positionals.length > 1) throw new Error(`expected at most one URL, got ${positionals.length}`);
   const [target] = positionals;
   return {
     kind: 'listen',
@@ -77,10 +77,10 @@ const parse = (args: string[]) => parseArgs({ args, options: OPTIONS, allowPosit
 function readSource(values: Values): Source {
   const { namespace = null } = values;
   if (values.console === undefined) {
-    refuse(values, OF_CONSOLE, 'is for use with --console');
+    refuse(values, OF_CONSOLE, 'requires --console');
     return { kind: 'run', folder: values.folder ?? null, namespace };
   }
-  refuse(values, OF_RUN, 'is not for use with --console');
+  refuse(values, OF_RUN, 'cannot be combined with --console');
   const url = readURL(values.console, 'https://console.example.com');
   if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname) && !values['plain-http'])
     throw new Error(

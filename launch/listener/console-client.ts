@@ -94,11 +94,8 @@ async function readAnswer(response: Response): Promise<unknown> {
   try {
     answer = JSON.parse(text);
   } catch {
-    throw new ConsoleRefusal(
-      status,
-      `the console answered ${status} without JSON: is the address the console's?`,
-    );
+    throw new ConsoleRefusal(status, `the console returned ${status} and no JSON; check the console URL`);
   }
-  if (!ok) throw new ConsoleRefusal(status, answer.error?.message ?? `the console answered ${status}`);
+  if (!ok) throw new ConsoleRefusal(status, answer.error?.message ?? `the console returned ${status}`);
   return answer;
 }

@@ -68,12 +68,12 @@ export async function openFeed(options: FeedOptions): Promise<{ follow(): Promis
     while (!signal.aborted) {
       try {
         await poll();
-        if (isAway) print('The console answers again.');
+        if (isAway) print('Reconnected to the console.');
         isAway = false;
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof ConsoleRefusal && !error.isPassing) throw error;
-        if (!isAway) print(`The console does not answer, and is asked again: ${describe(error as Error)}`);
+        if (!isAway) print(`Cannot reach the console, retrying: ${describe(error as Error)}`);
         isAway = true;
       }
       await sleep(clock, POLL_INTERVAL_MS, signal);

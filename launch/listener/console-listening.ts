@@ -34,7 +34,7 @@ export async function listenToConsole(options: ConsoleListeningOptions): Promise
     throw new Error(`${source.url}: ${cause instanceof Error ? cause.message : message}`, { cause: error });
   });
   const namespace = source.namespace ?? session.namespaces[0];
-  if (namespace === undefined) throw new Error('the token names no namespace: add --namespace');
+  if (namespace === undefined) throw new Error('the token has no namespace; pass --namespace');
   if (target !== null && secret === null)
     print('Forwards without signatures, which the console does not show: add --secret-file to sign.');
 

@@ -71,7 +71,7 @@ async function forward(
     return response.status;
   } catch (error) {
     const { cause, message } = error as Error & { cause?: Error };
-    print(`  → ${target} did not answer: ${printable(cause?.message ?? message)} (${spent()})`);
+    print(`  → ${target} did not respond: ${printable(cause?.message ?? message)} (${spent()})`);
     return 502;
   }
 }

@@ -42,7 +42,7 @@ export async function listenToRun(options: RunOptions): Promise<Listening> {
   const { folder, namespace, target, print, signal } = options;
   const endpoints = readEndpoints(join(folder, FILE_NAME));
   if (endpoints?.mode === 'cluster')
-    throw new Error(`${folder} is of make cluster: name its console, with --console`);
+    throw new Error(`${folder} belongs to make cluster; pass its console URL with --console`);
   if (!endpoints?.objects || !endpoints.webhooks)
     throw new Error(
       `nothing is running in ${folder} that could send webhooks: start make run first, name its folder with --folder, or a console with --console`,

@@ -74,7 +74,7 @@ export class EndpointPorts {
     if (this.#servers.has(key)) return;
     const port = this.reserve(deployment);
     if (port === undefined) {
-      onError(new Error(`make run serves ${count} deployments at most: ${key} has none`));
+      onError(new Error(`no port left for ${key}: make run serves at most ${count} deployments`));
       return;
     }
     const server = createServer((socket) => this.#serve(deployment, socket));

@@ -47,7 +47,7 @@ export class PodNetwork {
 
   #takeAddress(uid: string): string {
     const used = new Set(this.#taken.values());
-    if (used.size > LAST - FIRST) throw new Error(`more than ${LAST - FIRST + 1} pods at a time`);
+    if (used.size > LAST - FIRST) throw new Error(`too many pods (limit ${LAST - FIRST + 1})`);
     // In turn, so that an address that was in use a moment ago is not given to another pod.
     do this.#last = this.#last >= LAST ? FIRST : this.#last + 1;
     while (used.has(this.#last));
@@ -58,7 +58,7 @@ export class PodNetwork {
 
 async function findFreePort(ip: string): Promise<number> {
   const port = await listenOnce(ip, 0);
-  if (port === undefined) throw new Error(`no port of ${ip} is free`);
+  if (port === undefined) throw new Error(`no free port on ${ip}`);
   return port;
 }
 

@@ -73,5 +73,5 @@ export async function waitForURL(child: Child, url: string): Promise<void> {
     if (isReady) return;
     await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL_MS));
   }
-  throw new Error(`${child.name} did not start; the end of ${child.logPath}:\n${readLogTail(child)}`);
+  throw new Error(`${child.name} did not start; last lines of ${child.logPath}:\n${readLogTail(child)}`);
 }

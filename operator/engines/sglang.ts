@@ -96,7 +96,7 @@ export const sglang: EnginePresetDefinition = {
   refuse: (input) => {
     const { servedModelName } = input;
     if (servedModelName.includes(':'))
-      return `spec.engine.servedModelName ${servedModelName}: sglang takes no name with a colon: use another, or omit it`;
+      return `spec.engine.servedModelName ${servedModelName}: sglang does not accept names with a colon: use another, or omit it`;
     return refuseReranker(input);
   },
 };

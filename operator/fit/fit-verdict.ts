@@ -113,11 +113,7 @@ function compare(demand: Demand, budget: number, isAuto: boolean): Verdict {
   if (sumNeed(findNeed({ ...demand, requests: 0 })) > budget)
     return verdict('False', 'WeightsTooLarge', message);
   if (sumNeed(findNeed(one)) > budget) return verdict('False', 'ContextTooLong', message);
-  return verdict(
-    'False',
-    'ConcurrencyTooHigh',
-    `${message}; the engine starts, but requests wait for one another`,
-  );
+  return verdict('False', 'ConcurrencyTooHigh', `${message}; the engine starts, but requests will be queued`);
 }
 
 function describeHeadroom(demand: Demand, budget: number): string {

@@ -127,14 +127,13 @@ export class Fits {
     | { repo: string; revision: string }
     | { reason: string; message: string } {
     const { huggingFace } = model.source;
-    if (!huggingFace)
-      return unknown('SourceNotRead', 'only models of a hub are looked up, not those of this source');
+    if (!huggingFace) return unknown('SourceNotRead', 'lookups cover models of a hub only, not this source');
     if (engine.env.some(({ name }) => name === 'HF_ENDPOINT'))
-      return unknown('SourceNotRead', 'the hub that HF_ENDPOINT in spec.engine.env names is not asked');
+      return unknown('SourceNotRead', 'lookups skip the custom HF_ENDPOINT in spec.engine.env');
     if (this.#options.hub === undefined)
       return unknown(
         'LookupDisabled',
-        'the installation looks up no models (operator.modelHub in the chart)',
+        'lookups are disabled in this installation (operator.modelHub in the chart)',
       );
     const { repo, revision = 'main' } = huggingFace;
     if (!HUB_REPOSITORY.test(repo)) return unknown('ModelNotRead', `${repo} is not the name of a repository`);

@@ -30,7 +30,7 @@ const TOO_MANY = verdict(
 const NOT_PUBLISHED = verdict(
   'Unknown',
   'NotPublished',
-  'deliveries begin once Redis, which is unavailable, has the endpoint',
+  'Redis is unavailable; deliveries start once the endpoint is published',
 );
 
 export type EndpointContext = ReconcileContext & {

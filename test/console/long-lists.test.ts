@@ -44,7 +44,7 @@ describe('a list of 10,000 requests', function () {
   });
   after(() => page?.context().close());
 
-  const turner = () => page.getByRole('navigation', { name: 'Pages of requests' });
+  const turner = () => page.getByRole('navigation', { name: 'Request pages' });
   const shown = (index: number) => page.getByTitle(IDS[index]!, { exact: true });
   const countElements = (): Promise<number> => page.evaluate('document.getElementsByTagName("*").length');
 

@@ -54,7 +54,7 @@ describe('a deployment that is scaled', function () {
     const chart = page.getByRole('region', { name: 'Demand and replicas', exact: true });
     await chart.getByText(/In the last 1h: peak demand .*1 change/).waitFor();
     await chart.locator('svg.recharts-surface').waitFor();
-    const row = page.getByRole('table', { name: 'Changes of replicas' }).getByRole('row').nth(1);
+    const row = page.getByRole('table', { name: 'Replica changes' }).getByRole('row').nth(1);
     await row.getByText(REASON).waitFor();
     expect(await row.getByRole('cell').nth(1).textContent()).to.equal('0 to 1');
     await page.getByText('24h', { exact: true }).click();

@@ -43,7 +43,7 @@ describe('the page of webhooks', () => {
     await dialog().getByText('The URL must start with https://.').waitFor();
     await type('URL', 'https://10.96.0.1/hook');
     await button('Add').click();
-    await dialog().getByText('does not lead to a public address').waitFor();
+    await dialog().getByText('does not resolve to a public address').waitFor();
     expect(await dialog().getByRole('textbox', { name: 'URL' }).getAttribute('aria-invalid')).to.equal(
       'true',
     );
@@ -55,7 +55,7 @@ describe('the page of webhooks', () => {
     await type('Name', 'corrected');
     await type('URL', 'https://10.96.0.1/hook');
     await button('Add').click();
-    await dialog().getByText('does not lead to a public address').waitFor();
+    await dialog().getByText('does not resolve to a public address').waitFor();
     await type('URL', receiver.url);
     await button('Add').click();
     await card('corrected').getByText('active', { exact: true }).waitFor();

@@ -79,7 +79,7 @@ describe('the console, for a member of one namespace', () => {
     await dialog().getByLabel('Name').fill(ENDPOINT);
     await dialog().getByLabel('URL').fill('https://10.96.0.1/hook');
     await dialog().getByRole('button', { name: 'Add' }).click();
-    await dialog().getByText('does not lead to a public address').waitFor();
+    await dialog().getByText('does not resolve to a public address').waitFor();
   });
 
   it('sends a test to an endpoint, and shows how it was taken', async () => {

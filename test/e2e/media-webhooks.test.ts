@@ -299,10 +299,10 @@ describe('webhooks', function () {
   });
 
   const inside: [url: string, words: RegExp][] = [
-    ['http://93.184.215.14/', /must begin with https/],
-    ['https://10.0.0.1/', /does not lead to a public address/],
-    ['https://169.254.169.254/latest', /does not lead to a public address/],
-    ['https://kubernetes.default.svc.cluster.local/', /does not lead to a public address/],
+    ['http://93.184.215.14/', /must start with https/],
+    ['https://10.0.0.1/', /does not resolve to a public address/],
+    ['https://169.254.169.254/latest', /does not resolve to a public address/],
+    ['https://kubernetes.default.svc.cluster.local/', /does not resolve to a public address/],
     ['https://user:password@example.com/', /user name/],
     ['https://example.com:22/', /port/],
     ['not a url', /not a valid URL/],

@@ -94,7 +94,7 @@ function Changes({ changes, range }: { changes: ScalingHistoryView['changes']; r
   return (
     <Stack component="section" gap="xs" aria-labelledby={id} miw={0}>
       <Title order={2} size="h4" id={id}>
-        Changes of replicas
+        Replica changes
       </Title>
       {changes.length === 0 ? (
         <Text size="sm" c="dimmed">
@@ -102,7 +102,7 @@ function Changes({ changes, range }: { changes: ScalingHistoryView['changes']; r
         </Text>
       ) : (
         <Box mah={320} style={{ overflowY: 'auto' }}>
-          <ScrollTable label="Changes of replicas" minWidth={320} columns={['Time', 'Replicas', 'Reason']}>
+          <ScrollTable label="Replica changes" minWidth={320} columns={['Time', 'Replicas', 'Reason']}>
             {changes.map(({ at, from, to, reason }) => (
               <Table.Tr key={`${at} ${to}`}>
                 <Table.Td>{formatDateTime(new Date(at))}</Table.Td>

@@ -88,7 +88,7 @@ export function DeliveriesPage() {
                   />
                 ))}
               </ScrollTable>
-              <PageTurner label="Pages of deliveries" older={older} />
+              <PageTurner label="Delivery pages" older={older} />
             </>
           )
         }

@@ -79,7 +79,7 @@ export function RequestsPage() {
                 Searched back to {formatDateTime(new Date(searchedTo))}. “Older” continues the search.
               </Text>
             )}
-            <PageTurner label="Pages of requests" older={older} />
+            <PageTurner label="Request pages" older={older} />
           </>
         )}
       </Loaded>

@@ -40,7 +40,7 @@ export function usePagedQuery<T>({ path, filters, pageSize, olderOf }: Paged<T>)
 /** State of history entries that were reached by turning a page. */
 const TURNED_STATE = { isTurned: true };
 
-/** `label`: such as "Pages of requests". */
+/** `label`: such as "Request pages". */
 export function PageTurner({ label, older }: { label: string; older: string | null }) {
   const { search, linkTo, change } = useFilters();
   const navigate = useNavigate();

@@ -32,7 +32,7 @@ function CallCode({ baseURL, call }: { baseURL: string; call: EndpointCall }) {
         View code
       </Title>
       {/* Long conversations. */}
-      <Box mah="60vh" style={{ overflowY: 'auto' }} tabIndex={0} role="group" aria-label="Code of this call">
+      <Box mah="60vh" style={{ overflowY: 'auto' }} tabIndex={0} role="group" aria-label="Code for this call">
         <CodeExamples write={(language) => writeCallSnippet(baseURL, call, language)} />
       </Box>
     </section>

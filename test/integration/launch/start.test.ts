@@ -52,7 +52,7 @@ describe('the start of make run', () => {
       });
       expect(second.status).to.equal(1);
       const holder = readFileSync(join(first.folder, 'run.lock'), 'utf8');
-      expect(second.stderr).to.include(`make run is up already, as process ${holder}`);
+      expect(second.stderr).to.include(`make run is already running (PID ${holder}; `);
       expect(readEndpoints(join(first.folder, 'endpoints.json'))).to.deep.equal(first.endpoints);
     } finally {
       await first.stop();

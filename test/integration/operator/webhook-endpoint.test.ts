@@ -23,7 +23,7 @@ import { makeSettings } from './operator-settings.ts';
 
 const { ModelDeployment, WebhookEndpoint, Workspace } = BERTH_RESOURCES;
 const GOOD: CheckURLAnswer = { ok: true, message: '' };
-const BAD: CheckURLAnswer = { ok: false, message: 'does not lead to a public address' };
+const BAD: CheckURLAnswer = { ok: false, message: 'does not resolve to a public address' };
 const URL_A = 'https://hooks.example.com/a';
 /** More than the hour with its spread. */
 const HOUR_MS = 4_000_000;

@@ -87,7 +87,7 @@ describe('a Redis that speaks TLS', function () {
     const named = (name: string) => `${server.url}?servername=${name}`;
     await isRefused(
       { caFile, url: named('redis.example') },
-      /^the certificate of Redis is for other names: .*redis\.example/,
+      /^the certificate of Redis is for a different host name: .*redis\.example/,
     );
     await connect({ caFile, url: named('localhost') }).untilUp(UP_TIMEOUT_MS);
   });

@@ -312,9 +312,9 @@ describe('the internal service of a front', () => {
 
     const urls: [string, string][] = [
       ['https://93.184.216.34/hook', ''],
-      ['https://10.0.0.1/hook', 'does not lead to a public address'],
-      ['https://[::ffff:a9fe:a9fe]/', 'does not lead to a public address'],
-      ['ftp://93.184.216.34/', 'must begin with https://'],
+      ['https://10.0.0.1/hook', 'does not resolve to a public address'],
+      ['https://[::ffff:a9fe:a9fe]/', 'does not resolve to a public address'],
+      ['ftp://93.184.216.34/', 'must start with https://'],
       ['https://user@93.184.216.34/', 'must not contain a user name or password'],
       ['https://93.184.216.34:22/', 'must use the default port or one above 1023'],
       ['no URL', 'is not a valid URL'],

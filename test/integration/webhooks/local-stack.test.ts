@@ -127,9 +127,9 @@ describe('webhooks of make run', () => {
 
   it('are refused for other addresses inside, in the documented words', async () => {
     for (const [url, why] of [
-      ['http://10.0.0.1/', 'does not lead to a public address'],
-      ['http://127.0.0.3:4000/', 'does not lead to a public address'],
-      ['http://93.184.216.34/', 'must begin with https://'],
+      ['http://10.0.0.1/', 'does not resolve to a public address'],
+      ['http://127.0.0.3:4000/', 'does not resolve to a public address'],
+      ['http://93.184.216.34/', 'must start with https://'],
     ] as const) {
       const answer = await submit(url);
       const { error } = (await answer.json()) as { error: { code: string; message: string } };

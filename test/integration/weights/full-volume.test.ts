@@ -69,8 +69,6 @@ describe('weights on a volume that is full', () => {
       (thrown: Error) => thrown,
     );
     expect(error).to.be.instanceOf(InsufficientSpaceError);
-    expect(error?.message).to.match(
-      /the cache of weights is full: .* all other models in the cache are in use/,
-    );
+    expect(error?.message).to.match(/the weights cache is full: .* all other models in the cache are in use/);
   });
 });

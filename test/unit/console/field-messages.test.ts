@@ -57,7 +57,7 @@ describe("a field that the console's API does not take", () => {
     [
       newStorageCredentialBody,
       { ...bucket, bucket: 'My bucket' },
-      'bucket: must be the name of a bucket: lower-case letters, digits, dots and hyphens.',
+      'bucket: must be the name of a bucket: lowercase letters, digits, dots and hyphens.',
     ],
     [
       newStorageCredentialBody,

@@ -125,9 +125,9 @@ describe("what the API server refuses, in the console's envelope", () => {
     ],
     [
       422,
-      invalid('metadata.name', 'must be lower-case letters'),
+      invalid('metadata.name', 'must be lowercase letters'),
       'refused',
-      'name: must be lower-case letters',
+      'name: must be lowercase letters',
       'name',
     ],
     [

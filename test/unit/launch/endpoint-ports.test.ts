@@ -45,7 +45,7 @@ describe('the ports of deployments in make run', () => {
   it('are missed by the one that comes too late, in words', () => {
     for (const name of ['one', 'two', 'three']) ports.open(named(name));
     expect(ports.portOf(named('three'))).to.equal(undefined);
-    expect(errors).to.deep.equal(['make run serves 2 deployments at most: default/three has none']);
+    expect(errors).to.deep.equal(['no port left for default/three: make run serves at most 2 deployments']);
   });
 
   it('are never those of another program', async () => {

@@ -71,10 +71,10 @@ describe('the arguments of berth-listen', () => {
   it('are refused with what is wrong', () => {
     const cases: [string[], string][] = [
       [['localhost:3000'], 'localhost:3000 is not an address such as http://localhost:3000/hook'],
-      [['http://a', 'http://b'], 'one URL can be forwarded to, not 2'],
+      [['http://a', 'http://b'], 'expected at most one URL, got 2'],
       [['--console', 'console'], 'console is not an address such as https://console.example.com'],
-      [['--endpoint', 'results'], '--endpoint is for use with --console'],
-      [[...CONSOLE, '--folder', 'state'], '--folder is not for use with --console'],
+      [['--endpoint', 'results'], '--endpoint requires --console'],
+      [[...CONSOLE, '--folder', 'state'], '--folder cannot be combined with --console'],
       [['--replay'], "Unknown option '--replay'"],
     ];
     for (const [args, problem] of cases) expect(() => readArguments(args)).to.throw(problem);

@@ -60,7 +60,7 @@ describe('the client of the console of berth-listen', () => {
       paths.push(request.url!);
       response.writeHead(307, { location: `${url}/elsewhere` }).end('<html>');
     };
-    expect((await refusalOf(client.signIn())).message).to.include("is the address the console's?");
+    expect((await refusalOf(client.signIn())).message).to.include('no JSON; check the console URL');
     expect(paths).to.deep.equal(['/api/session']);
   });
 

@@ -111,8 +111,8 @@ describe('the feed of deliveries by the console', () => {
     await clock.advance(2_000);
     expect(taken).to.deep.equal(['meanwhile']);
     expect(lines).to.deep.equal([
-      'The console does not answer, and is asked again: connect ECONNREFUSED',
-      'The console answers again.',
+      'Cannot reach the console, retrying: connect ECONNREFUSED',
+      'Reconnected to the console.',
     ]);
   });
 

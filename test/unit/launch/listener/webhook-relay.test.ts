@@ -58,7 +58,7 @@ describe('the local receiver of webhooks', () => {
     receiver.stop();
     await start(url);
     expect((await deliver('{}')).status).to.equal(502);
-    expect(lines.join('\n')).to.include('did not answer');
+    expect(lines.join('\n')).to.include('did not respond');
   });
 
   it('says which deliveries are not signed with the secret', async () => {
