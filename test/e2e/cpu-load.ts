@@ -16,9 +16,21 @@ export interface CPULoad {
 /** Of `/proc/PID/stat`, on every Linux that Kubernetes runs on. */
 const TICKS_PER_SECOND = 100;
 
-/** Ends by itself after `atMostSeconds`, whatever becomes of this process. Resolves once a worker for each core is at work. */
-export async function startCPULoad(atMostSeconds: number): Promise<CPULoad> {
-  const args = ['--cpu', '0', '--cpu-method', 'loop', '--timeout', `${atMostSeconds}s`];
+/**
+ * Ends by itself after `atMostSeconds`, whatever becomes of this process. Resolves once a worker for each core is at work, for
+ * `percent` of its time.
+ */
+export async function startCPULoad(atMostSeconds: number, percent = 100): Promise<CPULoad> {
+  const args = [
+    '--cpu',
+    '0',
+    '--cpu-method',
+    'loop',
+    '--cpu-load',
+    `${percent}`,
+    '--timeout',
+    `${atMostSeconds}s`,
+  ];
   const child = spawn('stress-ng', args, { stdio: 'ignore' });
   await once(child, 'spawn');
   await pollUntil(() => child.exitCode !== null || readTicks(child) > 0, 'a busy core', 30_000);

@@ -17,6 +17,7 @@ import { keepStreaming } from './streams.ts';
 const EXAMPLE = 'examples/autoscalers/hpa.yaml';
 /** Its target is 8 for each replica. */
 const STREAMS = 20;
+const TOKENS = 100;
 
 const readSeconds = (since: number): number => Math.round((performance.now() - since) / 1_000);
 
@@ -32,7 +33,7 @@ describe('an HPA that scales a model by its demand', function () {
   const countReady = async () => (await listModelPods(name)).filter(isPodReady).length;
 
   before(async () => {
-    const env = { SIMULATOR_TOKENS: '100', SIMULATOR_ITL_MS: '100' };
+    const env = { SIMULATOR_TOKENS: String(TOKENS), SIMULATOR_ITL_MS: '100' };
     endpoint = await deploySimulator(name, { env, replicas: 1 });
     await waitUntil('the first replica', 180, async () => (await countReady()) === 1);
     metrics = await serveExternalMetrics('http://berth-front.berth.svc.cluster.local', endpoint.apiKey);
@@ -48,7 +49,7 @@ describe('an HPA that scales a model by its demand', function () {
   });
 
   it('adds replicas under load and removes them after it, and cuts no stream', async () => {
-    const streams = keepStreaming(endpoint, STREAMS);
+    const streams = keepStreaming(endpoint, STREAMS, { tokens: TOKENS });
     const startedAt = performance.now();
     await waitUntil('three replicas', 300, async () => (await countReady()) === 3);
     const upSeconds = readSeconds(startedAt);

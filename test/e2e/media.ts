@@ -129,12 +129,16 @@ export async function steer({ name, namespace }: EndpointEntry, settings: object
   }
 }
 
-/** Calls and jobs that the simulators work on. */
-export async function countInflight({ name, namespace }: EndpointEntry): Promise<number> {
+/** Calls and jobs that each simulator of a ready pod works on. */
+export async function listInflight({ name, namespace }: EndpointEntry): Promise<number[]> {
   const urls = await listControls(name, namespace);
   const states = await Promise.all(urls.map(async (url) => (await fetch(url)).json()));
-  return states.reduce((sum: number, state) => sum + (state as { inflight: number }).inflight, 0);
+  return states.map((state) => (state as { inflight: number }).inflight);
 }
+
+/** Those of all of them. */
+export const countInflight = async (endpoint: EndpointEntry): Promise<number> =>
+  (await listInflight(endpoint)).reduce((sum, inflight) => sum + inflight, 0);
 
 async function listControls(name: string, namespace: string): Promise<string[]> {
   const pods = await listPods(`${LABELS.deployment}=${name}`, namespace);

@@ -12,6 +12,8 @@ export interface WatchedVideos {
   submit(count: number): Promise<void>;
   /** Submits as many as are missing for so many to be under way or queued. */
   fill(count: number): Promise<void>;
+  /** Reads the ends that were reported since; throws if one did not succeed, or was reported or begun twice. */
+  check(): Promise<void>;
   untilEnded(seconds: number): Promise<void>;
   /** Each has succeeded with one event and one submission, and its end is the one that was first seen. */
   expectOneEndEach(): Promise<void>;
@@ -49,26 +51,33 @@ export async function watchVideos(endpoint: EndpointEntry): Promise<WatchedVideo
   const submit = async (count: number): Promise<void> => {
     for (let index = 0; index < count; index++) await submitOne();
   };
-  const countOpen = () => videos.filter(({ id }) => listEvents(receiver, id).size === 0).length;
+  const open = () => videos.filter(({ id, ended }) => !ended && listEvents(receiver, id).length === 0);
+  const check = async (): Promise<void> => {
+    expect(submissions.listRepeated(), 'begun twice').to.deep.equal([]);
+    for (const video of videos.filter(({ ended }) => !ended)) {
+      const events = listEvents(receiver, video.id);
+      if (events.length === 0) continue;
+      expect(events, `events of ${video.id}`).to.deep.equal(['request.completed']);
+      video.ended = await readRequest(endpoint, video.id);
+      expect(describeEnd(video.ended)).to.include({ status: 'succeeded' });
+    }
+  };
   return {
     get count() {
       return videos.length;
     },
     submit,
-    fill: (count) => submit(count - countOpen()),
+    fill: (count) => submit(count - open().length),
+    check,
     untilEnded: (seconds) =>
       waitUntil('the end of all videos', seconds, async () => {
-        for (const video of videos)
-          if (!video.ended && listEvents(receiver, video.id).size > 0)
-            video.ended = await readRequest(endpoint, video.id);
+        await check();
         return videos.every(({ ended }) => ended !== undefined);
       }),
     expectOneEndEach: async () => {
       for (const { id, prompt, ended } of videos) {
-        const events = listEvents(receiver, id);
-        expect([...events.values()], `events of ${id}`).to.deep.equal(['request.completed']);
+        expect(listEvents(receiver, id), `events of ${id}`).to.deep.equal(['request.completed']);
         expect(submissions.countOf(prompt), `submissions of ${id}`).to.equal(1);
-        expect(describeEnd(ended!)).to.include({ status: 'succeeded' });
         expect(describeEnd(await readRequest(endpoint, id))).to.deep.equal(describeEnd(ended!));
       }
     },
@@ -79,9 +88,11 @@ export async function watchVideos(endpoint: EndpointEntry): Promise<WatchedVideo
   };
 }
 
-/** Types by the events' ids: a delivery may be repeated, an event not. */
-const listEvents = ({ deliveries }: Receiver, id: string): Map<string, string> =>
-  new Map(deliveries.filter(({ event }) => event.data.id === id).map(({ event }) => [event.id, event.type]));
+/** Types, one of each event: a delivery may be repeated, an event not. */
+function listEvents({ deliveries }: Receiver, id: string): string[] {
+  const own = deliveries.filter(({ event }) => event.data.id === id);
+  return [...new Map(own.map(({ event }) => [event.id, event.type])).values()];
+}
 
 const describeEnd = (request: object) => {
   const { status, started_at, completed_at, output_object_key } = request as Record<string, unknown>;
@@ -107,8 +118,13 @@ function watchSubmissions({ name }: EndpointEntry) {
     }
   };
   void run();
+  const list = () => [...prompts.values()].flat();
   return {
-    countOf: (prompt: string) => [...prompts.values()].flat().filter((one) => one === prompt).length,
+    countOf: (prompt: string) => list().filter((one) => one === prompt).length,
+    listRepeated: () => {
+      const seen = new Set<string>();
+      return list().filter((prompt) => seen.size === seen.add(prompt).size);
+    },
     stop: () => {
       isOver = true;
     },
