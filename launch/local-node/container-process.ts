@@ -126,12 +126,17 @@ function startCommand(
     child.once('exit', (code, signal) => resolve(code ?? SIGNAL_CODES[signal!] ?? 1));
     child.once('error', () => resolve(127));
   });
+  // Engines have workers of their own.
+  const signalAll = (signal: NodeJS.Signals) => {
+    try {
+      process.kill(-child.pid!, signal);
+    } catch {}
+  };
+  // With the first process of a container all others end.
+  child.once('exit', () => signalAll('SIGKILL'));
   const stop = (force = false) => {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    try {
-      // Engines have workers of their own.
-      process.kill(-child.pid, force ? 'SIGKILL' : 'SIGTERM');
-    } catch {}
+    signalAll(force ? 'SIGKILL' : 'SIGTERM');
   };
   return { ended, stop };
 }

@@ -28,13 +28,16 @@ const COUNT_WORKERS = `count() {
   echo $n
 }`;
 
-/** It does not look after its workers itself: after the death of one, requests wait for ever at a server that calls itself healthy. */
+/**
+ * It does not look after its workers itself: after the death of one, requests wait for ever at a server that calls itself healthy.
+ * None of them can end, so it has less time to do so than a client waits.
+ */
 const WATCH = `most=0
 while sleep 5 && kill -0 $engine; do
   now=$(count)
   if ((now < most)); then
     echo "A worker of the engine has died: the engine is restarted." >&3
-    kill -TERM $engine; sleep 20; kill -KILL $engine
+    kill -TERM $engine; sleep 5; kill -KILL $engine
   fi
   most=$now
 done`;

@@ -1,6 +1,9 @@
 /** The processes of a pod's engine, found by the address that it listens on. */
 import { globSync, readFileSync, readlinkSync } from 'node:fs';
 
+/** Not the presets' own: SGLang Diffusion takes another one where any program of the machine has it, on any address. */
+export const ENGINE_PORT = 8790;
+
 export interface ProcessEntry {
   id: number;
   /** Its command line, or what it calls itself. */
@@ -23,7 +26,6 @@ export function listEngineProcesses(address: string): ProcessEntry[] {
   return found;
 }
 
-const ENGINE_PORT = 8000;
 const LISTENING = '0A';
 
 /** Those that listen there: some call themselves by a name that has no address in it. */

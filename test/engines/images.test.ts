@@ -17,7 +17,7 @@ const EDITS = '/images/edits';
 const MODEL_STEP = 16;
 const SIZE = '64x64';
 /** Takes a CPU seconds. */
-const LARGE = '512x512';
+const LARGE = '768x768';
 /** vLLM-Omni that is told to stop with an image in its hands waits for ever: after a minute it counts as silent, and is restarted after 5 more. */
 const RESTART_TIMEOUT_MS = 420_000;
 

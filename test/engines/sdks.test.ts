@@ -15,6 +15,9 @@ interface SDKRun {
   options: ServeOptions;
 }
 
+/** Of random weights, it would go on to the end of its context where a request has no `max_tokens`. */
+const ENDING = ['--predict', '256'];
+
 /** Their models are named as the example's, which the tests ask for. */
 const TEXT: SDKRun = {
   what: 'SDK',
@@ -22,7 +25,7 @@ const TEXT: SDKRun = {
   options: {
     modelId: 'berth/tiny-chat',
     // Whose parser the tiny model's template is made for.
-    engine: { family: 'qwen3-instruct' },
+    engine: { family: 'qwen3-instruct', ...(name === 'llama-cpp' && { args: ENDING }) },
     beside: { name: 'tiny-embed', kind: 'Embedding', modelId: 'berth/tiny-embed' },
   },
 };

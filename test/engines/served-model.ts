@@ -12,7 +12,7 @@ import { pollUntil } from '../support/poll.ts';
 import { connectTo } from '../support/redis-client.ts';
 import type { Target } from './answers.ts';
 import { type EngineName, REAL_ENGINES, type RealEngine, type ServedKind } from './catalog.ts';
-import { listEngineProcesses } from './engine-processes.ts';
+import { ENGINE_PORT, listEngineProcesses } from './engine-processes.ts';
 import { describeTiny, type TinyDeployment } from './tiny-deployment.ts';
 
 export interface ServedModel {
@@ -48,8 +48,7 @@ export interface ServedModel {
   stop(): Promise<void>;
 }
 
-/** SGLang Diffusion takes a port for taken that is so on any address. */
-const BESIDE_PORT = 8010;
+const BESIDE_PORT = ENGINE_PORT + 1;
 const NAME = 'real';
 /** Its family, which its name tells, is one whose tool calls are as the tiny model's template has them, or whose words of a fit. */
 const modelIdOf = (kind: ServedKind): string =>
@@ -95,7 +94,7 @@ export async function serveModel(
     cpSync(real.tinyModel(deployment.kind).folder, claim, { recursive: true });
     writeFileSync(join(models, `${deployment.name}.yaml`), JSON.stringify(describeTiny(name, deployment)));
   };
-  add({ name: NAME, kind, modelId, ...(spec && { spec }), ...(engine && { engine }) });
+  add({ name: NAME, kind, modelId, ...(spec && { spec }), engine: { ...engine, port: ENGINE_PORT } });
   if (beside) add({ ...beside, engine: { ...beside.engine, port: BESIDE_PORT } });
   const stack = await startLocalStack({
     BERTH_STATE: folder,
@@ -115,7 +114,7 @@ export async function serveModel(
 }
 
 const isHealthy = (address: string): Promise<boolean> =>
-  fetch(`http://${address}:8000/health`).then(
+  fetch(`http://${address}:${ENGINE_PORT}/health`).then(
     ({ ok }) => ok,
     () => false,
   );
@@ -161,7 +160,7 @@ function describeServed(
     gateway: toTarget(entry),
     findTarget: (kind: string) => toTarget(stack.find(kind)),
     get engine() {
-      return { baseURL: `http://${address}:8000/v1`, model: servedModelName ?? entry.modelId };
+      return { baseURL: `http://${address}:${ENGINE_PORT}/v1`, model: servedModelName ?? entry.modelId };
     },
     signal: (signal: NodeJS.Signals, pattern?: RegExp, of = address) => {
       const all = listEngineProcesses(of);
@@ -203,8 +202,8 @@ function describeServed(
         `${name} to serve`,
         START_TIMEOUT_MS,
       ),
-    countRunning: (of?: string) => readMetric(8000, running, of),
-    countWaiting: () => readMetric(8000, waiting),
+    countRunning: (of?: string) => readMetric(ENGINE_PORT, running, of),
+    countWaiting: () => readMetric(ENGINE_PORT, waiting),
     countInFlight: () => readMetric(PORTS.metrics, /^berth_gateway_requests_inflight\{[^}]*\} ([\d.]+)/m),
     countContinued: async (of: string) => (await readMetric(PORTS.metrics, CONTINUED, of)) || 0,
     spent: async () => {

@@ -13,7 +13,7 @@ import { type ServedModel, serveModel } from './served-model.ts';
 const { name, engine } = readEngine();
 const { maxSteps, seed: seeds } = findMediaEngine(name);
 const SIZE = '64x64';
-const LARGE = '192x192';
+const LARGE = '256x256';
 /** Taken, and then there is nothing to make. */
 const TOO_SMALL = '8x8';
 const FRAMES = 9;
