@@ -1,18 +1,28 @@
 /**
- * Measures large videos from the engine to the bucket: the sidecar's peak of memory, and its speed beside curl, which
- * holds the video in a file, too. Part of `make bench` (ONLY=results).
+ * Measures large bodies on their way to the bucket, from an engine and from a client: the sidecar's peak of memory, and its speed
+ * beside curl, which holds them in a file, too. Part of `make bench` (ONLY=results).
  */
 import { execFileSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RedisClient } from '../../redis/client.ts';
 import { makeFolder } from './folders.ts';
-import { LARGE_BYTES, MEDIA_ENGINE_URL, startMediaPod } from './media-pod.ts';
-import { readMemory, readPeakMemory, SYSTEM_CORE } from './pinned-process.ts';
+import { buildImage } from './large-image.ts';
+import {
+  GATEWAY_URL,
+  IMAGE_BYTES,
+  LARGE_BYTES,
+  MEDIA_ENGINE_URL,
+  type MediaPod,
+  startMediaPod,
+} from './media-pod.ts';
+import { LOAD_CORE, readMemory, readPeakMemory, SYSTEM_CORE } from './pinned-process.ts';
 import { atLeast, atMost, formatRows, type Goal } from './report.ts';
 import { median } from './statistics.ts';
+import { API_KEY } from './systems.ts';
 
-export interface LargeResults {
+export interface TransferFigures {
+  name: string;
   idleMiB: number;
   peakMiB: number;
   /** Medians, from the first byte asked for to the last one stored. */
@@ -20,24 +30,77 @@ export interface LargeResults {
   curlMegabytesPerSecond: number;
 }
 
-const VIDEOS = 5;
+interface Transfer {
+  name: string;
+  kind: 'image' | 'video';
+  times: number;
+  /** Before it is idle. */
+  warm(pod: MediaPod): Promise<unknown>;
+  /** These resolve with MB/s. */
+  run(pod: MediaPod): Promise<number>;
+  copyByCurl(): Promise<number>;
+}
 
-export async function measureLargeResults(redis: RedisClient): Promise<LargeResults> {
-  const pod = await startMediaPod(redis);
+const SMALL_BYTES = 1_000;
+const folder = makeFolder();
+const smallFile = join(folder, 'small.png');
+const imageFile = join(folder, 'image.png');
+const copyFile = join(folder, 'copy');
+
+const TRANSFERS: Transfer[] = [
+  {
+    name: `videos of ${LARGE_BYTES / 1e6} MB, engine → bucket`,
+    kind: 'video',
+    times: 5,
+    warm: (pod) => pod.run('small'),
+    run: (pod) => runLarge(pod, LARGE_BYTES),
+    copyByCurl: () => copy(LARGE_BYTES, `${MEDIA_ENGINE_URL}/v1/videos/large/content`),
+  },
+  {
+    name: 'uploads of 32 MiB for edits that are queued, client → bucket',
+    kind: 'image',
+    times: 15,
+    warm: (pod) => edit(pod, smallFile),
+    run: async (pod) => IMAGE_BYTES / 1e6 / (await edit(pod, imageFile)),
+    copyByCurl: () => copy(IMAGE_BYTES, `${MEDIA_ENGINE_URL}/image/content`),
+  },
+  {
+    name: 'images of 32 MiB, engine → bucket',
+    kind: 'image',
+    times: 15,
+    warm: (pod) => pod.run('small'),
+    run: (pod) => runLarge(pod, IMAGE_BYTES),
+    copyByCurl: copyImage,
+  },
+];
+
+export async function measureLargeResults(redis: RedisClient): Promise<TransferFigures[]> {
+  writeFileSync(smallFile, buildImage(SMALL_BYTES));
+  writeFileSync(imageFile, buildImage(IMAGE_BYTES));
+  const figures: TransferFigures[] = [];
+  for (const transfer of TRANSFERS) figures.push(await measureTransfer(redis, transfer));
+  return figures;
+}
+
+/** A sidecar of its own each, since what one leaves of its heap would be the next one's idle memory. */
+async function measureTransfer(
+  redis: RedisClient,
+  { name, kind, times, warm, run, copyByCurl }: Transfer,
+): Promise<TransferFigures> {
+  const pod = await startMediaPod(redis, kind);
   try {
-    await pod.run('small');
+    await warm(pod);
     const idleMiB = readMemory(pod.pid);
     // From here on the kernel's high-water mark is measured from zero.
     writeFileSync(`/proc/${pod.pid}/clear_refs`, '5');
     const speeds: number[] = [];
     const curlSpeeds: number[] = [];
-    for (let i = 0; i < VIDEOS; i++) {
-      await pod.run('large');
-      speeds.push(await readSpeed());
-      copyByCurl();
-      curlSpeeds.push(await readSpeed());
+    for (let i = 0; i < times; i++) {
+      speeds.push(await run(pod));
+      curlSpeeds.push(await copyByCurl());
     }
     return {
+      name,
       idleMiB,
       peakMiB: readPeakMemory(pod.pid),
       megabytesPerSecond: median(speeds),
@@ -48,32 +111,72 @@ export async function measureLargeResults(redis: RedisClient): Promise<LargeResu
   }
 }
 
-function copyByCurl(): void {
-  const folder = makeFolder();
-  const file = join(folder, 'video.mp4');
-  const curl = (...args: string[]) =>
-    execFileSync('taskset', ['-c', String(SYSTEM_CORE), 'curl', '-sSf', ...args], { stdio: 'inherit' });
-  curl('-o', file, `${MEDIA_ENGINE_URL}/v1/videos/large/content`);
-  curl('-T', file, `${MEDIA_ENGINE_URL}/bucket/curl.mp4`);
-  rmSync(folder, { recursive: true });
+async function runLarge(pod: MediaPod, bytes: number): Promise<number> {
+  await pod.run('large');
+  return readSpeed(bytes);
 }
 
-async function readSpeed(): Promise<number> {
+/** The seconds until the client has its answer, for which all is stored; then the edit is made, with the image from the bucket. */
+async function edit(pod: MediaPod, file: string): Promise<number> {
+  const answer = curl(
+    LOAD_CORE,
+    ...[
+      '-H',
+      `authorization: Bearer ${API_KEY}`,
+      '-F',
+      'model=image',
+      '-F',
+      'prompt=small',
+      '-F',
+      'async=true',
+    ],
+    ...['-F', `image=@${file};type=image/png`, '-w', '\n%{time_total}', `${GATEWAY_URL}/v1/images/edits`],
+  );
+  const [acknowledgement, seconds] = answer.split('\n');
+  await pod.untilSucceeded((JSON.parse(acknowledgement!) as { id: string }).id);
+  return Number(seconds);
+}
+
+function copy(bytes: number, url: string): Promise<number> {
+  curl(SYSTEM_CORE, '-o', copyFile, url);
+  curl(SYSTEM_CORE, '-T', copyFile, `${MEDIA_ENGINE_URL}/bucket/curl`);
+  return readSpeed(bytes);
+}
+
+/** It stores the image that lies there, for it decodes nothing. */
+function copyImage(): Promise<number> {
+  curl(SYSTEM_CORE, '-o', copyFile, '-d', '{"prompt":"large"}', `${MEDIA_ENGINE_URL}/v1/images/generations`);
+  curl(SYSTEM_CORE, '-T', imageFile, `${MEDIA_ENGINE_URL}/bucket/curl`);
+  return readSpeed(IMAGE_BYTES);
+}
+
+const curl = (core: number, ...args: string[]): string =>
+  execFileSync('taskset', ['-c', String(core), 'curl', '-sS', '--fail-with-body', ...args], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+
+async function readSpeed(bytes: number): Promise<number> {
   const response = await fetch(`${MEDIA_ENGINE_URL}/times`);
   const times = (await response.json()) as { askedMs: number; storedMs: number; storedBytes: number };
-  if (times.storedBytes !== LARGE_BYTES) throw new Error(`${times.storedBytes} bytes were stored`);
+  if (times.storedBytes !== bytes) throw new Error(`${times.storedBytes} bytes were stored`);
   return times.storedBytes / 1e3 / (times.storedMs - times.askedMs);
 }
 
-export const formatLargeResults = (figures: LargeResults): string =>
-  formatRows([
-    [`videos of ${LARGE_BYTES / 1e6} MB, engine → bucket`, 'berth', 'curl'],
-    ['MB/s', figures.megabytesPerSecond.toFixed(0), figures.curlMegabytesPerSecond.toFixed(0)],
-    ['memory idle, MiB', figures.idleMiB.toFixed(0), ''],
-    ['memory at its peak, MiB', figures.peakMiB.toFixed(0), ''],
-  ]);
+export const formatLargeResults = (figures: TransferFigures[]): string =>
+  figures
+    .map(({ name, megabytesPerSecond, curlMegabytesPerSecond, idleMiB, peakMiB }) =>
+      formatRows([
+        [name, 'berth', 'curl'],
+        ['MB/s', megabytesPerSecond.toFixed(0), curlMegabytesPerSecond.toFixed(0)],
+        ['memory idle, MiB', idleMiB.toFixed(0), ''],
+        ['memory at its peak, MiB', peakMiB.toFixed(0), ''],
+      ]),
+    )
+    .join('\n\n');
 
-export const listLargeResultGoals = (figures: LargeResults): Goal[] => [
-  atMost('memory over idle with large videos, MiB', figures.peakMiB - figures.idleMiB, 32),
-  atLeast('MB/s of large videos ÷ curl', figures.megabytesPerSecond / figures.curlMegabytesPerSecond, 0.8),
-];
+export const listLargeResultGoals = (figures: TransferFigures[]): Goal[] =>
+  figures.flatMap(({ name, megabytesPerSecond, curlMegabytesPerSecond, idleMiB, peakMiB }) => [
+    atMost(`memory over idle, MiB: ${name}`, peakMiB - idleMiB, 32),
+    atLeast(`MB/s ÷ curl: ${name}`, megabytesPerSecond / curlMegabytesPerSecond, 0.8),
+  ]);

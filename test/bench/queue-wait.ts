@@ -14,7 +14,7 @@ const REQUESTS = 100;
 const MAX_PAUSE_MS = 50;
 
 export async function measureQueueWait(redis: RedisClient): Promise<QueueWait> {
-  const pod = await startMediaPod(redis);
+  const pod = await startMediaPod(redis, 'video');
   try {
     const waits: number[] = [];
     await pod.run('small');
