@@ -75,7 +75,7 @@ export interface ModelShape {
   headElements: number;
   /** Of an element of the cache, unless the engine is configured otherwise. */
   cacheBytes: number;
-  /** Of an element of the weights in their files; null where they are quantised, or the config does not say. */
+  /** Of an element of the weights in their files; null where they are quantized, or the config does not say. */
   weightElementBytes: number | null;
   /** Tokens; null where the config does not say. */
   maxContext: number | null;

@@ -4,7 +4,7 @@ WORKDIR /berth
 COPY package.json package-lock.json .npmrc ./
 COPY simulator/package.json simulator/package.json
 # The image has its own Node: that of the lock file is for machines with an older one. Of the Kubernetes client the build
-# bundles what is used; its licence stays.
+# bundles what is used; its license stays.
 RUN npm ci --ignore-scripts --omit=dev --workspaces=false && rm -rf node_modules/node-linux-* node_modules/.bin/node \
   node_modules/@kubernetes/client-node/dist node_modules/@kubernetes/client-node/node_modules
 

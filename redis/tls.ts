@@ -5,7 +5,7 @@ import type { ConnectionOptions } from 'node:tls';
 export interface TLSSettings {
   /** PEM of the authorities to trust; the system's ones where there is no such file. */
   caFile?: string | undefined;
-  /** The name that the certificate must have, where it is not the host that is dialled. */
+  /** The name that the certificate must have, where it is not the host that is dialed. */
   serverName?: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Makes real H.264 videos with ffmpeg, from one picture whose colours turn. */
+/** Makes real H.264 videos with ffmpeg, from one picture whose colors turn. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';

@@ -2,11 +2,11 @@
 import type { Frame } from './answer.ts';
 import { type Fields, isObject } from './fields.ts';
 
-/** Joins up to `most` neighbours that carry text of one place and nothing else. */
+/** Joins up to `most` neighbors that carry text of one place and nothing else. */
 export const mergeFrames = (frames: Iterable<Frame>, most: number): Iterable<Frame> =>
-  most > 1 ? joinNeighbours(frames, most) : frames;
+  most > 1 ? joinNeighbors(frames, most) : frames;
 
-function* joinNeighbours(frames: Iterable<Frame>, most: number): Generator<Frame> {
+function* joinNeighbors(frames: Iterable<Frame>, most: number): Generator<Frame> {
   let held: Frame | null = null;
   let count = 0;
   let sent = 0;

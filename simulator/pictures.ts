@@ -1,4 +1,4 @@
-/** Draws pictures: a pattern of colours, or pictures that were sent with the pattern laid over them. */
+/** Draws pictures: a pattern of colors, or pictures that were sent with the pattern laid over them. */
 import type { CreateRaw, OverlayOptions, Sharp, SharpConstructor } from 'sharp';
 import { refuse } from './errors.ts';
 import type { UploadedFile } from './form-body.ts';
@@ -44,15 +44,15 @@ export async function measurePicture(file: UploadedFile): Promise<Size> {
   return { width, height };
 }
 
-/** A PNG of colours that flow into each other, and that depend on the chance alone. */
+/** A PNG of colors that flow into each other, and that depend on the chance alone. */
 export async function drawPattern(size: Size, random: Random): Promise<Buffer> {
   return (await paintPattern(size, random)).png({ compressionLevel: 1 }).toBuffer();
 }
 
 async function paintPattern({ width, height }: Size, random: Random): Promise<Sharp> {
   const sharp = await loadSharp();
-  const colours = Buffer.from(Array.from({ length: CELLS * CELLS * 3 }, () => Math.floor(random() * 256)));
-  return sharp(colours, { raw: { width: CELLS, height: CELLS, channels: 3 } }).resize(width, height, {
+  const colors = Buffer.from(Array.from({ length: CELLS * CELLS * 3 }, () => Math.floor(random() * 256)));
+  return sharp(colors, { raw: { width: CELLS, height: CELLS, channels: 3 } }).resize(width, height, {
     fit: 'fill',
     kernel: 'cubic',
   });

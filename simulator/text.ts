@@ -3,7 +3,7 @@ import { pickInteger, pickOne, type Random } from './random.ts';
 
 const WORDS = (
   'the a of and to in is that it for as with on by this from at which one each more about when there can ' +
-  'time light water river stone garden morning window letter paper music colour machine signal harbour ' +
+  'time light water river stone garden morning window letter paper music color machine signal harbor ' +
   'engine memory answer question number pattern system model token little large quiet bright early simple ' +
   'careful common steady clear warm small several every many some other first second next last new old ' +
   'makes takes gives shows finds keeps turns moves grows holds follows carries opens reads writes counts ' +

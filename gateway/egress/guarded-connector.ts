@@ -1,6 +1,6 @@
 /**
  * Connections to checked addresses only. The check is part of each connection's own look-up, so what was checked is
- * what is dialled: a name that changes its answer in between gains nothing.
+ * what is dialed: a name that changes its answer in between gains nothing.
  */
 import type { LookupFunction } from 'node:net';
 import { LRUCache } from 'lru-cache';
@@ -19,7 +19,7 @@ type Connector = ReturnType<typeof buildConnector>;
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** The addresses of a name if every one may be dialled. Throws EgressError. */
+/** The addresses of a name if every one may be dialed. Throws EgressError. */
 export async function resolveAllowed(
   { policy, resolver }: GuardOptions,
   hostname: string,
@@ -30,7 +30,7 @@ export async function resolveAllowed(
   return addresses;
 }
 
-/** What was checked is what is dialled: a name that changes its answer in between gains nothing. */
+/** What was checked is what is dialed: a name that changes its answer in between gains nothing. */
 export const buildGuardedLookup =
   (options: GuardOptions, protocol: string): LookupFunction =>
   (hostname, { all }, callback) => {

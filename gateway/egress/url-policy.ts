@@ -18,7 +18,7 @@ const DEFAULT_PORTS = new Map([
 const FIRST_FREE_PORT = 1_024;
 
 /**
- * The URL as it is dialled. WHATWG's parser has by then turned every way to write an address (decimal, octal, hex,
+ * The URL as it is dialed. WHATWG's parser has by then turned every way to write an address (decimal, octal, hex,
  * short, full-width, percent-encoded) into the usual one. Throws EgressError.
  */
 export function parseEgressURL(text: string, rules: URLRules): URL {

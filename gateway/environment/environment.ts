@@ -80,7 +80,7 @@ export type SharedLimits = Pick<
 
 export interface FrontEnvironment extends CommonEnvironment {
   podName: string;
-  /** Port on which replicas are dialled; PORTS.http but in tests. */
+  /** Port on which replicas are dialed; PORTS.http but in tests. */
   replicaPort: number;
   /** Of the storage service. */
   internalPort: number;

@@ -172,7 +172,7 @@ async function runAtEngine(run: ImageRun): Promise<GeneratedImage[]> {
   if (exchange.res.closed) free();
   else exchange.res.once('close', free);
   try {
-    const made = await untilCancelled(exchange, work);
+    const made = await untilCanceled(exchange, work);
     const { metrics } = run.services;
     metrics.images.inc({ task: parameters.task }, made.length);
     metrics.imageSeconds.observe(parameters.task, (performance.now() - startedAt) / 1000);
@@ -186,7 +186,7 @@ async function runAtEngine(run: ImageRun): Promise<GeneratedImage[]> {
 }
 
 /** The work's outcome, or at once why the request was given up. */
-function untilCancelled<T>(exchange: Exchange, work: Promise<T>): Promise<T> {
+function untilCanceled<T>(exchange: Exchange, work: Promise<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const stopListening = exchange.onCancel(reject);
     work.then(resolve, reject).finally(stopListening);

@@ -37,7 +37,7 @@ export const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
   // Nano 2, whose parsers vLLM 0.28 does not have, or no more; Dots 3 (parser `dots`), whose repositories have no settled names.
   // Several of vLLM's parsers raise for each chat if their token is not in the model's vocabulary: the patterns of those
   // families leave older and base models out.
-  // Quantised and fine-tuned models carry the names of two families: the more particular comes first.
+  // Quantized and fine-tuned models carry the names of two families: the more particular comes first.
   hermes: { pattern: /\bhermes-[2-9]/, vllm: both('hermes'), sglang: both('hermes') },
   xlam: {
     pattern: /xlam/,

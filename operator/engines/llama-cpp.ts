@@ -55,7 +55,7 @@ export const llamaCpp: EnginePresetDefinition = {
   },
 };
 
-/** A repository is named with the quantisation behind a colon: `org/repo:Q4_K_M`. */
+/** A repository is named with the quantization behind a colon: `org/repo:Q4_K_M`. */
 function nameModel(location: ModelLocation): string[] {
   if (location.kind === 'none') return [];
   return location.kind === 'repository' ? ['--hf-repo', location.repository] : ['--model', location.path];

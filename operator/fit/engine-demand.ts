@@ -9,7 +9,7 @@ export interface EngineDemand {
   pipelineParallel: number;
   /** Of a GPU's memory, from 0 to 1. */
   utilization: number;
-  /** With `--dtype=float32`; engines hold in 16 bits what is neither quantised nor told to be of 32. */
+  /** With `--dtype=float32`; engines hold in 16 bits what is neither quantized nor told to be of 32. */
   isFloat32: boolean;
   /** Of an element of the KV cache; undefined: as the model's config says. */
   cacheBytes: number | undefined;

@@ -65,7 +65,7 @@ export async function removeEvents(
 
 /** One place that one event goes to. */
 export interface DeliveryTarget {
-  /** Normalised, so that equal addresses are equal texts. */
+  /** Normalized, so that equal addresses are equal texts. */
   url: string;
   /** Name of the WebhookEndpoint; '' = the request's own callback. */
   endpoint: string;

@@ -15,7 +15,7 @@ import { measureQueue, OPERATIONS, RECORDS } from './queue.ts';
 import { formatQueue, listQueueGoals } from './queue-report.ts';
 import { formatQueueWait, listQueueWaitGoals, measureQueueWait } from './queue-wait.ts';
 import { startBenchRedis, withRedis } from './redis.ts';
-import { formatGoals, formatTable, type Goal, listGoals, type Medians, summarise } from './report.ts';
+import { formatGoals, formatTable, type Goal, listGoals, type Medians, summarize } from './report.ts';
 import { measureSystem, type Round } from './rounds.ts';
 import { formatScaling, listScalingGoals, measureScaling } from './scaling/replay.ts';
 import { listSystems, PORTS, publishBench } from './systems.ts';
@@ -125,7 +125,7 @@ async function main(): Promise<void> {
       rounds.push(await measureSystem(system, SECONDS));
     }
     // After each round, for whoever has to end the bench early.
-    if (systems.length > 0) showRounds(summarise(rounds));
+    if (systems.length > 0) showRounds(summarize(rounds));
   }
   for (const { name, measure } of parts) {
     console.log(`${name}…`);

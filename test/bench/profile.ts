@@ -61,7 +61,7 @@ export async function measureProfile(): Promise<ProfileFigures> {
       const { requests } = await loadRequests(target, CONNECTIONS, PROFILED_SECONDS);
       const { profile } = await inspector.call<{ profile: CPUProfile }>('Profiler.stop');
       inspector.close();
-      return { ...summariseProfile(profile), requests };
+      return { ...summarizeProfile(profile), requests };
     } finally {
       await stop();
     }
@@ -123,7 +123,7 @@ class Inspector {
 }
 
 /** Time by function and by package, most first; idle time is none. */
-function summariseProfile({ nodes, samples, timeDeltas }: CPUProfile): Omit<ProfileFigures, 'requests'> {
+function summarizeProfile({ nodes, samples, timeDeltas }: CPUProfile): Omit<ProfileFigures, 'requests'> {
   const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]));
   const microsById = new Map<number, number>();
   for (const [index, id] of samples.entries())

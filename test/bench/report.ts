@@ -30,7 +30,7 @@ export type Figures = Record<Figure, number>;
 export type Medians = Map<string, Figures>;
 
 /** Medians of each figure by system. */
-export function summarise(rounds: Round[]): Medians {
+export function summarize(rounds: Round[]): Medians {
   const systems = [...new Set(rounds.map(({ system }) => system))];
   return new Map(
     systems.map((system) => {

@@ -5,7 +5,7 @@ import { type StartedSystem, startEngine, startSystem, withCPU } from './started
 import type { System } from './systems.ts';
 
 const RATE = 1_000;
-/** Until V8 has optimised what a request takes. */
+/** Until V8 has optimized what a request takes. */
 export const WARMING_SECONDS = 5;
 
 /** NaN: it has none, as the engine alone has no process in front of it. */

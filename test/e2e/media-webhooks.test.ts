@@ -42,7 +42,7 @@ describe('webhooks', function () {
   let isHealed = false;
   let areFrontsKilled = false;
 
-  const behaviours: Record<string, RequestListener> = {
+  const behaviors: Record<string, RequestListener> = {
     '/204': (_, response) => response.writeHead(204).end(),
     '/500': (_, response) => response.writeHead(500).end('of the inside'),
     '/redirect': (_, response) => response.writeHead(302, { location: '/trap' }).end(),
@@ -58,7 +58,7 @@ describe('webhooks', function () {
   };
 
   before(async () => {
-    receiver = await startReceiver(cluster.nodeIP, behaviours);
+    receiver = await startReceiver(cluster.nodeIP, behaviors);
     mailServer = await startMailServer(cluster.nodeIP);
     connection = connectRedis({ url: endpoints.redisURL!, name: 'e2e', role: 'operator' });
     await connection.untilUp(10_000);

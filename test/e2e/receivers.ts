@@ -21,17 +21,17 @@ export interface Receiver {
   stop(): void;
 }
 
-/** Answers by path; what `behaviours` does not name is a 200. */
+/** Answers by path; what `behaviors` does not name is a 200. */
 export async function startReceiver(
   host: string,
-  behaviours: Record<string, RequestListener>,
+  behaviors: Record<string, RequestListener>,
 ): Promise<Receiver> {
   const deliveries: Delivery[] = [];
   const server = createServer(async (request, response) => {
     const { url: path = '', headers } = request;
     const body = await buffer(request);
     deliveries.push({ path, headers, body, event: JSON.parse(body.toString()) });
-    const behave = behaviours[path];
+    const behave = behaviors[path];
     if (behave) behave(request, response);
     else response.end();
   }).listen(0, host);

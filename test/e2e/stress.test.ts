@@ -44,7 +44,7 @@ describe('on a node whose every core is busy', function () {
   });
   afterEach(() => load?.stop());
   after(async () => {
-    await Promise.all([...NAMES, 'pressed-neighbour', 'pressed-doomed'].map(removeModel));
+    await Promise.all([...NAMES, 'pressed-neighbor', 'pressed-doomed'].map(removeModel));
   });
 
   /** With traffic on both; what failed of each. */
@@ -88,10 +88,10 @@ describe('on a node whose every core is busy', function () {
   }
   const listUIDs = async (name: string) => (await listModelPods(name)).map(({ metadata }) => metadata.uid);
 
-  it('nobody loses anything to a neighbour that starts', async () => {
+  it('nobody loses anything to a neighbor that starts', async () => {
     const failures = await watch(async () => {
-      await deploySimulator('pressed-neighbour', { replicas: 2 });
-      await waitForModel('pressed-neighbour', 120);
+      await deploySimulator('pressed-neighbor', { replicas: 2 });
+      await waitForModel('pressed-neighbor', 120);
     });
     expect(failures).to.deep.equal({ pair: [], single: [] });
   });

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import ffprobe from '@ffprobe-installer/ffprobe';
 import sharp from 'sharp';
 
-/** A PNG of one colour; with `alpha` 0 it is transparent, as masks are. */
+/** A PNG of one color; with `alpha` 0 it is transparent, as masks are. */
 export const makePicture = (width: number, height: number, alpha = 1): Promise<Buffer> =>
   sharp({ create: { width, height, channels: 4, background: { r: 200, g: 80, b: 20, alpha } } })
     .png()

@@ -59,10 +59,10 @@ export const WARNING_CASES: WarningCase[] = [
     warning: /take about 14 GiB, more than 1 x 9 GiB of GPU memory$/,
   },
   { what: 'all experts of a model', spec: vllm(hub('Qwen/Qwen3-235B-A22B')), warning: /about 437 GiB/ },
-  { what: 'a quantised model', spec: vllm(hub('Qwen/Qwen2.5-72B-Instruct-AWQ')), warning: undefined },
+  { what: 'a quantized model', spec: vllm(hub('Qwen/Qwen2.5-72B-Instruct-AWQ')), warning: undefined },
   { what: 'one of 8 bits', spec: vllm(hub('RedHatAI/Llama-3.3-70B-Instruct-FP8')), warning: undefined },
   {
-    what: 'one that is quantised as it is loaded',
+    what: 'one that is quantized as it is loaded',
     spec: vllm(LARGE, ['--quantization=fp8']),
     warning: undefined,
   },

@@ -11,7 +11,7 @@ export const CLIENT = { id: 'berth-console', secret: 'a-secret-of-the-tests' };
 const LONG = { RefreshToken: 86_400, Session: 86_400, Grant: 86_400, Interaction: 3_600 };
 
 /** Instead of the provider's answer. */
-export type Misbehaviour = (req: IncomingMessage, res: ServerResponse) => boolean;
+export type Misbehavior = (req: IncomingMessage, res: ServerResponse) => boolean;
 
 export interface TestIssuer {
   url: string;
@@ -21,7 +21,7 @@ export interface TestIssuer {
   /** Paths of requests so far, such as `POST /token`. */
   calls: string[];
   /** True = answered. */
-  misbehave: Misbehaviour;
+  misbehave: Misbehavior;
   stop(): Promise<void>;
 }
 

@@ -4,7 +4,7 @@ import type { CSSProperties } from 'react';
 import { type DiffLine, diffLines } from './diff.ts';
 
 const MARKS: Record<DiffLine['kind'], string> = { same: '  ', removed: '- ', added: '+ ', skipped: '  ' };
-const COLOURS: Partial<Record<DiffLine['kind'], string>> = { removed: 'red', added: 'green' };
+const COLORS: Partial<Record<DiffLine['kind'], string>> = { removed: 'red', added: 'green' };
 
 export function DiffView({ before, after }: { before: string; after: string }) {
   const lines = diffLines(before, after);
@@ -23,10 +23,10 @@ export function DiffView({ before, after }: { before: string; after: string }) {
           // The lines of one comparison never change.
           // biome-ignore lint/suspicious/noArrayIndexKey: see above
           key={index}
-          style={styleOf(COLOURS[kind])}
+          style={styleOf(COLORS[kind])}
         >
           {MARKS[kind] + text}
-          {COLOURS[kind] ? '' : '\n'}
+          {COLORS[kind] ? '' : '\n'}
         </span>
       ))}
     </Code>

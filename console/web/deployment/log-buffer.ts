@@ -2,7 +2,7 @@
 
 const MAX_LINES = 5_000;
 const MAX_LINE_CHARS = 4_000;
-/** Colours and cursor movements of terminals. */
+/** Colors and cursor movements of terminals. */
 const CONTROL_SEQUENCES = new RegExp(`${String.fromCharCode(27)}\\[[0-9;?]*[ -/]*[@-~]`, 'g');
 
 export class LogBuffer {

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { pollUntil } from '../../support/poll.ts';
 import { keysOf, useConsole } from './console-harness.ts';
 
-describe("the console's defences", () => {
+describe("the console's defenses", () => {
   const console = useConsole();
   const SIGN_IN = '/api/session';
 

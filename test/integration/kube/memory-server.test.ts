@@ -88,9 +88,9 @@ describe('the memory API server', () => {
     expect((await run('get', 'md')).output).to.match(/No resources found/);
   });
 
-  it('refuses what is misspelt or wrong, in words', async () => {
-    const misspelt = write({ ...CHAT, spec: { ...CHAT.spec, replcas: 2 } });
-    expect((await run('apply', '-f', misspelt)).output).to.match(/unknown field "spec\.replcas"/);
+  it('refuses what is misspelled or wrong, in words', async () => {
+    const misspelled = write({ ...CHAT, spec: { ...CHAT.spec, replcas: 2 } });
+    expect((await run('apply', '-f', misspelled)).output).to.match(/unknown field "spec\.replcas"/);
     const wrong = write({ ...CHAT, spec: { ...CHAT.spec, replicas: -1 } });
     expect((await run('apply', '-f', wrong)).output).to.match(/is invalid: .*spec\.replicas/);
     expect(await run('apply', '--dry-run=server', '-f', write(CHAT))).to.include({ code: 0 });

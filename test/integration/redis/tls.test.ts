@@ -82,7 +82,7 @@ describe('a Redis that speaks TLS', function () {
       );
   });
 
-  it('must have a certificate of the host that is dialled, or of the name in the address', async () => {
+  it('must have a certificate of the host that is dialed, or of the name in the address', async () => {
     const caFile = write('names.crt', first.ca);
     const named = (name: string) => `${server.url}?servername=${name}`;
     await isRefused(

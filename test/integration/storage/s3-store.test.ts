@@ -125,7 +125,7 @@ describe('a bucket of S3', () => {
       });
   });
 
-  it('is never dialled at a private address that a tenant names', async () => {
+  it('is never dialed at a private address that a tenant names', async () => {
     const heard = await startSocketServer((socket) => socket.end());
     for (const host of ['127.0.0.1', 'store.localhost', '[::ffff:127.0.0.1]', '2130706433'])
       await verify({ ...s3Options(server), endpoint: `https://${host}:${heard.port}`, egress: PUBLIC });

@@ -42,7 +42,7 @@ describe('the webhook dispatcher', () => {
   const seen = new Map<string, number>();
 
   /** What a receiver does, by path. */
-  const behaviours: Record<string, RequestListener> = {
+  const behaviors: Record<string, RequestListener> = {
     '/204': (_, res) => res.writeHead(204).end(),
     '/500': (_, res) => res.writeHead(500).end('secret of the inside'),
     '/redirect': (_, res) => res.writeHead(302, { location: '/200' }).end(),
@@ -63,7 +63,7 @@ describe('the webhook dispatcher', () => {
       let body = '';
       for await (const chunk of req) body += chunk;
       received.push({ path: req.url!, headers: req.headers, body });
-      (behaviours[req.url!.split('?')[0]!] ?? ((_, response) => response.writeHead(200).end()))(req, res);
+      (behaviors[req.url!.split('?')[0]!] ?? ((_, response) => response.writeHead(200).end()))(req, res);
     }).listen({ port: 0, host: '127.0.0.1', backlog: 2_048 });
     await once(receiver, 'listening');
     origin = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;

@@ -45,7 +45,7 @@ describe('the log on the page', () => {
     expect(read('on', 'e\ntw', 'o')).to.equal('one\ntwo');
   });
 
-  it('leaves out colours, and what a progress bar wrote before', () => {
+  it('leaves out colors, and what a progress bar wrote before', () => {
     expect(read(`${control}[32mINFO${control}[0m ready\r\n`, '10 %\r50 %\r100 %\n')).to.equal(
       'INFO ready\n100 %',
     );

@@ -45,7 +45,7 @@ describe('a request', () => {
       'another deployment': { deployment: 'clip' },
       'another modality': { modality: 'image' as const },
       'another header': { header: 'order 8' },
-      'a header that borrows from its neighbours': { header: 'video\norder 7' },
+      'a header that borrows from its neighbors': { header: 'video\norder 7' },
     })) {
       it(`differs for ${what}`, () => {
         expect(digestIdempotencyKey({ ...scope, ...change })).to.not.equal(digestIdempotencyKey(scope));

@@ -23,7 +23,7 @@ const makePicture = (background: string, format: 'png' | 'jpeg' | 'webp' = 'png'
     .toFormat(format)
     .toBuffer();
 /** Mean of each channel in a part of the picture. */
-const readColour = async (picture: Buffer, left: number, width: number): Promise<number[]> => {
+const readColor = async (picture: Buffer, left: number, width: number): Promise<number[]> => {
   const part = await sharp(picture).extract({ left, top: 0, width, height: 48 }).png().toBuffer();
   return (await sharp(part).stats()).channels.map(({ mean }) => Math.round(mean));
 };
@@ -97,17 +97,17 @@ describe('the simulator as an engine of images', () => {
   });
 
   for (const format of ['png', 'jpeg', 'webp'] as const)
-    it(`edits a ${format} so that its colour still shows`, async () => {
-      const upload = async (colour: string): Promise<number[]> => {
+    it(`edits a ${format} so that its color still shows`, async () => {
+      const upload = async (color: string): Promise<number[]> => {
         const [picture] = await readImages(
           await simulator.postForm(EDITS, [
             ['prompt', 'a kite'],
             ['size', SMALL.size],
-            ['image', await makePicture(colour, format)],
+            ['image', await makePicture(color, format)],
           ]),
         );
         expect(await sharp(picture).metadata()).to.include({ format: 'png', width: 64, height: 48 });
-        return readColour(picture!, 0, 64);
+        return readColor(picture!, 0, 64);
       };
       const [red, , blue] = await upload('red');
       expect(red! - blue!).to.be.above(60);
@@ -123,7 +123,7 @@ describe('the simulator as an engine of images', () => {
     const [picture] = await readImages(
       await simulator.postForm(EDITS, [['prompt', 'x'], ['size', SMALL.size], ...parts]),
     );
-    const [left, right] = [await readColour(picture!, 0, 32), await readColour(picture!, 32, 32)];
+    const [left, right] = [await readColor(picture!, 0, 32), await readColor(picture!, 32, 32)];
     expect(left[0]).to.be.above(right[0]!);
     expect(left[2]).to.be.below(right[2]!);
   });
@@ -142,8 +142,8 @@ describe('the simulator as an engine of images', () => {
       .png()
       .toBuffer();
     const [picture] = await readImages(await edit([['mask', mask]]));
-    expect(await readColour(picture!, 0, 32)).to.deep.equal([255, 0, 0]);
-    expect(await readColour(picture!, 32, 32)).not.to.deep.equal([255, 0, 0]);
+    expect(await readColor(picture!, 0, 32)).to.deep.equal([255, 0, 0]);
+    expect(await readColor(picture!, 32, 32)).not.to.deep.equal([255, 0, 0]);
   });
 
   it('takes the size of the picture with size auto', async () => {

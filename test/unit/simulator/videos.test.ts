@@ -125,9 +125,9 @@ describe('the simulator as an engine of videos', () => {
         ]),
       );
       await finish(video);
-      const colour = await readFirstFrame(await fetchFilm(video));
-      expect(colour[index * 2]!).to.be.above(200);
-      expect(colour[2 - index * 2]!).to.be.below(60);
+      const color = await readFirstFrame(await fetchFilm(video));
+      expect(color[index * 2]!).to.be.above(200);
+      expect(color[2 - index * 2]!).to.be.below(60);
     }
   });
 

@@ -97,9 +97,9 @@ describe('the URL policy', () => {
     ['https://8.8.8.8/', 'https://8.8.8.8/'],
     ['https://[2606:4700::1111]/', 'https://[2606:4700::1111]/'],
   ];
-  for (const [url, dialled] of taken)
-    it(`takes ${url} as ${dialled}`, () => {
-      expect(parseEgressURL(url, PUBLIC).href).to.equal(dialled);
+  for (const [url, dialed] of taken)
+    it(`takes ${url} as ${dialed}`, () => {
+      expect(parseEgressURL(url, PUBLIC).href).to.equal(dialed);
     });
 
   it('treats an IDN homograph as the name that it is', () => {

@@ -60,8 +60,8 @@ describe('an answer of an engine', () => {
     ['encodes floats for who wants base64', numbers, 'base64', base64],
     ['leaves base64 for who wants it', base64, 'base64', base64],
   ];
-  for (const [behaviour, embedding, encoding, expected] of conversions)
-    it(behaviour, () => {
+  for (const [behavior, embedding, encoding, expected] of conversions)
+    it(behavior, () => {
       const answer = { model: MODEL, data: [{ index: 0, embedding }] };
       completeEmbedding(answer, MODEL, encoding);
       expect(answer.data[0]!.embedding).to.deep.equal(expected);

@@ -28,8 +28,8 @@ describe('a change within a JSON text', () => {
     ['knows escaped quotes and backslashes', '{"a":"\\\\","model":"a\\\\\\""}', '{"a":"\\\\","model":"b"}'],
     ['leaves __proto__ alone', '{"__proto__":{"model":1}}', '{"model":"b","__proto__":{"model":1}}'],
   ];
-  for (const [behaviour, text, expected] of cases)
-    it(behaviour, () => {
+  for (const [behavior, text, expected] of cases)
+    it(behavior, () => {
       const changed = set(text, ['model', '"b"']);
       expect(changed).to.equal(expected);
       expect(JSON.parse(changed).model).to.equal('b');
@@ -89,8 +89,8 @@ describe('a change deep within a JSON text', () => {
       '{"a":1,"a":["x",[2],{"b":"y"}]}',
     ],
   ];
-  for (const [behaviour, text, expected] of cases)
-    it(behaviour, () => {
+  for (const [behavior, text, expected] of cases)
+    it(behavior, () => {
       expect(replaceValues(text, changes)).to.equal(expected);
       JSON.parse(expected);
     });

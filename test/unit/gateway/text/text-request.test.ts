@@ -103,8 +103,8 @@ describe('a text request', () => {
     ['asks nothing of a whole answer', { stream: false }, undefined, false],
     ['takes stream: null for false', { stream: null }, undefined, false],
   ];
-  for (const [behaviour, fields, expected, isUsageWanted] of options)
-    it(behaviour, () => {
+  for (const [behavior, fields, expected, isUsageWanted] of options)
+    it(behavior, () => {
       const request = read({ messages, ...fields });
       expect(JSON.parse(request.payload.toString()).stream_options).to.deep.equal(expected);
       expect(request.isUsageWanted).to.equal(isUsageWanted);

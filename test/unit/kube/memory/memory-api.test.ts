@@ -30,13 +30,13 @@ describe('objects in the memory API server', () => {
     expect(made.metadata.generation).to.equal(1);
     expect((made.spec as { engine: { port: number } }).engine.port).to.equal(8000);
     const at = { namespace: NAMESPACE, name: 'chat' };
-    const labelled = api.patch(
+    const labeled = api.patch(
       'modeldeployments.berth.dev',
       at,
       { metadata: { labels: { a: 'b' } } },
       { type: 'merge' },
     );
-    expect(labelled.metadata.generation).to.equal(1);
+    expect(labeled.metadata.generation).to.equal(1);
     const paused = api.patch('modeldeployments.berth.dev', at, { spec: { paused: true } }, { type: 'merge' });
     expect(paused.metadata.generation).to.equal(2);
   });
