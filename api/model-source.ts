@@ -89,7 +89,7 @@ const cache = z
       'An existing claim that deployments of the namespace share; ReadWriteMany unless all pods are on one node.',
     ),
     limit: quantity(
-      'Size of all models in the claim, such as 500Gi; the least recently used go first. The whole volume if absent.',
+      'Size of all models in the claim, such as 500Gi; the least recently used are evicted first. The whole volume if absent.',
     ).optional(),
     prefetch: z
       .boolean()

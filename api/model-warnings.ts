@@ -9,7 +9,7 @@ const USUAL_GIB = 80;
 const SLICE_GIB = 0.95;
 const UTILIZATION = 0.9;
 
-/** Of what can be known without a look at the model itself; the condition `Fits` says the rest. ASCII, for a header. */
+/** What can be known without reading the model itself; the condition `Fits` says the rest. ASCII, for a header. */
 export function findModelWarnings(spec: ModelDeploymentSpec): string[] {
   const isSleepless = spec.scaling?.idle === 'Sleep' && !canSleep(spec);
   return [...warnOfUncached(spec), ...findEngineWarnings(spec), ...(isSleepless ? [NO_SLEEP] : [])];

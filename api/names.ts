@@ -40,7 +40,7 @@ export const ANNOTATIONS = {
   resume: `${GROUP}/resume`,
   /** Of the pods: `rollout.revision`, any change of which rolls them. */
   revision: `${GROUP}/revision`,
-  /** Kubernetes' own: which pods of a Deployment go first. */
+  /** Kubernetes' own: which pods of a Deployment are removed first. */
   deletionCost: 'controller.kubernetes.io/pod-deletion-cost',
   /** Of a Job that downloads weights ahead: hash of what it downloads. */
   prefetched: `${GROUP}/prefetched`,

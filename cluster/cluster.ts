@@ -38,7 +38,7 @@ export interface ClusterOptions {
   domain?: string;
   /** How many `nvidia.com/gpu` the node offers. */
   gpus?: number;
-  /** What pods will run: built where it has changed and brought into the node. */
+  /** What pods will run: built where it has changed and loaded into the node. */
   images?: Image[];
 }
 

@@ -27,12 +27,12 @@ export const waitForContainerd = (cluster: Cluster): Promise<void> =>
     START_TIMEOUT_MS,
   );
 
-/** Brings an archive of `docker save`'s format into the node. */
+/** Loads an archive of `docker save`'s format into the node. */
 export async function importArchive(cluster: Cluster, archive: string): Promise<void> {
   await runCommand(ctr(cluster, ['images', 'import', archive]));
 }
 
-/** Brings images into the node, those that are not there as they are. */
+/** Loads images into the node, unless the same are there. */
 export async function importImages(cluster: Cluster, images: SavedImage[]): Promise<void> {
   const imported = readImported(cluster);
   for (const { name, archive } of images) {

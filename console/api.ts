@@ -99,7 +99,7 @@ export interface DeploymentView {
   replicas: { ready: number; wanted: number };
   /** What the spec asks for: a number, or the bounds of the autoscaler. */
   size: { replicas: number } | { min: number; max: number };
-  /** What the autoscaler sees and does; null for a deployment without `scaling`, or before it was first looked at. */
+  /** What the autoscaler sees and does; null for a deployment without `scaling`, or before its first sample. */
   scaling: {
     /** Requests under way, waiting and held, on average. */
     demand: number;

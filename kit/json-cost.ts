@@ -66,7 +66,7 @@ function skipString(bytes: Uint8Array, from: number): number {
   }
 }
 
-/** Looks back no further than `from`, so no byte is looked at twice. */
+/** Looks back no further than `from`, so no byte is read twice. */
 function isEscaped(bytes: Uint8Array, quote: number, from: number): boolean {
   let place = quote - 1;
   while (place >= from && bytes[place] === BACKSLASH) place--;

@@ -7,7 +7,7 @@ import { type DueKey, DueKeys, type Lane } from './due-keys.ts';
 import { type Log, silentLog } from './log.ts';
 
 export interface Requeue {
-  /** Look at the key again after this time, although all went well. */
+  /** Process the key again after this time, although all went well. */
   requeueAfterMs?: number;
 }
 
@@ -60,7 +60,7 @@ export function createWorkQueue(options: WorkQueueOptions) {
   let freeWorkers = workers;
   let started = false;
 
-  /** Changes go first; `slow` is for resyncs. */
+  /** Changes have priority; `slow` is for resyncs. */
   function add(key: string, lane: Lane = 'fast'): void {
     // What is added before the start is the first listing, whoever adds it.
     if (stopping.signal.aborted || !due.add(key, started ? lane : 'slow', clock.now())) return;

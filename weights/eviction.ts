@@ -1,4 +1,4 @@
-/** Room in a cache: what was asked for least recently goes first, and nothing that a pod reads. */
+/** Room in a cache: LRU eviction, except of what a pod reads. */
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -31,7 +31,7 @@ export function mixBits(value: number): number {
 }
 
 /**
- * The hash of the shortest beginning that is `fine` enough, else of the longest that is looked at; null for a prompt that is
+ * The hash of the shortest beginning that is `fine` enough, else of the longest that is hashed; null for a prompt that is
  * too short to matter. `parts`: what the engine reads, in its order; each ends a beginning. Reads no further than it must.
  */
 export function hashPrefix(
@@ -50,7 +50,7 @@ export function hashPrefix(
 }
 
 class PrefixReader {
-  /** Of the last beginning that was looked at. */
+  /** Of the last beginning that was hashed. */
   hash: number | null = null;
   isDone = false;
   readonly #isFine: (hash: number) => boolean;

@@ -21,7 +21,7 @@ export interface Choosable extends Load {
 export interface Bounds {
   /** Below so many requests it is welcome. */
   share: number;
-  /** Below so many it is, too, while the replica has had no more than others to do: requests come by chance. */
+  /** Below so many it is, too, while the replica has had no more than others to do: arrivals are random. */
   burst: number;
   mostOnAverage: number;
 }
@@ -30,7 +30,7 @@ export interface Bounds {
 export const MAX_LOAD_OVER_MEAN = 1.25;
 /** Below the above, since an average lags behind. */
 const MAX_AVERAGE_OVER_MEAN = 1.15;
-/** In standard deviations of what comes by chance. */
+/** In standard deviations of random arrivals. */
 const BURST_DEVIATIONS = 1.5;
 /** So many at once are no load for any engine. */
 const MIN_SHARE = 2;

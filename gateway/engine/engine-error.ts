@@ -30,7 +30,7 @@ export class EngineAbortedError extends ApiError {
   }
 }
 
-/** An engine takes no connections any more, and gives nothing to those that it has. */
+/** An engine that no longer accepts connections, and sends nothing on those that it has. */
 export class EngineDesertedError extends Error {}
 
 /** No connection to the engine came about, so it never heard of the request. */

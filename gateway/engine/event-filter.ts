@@ -13,7 +13,7 @@ export type EventPayload = Record<string, unknown>;
 
 /** What the events of a dialect mean. */
 export interface EventDialect {
-  /** About a token of output, with nothing to look at. */
+  /** About a token of output, with nothing in it to check. */
   isOutput(name: string): boolean;
   /** The last event. */
   isEnd(name: string): boolean;

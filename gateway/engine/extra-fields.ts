@@ -24,7 +24,7 @@ export const listExtraFields = (parameters: ExtraParameters): Record<string, unk
 
 const SEEDS = 2 ** 31;
 
-/** With a seed by chance where the engine would take its own fixed one. */
+/** With a random seed where the engine would use its own fixed one. */
 export const addSeed = <Parameters extends ExtraParameters>(
   parameters: Parameters,
   preset: string,

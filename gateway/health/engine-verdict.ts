@@ -42,7 +42,7 @@ export interface EngineVerdict {
   isAlive: boolean;
   /** Nothing that it was given can end well any more. */
   isLost: boolean;
-  /** It takes no connections any more, and has given nothing for a while to those that it has. */
+  /** It no longer accepts connections, and has sent nothing for a while on those that it has. */
   isDeserted: boolean;
   /** Requests fail, which may be their own fault: a request of the gateway's own would show. */
   isInDoubt: boolean;

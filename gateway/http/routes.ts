@@ -8,7 +8,7 @@ const text = { method: 'POST', isEngines: true, isCounted: true, served: 'ready'
 const tokens = { ...text, kinds: ['LLM', 'Embedding', 'Rerank'], spendsNothing: true } as const;
 const models = { method: 'GET', kinds: null, isCounted: false, served: 'ready' } as const;
 const media = { method: 'POST', isCounted: false, served: 'accepting' } as const;
-/** A workspace's requests can be looked after at any of its endpoints. */
+/** A workspace's requests can be managed at any of its endpoints. */
 const records = { kinds: null, namedTo: ['Image', 'Video'], isCounted: false, served: 'always' } as const;
 /** For signed-in users of the console; they are documented nowhere. */
 const people = { ...records, namedTo: [] } as const;

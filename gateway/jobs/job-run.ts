@@ -30,9 +30,9 @@ import { retryWhileRedisDown } from './retry.ts';
 import type { WorkerServices } from './services.ts';
 
 /** How a run ended: with its request, or leaving it to others. */
-export type RunEnd = 'succeeded' | FailureCode | 'stale' | 'given_back';
+export type RunEnd = 'succeeded' | FailureCode | 'stale' | 'released';
 
-type GiveUp = 'stale' | 'deadline' | 'given_back';
+type AbandonReason = 'stale' | 'deadline' | 'released';
 
 const FINAL_CALL_TIMEOUT_MS = 4_000;
 
@@ -54,7 +54,7 @@ export class JobRun {
   readonly #release: () => void;
   readonly #isShuttingDown: () => boolean;
   readonly #span: Span | null;
-  readonly #giveUp = new AbortController();
+  readonly #abandoned = new AbortController();
   readonly #startedAt = performance.now();
   /** null until it is read. */
   #spec: Job | null = null;
@@ -82,9 +82,9 @@ export class JobRun {
   }
 
   /** Releases the job to another worker; `ended` then resolves soon. */
-  giveBack(): void {
+  releaseJob(): void {
     if (this.#isFinishing) setTimeout(() => this.#quit.abort(), FINAL_CALL_TIMEOUT_MS).unref();
-    else this.#giveUp.abort('given_back' satisfies GiveUp);
+    else this.#abandoned.abort('released' satisfies AbandonReason);
   }
 
   /** Milliseconds since the upload of its results began; 0 before. */
@@ -98,7 +98,7 @@ export class JobRun {
     const endLease = keepLease({
       remainingMs,
       renew: () => renewClaim(redis, claim, { progress: this.#progress.read() }),
-      onLost: (why) => this.#giveUp.abort(why satisfies GiveUp),
+      onLost: (why) => this.#abandoned.abort(why satisfies AbandonReason),
       onError: (err) => log.error({ err, job_id: claim.id }, 'renewing the lease of a job failed'),
     });
     try {
@@ -139,7 +139,7 @@ export class JobRun {
 
   /** null: the run was aborted. */
   async #work(): Promise<Outcome | null> {
-    const { signal } = this.#giveUp;
+    const { signal } = this.#abandoned;
     try {
       return await this.#make();
     } catch (error) {
@@ -155,7 +155,7 @@ export class JobRun {
       const isBlameless =
         this.#isShuttingDown() && (failure?.code === 'upstream_error' || isStoreAway(error));
       if (isBlameless || error instanceof EngineUnreachableError) {
-        this.#giveUp.abort('given_back' satisfies GiveUp);
+        this.#abandoned.abort('released' satisfies AbandonReason);
         return null;
       }
       const objects = this.#stored.map((object) => ({ object, removeInMs: 0 }));
@@ -189,7 +189,7 @@ export class JobRun {
       isEngineLost: services.isEngineLost,
       onEngineLost: services.onEngineLost,
       onProgress: (percent) => this.#progress.report(percent),
-      signal: this.#giveUp.signal,
+      signal: this.#abandoned.signal,
       onRelease: this.#release,
       onAbandon: () => noteAbandoned(services, this.#job.claim.id),
       onLetGo: (end) => noteLetGo(services, this.#job.claim.id, end),
@@ -232,9 +232,9 @@ export class JobRun {
   /** After an abort: the request goes on, or has ended, without this run. */
   async #abandon(): Promise<RunEnd> {
     const { redis } = this.#services;
-    const why = this.#giveUp.signal.reason as GiveUp;
+    const why = this.#abandoned.signal.reason as AbandonReason;
     void this.#result?.forget();
-    if (why === 'given_back')
+    if (why === 'released')
       // Unanswered, the lease runs out.
       await retryWhileRedisDown(
         () => releaseRequest(redis, this.#job.claim),
@@ -260,7 +260,7 @@ export class JobRun {
       storage,
       claim: this.#job.claim,
       remainingMs: () => Math.max(0, this.#deadline - performance.now()),
-      signal: this.#giveUp.signal,
+      signal: this.#abandoned.signal,
       isShuttingDown: this.#isShuttingDown,
       span: this.#span,
     };

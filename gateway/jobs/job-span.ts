@@ -29,6 +29,6 @@ export async function beginJobSpan(tracer: Tracer, redis: RedisClient, job: Clai
 /** What this replica only leaves to others has not failed. */
 export function endJobSpan(span: Span, outcome: RunEnd): void {
   if (outcome === 'succeeded') span.end();
-  else if (outcome === 'given_back' || outcome === 'stale' || outcome === 'invalid_input') span.end(outcome);
+  else if (outcome === 'released' || outcome === 'stale' || outcome === 'invalid_input') span.end(outcome);
   else span.fail(outcome);
 }

@@ -78,10 +78,10 @@ class QueueWorker implements Worker {
   windDown(withinMs: number): void {
     this.#isWindingDown = true;
     clearTimeout(this.#end);
-    const giveBack = () => {
-      for (const run of this.#runs) run.giveBack();
+    const release = () => {
+      for (const run of this.#runs) run.releaseJob();
     };
-    this.#end = setTimeout(giveBack, Math.min(Math.max(0, withinMs - RELEASE_BEFORE_END_MS), 2 ** 31 - 1));
+    this.#end = setTimeout(release, Math.min(Math.max(0, withinMs - RELEASE_BEFORE_END_MS), 2 ** 31 - 1));
   }
 
   resume(): void {
@@ -155,7 +155,7 @@ class QueueWorker implements Worker {
     const isAskedAgain = this.#isAskedAgain;
     this.#isAskedAgain = false;
     if (isAskedAgain && !this.#isStopped) this.wake();
-    // By chance, so that replicas do not all ask at the same moment.
+    // Jittered, so that replicas do not all ask at the same moment.
     else this.#schedule(delayMs * (1 + Math.random()));
   }
 
@@ -198,7 +198,7 @@ class QueueWorker implements Worker {
     const run = new JobRun(services, job, { release, isShuttingDown: () => this.#isWindingDown, span });
     this.#runs.add(run);
     metrics.jobsRunning.inc();
-    if (this.#isWindingDown) run.giveBack();
+    if (this.#isWindingDown) run.releaseJob();
     void run.ended.then((outcome) => {
       if (span) endJobSpan(span, outcome);
       this.#runs.delete(run);

@@ -168,7 +168,7 @@ function parseObject(text: string): Record<string, unknown> | null {
   }
 }
 
-/** Looks at no more than it allows. */
+/** Reads no more than it allows. */
 function isInBounds(object: Record<string, unknown>): boolean {
   let values = 0;
   let characters = 0;

@@ -45,7 +45,7 @@ export const readPrompt = (fields: FieldReader, { promptCharacters }: { promptCh
 
 type Steps = { min: number; max: number; default: number } | undefined;
 
-/** Only those that the model applies are looked at (docs/api.md, "Model"). */
+/** Only those that the model applies are read (docs/api.md, "Model"). */
 export function readExtraParameters(
   fields: FieldReader,
   extras: readonly Extra[],

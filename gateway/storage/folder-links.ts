@@ -28,7 +28,7 @@ export function signLink(origin: string, claims: LinkClaims, secret: Buffer): st
   return url.href;
 }
 
-/** `nowMs`: Unix milliseconds. What a tampered link says is never looked at. */
+/** `nowMs`: Unix milliseconds. What a tampered link says is never read. */
 export function readLink(method: 'GET' | 'PUT', url: URL, secret: Buffer, nowMs: number): LinkVerdict {
   const [, bucket = '', ...parts] = url.pathname.split('/');
   const { searchParams: query } = url;

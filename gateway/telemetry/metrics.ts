@@ -66,7 +66,7 @@ export interface GatewayMetrics {
   jobsRunning: { inc(): void; dec(): void };
   /** Given up, while the engine works on them. */
   abandonedJobs: { inc(): void; dec(): void };
-  /** Label: outcome (`succeeded`, a failure's code, `stale` or `given_back`). */
+  /** Label: outcome (`succeeded`, a failure's code, `stale` or `released`). */
   jobs: Counter<'outcome'>;
   /** Label: modality. */
   queueWait: Histogram;
@@ -75,7 +75,7 @@ export interface GatewayMetrics {
   traceSpans: Counter<'outcome'>;
   /** Label: outcome (`removed`, `failed`, `dropped`). */
   cleanedObjects: Counter<'outcome'>;
-  /** Label: outcome (`ended`, `given_back`, `forgotten`). */
+  /** Label: outcome (`ended`, `released`, `forgotten`). */
   sweptRequests: Counter<'outcome'>;
   /** Label: outcome (`delivered`, `failed`). */
   webhookAttempts: Counter<'outcome'>;

@@ -58,7 +58,7 @@ export interface TargetedQuestion {
   route: string;
 }
 
-/** Rejects as `callEngine`; the target is released. Asks another one where a peer was lost that had answered nothing, or where this engine takes no connection. */
+/** Rejects as `callEngine`; the target is released. Asks another one where a peer was lost that had answered nothing, or where this engine accepts no connection. */
 export const askTarget = (target: EngineTarget, asked: TargetedQuestion): Promise<void> =>
   callTarget(target, asked).catch((error) => askElsewhere(error, target, asked));
 

@@ -5,7 +5,7 @@ export interface RolloutPod {
   /** Made from the template as it is now. */
   isUpdated: boolean;
   isReady: boolean;
-  /** Its deletion cost: lower ones go first. */
+  /** Its deletion cost: lower ones are removed first. */
   cost?: number;
   createdAt: number;
 }

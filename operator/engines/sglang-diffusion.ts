@@ -29,8 +29,8 @@ const COUNT_WORKERS = `count() {
 }`;
 
 /**
- * It does not look after its workers itself: after the death of one, requests wait for ever at a server that calls itself healthy.
- * None of them can end, so it has less time to do so than a client waits.
+ * It does not supervise its workers: after the death of one, requests wait forever at a server that reports itself healthy.
+ * None of them can end, so it gets less time to do so than a client waits.
  */
 const WATCH = `most=0
 while sleep 5 && kill -0 $engine; do

@@ -57,7 +57,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
   protected async sync(live: KubeObject, model: ModelDeployment, signal: AbortSignal): Promise<Requeue> {
     const context = this.context;
     const key = `${model.metadata.namespace}/${model.metadata.name}`;
-    // Before anything is awaited: what changes meanwhile is not taken to be acted on.
+    // Before anything is awaited: what changes meanwhile is not taken to be applied.
     const inputs = describeInputs(context, live, model);
     const settled = this.#settled.find(key, inputs, context.now());
     // First, so that nothing that fails below keeps it from being published.

@@ -8,7 +8,7 @@ import type { Family, Fronts } from '../resources/front-slices.ts';
 
 type Endpoints = NonNullable<V1EndpointSlice['endpoints']>;
 
-/** Those first for which the front serves now; where it only stands by, other changes go first. */
+/** Those first for which the front serves now; where it only stands by, other changes take precedence. */
 export function listOutdated(
   slices: readonly Wire<V1EndpointSlice>[],
   fronts: Fronts,

@@ -10,7 +10,7 @@ export interface Waiting {
 }
 
 /**
- * First come, first served within a workspace; between workspaces the one that holds least goes first, and counts what it is
+ * First come, first served within a workspace; between workspaces the one that holds least is served first, and counts what it is
  * promised here. `held`: replicas on nodes, by workspace.
  */
 export function orderFairly(waiting: readonly Waiting[], held: ReadonlyMap<string, number>): Waiting[] {

@@ -39,7 +39,7 @@ interface Written {
   generation: number;
 }
 
-/** Lower than that of pods nobody chose, so that these go first. */
+/** Lower than that of pods nobody chose, so that these are removed first. */
 const DELETION_COST = '-1000';
 
 export class ReplicaWriter {
@@ -86,7 +86,7 @@ export class ReplicaWriter {
     );
   }
 
-  /** Marks the pods that go first, then, if they `mayGo`, writes; in the background, and once at a time. */
+  /** Marks the pods to remove first, then, if they `mayGo`, writes; in the background, and once at a time. */
   drain(live: LiveDeployment, drain: Drain, checks: { mayGo: () => boolean; isStill: () => boolean }): void {
     const key = objectKey(live);
     if (this.#draining.has(key)) return;

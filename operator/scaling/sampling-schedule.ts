@@ -1,13 +1,13 @@
-/** Which deployments are looked at when: those asleep less often, so that any number of them costs the same. No I/O. */
+/** When to sample which deployments: those asleep less often, so that any number of them costs the same. No I/O. */
 
 /** Of those that have nothing and want nothing: a request that wakes one is reported at once anyway. */
 const MAX_ASLEEP_PER_SECOND = 200;
 
 export class SamplingSchedule {
-  /** When each one that is asleep is looked at next, in Unix milliseconds. */
+  /** When each one that is asleep is sampled next, in Unix milliseconds. */
   readonly #asleepUntil = new Map<string, number>();
 
-  /** Those of `keys` to be looked at now; others are forgotten. */
+  /** Those of `keys` to sample now; others are forgotten. */
   listDue(keys: ReadonlySet<string>, now: number): string[] {
     for (const key of this.#asleepUntil.keys()) if (!keys.has(key)) this.#asleepUntil.delete(key);
     return [...keys].filter((key) => now >= (this.#asleepUntil.get(key) ?? 0));

@@ -14,7 +14,7 @@ import type { SidecarRolloutSettings } from './settings.ts';
 import { readStopFile, type StopFile, writeStopFile } from './stop-file.ts';
 
 const CHECK_INTERVAL_MS = 5_000;
-/** What was started and shows in no Deployment after this will not: its spec cannot be acted on. */
+/** What was started and shows in no Deployment after this will not: its spec cannot be applied. */
 const GRANT_TIMEOUT_MS = 120_000;
 const CHECK_TIMEOUT_MS = 30_000;
 
@@ -67,7 +67,7 @@ export class SidecarRollout {
     return this.#grants.get(key);
   }
 
-  /** Tells what a build found; one that cannot be acted on is not outdated, since nothing can be done. */
+  /** Reports what a build found; one that cannot be applied is not outdated, since nothing can be done. */
   note(key: string, isOutdated: boolean): void {
     if (isOutdated) this.#outdated.add(key);
     else this.#outdated.delete(key);

@@ -16,7 +16,7 @@ export const verdict = (status: Condition['status'], reason: string, message = '
   message,
 });
 
-/** Of every spec that is acted on. */
+/** Of every spec that is applied. */
 export const ACCEPTED = verdict('True', 'Accepted', 'spec accepted');
 
 /** Reason of `Fits` while neither hub nor front answers. */

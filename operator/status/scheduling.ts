@@ -32,7 +32,7 @@ function splitReasons(sentence: string): string[] {
     .filter((part) => part !== '');
 }
 
-/** A refusal in words a person can act on, the wanted resource first: `Insufficient nvidia.com/gpu (0 of 4 nodes fit)`. */
+/** An actionable refusal, the wanted resource first: `Insufficient nvidia.com/gpu (0 of 4 nodes fit)`. */
 export function describeRefusal(message: string, gpuResource: string): { gpus: boolean; message: string } {
   const refusal = parseRefusal(message);
   if (!refusal) return { gpus: false, message };

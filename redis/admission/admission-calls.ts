@@ -231,7 +231,7 @@ class AdmissionLine {
     );
   }
 
-  /** What has come together goes first, so that Redis works while the answers are read. */
+  /** What is collected is sent first, so that Redis works while the answers are read. */
   #end(): void {
     this.#inFlight--;
     if (this.#batches.size > 0) this.#flush();

@@ -12,7 +12,7 @@ export interface Charge {
   rememberSeconds?: number;
 }
 
-/** Takes a price. False: the workspace's credit does not suffice, and nothing was taken. */
+/** Debits a price. False: the workspace's credit is insufficient, and nothing was debited. */
 export async function chargeWorkspace(
   redis: RedisClient,
   { namespace, token, micros, rememberSeconds = 0 }: Charge,

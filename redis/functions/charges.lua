@@ -2,7 +2,7 @@
 
 -- Takes a price at once, for what a client waits for. KEYS: the marker of the caller's token. ARGV: namespace, price in
 -- millionths, seconds for which it can be given back (absent: 20 minutes). Answers `ok`, also to a repeat, or `credit` where
--- what is left does not suffice.
+-- what is left is insufficient.
 register('charge', { least = 2, most = 3, bytes = 1024 }, function(keys, args)
   local namespace, price = args[1], args[2]
   if redis.call('EXISTS', keys[1]) == 1 then

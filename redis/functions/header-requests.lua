@@ -212,7 +212,7 @@ local function announce_jobs(namespace, deployment)
 end
 
 -- Gives a running request up for another claim, before all that was never begun; it stays running to the outside.
-local function give_back(request, attempts)
+local function release_request(request, attempts)
   redis.call('HSET', request.key, 'claim', '', 'attempts', attempts)
   redis.call('ZADD', work_key(request.namespace, 'again:', request.deployment), request.order, request.id)
   redis.call('ZADD', work_key(request.namespace, 'leases'), request.deadline, request.id)

@@ -63,7 +63,7 @@ end)
 
 -- Looks for requests of some submitters, newest first, among a few at a time. KEYS: the index; the one of every status. ARGV:
 -- namespace, how many to find, the id after which to begin, or '', times as `find_range` takes them, then names of API keys
--- and digits of their hashes. Answers the last id that was looked at and its time, both '' where none is left, then those found.
+-- and digits of their hashes. Returns the last id that was examined and its time, both '' where none is left, then those found.
 local MAX_SEARCHED = 100
 local MAX_SUBMITTERS = 200
 local SUBMITTER_FIELDS = { 'api_key', 'key_name' }

@@ -33,8 +33,8 @@ local function recover(request, now)
   if now >= request.deadline then
     code, message = 'model_timeout', DEADLINE_MESSAGE
   elseif request.attempts < MAX_ATTEMPTS and not is_gone(read_config(request.namespace, request.deployment)) then
-    give_back(request, request.attempts)
-    return 'given_back'
+    release_request(request, request.attempts)
+    return 'released'
   end
   redis.call('ZREM', work_key(request.namespace, 'again:', request.deployment), request.id)
   end_request(request, now, { status = 'failed', code = code, message = message })
@@ -207,7 +207,7 @@ register_frugal('sweep', { least = 3, bytes = 1024 }, function(keys, args)
   local namespace, left = args[1], bound(args[2], MAX_SWEPT)
   local now = now_ms()
   local may_expire = now <= tonumber(args[3])
-  local done = { ended = 0, given_back = 0, forgotten = 0 }
+  local done = { ended = 0, released = 0, forgotten = 0 }
 
   -- Ending writes an event, removing frees memory.
   if may_expire then
@@ -215,5 +215,5 @@ register_frugal('sweep', { least = 3, bytes = 1024 }, function(keys, args)
   end
   left = left - sweep_deployments(namespace, now, may_expire, left, done)
   left = left - sweep_ended(namespace, now, left, done)
-  return { done.ended, done.given_back, done.forgotten, left <= 0 and 1 or 0 }
+  return { done.ended, done.released, done.forgotten, left <= 0 and 1 or 0 }
 end)

@@ -198,6 +198,6 @@ register('release', { least = 3, bytes = 1024 }, function(_, args)
   if not request or request.status ~= 'running' or request.claim ~= args[3] then
     return 0
   end
-  give_back(request, request.attempts - 1)
+  release_request(request, request.attempts - 1)
   return 1
 end)

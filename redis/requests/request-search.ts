@@ -11,7 +11,7 @@ import {
 
 /** Of one search: names of API keys, and digits of their hashes. */
 export const MAX_SUBMITTERS = 200;
-/** Requests that one call looks at. */
+/** Requests that one call examines. */
 export const SEARCHED_AT_ONCE = 100;
 const MICROS_PER_MS = 1_000;
 
@@ -22,7 +22,7 @@ export interface SearchQuery extends Omit<RequestQuery, 'order'> {
 
 export interface SearchResult {
   records: ChargedRecord[];
-  /** The last request that was looked at, and when (Unix milliseconds) it was queued; null: nothing is left. */
+  /** The last request that was examined, and when (Unix milliseconds) it was queued; null: nothing is left. */
   reached: { id: string; at: number } | null;
 }
 

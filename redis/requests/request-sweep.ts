@@ -6,7 +6,7 @@ export interface SweepResult {
   /** Expired, timed out, lost for good, or canceled with their deployment; each has its event. */
   ended: number;
   /** Waiting for their second attempt. */
-  givenBack: number;
+  released: number;
   /** Ended long ago, and gone now. */
   forgotten: number;
   /** Call again at once. */
@@ -27,7 +27,7 @@ export async function sweepRequests(
   namespace: string,
   { expireUntil, limit = SWEEP_LIMIT }: SweepOptions,
 ): Promise<SweepResult> {
-  const [ended, givenBack, forgotten, more] = (await redis.fcall(
+  const [ended, released, forgotten, more] = (await redis.fcall(
     FUNCTIONS.sweep,
     1,
     workKeys(namespace).leases,
@@ -35,7 +35,7 @@ export async function sweepRequests(
     limit,
     expireUntil,
   )) as [number, number, number, number];
-  return { ended, givenBack, forgotten, more: more === 1 };
+  return { ended, released, forgotten, more: more === 1 };
 }
 
 export const EXPIRY_GRACE_MS = 10_000;

@@ -6,7 +6,7 @@ import { MODEL, PORTS, type System } from './systems.ts';
 
 const LOG = '/dev/null';
 const CHAT_PATH = '/v1/chat/completions';
-/** Of the routers' first look at their engine. */
+/** Of the routers' first check of their engine. */
 const SERVING_TIMEOUT_MS = 30_000;
 
 /** The engine alone has no process, and its start takes no time. */

@@ -40,7 +40,7 @@ const ENDED_REQUESTS = 100;
 const EVENTS = 60;
 const ENDPOINTS = 90;
 const HANGING = 10;
-const LONGEST_MS = 60_000;
+const DELIVERY_TIMEOUT_MS = 60_000;
 const RECEIVER_URL = `http://127.0.0.1:${PORTS.receiver}`;
 const MASTER_KEY = 'bench';
 const namespace = 'bench';
@@ -152,7 +152,7 @@ async function measureBurst(redis: RedisClient, pid: number): Promise<Burst> {
 }
 
 const untilReceived = (count: number) =>
-  pollUntil(async () => (await readCounts()).received >= count, `${count} deliveries`, LONGEST_MS);
+  pollUntil(async () => (await readCounts()).received >= count, `${count} deliveries`, DELIVERY_TIMEOUT_MS);
 
 export const formatWebhooks = (figures: WebhookFigures): string =>
   formatRows([

@@ -1,6 +1,6 @@
 /** For each alert: series under which it fires once, and stops. */
 
-/** Of alerts that look at days. */
+/** Of alerts over days. */
 export const LONG_STEP = 10;
 
 export interface AlertCase {

@@ -17,7 +17,7 @@ const MIB = 1024 * 1024;
 const namespace = WORKSPACES.other;
 const deployment = 'tiny-image';
 const keys = workKeys(namespace);
-/** A look at queues, and many rounds of all else: as long as what was written lies there. */
+/** A sample of queues, and many rounds of all else: as long as what was written lies there. */
 const ROUNDS_MS = 15_000;
 
 interface Login {

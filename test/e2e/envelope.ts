@@ -1,4 +1,4 @@
-/** Plain requests, where a test looks at status, headers and envelope. */
+/** Plain requests, for tests of status, headers and envelope. */
 import { expect } from 'chai';
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
 

@@ -22,7 +22,7 @@ describe('what a proxy with a timeout of one minute would break', function () {
       .chat.completions.create({ model: silent.modelId, messages: [{ role: 'user', content: 'Think.' }] })
       .then(({ choices }) => choices[0]!.message.content);
     upload = uploadSlowly(patient);
-    // They are looked at below, each in its turn.
+    // They are checked below, one by one.
     answer.catch(() => {});
     upload.catch(() => {});
   });

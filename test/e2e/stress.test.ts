@@ -74,7 +74,7 @@ describe('on a node whose every core is busy', function () {
     expect(load.readSeconds() / (seconds * load.workers)).to.be.greaterThan(MIN_WORKER_SHARE);
   }
 
-  /** Between its pods nobody can answer; what had begun is brought to its end. */
+  /** Between its pods nobody can answer; what had started is finished. */
   const expectNothingCut = (failures: readonly string[]) =>
     expect(failures.filter((failure) => !NO_REPLICA.test(failure))).to.deep.equal([]);
 

@@ -11,7 +11,7 @@ import { startListing, startTraffic } from './traffic.ts';
 /** Of another workspace's answers. */
 const SLOWEST_MS = 5_000;
 /** Of `maxmemory`: clients' buffers may take a quarter more (`maxmemory-clients`). */
-const MOST_REDIS_MEMORY = 1.25;
+const MAX_REDIS_MEMORY = 1.25;
 
 export interface Watched {
   /** Another workspace's: one with a replica, and one whose requests a front answers. */
@@ -70,6 +70,6 @@ async function expectWithinLimit({ metadata, spec, status }: Pod): Promise<void>
 async function expectBoundedRedis(redis: RedisClient): Promise<void> {
   const memory = await redis.info('memory');
   const read = (field: string) => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(memory)![1]);
-  const most = MOST_REDIS_MEMORY * read('maxmemory');
+  const most = MAX_REDIS_MEMORY * read('maxmemory');
   expect(read('used_memory_peak'), 'memory of Redis at its peak').to.be.within(1, most);
 }

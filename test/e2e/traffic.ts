@@ -24,7 +24,7 @@ export function startTraffic(endpoint: EndpointEntry): Traffic {
   });
 }
 
-/** Every 200 ms a look at a deployment's queued requests, which its front answers where no replica is. */
+/** Reads a deployment's queued requests every 200 ms, which its front answers where no replica is. */
 export function startListing(endpoint: EndpointEntry): Traffic {
   const list = async () => {
     const { status, body } = await send(endpoint, '/requests?limit=1');

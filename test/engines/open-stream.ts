@@ -1,4 +1,4 @@
-/** A stream that a test looks at while it lasts. */
+/** A stream that a test inspects while it lasts. */
 import { assemble, type Fields, readFrames, send, type Target } from './answers.ts';
 
 export interface OpenStream {

@@ -1,11 +1,11 @@
-/** Plain requests to an API server, for tests that look at what it answers. */
+/** Plain requests to an API server, for tests of its responses. */
 import { Agent, request as send } from 'undici';
 import type { ControlPlane } from './control-plane.ts';
 import { pollUntil } from './poll.ts';
 
 export interface KubeAnswer {
   status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: the shape is what a test looks at
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what a test checks
   body: any;
 }
 

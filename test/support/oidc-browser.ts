@@ -46,7 +46,7 @@ export class OIDCBrowser {
   }
 
   /** A call of the console's page. */
-  // biome-ignore lint/suspicious/noExplicitAny: the shape is what a test looks at
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what a test checks
   async call(method: string, path: string, body?: object): Promise<{ status: number; body: any }> {
     const json = body === undefined ? '' : JSON.stringify(body);
     const headers = { origin: this.#origin, [CSRF_HEADER]: '1', 'content-type': 'application/json' };

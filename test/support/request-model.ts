@@ -236,7 +236,7 @@ export class RequestModel {
   }
 
   #sweep(mayExpire: boolean): unknown {
-    const counts = { ended: 0, givenBack: 0, forgotten: 0 };
+    const counts = { ended: 0, released: 0, forgotten: 0 };
     const old = this.#oldest(({ status, memory }) => /succ|fail|canc/.test(status) && memory === 'short');
     for (const request of mayExpire ? this.#oldest(() => true) : []) {
       if (request.status === 'running' && request.deadline === 'short') {
@@ -246,7 +246,7 @@ export class RequestModel {
         const served = this.deployments.get(request.deployment)!.state === 'served';
         if (served && request.attempts < MAX_ATTEMPTS) {
           request.claim = null;
-          counts.givenBack++;
+          counts.released++;
         } else {
           this.#end(request, 'failed', { code: 'worker_lost' });
           counts.ended++;

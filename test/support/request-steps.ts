@@ -87,8 +87,8 @@ async function call(
     }
     case 'sweep': {
       const options = { expireUntil: operation.mayExpire ? Number.MAX_SAFE_INTEGER : 0, limit: EVERYTHING };
-      const { ended, givenBack, forgotten } = await sweepRequests(gateway, namespace, options);
-      return { ended, givenBack, forgotten };
+      const { ended, released, forgotten } = await sweepRequests(gateway, namespace, options);
+      return { ended, released, forgotten };
     }
     case 'list': {
       const found = await listRequests(gateway, { namespace, ...operation });

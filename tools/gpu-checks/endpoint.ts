@@ -15,7 +15,7 @@ export const MAX_REASON = 300;
 const MIN_RPM = 1_000;
 const MIN_TPD = 10_000_000;
 /** With requests that find no place on the engine. */
-const PATIENCE_MS = 10 * 60_000;
+const RETRY_TIMEOUT_MS = 10 * 60_000;
 
 export const passed = (detail: string): Outcome => ({ verdict: 'passed', detail });
 export const failed = (detail: string): Outcome => ({ verdict: 'failed', detail });
@@ -46,8 +46,8 @@ export const post = (path: string, body: object, sending?: Sending): Promise<Res
   );
 
 /** As `post`, and again while every place on the engine is taken: for more than it is to have at once. */
-export async function postPatiently(path: string, body: object, sending?: Sending): Promise<Response> {
-  for (const end = performance.now() + PATIENCE_MS; ; ) {
+export async function postUntilAccepted(path: string, body: object, sending?: Sending): Promise<Response> {
+  for (const end = performance.now() + RETRY_TIMEOUT_MS; ; ) {
     const response = await post(path, body, sending);
     if (response.status !== 429 || performance.now() > end) return response;
     if (!(await response.clone().text()).includes('replica_saturated')) return response;

@@ -12,7 +12,7 @@ import {
 import { compareByMask, makeMask, makePicture, SIZE } from './pictures.ts';
 
 export const EDITS = '/images/edits';
-/** What an engine paints anew around a mask is close to what was there. */
+/** What an engine repaints around a mask is close to what was there. */
 const MAX_SHARE_OUTSIDE = 0.5;
 
 /** Some engines and models do not paint a part of an image: they say so, rather than paint all of it. */

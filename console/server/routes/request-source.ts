@@ -8,10 +8,10 @@ import {
 import { SEARCHED_AT_ONCE, searchRequests } from '../../../redis/requests/request-search.ts';
 import type { Source } from '../views/newest.ts';
 
-/** Requests that one list looks at, of all deployments; the next page goes on from there. */
+/** Requests that one list examines, of all deployments; the next page continues from there. */
 const MAX_SEARCHED = 5_000;
 
-/** What each of so many sources may look at. */
+/** What each of so many sources may examine. */
 export const shareBudget = (sources: number): number =>
   Math.max(SEARCHED_AT_ONCE, Math.floor(MAX_SEARCHED / Math.max(1, sources)));
 

@@ -31,9 +31,9 @@ export function startHousekeeping(options: HousekeepingOptions): Housekeeping {
     redis,
     gate,
     listWorkspaces,
-    onSwept: async (namespace, { ended, givenBack, forgotten }) => {
+    onSwept: async (namespace, { ended, released, forgotten }) => {
       metrics.sweptRequests.inc({ outcome: 'ended' }, ended);
-      metrics.sweptRequests.inc({ outcome: 'given_back' }, givenBack);
+      metrics.sweptRequests.inc({ outcome: 'released' }, released);
       metrics.sweptRequests.inc({ outcome: 'forgotten' }, forgotten);
       await forgetSwept(redis, namespace);
     },

@@ -63,7 +63,7 @@ export function playGateways(redis: RedisClient, pods: PodWatch): Gateways {
   return played;
 }
 
-/** Requests that wait at a front until `stop`, each second said anew. */
+/** Requests that wait at a front until `stop`, reported again each second. */
 export function holdRequests(redis: RedisClient, model: ModelName, count: number): { stop(): void } {
   const since = performance.now();
   let last = since;

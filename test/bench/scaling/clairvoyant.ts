@@ -10,7 +10,7 @@ const STEP_MS = 2_000;
 /** Over how long a plan averages what was offered. */
 const SMOOTH_MS = [STEP_MS, 6_000, 12_000, 20_000, 40_000, 60_000, 120_000, 180_000, 300_000, 600_000];
 /** How much of that it has room for, in hundredths. */
-const [LEAST_ROOM, MOST_ROOM] = [50, 150];
+const [MIN_ROOM, MAX_ROOM] = [50, 150];
 
 export interface Fleet {
   requests: readonly SimulatedRequest[];
@@ -48,7 +48,7 @@ export function listClairvoyantPlans(fleet: Fleet, waitsMs: readonly number[]): 
       return plan;
     };
     for (const waitMs of waitsMs) {
-      let [below, kept] = [LEAST_ROOM, MOST_ROOM];
+      let [below, kept] = [MIN_ROOM, MAX_ROOM];
       while (kept - below > 1) {
         const middle = Math.floor((below + kept) / 2);
         if (tryRoom(middle).p95Ms <= waitMs) kept = middle;

@@ -25,7 +25,7 @@ const RBAC = 'rbac.authorization.k8s.io';
 export interface Answer {
   status: number;
   headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: the shape is what a test looks at
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what a test checks
   body: any;
 }
 
@@ -65,7 +65,7 @@ export interface RawAnswer {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: the shape is what a test looks at
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what a test checks
   body: any;
 }
 

@@ -243,7 +243,7 @@ describe("the console's webhooks", () => {
     expect(Buffer.from(secret.data.secret, 'base64').toString()).to.equal(second.body.secret);
     expect(secret.metadata.labels['app.kubernetes.io/managed-by']).to.equal('berth');
     expect(secret.metadata.annotations['berth.dev/rolled-by']).to.match(/^system:serviceaccount:/);
-    // So that the operator looks at once.
+    // So that the operator checks at once.
     const { metadata } = await read('workspaces', 'workspace');
     expect(Date.parse(metadata.annotations['berth.dev/rolled-at'])).to.be.closeTo(Date.now(), 60_000);
   });

@@ -82,7 +82,7 @@ describe('a cordoned replica', () => {
     expect((await callChat(replicas[1]!.url)).status).to.equal(200);
   });
 
-  it('is idle for the autoscaler while it passes on answers, of which a Service brings ever new ones', async () => {
+  it('is idle for the autoscaler while it passes on answers, of which a Service sends ever new ones', async () => {
     await cordon([PODS[0]!]);
     await servesItself(false);
     await stack.control({ ttftMs: 20, itlMs: 30, tokens: 300 });

@@ -18,7 +18,7 @@ describe('a replica whose engine sleeps', () => {
 
   const tell = (sleeping: string[]) => publishDeployment(stack.redis, { ...config, sleeping });
   const isAsleep = async () => (await stack.readHeartbeats())[0]?.asleep === true;
-  /** It is told anew each time: what came while it had work does not hold. */
+  /** It is asked again each time: an order that came while it had work does not hold. */
   const putToSleep = async () => {
     let isTold = false;
     await pollUntil(async () => {

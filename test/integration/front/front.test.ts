@@ -158,7 +158,7 @@ describe('the front', () => {
     }, 'free engines');
   });
 
-  it('passes over a replica that does not take connections', async () => {
+  it('skips a replica that does not accept connections', async () => {
     await publish(config, [NOBODY, ...ADDRESSES]);
     for (let index = 0; index < 6; index++) expect((await call()).status).to.equal(200);
     await publish(config, [NOBODY]);

@@ -33,7 +33,7 @@ describe('a replica that leaves', () => {
     expect((await callChat(leaving!.url)).status).to.equal(200);
   });
 
-  it('asks its peer where its own engine takes no connection any more', async () => {
+  it('asks its peer where its own engine no longer accepts connections', async () => {
     const [leaving] = stack.replicas;
     expect((await callChat(leaving!.url)).status).to.equal(200);
     const [, before] = await stack.countRequests();

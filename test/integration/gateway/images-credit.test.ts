@@ -37,7 +37,7 @@ describe('the price of images, while their client waits', () => {
     expect((await readSpent()) - before).to.equal(3 * PRICE);
   });
 
-  it('is 402 insufficient_quota where the credit does not suffice, before the engine hears of it', async () => {
+  it('is 402 insufficient_quota where credit is insufficient, before the engine hears of it', async () => {
     const before = await readSpent();
     await grant(before + 2 * PRICE);
     const { requests } = await fixture.simulator.readControl();

@@ -218,7 +218,7 @@ describe('an answer', () => {
       expect(error.headers.get('content-type')).to.contain('application/json');
     });
 
-  it('is a 502 when the engine takes no connections', async () => {
+  it('is a 502 when the engine accepts no connections', async () => {
     const gone = await startScriptedEngine(() => {});
     await gone.stop();
     const endpoint = await startTextEndpoint({ connection: fixture.connection, engineURL: gone.url });

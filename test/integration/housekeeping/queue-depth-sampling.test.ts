@@ -52,7 +52,7 @@ describe('the queue of a deployment without replicas', () => {
     const question = { namespace, deployments: [of], from: now - MINUTE, to: now + MINUTE, stepSeconds: 60 };
     return Math.max(...(await readUsage(stack.redis, question)).steps.map(({ queuePeak }) => queuePeak));
   };
-  /** How often it was looked at in this hour. */
+  /** How often it was sampled in this hour. */
   const countSamples = async (of = deployment) => {
     const { redis } = stack.connection;
     let looks = 0;
@@ -83,7 +83,7 @@ describe('the queue of a deployment without replicas', () => {
     await meter.close();
   });
 
-  it('is not looked at a second time where a replica has just done so', async () => {
+  it('is not sampled a second time where a replica has just done so', async () => {
     const meter = new UsageMeter({ redis: stack.redis, log });
     meter.of(namespace, deployment, true);
     await meter.flush();

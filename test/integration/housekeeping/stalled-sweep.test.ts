@@ -20,7 +20,7 @@ describe('a sweep that lies in the socket of a Redis that hangs', () => {
     const sweeper = startSweeper({
       redis: connection.redis,
       gate,
-      // Between the look at the server and the sweep.
+      // Between the check of the server and the sweep.
       listWorkspaces: async () => {
         if (mayHang) server.pause();
         mayHang = false;

@@ -51,7 +51,7 @@ for (const kind of ['Image', 'Video'] as const)
     });
   });
 
-describe('an engine that takes no connections though its health check is good', () => {
+describe('an engine that accepts no connections though its health check is good', () => {
   const space = useMediaWorkspace();
 
   it('is asked for a job again and again, unhurried, until the job’s deadline', async () => {

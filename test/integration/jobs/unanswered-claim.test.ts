@@ -52,7 +52,7 @@ describe('a claim whose answer is lost', () => {
     const id = await submitFilm(space);
     const stop = startLoneWorker(space, { redis: connection.redis, engineURL });
     try {
-      // Nobody sweeps here, so nothing but the repeat brings the job to a worker.
+      // Nobody sweeps here, so only the repeat gets the job to a worker.
       await pollUntil(() => asked > 0, 'the job runs', 30_000);
       expect(proxy.swallowed).to.equal(1);
       expect(await space.redis.hget(workKeys(space.namespace).request(id), 'attempts')).to.equal('1');

@@ -7,7 +7,7 @@ export class FaultProxy {
   readonly #sockets = new Map<Socket, number>();
   /** Connections accepted since the start. */
   accepted = 0;
-  /** Takes connections from now on and lets nothing through. */
+  /** Accepts connections from now on and lets nothing through. */
   isDeaf = false;
 
   private constructor(target: URL) {

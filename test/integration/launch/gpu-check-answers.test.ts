@@ -180,7 +180,7 @@ describe('the check of a GPU, of answers that are', function () {
       stream(response, [{ content: 'Dawn' }], 'length', max_tokens);
     const METRICS = '/api/v1/namespaces/team/pods/one:9090/proxy/engine/metrics';
 
-    /** With each look at them, the next of `looks` (restarts, readiness), and then the last for ever. */
+    /** With each read of them, the next of `looks` (restarts, readiness), and then the last forever. */
     const watch = (looks: [number, boolean][]): Promise<string> => {
       const file = join(folder, 'looks');
       writeFileSync(file, '0');

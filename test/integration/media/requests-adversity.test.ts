@@ -204,7 +204,7 @@ describe('requests at a front while others fail or race', () => {
     // Its key is checked before its body has come.
     const seen = await monitorCommands(space.redis);
     sent.write(body.slice(0, 10));
-    await pollUntil(() => seen.text.includes(hashApiKey(KEYS.team)), 'the look at the key');
+    await pollUntil(() => seen.text.includes(hashApiKey(KEYS.team)), 'the read of the key');
     seen.stop();
     space.redis.pause();
     sent.end(body.slice(10));

@@ -59,7 +59,7 @@ describe('requests at a front without any replica', () => {
     const { status, body: answer, text } = await space.call('picture', '/images/generations', { body });
     expect(status, text).to.equal(202);
     expect(answer).to.include({ object: 'inference.request', modality: 'image' });
-    // For whoever looks at the list of requests.
+    // For whoever reads the list of requests.
     const record = await readRequest(space.connection.redis, 'team', answer.id as string);
     expect(record!.size).to.equal('64x64');
   });

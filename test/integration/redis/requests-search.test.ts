@@ -46,7 +46,7 @@ describe('a search among requests', () => {
     expect(await found([HASH], { after: newRequestId() })).to.deep.equal([]);
   });
 
-  it('looks at 100 requests at most in one call, however many there are', async () => {
+  it('examines 100 requests at most in one call, however many there are', async () => {
     const own = await submitted({ sha256: KEY });
     await spread([own, ...Array.from({ length: 250 }, newRequestId)]);
     const first = await search([HASH]);

@@ -29,7 +29,7 @@ describe('the sweep', () => {
       expireUntil: mayExpire ? Number.MAX_SAFE_INTEGER : 0,
       ...options,
     });
-  const NOTHING: SweepResult = { ended: 0, givenBack: 0, forgotten: 0, more: false };
+  const NOTHING: SweepResult = { ended: 0, released: 0, forgotten: 0, more: false };
 
   it('leaves alone what is not due', async () => {
     await submit();
@@ -44,7 +44,7 @@ describe('the sweep', () => {
     const first = (await claim(newToken(), 5))!;
     const before = await read(id);
     await passTime(space.redis, 5);
-    expect(await sweep()).to.deep.equal({ ...NOTHING, givenBack: 1 });
+    expect(await sweep()).to.deep.equal({ ...NOTHING, released: 1 });
     expect(await sweep(), 'a second sweeper').to.deep.equal(NOTHING);
     expect(await read(id)).to.deep.equal(before);
     const answer = await cancelRequest(space.redis, { namespace: space.namespace, id, token: newToken() });
@@ -79,7 +79,7 @@ describe('the sweep', () => {
     await releaseRequest(space.redis, (await claim(newToken(), 60_000))!.claim);
     await claim(newToken(), 5);
     await passTime(space.redis, 5);
-    expect(await sweep()).to.include({ givenBack: 1, ended: 0 });
+    expect(await sweep()).to.include({ released: 1, ended: 0 });
     expect((await read(id)).status).to.equal('running');
   });
 
@@ -99,7 +99,7 @@ describe('the sweep', () => {
     await publish({ queueTTLMs: 5 });
     await passTime(space.redis, 5);
     expect(await sweep({ mayExpire: false })).to.deep.equal(NOTHING);
-    expect(await sweep()).to.deep.equal({ ...NOTHING, ended: 1, givenBack: 1 });
+    expect(await sweep()).to.deep.equal({ ...NOTHING, ended: 1, released: 1 });
   });
 
   it('expires nothing once the time is over until when it may', async () => {
@@ -111,7 +111,7 @@ describe('the sweep', () => {
     expect(await sweepUntil(Number(seconds) * 1000 - 1)).to.deep.equal(NOTHING);
     expect(await renewClaim(space.redis, held, { leaseMs: 5 })).to.equal('renewed');
     await passTime(space.redis, 5);
-    expect(await sweepUntil(Number(seconds) * 1000 + 60_000)).to.deep.equal({ ...NOTHING, givenBack: 1 });
+    expect(await sweepUntil(Number(seconds) * 1000 + 60_000)).to.deep.equal({ ...NOTHING, released: 1 });
     expect(await renewClaim(space.redis, held)).to.equal('stale');
   });
 
@@ -131,7 +131,7 @@ describe('the sweep', () => {
     const [waiting, claimed] = [await submit(), await submit()];
     for (let i = 0; i < 2; i++) await claim(newToken(), 5);
     await passTime(space.redis, 5);
-    expect(await sweep()).to.include({ givenBack: 2 });
+    expect(await sweep()).to.include({ released: 2 });
     await passTime(space.redis, SOON_MS);
     expect(await claim(newToken(), 60_000), 'both are past it').to.equal(null);
     expect(await sweep()).to.deep.equal(NOTHING);

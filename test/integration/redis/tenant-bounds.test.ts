@@ -173,7 +173,7 @@ describe('a malicious Redis user of a workspace', () => {
     const results = [];
     for (let step = 0; step < 3; step++)
       results.push(await sweepRequests(stack.redis, namespace, { expireUntil: Number.MAX_SAFE_INTEGER }));
-    expect(results.at(-1)).to.deep.equal({ ended: 0, givenBack: 0, forgotten: 0, more: false });
+    expect(results.at(-1)).to.deep.equal({ ended: 0, released: 0, forgotten: 0, more: false });
     expect(await stack.redis.zcard(keys.outbox)).to.equal(0);
     expect(await stack.redis.zrange(keys.index(deployment, 'queued'), '0', '-1')).to.deep.equal([id]);
   });

@@ -23,7 +23,7 @@ import { TestStack } from '../../support/test-stack.ts';
 const MIB = 1024 * 1024;
 const MAX_MEMORY = 48 * MIB;
 /** What a job may have stored: a form's files and its parameters. */
-const MOST_INPUTS = 41;
+const MAX_INPUTS = 41;
 
 /** Functions take the stored inputs of a request from its record, where the workspace's own user may write any list. */
 describe('the inputs of requests that a workspace’s Redis user wrote', () => {
@@ -156,7 +156,7 @@ describe('the inputs of requests that a workspace’s Redis user wrote', () => {
       credential: null,
       key: `${'p'.repeat(500)}/inputs/evil/req_1/${i}.png`,
     });
-    const inputs = Array.from({ length: MOST_INPUTS }, (_, i) => object(i));
+    const inputs = Array.from({ length: MAX_INPUTS }, (_, i) => object(i));
     const id = newRequestId();
     await tenant.redis.zadd(
       keys.cleanup,
@@ -166,7 +166,7 @@ describe('the inputs of requests that a workspace’s Redis user wrote', () => {
     expect(await countCleanup(), 'the record owns them').to.equal(0);
     const claimed = await claimRequest(tenant.redis, { namespace, deployment, token, pod: 'p' });
     await finishRequest(tenant.redis, claimed!.claim, success());
-    expect(await countCleanup()).to.equal(MOST_INPUTS);
+    expect(await countCleanup()).to.equal(MAX_INPUTS);
   });
 
   it('are refused with a submission whose list is none of ours', async () => {

@@ -22,7 +22,7 @@ import { TestStack } from '../../support/test-stack.ts';
 const KIB = 1024;
 const MAX_MEMORY = 64 * KIB * KIB;
 /** Of it, for what one workspace's events hold. */
-const MOST_HELD = MAX_MEMORY / 32;
+const MAX_HELD = MAX_MEMORY / 32;
 const HOOK = { url: 'https://a.example/hook', endpoint: '' };
 
 /** Valid events that a workspace's Redis user put into its outbox: their bodies are copied to where it may write nothing. */
@@ -73,14 +73,14 @@ describe('events that a workspace’s Redis user forged', () => {
 
   it('stay in the outbox while those before them hold too much', async () => {
     const made = await fill();
-    expect(made).to.be.within(20, MOST_HELD / (64 * KIB));
+    expect(made).to.be.within(20, MAX_HELD / (64 * KIB));
     expect(await stack.redis.zcard(keys.outbox)).to.equal(1);
     const [left] = await stack.redis.zrange(keys.outbox, 0, '-1');
     expect(await expand(left!)).to.equal(null);
     await deliver(1);
     expect(await expand(left!)).to.equal(1);
     expect(await countBodies()).to.equal(made);
-    expect(await readHeld()).to.be.at.most(MOST_HELD);
+    expect(await readHeld()).to.be.at.most(MAX_HELD);
   });
 
   it('are bounded in number, too, by what their deliveries take, with all attempts', async () => {
@@ -102,7 +102,7 @@ describe('events that a workspace’s Redis user forged', () => {
       expect(leased).to.have.length(made);
       for (const each of leased) expect(await settleDelivery(stack.redis, each, failure)).to.equal(true);
     }
-    expect((await weighWorkspaces(stack.redis, { exactly: true })).get(namespace)).to.be.below(MOST_HELD);
+    expect((await weighWorkspaces(stack.redis, { exactly: true })).get(namespace)).to.be.below(MAX_HELD);
   });
 
   it('are delivered however many targets one has, if nothing else is', async () => {
@@ -141,7 +141,7 @@ describe('events that a workspace’s Redis user forged', () => {
         ])),
       );
     expect(new Set(answers)).to.deep.equal(new Set(['done', 'full']));
-    expect(await readHeld()).to.be.at.most(MOST_HELD);
+    expect(await readHeld()).to.be.at.most(MAX_HELD);
   });
 
   it('leave nothing held by what has ended and gone', async () => {
@@ -205,7 +205,7 @@ describe('events that a workspace’s Redis user forged', () => {
           const ended = (await readDeliveryLog(stack.redis, namespace)).filter(({ endedAt }) => endedAt);
           return ended.length >= 40;
         }, 'more have ended than are held at once');
-        expect(most).to.be.within(20, MOST_HELD / (64 * KIB));
+        expect(most).to.be.within(20, MAX_HELD / (64 * KIB));
       });
   });
 });

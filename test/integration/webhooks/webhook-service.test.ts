@@ -79,7 +79,7 @@ describe('webhooks of real requests', () => {
 
   it('delivers the event of a canceled request at once, in the documented envelope', async () => {
     start({ scanIntervalMs: 3_600_000 });
-    // Once the subscription stands, nothing but its messages brings anything about.
+    // Once the subscription stands, nothing but its messages triggers anything.
     await pollUntil(async () => Number(await stack.redis.pubsub('NUMPAT')) === 1, 'the subscription');
     const id = await endOne();
     await pollUntil(() => received.length === 1, 'the delivery');

@@ -6,7 +6,7 @@ export interface SimulatedRequest {
   serviceMs: number;
 }
 
-/** What an autoscaler may look at; counters only grow. */
+/** What an autoscaler may read; counters only grow. */
 export interface Observation {
   now: number;
   /** Replicas that it asked for last. */

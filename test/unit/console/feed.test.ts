@@ -3,7 +3,7 @@ import { Feed } from '../../../console/server/live/feed.ts';
 import { pollUntil } from '../../support/poll.ts';
 
 describe('the feed of a namespace', () => {
-  it('watches anew with the token that the session has by then', async () => {
+  it('watches again with the token that the session has by then', async () => {
     const tokens: string[] = [];
     let token = 'first';
     const streams = {

@@ -59,7 +59,7 @@ describe('Keys, versions, paths and errors', () => {
     );
   });
 
-  it('doubles a delay up to its limit, the upper half of it by chance', () => {
+  it('doubles a delay up to its limit, with 50 % jitter', () => {
     const backoff = { baseMs: 100, maxMs: 1_000 };
     const bounds = (attempt: number) => [0, 1].map((chance) => backoffDelay(backoff, attempt, () => chance));
     expect([1, 2, 3, 9, 10_000].map(bounds)).to.deep.equal([

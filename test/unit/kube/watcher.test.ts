@@ -448,7 +448,7 @@ describe('A watcher', () => {
       expect(changes).to.deep.equal([]);
     });
 
-    it('brings back nothing that is gone, and nothing that has taken its place', async () => {
+    it('restores nothing that is gone, and nothing that has taken its place', async () => {
       watcher.absorb(written(5, { deletionTimestamp: '2026-11-23T00:00:00Z' }));
       watcher.absorb(written(5, {}, 'u2'));
       expect(changes).to.deep.equal([]);

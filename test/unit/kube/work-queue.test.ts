@@ -66,7 +66,7 @@ describe('A work queue', () => {
     expect(keys()).to.deep.equal(['a', 'b']);
   });
 
-  it('works on changes before keys that are only looked at again, and before those of the start', async () => {
+  it('works on changes before keys that are only resynced, and before those of the start', async () => {
     const queue = createWorkQueue({
       name: 'test',
       clock,

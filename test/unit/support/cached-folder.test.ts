@@ -31,7 +31,7 @@ describe('a folder of the cache', () => {
     }
   });
 
-  it('is made anew after a try that failed, without what that left', () => {
+  it('is created again after an attempt that failed, without what that left', () => {
     const cached = { name: 'thing', madeFrom: 'one', within };
     const fail = () =>
       ensureFolder({

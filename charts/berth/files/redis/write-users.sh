@@ -1,4 +1,4 @@
-# Writes data/users.acl in a folder, / if none is given: Berth's own users anew, the workspaces' as the operator saved them.
+# Writes data/users.acl in a folder, / if none is given: Berth's own users are generated, the workspaces' restored as the operator saved them.
 set -eu
 cd "${1:-/}"
 rules=$(grep '^user ' config/users.acl)

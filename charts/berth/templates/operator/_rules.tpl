@@ -32,7 +32,7 @@
 - apiGroups: [batch]
   resources: [jobs]
   verbs: [get, create, delete]
-# The autoscaler says which pods go first.
+# The autoscaler says which pods are removed first.
 - apiGroups: [""]
   resources: [pods]
   verbs: [patch]

@@ -51,7 +51,7 @@ describe('the sleep of an engine', () => {
     expect(changes).to.deep.equal(['asleep', 'woken']);
   });
 
-  it('is not for one that has work, nor again until it is told anew', async () => {
+  it('is not for one that has work, nor again until it is asked again', async () => {
     await start();
     await sleep.wake();
     isIdle = false;

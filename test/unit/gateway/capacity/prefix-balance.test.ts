@@ -219,7 +219,7 @@ describe('balancing by prefix', () => {
       expect(await send(replicas[0]!, prompt(name))).to.equal('pod-1');
   });
 
-  it('looks at no prompt where it is off or there is one replica', () => {
+  it('reads no prompt where it is off or there is one replica', () => {
     const [first] = startFleet(2);
     first!.state.isOn = false;
     expect(first!.balance.read(prompt('any'))).to.equal(undefined);

@@ -31,7 +31,7 @@ describe("a front's rounds", () => {
     expect([count('endless'), count('short')]).to.deep.equal([50, 1]);
   });
 
-  it('let others go first: a workspace with more to do has its next step after theirs', async () => {
+  it('let others run first: a workspace with more to do has its next step after theirs', async () => {
     const namespaces = Array.from({ length: 40 }, (_, i) => `w${i}`);
     await start(['endless', ...namespaces], isEndless);
     const second = visits.indexOf('endless', 1);

@@ -69,7 +69,7 @@ describe('a tracer', () => {
       [new ApiError('upstream_error', 'the engine said: secret prompt'), ['root', 'step'], true],
       [new TypeError('a bug'), ['root', 'step'], true],
       [new ApiError('rate_limit_exceeded', 'too many'), [], false],
-      ['given_back', [], false],
+      ['released', [], false],
       [undefined, [], false],
     ];
     for (const [error, exported] of ends) {

@@ -83,7 +83,7 @@ describe('the shell that starts', () => {
     /** An engine that says this, and ends. */
     const say = async (script: string) => {
       write('tee', `#!/bin/bash\n/bin/sleep 0.1\n/usr/bin/tee "$@"\necho > ${folder}/log-done\n`);
-      // What looks after it ends soon, and its log has its second.
+      // Its supervisor ends soon, and its log has its second.
       write('sleep', '#!/bin/sh\n[ "$1" = 1 ] && exec /bin/sleep 1\nexec /bin/sleep 0.02\n');
       write('sglang', `#!/bin/bash\necho $$ > ${folder}/engine\n${script}\n`);
       const { engine } = build({ kind: 'Image', engine: { preset: 'sglang-diffusion' } });

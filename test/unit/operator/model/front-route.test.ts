@@ -16,7 +16,7 @@ const live = (route: object, status: object = {}) => ({
 const gateway = { name: 'public', namespace: 'gateways' };
 
 describe('an HTTPRoute of another spec or setting', () => {
-  it('is not looked for where this very spec, which wants none, was acted on before', () => {
+  it('is not looked for where this very spec, which wants none, was applied before', () => {
     expect(mayHaveHTTPRoute(live({}), { gateway: undefined })).to.equal(false);
   });
 

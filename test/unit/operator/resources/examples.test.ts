@@ -38,7 +38,7 @@ describe('the examples', () => {
     });
 
   for (const { file, model } of models)
-    it(`${file} can be acted on by an operator as it is installed`, () => {
+    it(`${file} can be applied by an operator as it is installed`, () => {
       expect(build(model, { allowedHosts: [], allowedAnnotations: [] }).problems).to.deep.equal([]);
     });
 

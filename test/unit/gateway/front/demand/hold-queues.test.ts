@@ -135,7 +135,7 @@ describe('the line of requests that wait for a replica', () => {
     expect(enter(lines, { caller: 'd' }), 'all').to.equal(null);
   });
 
-  it('is looked after for one deployment, too', async () => {
+  it('is managed for one deployment, too', async () => {
     const lines = build();
     wait(enter(lines)!, 'a');
     wait(enter(lines, { name: 'other' })!, 'b');
