@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { type Clock, sleep, systemClock } from '../kit/clock.ts';
 import { backoffDelay } from '../kit/retry.ts';
 import { type Check, startCheck } from './checksum.ts';
-import { describeFailure } from './hub-source.ts';
+import { describeCause } from './hub-source.ts';
 import { SourceError, type WeightsFile, type WeightsSource } from './source.ts';
 
 export interface DownloadOptions {
@@ -134,7 +134,7 @@ const mayPass = (error: unknown): boolean =>
 const explain = (error: unknown, { name }: WeightsSource): Error =>
   error instanceof SourceError
     ? error
-    : new SourceError(`${name} cannot be downloaded: ${describeFailure(error)}`, {
+    : new SourceError(`${name} cannot be downloaded: ${describeCause(error)}`, {
         isTransient: true,
         cause: error,
       });

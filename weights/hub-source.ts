@@ -72,7 +72,7 @@ export class HubSource implements WeightsSource {
       },
       signal,
     }).catch((cause: unknown) => {
-      throw new SourceError(`the hub could not be reached: ${describeFailure(cause)}`, {
+      throw new SourceError(`the hub could not be reached: ${describeCause(cause)}`, {
         isTransient: true,
         cause,
       });
@@ -92,7 +92,7 @@ function describeStatus(status: number, name: string): string {
   return `the hub returned HTTP ${status}`;
 }
 
-export function describeFailure(error: unknown): string {
+export function describeCause(error: unknown): string {
   const { message, cause } = error as Error;
   const inner = cause as (Error & { code?: string }) | undefined;
   return inner ? inner.code || inner.message : message;
@@ -106,7 +106,7 @@ async function readText(answer: Response): Promise<string> {
     if (cause instanceof BodyTooLargeError)
       throw new SourceError("the hub's list is too long", { isTransient: false });
     throw new SourceError(
-      `the connection was interrupted while the hub's list was read: ${describeFailure(cause)}`,
+      `the connection was interrupted while the hub's list was read: ${describeCause(cause)}`,
       {
         isTransient: true,
         cause,

@@ -2,7 +2,6 @@
 import { lazy, Suspense } from 'react';
 import { Navigate, Route, Routes } from 'react-router';
 import { useSession } from './client/session.ts';
-import { Boot } from './parts/boot.tsx';
 import { useLastError } from './parts/page.tsx';
 import { PageLoader, Unreachable } from './parts/page-states.tsx';
 import { Shell } from './shell.tsx';
@@ -77,5 +76,21 @@ export function App() {
         <Route path="*" element={<Navigate to={`/${first}/deployments`} replace />} />
       </Routes>
     </Suspense>
+  );
+}
+
+/** The frame while it is unknown who is signed in: the same as in index.html, so that nothing moves. */
+function Boot() {
+  return (
+    <div className="boot" style={{ margin: 0 }}>
+      <header>
+        <img src="/icon.svg" alt="" width={22} height={22} />
+        Berth
+      </header>
+      <nav />
+      <main aria-busy>
+        <p>Loading Berth…</p>
+      </main>
+    </div>
   );
 }

@@ -6,7 +6,12 @@ import { WholeAnswer } from '../engine/whole-answer.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { readJsonBody } from '../http/json-body.ts';
 import type { Spool } from '../storage/spool.ts';
-import { askEngine, type EngineQuestion, reserveLazily, startDeadline } from '../text/engine-question.ts';
+import {
+  answerFromEngine,
+  type EngineQuestion,
+  reserveLazily,
+  startDeadline,
+} from '../text/engine-question.ts';
 import type { TextServices } from '../text/text-routes.ts';
 import { readSpeech } from './speech-request.ts';
 import { readTranscript, writeTranscript } from './transcript.ts';
@@ -115,7 +120,7 @@ async function runAtEngine(
   const { exchange } = state;
   const { requestTimeoutMs } = services.config().limits;
   const deadline = startDeadline(exchange, requestTimeoutMs, Math.floor(exchange.elapsed()));
-  await askEngine(services, state, question).finally(() => clearTimeout(deadline));
+  await answerFromEngine(services, state, question).finally(() => clearTimeout(deadline));
 }
 
 function settleAudio(services: AudioServices, state: GatewayState, seconds: number): void {

@@ -5,7 +5,7 @@ import { ApiError } from '../http/error-response.ts';
 import type { JsonBody } from '../http/json-body.ts';
 import { checkFields, type Fields } from '../text/fields.ts';
 import { setMembers } from '../text/request-body.ts';
-import { checkModel } from '../text/text-request.ts';
+import { checkOptionalModel } from '../text/text-request.ts';
 
 export const SPEECH_TYPES = {
   mp3: 'audio/mpeg',
@@ -73,7 +73,7 @@ export const SPEECH_FIELDS: Fields = {
 export function readSpeech(body: JsonBody, config: GatewayConfig): SpeechRequest {
   const { value } = body;
   checkFields(value, SPEECH_FIELDS);
-  checkModel(value.model, config);
+  checkOptionalModel(value.model, config);
   checkReferences(value);
   const characters = countAllCharacters(value, config.limits.promptCharacters);
   const isEventStream = value.stream_format === 'sse' || (value.stream === true && !value.stream_format);

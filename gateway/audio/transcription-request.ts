@@ -6,7 +6,7 @@ import type { GatewayState } from '../http/exchange.ts';
 import { FieldReader, requireField } from '../media/field-reader.ts';
 import { type Form, type FormFields, readForm, removeFiles } from '../media/multipart.ts';
 import type { Spool } from '../storage/spool.ts';
-import { checkModel } from '../text/text-request.ts';
+import { checkOptionalModel } from '../text/text-request.ts';
 import { measureSound } from './audio-length.ts';
 import { TRANSCRIPT_FORMATS, type TranscriptFormat } from './transcript.ts';
 
@@ -71,7 +71,7 @@ export async function readTranscription(
 
 async function interpret(form: Form, config: GatewayConfig): Promise<TranscriptionRequest> {
   const fields = FieldReader.ofForm(form.texts);
-  checkModel(fields.text('model'), config);
+  checkOptionalModel(fields.text('model'), config);
   const format = fields.choice('response_format', TRANSCRIPT_FORMATS) ?? 'json';
   fields.number('temperature');
   const granularities = readGranularities(form.texts);

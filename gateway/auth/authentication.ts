@@ -9,7 +9,7 @@ import { isSpoken, type Route } from '../http/routes.ts';
 import { inSpan } from '../tracing/span.ts';
 import type { Admissions, Admitted } from './admission.ts';
 
-export const authenticate =
+export const authenticateRequests =
   (admissions: Admissions, config: () => GatewayConfig): GatewayMiddleware =>
   async (ctx, next) => {
     const { state } = ctx;

@@ -3,7 +3,7 @@
  * says when; the next request ends it. Nothing is sent to an engine that sleeps, or is about to.
  */
 import type { Dispatcher } from 'undici';
-import { askEngine } from '../upstream/engine-request.ts';
+import { fetchFromEngine } from '../upstream/engine-request.ts';
 
 /** `unknown`: of an engine that this process has not asked yet. */
 type State = 'unknown' | 'awake' | 'falling' | 'asleep' | 'waking';
@@ -119,7 +119,12 @@ export class EngineSleep {
   async #call(method: 'GET' | 'POST', path: string, known: number[] = []): Promise<string | null> {
     const { pool, timeoutMs = TIMEOUT_MS } = this.#options;
     const signal = AbortSignal.timeout(timeoutMs);
-    const { status, body } = await askEngine(pool(), { path, method, signal, maxBytes: MAX_ANSWER_BYTES });
+    const { status, body } = await fetchFromEngine(pool(), {
+      path,
+      method,
+      signal,
+      maxBytes: MAX_ANSWER_BYTES,
+    });
     if (known.includes(status)) return null;
     if (status !== 200) throw new Error(`${path} returned ${status}`);
     return body.toString();

@@ -2,7 +2,12 @@
 import type { Readable } from 'node:stream';
 import { ApiError } from '../http/error-response.ts';
 import type { TraceContext } from '../tracing/trace-context.ts';
-import { askEngine, type EngineRequest, readResponse, requestEngine } from '../upstream/engine-request.ts';
+import {
+  type EngineRequest,
+  fetchFromEngine,
+  readResponse,
+  requestEngine,
+} from '../upstream/engine-request.ts';
 import type { EnginePool } from './engine-call.ts';
 import { findEngineError, readEngineError } from './engine-error.ts';
 import { listExtraFields, writeFormValue } from './extra-fields.ts';
@@ -92,7 +97,7 @@ const PATH = '/v1/videos';
 const pathOf = (id: string): string => `${PATH}/${encodeURIComponent(id)}`;
 
 const ask = (pool: EnginePool, request: EngineRequest): Promise<{ status: number; body: Buffer }> =>
-  askEngine(pool, { bodyTimeout: ANSWER_TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES, ...request });
+  fetchFromEngine(pool, { bodyTimeout: ANSWER_TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES, ...request });
 
 function findFailedVideo(body: Buffer, id: string): EngineVideo | null {
   try {

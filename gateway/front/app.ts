@@ -20,7 +20,7 @@ import type { UsageMeter } from '../telemetry/usage.ts';
 import { buildModelHandlers } from '../text/model-routes.ts';
 import { inSpan } from '../tracing/span.ts';
 import type { Tracer } from '../tracing/tracer.ts';
-import { authenticate } from './authentication.ts';
+import { identifyCaller } from './authentication.ts';
 import type { ColdStarts } from './cold-starts.ts';
 import type { DemandWatch } from './demand/demand-watch.ts';
 import { answerDemand, parseDemandPath } from './demand-route.ts';
@@ -150,7 +150,7 @@ const sendContinue =
   async (ctx, next) => {
     const { exchange, deployment } = ctx.state;
     if (ctx.req.headers.expect === undefined) return next();
-    await authenticate(redis, deployment.config.namespace, ctx.req.headers).catch((error) => {
+    await identifyCaller(redis, deployment.config.namespace, ctx.req.headers).catch((error) => {
       // The replica will say so.
       if (!isRedisAway(error)) throw error;
     });
@@ -163,7 +163,9 @@ const authenticateCaller =
   async (ctx, next) => {
     const { namespace } = ctx.state.deployment.config;
     const { span } = ctx.state.exchange;
-    ctx.state.caller = await inSpan(span, 'admission', () => authenticate(redis, namespace, ctx.req.headers));
+    ctx.state.caller = await inSpan(span, 'admission', () =>
+      identifyCaller(redis, namespace, ctx.req.headers),
+    );
     ctx.state.keyHash = ctx.state.caller.sha256;
     ctx.state.keyName = ctx.state.caller.admission.keyName;
     ctx.state.tenant = namespace;

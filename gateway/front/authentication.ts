@@ -27,7 +27,7 @@ export interface Caller {
 }
 
 /** Throws ApiError 401, or Redis' own error while it is away (docs/api.md, "Authentication"). */
-export async function authenticate(
+export async function identifyCaller(
   redis: RedisClient,
   namespace: string,
   headers: IncomingHttpHeaders,

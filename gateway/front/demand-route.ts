@@ -4,7 +4,7 @@ import type { DeploymentName } from '../../redis/publication/publication.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayContext } from '../http/exchange.ts';
 import { sendJSON } from '../http/json-answer.ts';
-import { authenticate } from './authentication.ts';
+import { identifyCaller } from './authentication.ts';
 import type { DemandWatch } from './demand/demand-watch.ts';
 
 export interface DemandRouteServices {
@@ -24,7 +24,7 @@ export async function answerDemand(
   { req, state }: GatewayContext,
   deployment: DeploymentName,
 ): Promise<void> {
-  await authenticate(redis, deployment.namespace, req.headers);
+  await identifyCaller(redis, deployment.namespace, req.headers);
   if (req.method !== 'GET')
     throw new ApiError('method_not_allowed', 'Send GET.', { headers: ['allow', 'GET'] });
   const figures = await demand.ask(deployment);

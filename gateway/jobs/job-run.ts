@@ -23,7 +23,7 @@ import {
   storeResults,
 } from './job-storage.ts';
 import { keepLease } from './lease.ts';
-import { buildSuccess, countJob, describeFailure, JobError, OWN_FAULT } from './outcome.ts';
+import { buildSuccess, countJob, JobError, OWN_FAULT, toFailure } from './outcome.ts';
 import { expectJobMs, readPace } from './pace.ts';
 import { Progress } from './progress.ts';
 import { retryWhileRedisDown } from './retry.ts';
@@ -144,7 +144,7 @@ export class JobRun {
       return await this.#make();
     } catch (error) {
       if (signal.aborted) return null;
-      const failure = describeFailure(error);
+      const failure = toFailure(error);
       if (!failure)
         this.#services.log.error(
           { err: error, job_id: this.#job.claim.id },

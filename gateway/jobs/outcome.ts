@@ -80,7 +80,7 @@ const STORAGE_ERRORS = new Set([
 ]);
 
 /** null: an internal error, to be logged; callers get no details. */
-export function describeFailure(error: unknown): Failure | null {
+export function toFailure(error: unknown): Failure | null {
   if (error instanceof JobError || error instanceof UploadError)
     return { code: error.code, message: error.message };
   if (error instanceof DownloadError) return { code: 'upstream_error', message: error.message };

@@ -63,7 +63,7 @@ export async function signOutputs(
 }
 
 /** null where none is kept, or Redis has just gone: the rest of the Video object is worth more. */
-export async function readPrompt(
+export async function readStoredPrompt(
   { redis, storage }: MediaServices,
   namespace: string,
   id: string,

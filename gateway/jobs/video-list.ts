@@ -5,7 +5,7 @@ import { listRequests } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { sendJSON } from '../http/json-answer.ts';
-import { readPrompt } from './request-lookup.ts';
+import { readStoredPrompt } from './request-lookup.ts';
 import { describeVideo } from './request-object.ts';
 import type { MediaServices } from './services.ts';
 
@@ -20,7 +20,7 @@ export async function listVideos(services: MediaServices, state: GatewayState): 
   // One more shows whether there are more.
   const found = await listRequests(services.redis, { namespace, deployment, limit: limit + 1, ...query });
   const records = found.slice(0, limit);
-  const prompts = await Promise.all(records.map(({ id }) => readPrompt(services, namespace, id)));
+  const prompts = await Promise.all(records.map(({ id }) => readStoredPrompt(services, namespace, id)));
   const list: VideoList = {
     object: 'list',
     data: records.map((record, index) => describeVideo(record, prompts[index]!)),

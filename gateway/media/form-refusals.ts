@@ -38,11 +38,7 @@ export const malformed = (why: string, param: string | null = null) =>
   new ApiError('invalid_request_error', `The multipart body is malformed: ${why}.`, { param });
 
 /** What a client is told of a file that could not be taken; errors of others pass. */
-export function describeFailure(
-  error: unknown,
-  field: string,
-  { fileBytes }: { fileBytes: number },
-): unknown {
+export function toFileRefusal(error: unknown, field: string, { fileBytes }: { fileBytes: number }): unknown {
   if (error instanceof UploadError && error.reason === 'tooLarge')
     return new ApiError('request_too_large', `\`${field}\` exceeds the limit of ${fileBytes} bytes.`, {
       param: field,

@@ -6,12 +6,12 @@ import { ApiError } from '../http/error-response.ts';
 import { checkExtraParameters } from './extra-parameters.ts';
 import type { FieldReader } from './field-reader.ts';
 import {
-  checkModel,
   chooseDefault,
   listSizes,
   readExtraParameters,
   readModel,
-  readPrompt,
+  readPromptField,
+  requireServedModel,
 } from './request-fields.ts';
 
 export const DEFAULT_SIZE = '1024x1024';
@@ -35,7 +35,7 @@ export function readImageParameters(
   const { promptCharacters, imagesPerRequest } = config.limits;
   const extras = listExtras(config, task);
   const given = readModel(fields, config);
-  const prompt = readPrompt(fields, config.limits);
+  const prompt = readPromptField(fields, config.limits);
   const n = fields.integer('n', { min: 1, max: imagesPerRequest }) ?? 1;
   const wanted = fields.text('size', `one of ${listSizes(model.sizes)}`, 'size_not_supported') ?? 'auto';
   const size = wanted === 'auto' ? chooseDefault(model.sizes, DEFAULT_SIZE) : wanted;
@@ -44,7 +44,7 @@ export function readImageParameters(
   const outputFormat = extras.includes('output_format')
     ? fields.choice('output_format', OUTPUT_FORMATS)
     : undefined;
-  checkModel(given, config);
+  requireServedModel(given, config);
   checkTask(task, config);
   checkExtraParameters(extra, config);
   if (!model.sizes.includes(size))

@@ -8,7 +8,7 @@ import { openLease, type Parties, untilReserved } from '../http/json-body.ts';
 import type { Spool, SpooledFile } from '../storage/spool.ts';
 import { type NumberedField, normalizeField, readNumber, sortByNumber } from './form-field-names.ts';
 import { FormMemory } from './form-memory.ts';
-import { checkFieldName, checkFormHeaders, describeFailure, malformed, refuseBody } from './form-refusals.ts';
+import { checkFieldName, checkFormHeaders, malformed, refuseBody, toFileRefusal } from './form-refusals.ts';
 
 /** Names of the documented fields; all others are read over. */
 export interface FormFields {
@@ -257,7 +257,7 @@ class FormIntake {
     const held = this.#spool
       .hold(stream, { maxBytes: this.#limits.fileBytes, signal: this.#abort.signal, tenant: this.#tenant })
       .catch((error: unknown) => {
-        throw describeFailure(error, field, this.#limits);
+        throw toFileRefusal(error, field, this.#limits);
       });
     held.catch((error: Error) => this.#abort.abort(error));
     this.#files.push({ field, number: readNumber(name), held });

@@ -19,7 +19,7 @@ export const readModel = (fields: FieldReader, { modelId }: Pick<GatewayConfig, 
   fields.requireText('model', `"${modelId}", the model of this deployment`);
 
 /** Once all fields were read. Throws ApiError with 404 for another model than the deployment's. */
-export function checkModel(given: string, { modelId }: Pick<GatewayConfig, 'modelId'>): void {
+export function requireServedModel(given: string, { modelId }: Pick<GatewayConfig, 'modelId'>): void {
   if (given === modelId) return;
   throw new ApiError('model_not_found', `This deployment serves the model "${modelId}" only.`, {
     param: 'model',
@@ -40,8 +40,10 @@ function limitText(text: string, param: string, limit: number): string {
 const isLonger = (text: string, limit: number): boolean =>
   text.length > limit && (text.length > 2 * limit || [...text].length > limit);
 
-export const readPrompt = (fields: FieldReader, { promptCharacters }: { promptCharacters: number }): string =>
-  limitText(fields.requireText('prompt'), 'prompt', promptCharacters);
+export const readPromptField = (
+  fields: FieldReader,
+  { promptCharacters }: { promptCharacters: number },
+): string => limitText(fields.requireText('prompt'), 'prompt', promptCharacters);
 
 type Steps = { min: number; max: number; default: number } | undefined;
 

@@ -7,12 +7,12 @@ import { ApiError } from '../http/error-response.ts';
 import { checkExtraParameters } from './extra-parameters.ts';
 import { type FieldReader, requireField } from './field-reader.ts';
 import {
-  checkModel,
   chooseDefault,
   listSizes,
   readExtraParameters,
   readModel,
-  readPrompt,
+  readPromptField,
+  requireServedModel,
 } from './request-fields.ts';
 
 export const DEFAULT_RESOLUTION = '720x1280';
@@ -74,7 +74,7 @@ function read(fields: FieldReader, config: VideoConfig, source: Source): VideoFi
   const { resolutions, native } = model;
   const extras = listExtras(config, source.task);
   const given = readModel(fields, config);
-  const prompt = readPrompt(fields, config.limits);
+  const prompt = readPromptField(fields, config.limits);
   const duration = native ? describeDuration(native) : 'a number above 0';
   const seconds = native ? fields.number(source.seconds, duration) : fields.positive(source.seconds);
   const listed = `one of ${listSizes(resolutions)}`;
@@ -88,7 +88,7 @@ function read(fields: FieldReader, config: VideoConfig, source: Source): VideoFi
     steps: model.steps,
     promptCharacters: config.limits.promptCharacters,
   });
-  checkModel(given, config);
+  requireServedModel(given, config);
   checkMode(source, config);
   checkExtraParameters(extra, config);
   const supported =

@@ -8,7 +8,7 @@ import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { sendEmpty, sendJSON } from '../http/json-answer.ts';
 import type { IdempotentRepeat, VideoRequest } from '../jobs/media-request.ts';
-import { findRequest, readPrompt, signOutputs } from '../jobs/request-lookup.ts';
+import { findRequest, readStoredPrompt, signOutputs } from '../jobs/request-lookup.ts';
 import { describeVideo } from '../jobs/request-object.ts';
 import { cancel } from '../jobs/request-routes.ts';
 import type { MediaServices } from '../jobs/services.ts';
@@ -90,7 +90,7 @@ async function sendVideo(
   { record, status }: { record: RequestRecord; status: number },
 ): Promise<void> {
   const isRunning = record.status === 'queued' || record.status === 'running';
-  const prompt = await readPrompt(services, services.config(state).namespace, record.id);
+  const prompt = await readStoredPrompt(services, services.config(state).namespace, record.id);
   sendJSON(state.exchange, describeVideo(record, prompt), {
     status,
     more: isRunning ? ['openai-poll-after-ms', POLL_AFTER_MS] : [],

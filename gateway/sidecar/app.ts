@@ -8,7 +8,7 @@ import type { Clock } from '../../kit/clock.ts';
 import type { RedisConnection } from '../../redis/client.ts';
 import { buildAudioHandlers } from '../audio/audio-routes.ts';
 import { Admissions } from '../auth/admission.ts';
-import { authenticate } from '../auth/authentication.ts';
+import { authenticateRequests } from '../auth/authentication.ts';
 import { Settlements } from '../auth/settlements.ts';
 import type { Capacity, EngineTarget } from '../capacity/capacity.ts';
 import { buildTokenCheck, HELD_HEADER } from '../capacity/peer-protocol.ts';
@@ -146,7 +146,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   // 4. Before authentication, so that a wrong base URL is not reported as a wrong key.
   app.use(findRoute(ROUTES, config));
   // 5. Key, RPM, TPD and credit in one call; before the body, so that strangers cannot fill memory.
-  app.use(authenticate(admissions, config));
+  app.use(authenticateRequests(admissions, config));
   // 6. The kind of model, then whether the deployment serves at all.
   app.use(requireAvailability(ROUTES, config));
   // 7. The route: body, its checks, a place on an engine, the answer, usage.

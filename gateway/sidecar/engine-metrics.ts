@@ -2,7 +2,7 @@
 import type { Dispatcher } from 'undici';
 import type { AdminAnswer } from '../../kit/admin-server.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { askEngine } from '../upstream/engine-request.ts';
+import { fetchFromEngine } from '../upstream/engine-request.ts';
 import { filterExposition } from './exposition.ts';
 
 export interface EngineMetricsOptions {
@@ -64,7 +64,7 @@ export async function fetchMetrics({
   timeoutMs = TIMEOUT_MS,
   maxBytes = MAX_BYTES,
 }: Pick<EngineMetricsOptions, 'pool' | 'path' | 'timeoutMs' | 'maxBytes'>): Promise<string> {
-  const { status, body } = await askEngine(pool, {
+  const { status, body } = await fetchFromEngine(pool, {
     path,
     method: 'GET',
     headers: { accept: 'text/plain;version=0.0.4' },

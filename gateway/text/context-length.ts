@@ -4,7 +4,7 @@ import type { ModelKind } from '../../api/engine-presets.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';
 import { isObject } from '../../kit/json.ts';
-import { askEngine } from '../upstream/engine-request.ts';
+import { fetchFromEngine } from '../upstream/engine-request.ts';
 
 export interface ContextLengthOptions {
   /** Connections to the engine. */
@@ -80,7 +80,7 @@ export class ContextLength {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     try {
       const request = { path, method: 'GET', signal, maxBytes: MAX_ANSWER_BYTES } as const;
-      const { status, body } = await askEngine(this.#options.pool(), request);
+      const { status, body } = await fetchFromEngine(this.#options.pool(), request);
       const length = status === 200 ? read(JSON.parse(body.toString('utf8'))) : null;
       if (Number.isSafeInteger(length) && (length as number) > 0) this.#value = length as number;
     } catch {

@@ -47,7 +47,7 @@ const SMALL_BYTES = 16 * 1024;
 /** Of a body while it is changed: its text, the changed text, and what lies between. */
 const COPIES = 5;
 
-/** As `askEngine`; rejects with the error that broke the stream where it cannot go on. */
+/** As `answerFromEngine`; rejects with the error that broke the stream where it cannot go on. */
 export const askContinued = (
   services: ContinuationServices,
   state: GatewayState,

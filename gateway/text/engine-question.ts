@@ -29,7 +29,7 @@ const SATURATED_RETRY_SECONDS = 5;
  * Rejects as `callEngine`, with the engine's errors counted; and with ApiError where no engine has a place. Without a function of its own that
  * is async, as what it calls: of an answer that is good, a promise is all that is between its end and the caller's.
  */
-export function askEngine(
+export function answerFromEngine(
   services: EngineServices,
   state: GatewayState,
   question: EngineQuestion,

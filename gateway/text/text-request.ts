@@ -44,7 +44,7 @@ export function readTextRequest(
 ): TextRequest {
   const { value, raw } = body;
   checkFields(value, route.fields);
-  checkModel(value.model, model);
+  checkOptionalModel(value.model, model);
   route.refuse?.(value);
   const { characters, media } = route.readMedia(value);
   const translation = route.translate?.(value, model.enginePreset);
@@ -77,7 +77,7 @@ export function readTextRequest(
 }
 
 /** `model` is optional; when given, it must be the deployment's model id (docs/api.md, "POST /v1/chat/completions"). */
-export function checkModel(given: unknown, { modelId }: Pick<Model, 'modelId'>): void {
+export function checkOptionalModel(given: unknown, { modelId }: Pick<Model, 'modelId'>): void {
   if (given === undefined || given === null || given === modelId) return;
   throw new ApiError(
     'model_mismatch',

@@ -13,7 +13,7 @@ import { openLease, readJsonBody } from '../http/json-body.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
 import { isBytes } from './answer-schema.ts';
 import { askContinued, type ContinuationServices } from './continued-answer.ts';
-import { askEngine, reserveLazily, startDeadline } from './engine-question.ts';
+import { answerFromEngine, reserveLazily, startDeadline } from './engine-question.ts';
 import { inlineMedia } from './media-inlining.ts';
 import { COUNT_TOKENS, MESSAGES } from './messages-route.ts';
 import { CHAT, COMPLETIONS, EMBEDDINGS } from './openai-routes.ts';
@@ -75,7 +75,7 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
   }
 }
 
-interface EngineRun {
+interface TextCall {
   route: TextRoute;
   services: TextServices;
   state: GatewayState;
@@ -83,8 +83,8 @@ interface EngineRun {
 }
 
 /** The exchange can then report what is to be paid for it. */
-function askForAnswer(run: EngineRun): Promise<void> {
-  const { services, state, request } = run;
+function askForAnswer(call: TextCall): Promise<void> {
+  const { services, state, request } = call;
   const { path, payload: body, isStream, continuable } = request;
   const { modelId, enginePreset } = services.config();
   const reserve = reserveLazily(state);
@@ -93,13 +93,13 @@ function askForAnswer(run: EngineRun): Promise<void> {
     const isUsageContinuous = reportsUsageContinuously(enginePreset);
     const filter = new ContinuedFilter({ ...request, ...continuable, modelId, isUsageContinuous, reserve });
     const answer = new StreamAnswer(state.exchange, filter);
-    state.exchange.settle = () => settleUsage(answer, run);
+    state.exchange.settle = () => settleUsage(answer, call);
     const question = { path, headers, body, answer, isStream, filter, continuable, reserve };
     return askContinued(services, state, question);
   }
-  const answer = openAnswer(run, modelId, reserve);
-  state.exchange.settle = () => settleUsage(answer, run);
-  return askEngine(services, state, { path, headers, body, answer, isStream });
+  const answer = openAnswer(call, modelId, reserve);
+  state.exchange.settle = () => settleUsage(answer, call);
+  return answerFromEngine(services, state, { path, headers, body, answer, isStream });
 }
 
 const JSON_BODY = ['content-type', 'application/json', 'accept'];
@@ -113,7 +113,7 @@ function describePayload({ isStream, encoding, priority }: TextRequest, preset: 
   return priority !== 0 && preset === 'vllm' ? [...headers, 'x-vllm-priority', String(priority)] : headers;
 }
 
-function openAnswer({ route, state, request }: EngineRun, modelId: string, reserve: Reserve): Answer {
+function openAnswer({ route, state, request }: TextCall, modelId: string, reserve: Reserve): Answer {
   const { exchange } = state;
   if (request.isStream) return new StreamAnswer(exchange, route.stream!.watch(modelId, request));
   if (isBytes(request.encoding))
@@ -130,7 +130,7 @@ function openAnswer({ route, state, request }: EngineRun, modelId: string, reser
 /** Asks for memory; false where there is none left. */
 type Reserve = (bytes: number) => boolean;
 
-function settleUsage(answer: Answer, { services, state, request }: EngineRun): void {
+function settleUsage(answer: Answer, { services, state, request }: TextCall): void {
   const usage =
     answer.usage ??
     (answer.estimatedTokens !== null ? estimateUsage(request.promptBytes, answer.estimatedTokens) : null);

@@ -47,7 +47,7 @@ export async function requestEngine(
 }
 
 /** Requests and reads the answer, whatever its status. Throws what `requestEngine` and `readResponse` throw. */
-export async function askEngine(
+export async function fetchFromEngine(
   pool: Pick<Dispatcher, 'request'>,
   { maxBytes, ...request }: EngineRequest & { maxBytes: number },
 ): Promise<{ status: number; body: Buffer }> {

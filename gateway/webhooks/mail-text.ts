@@ -15,7 +15,7 @@ const FOOTER =
   'The request itself is not affected: its state and its result can be read with GET /v1/requests/{id}.\n' +
   'You receive this message because you are the owner of the workspace.\n';
 
-export function describeFailure(namespace: string, callback: AbandonedCallback): MailText {
+export function composeFailureMail(namespace: string, callback: AbandonedCallback): MailText {
   return {
     subject: `[Berth] A callback of the workspace ${namespace} failed`,
     text:
@@ -26,7 +26,7 @@ export function describeFailure(namespace: string, callback: AbandonedCallback):
   };
 }
 
-export function describeMany(namespace: string, callbacks: readonly AbandonedCallback[]): MailText {
+export function composeDigestMail(namespace: string, callbacks: readonly AbandonedCallback[]): MailText {
   const hosts = [...new Set(callbacks.map(({ url }) => hostOf(url)))].sort().slice(0, 20);
   return {
     subject: `[Berth] ${callbacks.length} more callbacks of the workspace ${namespace} failed`,

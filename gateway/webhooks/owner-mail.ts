@@ -13,7 +13,7 @@ import {
   unmarkMailed,
 } from '../../redis/deliveries/owner-mail.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { describeFailure, describeMany, type MailText } from './mail-text.ts';
+import { composeDigestMail, composeFailureMail, type MailText } from './mail-text.ts';
 import { MailDeferredError } from './mailer.ts';
 
 export interface OwnerMailOptions {
@@ -104,7 +104,7 @@ export class OwnerMail {
     const { send, log, clock = Date.now } = this.#options;
     const [first] = callbacks as [AbandonedCallback];
     const text =
-      callbacks.length === 1 ? describeFailure(namespace, first) : describeMany(namespace, callbacks);
+      callbacks.length === 1 ? composeFailureMail(namespace, first) : composeDigestMail(namespace, callbacks);
     try {
       await send(owner, text);
     } catch (error) {

@@ -1,7 +1,8 @@
 /** Tells pages what has changed, as server-sent events; they read it again by the other routes. */
 import { PassThrough } from 'node:stream';
 import type Router from '@koa/router';
-import { hideChanges } from '../live/visible-changes.ts';
+import type { AnnouncedTopic } from '../../api.ts';
+import type { LiveListener } from '../live/feed.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import { endWithSession } from '../sessions/session-stream.ts';
 import type { Services } from './services.ts';
@@ -44,4 +45,16 @@ export function addLiveRoutes(router: Router<ConsoleState>, { access, feeds, ses
     ctx.set('x-accel-buffering', 'no');
     ctx.body = body;
   });
+}
+
+/** Passes on what is new to this user; where only something hidden changed, not even that it did. */
+export function hideChanges(mayRead: Record<AnnouncedTopic, boolean>, notify: LiveListener): LiveListener {
+  let lastNotified: string | undefined;
+  return ({ watched, changed }) => {
+    const visible = changed.filter((topic) => !(topic in mayRead) || mayRead[topic as AnnouncedTopic]);
+    const names = watched.join();
+    if (visible.length === 0 && names === lastNotified) return;
+    lastNotified = names;
+    notify({ watched, changed: visible });
+  };
 }

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { LiveUpdate } from '../../../console/api.ts';
-import { hideChanges } from '../../../console/server/live/visible-changes.ts';
+import { hideChanges } from '../../../console/server/routes/live.ts';
 
 describe('news of a namespace', () => {
   const follow = () => {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { EngineMemoryError } from '../../../../gateway/engine/engine-error.ts';
 import { parseJob } from '../../../../gateway/engine/job.ts';
 import { ApiError } from '../../../../gateway/http/error-response.ts';
-import { buildSuccess, describeFailure, JobError } from '../../../../gateway/jobs/outcome.ts';
+import { buildSuccess, JobError, toFailure } from '../../../../gateway/jobs/outcome.ts';
 import { expectJobMs } from '../../../../gateway/jobs/pace.ts';
 import { Progress } from '../../../../gateway/jobs/progress.ts';
 import { retryWhileRedisDown } from '../../../../gateway/jobs/retry.ts';
@@ -34,7 +34,7 @@ describe('a failure of a job', () => {
   ];
   for (const [what, error, code] of table)
     it(`is ${code ?? 'nobody’s to know'} for ${what}`, () => {
-      expect(describeFailure(error)?.code).to.equal(code);
+      expect(toFailure(error)?.code).to.equal(code);
     });
 });
 
