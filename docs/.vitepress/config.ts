@@ -2,14 +2,7 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitepress';
-
-/** As GitHub makes anchors, so that links between headings work in both places. */
-const slugify = (heading: string): string =>
-  heading
-    .trim()
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-    .replace(/\s/g, '-');
+import { slugify } from './slugify.ts';
 
 const page = (text: string, link: string) => ({ text, link });
 

@@ -1,4 +1,7 @@
-/** Connections to stores. Those to a tenant's host are checked where they are made, as all of egress are. */
+/**
+ * Connections to stores, as agents of node:http, which is what the AWS SDK takes. Those to a tenant's host are checked
+ * as they are made, by the guard that undici's connector uses for all other egress.
+ */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { createAddressPolicy } from '../egress/address-policy.ts';
