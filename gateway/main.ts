@@ -10,10 +10,10 @@ import {
 } from './environment/environment.ts';
 
 enableCompileCache();
-// V8 collects what sockets have read after so many MB × 4, not after its 128: a large video passes in little memory.
+// Lowers V8's threshold for collecting socket buffers (default 128 MB): a large video streams through in little memory.
 setFlagsFromString('--scavenger-max-new-space-capacity-mb=2');
 
-/** Each role is loaded only when it is the one, so that a model's pod starts soon. */
+/** Only the selected role is loaded, so that a model's pod starts quickly. */
 async function startRole(): Promise<RunningProgram> {
   const env = readVariables();
   switch (readRole(env)) {

@@ -1,4 +1,4 @@
-/** Admits requests by key and limits: one call to Redis, or cached answers while Redis is down (docs/api.md, "Authentication", "Limits"). */
+/** Admits requests by key and limits: one call to Redis, or cached verdicts while Redis is down (docs/api.md, "Authentication", "Limits"). */
 import { LRUCache } from 'lru-cache';
 import {
   type Admission,
@@ -23,9 +23,9 @@ export interface AdmissionsOptions {
 }
 
 export interface Admitted {
-  /** Of the answer, alternating names and values. */
+  /** Of the response, alternating names and values. */
   headers: readonly string[];
-  /** Stops counting the request against RPM, since the engine failed it. null: it was not counted. */
+  /** Stops counting the request against RPM because the engine failed it. null: it was not counted. */
   uncount: (() => void) | null;
   /** Of the key, higher first. */
   priority: number;
@@ -33,7 +33,7 @@ export interface Admitted {
   keyName: string;
 }
 
-/** The last answer of Redis about a key. */
+/** The last verdict of Redis on a key. */
 interface Memory {
   seenAt: number;
   /** Unix seconds; 0 = never. */
@@ -77,7 +77,7 @@ export class Admissions {
     );
   }
 
-  /** Throws ApiError, and what is no outage of Redis. */
+  /** Throws ApiError, and errors of Redis other than an outage. */
   #admitWhileAway(request: AdmissionRequest, error: unknown): Admitted {
     if (!isRedisAway(error)) throw error;
     this.#setAway(true, error as Error);
@@ -103,7 +103,7 @@ export class Admissions {
     return { headers: buildLimitHeaders(admission), uncount, priority, keyName };
   }
 
-  /** Returns at once; a request that stays counted does no harm. */
+  /** Returns at once; a request that stays counted is harmless. */
   #uncount({ namespace, sha256 }: AdmissionRequest, resetAt: number): void {
     const { redis, log } = this.#options;
     uncount(redis, { namespace, sha256, resetAt }).catch((error) => {

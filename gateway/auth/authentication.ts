@@ -1,4 +1,4 @@
-/** Every route wants a key of the deployment's workspace (docs/api.md, "Authentication"). */
+/** Every route requires a key of the deployment's workspace (docs/api.md, "Authentication"). */
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
@@ -20,7 +20,7 @@ export const authenticateRequests =
       const request = { namespace: config().namespace, sha256, counted };
       admitted = await inSpan(state.exchange.span, 'admission', () => admissions.admit(request));
     } catch (error) {
-      // Who is over a limit is known, and counts in the deployment's usage.
+      // A key over a limit is authenticated, and counts in the deployment's usage.
       if (error instanceof ApiError && LIMITS.has(error.code)) state.keyHash = sha256;
       throw error;
     }
@@ -37,7 +37,7 @@ export const authenticateRequests =
 
 const LIMITS: ReadonlySet<string> = new Set(['rate_limit_exceeded', 'insufficient_quota']);
 
-/** What will be refused anyway costs nothing. */
+/** What will be refused anyway is not counted. */
 function decideCounted(route: Route, config: GatewayConfig): Counted {
   if (!isServed(route, config)) return 'no';
   return route.spendsNothing ? 'requests' : 'all';

@@ -1,21 +1,21 @@
-/** Prices as whole millionths, the unit of the workspace's account, without a fraction lost or won. */
+/** Prices as whole millionths, the unit of the workspace's account, without losing or gaining fractions. */
 import { LRUCache } from 'lru-cache';
 
-/** Keys whose last fraction is remembered; one that is forgotten was worth less than a millionth. */
+/** Keys whose remainder is kept; a dropped one was worth less than a millionth. */
 const MAX_KEYS = 10_000;
-/** Sums of binary fractions come this near to a whole number without being there. */
+/** Rounding error of sums of binary fractions. */
 const ERROR = 1e-6;
 
 export class PriceRounding {
-  /** Of a millionth, owed by a key. */
+  /** Fraction of a millionth, owed by a key. */
   readonly #owed = new LRUCache<string, number>({ max: MAX_KEYS });
 
   /**
-   * The whole millionths that a request of the key is charged, of a price in millionths. What is below one is added to its next
+   * The whole millionths that a request of the key is charged, for a price in millionths. The remainder is added to its next
    * request: many small requests cost what a large one does.
    */
   round(key: string, price: number): number {
-    // What is owed is below one, so nothing becomes due.
+    // The remainder is below one, so nothing is due.
     if (price === 0) return 0;
     const owed = price + (this.#owed.get(key) ?? 0);
     const micros = Math.floor(owed + ERROR);

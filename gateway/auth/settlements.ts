@@ -1,4 +1,4 @@
-/** Usage on its way to Redis: added up for a moment, settled once, and never in a request's way. */
+/** Usage on its way to Redis: batched briefly, settled exactly once, and never blocking a request. */
 import { randomUUID } from 'node:crypto';
 import { sleep, systemClock } from '../../kit/clock.ts';
 import { type Backoff, backoffDelay } from '../../kit/retry.ts';
@@ -18,7 +18,7 @@ export interface SettlementsOptions {
 export interface SettlementTiming {
   collectMs: number;
   backoff: Backoff;
-  /** Repeats are recognized for 10 minutes; after that, counting twice would be possible. */
+  /** Repeats are recognized for 10 minutes; after that, usage could be counted twice. */
   giveUpMs: number;
 }
 
@@ -41,20 +41,20 @@ export interface UsedByRequest {
   /** Of the API key. */
   sha256: string;
   tokens: number;
-  /** In millionths, with what is below one of them. */
+  /** In millionths, including a fraction. */
   price: number;
 }
 
-/** Of one key's tokens: all that came, and those that Redis was sent, in order. */
+/** One key's tokens: the total, and what Redis was sent, in order. */
 interface Ledger {
   added: number;
   sent: number;
   watchers: number;
 }
 
-/** Which tokens of a key an answer of Redis does not include yet. */
+/** Which tokens of a key a reply of Redis does not include yet. */
 export interface UnsettledWatch {
-  /** The question is being sent now. */
+  /** A call is being sent. */
   mark(): void;
   /** Once it is answered. */
   read(): number;
@@ -64,9 +64,9 @@ export interface UnsettledWatch {
 export class Settlements {
   readonly #options: SettlementsOptions;
   readonly #timing: SettlementTiming;
-  /** Not yet given a token, by key. */
+  /** Not yet assigned a token, by key. */
   readonly #open = new Map<string, Open>();
-  /** Under way, by key: one at a time, so that an outage piles nothing up. */
+  /** In flight, by key: one at a time, so that nothing piles up in an outage. */
   readonly #sending = new Map<string, Promise<void>>();
   readonly #ledgers = new Map<string, Ledger>();
   readonly #rounding = new PriceRounding();
@@ -78,7 +78,7 @@ export class Settlements {
     this.#timing = { ...TIMING, ...options.timing };
   }
 
-  /** To be closed, whatever becomes of the question. */
+  /** Must be closed, whatever the result of the call. */
   watch(sha256: string): UnsettledWatch {
     const ledger = this.#ledgerOf(sha256);
     ledger.watchers++;
@@ -95,7 +95,7 @@ export class Settlements {
     };
   }
 
-  /** Answers the whole millionths that the request is charged. */
+  /** Returns the whole millionths that the request is charged. */
   charge({ namespace, sha256, tokens, price }: UsedByRequest): number {
     const micros = this.#rounding.round(sha256, price);
     if (tokens > 0 || micros > 0) this.#add({ namespace, sha256, tokens, micros });
@@ -114,7 +114,7 @@ export class Settlements {
     this.#schedule();
   }
 
-  /** Settles what is left; what waits for a retry gets it now, and no other. */
+  /** Settles what is left; pending retries run now, once. */
   async close(): Promise<void> {
     this.#closing.abort();
     while (this.#open.size > 0 || this.#sending.size > 0) {

@@ -29,10 +29,10 @@ export type GatewayRole = (typeof GATEWAY_ROLES)[number];
 
 export interface CommonEnvironment {
   redisURL: string;
-  /** Absent where the URL or the server needs none. */
+  /** Absent if the URL or the server needs none. */
   redisUsername: string | undefined;
   redisPassword: string | undefined;
-  /** Of the mounted Secret; the file need not be there. */
+  /** Of the mounted Secret; the file is optional. */
   redisCAFile: string;
   /** Address to listen on; undefined = all. */
   host: string | undefined;
@@ -40,15 +40,15 @@ export interface CommonEnvironment {
   adminPort: number;
   metricsPort: number;
   logLevel: string;
-  /** null: nothing is traced. */
+  /** null: no tracing. */
   tracing: TracingSettings | null;
-  /** Milliseconds that in-flight work may take once the program is asked to end. */
+  /** Milliseconds that in-flight work may take after SIGTERM. */
   drainTimeoutMs: number;
   egress: EgressSettings;
 }
 
 export interface SidecarEnvironment extends CommonEnvironment {
-  /** The configuration as the Secret holds it, not yet checked. */
+  /** The configuration from the Secret, not yet validated. */
   configText: string;
   peerToken: string;
   engineURL: string;
@@ -57,17 +57,17 @@ export interface SidecarEnvironment extends CommonEnvironment {
   engineMetricsPath: string | null;
   /** null: the engine reads no shared cache. */
   weightsLease: string | null;
-  /** null: the engine says itself that it ran out of memory. */
+  /** null: the engine itself reports that it ran out of memory. */
   memoryMark: string | null;
   drainToken: string;
   podName: string;
   podIP: string;
   storage: SidecarStorageEnvironment;
-  /** Takes the log's lines in place of standard output: where several share a process. */
+  /** Receives log lines instead of standard output, if several programs share a process. */
   writeLog?: (line: string) => void;
 }
 
-/** What a front accepts from tenants, whatever their objects allow: all of them share its memory and its disk. */
+/** A front's limits for tenants, whatever their objects allow: all of them share its memory and disk. */
 export type SharedLimits = Pick<
   GatewayConfig['limits'],
   | 'jsonBodyBytes'
@@ -80,17 +80,17 @@ export type SharedLimits = Pick<
 
 export interface FrontEnvironment extends CommonEnvironment {
   podName: string;
-  /** Port on which replicas are dialed; PORTS.http but in tests. */
+  /** Port of replicas; PORTS.http except in tests. */
   replicaPort: number;
   /** Of the storage service. */
   internalPort: number;
-  /** Above them no deployment's own limits count. */
+  /** Deployments' own limits cannot exceed them. */
   limits: SharedLimits;
-  /** How many requests it holds until a replica is ready, and how many bytes of them. */
+  /** How many requests, and bytes of them, it holds until a replica is ready. */
   holds: { total: number; perDeployment: number; bytesPerDeployment: number };
   documentationURL: string | undefined;
   storage: FrontStorageEnvironment;
-  /** null: nobody is written to. */
+  /** null: no e-mail is sent. */
   mail: MailerOptions | null;
 }
 
@@ -152,7 +152,7 @@ const MAX_BYTES = 2 ** 50;
 const MAX_CHARACTERS = 1_000_000;
 const MAX_HELD = 100_000;
 const HELD_BYTES_PER_DEPLOYMENT = 32 * MIB;
-/** A deployment's own defaults, longer prompts aside: its sidecars serve those that raise them. */
+/** The defaults of a deployment, except for longer prompts: its sidecars serve deployments that raise them. */
 const readSharedLimits = (env: Environment): SharedLimits => ({
   jsonBodyBytes: env.integer(GATEWAY_ENV.maxJsonBody, { fallback: 32 * MIB, max: MAX_BYTES }),
   fileBytes: env.integer(GATEWAY_ENV.maxFile, { fallback: 50 * MIB, max: MAX_BYTES }),
@@ -166,7 +166,7 @@ function readMail(env: Environment): MailerOptions | null {
   const path = join(secretFolder(env), FRONT_SECRET_FILES.smtpURL);
   const url = readTextFile(path);
   if (url === undefined) return null;
-  // What is wrong from the beginning is reported at once.
+  // What is invalid at startup is reported at once.
   if (!isMailURL(url)) env.fail(MAIL_PROBLEM, undefined);
   return { readURL: () => readMailURL(path), from: env.required(GATEWAY_ENV.mailFrom) };
 }
@@ -174,7 +174,7 @@ function readMail(env: Environment): MailerOptions | null {
 const MAIL_PROBLEM = `${FRONT_SECRET_FILES.smtpURL} of the Secret must be an smtp:// or smtps:// URL`;
 const isMailURL = (text: string): boolean => /^smtps?:$/.test(URL.parse(text)?.protocol ?? '');
 
-/** As the Secret says it now: the kubelet rewrites its files when it changes. Throws EnvironmentError. */
+/** The Secret's current content: the kubelet rewrites its files when it changes. Throws EnvironmentError. */
 function readMailURL(path: string): string {
   const url = readTextFile(path);
   if (url !== undefined && isMailURL(url)) return url;
@@ -185,7 +185,7 @@ function readCommon(env: Environment, role: GatewayRole): CommonEnvironment {
   const folder = secretFolder(env);
   return {
     redisURL: env.required(GATEWAY_ENV.redisURL),
-    // Of the mounted Secret; the environment's where there is none.
+    // From the mounted Secret, else from the environment.
     redisUsername:
       readTextFile(join(folder, SIDECAR_SECRET_FILES.redisUsername)) ?? env.text(GATEWAY_ENV.redisUsername),
     redisPassword:

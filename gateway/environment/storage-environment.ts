@@ -1,4 +1,4 @@
-/** What a gateway's environment says of storage: where results go, and who may sign for them. */
+/** A gateway's storage configuration: where results go, and who may sign for them. */
 import { join } from 'node:path';
 import { GATEWAY_ENV } from '../../api/gateway-environment.ts';
 import { FRONT_SECRET_FILES, SIDECAR_SECRET_FILES, SIDECAR_SECRET_PATH } from '../../api/names.ts';
@@ -30,13 +30,13 @@ export interface BucketEnvironment {
 export interface ServerStorageEnvironment {
   /** All secrets derive from it. */
   masterKey: string;
-  /** null: only storage credentials hold results. */
+  /** null: results are stored only with storage credentials. */
   bucket: BucketEnvironment | null;
   spool: SpoolOptions;
 }
 
 export interface FrontStorageEnvironment extends ServerStorageEnvironment {
-  /** In place of a bucket, with the port of its links. */
+  /** Replaces a bucket, with the port of its links. */
   folder: { path: string; port: number } | null;
 }
 

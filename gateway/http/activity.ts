@@ -1,4 +1,4 @@
-/** What the serving port is doing: the requests in flight and when the last one came. */
+/** Activity of the serving port: the requests in flight and when the last one arrived. */
 import type { ServerResponse } from 'node:http';
 
 export class Activity {
@@ -16,12 +16,12 @@ export class Activity {
     return this.#lastRequestAt;
   }
 
-  /** The answers that have not ended. */
+  /** Responses in progress. */
   get open(): Iterable<ServerResponse> {
     return [...this.#open];
   }
 
-  /** Counts a request until its answer has ended or its client has left. */
+  /** Counts a request until its response ends or its client disconnects. */
   track(res: ServerResponse): void {
     this.#inflight++;
     this.#lastRequestAt = performance.now();
@@ -33,7 +33,7 @@ export class Activity {
     });
   }
 
-  /** Whether answers close their connections, those not yet begun included, so that clients go elsewhere. */
+  /** Whether responses close their connections, including those not started, so that clients reconnect elsewhere. */
   setClosing(isClosing: boolean): void {
     this.#isClosing = isClosing;
     if (isClosing) for (const res of this.#open) if (!res.headersSent) res.shouldKeepAlive = false;

@@ -1,10 +1,10 @@
-/** The memory that the bodies of all requests of a process may hold at once, shared fairly between those who send them. */
+/** The memory budget for request bodies of a process, shared fairly between tenants. */
 import { getHeapStatistics } from 'node:v8';
 
 export interface BodyMemoryOptions {
   /** Of all bodies at once. */
   totalBytes: number;
-  /** How long a body waits for room. */
+  /** How long a body waits for memory. */
   waitMs: number;
 }
 
@@ -15,7 +15,7 @@ interface Waiting {
   timer: NodeJS.Timeout;
 }
 
-/** A tenant may hold this many times what is still free: it never takes all, and the less is left the less it may take. */
+/** A tenant may hold this multiple of what is free: it never takes all, and the less is free, the less it may take. */
 const SHARE_OF_FREE = 2;
 
 export class BodyMemory {
@@ -28,22 +28,22 @@ export class BodyMemory {
     this.#options = options;
   }
 
-  /** Bytes that are held. */
+  /** Bytes held. */
   get used(): number {
     return this.#used;
   }
 
-  /** The largest body for which there is room when nothing else is held. */
+  /** The largest body that fits when nothing else is held. */
   get maxBodyBytes(): number {
     return Math.floor((this.#options.totalBytes * SHARE_OF_FREE) / (1 + SHARE_OF_FREE));
   }
 
-  /** Nothing is held yet. `tenant`: whose share it counts to. */
+  /** A lease that holds nothing yet. `tenant`: whose share it counts toward. */
   open(tenant: string): BodyLease {
     return new BodyLease(this, tenant);
   }
 
-  /** Whether there is room, at once or within the time that a body waits; false also for a lease that was released. */
+  /** Whether there is memory, at once or within the waiting time; false also for a released lease. */
   take(lease: BodyLease, bytes: number): boolean | Promise<boolean> {
     if (this.tryTake(lease, bytes)) return true;
     return new Promise((resolve) => {
@@ -61,18 +61,18 @@ export class BodyMemory {
     });
   }
 
-  /** Whether there is room now. */
+  /** Whether there is memory now. */
   tryTake(lease: BodyLease, bytes: number): boolean {
     const hasMemory = this.#hasMemory(lease.tenant, bytes);
     if (hasMemory) this.#hold(lease, bytes);
     return hasMemory;
   }
 
-  /** Ends the lease: what it holds is free again, and what it waits for is refused. */
+  /** Ends the lease: frees what it holds and refuses what it waits for. */
   release(lease: BodyLease): void {
     this.#hold(lease, -lease.bytes);
     for (const waiting of this.#waiting.filter((each) => each.lease === lease)) this.#end(waiting, false);
-    // In the order of their coming; one who is over its share keeps nobody else waiting.
+    // In order of arrival; a tenant over its share does not block others.
     for (const waiting of [...this.#waiting]) {
       if (!this.#hasMemory(waiting.lease.tenant, waiting.bytes)) continue;
       this.#hold(waiting.lease, waiting.bytes);
@@ -113,13 +113,13 @@ export class BodyLease {
     this.tenant = tenant;
   }
 
-  /** Makes it hold `bytes` in all; false where there is no room within the waiting time. */
+  /** Grows it to `bytes` in total; false if there is no memory within the waiting time. */
   grow(bytes: number): boolean | Promise<boolean> {
     if (this.#isReleased) return false;
     return bytes <= this.bytes || this.#memory.take(this, bytes - this.bytes);
   }
 
-  /** Makes it hold more; false where there is no room now. */
+  /** Grows it; false if there is no memory now. */
   tryAdd(bytes: number): boolean {
     return !this.#isReleased && this.#memory.tryTake(this, bytes);
   }
@@ -134,15 +134,15 @@ export class BodyLease {
 
 const MIB = 1024 * 1024;
 const WAIT_MS = 5_000;
-/** Of a heap without a limit of its own, as on a developer's machine. */
+/** For a heap without an explicit limit, as on a developer's machine. */
 const MAX_HEAP_BYTES = 768 * MIB;
 const heapBytes = Math.min(getHeapStatistics().heap_size_limit, MAX_HEAP_BYTES);
 
 /**
- * Bodies lie beside the heap, in the container's memory: a third of the heap's size leaves room for the heap itself, in
+ * Bodies are kept outside the heap, in the container's memory: a third of the heap's size leaves room for the heap itself, in
  * which one body at a time is parsed.
  */
 export const processBodies = new BodyMemory({ totalBytes: Math.floor(heapBytes / 3), waitMs: WAIT_MS });
 
-/** Of the heap, for the values of the one body that is parsed; its text may take as much again. */
+/** Share of the heap for the values of the one body that is parsed; its text may take as much again. */
 export const MAX_PARSED_BYTES = Math.floor(heapBytes / 6);

@@ -16,11 +16,11 @@ const EXPOSED = [
 const METHODS = 'GET, HEAD, POST, DELETE';
 const DEFAULT_HEADERS =
   'authorization, x-api-key, content-type, idempotency-key, x-request-id, anthropic-version, anthropic-beta';
-/** SDKs send headers of their own; none of them does anything here. */
+/** SDKs send headers of their own; none has an effect here. */
 const HEADER_NAMES = /^[\w-]+(\s*,\s*[\w-]+){0,100}$/;
 const PREFLIGHT_SECONDS = '600';
 
-/** `findOrigins`: absent = none; `*` = any. Other origins are answered as if they were none. */
+/** `findOrigins`: absent = none; `*` = any. Other origins get no CORS headers. */
 export const allowOrigins =
   <S extends GatewayState>(findOrigins: (state: S) => readonly string[] | undefined): GatewayMiddleware<S> =>
   (ctx, next) => {

@@ -8,7 +8,7 @@ export type ErrorDialect = 'openai' | 'anthropic' | 'cohere';
 const ANTHROPIC_PATH = '/v1/messages';
 const COHERE_PATH = '/v2/';
 
-/** By the path, or by the header that Anthropic's SDKs send everywhere, so that errors before any route have it, too. */
+/** By the path, or by the header that Anthropic's SDKs always send, so that errors before routing have it, too. */
 export function readErrorDialect(
   { url, headers }: Pick<IncomingMessage, 'url' | 'headers'>,
   path = readRoutePath(url),
@@ -33,7 +33,7 @@ const OVERLOADED = 529;
 const BILLING = 402;
 
 /**
- * A full deployment is Anthropic's 529, which clients wait out, and told from the 429 of a key's own limit; credit that is
+ * A full deployment is Anthropic's 529, which clients wait out, as opposed to the 429 of a key's limit; credit that is
  * used up is 402 there. All others are as in OpenAI's dialect.
  */
 export function anthropicStatus({ code, status }: Pick<ApiError, 'code' | 'status'>): number {

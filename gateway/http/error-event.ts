@@ -9,7 +9,7 @@ const RESPONSES_PATH = '/v1/responses';
 export interface BrokenStream {
   req: Pick<IncomingMessage, 'url' | 'headers'>;
   requestId: string;
-  /** Events that have been sent, where that is known. */
+  /** Events sent so far, if known. */
   events?: number | undefined;
 }
 
@@ -19,7 +19,7 @@ export function formatErrorEvent(error: ApiError, { req, requestId, events }: Br
   const envelope = buildEnvelope(error);
   if (!readRoutePath(req.url).startsWith(RESPONSES_PATH)) return `data: ${JSON.stringify(envelope)}\n\n`;
   const { code, message, param } = envelope.error;
-  // Flat as OpenAI has it, and with the envelope, by which its SDKs know to throw.
+  // Flat as in OpenAI's API, and with the envelope, which makes its SDKs throw.
   const event = { type: 'error', sequence_number: events, code, message, param, ...envelope };
   return formatNamed('error', event);
 }

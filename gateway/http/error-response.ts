@@ -1,4 +1,4 @@
-/** Errors on the wire, all in one envelope. */
+/** Errors as sent to clients, all in one envelope. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorEnvelope } from '../../api/api-objects.ts';
 import { buildErrorEnvelope, ERRORS, type ErrorCode } from '../../api/errors.ts';
@@ -15,9 +15,9 @@ export interface ApiErrorDetails {
   detailCode?: string;
   /** More response headers, alternating names and values. */
   headers?: string[];
-  /** In place of a message that quotes an engine, whose words may repeat what was asked or answered. */
+  /** Logged instead of a message that quotes an engine, which may repeat prompts or output. */
   logMessage?: string;
-  /** Whatever the table says, SDKs are not to repeat the request by themselves. */
+  /** Whatever the table says, SDKs must not retry the request by themselves. */
   isFinal?: boolean;
 }
 
@@ -48,23 +48,23 @@ export class ApiError extends Error {
 
 const REDIS_RETRY_SECONDS = 2;
 
-/** The one answer for an outage of Redis; any other error is returned as it is. */
+/** Maps an outage of Redis to one error; any other error is returned as it is. */
 export const explainRedisOutage = (error: unknown): unknown =>
-  // An ApiError may quote what a client or an engine wrote, even the words of Redis.
+  // An ApiError may quote a client or an engine, even Redis' own error text.
   !(error instanceof ApiError) && isRedisAway(error)
     ? new ApiError('temporarily_unavailable', 'The database of the gateway is unavailable at the moment.', {
         retryAfter: REDIS_RETRY_SECONDS,
       })
     : error;
 
-/** Longer waits are not worth an SDK's retry, and some SDKs would sleep for hours. */
+/** Longer waits are no use to an SDK's retry, and some SDKs would sleep for hours. */
 const MAX_RETRY_AFTER_SECONDS = 60;
 const GATEWAY_TIMEOUT = 504;
 
-/** Of the installation, and so of the whole process. */
+/** Set per installation, so per process. */
 let documentationSite: string | undefined;
 
-/** Sets the base URL that `documentation_url` of all further errors leads to; without one they have none. */
+/** Sets the base URL of `documentation_url` in all later errors; without one they have none. */
 export function setDocumentationSite(site: string | undefined): void {
   documentationSite = site;
 }
@@ -100,7 +100,7 @@ export interface ErrorSending {
   end?: (response: ServerResponse, text: string) => void;
 }
 
-/** Answers with the dialect's envelope, or breaks off an answer that has begun; never throws. */
+/** Sends the dialect's envelope, or aborts a response that has started; never throws. */
 export function sendError(
   res: ServerResponse,
   error: ApiError,
@@ -109,7 +109,7 @@ export function sendError(
 ): void {
   if (res.destroyed || res.writableEnded) return;
   if (res.headersSent) {
-    // Half an answer must not look like a whole one.
+    // A partial response must not look complete.
     res.destroy();
     return;
   }
@@ -122,7 +122,7 @@ export function sendError(
   end(res, text);
 }
 
-/** Cohere's has the message alone; what it says more is ours. */
+/** Cohere's has only the message; the other members are ours. */
 const describe = (error: ApiError, dialect: ErrorDialect): object => ({
   ...(dialect === 'cohere' && { message: error.message }),
   ...buildEnvelope(error),
@@ -133,8 +133,8 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 const LINGER_MS = 2_000;
 
 /**
- * Closes the connection only after what the client is still sending was read: an earlier close would reset the
- * connection, and the client would see that in the place of the answer.
+ * Closes the connection only after the rest of the client's body was read: an earlier close would reset the
+ * connection, and the client would see that instead of the response.
  */
 export function endAfterRequestBody(req: IncomingMessage, res: ServerResponse): void {
   const finish = () => {

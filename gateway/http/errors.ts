@@ -22,7 +22,7 @@ import { endRequestSpan } from './request-span.ts';
 
 const CLIENT_LEFT = 499;
 const ACCEPTED = 202;
-/** The error of requests whose clients left. */
+/** The error of requests whose clients disconnected. */
 const LEFT = 'client_disconnected';
 const BROKEN = 502;
 const UNROUTED = 'none';
@@ -30,15 +30,15 @@ const UNROUTED = 'none';
 export interface Sinks<S extends GatewayState = GatewayState> {
   log: Logger;
   metrics: GatewayMetrics;
-  /** Of the deployment that was asked; null where none was found. */
+  /** Of the requested deployment; null if none was found. */
   findUsage: (state: S) => DeploymentUsage | null;
   /** What serves the requests; absent in a front. */
   model?: () => ServingModel;
-  /** What the deployment that was asked promises; null where its owner stopped it. */
+  /** The objectives of the requested deployment; null if its owner paused it. */
   findService?: (state: S) => PromisedService | null;
 }
 
-/** As metrics name it. */
+/** As labeled in metrics. */
 export type ServingModel = Pick<Operation, 'provider' | 'model'>;
 
 export const answerErrors =
@@ -53,14 +53,14 @@ export const answerErrors =
     } finally {
       metrics.inflight.dec();
       const status = record(ctx.state, { log, metrics, model: model?.() });
-      // A stream that breaks had its 200 long before.
+      // A stream that fails has sent its 200 already.
       const outcome = exchange.errorCode !== null && status < 400 ? BROKEN : status;
       if (exchange.span) endRequestSpan(exchange.span, ctx.state, outcome);
       const usage = ctx.state.keyHash === undefined ? null : findUsage(ctx.state);
       noteKeyUse(usage, ctx.state);
       if (isCountedRequest(ctx.state) && !isSentAgain(exchange)) {
         usage?.countRequest(outcome, exchange.elapsed(), findFirstTokenMs(exchange));
-        // What was queued is charged for by the job that makes it.
+        // Queued requests are charged by their job.
         if (exchange.bill && status !== ACCEPTED && ctx.state.keyHash !== undefined)
           usage?.addOfKey(ctx.state.keyHash, describeUse(exchange.bill));
         const service = findService?.(ctx.state);
@@ -69,7 +69,7 @@ export const answerErrors =
     }
   };
 
-/** Of keys that are objects, whatever they asked for. */
+/** Of keys that exist as objects, whatever was requested. */
 function noteKeyUse(usage: DeploymentUsage | null, { keyHash, keyName }: GatewayState): void {
   if (keyHash === undefined || keyName?.startsWith(PERSONAL_KEY_PREFIX)) return;
   usage?.keyUses.note(keyHash, Date.now());
@@ -86,7 +86,7 @@ const describeUse = ({ usage, micros }: Bill) => ({
   micros,
 });
 
-/** What its caller got wrong or left, or has no credit for, neither keeps an objective nor misses it. */
+/** Client errors, disconnects and missing credit neither meet nor miss an objective. */
 function observeService(
   exchange: Exchange,
   outcome: number,
@@ -99,11 +99,11 @@ function observeService(
   metrics.slo.observe(service, { hasFailed, firstTokenMs: findFirstTokenMs(exchange) });
 }
 
-/** null: no stream, or it never began. */
+/** null: no stream, or it never started. */
 const findFirstTokenMs = ({ stream, firstByteAt, startedAt }: Exchange): number | null =>
   stream && firstByteAt > 0 ? firstByteAt - startedAt : null;
 
-/** What a front sends again counts at its last attempt, or at the front. */
+/** Requests that a front retries count at the last attempt, or at the front. */
 const isSentAgain = ({ isHeldByFront, errorCode }: Exchange): boolean =>
   isHeldByFront && (errorCode === 'replica_saturated' || errorCode === 'no_pod_available');
 
@@ -112,7 +112,7 @@ function answerError(exchange: Exchange, thrown: unknown, log: Logger): void {
   const { req, res, requestId } = exchange;
   const known = explainRedisOutage(thrown);
   const error = known instanceof ApiError ? known : toInternalError(thrown, requestId, log);
-  // Not the engine's own, of which it may have any number.
+  // Not the engine's own code, of which there may be any number.
   exchange.errorCode = error.code;
   const isOurs = error.status >= 500;
   if (isOurs) exchange.errorMessage = error.logMessage;
@@ -125,7 +125,7 @@ function answerError(exchange: Exchange, thrown: unknown, log: Logger): void {
     if (!res.destroyed) exchange.stream.end(exchange.addReceipt(event));
     return;
   }
-  // A body that is still on its way: of what is kept open Node reads it over.
+  // A body that is still arriving: on a connection that stays open, Node would read it to its end.
   const isClosing = error.status === 413 || error.status === 408 || !res.shouldKeepAlive;
   const isUnread = !req.complete && isClosing;
   const more = [
@@ -159,7 +159,7 @@ function toInternalError(thrown: unknown, requestId: string, log: Logger): ApiEr
 
 type RecordSinks = Pick<Sinks, 'log' | 'metrics'> & { model: ServingModel | undefined };
 
-/** Answers the status. */
+/** Returns the status. */
 function record(state: GatewayState, { log, metrics, model }: RecordSinks): number {
   const { exchange } = state;
   const { res, errorMessage, firstByteAt } = exchange;
@@ -184,7 +184,7 @@ function record(state: GatewayState, { log, metrics, model }: RecordSinks): numb
   if (exchange.hasClientLeft)
     metrics.aborted.inc({ phase: res.headersSent ? 'mid_stream' : 'before_first_byte' });
 
-  // Strangers, and what a front only passes on to replicas, would fill the log.
+  // Unauthenticated requests, and those that a front only relays, would fill the log.
   const level = errorMessage !== null ? 'warn' : state.keyHash === undefined ? 'debug' : 'info';
   if (log.isLevelEnabled(level)) {
     const fields = describeRequest(state, { route, status, durationMs });
@@ -201,7 +201,7 @@ type CutResponse = ServerResponse & { [EXCHANGE]?: Exchange };
 export class CutOff {
   #reason: ApiError | null = null;
 
-  /** Below what answers errors, above all that takes time. */
+  /** Inside the error handler, outside everything that takes time. */
   readonly middleware: GatewayMiddleware = ({ state: { exchange } }, next) => {
     if (this.#reason) throw this.#reason;
     (exchange.res as CutResponse)[EXCHANGE] = exchange;
@@ -212,12 +212,12 @@ export class CutOff {
     return this.#reason !== null;
   }
 
-  /** From now on this is the answer to every request. */
+  /** From now on every request gets this error. */
   refuse(reason: ApiError): void {
     this.#reason = reason;
   }
 
-  /** Ends these answers, streams that have begun by the error's event. */
+  /** Ends these responses; started streams get the error's event. */
   end(responses: Iterable<ServerResponse>, reason: ApiError): void {
     for (const response of responses) (response as CutResponse)[EXCHANGE]?.cancel(reason);
   }

@@ -12,8 +12,8 @@ const STREAM_HEADERS = [
 const CHUNKED = ['transfer-encoding', 'chunked'];
 
 /**
- * Node writes a chunk as four pieces (length, line end, data, line end), which costs more than all else that happens
- * to a frame. So the chunks are made here, as texts with one character a byte.
+ * Node writes a chunk as four pieces (length, line end, data, line end), which costs more than everything else done
+ * with a frame. So chunks are built here, as strings with one character per byte.
  */
 export class EventStream {
   readonly #res: ServerResponse;
@@ -22,13 +22,13 @@ export class EventStream {
   /** Sends the head; `headers` are alternating names and values. */
   constructor(res: ServerResponse, headers: readonly string[]) {
     this.#res = res;
-    // HTTP/1.0 knows no chunks: there the end of the connection is the end of the stream.
+    // HTTP/1.0 has no chunks: the stream ends with the connection.
     this.#isChunked = res.useChunkedEncodingByDefault;
     res.writeHead(200, headers.concat(STREAM_HEADERS, this.#isChunked ? CHUNKED : []));
     res.chunkedEncoding = false;
   }
 
-  /** False: the client is slow, wait for `drain`. `text` has one character a byte and is not empty. */
+  /** False: the client is slow, wait for `drain`. `text` has one character per byte and is not empty. */
   write(text: string): boolean {
     return this.#res.write(this.#format(text), 'latin1');
   }
@@ -43,5 +43,5 @@ export class EventStream {
   }
 }
 
-/** A text with one character for each of its UTF-8 bytes. */
+/** A string with one character for each of its UTF-8 bytes. */
 export const toBytesText = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');

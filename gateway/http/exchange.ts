@@ -1,4 +1,4 @@
-/** One request and its response: ID, timing, outcome, and whether the client is still connected; and the state of its chain. */
+/** One request and its response: ID, timing, outcome, whether the client is still connected, and the state of its middleware. */
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -14,7 +14,7 @@ import { readRoutePath } from './request-path.ts';
 import { beginRequestSpan } from './request-span.ts';
 import type { Route } from './routes.ts';
 
-/** The client disconnected: the work on its request ends. */
+/** The client disconnected: work on its request stops. */
 export class ClientDisconnectedError extends Error {
   readonly code = 'client_disconnected';
   readonly status = 499;
@@ -27,9 +27,9 @@ interface TokenUsage {
   totalTokens: number;
 }
 
-/** What a request came to. */
+/** A request's usage and price. */
 export interface Bill {
-  /** null where it is not paid by tokens. */
+  /** null if it is not charged by tokens. */
   usage: TokenUsage | null;
   /** Whole millionths of the currency of prices. */
   micros: number;
@@ -41,40 +41,40 @@ export class Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly requestId: string;
-  /** By which its route is found. */
+  /** The path used for routing. */
   readonly routePath: string;
   readonly dialect: ErrorDialect;
   /** The caller's; null where it sent none. With `span`, that one. */
   trace: TraceContext | null;
-  /** null where nothing is traced. */
+  /** null if tracing is off. */
   span: Span | null = null;
   /** By performance.now(). */
   readonly startedAt = performance.now();
   /** Headers of a successful answer, alternating names and values. */
   readonly headers: string[];
-  /** Those of them with the key's limits, for errors as well. */
+  /** The subset with the key's limits, sent with errors as well. */
   limitHeaders: readonly string[] = [];
-  /** Those of them that let a page of another origin read the answer, for errors too. */
+  /** The CORS headers, sent with errors as well. */
   originHeaders: string[] = [];
-  /** Takes the request out of its key's minute; null where it is not counted. */
+  /** Stops counting the request against the key's RPM; null if it is not counted. */
   uncount: (() => void) | null = null;
-  /** A front holds it, and sends it again if there is no place for it. */
+  /** A front holds it and resends it if there is no slot for it. */
   isHeldByFront = false;
   /** The answer, once it has started as a stream. */
   stream: EventStream | null = null;
-  /** How many events it has had, where its dialect numbers them. */
+  /** Events sent so far, if its dialect numbers them. */
   countEvents: (() => number) | null = null;
-  /** By performance.now(); 0 until the first byte of the body was written. */
+  /** By performance.now(); 0 until the first body byte is written. */
   firstByteAt = 0;
-  /** Our code of the error that was answered, in the head or within a stream. */
+  /** Berth's code of the error that was sent, as the response or within a stream. */
   errorCode: string | null = null;
-  /** What is logged of it, where it is the gateway's or the engine's fault. */
+  /** What is logged of it, if the gateway or the engine is at fault. */
   errorMessage: string | null = null;
-  /** Address of the peer whose engine answers; null while it is this replica's. */
+  /** Address of the peer whose engine responds; null if it is this replica's. */
   peer: string | null = null;
-  /** null until it is known, and where nothing was used. */
+  /** null until known, and if nothing was used. */
   bill: Bill | null = null;
-  /** Works out the bill from what was used so far: right before the end of an answer is sent, or else when the request ends. */
+  /** Computes the charge for what was used so far: right before the end of a response is sent, else when the request ends. */
   settle: () => void = () => {};
   #abort: AbortController | null = null;
   /** Most requests have one at a time. */
@@ -90,7 +90,7 @@ export class Exchange {
     this.trace = readTraceContext(req.headers);
     this.headers = ['x-request-id', requestId];
     if (this.dialect === 'anthropic') this.headers.push('request-id', requestId);
-    // Before anything that takes time, so that no disconnect is missed.
+    // Before anything asynchronous, so that no disconnect is missed.
     res.on('close', () => {
       if (!res.writableFinished) this.cancel(new ClientDisconnectedError());
     });
@@ -101,7 +101,7 @@ export class Exchange {
     if (/^100-continue$/i.test(this.req.headers.expect ?? '')) this.res.writeContinue();
   }
 
-  /** Why the request was canceled, such as ClientDisconnectedError; null while it was not. */
+  /** Why the request was canceled, such as ClientDisconnectedError; null if it was not. */
   get canceled(): Error | null {
     return this.#canceled;
   }
@@ -110,14 +110,14 @@ export class Exchange {
     return this.#canceled instanceof ClientDisconnectedError;
   }
 
-  /** Headers of an answer that is complete, alternating names and values; none unless the client asks for its receipt. */
+  /** Headers of a complete response, alternating names and values; none unless the client asks for a receipt. */
   receiptHeaders(): string[] {
     if (!this.#isReceiptRequested) return [];
     this.settle();
     return this.bill ? formatReceiptHeaders(this.bill) : [];
   }
 
-  /** The last events of a stream, whose head was sent before anything was used; with a receipt if the client asks for it. */
+  /** The last events of a stream, whose head was sent before usage was known; with a receipt if the client asks for it. */
   addReceipt(events: string): string {
     if (!this.#isReceiptRequested) return events;
     this.settle();
@@ -150,7 +150,7 @@ export class Exchange {
     };
   }
 
-  /** Later reasons change nothing. */
+  /** The first reason counts. */
   cancel(reason: Error): void {
     if (this.#canceled) return;
     this.#canceled = reason;
@@ -159,7 +159,7 @@ export class Exchange {
     for (let next = this.#listeners.shift(); next; next = this.#listeners.shift()) next(reason);
   }
 
-  /** Throws the reason of the cancel, if there was one. */
+  /** Throws the cancel reason, if canceled. */
   check(): void {
     if (this.#canceled) throw this.#canceled;
   }
@@ -170,7 +170,7 @@ export class Exchange {
   }
 }
 
-/** What the steps of a chain learn about a request. */
+/** What middleware learns about a request. */
 export interface GatewayState {
   exchange: Exchange;
   route: Route;
@@ -178,18 +178,18 @@ export interface GatewayState {
   parameter: string;
   /** SHA-256 of the API key. */
   keyHash: string;
-  /** Of the APIKey; '' or absent while it is unknown. */
+  /** Of the APIKey; '' or absent while unknown. */
   keyName?: string;
   /** Of the API key, higher first; 0 where absent. */
   priority?: number;
-  /** Of the prompt: leads to the replica that may have it in its cache. */
+  /** Of the prompt: routes to the replica that may have it cached. */
   prefix?: number | null | undefined;
-  /** Whose share of the process's memory and disk the request takes; its key's where absent. */
+  /** Whose share of memory and disk the request uses; its key's if absent. */
   tenant?: string;
 }
-/** Answers a request, or throws ApiError. */
+/** Responds to a request, or throws ApiError. */
 export type Handler = (state: GatewayState) => void | Promise<void>;
-/** What a step is given of Koa: the rest, above all its own requests and responses, is not in the image (`bundle-gateway.ts`). */
+/** The part of Koa's context that middleware gets: its own request and response are not in the image (`bundle-gateway.ts`). */
 export type GatewayContext<S extends GatewayState = GatewayState> = Pick<
   ParameterizedContext<S>,
   'req' | 'res' | 'state' | 'path' | 'respond'
@@ -199,10 +199,10 @@ export type GatewayMiddleware<S extends GatewayState = GatewayState> = (
   next: Next,
 ) => unknown;
 
-/** What logs and headers take as it is. */
+/** IDs that are safe in logs and headers. */
 const VALID_REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 
-/** Takes the caller's `x-request-id` if it is sane, else makes one; every answer carries it. `tracer`: begins its trace. */
+/** Uses the caller's `x-request-id` if valid, else generates one; every response carries it. `tracer`: starts its trace. */
 export const identifyRequest =
   (tracer: Tracer | null = null): GatewayMiddleware =>
   (ctx, next) => {
@@ -210,7 +210,7 @@ export const identifyRequest =
     const requestId = typeof given === 'string' && VALID_REQUEST_ID.test(given) ? given : randomUUID();
     ctx.state.exchange = new Exchange(ctx.req, ctx.res, requestId);
     if (tracer) beginRequestSpan(tracer, ctx.state.exchange);
-    // Answers are written to the response itself; Koa only composes.
+    // Responses are written directly; Koa only composes.
     ctx.respond = false;
     return next();
   };

@@ -1,4 +1,4 @@
-/** Values that are reloaded after a short time, and served stale while they cannot be. */
+/** Cached values that are reloaded after a short time, and served stale while that fails. */
 import { LRUCache } from 'lru-cache';
 
 export interface FreshCacheOptions<V> {
@@ -28,13 +28,13 @@ export class FreshCache<V> {
     return this.#entries.size;
   }
 
-  /** A fresh value; a stale one if it cannot be loaded; throws the loader's error when there is none. */
+  /** A fresh value, or a stale one if loading fails; throws the loader's error if there is none. */
   get(key: string): V | Promise<V> {
     const entry = this.#entries.get(key);
     return entry && entry.freshUntil > performance.now() ? entry.value : this.#reload(key);
   }
 
-  /** Everything is reloaded when it is next read. */
+  /** Everything is reloaded on its next read. */
   expireAll(): void {
     this.#generation++;
     this.#loading.clear();
@@ -55,7 +55,7 @@ export class FreshCache<V> {
     const generation = this.#generation;
     try {
       const value = await this.#options.load(key);
-      // What was read before a notification may be what it was about.
+      // A value read before a notification may be the outdated one.
       const isFresh = generation === this.#generation;
       this.#entries.set(key, { value, freshUntil: isFresh ? performance.now() + this.#options.ttlMs : 0 });
       return value;

@@ -1,4 +1,4 @@
-/** Answers with JSON. */
+/** Sends JSON. */
 import { JSON_TYPE } from './error-response.ts';
 import { ClientDisconnectedError, type Exchange } from './exchange.ts';
 
@@ -18,7 +18,7 @@ export function sendJSON(
   exchange.res.end(text);
 }
 
-/** Answers with a head alone. */
+/** Sends only a head. */
 export function sendEmpty(exchange: Exchange, status: number, more: string[] = []): void {
   checkClient(exchange);
   exchange.res.writeHead(
@@ -28,7 +28,7 @@ export function sendEmpty(exchange: Exchange, status: number, more: string[] = [
   exchange.res.end();
 }
 
-/** Any cancellation comes too late: what is reported here is done, such as a job that is queued. */
+/** Ignores cancellation: what is reported here is done, such as a queued job. */
 function checkClient({ canceled }: Exchange): void {
   if (canceled instanceof ClientDisconnectedError) throw canceled;
 }

@@ -20,19 +20,19 @@ export interface BodyLimits {
 
 export interface BodyReading<T> {
   limits: BodyLimits;
-  /** Makes of the body what is needed of it: the body itself is gone before anything else is done. */
+  /** Converts the body: the body itself is freed before anything else happens. */
   interpret: (body: JsonBody) => T;
-  /** Whether the result holds as much as the body did, until the request is answered. */
+  /** Whether the result holds as much memory as the body did, until the response is sent. */
   isKept?: boolean;
   memory?: BodyMemory;
 }
 
-/** No more than what a connection may buffer anyway, so it needs no account and no look before it is parsed. */
+/** No more than a connection buffers anyway, so it is neither accounted for nor checked before parsing. */
 const SMALL_BYTES = 16 * 1024;
-/** From here on, one is parsed in each turn of the event loop, so that others are heard in between. */
+/** Above this, one body is parsed per turn of the event loop, so that other requests are served in between. */
 const LARGE_BYTES = 1024 * 1024;
 
-/** At once where the body is there. Fails with ApiError; with ClientDisconnectedError when the client leaves before the end. */
+/** Synchronous if the body has arrived. Fails with ApiError, or ClientDisconnectedError if the client disconnects early. */
 export function readJsonBody<T>(state: Parties, reading: BodyReading<T>): T | Promise<T> {
   const { exchange } = state;
   const { interpret, memory = processBodies } = reading;
@@ -60,27 +60,27 @@ async function awaitJsonBody<T>(
   }
 }
 
-/** A body that never fits is refused at once, rather than after a wait for room. */
+/** A body that can never fit is refused at once rather than after a wait. */
 const limitToMemory = ({ jsonBodyBytes, bodyTimeoutMs }: BodyLimits, memory: BodyMemory): BodyLimits => ({
   jsonBodyBytes: Math.min(jsonBodyBytes, memory.maxBodyBytes),
   bodyTimeoutMs,
 });
 
-/** Ends with the answer. */
+/** Released with the response. */
 export function openLease({ exchange, tenant, keyHash }: Parties, memory = processBodies): BodyLease {
   const lease = memory.open(tenant ?? keyHash);
   exchange.res.once('close', () => lease.release());
   return lease;
 }
 
-/** A request, and whose share of memory it takes. */
+/** A request, and whose share of memory it uses. */
 export type Parties = Pick<GatewayState, 'exchange' | 'keyHash' | 'tenant'>;
 
 function parseBody(body: Buffer): JsonBody {
   const raw = dropMark(body);
   if (!isUtf8(raw)) throw new ApiError('invalid_json', 'The body is not valid UTF-8.');
   if (raw.length > SMALL_BYTES) checkCost(raw);
-  // Of ASCII, which images in base64 are, a copy is made and nothing is decoded.
+  // ASCII, such as base64 images, is copied without decoding.
   const text = raw.toString(isAscii(raw) ? 'latin1' : 'utf8');
   const value = parse(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -99,7 +99,7 @@ function checkCost(raw: Buffer): void {
     );
 }
 
-/** Some editors begin a file with a byte order mark, which no engine need understand. */
+/** Some editors start files with a byte order mark, which engines may not accept. */
 const dropMark = (raw: Buffer): Buffer =>
   raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? raw.subarray(3) : raw;
 
@@ -124,7 +124,7 @@ const JSON_TYPES = /^\s*(application|text)\/([\w.-]+\+)?json\s*(;|$)/i;
 const refuseSize = (limit: number) =>
   new ApiError('request_too_large', `The body exceeds the limit of ${limit} bytes.`);
 
-/** A small body has mostly arrived by the time its key is checked: then no listeners and no timer are needed. */
+/** A small body has usually arrived by the time its key is checked: then no listeners and no timer are needed. */
 function takeBuffered({ req }: Exchange, { jsonBodyBytes }: BodyLimits): Buffer | null {
   if (!req.complete || req.readableFlowing !== null) return null;
   const raw = (req.read() as Buffer | null) ?? Buffer.alloc(0);
@@ -132,7 +132,7 @@ function takeBuffered({ req }: Exchange, { jsonBodyBytes }: BodyLimits): Buffer 
   return raw;
 }
 
-/** The room for a body whose length is known is there before any of it is read; another's grows in steps. */
+/** Memory for a body of known length is reserved before it is read; otherwise it grows in steps. */
 const STEP_BYTES = 1024 * 1024;
 
 const refuseReservation = () =>
@@ -150,7 +150,7 @@ async function readBytes(exchange: Exchange, limits: BodyLimits, lease: BodyLeas
   return raw;
 }
 
-/** Throws ApiError where there is none; rejects when the client has left meanwhile. */
+/** Throws ApiError if there is none; rejects if the client disconnects meanwhile. */
 export async function untilReserved(
   exchange: Exchange,
   reservation: boolean | Promise<boolean>,
@@ -184,7 +184,7 @@ function collectBytes(
       req.off('data', onData).off('end', onEnd);
       stopListening?.();
       if (!error) return resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
-      // The rest is discarded, so that a client that is still sending receives the answer.
+      // The rest is discarded, so that a client that is still sending receives the response.
       req.resume();
       reject(error);
     };

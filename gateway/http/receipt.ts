@@ -1,4 +1,4 @@
-/** What a request cost, told to a client that asks for it (docs/api.md, "Receipts"). */
+/** The cost of a request, sent to clients that ask for it (docs/api.md, "Receipts"). */
 import { formatAmount } from '../../api/amount.ts';
 import type { Bill } from './exchange.ts';
 
@@ -8,14 +8,14 @@ export function formatReceiptHeaders({ usage, micros }: Bill): string[] {
   return usage ? [...headers, 'x-berth-tokens', String(usage.totalTokens)] : headers;
 }
 
-/** Before the last of these events, behind which many clients stop reading; they pass over comments. */
+/** Before the last of these events, after which many clients stop reading; clients ignore comments. */
 export function insertReceiptComment(events: string, { usage, micros }: Bill): string {
   const receipt = { cost: formatAmount(micros), ...(usage && { tokens: usage.totalTokens }) };
   const start = findLastEvent(events);
   return `${events.slice(0, start)}: receipt ${JSON.stringify(receipt)}\n\n${events.slice(start)}`;
 }
 
-/** Where it begins: behind the blank line that ends the one before. */
+/** Where it starts: after the blank line that ends the previous one. */
 function findLastEvent(events: string): number {
   const end = events.trimEnd().length;
   const starts = ['\n\n', '\r\n\r\n'].map((separator) => {

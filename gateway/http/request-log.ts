@@ -1,11 +1,11 @@
 /** One line for each request in the log (docs/operations.md, "Logs"): no keys, no prompts, nothing else of its content. */
 import type { Exchange, GatewayState } from './exchange.ts';
 
-/** Enough to find the key by, as `sha256sum` of it shows. */
+/** Enough to find the key by its `sha256sum`. */
 const HASH_DIGITS = 12;
 const MICROS = 1_000_000;
 
-// A type, not an interface, which would be no record of plain fields.
+// A type rather than an interface, so that it is assignable to a plain record.
 export type RequestLine = {
   request_id: string;
   trace_id: string | undefined;
@@ -14,7 +14,7 @@ export type RequestLine = {
   status: number;
   /** Code of the error that was answered. */
   error: string | undefined;
-  /** Present where it is true. */
+  /** Present if true. */
   client_disconnected: true | undefined;
   duration_ms: number;
   /** Of streams. */
@@ -23,7 +23,7 @@ export type RequestLine = {
   api_key: string | undefined;
   /** First digits of its SHA-256. */
   api_key_hash: string | undefined;
-  /** Address of the replica whose engine answered, where it is another than the one that logs. */
+  /** Address of the replica whose engine responded, if not the one that logs. */
   peer: string | undefined;
   input_tokens: number | undefined;
   cached_input_tokens: number | undefined;
@@ -32,7 +32,7 @@ export type RequestLine = {
   cost: number | undefined;
 };
 
-/** What is unknown is undefined, which a line leaves out. */
+/** Unknown fields are undefined, which a line omits. */
 export function describeRequest(
   { exchange, keyHash, keyName }: Pick<GatewayState, 'exchange' | 'keyHash' | 'keyName'>,
   { route, status, durationMs }: { route: string; status: number; durationMs: number },

@@ -1,7 +1,7 @@
-/** The path of a request: as the client sent it, and as routes are found by it. */
+/** The path of a request: as sent, and as used for routing. */
 const DOUBLED = /^\/v1\/v[12]\//;
 
-/** As base URLs with a slash too many make it, or with a `/v1` before what the client adds, as Anthropic's and Cohere's SDKs do. */
+/** From base URLs with an extra slash, or with a `/v1` before what Anthropic's and Cohere's SDKs add. */
 export function normalizePath(path: string): string {
   if (!path.includes('//') && !path.endsWith('/') && !DOUBLED.test(path)) return path;
   const slashes = path.replace(/\/{2,}/g, '/');
@@ -9,12 +9,12 @@ export function normalizePath(path: string): string {
   return single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single;
 }
 
-/** The path without query; proxies may also send a whole URL. */
+/** The path without query; proxies may send an absolute URL. */
 export function readPath(url: string): string {
   if (!url.startsWith('/')) return URL.parse(url)?.pathname ?? url;
   const query = url.indexOf('?');
   return query < 0 ? url : url.slice(0, query);
 }
 
-/** By which its route is found. */
+/** The path used for routing. */
 export const readRoutePath = (url: string | undefined): string => normalizePath(readPath(url ?? '/'));

@@ -3,10 +3,10 @@ import type { Span } from '../tracing/span.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import type { Exchange, GatewayState } from './exchange.ts';
 
-/** Of what the caller chooses. */
+/** Of caller-chosen values. */
 const MAX_TEXT_LENGTH = 256;
 
-/** A copy, since V8 keeps the whole of a text that it has cut a part of. */
+/** A copy, since V8 keeps the whole string that a substring was cut from. */
 const cut = (text: string): string =>
   Buffer.from(text.slice(0, MAX_TEXT_LENGTH), 'latin1').toString('latin1');
 
@@ -27,7 +27,7 @@ export function beginRequestSpan(tracer: Tracer, exchange: Exchange): void {
   exchange.trace = span;
 }
 
-/** `outcome`: the status, also of a stream that broke long after it. */
+/** `outcome`: the status, also of a stream that failed later. */
 export function endRequestSpan(
   span: Span,
   { exchange, route, keyName }: Partial<GatewayState> & Pick<GatewayState, 'exchange'>,

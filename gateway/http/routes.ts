@@ -3,17 +3,17 @@
 import type { ModelKind } from '../../api/engine-presets.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 
-/** Exactly where the engine serves them, too. */
+/** Present only if the engine serves them. */
 const text = { method: 'POST', isEngines: true, isCounted: true, served: 'ready' } as const;
 const tokens = { ...text, kinds: ['LLM', 'Embedding', 'Rerank'], spendsNothing: true } as const;
 const models = { method: 'GET', kinds: null, isCounted: false, served: 'ready' } as const;
 const media = { method: 'POST', isCounted: false, served: 'accepting' } as const;
 /** A workspace's requests can be managed at any of its endpoints. */
 const records = { kinds: null, namedTo: ['Image', 'Video'], isCounted: false, served: 'always' } as const;
-/** For signed-in users of the console; they are documented nowhere. */
+/** For signed-in users of the console; undocumented. */
 const people = { ...records, namedTo: [] } as const;
 const videos = { ...records, namedTo: ['Video'] } as const;
-/** Of OpenAI's API, known so that errors name an alternative. */
+/** Of OpenAI's API, listed so that errors can suggest an alternative. */
 const unsupported = { method: 'POST', namedTo: [], isCounted: false, served: 'always' } as const;
 
 export const ALL_ROUTES = [
@@ -57,20 +57,20 @@ export interface Route {
   /** Label of metrics. */
   name: string;
   method: 'GET' | 'POST' | 'DELETE';
-  /** May hold one `{name}`, which stands for one segment; `{model}` for several, as ids of models have them. */
+  /** May contain one `{name}`, which matches one segment; `{model}` matches several, as model ids may contain slashes. */
   path: string;
   /** Kinds of deployment that serve it; null = all. */
   kinds: readonly ModelKind[] | null;
-  /** Kinds to whose callers messages name it, where those are fewer. */
+  /** Kinds whose callers error messages mention it to, if fewer. */
   namedTo?: readonly ModelKind[];
-  /** Whether it is there only on deployments whose engine serves it (`GatewayConfig.routes`). */
+  /** Whether it exists only on deployments whose engine serves it (`GatewayConfig.routes`). */
   isEngines?: true;
   /** Whether it counts against RPM, TPD and credit (docs/api.md, "Limits"). */
   isCounted: boolean;
-  /** Then against RPM alone. */
+  /** Then against RPM only. */
   spendsNothing?: true;
   /**
-   * When it is served: `ready` by a replica alone, `accepting` also while none is ready unless the deployment is paused or
+   * When it is served: `ready` only by a replica, `accepting` also while none is ready unless the deployment is paused or
    * being deleted, `always` even then.
    */
   served: 'ready' | 'accepting' | 'always';
@@ -85,7 +85,7 @@ export const isSpoken = ({ isEngines, path }: Route, { routes }: { routes: reado
 
 export interface RouteMatch {
   methods: ReadonlyMap<string, Route>;
-  /** What stood for `{name}`, not decoded; '' without one. */
+  /** What matched `{name}`, not decoded; '' without one. */
   parameter: string;
 }
 

@@ -1,4 +1,4 @@
-/** Finds the route, and refuses what this deployment does not serve: now, or ever. */
+/** Finds the route, and refuses what this deployment does not serve, now or ever. */
 
 import type { ModelKind } from '../../api/engine-presets.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
@@ -10,7 +10,7 @@ import { isSpoken, type RouteName, type RouteTable, type ServedModel } from './r
 
 const MAX_SHOWN_CHARACTERS = 200;
 
-/** `model`, where it is known, helps to guess what a wrong path was meant to be. */
+/** `model`, if known, helps to guess what a wrong path was meant to be. */
 export const findRoute =
   (table: RouteTable, model?: () => ServedModel): GatewayMiddleware =>
   (ctx, next) => {
@@ -19,7 +19,7 @@ export const findRoute =
       throw new ApiError('invalid_request_error', 'The Host header is missing.');
     const match = table.match(state.exchange.routePath);
     if (!match) throw refusePath(readPath(req.url ?? '/'), model && table.listFor(model()));
-    // Node sends no body to who asks for the head.
+    // Node sends no body in response to HEAD.
     const route = match.methods.get(req.method === 'HEAD' ? 'GET' : req.method!);
     if (!route) throw refuseMethod(readPath(req.url ?? '/'), req.method!, listMethods(match.methods));
     state.route = route;
@@ -44,7 +44,7 @@ const refuseMethod = (path: string, method: string, allowed: string) =>
 const listMethods = (methods: ReadonlyMap<string, unknown>): string =>
   [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
 
-/** The last step of a chain, for a state whose route was found. */
+/** The last middleware, for a state whose route was found. */
 export const runHandler =
   (handlers: Partial<Record<RouteName, Handler>>) =>
   ({ state }: { state: GatewayState }): void | Promise<void> => {
@@ -54,8 +54,8 @@ export const runHandler =
   };
 
 /**
- * Answers `HEAD /`, by which some clients, Claude Code among them, open a connection first. Without a key: it shows only that
- * somebody is here, as a 401 would.
+ * Responds to `HEAD /`, with which some clients, such as Claude Code, open a connection. Needs no key: it shows only that
+ * something is listening, as a 401 would.
  */
 export const answerRootProbe = (): GatewayMiddleware => (ctx, next) => {
   const { method, url } = ctx.req;
@@ -66,7 +66,7 @@ export const answerRootProbe = (): GatewayMiddleware => (ctx, next) => {
 
 const RETRY_SECONDS = 30;
 
-/** Refuses what this deployment does not serve: now, or ever. */
+/** Refuses what this deployment does not serve, now or ever. */
 export const requireAvailability =
   (table: RouteTable, config: () => GatewayConfig): GatewayMiddleware =>
   (ctx, next) => {
@@ -88,7 +88,7 @@ export const requireAvailability =
       throw new ApiError(
         'no_pod_available',
         `The deployment ${name} is ${paused ? 'paused' : 'being deleted'}.`,
-        // It ends by somebody's doing: an SDK that waits by itself would only hang.
+        // Someone has to act first: an SDK that retries by itself would only hang.
         { retryAfter: RETRY_SECONDS, isFinal: true },
       );
     return next();
@@ -106,16 +106,16 @@ const KIND_LABELS: Record<ModelKind, string> = {
 
 export interface Unavailability {
   message: string;
-  /** Seconds after which it is worth trying again. */
+  /** Seconds after which a retry makes sense. */
   retryAfter: number;
-  /** It ends by somebody's doing alone. */
+  /** It ends only when someone acts. */
   isFinal: boolean;
 }
 
 const SOON = 5;
 const LATER = 30;
 
-/** `startSeconds`: what is left of the start, as far as it is known. */
+/** `startSeconds`: the rest of the startup time, if known. */
 export function describeUnavailability(config: GatewayConfig, startSeconds?: number): Unavailability {
   const who = `The deployment ${config.namespace}/${config.name}`;
   const isScaled = config.scaling !== undefined;
@@ -123,7 +123,7 @@ export function describeUnavailability(config: GatewayConfig, startSeconds?: num
     return { message: `${who} is scaled to zero replicas.`, retryAfter: LATER, isFinal: true };
   return {
     message: `${who} has no ready replica: it is starting.`,
-    // A start from zero loads the model.
+    // A cold start loads the model.
     retryAfter: startSeconds ?? (isScaled ? LATER : SOON),
     isFinal: false,
   };

@@ -1,4 +1,4 @@
-/** The HTTP server of an endpoint: its deadlines, the envelope for what Node answers by itself, and how middleware runs. */
+/** The HTTP server of an endpoint: its deadlines, the envelope for errors that Node sends by itself, and how middleware runs. */
 
 import { randomUUID } from 'node:crypto';
 import { createServer as createHttpServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
@@ -17,13 +17,13 @@ const MAX_HEADER_BYTES = 16 * 1024;
 const CHECKING_INTERVAL_MS = 1_000;
 /** Above the idle time of the usual load balancers, so that it is never the server that closes first. */
 const KEEP_ALIVE_MS = 620_000;
-/** A proxy that dials a Service keeps its connections to one pod: closing them at this age spreads load over new pods. */
+/** A proxy in front of a Service keeps its connections to one pod: closing them at this age spreads load over new pods. */
 const CONNECTION_MAX_AGE_MS = 60_000;
 
 const OPENED_AT = Symbol('openedAt');
 type AgingSocket = Duplex & { [OPENED_AT]?: number };
 
-/** Not yet listening. `limits` is asked again each second, so changes apply without a restart. */
+/** Not yet listening. `limits` is read again each second, so changes apply without a restart. */
 export function createServer(
   listener: RequestListener,
   limits: () => ServerLimits,
@@ -35,7 +35,7 @@ export function createServer(
       connectionsCheckingInterval: CHECKING_INTERVAL_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       noDelay: true,
-      // The application answers it, in the envelope.
+      // The application responds, in the envelope.
       requireHostHeader: false,
     },
     (req, res) => {
@@ -50,7 +50,7 @@ export function createServer(
   const applyLimits = () => {
     const { headersTimeoutMs, bodyTimeoutMs, uploadTimeoutMs } = limits();
     server.headersTimeout = headersTimeoutMs;
-    // A net under the deadlines that each route sets for its body.
+    // A fallback for the deadlines that each route sets for its body.
     server.requestTimeout =
       headersTimeoutMs + Math.max(bodyTimeoutMs, uploadTimeoutMs) + CHECKING_INTERVAL_MS;
   };
@@ -60,7 +60,7 @@ export function createServer(
   server.on('close', () => clearInterval(timer));
   server.on('clientError', answerClientError);
   server.on('checkExpectation', listener);
-  // The application says it, by `sendContinue`, once it knows who asks.
+  // The application sends it, by `sendContinue`, once the caller is authenticated.
   server.on('checkContinue', listener);
   server.on('connect', (_, socket) =>
     answerRaw(socket, new ApiError('method_not_allowed', 'CONNECT is not supported.')),
@@ -69,7 +69,7 @@ export function createServer(
 }
 
 function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-  // Node itself checks here whether an answer has started: after that, an error would only garble it.
+  // Node itself checks here whether a response has started: after that, an error would corrupt it.
   const current = (socket as { _httpMessage?: { headersSent: boolean } })._httpMessage;
   if (error.code === 'ECONNRESET' || !socket.writable || current?.headersSent) {
     socket.destroy();
@@ -110,7 +110,7 @@ function answerRaw(socket: Duplex, error: ApiError): void {
 }
 
 /**
- * In the place of `app.callback()`, which would watch each response to write it and its errors, and wrap each step in
+ * Instead of `app.callback()`, which would watch each response to write it and its errors, and wrap each step in
  * promises: both are done by `answerErrors`, and cost a tenth of a request.
  */
 export function createListener(app: Koa<GatewayState>): RequestListener {
@@ -118,7 +118,7 @@ export function createListener(app: Koa<GatewayState>): RequestListener {
   const run = (ctx: GatewayContext, index: number): Promise<unknown> | unknown =>
     steps[index]?.(ctx, () => run(ctx, index + 1) as Promise<unknown>);
   return (req, res) => {
-    // A socket that breaks is seen by `close`; without a listener the error would end the process.
+    // A broken socket is handled on `close`; without a listener the error would crash the process.
     res.on('error', ignore);
     void run(app.createContext(req, res) as unknown as GatewayContext, 0);
   };

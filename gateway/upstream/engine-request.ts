@@ -1,4 +1,4 @@
-/** Requests to an engine whose response is read as a whole; text goes through `engine-call.ts`, which streams. */
+/** Requests to an engine whose response is read as a whole; text uses `engine-call.ts`, which streams. */
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { BodyTooLargeError, readBody } from '../../kit/bounded-body.ts';
@@ -11,11 +11,11 @@ export interface EngineRequest extends Omit<Dispatcher.RequestOptions, 'body' | 
   signal?: AbortSignal | undefined;
 }
 
-/** What happened to the connection, not what the engine said. */
+/** A connection failure, as opposed to an engine's error. */
 export class EngineConnectionError extends Error {
   /** No connection was established: nothing was sent. */
   readonly isRefused: boolean;
-  /** It took too long: the engine may be busy. */
+  /** It timed out: the engine may be busy. */
   readonly isTimeout: boolean;
 
   constructor(cause: unknown) {
@@ -28,7 +28,7 @@ export class EngineConnectionError extends Error {
 
 const MAX_ATTEMPTS = 2;
 
-/** Whether to send a request again after so many attempts: without a connection nothing was sent, so it does no harm. */
+/** Whether to resend a request after so many attempts: without a connection nothing was sent, so it is safe. */
 export const canResend = (error: unknown, attempts: number): boolean =>
   attempts < MAX_ATTEMPTS && isNotConnected(error);
 
@@ -46,7 +46,7 @@ export async function requestEngine(
     }
 }
 
-/** Requests and reads the answer, whatever its status. Throws what `requestEngine` and `readResponse` throw. */
+/** Requests and reads the response, whatever its status. Throws what `requestEngine` and `readResponse` throw. */
 export async function fetchFromEngine(
   pool: Pick<Dispatcher, 'request'>,
   { maxBytes, ...request }: EngineRequest & { maxBytes: number },
@@ -75,7 +75,7 @@ export async function readResponse(
 
 function toConnectionError(error: unknown, signal: AbortSignal | undefined): unknown {
   if (signal?.aborted) return signal.reason;
-  // An error with a path is of a file of ours.
+  // An error with a path concerns a local file.
   const isOwn = error instanceof ApiError || (error as NodeJS.ErrnoException).path !== undefined;
   return isOwn ? error : new EngineConnectionError(error);
 }

@@ -1,4 +1,4 @@
-/** Which headers go on through a relay. */
+/** Which headers are relayed. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { RECEIPT_HEADER } from '../../api/names.ts';
 
@@ -13,13 +13,13 @@ const HOP_BY_HOP = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
-/** Node has answered it already. */
+/** Node has responded to it already. */
 const ANSWERED = 'expect';
 const OWN_PREFIX = 'x-berth-';
 
 export type RelayedHeaders = Record<string, string | string[]>;
 
-/** Without hop-by-hop headers, those that `Connection` names, and `x-berth-*` but for one, which no outsider may set. */
+/** Without hop-by-hop headers, those that `Connection` names, and all but one of `x-berth-*`, which no outsider may set. */
 export function selectRequestHeaders(headers: IncomingHttpHeaders): RelayedHeaders {
   return select(
     headers,
@@ -40,7 +40,7 @@ function select(headers: IncomingHttpHeaders, isWanted: (name: string) => boolea
   return selected;
 }
 
-/** Without an expression for the spaces around commas, which would take the square of their number. */
+/** Without a regular expression for the spaces around commas, which would take quadratic time. */
 const splitList = (text = ''): string[] =>
   text
     .toLowerCase()

@@ -1,9 +1,9 @@
 /** Keep-alive connections to other gateways and to the engine, a pool for each origin. */
 import { Pool } from 'undici';
 
-/** To other pods: one that is gone must not hold a request up. */
+/** To other pods: one that is gone must not delay a request. */
 const CONNECT_TIMEOUT_MS = 2_000;
-/** To the engine, which may be slow to accept and has no stand-in. */
+/** To the engine, which may be slow to accept and has no alternative. */
 export const ENGINE_CONNECT_TIMEOUT_MS = 10_000;
 
 /** vLLM describes each of up to 2,048 vectors that it sends as bytes in a header. */
@@ -28,7 +28,7 @@ export class Pools {
     this.#closeIf((origin) => !origins.has(origin));
   }
 
-  /** Closes the pools that were unused for this long. */
+  /** Closes pools unused for this long. */
   closeIdle(maxIdleMs: number): void {
     const oldest = performance.now() - maxIdleMs;
     this.#closeIf((_, usedAt) => usedAt < oldest);
@@ -41,7 +41,7 @@ export class Pools {
   }
 
   #open(origin: string): { pool: Pool; usedAt: number } {
-    // Own deadlines bound a request; undici's would cut answers that take their time.
+    // Requests have deadlines of their own; undici's would cut slow responses.
     const pool = new Pool(origin, {
       pipelining: 1,
       headersTimeout: 0,

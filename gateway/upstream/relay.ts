@@ -1,4 +1,4 @@
-/** Hands a request on as it is and its answer back, with backpressure and aborts both ways. */
+/** Relays a request and its response unchanged, with backpressure and aborts both ways. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { isNotConnected, readConnectionFailure } from '../../kit/connection-error.ts';
@@ -13,26 +13,26 @@ export interface RelayRequest {
   /** With the query. */
   path: string;
   headers: RelayedHeaders;
-  /** In place of the request's own body, where that was read before. */
+  /** Replaces the request's own body, if that was read already. */
   body?: Buffer | undefined;
-  /** Last words for a client whose answer broke off; null closes the connection at once, which says it too. */
+  /** Final event for a client whose response was interrupted; null closes the connection at once instead. */
   describeBreak?: (headers: IncomingHttpHeaders) => string | null;
-  /** Where the answer goes; as it is to the client if absent. */
+  /** Where the response goes; unchanged to the client if absent. */
   answer?: RelayAnswer | undefined;
 }
 
-/** Takes an answer, and is the one to write to the client. */
+/** Receives a response and writes to the client. */
 export interface RelayAnswer {
   begin(status: number, headers: IncomingHttpHeaders): void;
   /** False: the client is slow, `drain` of the response follows. */
   write(chunk: Buffer): boolean;
   end(): void;
-  /** It broke off after it had begun. */
+  /** It was interrupted after it had started. */
   break(): void;
 }
 
 /**
- * `answered`: the answer has been passed on to its end. `broken`: it broke off, or the client left. `failed`: nothing
+ * `answered`: the response was relayed to its end. `broken`: it was interrupted, or the client disconnected. `failed`: nothing
  * has been answered yet; `canRetry` says that nothing of the request has been sent either.
  */
 export type RelayOutcome =
@@ -40,7 +40,7 @@ export type RelayOutcome =
   | { result: 'broken'; hasClientLeft: boolean }
   | { result: 'failed'; canRetry: boolean; error: Error };
 
-/** No connection stood, or the pool had been closed before. */
+/** No connection was established, or the pool was closed before. */
 function isUnsent(error: Error): boolean {
   const failure = readConnectionFailure(error);
   return isNotConnected(error) || failure === 'unresolved' || failure === 'closed';
@@ -99,7 +99,7 @@ export function relay(request: RelayRequest): Promise<RelayOutcome> {
   });
 }
 
-/** Passes an answer on as it is. */
+/** Relays a response unchanged. */
 export class PlainAnswer implements RelayAnswer {
   readonly #request: Pick<RelayRequest, 'req' | 'res' | 'describeBreak'>;
   #headers: IncomingHttpHeaders = {};
@@ -112,7 +112,7 @@ export class PlainAnswer implements RelayAnswer {
     const { res } = this.#request;
     this.#headers = received;
     res.writeHead(status, selectResponseHeaders(received));
-    // An answer of unknown length may be a stream whose first byte is far away.
+    // A response of unknown length may be a stream whose first byte takes long.
     if (received['content-length'] === undefined) res.flushHeaders();
   }
 
@@ -134,15 +134,15 @@ export class PlainAnswer implements RelayAnswer {
   }
 }
 
-/** The request's body, read only once the other side is connected, so that another can be tried before. */
+/** The request's body, read only once the upstream is connected, so that another can be tried before. */
 function readBody(
   req: IncomingMessage,
   given: Buffer | undefined,
 ): {
   source: Dispatcher.DispatchOptions['body'];
-  /** The other side is connected. */
+  /** The upstream is connected. */
   begin: () => void;
-  /** Whether some of it may have been sent, or is gone. */
+  /** Whether some of it may have been sent or lost. */
   isTouched: () => boolean;
 } {
   const hasBody =
@@ -165,7 +165,7 @@ function readBody(
   };
 }
 
-/** Ends the span of a relayed request: whoever leaves is no failure. */
+/** Ends the span of a relayed request: a client that disconnects is no failure. */
 export function endRelaySpan(span: Span, outcome: RelayOutcome): void {
   if (outcome.result === 'answered') span.end();
   else if (outcome.result === 'broken' && outcome.hasClientLeft) span.end('client_disconnected');

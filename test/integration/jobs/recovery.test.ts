@@ -97,7 +97,7 @@ describe('jobs of replicas that go', () => {
     expect([...(await stack.readEvents()).keys()]).to.deep.equal([id]);
   });
 
-  it('are given back shortly before a drain must end, and go on elsewhere with the same start', async () => {
+  it('are released shortly before a drain must end, and go on elsewhere with the same start', async () => {
     await setJobSeconds(60);
     const id = await stack.submit();
     const pod = await findPod(id);
@@ -119,7 +119,7 @@ describe('jobs of replicas that go', () => {
     expect(attempts).to.equal('1');
   });
 
-  it('are given back on SIGTERM when the time is short', async () => {
+  it('are released on SIGTERM when the time is short', async () => {
     await setJobSeconds(60);
     const id = await stack.submit();
     const pod = await findPod(id);
