@@ -31,6 +31,7 @@ const LAYERS: Record<string, string[]> = {
   cluster: ['machine'],
   launch: [...PROGRAMS, 'machine', 'cluster'],
   'bundle-listener.ts': ['api'],
+  'docs/.vitepress/slugify.ts': [],
   tools: [...PROGRAMS, 'machine', 'cluster', 'launch'],
   test: [
     ...PROGRAMS,
@@ -42,6 +43,7 @@ const LAYERS: Record<string, string[]> = {
     'cluster',
     'launch',
     'tools',
+    'docs/.vitepress/slugify.ts',
   ],
 };
 
