@@ -2,10 +2,13 @@
 import { build } from '../unit/operator/resources/fixtures.ts';
 import type { EngineName } from './catalog.ts';
 
+/** Of those, too, that are only read. */
+export type CommandedEngine = EngineName | 'tei';
+
 const IMAGE = { image: { sizes: ['64x64'], tasks: ['txt2img'] } };
 const VIDEO = { video: { resolutions: ['64x64'], tasks: ['t2v'] } };
 /** With what a spec of the kind needs. */
-const KINDS: Record<EngineName, [string, object?][]> = {
+const KINDS: Record<CommandedEngine, [string, object?][]> = {
   vllm: [['LLM'], ['Embedding'], ['Rerank'], ['Transcription']],
   'llama-cpp': [['LLM'], ['Embedding'], ['Rerank']],
   'vllm-omni': [['Image', IMAGE], ['Video', VIDEO], ['Speech']],
@@ -14,6 +17,7 @@ const KINDS: Record<EngineName, [string, object?][]> = {
     ['Video', VIDEO],
   ],
   sglang: [['LLM'], ['Embedding'], ['Rerank'], ['Transcription']],
+  tei: [['Embedding'], ['Rerank']],
 };
 const HUB = { huggingFace: { repo: 'org/model', revision: 'main' } };
 const CLAIM = { pvc: { claimName: 'weights', path: 'model.gguf' } };
@@ -33,7 +37,7 @@ const PARTICULAR: object[] = [
   repository('Salesforce/xLAM-2-8b-fc-r'),
 ];
 
-function listSpecs(name: EngineName): object[] {
+function listSpecs(name: CommandedEngine): object[] {
   const isChat = CHAT_ENGINES.includes(name);
   const sources = [HUB, { huggingFace: { repo: 'org/model' } }, CLAIM];
   const usual = KINDS[name].flatMap(([kind, more]) =>
@@ -54,7 +58,7 @@ function listSpecs(name: EngineName): object[] {
 }
 
 /** With their values where these are in the same word; in order of the alphabet. */
-export function listCommandFlags(name: EngineName): string[] {
+export function listCommandFlags(name: CommandedEngine): string[] {
   const words = listSpecs(name).flatMap((spec) => build(spec).engine.args ?? []);
   return [...new Set(words.filter((word) => word.startsWith('-')))].sort();
 }

@@ -26,6 +26,17 @@ describe('the flags of a preset', () => {
     expect([loadHelpFlags('vllm'), loadHelpFlags('vllm-omni')]).not.to.include(undefined);
   });
 
+  // Nothing here runs it: its repository's README prints the help of a minor version.
+  it('are those of TEI, in the version that the preset’s image has', () => {
+    const help = loadHelpFlags('tei')!;
+    const words = listCommandFlags('tei');
+    expect(words).to.include.members(['--max-client-batch-size=2048', '--hostname=127.0.0.1']);
+    expect(findUnknownWords(words, help)).to.deep.equal([]);
+    expect(readPresetVersion('tei'), 'look its flags up in the README of the new version').to.match(
+      new RegExp(`^${help.version.replace('.', '\\.')}\\.`),
+    );
+  });
+
   it('are all that a preset can give', () => {
     expect(listCommandFlags('vllm').map((word) => word.split('=')[0])).to.include.members([
       '--enable-sleep-mode',
