@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import OpenAI7, { toFile } from 'openai';
 import OpenAI6 from 'openai-6';
 import { makeSamples, wrapWAV } from '../../simulator/sounds.ts';
-import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { isSimulated, itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
 import { usePython } from '../support/python.ts';
 
 const WAV = wrapWAV(makeSamples(['a', 'ship', 'leaves', 'at', 'dawn'], 0.5));
@@ -35,11 +35,17 @@ describe('audio with OpenAI’s SDKs', () => {
       };
       const file = () => toFile(WAV, 'speech.wav');
 
-      it('transcribes, in JSON, text and subtitles', async () => {
+      it('transcribes, and tells how long the sound was', async () => {
         const { audio, model } = connect('Transcription');
         const { text, usage } = await audio.transcriptions.create({ model, file: await file() });
         expect(text).to.match(/\w/);
         expect(usage).to.deep.equal({ type: 'duration', seconds: 3 });
+      });
+
+      // A model of random weights does not say when something was said.
+      itSimulated('transcribes with times, and as subtitles', async () => {
+        const { audio, model } = connect('Transcription');
+        const { text } = await audio.transcriptions.create({ model, file: await file() });
         const verbose = await audio.transcriptions.create({
           model,
           file: await file(),
@@ -54,14 +60,18 @@ describe('audio with OpenAI’s SDKs', () => {
 
       it('transcribes as a stream of OpenAI’s events', async () => {
         const { audio, model } = connect('Transcription');
-        const { text } = await audio.transcriptions.create({ model, file: await file() });
         const stream = await audio.transcriptions.create({ model, file: await file(), stream: true });
         let streamed = '';
         let done = '';
         for await (const event of stream)
           if (event.type === 'transcript.text.delta') streamed += event.delta;
           else if (event.type === 'transcript.text.done') done = event.text;
-        expect([streamed, done]).to.deep.equal([text, text]);
+        expect(streamed).to.match(/\w/);
+        expect(done).to.equal(streamed);
+        // Engines cut white space of a whole text otherwise.
+        if (!isSimulated) return;
+        const { text } = await audio.transcriptions.create({ model, file: await file() });
+        expect(done).to.equal(text);
       });
 
       it('translates', async () => {
@@ -70,7 +80,7 @@ describe('audio with OpenAI’s SDKs', () => {
         expect(text).to.match(/\w/);
       });
 
-      it('speaks, and is told what is wrong', async () => {
+      itSimulated('speaks, and is told what is wrong', async () => {
         const { audio, model } = connect('Speech');
         const request = { model, voice: 'alloy', input: 'A ship leaves at dawn.' } as const;
         const mp3 = Buffer.from(await (await audio.speech.create(request)).arrayBuffer());
@@ -83,32 +93,50 @@ describe('audio with OpenAI’s SDKs', () => {
       });
     });
 
-  it('are served to Python’s, too', async () => {
-    const [transcription, speech] = [stack.find('Transcription'), stack.find('Speech')];
-    const folder = mkdtempSync(join(tmpdir(), 'berth-audio-'));
-    const lines = `
+  const runPython = async (kind: string, folder: string, lines: string): Promise<string> => {
+    const { baseURL, apiKey, modelId } = stack.find(kind);
+    const preamble = `
 import sys
 from openai import OpenAI
-speech = OpenAI(base_url=sys.argv[1], api_key=sys.argv[2]).audio.speech
-with speech.with_streaming_response.create(
-    model=sys.argv[3], voice="alloy", input="A ship leaves at dawn.", response_format="wav",
-) as answer:
-    answer.stream_to_file("speech.wav")
-audio = OpenAI(base_url=sys.argv[4], api_key=sys.argv[5]).audio
+audio = OpenAI(base_url=sys.argv[1], api_key=sys.argv[2]).audio
+model = sys.argv[3]
+`;
+    const args = ['-c', preamble + lines, baseURL, apiKey, modelId];
+    const { stdout } = await run(findPython(), args, { cwd: folder });
+    return stdout;
+  };
+  const inFolder = async (work: (folder: string) => Promise<void>): Promise<void> => {
+    const folder = mkdtempSync(join(tmpdir(), 'berth-audio-'));
+    await work(folder).finally(() => rmSync(folder, { recursive: true, force: true }));
+  };
+
+  it('is transcribed for Python’s, too', () =>
+    inFolder(async (folder) => {
+      writeFileSync(join(folder, 'speech.wav'), WAV);
+      const lines = `
 with open("speech.wav", "rb") as file:
-    print(audio.transcriptions.create(model=sys.argv[6], file=file).usage.seconds)
+    print(audio.transcriptions.create(model=model, file=file).usage.seconds)
 with open("speech.wav", "rb") as file:
-    events = audio.transcriptions.create(model=sys.argv[6], file=file, stream=True)
+    events = audio.transcriptions.create(model=model, file=file, stream=True)
     print([event.type for event in events][-1])
 `;
-    const facts = [speech, transcription].flatMap(({ baseURL, apiKey, modelId }) => [
-      baseURL,
-      apiKey,
-      modelId,
-    ]);
-    const { stdout } = await run(findPython(), ['-c', lines, ...facts], { cwd: folder });
-    expect(stdout.trim().split('\n')).to.deep.equal(['2.0', 'transcript.text.done']);
-    expect(readFileSync(join(folder, 'speech.wav')).toString('latin1', 0, 4)).to.equal('RIFF');
-    rmSync(folder, { recursive: true, force: true });
-  });
+      const said = await runPython('Transcription', folder, lines);
+      expect(said.trim().split('\n')).to.deep.equal(['3.0', 'transcript.text.done']);
+    }));
+
+  itSimulated('is spoken for Python’s, too', () =>
+    inFolder(async (folder) => {
+      await runPython(
+        'Speech',
+        folder,
+        `
+with audio.speech.with_streaming_response.create(
+    model=model, voice="alloy", input="A ship leaves at dawn.", response_format="wav",
+) as answer:
+    answer.stream_to_file("speech.wav")
+`,
+      );
+      expect(readFileSync(join(folder, 'speech.wav')).toString('latin1', 0, 4)).to.equal('RIFF');
+    }),
+  );
 });

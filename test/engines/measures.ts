@@ -12,6 +12,12 @@ export function tellMeasure(what: string, value: string): void {
 export const readMeasures = (output: string): string[] =>
   [...output.matchAll(new RegExp(`^ *${PREFIX}(.+)$`, 'gm'))].map(([, measure]) => measure!);
 
+/** The longest time that passed between two frames of a stream, the later one being `first` or after it; 0 without any. */
+export function largestGap(arrivals: readonly number[], first: number): number {
+  const gaps = arrivals.map((at, index) => (index < first || index === 0 ? 0 : at - arrivals[index - 1]!));
+  return Math.max(0, ...gaps);
+}
+
 const ROUNDS = 40;
 
 /** Medians in milliseconds, of the two in turn. */

@@ -5,6 +5,8 @@ export interface OpenStream {
   status: number;
   /** The frames so far. */
   frames: string[];
+  /** When each of them came, of performance.now(). */
+  arrivals: number[];
   ended: Promise<void>;
   leave(): void;
 }
@@ -16,17 +18,22 @@ export async function openStream(target: Target, path: string, body: Fields): Pr
   const fields = { ...body, stream: true, ...options };
   const response = await send(target, path, fields, leaving.signal);
   const frames: string[] = [];
+  const arrivals: number[] = [];
   const read = async () => {
     let rest = '';
     for await (const text of response.body!.pipeThrough(new TextDecoderStream())) {
       const end = (rest + text).lastIndexOf('\n') + 1;
-      frames.push(...readFrames((rest + text).slice(0, end)));
+      const now = performance.now();
+      for (const frame of readFrames((rest + text).slice(0, end))) {
+        frames.push(frame);
+        arrivals.push(now);
+      }
       rest = (rest + text).slice(end);
     }
   };
   // A client that left gets an error, which it knows of.
   const ended = read().catch(() => {});
-  return { status: response.status, frames, ended, leave: () => leaving.abort() };
+  return { status: response.status, frames, arrivals, ended, leave: () => leaving.abort() };
 }
 
 /** As a whole answer would have it. */
