@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { CSRF_HEADER } from '../../console/api.ts';
 import { ensurePython, usePython } from '../support/python.ts';
-import { useConsole } from './support/console.ts';
+import { NAMESPACE, useConsole } from './support/console.ts';
 
 const run = promisify(execFile);
 const OPENAI_PYTHON = ['openai==3.22.1'];
@@ -56,6 +57,37 @@ describe('the pages of deployments', () => {
     await page.goBack();
     const paused = await page.getByRole('row', { name: 'paused-chat' }).textContent();
     expect(paused).to.include('paused');
+    await page.context().close();
+  });
+
+  it('tell what the engine is started with by the family of the model', async () => {
+    const { open, url } = use();
+    const page = await open('deployments');
+    const name = 'parsed';
+    const created = await page.request.post(`/api/namespaces/${NAMESPACE}/deployments`, {
+      data: {
+        manifest: {
+          apiVersion: 'berth.dev/v1alpha1',
+          kind: 'ModelDeployment',
+          metadata: { name },
+          spec: {
+            kind: 'LLM',
+            model: { id: 'qwen/qwen3-8b', source: { huggingFace: { repo: 'Qwen/Qwen3-8B' } } },
+            engine: { preset: 'vllm' },
+            // Nothing of it runs: what counts is what its status says.
+            paused: true,
+          },
+        },
+      },
+      headers: { [CSRF_HEADER]: '1', origin: url },
+    });
+    expect(created.status(), await created.text()).to.equal(201);
+    await page.goto(`/${NAMESPACE}/deployments/${name}`);
+    const facts = 'Engine vllm · model family qwen3 · tool call parser hermes · reasoning parser qwen3';
+    await page.getByText(facts).waitFor({ timeout: 60_000 });
+    await page.request.delete(`/api/namespaces/${NAMESPACE}/deployments/${name}`, {
+      headers: { [CSRF_HEADER]: '1', origin: url },
+    });
     await page.context().close();
   });
 
