@@ -5,21 +5,10 @@ import { BodyMemory } from '../../../gateway/http/body-memory.ts';
 import { readRequest } from '../../../redis/requests/request-record.ts';
 import { describePicture, makePicture } from '../../support/media-files.ts';
 import { pollUntil } from '../../support/poll.ts';
-
 import { startScriptedEngine } from '../../support/text-endpoint.ts';
 import { readEnvelope } from '../../support/text-fixture.ts';
+import { decodeImage, readImages } from './images-answer.ts';
 import { CUSTOMER, type ImagesEndpoint, type ImagesFixture, startImagesFixture } from './images-fixture.ts';
-
-interface Answer {
-  created: number;
-  data: { url?: string; b64_json?: string }[];
-}
-
-const read = async (response: Response): Promise<Answer> => {
-  expect(response.status, await response.clone().text()).to.equal(200);
-  return (await response.json()) as Answer;
-};
-const decode = (text: string | undefined) => Buffer.from(text ?? '', 'base64');
 
 describe('images, while their client waits', () => {
   let fixture: ImagesFixture;
@@ -46,8 +35,8 @@ describe('images, while their client waits', () => {
     try {
       const roomy = new BodyMemory({ totalBytes: 2 ** 24, waitMs: 10 });
       const served = await fixture.start({ engineURL: engine.url, memory: roomy });
-      const { data } = await read(await served.generate({ response_format: 'b64_json' }));
-      expect(decode(data[0]!.b64_json).equals(picture)).to.equal(true);
+      const { data } = await readImages(await served.generate({ response_format: 'b64_json' }));
+      expect(decodeImage(data[0]!.b64_json).equals(picture)).to.equal(true);
       await pollUntil(() => roomy.used === 0, 'the memory is free');
 
       const narrow = new BodyMemory({ totalBytes: 2 ** 21, waitMs: 10 });
@@ -64,7 +53,7 @@ describe('images, while their client waits', () => {
   describe('what comes back', () => {
     it('is a link by default, to an image of the size asked for, removed after it ended', async () => {
       const before = Date.now();
-      const { created, data } = await read(await endpoint.generate({ size: '256x256' }));
+      const { created, data } = await readImages(await endpoint.generate({ size: '256x256' }));
       expect(created).to.be.closeTo(before / 1000, 5);
       expect(data).to.have.lengthOf(1);
       const link = await fetch(data[0]!.url!);
@@ -77,16 +66,19 @@ describe('images, while their client waits', () => {
 
     it('is inline with b64_json, and nothing is stored', async () => {
       const stored = fixture.listManaged().length;
-      const { data } = await read(await endpoint.generate({ n: 3, response_format: 'b64_json' }));
+      const { data } = await readImages(await endpoint.generate({ n: 3, response_format: 'b64_json' }));
       expect(data).to.have.lengthOf(3);
-      for (const { b64_json } of data) expect(await describePicture(decode(b64_json))).to.equal('png 64x64');
+      for (const { b64_json } of data)
+        expect(await describePicture(decodeImage(b64_json))).to.equal('png 64x64');
       expect(new Set(data.map(({ b64_json }) => b64_json))).to.have.property('size', 3);
       expect(fixture.listManaged()).to.have.lengthOf(stored);
     });
 
     it('is a link of 7 days to the customer’s bucket, where it stays', async () => {
       const listed = await listCleanup();
-      const { data } = await read(await endpoint.generate({ n: 2, storage_credential_id: CUSTOMER.id }));
+      const { data } = await readImages(
+        await endpoint.generate({ n: 2, storage_credential_id: CUSTOMER.id }),
+      );
       for (const { url } of data) {
         expect(new URL(url!).searchParams.get('X-Amz-Expires')).to.equal(String(7 * 24 * 3600));
         expect(await describePicture(await (await fetch(url!)).arrayBuffer())).to.equal('png 64x64');
@@ -100,13 +92,15 @@ describe('images, while their client waits', () => {
     it('is inline and also in the bucket that is the deployment’s default', async () => {
       const own = await fixture.start({ settings: { storageCredential: CUSTOMER.name } });
       const stored = fixture.listCustomer().length;
-      const { data } = await read(await own.generate({ response_format: 'b64_json' }));
-      expect(await describePicture(decode(data[0]!.b64_json))).to.equal('png 64x64');
+      const { data } = await readImages(await own.generate({ response_format: 'b64_json' }));
+      expect(await describePicture(decodeImage(data[0]!.b64_json))).to.equal('png 64x64');
       expect(fixture.listCustomer()).to.have.lengthOf(stored + 1);
     });
 
     it('passes the parameters to the engine under the engine’s names', async () => {
-      await read(await endpoint.generate({ n: 2, seed: 5, response_format: 'b64_json', style: 'vivid' }));
+      await readImages(
+        await endpoint.generate({ n: 2, seed: 5, response_format: 'b64_json', style: 'vivid' }),
+      );
       const { last } = await fixture.simulator.readControl();
       expect(last).to.deep.include({ method: 'POST', path: '/v1/images/generations' });
       expect(last!.body).to.deep.equal({
@@ -121,52 +115,9 @@ describe('images, while their client waits', () => {
 
     it('is another image each time without a seed, also of an engine that has one seed only', async () => {
       const sglang = await fixture.start({ settings: { enginePreset: 'sglang-diffusion' } });
-      const make = async () => (await read(await sglang.generate({ response_format: 'b64_json' }))).data[0]!;
+      const make = async () =>
+        (await readImages(await sglang.generate({ response_format: 'b64_json' }))).data[0]!;
       expect((await make()).b64_json).not.to.equal((await make()).b64_json);
-    });
-  });
-
-  describe('edits', () => {
-    it('send one image and a mask', async () => {
-      const [image, mask] = [await makePicture(80, 60), await makePicture(80, 60, 0)];
-      const response = await endpoint.edit([
-        ['image', image],
-        ['mask', mask],
-        ['response_format', 'b64_json'],
-      ]);
-      const { data } = await read(response);
-      expect(await describePicture(decode(data[0]!.b64_json))).to.equal('png 64x64');
-      const { last } = await fixture.simulator.readControl();
-      const files = (last!.body as { name: string; filename: string | null; size: number }[]).filter(
-        ({ filename }) => filename !== null,
-      );
-      expect(files.map(({ name, size }) => [name, size])).to.deep.equal([
-        ['image', image.length],
-        ['mask', mask.length],
-      ]);
-    });
-
-    it('send several images in their order', async () => {
-      const images = [await makePicture(10, 10), await makePicture(30, 20), await makePicture(50, 20)];
-      const parts = images.map((image): [string, Buffer] => ['image[]', image]);
-      await read(await endpoint.edit([...parts, ['response_format', 'b64_json']]));
-      const { last } = await fixture.simulator.readControl();
-      const files = (last!.body as { name: string; filename: string | null; size: number }[]).filter(
-        ({ name }) => name === 'image[]',
-      );
-      expect(files.map(({ size }) => size)).to.deep.equal(images.map(({ length }) => length));
-    });
-
-    it('answer what the engine refuses with its own words', async () => {
-      await fixture.simulator.putControl({
-        fault: { kind: 'status', status: 422, body: { detail: 'one image only' } },
-      });
-      const envelope = await readEnvelope(await endpoint.edit([['image', await makePicture(10, 10)]]));
-      expect(envelope).to.deep.include({
-        status: 422,
-        code: 'invalid_request_error',
-        message: 'one image only',
-      });
     });
   });
 
@@ -191,7 +142,7 @@ describe('images, while their client waits', () => {
         expect(name).to.equal(`event: ${type}`);
         const event = JSON.parse(data!.replace('data: ', ''));
         expect(event).to.deep.include({ type, size: '64x64', output_format: 'png' });
-        expect(await describePicture(decode(event.b64_json))).to.equal('png 64x64');
+        expect(await describePicture(decodeImage(event.b64_json))).to.equal('png 64x64');
       });
 
     it('answers an engine’s failure with its status, not as a stream', async () => {
@@ -205,8 +156,8 @@ describe('images, while their client waits', () => {
     it('are at a peer when this replica is full, edits too', async () => {
       const peer = await fixture.start({ settings: { concurrency: 1 } });
       const full = await fixture.start({ settings: { concurrency: 0 }, peers: [peer] });
-      await read(await full.generate({ n: 2, response_format: 'b64_json' }));
-      const { data } = await read(await full.edit([['image', await makePicture(300, 200)]]));
+      await readImages(await full.generate({ n: 2, response_format: 'b64_json' }));
+      const { data } = await readImages(await full.edit([['image', await makePicture(300, 200)]]));
       expect((await fetch(data[0]!.url!)).status).to.equal(200);
       expect(await full.readMetric('berth_gateway_forwarded_requests_total')).to.equal(2);
       await pollUntil(() => peer.slots.inflight === 0, 'the peer’s place is free');
