@@ -10,6 +10,7 @@ const CHECK_TIMEOUT_MS = 20_000;
 
 /** Throws ClientDisconnectedError when the client leaves before. */
 export async function checkHealth(engine: Engine, call: Call): Promise<void> {
+  if (engine.isDraining) return call.sendText(503, '');
   const { healthDelayMs } = engine.settings.current;
   if (healthDelayMs > 0) await call.wait(performance.now() + healthDelayMs);
   const isWell = await WAITS[engine.personality.health](engine, call);

@@ -28,8 +28,11 @@ export interface Personality {
   tokenRoutes: 'vllm' | 'tei';
   /** Responses: all that their schema requires, or little beside the output, and events without numbers. */
   responses: 'whole' | 'bare';
-  /** Calls in flight at SIGTERM: they end, or are aborted in one of the ways that occur, or are kept for ever without a word. */
-  atSIGTERM: 'finish' | 'abort' | 'hang';
+  /**
+   * Calls in flight at SIGTERM: they end, with the port closed or with an open one that takes more, or are aborted in one of the ways
+   * that occur, or are kept for ever without a word.
+   */
+  atSIGTERM: 'finish' | 'serve-on' | 'abort' | 'hang';
   media: MediaHabits;
 }
 
@@ -61,6 +64,8 @@ const PERSONALITIES: Record<EngineName, Personality> = {
     health: 'after-output',
     embedsMessages: false,
     rerankAnswer: 'list',
+    // Of 0.5.18, srt/managers/tokenizer_manager.py (sigterm_watchdog) and srt/entrypoints/http_server.py (health_generate).
+    atSIGTERM: 'serve-on',
   },
   tei: {
     ...PLAIN,
@@ -69,6 +74,8 @@ const PERSONALITIES: Record<EngineName, Personality> = {
     embedsMessages: false,
     tokenRoutes: 'tei',
     bounds: TEI_BOUNDS,
+    // router/src/http/server.rs: axum::serve with_graceful_shutdown, without a limit of its own.
+    atSIGTERM: 'finish',
   },
   'llama-cpp': {
     ...PLAIN,
@@ -81,6 +88,8 @@ const PERSONALITIES: Record<EngineName, Personality> = {
   'sglang-diffusion': {
     ...PLAIN,
     describeError: ({ message, status }) => (status === 500 ? 'Internal Server Error' : { detail: message }),
+    // Of 0.5.18, multimodal_gen/runtime/launch_server.py: uvicorn.run without a limit, then entrypoints/http_server.py drops videos.
+    atSIGTERM: 'finish',
     media: SGLANG_DIFFUSION_MEDIA,
   },
 };

@@ -41,6 +41,8 @@ const IDLE_SWEEP_MS = 50;
 const ABORT_MS = 200;
 const GRACE_MS: Record<Personality['atSIGTERM'], (graceMs: number) => number> = {
   finish: (graceMs) => graceMs,
+  // It has waited before it closes the port.
+  'serve-on': () => 0,
   abort: (graceMs) => Math.min(graceMs, ABORT_MS),
   hang: () => Number.POSITIVE_INFINITY,
 };
@@ -64,7 +66,8 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     controlURL: control && readURL(control),
     stop: async (graceMs) => {
       const { atSIGTERM } = engine.personality;
-      if (atSIGTERM !== 'finish') engine.stopping.abort();
+      if (atSIGTERM === 'abort' || atSIGTERM === 'hang') engine.stopping.abort();
+      if (atSIGTERM === 'serve-on') await drain(engine, graceMs);
       await close(main, graceMs === 0 ? 0 : GRACE_MS[atSIGTERM](graceMs));
       await engine.jobs.stop();
       if (control) await close(control, 0);
@@ -151,6 +154,14 @@ function listen(listener: RequestListener, { host, port }: Listener): Promise<Se
 function readURL(server: Server): string {
   const { address, family, port } = server.address() as AddressInfo;
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
+
+/** Serves on until it looks while nothing is in flight, or the time is up. */
+async function drain(engine: Engine, graceMs: number): Promise<void> {
+  engine.isDraining = true;
+  const end = performance.now() + graceMs;
+  while (engine.activity.inflight > 0 && performance.now() < end)
+    await new Promise((resolve) => setTimeout(resolve, IDLE_SWEEP_MS));
 }
 
 /** Without end for an infinite grace. */
