@@ -25,7 +25,7 @@ export const apiKeySpec = z.object({
     .min(-100)
     .max(100)
     .default(0)
-    .describe('Requests with keys of a higher priority get an engine slot first.'),
+    .describe('Requests with keys of a higher priority get an engine slot first, and leave the queue first.'),
   disabled: z.boolean().default(false).describe('Rejects the key immediately.'),
   sha256: z
     .string()

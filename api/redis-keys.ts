@@ -138,7 +138,7 @@ export const workKeys = (namespace: string) => ({
   index: (deployment: string, status: string) => tagged('w', namespace, `by:${deployment}:${status}`),
   /** Sorted set: ids that one API key (24 digits of its hash) has waiting. */
   queue: (deployment: string, apiKey: string) => tagged('w', namespace, `queue:${deployment}:${apiKey}`),
-  /** Sorted set: API keys with something waiting, by when they last had their turn. */
+  /** Sorted set: API keys with something waiting, by priority and when they last had their turn. */
   turns: (deployment: string) => tagged('w', namespace, `turns:${deployment}`),
   /** Sorted set: ids of running requests that lost their worker and wait for another. */
   again: (deployment: string) => tagged('w', namespace, `again:${deployment}`),

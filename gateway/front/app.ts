@@ -168,6 +168,7 @@ const authenticateCaller =
     );
     ctx.state.keyHash = ctx.state.caller.sha256;
     ctx.state.keyName = ctx.state.caller.admission.keyName;
+    ctx.state.priority = ctx.state.caller.admission.priority;
     ctx.state.tenant = namespace;
     return next();
   };

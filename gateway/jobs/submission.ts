@@ -87,6 +87,7 @@ async function submit(
     modality: request.kind,
     sha256: state.keyHash,
     ...(state.keyName && { keyName: state.keyName }),
+    ...(state.priority && { priority: state.priority }),
     idempotency: digestRequest(request, state.keyHash, deployment),
     ...(request.fingerprint !== null && { fingerprint: request.fingerprint }),
     priceMicros: Math.round(priceRequest(request, config)),

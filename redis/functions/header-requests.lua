@@ -68,6 +68,24 @@ local function digits(number)
   return string.format('%d', number)
 end
 
+-- The turns of API keys are sorted by when each had its last one, two years sooner for every step of its priority: higher
+-- ones come first, and those of one priority go round. A turn is taken for younger than a year, and doubles hold this exactly.
+local MAX_PRIORITY = 100
+local PRIORITY_MICROS = 730 * DAY_SECONDS * 1000000
+
+local function bound_priority(priority)
+  return math.min(MAX_PRIORITY, math.max(-MAX_PRIORITY, priority))
+end
+
+local function score_turn(micros, priority)
+  return digits(micros - priority * PRIORITY_MICROS)
+end
+
+-- Of any score, which a tenant may have written.
+local function priority_of(score, micros)
+  return bound_priority(math.floor((micros - tonumber(score)) / PRIORITY_MICROS + 0.5))
+end
+
 -- What submissions and claims go by: the most that may wait, milliseconds that a record stays, milliseconds of a job, and
 -- the registration id, all as text; nil where nothing new is accepted or begun.
 local function read_limits(namespace, deployment)

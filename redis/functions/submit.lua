@@ -7,7 +7,7 @@ local IDEMPOTENCY_SECONDS = DAY_SECONDS
 local FIXED_ARGUMENTS = 13
 local ID_LENGTH = 36
 local MAX_MARKER_BYTES = 4096
-local MAX_MORE = 16
+local MAX_MORE = 18
 
 -- Seconds until a request with `ahead` before it will have ended.
 local function estimate(namespace, deployment, ahead, args)
@@ -25,14 +25,33 @@ local function answer_known(verdict, request, args)
   return { verdict, request.id, request.status, seconds }
 end
 
--- Names a repeat in the record of what it repeats, which stays its own where it is gone.
-local function note_retry(namespace, id, args)
+-- One of the fields of the record that are given as pairs.
+local function find_field(args, name)
   for i = FIXED_ARGUMENTS + 1, #args - 1, 2 do
-    local earlier = args[i] == 'retry_of' and work_key(namespace, 'request:', args[i + 1])
-    if earlier and #args[i + 1] == ID_LENGTH and redis.call('EXISTS', earlier) == 1 then
-      redis.call('HSET', earlier, 'retried_as', id)
+    if args[i] == name then
+      return args[i + 1]
     end
   end
+end
+
+-- Names a repeat in the record of what it repeats, which stays its own where it is gone.
+local function note_retry(namespace, id, args)
+  local earlier = find_field(args, 'retry_of')
+  local key = earlier and #earlier == ID_LENGTH and work_key(namespace, 'request:', earlier)
+  if key and redis.call('EXISTS', key) == 1 then
+    redis.call('HSET', key, 'retried_as', id)
+  end
+end
+
+-- The API key's priority, as it is now.
+local function read_priority(args)
+  return bound_priority(math.floor(tonumber(find_field(args, 'priority') or 0) or 0))
+end
+
+-- The one by which an API key waits for its turn, or nil. Workspaces' users may not call ZSCORE.
+local function waiting_priority(turns, api_key, micros)
+  local score = redis.call('ZADD', turns, 'XX', 'INCR', 0, api_key)
+  return score and priority_of(score, micros)
 end
 
 local function submit(keys, args)
@@ -78,7 +97,8 @@ local function submit(keys, args)
     return { 'credit', '', '', 0 }
   end
 
-  local order = digits(now_micros())
+  local micros = now_micros()
+  local order = digits(micros)
   redis.call('HSET', keys[1], 'status', 'queued', 'deployment', deployment, 'modality', modality,
     'api_key', api_key, 'order', order, 'queued_at', string.sub(order, 1, -4), 'price', price,
     'keep_ms', keep_ms, 'registration_id', registration_id,
@@ -104,8 +124,10 @@ local function submit(keys, args)
       redis.call('ZREM', work_key(namespace, 'cleanup'), object)
     end
   end
-  if own == 0 then
-    redis.call('ZADD', work_key(namespace, 'turns:', deployment), order, api_key)
+  local turns, priority = work_key(namespace, 'turns:', deployment), read_priority(args)
+  -- A key that waits keeps its place.
+  if own == 0 or waiting_priority(turns, api_key, micros) ~= priority then
+    redis.call('ZADD', turns, score_turn(micros, priority), api_key)
   end
   if total == 0 then
     redis.call('ZADD', work_key(namespace, 'deployments'), 'NX', 0, deployment)

@@ -1,6 +1,7 @@
 -- A worker's calls: `claim`, `renew`, `finish`, `release`.
 
--- Gives the next request to a worker under a lease: what was begun before first, then each API key in its turn.
+-- Gives the next request to a worker under a lease: what was begun before first, then each API key in its turn, those of a
+-- higher priority sooner, apart from every fourth time.
 -- KEYS: the deployment's round. ARGV: namespace, deployment, the worker's token, lease in milliseconds, pod.
 -- A repeat with the same token returns the same request while the claim holds, with a renewed lease, and none afterwards.
 local MARKER_SECONDS = 600
@@ -38,25 +39,61 @@ local function take_again(namespace, deployment, now)
   return nil
 end
 
--- The oldest of the API key whose turn it is; the key goes to the end of the round.
-local function take_next(namespace, deployment, turns, micros)
-  local api_key = redis.call('ZRANGE', turns, 0, 0)[1]
-  if not api_key then
+-- One of four claims, by their tokens' first hexadecimal digit: those of a low priority move on, too.
+local function is_for_all(token)
+  return (tonumber(string.sub(token, 1, 1), 16) or 1) % 4 == 0
+end
+
+-- Of the first API keys of each priority, from `first` on, the one whose turn was longest ago.
+local function find_longest(turns, micros, first)
+  local longest, priority = first, first.priority
+  -- Each step reads the head of a lower priority.
+  while priority > -MAX_PRIORITY do
+    local above = digits(micros - (priority - 0.5) * PRIORITY_MICROS)
+    local head = redis.call('ZRANGE', turns, '(' .. above, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+    if not head[1] then
+      break
+    end
+    priority = math.min(priority - 1, priority_of(head[2], micros))
+    local at = tonumber(head[2]) + priority * PRIORITY_MICROS
+    if at < longest.at then
+      longest = { api_key = head[1], priority = priority, at = at }
+    end
+  end
+  return longest
+end
+
+-- Whose turn it is: of the highest priority, and there as of the round of all, the one that has waited for longest.
+local function find_turn(turns, micros, token)
+  local head = redis.call('ZRANGE', turns, 0, 0, 'WITHSCORES')
+  if not head[1] then
     return nil
   end
+  local priority = priority_of(head[2], micros)
+  local first = { api_key = head[1], priority = priority, at = tonumber(head[2]) + priority * PRIORITY_MICROS }
+  return is_for_all(token) and find_longest(turns, micros, first) or first
+end
+
+-- The oldest of the API key whose turn it is; the key goes to the end of the round.
+local function take_next(namespace, deployment, turns, micros, token)
+  local turn = find_turn(turns, micros, token)
+  if not turn then
+    return nil
+  end
+  local api_key = turn.api_key
   local queue = queue_key(namespace, deployment, api_key)
   local taken = redis.call('ZPOPMIN', queue)
   if redis.call('ZCARD', queue) == 0 then
     redis.call('ZREM', turns, api_key)
   else
-    redis.call('ZADD', turns, digits(micros), api_key)
+    redis.call('ZADD', turns, score_turn(micros, turn.priority), api_key)
   end
   return taken[1], taken[2]
 end
 
 -- Begins a request that waited in the queue; its deadline is fixed now for all attempts.
-local function begin(namespace, deployment, job_ms, turns, micros)
-  local id, order = take_next(namespace, deployment, turns, micros)
+local function begin(namespace, deployment, job_ms, turns, micros, token)
+  local id, order = take_next(namespace, deployment, turns, micros, token)
   if not id or #id > MAX_ID_BYTES then
     return nil
   end
@@ -88,7 +125,7 @@ register('claim', { least = 5, bytes = 1024 }, function(keys, args)
   if not job_ms then
     return false
   end
-  local request = take_again(namespace, deployment, now) or begin(namespace, deployment, job_ms, keys[1], micros)
+  local request = take_again(namespace, deployment, now) or begin(namespace, deployment, job_ms, keys[1], micros, token)
   if not request then
     return false
   end

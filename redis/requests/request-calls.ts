@@ -28,6 +28,8 @@ export interface NewRequest {
   sha256: string;
   /** Its name, for people. */
   keyName?: string;
+  /** Its priority, from -100 to 100, higher first; 0 where absent. */
+  priority?: number;
   /** `digestIdempotencyKey`; null without the header. */
   idempotency: string | null;
   /** Of the fields, to compare when the idempotency key is sent again. */
@@ -84,6 +86,7 @@ export async function submitRequest(redis: RedisClient, submission: NewRequest):
     seconds: submission.seconds,
     images: submission.images?.toString(),
     key_name: submission.keyName,
+    priority: submission.priority ? String(submission.priority) : undefined,
     webhook_url: submission.webhookUrl,
     traceparent: submission.traceparent,
     retry_of: submission.retryOf,

@@ -1,7 +1,7 @@
 /** The queue as plain data in memory: what the functions on a real Redis must agree with, step by step. */
 import type { RequestStatus } from '../../api/request.ts';
 
-export const API_KEYS = ['a', 'b', 'c'].map((letter) => letter.repeat(64));
+export const API_KEYS = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(64));
 
 /** Times are either over as soon as the step is done, or not in this test. */
 export type Term = 'short' | 'long';
@@ -15,7 +15,15 @@ export interface Limits {
 
 export type Operation =
   | { do: 'configure'; deployment: string; state: 'served' | 'deleting' | 'removed'; limits: Limits }
-  | { do: 'submit'; id: string; deployment: string; apiKey: string; digest: string | null; price: number }
+  | {
+      do: 'submit';
+      id: string;
+      deployment: string;
+      apiKey: string;
+      priority: number;
+      digest: string | null;
+      price: number;
+    }
   | { do: 'claim'; deployment: string; token: string; lease: Term }
   | { do: 'renew'; id: string; token: string; lease: Term; progress: number }
   | { do: 'finish'; id: string; token: string; status: 'succeeded' | 'failed' }
@@ -45,8 +53,13 @@ export interface ModelRequest {
 interface ModelDeployment {
   state: 'served' | 'deleting' | 'removed';
   limits: Limits;
-  /** API keys in the order of their turns. */
-  turns: string[];
+  /** API keys, the one whose turn was longest ago first. */
+  turns: Turn[];
+}
+
+interface Turn {
+  apiKey: string;
+  priority: number;
 }
 
 const MAX_ATTEMPTS = 2;
@@ -147,7 +160,7 @@ export class RequestModel {
     }
     if (this.spent >= this.granted || this.spent + price > this.granted) return { verdict: 'credit' };
     this.spent += price;
-    if (own === 0) deployment.turns.push(apiKey);
+    this.#joinRound(deployment, operation);
     if (digest) this.#digests.set(digest, id);
     this.requests.set(id, {
       ...{ id, deployment: name, apiKey, price, order: ++this.#submissions, status: 'queued', code: null },
@@ -155,6 +168,13 @@ export class RequestModel {
       ...{ lease: 'long', deadline: 'long', memory: records },
     });
     return { verdict: 'accepted', id, status: 'queued' };
+  }
+
+  #joinRound({ turns }: ModelDeployment, { apiKey, priority }: Turn): void {
+    const found = turns.findIndex((turn) => turn.apiKey === apiKey);
+    if (turns[found]?.priority === priority) return;
+    if (found >= 0) turns.splice(found, 1);
+    turns.push({ apiKey, priority });
   }
 
   #claim({ deployment: name, token, lease }: Operation & { do: 'claim' }): unknown {
@@ -167,7 +187,7 @@ export class RequestModel {
     }
     const deployment = this.deployments.get(name)!;
     if (deployment.state !== 'served') return null;
-    const request = this.#takeAgain(name) ?? this.#takeNext(deployment, name);
+    const request = this.#takeAgain(name) ?? this.#takeNext(deployment, name, token);
     if (!request) return null;
     request.attempts++;
     Object.assign(request, { claim: token, lease });
@@ -190,12 +210,15 @@ export class RequestModel {
     );
   }
 
-  #takeNext(deployment: ModelDeployment, name: string): ModelRequest | undefined {
-    const apiKey = deployment.turns.shift();
-    if (apiKey === undefined) return undefined;
-    const [request, ...others] = this.#queue(name, apiKey);
-    if (others.length > 0) deployment.turns.push(apiKey);
-    Object.assign(request!, { status: 'running', deadline: deployment.limits.job });
+  #takeNext({ turns, limits }: ModelDeployment, name: string, token: string): ModelRequest | undefined {
+    const highest = Math.max(...turns.map(({ priority }) => priority));
+    const isForAll = Number.parseInt(token[0]!, 16) % 4 === 0;
+    const turn = turns.find(({ priority }) => isForAll || priority === highest);
+    if (!turn) return undefined;
+    turns.splice(turns.indexOf(turn), 1);
+    const [request, ...others] = this.#queue(name, turn.apiKey);
+    if (others.length > 0) turns.push(turn);
+    Object.assign(request!, { status: 'running', deadline: limits.job });
     return request;
   }
 
@@ -226,7 +249,8 @@ export class RequestModel {
   #leaveQueue(request: ModelRequest): void {
     const { turns } = this.deployments.get(request.deployment)!;
     const [, ...others] = this.#queue(request.deployment, request.apiKey);
-    if (others.length === 0) turns.splice(turns.indexOf(request.apiKey), 1);
+    const place = turns.findIndex(({ apiKey }) => apiKey === request.apiKey);
+    if (others.length === 0) turns.splice(place, 1);
   }
 
   #end(request: ModelRequest, status: RequestStatus, { code = null as string | null, by = '' } = {}): void {

@@ -19,6 +19,7 @@ import { API_KEYS, type Limits, type Operation, type RequestModel, type Term } f
 
 const MILLISECONDS: Record<Term, number> = { short: 1, long: 3_600_000 };
 const EVERYTHING = 100_000;
+const PRIORITIES = [0, 0, 100, -3, -100];
 
 export interface Parties {
   namespace: string;
@@ -55,14 +56,14 @@ async function call(
       return null;
     }
     case 'submit': {
-      const { id, deployment, apiKey, digest, price } = operation;
+      const { id, deployment, apiKey, priority, digest, price } = operation;
       const inputs = [inputOf(id)];
       const fields = { namespace, deployment, id, idempotency: digest, priceMicros: price, inputs };
       if (!uploaded.has(id)) {
         await registerObjects(gateway, namespace, { objects: inputs, removeInMs: MILLISECONDS.long });
         uploaded.add(id);
       }
-      const answer = await submitRequest(gateway, submissionOf({ ...fields, sha256: apiKey }));
+      const answer = await submitRequest(gateway, submissionOf({ ...fields, sha256: apiKey, priority }));
       return 'id' in answer ? { verdict: answer.verdict, id: answer.id, status: answer.status } : answer;
     }
     case 'claim': {
@@ -123,8 +124,11 @@ export function createStepSource(random: () => number, deployments: readonly str
     const chance = random() * 100;
     if (chance < 30) {
       const digest = random() < 0.3 ? `digest-${Math.floor(random() * 40)}` : null;
+      const apiKey = pick(API_KEYS);
+      // Of each key its own, changed now and then.
+      const priority = random() < 0.8 ? PRIORITIES[API_KEYS.indexOf(apiKey)]! : pick(PRIORITIES);
       const price = Math.floor(random() * 5);
-      return { do: 'submit', id: `req_${hex(32)}`, deployment, apiKey: pick(API_KEYS), digest, price };
+      return { do: 'submit', id: `req_${hex(32)}`, deployment, apiKey, priority, digest, price };
     }
     if (chance < 55) return { do: 'claim', deployment, token: hex(32), lease: term(0.3) };
     if (chance < 62) {
