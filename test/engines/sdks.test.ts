@@ -68,8 +68,19 @@ const RERANK: SDKRun = {
   options: { kind: 'Rerank' },
 };
 const RERANKING: EngineName[] = ['vllm', 'llama-cpp'];
+/** No model that speaks is small enough, so the tests of speech need the simulator. */
+const AUDIO: SDKRun = {
+  what: 'audio SDK',
+  files: ['openai-audio'],
+  options: { kind: 'Transcription' },
+};
+const HEARING: EngineName[] = ['vllm'];
 
-const runs = [engine.context === undefined ? MEDIA : TEXT, ...(RERANKING.includes(name) ? [RERANK] : [])];
+const runs = [
+  engine.context === undefined ? MEDIA : TEXT,
+  ...(RERANKING.includes(name) ? [RERANK] : []),
+  ...(HEARING.includes(name) ? [AUDIO] : []),
+];
 
 interface Report {
   stats: { passes: number; pending: number; failures: number };
