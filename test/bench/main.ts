@@ -1,4 +1,5 @@
 /** `make bench`: everything side by side in one run, since absolute figures on shared machines drift. */
+import { formatAiperf, listAiperfGoals, measureAiperf } from './aiperf/aiperf.ts';
 import { compileBench, ensureBenchPrograms } from './compile.ts';
 import { measureFleet } from './fleet/fleet.ts';
 import { formatFleet, listFleetGoals } from './fleet/report.ts';
@@ -76,6 +77,13 @@ const PARTS: Part[] = [
     measure: async () => {
       const figures = await withRedis(measurePrefix);
       return [formatPrefix(figures), listPrefixGoals(figures)];
+    },
+  },
+  {
+    name: 'aiperf',
+    measure: async () => {
+      const figures = await measureAiperf();
+      return [formatAiperf(figures), listAiperfGoals(figures)];
     },
   },
   {
