@@ -12,11 +12,16 @@ import {
   removeModel,
   waitUntil,
 } from './installation.ts';
+import { listInflight } from './media.ts';
 import { startTraffic } from './traffic.ts';
 
 const STARTUP_SECONDS = 8;
 /** Short, so that the tests see replicas come and go. */
 const SCALING = { min: 0, max: 3, targetConcurrency: 2, stableWindow: '15s', idleTimeout: '15s' };
+/** Of a replica. */
+const SLOTS = 4;
+/** Of the four that each answer has: long enough for a look at what is in flight. */
+const TOKEN_MS = 150;
 const HOLD = { mode: 'Hold', holdFor: '120s' };
 
 const countReady = async (name: string): Promise<number> =>
@@ -29,8 +34,12 @@ describe('a model that scales to zero', function () {
   const name = 'sleepy';
   let endpoint: EndpointEntry;
   before(async () => {
-    const env = { SIMULATOR_STARTUP_SECONDS: String(STARTUP_SECONDS) };
-    endpoint = await deploySimulator(name, { env, scaling: { ...SCALING, coldStart: HOLD } });
+    const env = {
+      SIMULATOR_STARTUP_SECONDS: String(STARTUP_SECONDS),
+      SIMULATOR_ITL_MS: String(TOKEN_MS),
+    };
+    const scaling = { ...SCALING, coldStart: HOLD };
+    endpoint = await deploySimulator(name, { env, concurrency: SLOTS, scaling });
     await waitUntil(
       'its address to be known',
       60,
@@ -58,11 +67,25 @@ describe('a model that scales to zero', function () {
 
   it('goes back to zero once it is idle', () => waitForZero(name));
 
-  it('answers each of 105 requests that find it cold', async () => {
+  it('answers each of 105 requests that find it cold, never more at a time than it has slots', async () => {
     await waitForZero(name);
-    const answers = await Promise.all(Array.from({ length: 105 }, () => postChat(endpoint)));
+    const startedAt = performance.now();
+    let isOver = false;
+    let most = 0;
+    const asked = Promise.all(Array.from({ length: 105 }, () => postChat(endpoint))).finally(() => {
+      isOver = true;
+    });
+    const watched = waitUntil('the last answer', 300, async () => {
+      // A replica that goes does not tell.
+      most = Math.max(most, ...(await listInflight(endpoint).catch(() => [])));
+      return isOver;
+    });
+    const [answers] = await Promise.all([asked, watched]);
+    const seconds = Math.round((performance.now() - startedAt) / 1_000);
+    console.log(`        ${answers.length} answers after ${seconds} s; at most ${most} at a time at an engine`);
     const statuses = answers.map(({ status, body }) => (status === 200 ? 200 : JSON.stringify(body)));
     expect(statuses.filter((status) => status !== 200)).to.deep.equal([]);
+    expect(most).to.be.within(1, SLOTS);
   });
 
   it('says how long the start will take where requests are not held', async () => {
