@@ -103,6 +103,36 @@ describe('a scaled deployment', () => {
     expect(deployment.wanted).to.not.equal(0);
   });
 
+  describe('removes nothing that idleness would', () => {
+    const pods = [makePod('p1', 1), makePod('p2', 1)];
+    const seconds = [20, 22, 24, 26, 28, 30, 32, 34, 36, 38, 40];
+    const rolling = {
+      metadata: { name: 'qwen', namespace: 'team-a', generation: 2 },
+      spec: { replicas: 2 },
+      status: { observedGeneration: 1 },
+    } as Observation['live'];
+    const draining = (second: number) => {
+      const sample = makeSample(second, { p1: 0, p2: 0 });
+      sample.replicas[1]!.draining = true;
+      return { sample };
+    };
+    const cases: [string, (second: number) => Partial<Parameters<typeof look>[1]>][] = [
+      ['while a ready replica has not reported', () => ({ loads: { p1: 0 } })],
+      ['while one of those that report is draining', draining],
+      ['during a rollout', () => ({ live: rolling })],
+    ];
+    for (const [title, seen] of cases)
+      it(`${title}, and removes it after that`, () => {
+        const looks = seconds.map((second) => look(second, { pods, ...seen(second) })!);
+        expect(new Set(looks.map(({ step }) => step.what))).to.deep.equal(new Set(['keep']));
+        expect(looks.at(-1)!.decision).to.include({ wanted: 2, isHeld: true });
+        expect(deployment.cordon.names()).to.deep.equal([]);
+        expect(look(42, { pods })!.decision.wanted).to.equal(0);
+        look(44, { pods });
+        expect(look(46, { pods })!.step.what).to.equal('leave');
+      });
+  });
+
   it('lets its last replica sleep where the engine can, until it has work again', () => {
     const sleeper = makeModel({
       engine: { preset: 'vllm' },
