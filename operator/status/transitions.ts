@@ -70,7 +70,9 @@ function describeScale(before: ModelDeploymentStatus, after: ModelDeploymentStat
   const [old, now] = [before.desiredReplicas, after.desiredReplicas];
   if (old === undefined || now === undefined || old === now) return [];
   const change = after.scaling?.lastChange;
-  const why = change?.to === now && change.at !== before.scaling?.lastChange?.at ? `: ${change.reason}` : '';
+  // It may be in the status already; but after a pause it is that of a change before.
+  const isCause = before.phase !== 'Paused' || change?.at !== before.scaling?.lastChange?.at;
+  const why = change?.to === now && isCause ? `: ${change.reason}` : '';
   return [{ type: 'Normal', reason: 'Scaled', message: `scaled from ${old} to ${now} replicas${why}` }];
 }
 

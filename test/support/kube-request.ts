@@ -10,7 +10,12 @@ export interface KubeAnswer {
 }
 
 export interface KubeRequest {
-  (method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<KubeAnswer>;
+  (
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    body?: object,
+    accept?: string,
+  ): Promise<KubeAnswer>;
   /** Repeats a request until the answer satisfies; throws after 20 s. */
   until(
     method: 'GET' | 'POST',
@@ -24,12 +29,17 @@ const DEADLINE_MS = 20_000;
 
 export function createKubeRequest({ url, token, authority }: ControlPlane): KubeRequest {
   const dispatcher = new Agent({ connect: { ca: authority } });
-  const call = async (method: string, path: string, body?: object): Promise<KubeAnswer> => {
+  const call = async (
+    method: string,
+    path: string,
+    body?: object,
+    accept = 'application/json',
+  ): Promise<KubeAnswer> => {
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
     const answer = await send(`${url}${path}`, {
       method,
       dispatcher,
-      headers: { authorization: `Bearer ${token}`, 'content-type': type },
+      headers: { authorization: `Bearer ${token}`, accept, 'content-type': type },
       body: body === undefined ? null : JSON.stringify(body),
     });
     return { status: answer.statusCode, body: await answer.body.json().catch(() => ({})) };

@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import type { V1Deployment, V1PodStatus } from '@kubernetes/client-node';
+import { API_VERSION } from '../../../api/kubernetes-types.ts';
 import type { ModelDeployment } from '../../../api/model-deployment.ts';
 import type { KubeClient } from '../../../kube/client.ts';
 import type { KubeObject, Wire } from '../../../kube/object.ts';
@@ -20,6 +21,9 @@ interface EndpointConditions {
   terminating: boolean;
 }
 
+type Event = KubeObject & { regarding?: { name?: string }; reason?: string; note?: string };
+
+const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const SPEC = {
   kind: 'LLM',
   model: { id: 'tiny' },
@@ -206,11 +210,26 @@ export class Cluster {
 
   /** Reasons of the events on an object. */
   async events(namespace: string, name: string): Promise<string[]> {
-    const events = await this.list<KubeObject & { regarding?: { name?: string }; reason?: string }>(
-      RESOURCES.Event,
-      namespace,
-    );
-    return events.filter(({ regarding }) => regarding?.name === name).map(({ reason }) => reason ?? '');
+    return (await this.#listEvents(namespace, name)).map(({ reason }) => reason ?? '');
+  }
+
+  /** Of the events with a reason on an object: what they say. */
+  async eventNotes(namespace: string, name: string, wanted: string): Promise<string[]> {
+    const events = await this.#listEvents(namespace, name);
+    return events.filter(({ reason }) => reason === wanted).map(({ note }) => note ?? '');
+  }
+
+  async #listEvents(namespace: string, name: string): Promise<Event[]> {
+    const events = await this.list<Event>(RESOURCES.Event, namespace);
+    return events.filter(({ regarding }) => regarding?.name === name);
+  }
+
+  /** What `kubectl get` shows of a ModelDeployment, by column. */
+  async columns(namespace: string, name: string): Promise<Record<string, unknown>> {
+    const path = `/apis/${API_VERSION}/namespaces/${namespace}/modeldeployments/${name}`;
+    const { body } = await this.#request('GET', path, undefined, TABLE);
+    const names = (body.columnDefinitions as { name: string }[]).map((column) => column.name);
+    return Object.fromEntries(names.map((column, index) => [column, body.rows[0].cells[index]]));
   }
 
   async patchStatus(resource: Resource, namespace: string, name: string, status: object): Promise<void> {

@@ -94,7 +94,19 @@ describe('the autoscaler in the operator', function () {
     await pollUntil(async () => (await harness.cluster.status(namespace, 'asleep')).scaling?.wanted === 1);
     const { scaling } = await harness.cluster.status(namespace, 'asleep');
     expect(scaling).to.deep.include({ wanted: 1, reason: 'a request waits for the first replica' });
-    await pollUntil(async () => (await harness.cluster.events(namespace, 'asleep')).includes('Scaled'));
+    const notes = () => harness.cluster.eventNotes(namespace, 'asleep', 'Scaled');
+    await pollUntil(async () => (await notes()).length > 0, 'the event');
+    expect(await notes()).to.include('scaled from 0 to 1 replicas: a request waits for the first replica');
+  });
+
+  it('shows by `kubectl get` how many replicas are wanted, and how many are ready', async () => {
+    start();
+    await create('shown', { scaling: { ...SCALING, min: 2 } });
+    await untilReplicas('shown', 2);
+    await makeReady('shown', '10.1.0.1');
+    const columns = () => harness.cluster.columns(namespace, 'shown');
+    await pollUntil(async () => (await columns()).Ready === 1, 'the ready replica');
+    expect(await columns()).to.include({ Wanted: 2, Ready: 1 });
   });
 
   it('owns the replicas alone, so that reconciling anything else leaves them', async () => {

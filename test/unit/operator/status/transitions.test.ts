@@ -76,4 +76,56 @@ describe('the events of a ModelDeployment', () => {
       expect(events).to.deep.equal(row.events);
     });
   }
+
+  describe('with an autoscaler', () => {
+    const change = (from: number, to: number, at: string, reason: string) => ({ at, from, to, reason });
+    const burst = change(1, 3, '2026-01-01T12:00:00Z', 'demand 41 needs 3 replicas at 16 each');
+    const scaling = { demand: 41, wanted: 3, needed: 3, reason: burst.reason, lastChange: burst };
+    const describeEvents = (before: Partial<StatusFacts>, after: Partial<StatusFacts>) => {
+      const status = deriveStatus(makeModel(), makeFacts(before));
+      return describeTransitions(status, deriveStatus(makeModel({ status }), makeFacts(after))).map(
+        ({ type, reason, message }) => `${type} ${reason}: ${message}`,
+      );
+    };
+
+    it('say why the replicas are others, with the numbers', () => {
+      const before = { pods: ready, scaling: { ...scaling, wanted: 1, lastChange: undefined } };
+      expect(describeEvents(before, { pods: ready, desiredReplicas: 3, scaling })).to.deep.equal([
+        'Normal Scaled: scaled from 1 to 3 replicas: demand 41 needs 3 replicas at 16 each',
+      ]);
+    });
+
+    it('say so as well where the reason was in the status before the replicas', () => {
+      expect(
+        describeEvents({ pods: ready, scaling }, { pods: ready, desiredReplicas: 3, scaling }),
+      ).to.deep.equal(['Normal Scaled: scaled from 1 to 3 replicas: demand 41 needs 3 replicas at 16 each']);
+    });
+
+    it('give no reason of another change', () => {
+      const before = { pods: ready, desiredReplicas: 3, scaling };
+      expect(describeEvents(before, { pods: ready, desiredReplicas: 2, scaling })).to.deep.equal([
+        'Normal Scaled: scaled from 3 to 2 replicas',
+      ]);
+      const status = deriveStatus(
+        makeModel({ spec: { paused: true } }),
+        makeFacts({ desiredReplicas: 0, scaling }),
+      );
+      const resumed = deriveStatus(makeModel({ status }), makeFacts({ desiredReplicas: 3, scaling }));
+      expect(describeTransitions(status, resumed).map(({ message }) => message)).to.deep.equal([
+        'scaled from 0 to 3 replicas',
+      ]);
+    });
+
+    it('say once what is missing where GPUs are short', () => {
+      const pods = [ready[0]!, ready[0]!, ready[0]!];
+      const facts = (needed: number) => ({
+        pods,
+        desiredReplicas: 4,
+        scaling: { ...scaling, wanted: 4, needed, short: true },
+      });
+      const enough = { pods, desiredReplicas: 4, scaling: { ...scaling, wanted: 4 } };
+      expect(describeEvents(enough, facts(5))).to.deep.equal(['Warning GPUsShort: needs 5, has 3']);
+      expect(describeEvents(facts(5), facts(6))).to.deep.equal([]);
+    });
+  });
 });
