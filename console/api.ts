@@ -4,6 +4,7 @@
  * paths except those about signing in return 401.
  */
 import type { Condition } from '../api/kubernetes-types.ts';
+import type { StartupStage } from '../api/model-startup.ts';
 import type { PublishedKey } from '../api/redis-keys.ts';
 import type { UsageCounts } from '../api/usage.ts';
 
@@ -115,9 +116,9 @@ export interface DeploymentView {
   /** How the last start of a replica went, or goes; null before the first. */
   startup: {
     /** Those that are complete, such as `Scheduled` after `2s`. */
-    stages: { stage: string; took: string }[];
+    stages: { stage: StartupStage; took: string }[];
     /** What it is waiting for; null once it is ready. */
-    current: { stage: string; since: string } | null;
+    current: { stage: StartupStage; since: string } | null;
     took: string | null;
     expected: string | null;
   } | null;

@@ -153,7 +153,7 @@ export const SCENES: readonly Scene[] = [
       startup: {
         stages: [
           { stage: 'Scheduled', took: '2s' },
-          { stage: 'ImagePulled', took: '41s' },
+          { stage: 'Prepared', took: '41s' },
         ],
         current: { stage: 'WeightsLoaded', since: ago(1) },
         took: null,
