@@ -14,11 +14,14 @@ import { pollUntil } from '../../support/poll.ts';
 import { publishApiKey } from '../../support/publication.ts';
 
 const MIB = 1024 * 1024;
+/** Of the replica. */
+const SLOTS = 2;
+const HELD = 105;
 
 describe('a deployment that scales to zero', () => {
   let cold: ColdDeployment;
   before(async () => {
-    cold = await startColdDeployment({ concurrency: 2 });
+    cold = await startColdDeployment({ concurrency: SLOTS });
   });
   after(() => cold?.stop());
 
@@ -145,7 +148,7 @@ describe('a deployment that scales to zero', () => {
       await cold.engine.control({ ttftMs: 50, itlMs: 1, tokens: 5 });
       const order: number[] = [];
       const calls = [];
-      for (let index = 0; index < 30; index++) {
+      for (let index = 0; index < HELD; index++) {
         const each = call().then(async (response) => {
           await response.text();
           order.push(index);
@@ -154,10 +157,24 @@ describe('a deployment that scales to zero', () => {
         calls.push(each);
         if (index === 0) await untilHeld(1);
       }
-      await untilHeld(30);
+      await untilHeld(HELD);
       expect(cold.woken).to.include('team/chat');
       await cold.awaken();
+      let most = 0;
+      await pollUntil(
+        async () => {
+          most = Math.max(most, (await cold.engine.read()).inflight);
+          return order.length === HELD;
+        },
+        'all answers',
+        60_000,
+        5,
+      );
+      console.log(
+        `        ${HELD} held requests: at most ${most} at a time at an engine with ${SLOTS} slots`,
+      );
       expect(new Set(await Promise.all(calls))).to.deep.equal(new Set([200]));
+      expect(most).to.be.within(1, SLOTS);
       expect(order.indexOf(0)).to.be.below(5);
       await untilHeld(0);
       const { fronts } = await cold.readDemand();

@@ -45,6 +45,15 @@ function replay(run: Run): SimulationResult {
 const run = (given: Run): Change[] => replay(given).changes;
 
 describe('stability of the scaling decision', () => {
+  /** Changes at most, for the documentation: in 10 minutes of constant load, in a period of even waves, and on average of random ones. */
+  const most = { steady: 0, even: 0, random: 0 };
+  after(() => {
+    const { steady, even, random } = most;
+    console.log(
+      `        most changes: ${steady} in 10 min of constant load, ${even} a period of even waves, ${random.toFixed(2)} of random ones`,
+    );
+  });
+
   for (const share of [0.95, 1, 1.05])
     for (const replicas of [1, 2, 5])
       it(`changes at most once in 10 minutes of constant load at ${share} of what ${replicas} serve`, () => {
@@ -55,6 +64,7 @@ describe('stability of the scaling decision', () => {
           const requests = poissonLoad({ seed, durationMs, serviceMs: 1_000, concurrency, peak: load });
           const changes = run({ requests, durationMs, initial: replicas });
           const settled = changes.filter(({ at }) => at >= 2 * MINUTE_MS);
+          most.steady = Math.max(most.steady, settled.length);
           expect(settled.length, `seed ${seed}: ${JSON.stringify(changes)}`).to.be.at.most(1);
         }
       });
@@ -80,6 +90,7 @@ describe('stability of the scaling decision', () => {
           });
           for (let from = begin; from < durationMs; from += periodMs) {
             const within = changes.filter(({ at }) => at >= from && at < from + periodMs);
+            most.even = Math.max(most.even, within.length);
             expect(within.length, JSON.stringify(within)).to.be.at.most(2);
           }
         });
@@ -91,7 +102,9 @@ describe('stability of the scaling decision', () => {
             const changes = run({ requests, durationMs, initial: 1 }).filter(({ at }) => at >= begin);
             all += changes.length / Math.floor((durationMs - begin) / periodMs);
           }
-          expect(all / listSeeds().length).to.be.at.most(2.5);
+          const average = all / listSeeds().length;
+          most.random = Math.max(most.random, average);
+          expect(average).to.be.at.most(2.5);
         });
       });
 
