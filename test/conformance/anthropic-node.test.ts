@@ -1,7 +1,13 @@
 /** Anthropic's messages, by its SDK for Node, and what Claude Code does besides. */
 import Anthropic from '@anthropic-ai/sdk';
 import { expect } from 'chai';
-import { isSimulated, itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import {
+  isSimulated,
+  itForced,
+  itSimulated,
+  type LocalStack,
+  startLocalStack,
+} from '../support/local-stack.ts';
 import { pollUntil } from '../support/poll.ts';
 import { type CheckedFetch, createCheckedFetch } from './checked-fetch.ts';
 
@@ -76,7 +82,7 @@ describe('@anthropic-ai/sdk for Node', () => {
       expect((await other.messages.create(request)).type).to.equal('message');
     });
 
-  it('uses a tool, and goes on with its result', async () => {
+  itForced('uses a tool, and goes on with its result', async () => {
     const first = await client.messages.create({
       ...request,
       tools: [weather],
@@ -97,7 +103,7 @@ describe('@anthropic-ai/sdk for Node', () => {
     expect(second.content[0]).to.include({ type: 'text' });
   });
 
-  it('streams the input of a tool', async () => {
+  itForced('streams the input of a tool', async () => {
     const stream = client.messages.stream({
       ...request,
       tools: [weather],

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import OpenAI7 from 'openai';
 import OpenAI6 from 'openai-6';
-import { itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { itForced, itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
 import { type CheckedFetch, createCheckedFetch } from './checked-fetch.ts';
 
 const weather = {
@@ -93,7 +93,7 @@ for (const [name, OpenAI] of SDKS)
       expect(answer.choices[0]!.finish_reason).to.equal('length');
     });
 
-    it('calls tools, streamed and not', async () => {
+    itForced('calls tools, streamed and not', async () => {
       const request = {
         model: stack.find('LLM').modelId,
         messages,

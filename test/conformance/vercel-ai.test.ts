@@ -2,7 +2,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { embedMany, generateImage, generateText, streamText, tool } from 'ai';
 import { expect } from 'chai';
 import { z } from 'zod';
-import { itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { itForced, itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
 import { describePicture, makePicture } from '../support/media-files.ts';
 
 describe('Vercel AI SDK', () => {
@@ -32,7 +32,7 @@ describe('Vercel AI SDK', () => {
     expect((await result.usage).totalTokens).to.be.greaterThan(0);
   });
 
-  it('calls a tool', async () => {
+  itForced('calls a tool', async () => {
     const model = connect('LLM')(stack.find('LLM').modelId);
     const { toolCalls } = await generateText({
       model,

@@ -24,6 +24,8 @@ const RUNNING = process.env.RUNNING_STACK;
 export const isSimulated = !RUNNING;
 /** A test that needs the simulator: its controls, or a model that says what the test expects. */
 export const itSimulated = isSimulated ? it : it.skip;
+/** Random weights call a tool, and keep to a format of responses, only where the engine forces them to, which llama.cpp does not. */
+export const itForced = process.env.ENGINE === 'llama-cpp' ? it.skip : it;
 
 /** In a folder of its own that goes with it, unless BERTH_STATE names one. */
 export async function startLocalStack(env: Record<string, string> = {}): Promise<LocalStack> {
