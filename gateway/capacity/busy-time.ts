@@ -1,4 +1,4 @@
-/** How much there was to do: an integral over time, from which any two readings give the exact average between them. */
+/** The load as an integral over time: two readings give the exact average between them. */
 import { randomBytes } from 'node:crypto';
 import type { WorkCounters } from '../../api/redis-keys.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';
@@ -7,15 +7,15 @@ const BOOT_BYTES = 8;
 
 export class BusyTime {
   readonly #clock: Clock;
-  /** Of this process, so that whoever reads the counters notices that they restarted. */
+  /** Of this process, so that readers of the counters notice a restart. */
   readonly boot = randomBytes(BOOT_BYTES).toString('hex');
   #level = 0;
   #sumMs = 0;
   #changedAt: number;
-  /** When something came or went last, by the clock that only moves forward. */
+  /** Time of the last change, by the monotonic clock. */
   #movedAt = 0;
   #arrivals = 0;
-  /** The same by the date, worked out for who asks: it stays what it was as long as nothing happens. */
+  /** The same as a date, computed for readers: it stays the same as long as nothing happens. */
   #activeAt: number | null;
 
   constructor(clock: Clock = systemClock) {
@@ -24,7 +24,7 @@ export class BusyTime {
     this.#activeAt = clock.date().getTime();
   }
 
-  /** Something to do has come: it counts until what is returned is called, once. `isWaiting`: as the same, it comes again. */
+  /** Adds a unit of load until the returned function is called, once. `isWaiting`: it will be added again, as the same unit. */
   enter({ isWaiting = false }: { isWaiting?: boolean } = {}): () => void {
     if (isWaiting) this.#change(1);
     else this.begin();
@@ -35,7 +35,7 @@ export class BusyTime {
     };
   }
 
-  /** As `enter`, for who calls `end` exactly once. */
+  /** As `enter`, for callers that call `end` exactly once. */
   begin(): void {
     this.#arrivals++;
     this.#change(1);
@@ -45,7 +45,7 @@ export class BusyTime {
     this.#change(-1);
   }
 
-  /** What is to do now. */
+  /** The current load. */
   get level(): number {
     return this.#level;
   }

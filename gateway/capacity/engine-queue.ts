@@ -1,9 +1,9 @@
-/** Requests that wait within the engine, by its own metrics: it may be full long before its slots are taken. */
+/** Requests queued within the engine, from its own metrics: it may be full long before its slots are taken. */
 import type { Clock } from '../../kit/clock.ts';
 import { PeriodicTask } from '../../kit/periodic-task.ts';
 
 export interface EngineQueueOptions {
-  /** The engine's metrics as text; rejects for what is no complete answer in time. */
+  /** The engine's metrics as text; rejects without a complete response in time. */
   read: () => Promise<string>;
   /** Requests that have a slot on the engine. */
   inflight: () => number;
@@ -11,13 +11,13 @@ export interface EngineQueueOptions {
 }
 
 const INTERVAL_MS = 3_000;
-/** A queue that none of these was without lasts: long prompts that come together wait for each other for a moment. */
+/** A queue in all of these samples persists: simultaneous long prompts only wait for each other briefly. */
 const READINGS = 3;
 
 export class EngineQueue {
   readonly #options: EngineQueueOptions;
   readonly #task: PeriodicTask;
-  /** Shares of the engine's requests that waited, the latest last. */
+  /** Shares of the engine's requests that were queued, the latest last. */
   #shares: number[] = [];
 
   constructor(options: EngineQueueOptions) {
@@ -34,8 +34,8 @@ export class EngineQueue {
   }
 
   /**
-   * How many of the requests in flight have been waiting within the engine all the while, fewer than all; 0 where none ever was;
-   * null where that changes, or the engine does not report.
+   * How many of the requests in flight have been queued within the engine all the time, fewer than all; 0 if none ever was;
+   * null if that changes, or the engine does not report it.
    */
   get waiting(): number | null {
     const inflight = this.#options.inflight();
@@ -50,7 +50,7 @@ export class EngineQueue {
     void this.#task.stop();
   }
 
-  /** A request that is alone waits for nobody. */
+  /** A single request waits for no other. */
   async #read(): Promise<void> {
     const share = this.#options.inflight() > 1 ? readWaitingShare(await this.#options.read()) : null;
     this.#shares = share === null ? [] : [...this.#shares, share].slice(-READINGS);
@@ -58,7 +58,7 @@ export class EngineQueue {
 }
 
 /**
- * Gauges of engines that count requests. Not TEI's te_queue_size: it counts inputs, and each of them until the next batch, so that an
+ * Gauges of engines that count requests. Not TEI's te_queue_size: it counts inputs, each until the next batch, so that an
  * engine that is merely busy has some.
  */
 const GAUGES = [
@@ -66,11 +66,11 @@ const GAUGES = [
   { waiting: 'sglang:num_queue_reqs', running: 'sglang:num_running_reqs' },
   { waiting: 'llamacpp:requests_deferred', running: 'llamacpp:requests_processing' },
 ];
-/** One for each rank of an engine that runs in several. */
+/** One per rank of an engine with several. */
 const MAX_SERIES = 1_024;
 const MAX_LINE_LENGTH = 4_096;
 
-/** Which share of its requests an engine has waiting, by its metrics in Prometheus' text format; null where they do not report. */
+/** The share of its requests that an engine has queued, from its metrics in Prometheus' text format; null if not reported. */
 export function readWaitingShare(text: string): number | null {
   for (const { waiting, running } of GAUGES) {
     const [queued, active] = [sumGauge(text, waiting), sumGauge(text, running)];
@@ -94,7 +94,7 @@ function sumGauge(text: string, name: string): number | null {
   return sum;
 }
 
-/** What follows a name: labels or none, the value, and perhaps a time. null for another name, and what is no count. */
+/** Parses what follows a name: optional labels, the value, an optional timestamp. null for another name or a non-count. */
 function readSample(rest: string): number | null {
   if (rest.length > MAX_LINE_LENGTH || !/^[{ \t]/.test(rest)) return null;
   const [value] = rest

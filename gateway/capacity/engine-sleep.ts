@@ -1,11 +1,11 @@
 /**
- * The sleep of an engine that has nothing to do, as vLLM has it: it frees its GPU's memory and keeps its process. The operator
- * says when; the next request ends it. Nothing is sent to an engine that sleeps, or is about to.
+ * Sleep mode of an idle engine, as in vLLM: it frees its GPU memory and keeps its process. The operator
+ * decides when; the next request ends it. Nothing is sent to an engine that sleeps, or is about to.
  */
 import type { Dispatcher } from 'undici';
 import { fetchFromEngine } from '../upstream/engine-request.ts';
 
-/** `unknown`: of an engine that this process has not asked yet. */
+/** `unknown`: this process has not asked the engine yet. */
 type State = 'unknown' | 'awake' | 'falling' | 'asleep' | 'waking';
 
 export interface EngineSleepOptions {
@@ -13,17 +13,17 @@ export interface EngineSleepOptions {
   pool: () => Pick<Dispatcher, 'request'>;
   /** Whether its configuration says that this engine can sleep. */
   isOffered: () => boolean;
-  /** Whether nobody has a place on the engine, waits for one or was promised one. */
+  /** Whether no slot of the engine is taken, waited for or reserved. */
   isIdle: () => boolean;
   /** It fell asleep, or was woken (after `tookMs`). */
   onChange: (isAsleep: boolean, tookMs: number) => void;
-  /** It was to be woken, and could not be: work that failed. */
+  /** It could not be woken: failed work. */
   onWakeFailure: () => void;
   onError: (error: unknown, message: string) => void;
   timeoutMs?: number;
 }
 
-/** Weights come back from the host's memory in seconds, however large. */
+/** Weights are reloaded from the host's memory in seconds, however large. */
 const TIMEOUT_MS = 60_000;
 const MAX_ANSWER_BYTES = 4_096;
 
@@ -31,7 +31,7 @@ export class EngineSleep {
   readonly #options: EngineSleepOptions;
   #state: State = 'unknown';
   #isDesired = false;
-  /** The change under way: one at a time. */
+  /** The change in progress: one at a time. */
   #change: Promise<void> = Promise.resolve();
 
   constructor(options: EngineSleepOptions) {
@@ -47,14 +47,14 @@ export class EngineSleep {
     return this.#state === 'asleep';
   }
 
-  /** Takes what the operator says. Each time that it begins to say so the engine sleeps, if it is idle then; no request is hurried. */
+  /** Applies the operator's decision. Each time it is newly set, the engine goes to sleep if idle; no request is interrupted. */
   setDesired(mustSleep: boolean): void {
     const isNew = mustSleep && !this.#isDesired;
     this.#isDesired = mustSleep;
     if (isNew && this.#options.isOffered() && this.isAwake && this.#options.isIdle()) this.#fall();
   }
 
-  /** Resolves once the engine is awake. Rejects where it cannot be woken: the next call tries again. */
+  /** Resolves once the engine is awake. Rejects if it cannot be woken: the next call retries. */
   wake(): Promise<void> {
     if (this.isAwake || this.#state === 'waking') return this.isAwake ? Promise.resolve() : this.#change;
     const isFalling = this.#state === 'falling';
@@ -63,7 +63,7 @@ export class EngineSleep {
     return this.#change;
   }
 
-  /** Another process of the engine serves from here on, or this gateway's is new: what it does is asked of it. */
+  /** The engine or this gateway has restarted: the engine is asked for its state. */
   check(): void {
     if (!this.#options.isOffered() || this.#state === 'waking' || this.#state === 'falling') return;
     this.#state = 'unknown';
@@ -82,7 +82,7 @@ export class EngineSleep {
     const startedAt = performance.now();
     this.#change = this.#call('POST', '/sleep?level=1').then(
       () => {
-        // A request may have come meanwhile: it waits for this.
+        // A request may have arrived meanwhile: it waits for this.
         if (this.#state === 'falling') this.#state = 'asleep';
         this.#options.onChange(true, performance.now() - startedAt);
       },
@@ -115,7 +115,7 @@ export class EngineSleep {
     return answer !== null && (JSON.parse(answer) as { is_sleeping?: unknown }).is_sleeping === true;
   }
 
-  /** null: one of the statuses that are `known`. */
+  /** null: one of the `known` statuses. */
   async #call(method: 'GET' | 'POST', path: string, known: number[] = []): Promise<string | null> {
     const { pool, timeoutMs = TIMEOUT_MS } = this.#options;
     const signal = AbortSignal.timeout(timeoutMs);

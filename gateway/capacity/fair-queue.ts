@@ -1,17 +1,17 @@
-/** Who waits for a place, and whose turn it is: by priority, and in rounds among callers of the same one. */
+/** Waiters for a slot, and whose turn it is: by priority, and round-robin among callers of the same priority. */
 import type { Caller } from './capacity.ts';
 
 interface Entry<W> {
   priority: number;
-  /** In the order of their coming. */
+  /** In order of arrival. */
   waiters: Set<W>;
 }
 
-/** Every so many places go round among all callers, so that those of a low priority move on, too. */
+/** Every so many slots are given round-robin among all callers, so that low priorities progress, too. */
 const PLACES_PER_ROUND_OF_ALL = 4;
 
 export class FairQueue<W> {
-  /** By caller, the one whose turn was longest ago first. */
+  /** By caller, the one served longest ago first. */
   readonly #entries = new Map<string, Entry<W>>();
   #size = 0;
   #given = 0;
@@ -29,7 +29,7 @@ export class FairQueue<W> {
     this.#size++;
   }
 
-  /** False where it waits no more. */
+  /** False if it no longer waits. */
   remove({ id }: Caller, waiter: W): boolean {
     const entry = this.#entries.get(id);
     if (!entry?.waiters.delete(waiter)) return false;
@@ -38,7 +38,7 @@ export class FairQueue<W> {
     return true;
   }
 
-  /** The first of the caller whose turn it is, who stays; the caller moves to the end of the round. */
+  /** The first waiter of the caller whose turn it is, who is not removed; the caller moves to the end of the round. */
   next(): W | null {
     const turn = ++this.#given % PLACES_PER_ROUND_OF_ALL === 0 ? this.#findFirst() : this.#findHighest();
     if (turn === null) return null;
@@ -50,7 +50,7 @@ export class FairQueue<W> {
   }
 
   /**
-   * Who gives way to one more of a caller: the last of a caller of lower priority, else of the caller with the most, if that
+   * Who is evicted for one more of a caller: the last of a caller of lower priority, else of the caller with the most, if that
    * has more than the other would have.
    */
   findLeast({ id, priority }: Caller): W | null {

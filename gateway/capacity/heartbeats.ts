@@ -7,7 +7,7 @@ export type OwnHeartbeat = Omit<Heartbeat, 'at' | 'every'>;
 
 export interface HeartbeatOptions {
   describe: () => OwnHeartbeat;
-  /** Writes one heartbeat and reads all, unless they are of the known edition; throws while Redis is away. */
+  /** Writes one heartbeat and reads all, unless unchanged since the known edition; throws while Redis is down. */
   send: (own: Omit<Heartbeat, 'at'>, knownEdition: string) => Promise<PeerUpdate>;
   /** Called with the live peers whenever any of them has changed. */
   onPeers?: (peers: readonly Heartbeat[]) => void;
@@ -16,10 +16,10 @@ export interface HeartbeatOptions {
 }
 
 const INTERVAL_MS = 1_000;
-/** Of a replica that does nothing and of which nothing changed: what it says costs Redis a write each time. */
+/** For an idle, unchanged replica: each heartbeat costs Redis a write. */
 const IDLE_INTERVAL_MS = 8_000;
 const COALESCE_MS = 50;
-/** A peer that missed so many heartbeats is not asked any more; on a busy machine three are missed easily. */
+/** A peer that missed so many heartbeats is no longer asked; on a busy machine three are easily missed. */
 const FRESH_MS = 8_000;
 const FRESH_BEATS = 3;
 
@@ -31,7 +31,7 @@ export class Heartbeats {
   #cancelNext: (() => void) | null = null;
   #sending: Promise<void> | null = null;
   #sentAt = Number.NEGATIVE_INFINITY;
-  /** The last own heartbeat that was written, as text. */
+  /** The last own heartbeat written, as text. */
   #reported = '';
   #edition = '';
   #isClosed = false;
@@ -43,7 +43,7 @@ export class Heartbeats {
     this.poke();
   }
 
-  /** The other replicas, as last read; kept while Redis is away. */
+  /** The other replicas, as last read; kept while Redis is down. */
   get peers(): readonly Heartbeat[] {
     return this.#peers;
   }
@@ -58,7 +58,7 @@ export class Heartbeats {
     });
   }
 
-  /** Sends nothing more; resolves when the last heartbeat was answered. */
+  /** Sends nothing more; resolves when the last heartbeat is acknowledged. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelInterval();
@@ -80,7 +80,7 @@ export class Heartbeats {
     return !isIdle || this.#clock.now() - this.#sentAt >= IDLE_INTERVAL_MS - INTERVAL_MS / 2;
   }
 
-  /** One at a time, so that an older word never overwrites a newer one. */
+  /** One at a time, so that an older heartbeat never overwrites a newer one. */
   async #send(): Promise<void> {
     await this.#sending;
     if (this.#isClosed) return;

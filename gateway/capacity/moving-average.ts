@@ -1,6 +1,6 @@
-/** The average of a level over the last seconds, in which what is longer ago counts less. */
+/** An exponential moving average of a level over the last seconds. */
 
-/** After it, what was counts for about a third. */
+/** After it, past values count for about a third. */
 const DECAY_MS = 5_000;
 
 export class MovingAverage {
@@ -8,11 +8,11 @@ export class MovingAverage {
   #level = 0;
   #at = 0;
 
-  /** The average with the level that it has now; milliseconds of any monotonic clock. */
+  /** The average, given the current level; milliseconds of any monotonic clock. */
   add(level: number, now: number): number {
     if (this.#value === null) this.#value = level;
     else {
-      // Between two looks it was somewhere between them.
+      // Between two samples it was somewhere between them.
       const weight = 1 - Math.exp((this.#at - now) / DECAY_MS);
       this.#value += ((this.#level + level) / 2 - this.#value) * weight;
     }

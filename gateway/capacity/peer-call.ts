@@ -1,4 +1,4 @@
-/** One question to a peer that is answered by a head alone. */
+/** One request to a peer whose response is only a head. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 
@@ -6,7 +6,7 @@ export interface PeerQuestion {
   path: string;
   headers: Record<string, string>;
   timeoutMs: number;
-  /** Of whoever asks. */
+  /** Of the caller. */
   signal: AbortSignal;
 }
 
@@ -15,19 +15,19 @@ export interface PeerHead {
   headers: IncomingHttpHeaders;
 }
 
-/** The peer took longer than it may. */
+/** The peer timed out. */
 export class PeerTimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
 
-/** Of whatever calls itself a peer. */
+/** Limit for anything that claims to be a peer. */
 const MAX_BODY_BYTES = 16 * 1024;
 
 /** Rejects with PeerTimeoutError, the signal's reason, or the error of the connection. */
 export const askPeer = (pool: Dispatcher, question: PeerQuestion): Promise<PeerHead> =>
   new Promise((resolve, reject) => new PeerCall(question, { resolve, reject }).dispatch(pool));
 
-/** The peer's whole answer has to come in time, though its head is all that is waited for. */
+/** The peer's whole response has to arrive in time, though only its head is awaited. */
 class PeerCall implements Dispatcher.DispatchHandler {
   readonly #question: PeerQuestion;
   readonly #resolve: (head: PeerHead) => void;

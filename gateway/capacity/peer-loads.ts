@@ -1,11 +1,11 @@
-/** How loaded the peers are: what their heartbeats say, corrected by what was seen of them since. */
+/** The peers' loads: from their heartbeats, corrected by what was observed since. */
 import type { Heartbeat } from '../../api/redis-keys.ts';
 
 interface Seen {
-  /** Of the heartbeat that it corrects: with the next one it is forgotten. */
+  /** Of the heartbeat that it corrects: dropped with the next one. */
   at: number;
   inflight: number;
-  /** It did not answer. */
+  /** It did not respond. */
   isLost: boolean;
 }
 
@@ -22,12 +22,12 @@ export class PeerLoads {
     return this.#find(beat)?.inflight ?? beat.inflight;
   }
 
-  /** Whether it did not answer since its last heartbeat. */
+  /** Whether it failed to respond since its last heartbeat. */
   isLost(beat: Heartbeat): boolean {
     return this.#find(beat)?.isLost === true;
   }
 
-  /** What a peer says of itself. */
+  /** What a peer reports about itself. */
   observe(pod: string, inflight: number): void {
     this.#change(pod, (seen) => {
       seen.inflight = inflight;
@@ -49,7 +49,7 @@ export class PeerLoads {
     });
   }
 
-  /** It did not answer. */
+  /** It did not respond. */
   lose(pod: string): void {
     this.#change(pod, (seen) => {
       seen.isLost = true;

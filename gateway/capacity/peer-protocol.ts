@@ -1,4 +1,4 @@
-/** What replicas of one deployment say to each other, and a front to them. */
+/** The protocol between replicas of a deployment, and from a front to them. */
 import { hash, timingSafeEqual } from 'node:crypto';
 
 export const PEER_PREFIX = '/internal/';
@@ -9,15 +9,15 @@ export const PEER_ENGINE_PREFIX = '/internal/engine';
 export const PEER_TOKEN_HEADER = 'x-berth-peer-token';
 export const RESERVATION_HEADER = 'x-berth-reservation';
 
-/** Of a reservation by prefix: the pod that asks. It gets no place where the other one has its share already. */
+/** Of a reservation by prefix: the requesting pod. Refused if the other already has its share. */
 export const BALANCED_HEADER = 'x-berth-balanced';
-/** Requests at the sender's engine, of such a reservation and its answer. */
+/** Requests at the sender's engine, in such a reservation and its response. */
 export const INFLIGHT_HEADER = 'x-berth-inflight';
 
-/** Of a request that a front holds, and sends again where there is no place for it. */
+/** Of a request that a front holds, and resends if there is no slot for it. */
 export const HELD_HEADER = 'x-berth-held';
 
-/** Of an answer to a request that the peer's engine has never heard of. */
+/** Of a response to a request that the peer's engine never received. */
 export const UNSENT_HEADER = 'x-berth-unsent';
 
 /** Compares in constant time, whatever the lengths. */

@@ -1,4 +1,4 @@
-/** What a replica does for its peers: it reserves a place and pipes the peer's request to its engine. */
+/** A replica's service to its peers: it reserves a slot and pipes the peer's request to its engine. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
@@ -28,16 +28,16 @@ export interface PeerRoutesOptions {
   /** Whether a peer's request may start here now: engine healthy, not draining. */
   isOpen: () => boolean;
   balance: Pick<PrefixBalance, 'observe' | 'hasShare' | 'inflight'>;
-  /** The engine did not take a connection. */
+  /** The engine did not accept a connection. */
   onEngineLost: () => void;
-  /** null or absent: nothing is traced. */
+  /** null or absent: no tracing. */
   tracer?: Tracer | null;
 }
 
-/** Answers true when the request was a peer's; all else, also without the token, is as any other request. */
+/** Returns true for a peer's request; without the token, it is treated as any other request. */
 export type PeerRoutes = (req: IncomingMessage, res: ServerResponse) => boolean;
 
-/** Never of use to an engine, and not a peer's to show it. */
+/** Of no use to an engine, and not for a peer to pass on. */
 const PRIVATE_HEADERS = ['host', 'authorization', 'x-api-key', 'cookie'];
 
 export function createPeerRoutes(options: PeerRoutesOptions): PeerRoutes {
@@ -107,7 +107,7 @@ async function pipeToEngine(
   }
 }
 
-/** A small body comes with its head: it is there once all that has arrived is read. Undefined: it is still on its way. */
+/** A small body arrives with its head: it is complete once what has arrived is read. Undefined: it is still arriving. */
 async function takeBody(req: IncomingMessage): Promise<Buffer | undefined> {
   if (!(Number(req.headers['content-length']) <= SMALL_BYTES)) return undefined;
   await setImmediate();
@@ -116,7 +116,7 @@ async function takeBody(req: IncomingMessage): Promise<Buffer | undefined> {
 
 const SMALL_BYTES = 16 * 1024;
 
-/** That nothing was sent is for this replica to say, not for its engine. */
+/** Only this replica may report that nothing was sent, not its engine. */
 class EngineAnswer extends PlainAnswer {
   readonly #span: Span | null | undefined;
   #hasBegun = false;

@@ -19,7 +19,7 @@ export interface PeersOptions {
   token: string;
   list: () => readonly Heartbeat[];
   pools: Pools;
-  /** Pods that are to become idle: they are asked last. Read each time. */
+  /** Pods that should become idle: they are asked last. Read each time. */
   cordoned?: () => readonly string[];
   /** Name of this replica's pod. */
   pod?: string;
@@ -27,17 +27,17 @@ export interface PeersOptions {
 
 export type PeerAnswer = { target: EngineTarget } | { refusal: 'full' | 'unavailable' };
 
-/** Enough for any deployment that is not full everywhere, and a bound on what one request may cost. */
+/** Enough for any deployment that is not full everywhere, and a limit on the cost of one request. */
 const MAX_ASKED = 8;
-/** As long as a place is kept for a peer. */
+/** As long as a slot is reserved for a peer. */
 const ANSWER_TIMEOUT_MS = RESERVATION_MS;
-/** What a cached prefix saves is soon lost by waiting for it. */
+/** Waiting soon costs more than a cached prefix saves. */
 const BALANCED_TIMEOUT_MS = 300;
 
-/** What an answer to a reservation by prefix says besides. */
+/** Additional data in the response to a reservation by prefix. */
 export interface BalancedAnswer {
   answer: PeerAnswer;
-  /** Requests at the peer's engine; absent: it did not answer, or is older. */
+  /** Requests at the peer's engine; absent: it did not respond, or is older. */
   inflight: string | string[] | undefined;
 }
 
@@ -49,7 +49,7 @@ export class Peers {
   }
 
   /**
-   * The first place that a peer gives, least loaded first; `full` if at least one is ready and none has a place. `lost`:
+   * The first slot that a peer grants, least loaded first; `full` if at least one is ready and none has a slot. `lost`:
    * origins of peers that are not asked.
    */
   async acquire(signal: AbortSignal, lost?: ReadonlySet<string>): Promise<PeerAnswer> {
@@ -64,7 +64,7 @@ export class Peers {
     return { refusal };
   }
 
-  /** A place at one peer, for as long as it has not more than its share; `inflight`: of this replica's engine. */
+  /** A slot at one peer, unless it has more than its share; `inflight`: of this replica's engine. */
   async acquireBalanced(peer: Heartbeat, inflight: number, signal: AbortSignal): Promise<BalancedAnswer> {
     let reported: BalancedAnswer['inflight'];
     const answer = await this.#ask(formatOrigin(peer.address, peer.port), signal, {
@@ -77,7 +77,7 @@ export class Peers {
     return { answer, inflight: reported };
   }
 
-  /** Those that may be given work: ready and awake, neither draining nor cordoned. */
+  /** Those that may receive work: ready and awake, neither draining nor cordoned. */
   listOpen(): Heartbeat[] {
     const names = this.#options.cordoned?.() ?? [];
     return this.#options
@@ -85,7 +85,7 @@ export class Peers {
       .filter(({ pod, ready, asleep, draining }) => ready && !asleep && !draining && !names.includes(pod));
   }
 
-  /** Two cordoned replicas do not hand each other their requests. */
+  /** Cordoned replicas do not pass requests to each other. */
   #rank(): Heartbeat[] {
     const { list, cordoned = () => [], pod } = this.#options;
     const names = new Set(cordoned());
@@ -120,12 +120,12 @@ export class Peers {
           pathPrefix: PEER_ENGINE_PREFIX,
           headers: { ...headers, [RESERVATION_HEADER]: id },
           local: false,
-          // The peer gives its place back itself, at the end of the request or when none came.
+          // The peer releases its slot itself, at the end of the request or if none arrived.
           release: () => {},
         },
       };
     } catch (error) {
-      // A peer that takes its time is busy, not absent.
+      // A slow peer is busy, not gone.
       return { refusal: isSlow(error) ? 'full' : 'unavailable' };
     }
   }
@@ -140,7 +140,7 @@ interface Asking {
 const isSlow = (error: unknown): boolean =>
   ['TimeoutError', 'ConnectTimeoutError'].includes((error as Error).name);
 
-/** Ready peers that do not drain, by their share of taken places; those without a limit by their number. */
+/** Ready peers that do not drain, by their share of taken slots; those without a limit by their number. */
 export function rankPeers(peers: readonly Heartbeat[]): Heartbeat[] {
   const load = ({ inflight, limit }: Heartbeat) => (limit === null ? inflight / 1e6 : inflight / limit);
   return peers.filter(({ ready, draining }) => ready && !draining).sort((a, b) => load(a) - load(b));

@@ -1,6 +1,6 @@
 /**
- * Leads requests that begin alike to the same replica, whose engine then has their beginning in its cache. All replicas come
- * to the same choice by themselves: by the prefix, the names of the replicas and their loads.
+ * Routes requests with the same beginning to the same replica, whose engine then has it cached. All replicas come
+ * to the same choice independently: from the prefix, the names of the replicas and their loads.
  */
 import type { Heartbeat } from '../../api/redis-keys.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';
@@ -15,13 +15,13 @@ import { type Choosable, chooseReplica, computeBounds, isWithin } from './replic
 
 export interface PrefixBalanceOptions {
   isOn: () => boolean;
-  /** Of the deployment: nobody else knows where a prefix leads. */
+  /** Of the deployment: nobody else can predict where a prefix is routed. */
   secret: string;
   pod: string;
   slots: Pick<Slots, 'inflight' | 'limit'>;
   /** Whether new work may start at the own engine. */
   isOwnOpen: () => boolean;
-  /** Whether this replica is about to leave, and hands nothing on. */
+  /** Whether this replica is being removed, and routes nothing to others. */
   isLeaving: () => boolean;
   list: () => readonly Heartbeat[];
   peers: Pick<Peers, 'acquireBalanced' | 'listOpen'>;
@@ -29,19 +29,19 @@ export interface PrefixBalanceOptions {
   clock?: Pick<Clock, 'now'>;
 }
 
-/** `own`, `peer`: the first choice took it. `other`: that had no place after all. */
+/** `own`, `peer`: the first choice accepted it. `other`: it had no slot after all. */
 export type PrefixChoice = 'own' | 'peer' | 'other';
 
 /**
- * A prefix that more requests have, and that goes on in many ways, leads nowhere: a longer one does. In parts of a replica's fair share; the smaller, the more
- * evenly are requests spread, and the more replicas keep the same popular beginnings.
+ * A prefix shared by more requests than this, with many continuations, is not used: a longer one is. As a fraction of a replica's fair share; the smaller, the more
+ * evenly requests are spread, and the more replicas cache the same popular beginnings.
  */
 const POPULAR_SHARE = 0.1;
-/** Peers that are asked for one request. */
+/** Peers asked per request. */
 const MAX_ASKED = 2;
 
 interface Option extends Choosable {
-  /** null: the own replica. */
+  /** null: this replica. */
   peer: Heartbeat | null;
 }
 
@@ -64,8 +64,8 @@ export class PrefixBalance {
   }
 
   /**
-   * What leads a request to its replica, by the parts of its prompt in the order in which the engine reads them; null for a short one;
-   * undefined where there is nothing to choose.
+   * The routing prefix of a request, from the parts of its prompt in the engine's order; null for a short one;
+   * undefined if there is no choice.
    */
   read(parts: readonly unknown[]): number | null | undefined {
     const { isOn, list } = this.#options;
@@ -77,7 +77,7 @@ export class PrefixBalance {
     return fork.hash;
   }
 
-  /** A place at the peer that the prefix leads to; null: the request is to run here, or wherever there is a place. */
+  /** A slot at the peer that the prefix routes to; null: the request runs here, or wherever there is a slot. */
   acquire(prefix: number, signal: AbortSignal): Promise<EngineTarget | null> | null {
     const { isOn, isLeaving, onChoice } = this.#options;
     if (!isOn() || isLeaving()) return null;
@@ -88,20 +88,20 @@ export class PrefixBalance {
     return null;
   }
 
-  /** Whether one more request that was led here is still within this replica's share. */
+  /** Whether one more request routed here is still within this replica's share. */
   hasShare(): boolean {
     const options = this.#listOptions();
     const own = options.find(({ isOwn }) => isOwn);
     return own !== undefined && isWithin(own, computeBounds(options));
   }
 
-  /** What a peer says of its load. */
+  /** Load reported by a peer. */
   observe(pod: string, inflight: BalancedAnswer['inflight']): void {
     const count = typeof inflight === 'string' && /^\d{1,9}$/.test(inflight) ? Number(inflight) : null;
     if (count !== null) this.#loads.observe(pod, count);
   }
 
-  /** After each heartbeat, with all peers that are there. */
+  /** After each heartbeat, with all live peers. */
   keepOnly(peers: readonly Heartbeat[]): void {
     this.#loads.keepOnly(peers);
     const pods = new Set([this.#options.pod, ...peers.map(({ pod }) => pod)]);
@@ -132,7 +132,7 @@ export class PrefixBalance {
     const { answer, inflight } = await this.#options.peers.acquireBalanced(peer, this.inflight, signal);
     this.observe(peer.pod, inflight);
     if ('target' in answer) {
-      // An older one does not say.
+      // An older one does not report it.
       if (inflight === undefined) this.#loads.enter(peer.pod);
       return this.#countOut(peer.pod, answer.target);
     }

@@ -1,4 +1,4 @@
-/** Which beginning of a prompt leads it to a replica: the one behind the last fork that so many requests have come to. */
+/** Which beginning of a prompt routes it: the one after the last fork that enough requests have reached. */
 import { mixBits } from './prefix-hash.ts';
 
 const ROWS = 4;
@@ -7,24 +7,24 @@ const COLUMNS = 16_384;
 /** Requests after which all counts are halved. */
 const HORIZON = 4_096;
 const ROW_STEP = 0x9e3779b9;
-/** Fewer say nothing. */
+/** Fewer are not significant. */
 const MIN_COUNT = 4;
-/** Different beginnings behind a prefix that make it a fork; two may be a second answer to the same question. */
+/** Different continuations that make a prefix a fork; two may be a regenerated response. */
 const MIN_BRANCHES = 3;
-/** As many as a byte tells apart. */
+/** As many as a byte distinguishes. */
 const BRANCHES = 8;
 
 /**
- * Beginnings that are counted though the one before them is not popular yet: a long system prompt has several, and would be known
+ * Beginnings that are counted though the previous one is not popular yet: a long system prompt has several, and would be recognized
  * only when each of them had become popular in turn.
  */
 const COUNTED_AHEAD = 6;
 
-/** How often prefixes come, and in how many ways they go on, in fixed memory however many there are: a count-min sketch that forgets. */
+/** How often prefixes occur, and how many continuations they have, in fixed memory: a decaying count-min sketch. */
 export class Popularity {
   readonly #counts = new Uint16Array(ROWS * COLUMNS);
   readonly #places = new Uint16Array(ROWS);
-  /** A bit for each beginning that came behind a prefix, since the counts were halved last and before. */
+  /** A bit for each continuation of a prefix, for the current and the previous period between halvings. */
   #branches = new Uint8Array(ROWS * COLUMNS);
   #branchesBefore = new Uint8Array(ROWS * COLUMNS);
   #requests = 0;
@@ -39,7 +39,7 @@ export class Popularity {
     [this.#branches, this.#branchesBefore] = [this.#branchesBefore.fill(0), this.#branches];
   }
 
-  /** Counts the prefix, and answers whether more than this share of all requests has it. */
+  /** Counts the prefix, and returns whether more than this share of all requests has it. */
   count(prefix: number, share: number): boolean {
     const counts = this.#counts;
     const places = this.#places;
@@ -49,12 +49,12 @@ export class Popularity {
       places[row] = place;
       least = Math.min(least, counts[place]!);
     }
-    // Only what is too low is raised: others have the rest of a count in common with this one.
+    // Only the lowest counts are raised: higher ones are shared with other prefixes.
     for (let row = 0; row < ROWS; row++) if (counts[places[row]!] === least) counts[places[row]!] = least + 1;
     return least >= MIN_COUNT && least + 1 > share * this.#requests;
   }
 
-  /** Notes what came right behind a prefix, and answers whether the prefix goes on in many ways. */
+  /** Records a continuation, and returns whether the prefix has many. */
   follow(prefix: number, next: number): boolean {
     const branch = 1 << (next % BRANCHES);
     let all = 0xff;
@@ -76,9 +76,9 @@ function countBits(bits: number): number {
   return count;
 }
 
-/** For one prompt: takes its beginnings, shortest first. */
+/** For one prompt: receives its beginnings, shortest first. */
 export class PrefixFork {
-  /** Of the beginning that was chosen; null: there was none. */
+  /** Of the chosen beginning; null: none. */
   hash: number | null = null;
   readonly #popularity: Popularity;
   readonly #share: number;
@@ -86,15 +86,15 @@ export class PrefixFork {
   #isLastPopular = false;
   #rare = 0;
 
-  /** What more than this share of all requests have is popular. */
+  /** A prefix of more than this share of all requests is popular. */
   constructor(popularity: Popularity, share: number) {
     this.#popularity = popularity;
     this.#share = share;
   }
 
   /**
-   * Counts the beginning; true: no longer one is of interest. A popular one that always goes on alike is no fork: what it goes on
-   * with spreads nothing, and a conversation would be led elsewhere each time it grows.
+   * Counts the beginning; true: longer ones do not matter. A popular one with a single continuation is not a fork: its continuation
+   * does not spread load, and a conversation would be routed elsewhere each time it grows.
    */
   visit(beginning: number): boolean {
     const popularity = this.#popularity;

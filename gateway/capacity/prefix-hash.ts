@@ -5,20 +5,20 @@
 import { createHash } from 'node:crypto';
 import { MAX_JSON_DEPTH } from '../../kit/json-cost.ts';
 
-/** Characters. What is shorter than some 64 tokens is computed sooner than it is handed on. */
+/** Characters. Less than about 64 tokens is computed faster than it is relayed. */
 export const MIN_PREFIX = 256;
 /** Bounds the work on a prompt whose whole beginning is popular. */
 export const MAX_PREFIX = 128 * 1024;
 /** Of a token in a prompt of token ids. */
 const CHARACTERS_PER_TOKEN = 4;
-/** Each value counts as one besides its text, so that the bound holds for those without any, too. */
+/** Each value counts as one besides its text, so that the limit also holds for empty ones. */
 const CHARACTERS_PER_VALUE = 1;
 
 const FNV_PRIME = 0x01000193;
 /** No character: keeps `["ab"]` and `["a", "b"]` apart. */
 const SEPARATOR = 0x10_0000;
 
-/** A number that only those know who have the secret. */
+/** A number that only holders of the secret can compute. */
 export const deriveSeed = (secret: string, purpose: string): number =>
   createHash('sha256').update(purpose).update('\0').update(secret).digest().readUInt32LE(0);
 
@@ -64,7 +64,7 @@ class PrefixReader {
     this.#isFine = isFine;
   }
 
-  /** Nothing is read that is nested deeper than any prompt: small bodies may be. */
+  /** Nesting deeper than in any prompt is not read: small bodies may have it. */
   read(value: unknown, depth = 0): void {
     if (depth > MAX_JSON_DEPTH) this.isDone = true;
     if (this.isDone) return;

@@ -1,19 +1,19 @@
-/** The places on this replica's engine, and where its requests run: here while there is a place, else at a peer. */
+/** The slots of this replica's engine, and where its requests run: here while there is a slot, else at a peer. */
 
 import { BusyTime } from './busy-time.ts';
 import type { Acquisition, Caller, Capacity, EngineTarget } from './capacity.ts';
 import type { Peers } from './peers.ts';
 import type { PrefixBalance } from './prefix-balance.ts';
 
-/** The places on this replica's engine. */
+/** The slots of this replica's engine. */
 export class Slots {
-  /** Requests and jobs that have a place, and those that wait for one. */
+  /** Requests and jobs that have a slot, and those that wait for one. */
   readonly busy: BusyTime;
   #inflight = 0;
   readonly #listeners = new Set<() => void>();
   readonly #readLimit: () => number | null;
 
-  /** `readLimit` is asked each time, so a changed limit holds at once; null = unlimited. */
+  /** `readLimit` is called each time, so a changed limit applies at once; null = unlimited. */
   constructor(readLimit: () => number | null, busy = new BusyTime()) {
     this.#readLimit = readLimit;
     this.busy = busy;
@@ -32,7 +32,7 @@ export class Slots {
     return limit !== null && this.#inflight >= limit;
   }
 
-  /** Takes a place, or answers null when all are taken. What is returned gives it back, once. */
+  /** Takes a slot, or returns null if all are taken. The returned function releases it, once. */
   take(): (() => void) | null {
     if (!this.#occupy()) return null;
     this.busy.begin();
@@ -45,7 +45,7 @@ export class Slots {
     };
   }
 
-  /** From now until the place is given back, its holder counts as something to do. */
+  /** From now until the slot is released, its holder counts as load. */
   countBusy(release: () => void): () => void {
     const leave = this.busy.enter();
     return () => {
@@ -54,7 +54,7 @@ export class Slots {
     };
   }
 
-  /** As `take`, for a look or a promise, which are nothing to do yet. */
+  /** As `take`, for a check or a reservation, which are not load yet. */
   hold(): (() => void) | null {
     if (!this.#occupy()) return null;
     let isHeld = true;
@@ -76,7 +76,7 @@ export class Slots {
   #vacate(): void {
     const limit = this.#readLimit();
     this.#inflight--;
-    // It was full with this one, and is no more.
+    // It was full with this one, and no longer is.
     if (limit !== null && this.#inflight === limit - 1) this.#notifyCrossing();
   }
 
@@ -96,14 +96,14 @@ export interface ReplicaCapacityOptions {
   slots: Slots;
   engineURL: string;
   isEngineReady: () => boolean;
-  /** Whether it is to become idle: it is cordoned, or drains. */
+  /** Whether it should become idle: it is cordoned, or drains. */
   isLeaving?: () => boolean;
   peers: Pick<Peers, 'acquire'>;
-  /** Absent: no request is led to a replica by its prefix. */
+  /** Absent: no routing by prefix. */
   balance?: Pick<PrefixBalance, 'acquire'>;
 }
 
-/** Where the prefix leads; else here while there is a place, else at a peer; the other way round while the replica leaves. */
+/** Where the prefix routes; else here while there is a slot, else at a peer; the other way round while the replica is leaving. */
 export class ReplicaCapacity implements Capacity {
   readonly #options: ReplicaCapacityOptions;
 
@@ -123,14 +123,14 @@ export class ReplicaCapacity implements Capacity {
     return target ? { target } : this.#acquireFromPeers(signal);
   }
 
-  /** The failed engine may not be known to have failed yet. */
+  /** The failure may not have been detected yet. */
   acquireElsewhere(lost: ReadonlySet<string>, signal: AbortSignal): Acquisition | Promise<Acquisition> {
     const { engineURL, isLeaving } = this.#options;
     const target = lost.has(engineURL) || isLeaving?.() ? null : this.takeLocal();
     return target ? { target } : this.#acquireFromPeers(signal, lost);
   }
 
-  /** A place of this replica, if one is free and its engine is ready. */
+  /** A slot of this replica, if one is free and its engine is ready. */
   takeLocal(): EngineTarget | null {
     const { slots, isEngineReady, engineURL: origin } = this.#options;
     const release = isEngineReady() ? slots.take() : null;
@@ -141,7 +141,7 @@ export class ReplicaCapacity implements Capacity {
     const { isEngineReady, peers, engineURL } = this.#options;
     const answer = await peers.acquire(signal, lost);
     if ('target' in answer) return answer;
-    // A place may have become free here while the peers were asked; and the last resort is a replica that leaves.
+    // A slot may have become free here while the peers were asked; the last resort is a replica that is leaving.
     const target = lost?.has(engineURL) ? null : this.takeLocal();
     if (target) return { target };
     return {

@@ -1,4 +1,4 @@
-/** Which replica answers a request: the one that its prefix leads to, unless that has more than its share to do. Pure. */
+/** Which replica serves a request: the one that its prefix routes to, unless that has more than its share of load. Pure. */
 import { mixBits } from './prefix-hash.ts';
 
 export interface Load {
@@ -9,7 +9,7 @@ export interface Load {
 }
 
 export interface Choosable extends Load {
-  /** A number made of the replica's name, the same at all gateways. */
+  /** A hash of the replica's name, the same at all gateways. */
   seed: number;
   /** Slots; null = unlimited. */
   limit: number | null;
@@ -17,18 +17,18 @@ export interface Choosable extends Load {
   isOwn: boolean;
 }
 
-/** What one more request may find at a replica that it is led to. */
+/** Load limits of a replica for one more request routed to it. */
 export interface Bounds {
-  /** Below so many requests it is welcome. */
+  /** Below this load it is always accepted. */
   share: number;
-  /** Below so many it is, too, while the replica has had no more than others to do: arrivals are random. */
+  /** Below this load it is accepted while the replica's average is not above others': arrivals are random. */
   burst: number;
   mostOnAverage: number;
 }
 
-/** No replica is chosen by prefix for long that has more than so many times the mean to do. */
+/** A replica with more than this multiple of the mean load is not chosen by prefix for long. */
 export const MAX_LOAD_OVER_MEAN = 1.25;
-/** Below the above, since an average lags behind. */
+/** Below that limit, since an average lags behind. */
 const MAX_AVERAGE_OVER_MEAN = 1.15;
 /** In standard deviations of random arrivals. */
 const BURST_DEVIATIONS = 1.5;

@@ -1,4 +1,4 @@
-/** One replica of a deployment: its engine's places, its word to its peers and theirs to it. */
+/** One replica of a deployment: its engine's slots, and its heartbeats to and from peers. */
 
 import type { Dispatcher } from 'undici';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
@@ -34,14 +34,14 @@ export interface ReplicaOptions {
   /** What peers see of this replica. */
   self: { pod: string; address: string; port: number };
   sendHeartbeat: (own: Omit<Heartbeat, 'at'>, knownEdition: string) => Promise<PeerUpdate>;
-  /** Jobs that were given up and that the engine still works on. */
+  /** Abandoned jobs that the engine still works on. */
   countAbandoned?: () => number;
   onHeartbeatError: (error: unknown) => void;
-  /** Called with the origins of the peers when they have changed, so that connections to others can be closed. */
+  /** Called with the origins of the peers when they change, so that connections to others can be closed. */
   onPeerOrigins?: (origins: ReadonlySet<string>) => void;
-  /** Called for each request that was to be led by its prefix. */
+  /** Called for each request with a routing prefix. */
   onPrefixChoice?: (choice: PrefixChoice) => void;
-  /** null or absent: nothing is traced. */
+  /** null or absent: no tracing. */
   tracer?: Tracer | null;
 }
 

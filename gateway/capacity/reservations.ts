@@ -1,4 +1,4 @@
-/** Places promised to peers: each is used once and comes back by itself if it is not. */
+/** Slots reserved for peers: each is used once, or expires. */
 import { randomUUID } from 'node:crypto';
 import type { Slots } from './replica-capacity.ts';
 
@@ -16,7 +16,7 @@ export class Reservations {
     this.#lifetimeMs = lifetimeMs;
   }
 
-  /** The reservation's id, or null when no place is free. */
+  /** The reservation's id, or null if no slot is free. */
   make(): string | null {
     const release = this.#slots.hold();
     if (!release) return null;
@@ -33,7 +33,7 @@ export class Reservations {
     reservation?.release();
   }
 
-  /** Hands over the place, to be released by the caller; null when unknown, used or expired. */
+  /** Hands over the slot, to be released by the caller; null if unknown, used or expired. */
   redeem(id: string): Release | null {
     const reservation = this.#held.get(id);
     if (!reservation) return null;

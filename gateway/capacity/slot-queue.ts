@@ -1,16 +1,16 @@
-/** The queue for slots of an engine: by priority, fair among callers, short and bounded. */
+/** The queue for slots of an engine: by priority, fair among callers, bounded. */
 import type { BusyTime } from './busy-time.ts';
 import type { Acquisition, Caller, Capacity, EngineTarget } from './capacity.ts';
 import { FairQueue } from './fair-queue.ts';
 
 export interface SlotQueueOptions {
-  /** Asked first, and again for who is next while all wait: a peer may have a place by then. */
+  /** Asked first, and again for the next in line while all wait: a peer may have a slot by then. */
   capacity: Capacity;
   /** A place of this replica, if one is free. */
   takeLocal: () => EngineTarget | null;
-  /** Asked each time; 0 = nobody waits. */
+  /** Called each time; 0 = no waiting. */
   waitMs: () => number;
-  /** Whether jobs of the queue want the places, too: every other one is left to them for a moment. */
+  /** Whether queued jobs compete for the slots: every other slot is left to them briefly. */
   isShared: () => boolean;
   /** Counts those that wait. */
   busy?: BusyTime;
@@ -24,7 +24,7 @@ interface Waiter {
 export const MAX_WAITING = 100;
 const RETRY_INTERVAL_MS = 250;
 const YIELD_MS = 50;
-/** Of those that do not say who they are. */
+/** For unidentified callers. */
 const NOBODY: Caller = { id: '', priority: 0 };
 const SATURATED: Acquisition = { refusal: 'replica_saturated' };
 
@@ -52,18 +52,18 @@ export class SlotQueue implements Capacity {
   }
 
   #acquire(signal: AbortSignal, caller: Caller): Acquisition | Promise<Acquisition> {
-    // Nobody overtakes those who wait.
+    // No overtaking.
     if (this.waiting > 0) return this.#wait(signal, caller);
     const acquisition = this.#options.capacity.acquire(signal, caller);
     return acquisition instanceof Promise ? this.#waitIfFull(acquisition, signal, caller) : acquisition;
   }
 
-  /** Past those who wait: the client of a broken answer has had its turn. */
+  /** Skips the line: the client of a broken stream has already had its turn. */
   acquireElsewhere(lost: ReadonlySet<string>, signal: AbortSignal): Acquisition | Promise<Acquisition> {
     return this.#options.capacity.acquireElsewhere(lost, signal);
   }
 
-  /** A place of this replica has become free. */
+  /** A slot of this replica has become free. */
   serve(): void {
     if (this.waiting === 0 || this.#isServing) return;
     if (this.#isTurnOfQueue && this.#options.isShared()) {
@@ -113,7 +113,7 @@ export class SlotQueue implements Capacity {
     });
   }
 
-  /** Whether one more may wait; in a full line another may have to leave for it. */
+  /** Whether one more may wait; in a full line another may be evicted for it. */
   #evictFor(caller: Caller): boolean {
     if (this.waiting < MAX_WAITING) return true;
     const least = this.#queue.findLeast(caller);
@@ -132,7 +132,7 @@ export class SlotQueue implements Capacity {
     this.#retry = null;
   }
 
-  /** Until all are served or nobody has a place; a peer that has one may have many. */
+  /** Until all are served or no replica has a slot; a peer that has one may have many. */
   async #ask(): Promise<void> {
     if (this.#isAsking) return;
     this.#isAsking = true;
@@ -144,7 +144,7 @@ export class SlotQueue implements Capacity {
         else acquisition.target.release();
         continue;
       }
-      // Nobody is worth waiting for.
+      // There is nothing to wait for.
       if (acquisition.refusal === 'no_pod_available')
         for (let waiter = this.#queue.next(); waiter; waiter = this.#queue.next()) waiter.give(acquisition);
       break;

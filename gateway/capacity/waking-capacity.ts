@@ -1,4 +1,4 @@
-/** Wakes the engine of this replica for whoever wants a place on it. */
+/** Wakes the engine of this replica for callers that request a slot. */
 import type { BusyTime } from './busy-time.ts';
 import type { Acquisition, Caller, Capacity } from './capacity.ts';
 import type { EngineSleep } from './engine-sleep.ts';
@@ -29,14 +29,14 @@ export class WakingCapacity implements Capacity {
     return this.#options.capacity.acquireElsewhere(lost, signal);
   }
 
-  /** Who comes meanwhile waits as well, so that the order stays. */
+  /** Later callers wait as well, to keep the order. */
   async #wakeAndAcquire(signal: AbortSignal, caller: Caller | undefined): Promise<Acquisition> {
     const { capacity, sleep, busy } = this.#options;
     const leave = busy.enter({ isWaiting: true });
     try {
       await Promise.race([sleep.wake(), untilAborted(signal)]);
     } catch {
-      // A peer may have a place.
+      // A peer may have a slot.
     } finally {
       leave();
     }

@@ -1,22 +1,22 @@
-/** What both ways to answer have in common: whole, or as a stream. */
+/** Shared by both kinds of responses: whole, or as a stream. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ApiError } from '../http/error-response.ts';
 import { BYTES_PER_TOKEN } from './token-estimate.ts';
 
-/** Takes an engine's answer of status 200 and makes the client's of it. */
+/** Converts an engine's response of status 200 to the client's. */
 export interface Answer {
-  /** The head of the engine's answer. */
+  /** The head of the engine's response. */
   begin?(headers: IncomingHttpHeaders): void;
   /** False: the client is slow, wait for `drain`. */
   write(chunk: Buffer): boolean;
-  /** The engine's answer is complete. Null, or what is wrong with it; then nothing more may be written. */
+  /** The engine's response is complete. Null, or its error; then nothing more may be written. */
   end(): ApiError | null;
-  /** What is wrong with what came so far; the engine's work is then given up. */
+  /** The error in what was received so far; the engine's work is then aborted. */
   readonly failure: ApiError | null;
-  /** The engine has said its last word, whenever its connection may end. */
+  /** The engine has sent its last data, whenever its connection may close. */
   readonly isComplete: boolean;
   readonly usage: Usage | null;
-  /** Of the output that went out, for answers that end before their usage or lack it; null: nothing is to be paid by tokens. */
+  /** Estimated output tokens sent, for responses that end before or without usage; null: not charged by tokens. */
   readonly estimatedTokens: number | null;
 }
 
@@ -24,13 +24,13 @@ export interface Usage {
   inputTokens: number;
   outputTokens: number;
   totalTokens: number;
-  /** Of the input, those that the engine had in its cache. */
+  /** Input tokens that the engine had cached. */
   cachedInputTokens: number;
 }
 
 const count = (value: unknown): number => (typeof value === 'number' && value > 0 ? value : 0);
 
-/** Reads OpenAI's `usage`; null when it is missing or says nothing. */
+/** Reads OpenAI's `usage`; null if it is missing or empty. */
 export function readUsage(value: unknown): Usage | null {
   if (typeof value !== 'object' || value === null) return null;
   const usage = value as Record<string, unknown>;
@@ -43,7 +43,7 @@ export function readUsage(value: unknown): Usage | null {
   return { inputTokens, outputTokens, totalTokens, cachedInputTokens };
 }
 
-/** Reads the `usage` of OpenAI's Responses, whose input holds cached tokens and whose output reasoning. */
+/** Reads the `usage` of OpenAI's Responses; its input includes cached tokens, its output reasoning. */
 export function readResponsesUsage(value: unknown): Usage | null {
   if (typeof value !== 'object' || value === null) return null;
   const usage = value as Record<string, unknown>;
@@ -53,7 +53,7 @@ export function readResponsesUsage(value: unknown): Usage | null {
   return sumUsage({ inputTokens, cachedInputTokens, outputTokens: count(usage.output_tokens) });
 }
 
-/** Reads Anthropic's `usage`, whose `input_tokens` are those alone that were neither in the cache nor put there. */
+/** Reads Anthropic's `usage`; its `input_tokens` exclude those read from or written to the cache. */
 export function readMessagesUsage(value: unknown): Usage | null {
   if (typeof value !== 'object' || value === null) return null;
   const usage = value as Record<string, unknown>;
@@ -68,7 +68,7 @@ function sumUsage(usage: Omit<Usage, 'totalTokens'>): Usage | null {
   return totalTokens === 0 ? null : { ...usage, totalTokens };
 }
 
-/** For answers that broke off before their usage, or have none. */
+/** For responses that were interrupted before their usage, or have none. */
 export function estimateUsage(promptBytes: number, outputTokens: number): Usage {
   const inputTokens = Math.ceil(promptBytes / BYTES_PER_TOKEN);
   return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, cachedInputTokens: 0 };

@@ -1,13 +1,13 @@
-/** An engine's answer of bytes, such as audio, passed on as they come. */
+/** An engine's binary response, such as audio, streamed through. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Answer } from './answer.ts';
 
 export interface BytesAnswerOptions {
-  /** What the engine may call them; its word is taken then. */
+  /** Content types accepted from the engine as they are. */
   types: RegExp;
-  /** Where it calls them otherwise. */
+  /** Used for any other content type. */
   fallbackType: string;
 }
 
@@ -16,7 +16,7 @@ export class BytesAnswer implements Answer {
   readonly isComplete = false;
   readonly usage = null;
   readonly estimatedTokens = null;
-  /** That went out. */
+  /** Bytes sent. */
   bytes = 0;
   readonly #exchange: Exchange;
   readonly #options: BytesAnswerOptions;
@@ -31,7 +31,7 @@ export class BytesAnswer implements Answer {
     const { types, fallbackType } = this.#options;
     if (/^(application\/(\w+\+)?json|text\/html)/i.test(type))
       this.failure = new ApiError('upstream_error', `The engine returned ${type.slice(0, 50)}, not bytes.`);
-    // With a length, a client sees that an answer broke off.
+    // With a length, a client detects an interrupted response.
     this.#head = [
       'content-type',
       types.test(type) ? type : fallbackType,

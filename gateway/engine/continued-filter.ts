@@ -1,5 +1,5 @@
 /**
- * Watches the stream of a chat that several engines answer one after the other, and makes one answer of their parts: one id,
+ * Watches the stream of a chat that several engines serve in turn, and joins their parts into one response: one id,
  * one role, one end, the usage of all. Keeps what was generated, for the next engine to continue.
  */
 import { isObject, type JSONObject } from '../../kit/json.ts';
@@ -18,17 +18,17 @@ export interface ContinuedFilterOptions {
   isUsageWanted: boolean;
   /** Whether the gateway asked the engine for usage in every frame. */
   isUsageContinuous: boolean;
-  /** For an estimate of the tokens that no engine reported. */
+  /** For an estimate of tokens that no engine reported. */
   promptBytes: number;
   stops: readonly string[];
   withStop: boolean;
-  /** Asks for memory for what was generated; false where there is none left. */
+  /** Reserves memory for generated text; false if there is none left. */
   reserve(bytes: number): boolean;
 }
 
 type InputUsage = Pick<Usage, 'inputTokens' | 'cachedInputTokens'>;
 
-/** Give up an engine that goes on: it does not see the stop string across the seam, or starts its answer again. */
+/** Abort an engine that continues: it does not see the stop string across the seam, or restarts its response. */
 const PAST_STOP = new ApiError('upstream_error', 'The response ended before the engine did.');
 const RESTARTED = new ApiError('upstream_error', 'The engine started reasoning again instead of continuing.');
 
@@ -38,17 +38,17 @@ export class ContinuedFilter implements StreamWatch {
   readonly generated: GeneratedText;
   readonly #options: ContinuedFilterOptions;
   #part: SseFilter;
-  /** Between this part and the ones before; null in the first. */
+  /** Between this part and the previous ones; null in the first. */
   #seam: Seam | null = null;
   #failure: ApiError | null = null;
   /** Whether this part has generated anything. */
   hasProgress = false;
-  /** Why the answer ended; null while it has not. */
+  /** Why the response ended; null until then. */
   finish: unknown = null;
   #isFinishTold = false;
   /** What all frames have in common. */
   #head: JSONObject = {};
-  /** Output of the parts before this one. */
+  /** Output of the previous parts. */
   #earlierTokens = 0;
   /** Whether an engine did not report it. */
   #isEarlierEstimate = false;
@@ -74,13 +74,13 @@ export class ContinuedFilter implements StreamWatch {
     return this.#earlierTokens + (this.#part.usage?.outputTokens ?? this.#part.estimatedTokens);
   }
 
-  /** Whether `estimatedTokens` are not those that the engines reported. */
+  /** Whether `estimatedTokens` differ from what the engines reported. */
   get isEstimate(): boolean {
     const { usage, estimatedTokens } = this.#part;
     return this.#isEarlierEstimate || (usage === null && estimatedTokens > 0);
   }
 
-  /** Of all parts, with the prompt once: that the next engine reads it again, and what was generated, costs the client nothing. */
+  /** Of all parts, with the prompt once: the client is not charged when the next engine reads prompt and output again. */
   get usage(): Usage | null {
     const own = this.#part.usage;
     const input = this.#input ?? (own && deriveInput(own, this.#earlierTokens));
@@ -101,7 +101,7 @@ export class ContinuedFilter implements StreamWatch {
     return this.failure ? null : this.#part.end();
   }
 
-  /** From now on another engine answers. */
+  /** From now on another engine responds. */
   beginPart(): void {
     this.#input ??= this.#part.usage && this.usage;
     this.#isEarlierEstimate = this.isEstimate;
@@ -112,7 +112,7 @@ export class ContinuedFilter implements StreamWatch {
     this.#seam = new Seam({ ...this.#options, generated: this.generated.content });
   }
 
-  /** The last frames of an answer that has ended, where no engine is left to send them. */
+  /** The last frames of a response that has ended, if no engine is left to send them. */
   complete(): string {
     const { isUsageWanted, promptBytes } = this.#options;
     const end = { index: 0, delta: {}, logprobs: null, finish_reason: this.finish };
@@ -126,12 +126,12 @@ export class ContinuedFilter implements StreamWatch {
     ].join('');
   }
 
-  /** Usage goes through, for the sum of all parts. */
+  /** Usage passes, for the sum of all parts. */
   #openPart(): SseFilter {
     return new SseFilter({ modelId: this.#options.modelId, isUsageWanted: true });
   }
 
-  /** `text`: whole frames, one character a byte. */
+  /** `text`: whole frames, one character per byte. */
   #passFrames(text: string): string {
     let output = '';
     for (const [frame] of text.matchAll(FRAME)) {
@@ -157,7 +157,7 @@ export class ContinuedFilter implements StreamWatch {
     this.#head = { id, object, created, model };
   }
 
-  /** Makes a frame of a later part one of the first part's stream; false where nothing is left of it. */
+  /** Converts a frame of a later part to the first part's stream; false if nothing is left of it. */
   #join(payload: JSONObject, choices: readonly unknown[]): boolean {
     Object.assign(payload, this.#head);
     let isEmpty = choices.length > 0;
@@ -201,7 +201,7 @@ export class ContinuedFilter implements StreamWatch {
     this.hasProgress ||= !isNothing(content) || !isNothing(thought);
   }
 
-  /** `alone`: the frame has nothing but usage that the client did not ask for. */
+  /** `alone`: the frame has only usage that the client did not ask for. */
   #passUsage(payload: JSONObject, hasChoices: boolean): 'as it was' | 'changed' | 'alone' {
     if (!isObject(payload.usage)) return 'as it was';
     const { isUsageWanted, isUsageContinuous } = this.#options;
@@ -227,7 +227,7 @@ const readReasoning = ({ reasoning, reasoning_content }: JSONObject): unknown =>
 const isNothing = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
 
-/** Of the prompt, which is followed by what earlier parts generated. */
+/** Of the prompt, which includes what earlier parts generated. */
 function deriveInput({ inputTokens, cachedInputTokens }: Usage, earlierTokens: number): InputUsage {
   const own = Math.max(0, inputTokens - earlierTokens);
   return { inputTokens: own, cachedInputTokens: Math.min(cachedInputTokens, own) };

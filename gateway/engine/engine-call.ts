@@ -1,4 +1,4 @@
-/** One request at an engine: dispatched, watched and ended, in every case exactly once. */
+/** One request to an engine: dispatched, watched and ended exactly once in every case. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
@@ -24,12 +24,12 @@ export interface EngineCallOptions {
   path: string;
   /** Alternating names and values; the length of a buffer is sent without one. */
   headers: readonly string[];
-  /** Or a fresh one for each attempt. */
+  /** Or a new one for each attempt. */
   body: Buffer | (() => Readable);
   answer: Answer;
   /** Whether the client waits for an event stream. */
   isStream: boolean;
-  /** Whether another replica answers for its engine. */
+  /** Whether another replica relays to its engine. */
   isPeer?: boolean;
   /** The engine has finished or was aborted: its slot is free. Called before the client sees the end. */
   onRelease: () => void;
@@ -50,12 +50,12 @@ class EngineCall implements Dispatcher.DispatchHandler {
   readonly #options: EngineCallOptions;
   readonly #onEnd: (error: Error | null) => void;
   #controller: Dispatcher.DispatchController | null = null;
-  /** 0: none, or one that is of no use. */
+  /** 0: none, or an invalid one. */
   #status = 0;
   #hasResponded = false;
-  /** A peer answers for its engine, which it could not connect to. */
+  /** A peer reports that it could not connect to its engine. */
   #isUnsent = false;
-  /** Collects an answer that is an error. */
+  /** Collects an error response. */
   #errorBody: Buffer[] = [];
   #errorBytes = 0;
   #attempts = 0;

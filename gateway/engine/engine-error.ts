@@ -8,13 +8,13 @@ const SATURATED_RETRY_SECONDS = 5;
 const OUT_OF_MEMORY =
   /out of (gpu |device |cuda )?memory|OutOfMemory|CUDA_ERROR_OUT_OF_MEMORY|HIP out of memory|failed to allocate|cannot allocate memory/i;
 
-/** As vLLM, SGLang, llama.cpp and TEI word it. */
+/** Phrases of vLLM, SGLang, llama.cpp and TEI. */
 const CONTEXT_OVERFLOW =
   /maximum context length|model's context length|maximum model length|maximum allowed length|available context size|must have less than \d+ tokens/i;
-/** llama.cpp blames itself for a long input of an embedding. Bounded: an unbounded `.*` takes the square of a message's length. */
+/** llama.cpp returns a server error for a long embedding input. Bounded: an unbounded `.*` takes quadratic time. */
 const INPUT_OVERFLOW = /input.{0,100} is too large to process/i;
 
-/** The engine had too little memory for the request; another request may well succeed. */
+/** The engine had too little memory for the request; another request may succeed. */
 export class EngineMemoryError extends ApiError {
   constructor(text: string) {
     super('upstream_error', `The engine ran out of memory: ${text}`, {
@@ -23,7 +23,7 @@ export class EngineMemoryError extends ApiError {
   }
 }
 
-/** The engine gave the request up, such as when it is stopped. */
+/** The engine aborted the request, such as when it is stopped. */
 export class EngineAbortedError extends ApiError {
   constructor() {
     super('upstream_error', 'The engine aborted the request before its response was complete.');
@@ -33,21 +33,21 @@ export class EngineAbortedError extends ApiError {
 /** An engine that no longer accepts connections, and sends nothing on those that it has. */
 export class EngineDesertedError extends Error {}
 
-/** No connection to the engine came about, so it never heard of the request. */
+/** No connection was established, so the engine never received the request. */
 export class EngineUnreachableError extends ApiError {
   constructor() {
     super('upstream_error', 'Could not connect to the engine.');
   }
 }
 
-/** Another replica was to answer for its engine, and is gone. */
+/** The replica that relayed to its engine is gone. */
 export class PeerLostError extends ApiError {
   constructor() {
     super('upstream_error', 'The replica closed the connection without a response.');
   }
 }
 
-/** `hasResponded`: the status had come. */
+/** `hasResponded`: the status was received. */
 export function describeConnectionLoss(cause: unknown, hasResponded: boolean): ApiError {
   if (isNotConnected(cause)) return new EngineUnreachableError();
   if (cause instanceof EngineDesertedError)
@@ -60,7 +60,7 @@ export function describeConnectionLoss(cause: unknown, hasResponded: boolean): A
   );
 }
 
-/** Says the model's id where the engine said its own name of the model, which may be a path of its disk. */
+/** Replaces the engine's own model name, which may be a path on its disk, with the model's id. */
 export function hideEngineName(
   error: ApiError,
   { servedModelName, modelId }: { servedModelName: string; modelId: string },
@@ -72,17 +72,17 @@ export function hideEngineName(
 
 interface EngineComplaint {
   message: string;
-  /** Null where the engine gave none, or a number. */
+  /** Null if the engine sent none, or a number. */
   code: string | null;
   param: string | null;
 }
 
-/** The error of an engine's answer with a status of 400 and above. */
+/** The error of an engine's response with a status of 400 or above. */
 export function readEngineError(status: number, body: Buffer): ApiError {
   return buildEngineError(status, readComplaint(body) ?? { message: '', code: null, param: null });
 }
 
-/** The complaint in an answer or a stream event of status 200; null if it is none. */
+/** The error in a response or stream event of status 200; null if there is none. */
 export function findEngineError(value: unknown): ApiError | null {
   if (!isObject(value)) return null;
   const isComplaint =
@@ -98,7 +98,7 @@ export function findEngineError(value: unknown): ApiError | null {
 
 /**
  * An engine that is stopped ends chats with the finish reason `abort`, messages without a stop reason and responses as
- * `cancelled`: what is there is not what was asked for.
+ * `cancelled`: the output is incomplete.
  */
 export function findAbortedError({
   choices,
@@ -154,7 +154,7 @@ function readComplaint(body: Buffer): EngineComplaint | null {
   try {
     return describeComplaint(JSON.parse(text));
   } catch {
-    // A page of a proxy in between says nothing that a caller could use.
+    // A proxy's error page is of no use to a caller.
     return text.startsWith('<') ? null : { message: text, code: null, param: null };
   }
 }

@@ -1,4 +1,4 @@
-/** A call of an engine, or of the peer that answers for its own, as a span (OpenTelemetry's GenAI conventions). */
+/** A call of an engine, or of a peer that relays to its own, as a span (OpenTelemetry's GenAI conventions). */
 import type { EngineTarget } from '../capacity/capacity.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { findOperation } from '../telemetry/gen-ai-metrics.ts';
@@ -34,7 +34,7 @@ export function beginEngineSpan(
   });
 }
 
-/** Of a text, whose tokens came one by one. */
+/** Of streamed text. */
 export function endEngineSpan(
   span: Span,
   { stream, firstByteAt }: Pick<Exchange, 'stream' | 'firstByteAt'>,

@@ -1,4 +1,4 @@
-/** An engine's event stream of JSON, of which each event becomes events of the endpoint's. */
+/** An engine's event stream of JSON, whose events are translated to the endpoint's. */
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { ApiError } from '../http/error-response.ts';
 import { EventStream, toBytesText } from '../http/event-stream.ts';
@@ -9,9 +9,9 @@ import { parseJSON, readData, SseFrames } from './sse-frames.ts';
 import { FRAME_TOO_LONG } from './stream-answer.ts';
 
 export interface EventConversion {
-  /** The events that go out for one of the engine's. Throws ApiError for one that cannot. */
+  /** Translates one of the engine's events. Throws ApiError for an invalid one. */
   convert(event: JSONObject): object[];
-  /** Whether it is the engine's last, before which the stream is not complete; `[DONE]` is, too. */
+  /** Whether it is the engine's last, which completes the stream, as `[DONE]` does. */
   isLast?(event: JSONObject): boolean;
   /** The events that end the stream. */
   finish(): object[];
@@ -24,7 +24,7 @@ export class EventAnswer implements Answer {
   isComplete = false;
   readonly usage = null;
   readonly estimatedTokens = null;
-  /** That went out. */
+  /** Bytes sent. */
   events = 0;
   readonly #exchange: Exchange;
   readonly #conversion: EventConversion;
@@ -88,7 +88,7 @@ export class EventAnswer implements Answer {
     return this.#send(this.#conversion.finish(), true);
   }
 
-  /** The head waits for the first event: until then an error can still have its own status. */
+  /** The head is sent with the first event: until then an error can have its own status. */
   #send(events: readonly object[], isLast = false): boolean {
     if (events.length === 0 && !isLast) return true;
     const exchange = this.#exchange;

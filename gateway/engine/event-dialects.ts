@@ -5,16 +5,16 @@ import { readMessagesUsage, readResponsesUsage } from './answer.ts';
 import { EngineAbortedError, findAbortedError, findEngineError } from './engine-error.ts';
 import type { EventDialect, EventPayload } from './event-filter.ts';
 
-/** Engines' own words for a failure that says nothing. */
+/** Engines' generic error texts. */
 const UNTOLD = { message: 'The engine ended its response as failed.' };
 
 const RESPONSE_ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
-/** Engines' complaints: named so, or in the words of their other answers. */
+/** Engines' errors: events named so, or in the format of their other responses. */
 const findError = (name: string, payload: EventPayload): ApiError | null =>
   findEngineError(name === 'error' ? { error: payload.error ?? payload } : payload);
 
-/** Where an engine ends an answer by itself, it says at least the token of the end. */
+/** If an engine ends a response by itself, it has generated at least the end token. */
 const hasNoTokens = (usage: unknown): boolean => isObject(usage) && usage.output_tokens === 0;
 
 export const RESPONSES: EventDialect = {
@@ -37,7 +37,7 @@ export const MESSAGES: EventDialect = {
   isEnd: (name) => name === 'message_stop',
   findFailure: (name, payload, isEmpty): ApiError | null => {
     if (name !== 'message_delta') return findError(name, payload);
-    // vLLM has no word for it here, and ends a message that it gave up before its first token like a complete one.
+    // vLLM does not report it here, and ends a message that it aborted before its first token like a complete one.
     const stop = isObject(payload.delta) ? payload.delta.stop_reason : undefined;
     const isAborted = stop === null || (isEmpty && stop === 'end_turn' && hasNoTokens(payload.usage));
     return isAborted ? new EngineAbortedError() : null;

@@ -1,6 +1,6 @@
 /**
  * Watches a stream of named events (OpenAI's Responses, Anthropic's Messages) on its way to the client. Events that
- * carry output go through by their names, unparsed; the few others report the usage, an error and the end, and are completed.
+ * carry output pass by name, unparsed; the few others, which report usage, errors and the end, are completed.
  */
 import { isObject } from '../../kit/json.ts';
 import type { ApiError } from '../http/error-response.ts';
@@ -11,24 +11,24 @@ import { StreamFilter } from './stream-answer.ts';
 
 export type EventPayload = Record<string, unknown>;
 
-/** What the events of a dialect mean. */
+/** The meaning of a dialect's events. */
 export interface EventDialect {
   /** About a token of output, with nothing in it to check. */
   isOutput(name: string): boolean;
   /** The last event. */
   isEnd(name: string): boolean;
-  /** The engine's complaint; null for any other event. `isEmpty`: no output has come before it. */
+  /** The engine's error; null for any other event. `isEmpty`: no output preceded it. */
   findFailure(name: string, payload: EventPayload, isEmpty: boolean): ApiError | null;
-  /** Members of usage that the event reports; they add to those before. */
+  /** Members of usage that the event reports, merged with earlier ones. */
   findUsage(payload: EventPayload): unknown;
   readUsage(members: EventPayload): Usage | null;
 }
 
-/** Makes the events of an engine those of the endpoint. */
+/** Completes an engine's events. */
 export interface EventCompletion {
-  /** Whether events that carry output need it, too. */
+  /** Whether output events need it, too. */
   readonly isThorough: boolean;
-  /** Answers whether it changed anything. */
+  /** Returns whether it changed anything. */
   complete(name: string, payload: EventPayload): boolean;
 }
 
@@ -44,7 +44,7 @@ export class EventFilter extends StreamFilter {
     this.#completion = completion;
   }
 
-  /** Of a stream that broke off, output counts by its events, since its usage comes last. */
+  /** Output of an interrupted stream is counted by events, since usage comes last. */
   get usage(): Usage | null {
     const reported = this.#dialect.readUsage(this.#usage);
     if (!reported || reported.inputTokens === 0 || this.isDone) return reported;
@@ -83,14 +83,14 @@ export class EventFilter extends StreamFilter {
     return output === '' ? null : output;
   }
 
-  /** Inspects one frame. Null leaves it as it is; a text, one character a byte, takes its place. */
+  /** Inspects one frame. Null keeps it; a string, one character per byte, replaces it. */
   #inspect(frame: Buffer, named: string): string | null {
     const text = readData(frame.toString('utf8'));
     if (text === null || text === '') return null;
     const payload = parseObject(text);
     // Such as `[DONE]`, which these dialects do not have.
     if (!payload) return '';
-    // llama.cpp's error events have a type that is the error's own.
+    // llama.cpp's error events have the error's own type.
     const name = named !== ERROR && typeof payload.type === 'string' ? payload.type : named;
     this.failure = this.#dialect.findFailure(name, payload, this.estimate.tokens === 0);
     if (this.failure) return '';
@@ -112,7 +112,7 @@ export class EventFilter extends StreamFilter {
 const EVENT = 'event:';
 const ERROR = 'error';
 
-/** The event's name; '' where the frame does not begin with it. */
+/** The event's name; '' if the frame does not start with it. */
 function readName(text: string, start: number): string {
   if (!text.startsWith(EVENT, start)) return '';
   return text.slice(start + EVENT.length, text.indexOf('\n', start)).trim();

@@ -1,4 +1,4 @@
-/** The optional parameters by the names that SGLang Diffusion and vLLM-Omni share; others ignore what they do not know. */
+/** The optional parameters by the names that SGLang Diffusion and vLLM-Omni share; engines ignore unknown ones. */
 import { randomInt } from 'node:crypto';
 import { findMediaEngine } from '../../api/media-engines.ts';
 import type { ExtraParameters } from './job.ts';
@@ -13,7 +13,7 @@ const NAMES: Readonly<Record<keyof ExtraParameters, string>> = {
   extraParams: 'extra_params',
 };
 
-/** Those that the request has. */
+/** Those present in the request. */
 export const listExtraFields = (parameters: ExtraParameters): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(NAMES).flatMap(([key, name]) => {

@@ -19,11 +19,11 @@ export interface FormPart {
 
 export interface EngineForm {
   headers: Record<string, string>;
-  /** A fresh body each time, for one that was not sent may be sent once more. */
+  /** A new body each time, since an unsent one may be sent again. */
   open(): Readable;
 }
 
-/** The files are read from disk while they are sent; the length is known before. */
+/** Files are read from disk while they are sent; the length is known before. */
 export function buildForm(
   fields: readonly (readonly [name: string, text: string])[],
   files: readonly FormPart[],

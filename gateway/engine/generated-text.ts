@@ -1,13 +1,13 @@
-/** What the model has said of an answer so far, kept within bounds for the engine that is to continue it. */
+/** The text generated so far, kept within limits for an engine that continues it. */
 
 export interface GeneratedTextOptions {
-  /** Asks for memory; false where there is none left. */
+  /** Reserves memory; false if there is none left. */
   reserve(bytes: number): boolean;
 }
 
-/** Beyond it an answer is not continued: what is kept of it would cost more than it is worth. */
+/** Longer responses are not continued: keeping them would cost more than it is worth. */
 export const MAX_GENERATED_BYTES = 256 * 1024;
-/** Less needs no account. */
+/** Less is not accounted for. */
 const SMALL_BYTES = 16 * 1024;
 
 export class GeneratedText {
@@ -15,7 +15,7 @@ export class GeneratedText {
   readonly #content = new GrowingText();
   readonly #reasoning = new GrowingText();
   #reserved = SMALL_BYTES;
-  /** Why it cannot be continued; null where it can. */
+  /** Why it cannot be continued; null if it can. */
   obstacle: string | null = null;
   hasContent = false;
 
@@ -31,7 +31,7 @@ export class GeneratedText {
     return this.#reasoning.toString();
   }
 
-  /** The model has not come to its answer. */
+  /** The model is still reasoning. */
   get isReasoning(): boolean {
     return this.#reasoning.length > 0 && !this.hasContent;
   }
@@ -45,7 +45,7 @@ export class GeneratedText {
     this.#add(this.#reasoning, piece);
   }
 
-  /** It cannot be continued, so nothing of it is kept. */
+  /** It cannot be continued, so nothing is kept. */
   giveUp(obstacle: string): void {
     this.obstacle ??= obstacle;
     this.#content.clear();
@@ -70,7 +70,7 @@ const FIRST_BYTES = 1_024;
 /** Of a character of UTF-16. */
 const MAX_CHARACTER_BYTES = 3;
 
-/** A string for each of thousands of pieces would take ten times the memory of what they say. */
+/** A string for each of thousands of pieces would take ten times the memory of the text. */
 class GrowingText {
   #buffer = Buffer.alloc(0);
   /** In bytes. */

@@ -1,4 +1,4 @@
-/** What an image engine is sent: JSON for an image from words, a form with files for an edit. */
+/** Requests to an image engine: JSON for generation, a form with files for an edit. */
 import type { Readable } from 'node:stream';
 import { listExtraFields, writeFormValue } from './extra-fields.ts';
 import { buildForm, type FormFile } from './form.ts';
@@ -10,7 +10,7 @@ export type ImageFile = FormFile;
 export interface EditFiles {
   images: readonly ImageFile[];
   mask: ImageFile | null;
-  /** The engine's name of the mask. */
+  /** The engine's field for the mask. */
   maskField: string;
 }
 
@@ -18,11 +18,11 @@ export interface ImageBody {
   /** At the engine. */
   path: string;
   headers: Record<string, string>;
-  /** A fresh body each time, for one that was not sent may be sent once more. */
+  /** A new body each time, since an unsent one may be sent again. */
   open(): Buffer | Readable;
 }
 
-/** Names of fields are those that SGLang Diffusion and vLLM-Omni share; others ignore what they do not know. */
+/** Field names are those that SGLang Diffusion and vLLM-Omni share; engines ignore unknown ones. */
 export function buildGenerationBody(servedModelName: string, parameters: ImageParameters): ImageBody {
   const body = Buffer.from(JSON.stringify(listFields(servedModelName, parameters)));
   return {
@@ -55,7 +55,7 @@ function listFields(servedModelName: string, parameters: ImageParameters): Recor
     prompt,
     n,
     size,
-    // Links of an engine lead nowhere outside its pod.
+    // An engine's links do not work outside its pod.
     response_format: 'b64_json',
     ...(outputFormat && { output_format: outputFormat }),
     ...listExtraFields(parameters),

@@ -1,4 +1,4 @@
-/** One call of an image engine, for requests that wait and for jobs of the queue alike. */
+/** One call of an image engine, for synchronous requests and queued jobs alike. */
 import { readBodyStart } from '../../kit/bounded-body.ts';
 import type { EngineTarget } from '../capacity/capacity.ts';
 import { sniffMediaType } from '../egress/media-type.ts';
@@ -29,34 +29,34 @@ export interface ImageCall {
   /** Of an edit. */
   images: readonly ImageFile[];
   mask: ImageFile | null;
-  /** The engine's name of a mask. */
+  /** The engine's field for a mask. */
   maskField: string;
-  /** Breaks the connection off, which is all that stops an engine. */
+  /** Closes the connection, the only way to stop an engine. */
   signal: AbortSignal;
   /** The engine has finished or was aborted; called exactly once. */
   onRelease: () => void;
-  /** Asks for the memory of an answer of so many bytes; false where there is none. */
+  /** Reserves memory for a response of so many bytes; false if there is none. */
   reserve?: (bytes: number) => boolean | Promise<boolean>;
-  /** Of the engine that is asked; null or absent: it does not tell. */
+  /** Of the called engine; null or absent: it does not report it. */
   ranOutOfMemory?: MemoryWatch | null;
 }
 
 export interface GeneratedImage {
   bytes: Buffer;
-  /** By its bytes: image/png, image/jpeg or image/webp. */
+  /** Detected from its bytes: image/png, image/jpeg or image/webp. */
   contentType: string;
 }
 
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
-/** Most answers are not much larger, and need no account. */
+/** Most responses are not much larger, and are not accounted for. */
 const SMALL_ANSWER_BYTES = 1024 * 1024;
 const BUSY_RETRY_SECONDS = 5;
 const MAX_ERROR_BYTES = 64 * 1024;
 const IMAGE_TYPES = new Set(['image/png', 'image/jpeg', 'image/webp']);
 
 /**
- * As many images as were asked for. Throws ApiError (an EngineMemoryError where the engine ran out of memory, an
- * EngineUnreachableError where it was never asked), or the signal's reason.
+ * As many images as requested. Throws ApiError (an EngineMemoryError if the engine ran out of memory, an
+ * EngineUnreachableError if it never received the request), or the signal's reason.
  */
 export async function generateImages(call: ImageCall): Promise<GeneratedImage[]> {
   const { servedModelName, parameters, images, mask, maskField } = call;
@@ -107,7 +107,7 @@ async function ask(call: ImageCall, body: ImageBody): Promise<Buffer> {
   }
 }
 
-/** What a web server answers for an exception that the engine has not caught: the reason is in its log, and nowhere else. */
+/** A web server's response to an uncaught exception of the engine: the reason is only in its log. */
 const BARE_FAILURE = /^\s*internal server error\s*$/i;
 
 const isBare = (body: Buffer): boolean => BARE_FAILURE.test(body.toString('latin1', 0, 100));

@@ -1,7 +1,7 @@
-/** What a worker knows of a request: the parameters in its record, written at submission and read at the claim. */
+/** A worker's view of a request: the parameters in its record, written at submission and read at the claim. */
 import type { StoredObject } from '../../api/request.ts';
 
-/** What images and videos are made by alike, as far as their model and engine apply it. */
+/** Parameters common to images and videos, as far as model and engine apply them. */
 export interface ExtraParameters {
   negativePrompt?: string;
   seed?: number;
@@ -13,7 +13,7 @@ export interface ExtraParameters {
   extraParams?: Record<string, unknown>;
 }
 
-/** What an image engine is asked for; checked, defaults filled in, steps clamped. */
+/** Parameters for an image engine: validated, with defaults filled in and steps clamped. */
 export interface ImageParameters extends ExtraParameters {
   task: 'txt2img' | 'img2img';
   prompt: string;
@@ -24,7 +24,7 @@ export interface ImageParameters extends ExtraParameters {
   outputFormat?: string;
 }
 
-/** What a video engine is asked for. */
+/** Parameters for a video engine. */
 export interface VideoParameters extends ExtraParameters {
   task: 't2v' | 'i2v';
   prompt: string;
@@ -33,7 +33,7 @@ export interface VideoParameters extends ExtraParameters {
   fps: number;
 }
 
-/** The shortest clip that is made and paid for, however little was asked for. */
+/** The shortest clip that is generated and charged. */
 export const MIN_VIDEO_FRAMES = 5;
 
 /** An upload in the managed bucket, below `inputs/`. */
@@ -56,19 +56,19 @@ export type ImageJob = JobBase & { kind: 'image'; parameters: ImageParameters };
 export type VideoJob = JobBase & {
   kind: 'video';
   parameters: VideoParameters;
-  /** What the clip is paid for, where it is submitted once more; absent: of an older gateway. */
+  /** The charge of the clip, for a repeated submission; absent: written by an older gateway. */
   askedSeconds?: number;
 };
 export type Job = ImageJob | VideoJob;
 
-/** Stands in the record for a job of more than MAX_PARAMS_BYTES, which then lies as JSON below `inputs/`. */
+/** Reference in the record to a job of more than MAX_PARAMS_BYTES, which is stored as JSON below `inputs/`. */
 export interface JobReference {
   v: 1;
   kind: 'stored';
   object: StoredObject;
 }
 
-/** null for what this version does not know. */
+/** null if unknown to this version. */
 export function parseJob(text: string): Job | JobReference | null {
   try {
     const job = JSON.parse(text) as Job | JobReference | null;

@@ -1,17 +1,17 @@
-/** Whether an engine that fails without a word has run out of GPU memory: its shell notes that down in a file that holds nothing else. */
+/** Whether an engine that fails without a reason has run out of GPU memory: its shell notes that in an empty file. */
 import { lstat } from 'node:fs/promises';
 import { type Clock, sleep, systemClock } from '../../kit/clock.ts';
 
-/** `since`: milliseconds by the clock's date. */
+/** `since`: Unix milliseconds. */
 export type MemoryWatch = (since: number) => Promise<boolean>;
 
-/** The note is written by other processes, while the answer is already on its way. */
+/** The file is written by other processes, while the response is already being sent. */
 const WAIT_MS = 500;
 const STEP_MS = 50;
-/** What happened longer before the answer was the failure of another request. */
+/** Anything longer before the response was another request's failure. */
 const RECENT_MS = 10_000;
 
-/** Reads when the file was written, and nothing of what is in it: it lies where the engine writes. */
+/** Reads only the file's modification time, not its content: it is in a folder that the engine writes. */
 export function watchMemoryMark(path: string, clock: Clock = systemClock): MemoryWatch {
   return async (since) => {
     const earliest = Math.max(since, clock.date().getTime() - RECENT_MS);

@@ -1,16 +1,16 @@
 /**
- * Reranking in the words of each engine. The endpoint's own are those of Jina, which most engines speak; Text Embeddings
+ * Reranking in the API of each engine. The endpoint's own is that of Jina, which most engines have; Text Embeddings
  * Inference and SGLang have others.
  */
 import { isObject } from '../../kit/json.ts';
 import { readUsage } from './answer.ts';
 
-/** Which of the texts fit the query. */
+/** Relevance of texts to a query. */
 export interface RerankQuestion {
   query: string;
   texts: string[];
   topN: number;
-  /** Whether what is too long for the model is cut; absent: as the engine has it. */
+  /** Whether input that is too long is truncated; absent: the engine's default. */
   truncate?: boolean | undefined;
 }
 
@@ -19,11 +19,11 @@ export interface Rated {
   score: number;
 }
 
-/** How an engine is asked that, and how its answer is read. */
+/** How the engine's request is built and its response read. */
 export interface RerankDialect {
   path: string;
   ask(question: RerankQuestion): object;
-  /** Null for what is no answer. */
+  /** Null for an invalid response. */
   read(answer: unknown): { rated: Rated[]; tokens: number | null } | null;
 }
 

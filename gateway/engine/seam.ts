@@ -1,25 +1,25 @@
-/** Where one engine's part of an answer meets the next one's: white space that comes twice, and stop strings that span it. */
+/** Where one engine's part of a response meets the next one's: repeated white space, and stop strings that span it. */
 
 export interface SeamOptions {
-  /** All that the client has read. */
+  /** All that the client has received. */
   generated: string;
   stops: readonly string[];
-  /** Whether the text that stops the answer belongs to it. */
+  /** Whether the stop string is part of the output. */
   withStop: boolean;
 }
 
 export class Seam {
   readonly #stops: readonly string[];
   readonly #withStop: boolean;
-  /** White space that the client has read already. */
+  /** White space that the client has already received. */
   #space: string;
-  /** The end of what was generated, with what follows; null once no stop string can span the seam. */
+  /** The end of the generated text plus what follows; null once no stop string can span the seam. */
   #around: string | null;
-  /** Where in it the seam is. */
+  /** Offset of the seam. */
   readonly #place: number;
-  /** How long it can become. */
+  /** Its maximum length. */
   readonly #reach: number;
-  /** A stop string was found: the answer ends with what `join` returned. */
+  /** A stop string was found: the response ends with what `join` returned. */
   isStopped = false;
 
   constructor({ generated, stops, withStop }: SeamOptions) {
@@ -32,17 +32,17 @@ export class Seam {
     this.#around = this.#place === 0 ? null : generated.slice(-this.#place);
   }
 
-  /** What of the next piece of text the client is to read. */
+  /** The part of the next text that is sent to the client. */
   join(text: string): string {
     const fresh = this.#dropSpace(text);
     return this.#around === null ? fresh : this.#cutAtStop(fresh, this.#around);
   }
 
-  /** The engine does not know it, since templates cut it off, so it says it again. */
+  /** The engine did not see it, since templates strip it, so it generates it again. */
   #dropSpace(text: string): string {
     let place = 0;
     while (place < text.length && place < this.#space.length && text[place] === this.#space[place]) place++;
-    // At the first difference the engine has come to something else.
+    // From the first difference on, the text is new.
     this.#space = place < text.length ? '' : this.#space.slice(place);
     return text.slice(place);
   }
@@ -50,7 +50,7 @@ export class Seam {
   #cutAtStop(text: string, before: string): string {
     const around = before + text;
     const ends = this.#stops.flatMap((stop) => {
-      // Those before and behind the seam are the engines' own to find.
+      // Engines find stop strings before and after the seam themselves.
       const place = around.indexOf(stop, Math.max(0, this.#place - stop.length + 1));
       return place < 0 || place >= this.#place ? [] : [place + (this.#withStop ? stop.length : 0)];
     });

@@ -1,7 +1,7 @@
 /**
- * Watches an engine's event stream on its way to the client. Whole frames go through untouched and unparsed;
- * only those that carry usage, no choices, an abortion or unusually much are looked into. What is cut across chunks waits for its rest, so that
- * half a frame never reaches the client.
+ * Watches an engine's event stream on its way to the client. Whole frames pass untouched and unparsed;
+ * only those with usage, no choices, an abort or unusual length are parsed. A frame split across chunks waits for its rest, so that
+ * the client never receives half a frame.
  */
 import { toBytesText } from '../http/event-stream.ts';
 import { readUsage, type Usage } from './answer.ts';
@@ -10,16 +10,16 @@ import { parseJSON, parseObject, readData } from './sse-frames.ts';
 import { StreamFilter } from './stream-answer.ts';
 
 export interface SseFilterOptions {
-  /** Put in the place of the engine's own name of the model. */
+  /** Replaces the engine's own model name. */
   modelId: string;
-  /** Whether the client asked for usage: else it is taken out. */
+  /** Whether the client asked for usage: otherwise it is removed. */
   isUsageWanted: boolean;
 }
 
 const MODEL = /"model":\s*("(?:[^"\\]|\\.)*")/;
 const DONE = '[DONE]';
 /**
- * Ends of `"choices":`, `"usage"`, `"error":` and `"abort"`: V8 finds what has up to six characters and does not begin with a
+ * Ends of `"choices":`, `"usage"`, `"error":` and `"abort"`: V8 finds strings of up to six characters that do not start with a
  * quote, of which there are many, five times faster.
  */
 const CHOICES = 'ices":';
@@ -35,9 +35,9 @@ export class SseFilter extends StreamFilter {
   usage: Usage | null = null;
   readonly #modelId: string;
   readonly #isUsageWanted: boolean;
-  /** Whether the engine said why it ended; sought before the first token only. */
+  /** Whether the engine gave a finish reason; searched for before the first token only. */
   #isFinishTold = false;
-  /** The engine's `"model":"…"` as it is written, when it must be replaced; unknown until the first frame. */
+  /** The engine's literal `"model":"…"`, if it must be replaced; unknown until the first frame. */
   #model: { isKnown: boolean; found: string; replacement: string } = {
     isKnown: false,
     found: '',
@@ -58,7 +58,7 @@ export class SseFilter extends StreamFilter {
     return this.failure ? null : `data: ${DONE}\n\n`;
   }
 
-  /** A request that vLLM gives up before its first token ends like a complete answer, with nothing in it and for no reason. */
+  /** A request that vLLM aborts before its first token ends like a complete response, empty and without a finish reason. */
   #seeDone(): void {
     const isEmpty = this.usage?.outputTokens === 0 && this.estimate.tokens === 0;
     if (isEmpty && !this.#isFinishTold) this.failure = new EngineAbortedError();
@@ -76,7 +76,7 @@ export class SseFilter extends StreamFilter {
     this.#model.replacement = `"model":${toBytesText(JSON.stringify(this.#modelId))}`;
   }
 
-  /** Goes frame by frame by position; each needle is sought once and again only when its place is behind. */
+  /** Scans frame by frame; each needle is searched for again only once its last match is passed. */
   protected pass(whole: number): string | null {
     const { data, text } = this.frames;
     if (!this.#model.isKnown) this.#learnModel(text);
@@ -123,7 +123,7 @@ export class SseFilter extends StreamFilter {
     return output === '' ? null : output;
   }
 
-  /** Inspects one frame. Null leaves it as it is; a text, one character a byte, takes its place. */
+  /** Inspects one frame. Null keeps it; a string, one character per byte, replaces it. */
   #inspect(frame: Buffer): string | null {
     const text = readData(frame.toString('utf8'));
     if (text === null || text === '') return null;
@@ -148,7 +148,7 @@ export class SseFilter extends StreamFilter {
 
 const isWithin = (place: number, stop: number): boolean => place !== -1 && place < stop;
 
-/** Where usage is reported; -1 if nowhere. Some engines say `"usage":null` in every frame. */
+/** Offset of reported usage; -1 if none. Some engines send `"usage":null` in every frame. */
 function seekUsage(text: string, from: number): number {
   let place = text.indexOf(USAGE, from);
   while (place !== -1 && NULL.test(text.slice(place + USAGE.length, place + USAGE.length + 6)))
@@ -156,7 +156,7 @@ function seekUsage(text: string, from: number): number {
   return place;
 }
 
-/** Past the end when it is not there, so that one comparison is enough. */
+/** Past the end if absent, so that one comparison is enough. */
 function seek(text: string, needle: string, from: number): number {
   const place = text.indexOf(needle, from);
   return place < 0 ? Number.POSITIVE_INFINITY : place;

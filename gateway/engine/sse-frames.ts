@@ -1,24 +1,24 @@
-/** Cuts an engine's event stream after whole frames, so that half a frame never goes on; and reads a frame. */
+/** Splits an engine's event stream into whole frames, and parses frames. */
 
 const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 
-/** Of what is held, all that a separator could begin in. */
+/** The tail of the held bytes in which a separator could start. */
 const TAIL = '\r\n\r\n'.length - 1;
 const EMPTY = Buffer.alloc(0);
 
 export class SseFrames {
-  /** Of the latest chunk that ended a frame, with what was held of those before. */
+  /** The latest chunk that ended a frame, including what was held of earlier ones. */
   data: Buffer = EMPTY;
-  /** The same, one character a byte, so that places in the text are places in the buffer. */
+  /** The same, one character per byte, so that offsets in the string match the buffer. */
   text = '';
   /** Unknown until the first line has ended. */
   separator = '';
-  /** Of the frame that has not ended, joined once it does: a frame of megabytes comes in hundreds of chunks. */
+  /** Chunks of an unfinished frame, joined once it ends: a frame of megabytes arrives in hundreds of chunks. */
   #parts: Buffer[] = [];
   #bytes = 0;
   #tail = '';
 
-  /** Where the whole frames in `data` end; 0 when there is none yet. */
+  /** End of the whole frames in `data`; 0 if there is none yet. */
   push(chunk: Buffer): number {
     if (this.#bytes > 0 && !this.#endsFrame(chunk)) {
       this.data = EMPTY;
@@ -34,7 +34,7 @@ export class SseFrames {
     return end;
   }
 
-  /** Where the frame that begins at `start` stops; `end` as returned by `push`. What a blank line too many leaves is one, too. */
+  /** End of the frame that starts at `start`; `end` as returned by `push`. An extra blank line counts as a frame, too. */
   findStop(start: number, end: number): number {
     const place = this.text.indexOf(this.separator, start);
     return place < 0 ? end : place + this.separator.length;
@@ -45,7 +45,7 @@ export class SseFrames {
     return this.#bytes > MAX_FRAME_BYTES;
   }
 
-  /** What came after the last whole frame. */
+  /** Bytes after the last whole frame. */
   get rest(): string | null {
     return this.#bytes === 0 ? null : Buffer.concat(this.#parts).toString('utf8');
   }
@@ -62,7 +62,7 @@ export class SseFrames {
     this.#tail = '';
   }
 
-  /** Whether the frame that is held ends in the chunk: what is held itself has no separator. */
+  /** Whether the held frame ends in the chunk: the held bytes have no separator. */
   #endsFrame(chunk: Buffer): boolean {
     const text = this.#tail + chunk.toString('latin1');
     return this.#knowsSeparator(text) && text.includes(this.separator);
@@ -83,7 +83,7 @@ export class SseFrames {
   }
 }
 
-/** The data lines of a frame; null when it has none (a comment, a retry time). */
+/** The data lines of a frame; null if it has none (a comment, a retry time). */
 export function readData(frame: string): string | null {
   let data: string | null = null;
   for (const line of frame.split(/\r?\n/)) {
@@ -94,7 +94,7 @@ export function readData(frame: string): string | null {
   return data;
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined if it is not JSON. */
 export function parseJSON(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -103,7 +103,7 @@ export function parseJSON(text: string): unknown {
   }
 }
 
-/** Undefined for what is no object or list. */
+/** Undefined if it is not an object or array. */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   const value = parseJSON(text);
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;

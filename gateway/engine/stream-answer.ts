@@ -1,4 +1,4 @@
-/** An engine's event stream on its way to the client: watched by the filter of its dialect, passed on as it comes. */
+/** An engine's event stream on its way to the client: watched by its dialect's filter, streamed through. */
 import { ApiError } from '../http/error-response.ts';
 import { EventStream } from '../http/event-stream.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -6,24 +6,24 @@ import type { Answer, Usage } from './answer.ts';
 import { SseFrames } from './sse-frames.ts';
 import { TokenEstimate } from './token-estimate.ts';
 
-/** What watches an engine's event stream, whatever its dialect. */
+/** Watches an engine's event stream, whatever its dialect. */
 export abstract class StreamFilter {
   abstract readonly usage: Usage | null;
-  /** All events that went through, where the dialect numbers them. */
+  /** Events passed so far, if the dialect numbers them. */
   readonly events?: number;
-  /** The engine has said its last word. */
+  /** The engine has sent its last event. */
   isDone = false;
-  /** The engine's complaint; nothing goes through after it. */
+  /** The engine's error; nothing passes after it. */
   failure: ApiError | null = null;
   protected readonly frames = new SseFrames();
   protected readonly estimate = new TokenEstimate();
 
-  /** Of the output that went through, about. */
+  /** Estimated output tokens that passed. */
   get estimatedTokens(): number {
     return this.estimate.tokens;
   }
 
-  /** What may go to the client now, one character a byte; null for nothing. */
+  /** What may be sent to the client now, one character per byte; null for nothing. */
   push(chunk: Buffer): string | null {
     if (this.isDone || this.failure) return null;
     const end = this.frames.push(chunk);
@@ -32,14 +32,14 @@ export abstract class StreamFilter {
     return null;
   }
 
-  /** The same of the whole frames before `end`. */
+  /** The same for the whole frames before `end`. */
   protected abstract pass(end: number): string | null;
 
-  /** The last words of a stream that ended without a blank line; half a frame is dropped. */
+  /** The last frame of a stream that ended without a blank line; half a frame is dropped. */
   abstract end(): string | null;
 }
 
-/** What the answer of a stream needs of it. */
+/** The part of it that a stream's response needs. */
 export type StreamWatch = Pick<StreamFilter, keyof StreamFilter>;
 
 export const FRAME_TOO_LONG = new ApiError('upstream_error', 'The engine sent an event that is too long.');
@@ -86,7 +86,7 @@ export class StreamAnswer implements Answer {
     return null;
   }
 
-  /** The head waits for the first frame: until then an error can still have its own status. */
+  /** The head is sent with the first frame: until then an error can have its own status. */
   #send(output: string): boolean {
     const exchange = this.#exchange;
     if (!exchange.stream) {

@@ -1,14 +1,14 @@
 /**
- * How many tokens of a stream went out, for clients that leave before the engine reports it: as many as frames, or more by their
- * text, where an engine's server lags behind its model and puts several into a frame. Frames that are longer than the last
- * one by more than a token are looked into; of all others the length says how long their text is. Whole answers without
+ * Estimates the tokens sent in a stream, for clients that disconnect before the engine reports usage: one per frame, or more by
+ * length, since a lagging engine server puts several into a frame. Frames longer than the last
+ * one by more than a token are parsed; for others the length of the text follows from that of the frame. Whole responses without
  * usage count by their text.
  */
 import type { JSONObject } from '../../kit/json.ts';
 
-/** Of the text of a frame that carries one token: hardly any is longer. */
+/** Text of a one-token frame is hardly ever longer. */
 const MAX_TOKEN_BYTES = 16;
-/** Of the text of frames that carry one token each: languages of long words come near it. */
+/** Average text of one-token frames: languages with long words come close to it. */
 const MAX_MEAN_BYTES = 7;
 export const BYTES_PER_TOKEN = 4;
 
@@ -16,16 +16,16 @@ export class TokenEstimate {
   #frames = 0;
   /** Of text. */
   #bytes = 0;
-  /** Bytes of a frame around its text, as of the last one that was weighed. */
+  /** Bytes of a frame around its text, as last parsed. */
   #around = Number.POSITIVE_INFINITY;
 
   get tokens(): number {
-    // But for one frame that is longer without text.
+    // Except for a frame that is longer without text.
     const isMerged = this.#bytes - MAX_TOKEN_BYTES > this.#frames * MAX_MEAN_BYTES;
     return isMerged ? Math.ceil(this.#bytes / BYTES_PER_TOKEN) : this.#frames;
   }
 
-  /** Counts a frame that is like the last one; false for one that has to be weighed. */
+  /** Counts a frame similar to the last one; false for one that must be parsed. */
   count(bytes: number): boolean {
     const text = bytes - this.#around;
     if (text < 0 || text > MAX_TOKEN_BYTES) return false;
@@ -43,7 +43,7 @@ export class TokenEstimate {
   }
 }
 
-/** Members of a choice, its delta and tool calls that hold what the model said. */
+/** Members of a choice, its delta and tool calls that hold generated text. */
 const SPOKEN = new Set([
   'delta',
   'text',
@@ -59,12 +59,12 @@ const SPOKEN = new Set([
   'arguments',
 ]);
 
-/** The same of a whole answer, in the dialects of chats, responses and messages. */
+/** The same for a whole response, in the dialects of chats, responses and messages. */
 const SPOKEN_WHOLE = new Set([...SPOKEN, 'message', 'summary']);
 /** Of a tool; an object in messages. */
 const INPUT = 'input';
 
-/** About how many tokens the model said in a whole answer. */
+/** Estimated output tokens of a whole response. */
 export const estimateOutput = ({ choices, output, content }: JSONObject): number =>
   Math.ceil(countText([choices, output, content], SPOKEN_WHOLE) / BYTES_PER_TOKEN);
 

@@ -1,4 +1,4 @@
-/** vLLM's vectors as bytes, passed on as they come; what JSON would say beside them is in a header. */
+/** vLLM's vectors as bytes, streamed through; the metadata that JSON would have is in a header. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -8,7 +8,7 @@ import { BytesAnswer } from './bytes-answer.ts';
 import { parseJSON } from './sse-frames.ts';
 
 export interface VectorsAnswerOptions {
-  /** Put in the place of the engine's own name of the model. */
+  /** Replaces the engine's own model name. */
   modelId: string;
   /** Whether the client wants the header, too. */
   isDescribed: boolean;
@@ -38,7 +38,7 @@ export class VectorsAnswer implements Answer {
     return this.#failure ?? this.#bytes.failure;
   }
 
-  /** Vectors are no output in tokens. */
+  /** Vectors are not output tokens. */
   get estimatedTokens(): number | null {
     return this.#bytes.bytes > 0 ? 0 : null;
   }

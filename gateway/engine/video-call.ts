@@ -30,38 +30,38 @@ export interface EngineCalls {
   isEngineLost: () => boolean;
   /** The engine failed: its health should be probed. */
   onEngineLost: () => void;
-  /** Percent, by the engine's own word. */
+  /** Percent, as reported by the engine. */
   onProgress: (percent: number) => void;
-  /** Aborts the job: the engine is asked to stop, and watched until it has. */
+  /** Aborts the job: the engine is asked to stop, and polled until it has. */
   signal: AbortSignal;
   /** The engine has released the job; called exactly once, perhaps after the call has ended. */
   onRelease: () => void;
-  /** The call has ended before the engine's work on it has. */
+  /** The call ended before the engine's work on it. */
   onAbandon?: () => void;
   /** How that work ended; after `onAbandon`, before `onRelease`. */
   onLetGo?: (end: AbandonedEnd) => void;
   timing?: Partial<VideoTiming>;
 }
 
-/** `finished`: the engine came to its end. `gone`: it dropped the work, or is gone itself. `stuck`: it has not ended in time. */
+/** `finished`: the engine completed it. `gone`: it dropped the work, or is gone itself. `stuck`: it did not end in time. */
 export type AbandonedEnd = 'finished' | 'gone' | 'stuck';
 
 export interface VideoCall extends EngineCalls {
-  /** A DELETE ends the engine's work on a video; otherwise nothing does. */
+  /** A DELETE stops the engine's work on a video; otherwise nothing does. */
   deleteEndsWork: boolean;
   parameters: VideoParameters;
   references: readonly ReferenceFile[];
-  /** The engine's name of several. */
+  /** The engine's field for several. */
   referencesField: string;
-  /** Reads the video onto disk. */
+  /** Streams the video to disk. */
   hold(source: AsyncIterable<Buffer>, signal: AbortSignal): Promise<SpooledFile>;
 }
 
 export interface VideoTiming {
-  /** The first wait between polls; each next is longer by half. */
+  /** The first poll interval; each next is 1.5 times as long. */
   initialPollIntervalMs: number;
   maxPollIntervalMs: number;
-  /** How long an engine is watched that still works on an aborted job. */
+  /** How long an engine that still works on an aborted job is polled. */
   releaseTimeoutMs: number;
 }
 
@@ -77,18 +77,18 @@ const TIMING: VideoTiming = {
   releaseTimeoutMs: 10 * 60_000,
 };
 const POLL_GROWTH = 1.5;
-/** In a row, while the engine is there. */
+/** Consecutive, while the engine is reachable. */
 const MAX_POLL_FAILURES = 5;
 const CONTENT_ATTEMPTS = 3;
-/** What engines say that take a form only with a file in it, or no form at all. */
+/** In errors of engines that accept a form only with a file in it, or no form at all. */
 const REQUIRES_JSON = /input_reference|\bfile\b|multipart|form|content.?type|json/i;
 
 const ENGINE_RESTARTED = 'The engine restarted and lost the video.';
 const ENGINE_LOST = 'The engine was lost while it generated the video.';
 
 /**
- * The finished video on disk. Throws ApiError (an EngineMemoryError where the engine ran out of memory, an
- * EngineUnreachableError where it was never asked), UploadError where the disk is full, or the signal's reason.
+ * The finished video on disk. Throws ApiError (an EngineMemoryError if the engine ran out of memory, an
+ * EngineUnreachableError if it never received the request), UploadError if the disk is full, or the signal's reason.
  */
 export async function generateVideo(call: VideoCall): Promise<GeneratedVideo> {
   const timing = { ...TIMING, ...call.timing };
@@ -124,7 +124,7 @@ async function submit(call: VideoCall): Promise<EngineVideo> {
     if (!isRefusal || files.length > 0 || !REQUIRES_JSON.test(error.message)) throw error;
     return await submitVideo(pool, buildVideoJSON(servedModelName, parameters), call).catch((second) => {
       call.signal.throwIfAborted();
-      // What was wrong with the form says more than that JSON is not taken.
+      // The error of the form is more useful than "JSON not accepted".
       throw second instanceof ApiError ? error : second;
     });
   }
@@ -149,7 +149,7 @@ async function follow(call: VideoCall, first: EngineVideo, timing: VideoTiming):
       signal.throwIfAborted();
       if (error instanceof EngineRestarted) throw new ApiError('upstream_error', ENGINE_RESTARTED);
       call.onEngineLost();
-      // An engine that only takes its time is waited for, up to the job's own deadline.
+      // A slow engine is waited for, up to the job's own deadline.
       if (!isSlow(error)) failures++;
       if (failures > MAX_POLL_FAILURES || call.isEngineLost()) throw error;
     }
@@ -178,7 +178,7 @@ async function fetchContent(call: VideoCall, id: string): Promise<SpooledFile> {
   }
 }
 
-/** After the video was given up. The slot is free when the engine is, or the next job would wait for it there. */
+/** After the video is abandoned. The slot is freed only with the engine, or the next job would wait for it there. */
 async function watchRelease(call: VideoCall, id: string, timing: VideoTiming): Promise<void> {
   call.onAbandon?.();
   const end = await awaitRelease(call, id, timing);
@@ -186,14 +186,14 @@ async function watchRelease(call: VideoCall, id: string, timing: VideoTiming): P
   call.onRelease();
 }
 
-/** Bounded, for an engine may say for ever that it works. Never throws. */
+/** Bounded, since an engine may report progress forever. Never throws. */
 async function awaitRelease(call: VideoCall, id: string, timing: VideoTiming): Promise<AbandonedEnd> {
   const { pool, deleteEndsWork, isEngineLost } = call;
   const end = performance.now() + timing.releaseTimeoutMs;
   while (performance.now() < end) {
     if (isEngineLost()) return 'gone';
     try {
-      // Where it ends nothing, nobody could tell any more how far the engine is.
+      // If a DELETE stops nothing, it would only hide the engine's progress.
       if (deleteEndsWork && (await deleteVideo(pool, id))) return 'gone';
       const video = await pollVideo(pool, id);
       if (!video) return 'gone';

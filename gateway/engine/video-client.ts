@@ -1,4 +1,4 @@
-/** The video routes of an engine, one call each, with what it is sent (OpenAI's videos API as SGLang Diffusion and vLLM-Omni serve it). */
+/** The video routes of an engine, one call each (OpenAI's videos API as SGLang Diffusion and vLLM-Omni serve it). */
 import type { Readable } from 'node:stream';
 import { ApiError } from '../http/error-response.ts';
 import type { TraceContext } from '../tracing/trace-context.ts';
@@ -17,7 +17,7 @@ import type { VideoParameters } from './job.ts';
 export interface EngineVideo {
   id: string;
   state: 'working' | 'completed' | 'failed';
-  /** Percent; 0 where the engine says nothing. */
+  /** Percent; 0 if the engine reports none. */
   progress: number;
   /** Why it failed. */
   failure: ApiError | null;
@@ -30,7 +30,7 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
 const SUCCESS_STATES = new Set(['completed', 'succeeded']);
 const FAILURE_STATES = new Set(['failed', 'canceled', 'cancelled', 'expired', 'error']);
 
-/** Throws ApiError where the engine refuses, EngineConnectionError where it does not answer. */
+/** Throws ApiError if the engine refuses, EngineConnectionError if it does not respond. */
 export async function submitVideo(
   pool: EnginePool,
   body: VideoBody,
@@ -48,7 +48,7 @@ export async function submitVideo(
   return readVideo(answer.body);
 }
 
-/** null: the engine knows no such video (any more). Throws ApiError or EngineConnectionError, and both may pass. */
+/** null: the engine has no such video (anymore). Throws ApiError or EngineConnectionError, both possibly transient. */
 export async function pollVideo(
   pool: EnginePool,
   id: string,
@@ -61,13 +61,13 @@ export async function pollVideo(
     headersTimeout: ANSWER_TIMEOUT_MS,
   });
   if (answer.status < 300) return readVideo(answer.body);
-  // vLLM-Omni answers for a failed video with the status of what went wrong, and the video as the body.
+  // vLLM-Omni returns a failed video with the status of its failure, and the video as the body.
   const failed = findFailedVideo(answer.body, id);
   if (failed || answer.status === 404) return failed;
   throw readEngineError(answer.status, answer.body);
 }
 
-/** The video's bytes as they come. Throws ApiError or EngineConnectionError; reading may throw anything. */
+/** The video's bytes as a stream. Throws ApiError or EngineConnectionError; reading may throw anything. */
 export async function openContent(pool: EnginePool, id: string, signal: AbortSignal): Promise<Readable> {
   const response = await requestEngine(pool, {
     path: `${pathOf(id)}/content`,
@@ -83,7 +83,7 @@ export async function openContent(pool: EnginePool, id: string, signal: AbortSig
   );
 }
 
-/** Deletes a video at the engine, which may work on it all the same. True: it does not exist any more. */
+/** Deletes a video at the engine, which may still work on it. True: it no longer exists. */
 export async function deleteVideo(pool: EnginePool, id: string): Promise<boolean> {
   const { status } = await ask(pool, {
     path: pathOf(id),
@@ -124,7 +124,7 @@ function readVideo(body: Buffer): EngineVideo {
   };
 }
 
-/** vLLM-Omni indicates by it whether the request or the engine was at fault. */
+/** With it, vLLM-Omni indicates whether the request or the engine was at fault. */
 function readStatus(error: unknown): number {
   const code = (error as { code?: unknown } | null | undefined)?.code;
   return typeof code === 'number' && code >= 400 ? code : 500;
@@ -138,19 +138,19 @@ function parse(body: Buffer): Record<string, unknown> {
   throw new ApiError('upstream_error', 'The engine returned something other than a JSON object.');
 }
 
-/** An image that a video begins with, or follows, on disk. */
+/** A reference image of a video, on disk. */
 export interface ReferenceFile extends FormFile {
   fileName: string;
 }
 
-/** A form, or JSON where an old engine takes no form without a file. */
+/** A form, or JSON if an old engine accepts no form without a file. */
 export interface VideoBody {
   headers: Record<string, string>;
-  /** A fresh body each time, for one that was not sent may be sent once more. */
+  /** A new body each time, since an unsent one may be sent again. */
   open(): Buffer | Readable;
 }
 
-/** `name`: the engine's, of several references. */
+/** `name`: the engine's field for several references. */
 export function buildVideoForm(
   servedModelName: string,
   parameters: VideoParameters,
@@ -176,7 +176,7 @@ export function buildVideoJSON(servedModelName: string, parameters: VideoParamet
   };
 }
 
-/** Never `seconds`: engines disagree about its type, and frames say it exactly. */
+/** Never `seconds`: engines disagree about its type, and frames are exact. */
 function listFields(servedModelName: string, parameters: VideoParameters): Record<string, unknown> {
   const { prompt, size, frames, fps } = parameters;
   return {

@@ -1,4 +1,4 @@
-/** An engine's JSON answer, read once and completed to OpenAI's schema. */
+/** An engine's JSON response, read once and completed to OpenAI's schema. */
 import { isAscii } from 'node:buffer';
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { ApiError, JSON_TYPE } from '../http/error-response.ts';
@@ -9,25 +9,25 @@ import { findAbortedError, findEngineError } from './engine-error.ts';
 /** Embeddings of a large batch as JSON numbers. */
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
-/** Most answers are smaller and need no account. */
+/** Most responses are smaller and are not accounted for. */
 const SMALL_BYTES = 1024 * 1024;
 const BUSY_RETRY_SECONDS = 5;
 
-/** Makes the engine's answer OpenAI's; answers whether it changed anything. */
+/** Completes the engine's response to OpenAI's schema; returns whether it changed anything. */
 export type Completion = (answer: JSONObject) => boolean;
-/** Makes the endpoint's answer of that of an engine with words of its own; null where it is none. */
+/** Translates the response of an engine with its own API; null if it is invalid. */
 export type Reading = (answer: unknown) => JSONObject | null;
 
 export interface WholeAnswerOptions {
-  /** Absent: what the engine answers goes on. */
+  /** Absent: the engine's response is sent unchanged. */
   read?: Reading | undefined;
   complete: Completion;
   readUsage: (usage: unknown) => Usage | null;
-  /** Where the engine reports no usage; absent: nothing is paid by tokens. */
+  /** If the engine reports no usage; absent: not charged by tokens. */
   estimateOutput?: ((answer: JSONObject) => number) | undefined;
   /** Absent: JSON. */
   write?(answer: JSONObject): { text: string; type: string } | null;
-  /** Asks for memory for a large answer's bytes; false where there is none left. */
+  /** Reserves memory for a large response; false if there is none left. */
   reserve?: (bytes: number) => boolean;
 }
 
@@ -65,7 +65,7 @@ export class WholeAnswer implements Answer {
 
   end(): ApiError | null {
     const body = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
-    // Of ASCII, which most answers in English are, nothing is decoded on the way in nor encoded on the way out.
+    // ASCII, such as most English responses, is neither decoded nor encoded.
     const encoding = isAscii(body) ? 'latin1' : 'utf8';
     const text = body.toString(encoding);
     const { read, complete, readUsage, estimateOutput } = this.#options;
@@ -88,7 +88,7 @@ export class WholeAnswer implements Answer {
     return null;
   }
 
-  /** As text, which Node writes together with the head. */
+  /** As a string, which Node writes together with the head. */
   #send(
     text: string,
     {

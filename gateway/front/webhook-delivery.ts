@@ -18,7 +18,7 @@ export interface WebhookDeliveryOptions {
   mail: MailerOptions | null;
   log: Logger;
   metrics: Pick<GatewayMetrics, 'webhookAttempts' | 'webhookDuration'>;
-  /** null or absent: nothing is traced. */
+  /** null or absent: no tracing. */
   tracer?: Tracer | null;
 }
 

@@ -107,7 +107,7 @@ export class EngineHealth implements EngineObserver, WorkObserver {
     return this.#verdict.isAlive;
   }
 
-  /** The work that it was given cannot succeed any more. */
+  /** Its work can no longer succeed. */
   get isLost(): boolean {
     return this.#verdict.isLost;
   }

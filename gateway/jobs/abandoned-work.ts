@@ -1,10 +1,10 @@
-/** What an engine still works on that nobody waits for any more. */
+/** Work that an engine continues after its job was abandoned. */
 import type { AbandonedEnd } from '../engine/video-call.ts';
 import type { WorkerServices } from './services.ts';
 
 type Sinks = Pick<WorkerServices, 'metrics' | 'log' | 'abandoned'>;
 
-/** How many there are, for heartbeats. */
+/** Their number, for heartbeats. */
 export interface AbandonedCount {
   jobs: number;
 }

@@ -1,4 +1,4 @@
-/** Runs a job on the engine: the same for images and videos from here on. */
+/** Runs a job on the engine, images and videos alike. */
 import { Readable } from 'node:stream';
 import { findMediaEngine } from '../../api/media-engines.ts';
 import { EngineMemoryError } from '../engine/engine-error.ts';
@@ -25,15 +25,15 @@ export interface ResultFile {
 }
 
 export interface EngineRunOptions extends EngineCalls {
-  /** By which its habits are known. */
+  /** Determines its quirks. */
   enginePreset: string;
-  /** As callers name it. */
+  /** The name that callers use. */
   modelId: string;
-  /** Of the job; null where nothing is traced. */
+  /** Of the job; null if tracing is off. */
   span: Span | null;
   inputs: readonly InputFile[];
   spool: Spool;
-  /** Reports a job to the engine's health check that its connections do not show. */
+  /** Reports a job to the engine's health check, which cannot see it by its connections. */
   beginWork?: () => WorkProgress;
   ranOutOfMemory?: MemoryWatch | null;
 }
@@ -48,7 +48,7 @@ const MAX_RESULT_BYTES = 5 * 1024 ** 3;
 /** How long an engine may work on images of an aborted job before the connection is closed. */
 const RELEASE_TIMEOUT_MS = 10 * 60_000;
 
-/** Throws ApiError, UploadError, JobError or the signal's reason; then nothing is left on disk. */
+/** Throws ApiError, UploadError, JobError or the signal's reason, and then leaves nothing on disk. */
 export async function runEngine(job: Job, run: EngineRunOptions): Promise<EngineResult> {
   if (run.signal.aborted) {
     run.onRelease();
@@ -68,7 +68,7 @@ export async function runEngine(job: Job, run: EngineRunOptions): Promise<Engine
   }
 }
 
-/** Whose operation is a video's as well. */
+/** Also the operation name for videos. */
 const MEDIA_ROUTE = 'image_generations';
 
 const isEngineFault = (error: unknown): boolean =>
@@ -112,7 +112,7 @@ async function makeVideo({ parameters }: VideoJob, run: EngineRunOptions): Promi
     work?.end('good');
     return { files: [{ file, extension: 'mp4', contentType: 'video/mp4' }], forget };
   } catch (error) {
-    // What was given up ends when the engine lets go of it.
+    // Abandoned work ends when the engine drops it.
     if (!run.signal.aborted) work?.end(isEngineFault(error) ? 'fault' : 'neutral');
     else if (!isAbandoned) work?.end('neutral');
     throw error;
@@ -123,7 +123,7 @@ const END_OUTCOMES = { finished: 'good', gone: 'neutral', stuck: 'stuck' } as co
 
 async function makeImages({ parameters }: ImageJob, run: EngineRunOptions): Promise<EngineResult> {
   const { signal, spool } = run;
-  // The engine would work on behind a cut connection, and the next job would wait for it there.
+  // The engine would continue after a closed connection, and the next job would wait for it.
   const cut = new AbortController();
   const letGo = () => {
     run.onAbandon?.();
@@ -137,12 +137,12 @@ async function makeImages({ parameters }: ImageJob, run: EngineRunOptions): Prom
     target: { pathPrefix: '', headers: {} },
     parameters: addSeed(parameters, run.enginePreset),
     images: run.inputs,
-    // Jobs have none: a mask needs a client that waits.
+    // Jobs have none: masks are supported only for synchronous requests.
     mask: null,
     maskField: 'mask',
     signal: cut.signal,
   });
-  // Of an answer that has ended, also by failing, nothing is to be let go.
+  // A response that has ended, even by failing, has nothing to release.
   const images = await untilAborted(answer, signal).finally(() => signal.removeEventListener('abort', letGo));
 
   const files: ResultFile[] = [];

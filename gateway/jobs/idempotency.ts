@@ -1,5 +1,5 @@
 /**
- * Recognizes a request that its client sends again, and distinguishes it from another one with the same idempotency key by a digest
+ * Recognizes a repeated request, and distinguishes it from a different one with the same idempotency key by a digest
  * of each field (docs/api.md, "Idempotency").
  */
 
@@ -16,16 +16,16 @@ import type { MediaServices } from './services.ts';
 
 export interface RepeatQuestion {
   modality: Modality;
-  /** The header; null: nothing is ever a repeat. */
+  /** The header; null: never a repeat. */
   idempotencyKey: string | null;
-  /** Of the documented fields that it has. */
+  /** Of its documented fields. */
   listTexts: () => FieldTexts;
   files?: FormFiles;
 }
 
 /**
- * The earlier request, or the fingerprint of a new one (null without a key). Asked before anything is checked, so that a
- * repeat which lacks a field gets the original. Throws ApiError: 409 where a field differs.
+ * The earlier request, or the fingerprint of a new one (null without a key). Called before validation, so that a
+ * repeat that lacks a field gets the original. Throws ApiError: 409 if a field differs.
  */
 export async function findRepeat(
   services: MediaServices,
@@ -61,7 +61,7 @@ export function requireSame(original: string, repeat: string): void {
   );
 }
 
-/** Nobody can guess a field by it without the header, which is kept nowhere. */
+/** Fields cannot be guessed from it without the header, which is not stored. */
 const DIGEST_DIGITS = 16;
 
 export type FieldTexts = readonly (readonly [name: string, text: string])[];
@@ -77,14 +77,14 @@ export function fingerprintFields(fields: FieldTexts, secret: { sha256: string; 
 const digest = (key: string, name: string, text: string): string =>
   createHmac('sha256', key).update(`${name}\n${text}`).digest('hex').slice(0, DIGEST_DIGITS);
 
-/** The first field that the repeat carries and the original had not so; what it leaves out is as it was. */
+/** The first field of the repeat that differs from the original; omitted fields count as equal. */
 export function findDifference(original: string, repeat: string): string | null {
   const known = new Set(original.split(','));
   const other = repeat === '' ? undefined : repeat.split(',').find((field) => !known.has(field));
   return other === undefined ? null : other.slice(0, other.lastIndexOf(':'));
 }
 
-/** Each file under its field and its turn there. */
+/** Each file by its field and index. */
 export async function listFileTexts(files: FormFiles): Promise<[name: string, text: string][]> {
   const turns = new Map<string, number>();
   const texts: [string, string][] = [];

@@ -29,7 +29,7 @@ import { Progress } from './progress.ts';
 import { retryWhileRedisDown } from './retry.ts';
 import type { WorkerServices } from './services.ts';
 
-/** How a run ended: with its request, or leaving it to others. */
+/** How a run ended: with its request, or releasing it to others. */
 export type RunEnd = 'succeeded' | FailureCode | 'stale' | 'released';
 
 type AbandonReason = 'stale' | 'deadline' | 'released';
@@ -39,14 +39,14 @@ const FINAL_CALL_TIMEOUT_MS = 4_000;
 export interface RunOptions {
   /** Releases the slot: the engine has finished. */
   release: () => void;
-  /** This replica is shutting down: failures of its engine are left to others to retry. */
+  /** This replica is shutting down: other replicas retry failures of its engine. */
   isShuttingDown: () => boolean;
-  /** null or absent: nothing is traced. */
+  /** null or absent: no tracing. */
   span?: Span | null;
 }
 
 export class JobRun {
-  /** Resolves at the end, whatever it is; never rejects. */
+  /** Resolves at the end in every case; never rejects. */
   readonly ended: Promise<RunEnd>;
   readonly #services: WorkerServices;
   readonly #job: ClaimedJob;
@@ -56,13 +56,13 @@ export class JobRun {
   readonly #span: Span | null;
   readonly #abandoned = new AbortController();
   readonly #startedAt = performance.now();
-  /** null until it is read. */
+  /** null until read. */
   #spec: Job | null = null;
   #inputs: InputFile[] = [];
   #result: EngineResult | null = null;
   #stored: StoredObject[] = [];
   #progress = new Progress(Number.POSITIVE_INFINITY);
-  /** Aborted when the program cannot wait for Redis' answer any longer. */
+  /** Aborted when the program can no longer wait for Redis. */
   readonly #quit = new AbortController();
   #isFinishing = false;
   #deliveringSince: number | null = null;
@@ -87,7 +87,7 @@ export class JobRun {
     else this.#abandoned.abort('released' satisfies AbandonReason);
   }
 
-  /** Milliseconds since the upload of its results began; 0 before. */
+  /** Milliseconds since the upload of its results started; 0 before. */
   get uploadingMs(): number {
     return this.#deliveringSince === null ? 0 : performance.now() - this.#deliveringSince;
   }
@@ -118,7 +118,7 @@ export class JobRun {
       await this.#removeUploads();
       return 'stale';
     } catch (error) {
-      // Perhaps it was finished and the answer is missing: nothing may be removed.
+      // It may be finished with only the reply lost: nothing may be removed.
       if (!this.#quit.signal.aborted) log.error({ err: error, job_id: claim.id }, 'finishing a job failed');
       return 'stale';
     } finally {
@@ -127,7 +127,7 @@ export class JobRun {
     }
   }
 
-  /** Its price was charged when it was queued; what fails is refunded. */
+  /** Its price was charged at submission; failures are refunded. */
   async #countForKey(): Promise<void> {
     const { redis, usage } = this.#services;
     const { namespace, id } = this.#job.claim;
@@ -150,8 +150,8 @@ export class JobRun {
           { err: error, job_id: this.#job.claim.id },
           'job failed with an internal error',
         );
-      // A pod that is deleted by force loses its engine before its gateway. And what was never asked has not failed.
-      // A store that is away from here may be reached from elsewhere.
+      // A force-deleted pod loses its engine before its gateway. And a request that was never received has not failed.
+      // A store that is unreachable from here may be reachable from another replica.
       const isBlameless =
         this.#isShuttingDown() && (failure?.code === 'upstream_error' || isStoreAway(error));
       if (isBlameless || error instanceof EngineUnreachableError) {
@@ -215,7 +215,7 @@ export class JobRun {
     }
   }
 
-  /** The guess of what the job takes, which is better the more is known; and how long it had waited. */
+  /** Estimates the job's duration from its deployment's pace, and records its queue wait. */
   async #watchProgress(job: Job): Promise<void> {
     const { redis, metrics, config } = this.#services;
     const { claim, attempt } = this.#job;
@@ -229,13 +229,13 @@ export class JobRun {
       metrics.queueWait.observe(job.kind, (record.startedAt - record.queuedAt) / 1_000);
   }
 
-  /** After an abort: the request goes on, or has ended, without this run. */
+  /** After an abort: the request continues, or has ended, without this run. */
   async #abandon(): Promise<RunEnd> {
     const { redis } = this.#services;
     const why = this.#abandoned.signal.reason as AbandonReason;
     void this.#result?.forget();
     if (why === 'released')
-      // Unanswered, the lease runs out.
+      // If this fails, the lease expires.
       await retryWhileRedisDown(
         () => releaseRequest(redis, this.#job.claim),
         AbortSignal.timeout(FINAL_CALL_TIMEOUT_MS),
@@ -244,7 +244,7 @@ export class JobRun {
     return why === 'deadline' ? 'model_timeout' : why;
   }
 
-  /** At once; they are registered for a later removal anyway. */
+  /** Immediately; they are registered for later removal anyway. */
   async #removeUploads(): Promise<void> {
     const objects = this.#stored;
     if (objects.length === 0) return;

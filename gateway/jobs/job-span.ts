@@ -1,4 +1,4 @@
-/** A job's part of its request's trace: how long it waited in the queue, and the run of a worker. */
+/** A job's part of its request's trace: the wait in the queue, and the run of a worker. */
 import type { RedisClient } from '../../redis/client.ts';
 import type { ClaimedJob } from '../../redis/requests/request-calls.ts';
 import { type RequestTrace, readRequestTrace } from '../../redis/requests/request-trace.ts';
@@ -26,7 +26,7 @@ export async function beginJobSpan(tracer: Tracer, redis: RedisClient, job: Clai
   return span;
 }
 
-/** What this replica only leaves to others has not failed. */
+/** A job that is released to others has not failed. */
 export function endJobSpan(span: Span, outcome: RunEnd): void {
   if (outcome === 'succeeded') span.end();
   else if (outcome === 'released' || outcome === 'stale' || outcome === 'invalid_input') span.end(outcome);

@@ -1,4 +1,4 @@
-/** A job's files on their way: inputs from storage to disk, results from disk to storage. */
+/** Transfers a job's files: inputs from storage to disk, results from disk to storage. */
 
 import { readFile } from 'node:fs/promises';
 import type { StoredObject } from '../../api/request.ts';
@@ -31,26 +31,26 @@ export interface JobStorage {
   delayMs?: number;
   /** Monotonic milliseconds. */
   now?: () => number;
-  /** Of the job; null or absent: nothing is traced. */
+  /** Of the job; null or absent: no tracing. */
   span?: Span | null;
 }
 
 const RETRY_DELAY_MS = 1_000;
-/** How long a store is retried on which an engine or another replica waits, and a customer's that refuses connections. */
+/** Retry time for a store while an engine or another replica waits, and for a customer's that refuses connections. */
 const STORE_RETRY_TIMEOUT_MS = 60_000;
-/** How long signing is retried that the front refuses, such as for a credential that is being verified again. */
+/** Retry time for signing that the front refuses, such as while a credential is being reverified. */
 const SIGNING_RETRY_TIMEOUT_MS = 60_000;
-/** Links to write end after 15 minutes: what failed later than this may do so for want of a fresh one. */
+/** Upload links expire after 15 minutes: a later failure may only need a new one. */
 const FRESH_LINK_MS = 10 * 60_000;
-/** The deadline itself ends a job without a word of what it was stuck at. */
+/** Margin before the deadline, which would end a job without the reason it was stuck. */
 const FINAL_CALL_TIMEOUT_MS = 2_000;
-/** Results that no record owns are removed this long after the deadline. */
+/** Orphaned results are removed this long after the deadline. */
 const ORPHANED_MS = 3_600_000;
 const LINK_SECONDS = 3_600;
 const CUSTOMER_IMAGE_LINK_SECONDS = 7 * 24 * 3_600;
 
 /**
- * Reads an input onto disk; not for longer than a minute of a store that is away, since the engine waits meanwhile. Throws
+ * Downloads an input to disk; retries an unavailable store for at most a minute, since the engine waits. Throws
  * DownloadError, UploadError, ApiError or the signal's reason.
  */
 export const fetchObject = (job: JobStorage, object: StoredObject, maxBytes: number): Promise<SpooledFile> =>
@@ -69,7 +69,7 @@ export const fetchObject = (job: JobStorage, object: StoredObject, maxBytes: num
 
 const MAX_PARAMETERS_BYTES = 16 * 1024 * 1024;
 
-/** The job in a record's sealed parameters, or in the object that they refer to; null for what this version does not know. */
+/** The job in a record's sealed parameters, or in the object that they refer to; null if unknown to this version. */
 export async function readJob(storage: JobStorage, params: string): Promise<Job | null> {
   const { claim } = storage;
   const key = storage.storage.promptKey(claim.namespace);
@@ -86,7 +86,7 @@ export async function readJob(storage: JobStorage, params: string): Promise<Job 
 }
 
 /**
- * Uploads all files under the claim's own keys. A customer's bucket that has refused connections for a minute ends it; Berth's
+ * Uploads all files under the claim's own keys. Fails once a customer's bucket has refused connections for a minute; Berth's
  * own is waited for. Throws UploadError, ApiError or the signal's reason.
  */
 export const storeResults = (
@@ -118,13 +118,13 @@ export const storeResults = (
         ).catch((error) => {
           throw credential !== null && isRefused(error) ? new UploadError(error.reason, error) : error;
         }),
-      // Results that are made wait for their store, unless the replica's end does.
+      // Finished results wait for their store, unless the replica is shutting down.
       () => job.isShuttingDown?.() ?? false,
     );
   return inSpan(job.span, 'upload', store, { attributes: { 'berth.files': files.length } });
 };
 
-/** Links to the results; null for each where nobody can sign now. */
+/** Links to the results; null for each that cannot be signed now. */
 export async function signResults(
   { storage, claim }: JobStorage,
   { objects }: StoredFiles,
@@ -141,13 +141,13 @@ export async function signResults(
   return storage.urlSigner.signGets(question).catch(() => objects.map(() => null));
 }
 
-/** Each attempt ends when no byte moves; all of them together may take what is left of the job's time. */
+/** Each attempt ends when no data flows; together they may take the rest of the job's time. */
 const limitTransfer = ({ remainingMs }: JobStorage): number =>
   Math.max(1, Math.min(Math.floor(remainingMs()) - FINAL_CALL_TIMEOUT_MS, MAX_TIMER_MS));
 
 /**
- * Tries again until the job's deadline while Redis, the front or the store is away: what was accepted is not lost. Where
- * `isHurried`, the front or the store may be away for a minute.
+ * Retries until the job's deadline while Redis, the front or the store is unavailable: accepted jobs are not lost. If
+ * `isHurried`, the front or the store may be unavailable for a minute.
  */
 function retryTransient<T>(job: JobStorage, call: () => Promise<T>, isHurried: () => boolean): Promise<T> {
   const { signal, remainingMs, delayMs = RETRY_DELAY_MS, now: readClock = () => performance.now() } = job;

@@ -1,6 +1,6 @@
 /**
- * What an ended request asked for, where its workspace keeps that (`Workspace.spec.keepInputs`), and the same once more. For
- * signed-in users of the console alone, whose rights the console has checked: API keys never read what others asked for.
+ * The inputs of an ended request, if its workspace keeps them (`Workspace.spec.keepInputs`), and their resubmission. For
+ * signed-in users of the console only, who are authorized by the console: API keys never read others' inputs.
  */
 import { PERSONAL_KEY_PREFIX } from '../../api/redis-keys.ts';
 import { openParams } from '../../api/sealed-request.ts';
@@ -51,7 +51,7 @@ function requirePerson(state: GatewayState): void {
   if (!state.keyName?.startsWith(PERSONAL_KEY_PREFIX)) throw refuse(state.parameter);
 }
 
-/** null where none is kept, or it was too long for Redis: its object went with the request's end. */
+/** null if none is kept, or it was too long for Redis: its object was deleted when the request ended. */
 async function readInput(
   { redis, storage }: MediaServices,
   { id }: ChargedRecord,

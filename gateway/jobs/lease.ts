@@ -6,15 +6,15 @@ export interface LeaseOptions {
   /** Until the deadline. */
   remainingMs: number;
   renew: () => Promise<Renewal>;
-  /** Once at most. */
+  /** At most once. */
   onLost: (why: 'stale' | 'deadline') => void;
   onError: (error: unknown) => void;
   renewalMs?: number;
 }
 
-/** After a renewal that was not answered. */
+/** After a renewal without a reply. */
 const RETRY_MS = 300;
-/** More than a timer can count is no deadline. */
+/** The maximum of a timer; more means no deadline. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Returns the function that ends it. */

@@ -1,4 +1,4 @@
-/** A media request as its route read it: everything checked, all defaults filled in, nothing done yet. */
+/** A media request as parsed by its route: validated, with defaults, without side effects so far. */
 
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { RequestRecord } from '../../api/request.ts';
@@ -6,7 +6,7 @@ import type { ImageParameters, VideoParameters } from '../engine/job.ts';
 import { MIN_VIDEO_FRAMES } from '../engine/job.ts';
 import type { SpooledFile } from '../storage/spool.ts';
 
-/** An uploaded image on disk; it is removed at the end of the request. */
+/** An uploaded image on disk; removed at the end of the request. */
 export interface UploadedFile extends SpooledFile {
   /** By its bytes: image/png, image/jpeg or image/webp. */
   contentType: string;
@@ -15,11 +15,11 @@ export interface UploadedFile extends SpooledFile {
 
 interface RequestBase {
   webhookUrl: string | null;
-  /** Name of the StorageCredential that results go to, the deployment's default included; null = managed. */
+  /** Name of the StorageCredential for results, including the deployment's default; null = managed. */
   credential: string | null;
   /** The header; null when absent or empty. */
   idempotencyKey: string | null;
-  /** Of the fields, where an idempotency key came with them. */
+  /** Of the fields, if there is an idempotency key. */
   fingerprint: string | null;
   /** The id of the ended request that it repeats; absent: none. */
   retryOf?: string;
@@ -32,21 +32,21 @@ export interface ImageRequest extends RequestBase {
   mask: UploadedFile | null;
   responseFormat: 'url' | 'b64_json';
   isAsync: boolean;
-  /** `stream: true`: one event stands for the whole answer. */
+  /** `stream: true`: a single event carries the response. */
   isStream: boolean;
 }
 
 export interface VideoRequest extends RequestBase {
   kind: 'video';
   parameters: VideoParameters;
-  /** Of the clip that is made, as a Video object shows it, such as `5` or `5.042`. */
+  /** Length of the clip as shown in a Video object, such as `5` or `5.042`. */
   seconds: string;
-  /** What the clip is paid for. */
+  /** What the clip is charged for. */
   askedSeconds: number;
   references: UploadedFile[];
 }
 
-/** Its idempotency key named an earlier request; no file is left of this one. */
+/** Its idempotency key matched an earlier request; its own files are removed. */
 export interface IdempotentRepeat {
   kind: 'repeat';
   record: RequestRecord;
@@ -61,7 +61,7 @@ export const listFiles = (request: MediaRequest): UploadedFile[] =>
     ? [...request.images, ...(request.mask ? [request.mask] : [])]
     : request.references;
 
-/** Millionths. A video is as long as it was asked for, but not shorter than the shortest that is made. */
+/** Millionths. A video is charged for the requested length, but at least for the shortest clip. */
 export function priceRequest(request: MediaRequest, { pricing }: Pick<GatewayConfig, 'pricing'>): number {
   if (request.kind === 'image') return (pricing.perImage ?? 0) * request.parameters.n;
   const seconds = Math.max(request.askedSeconds, MIN_VIDEO_FRAMES / request.parameters.fps);

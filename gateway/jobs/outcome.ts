@@ -1,4 +1,4 @@
-/** The end of a request: the result of a job that succeeded, or why it failed in the words of a request (docs/requests.md). */
+/** The end of a request: the result of a successful job, or its failure as shown in requests (docs/requests.md). */
 import type { ResolvedLimits } from '../../api/model-limits.ts';
 import { FAILURE_CODES, type FailureCode } from '../../api/request.ts';
 import type { Outcome } from '../../redis/requests/request-calls.ts';
@@ -10,20 +10,20 @@ import { UploadError } from '../storage/upload-error.ts';
 import type { StoredFiles } from '../storage/uploads.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
 
-/** Managed results are kept this long after the last link to them could be requested. */
+/** Managed results are kept this long after the last link to them can be requested. */
 const LINK_LIFE_MS = 3_600_000;
 
 export interface SuccessDetails {
   /** Name of the StorageCredential; null = managed storage. */
   credential: string | null;
-  /** One a file; null where none could be signed. */
+  /** One per file; null if none could be signed. */
   links: readonly (string | null)[];
   limits: Pick<ResolvedLimits, 'resultRetentionMs'>;
   /** Unix milliseconds. */
   now?: number;
 }
 
-/** Managed objects are removed after their retention; a customer's are theirs (docs/api.md, "Results"). */
+/** Managed objects are removed after their retention; customers manage their own (docs/api.md, "Results"). */
 export function buildSuccess(
   { bucket, provider, objects }: StoredFiles,
   { credential, links, limits, now = Date.now() }: SuccessDetails,
@@ -71,7 +71,7 @@ export class JobError extends Error {
 }
 
 const REFUSALS = new Set(['invalid_request_error', 'request_too_large', 'invalid_image']);
-/** Engines have no part in these: nobody signed, or the bucket did not take it. */
+/** Not caused by engines: signing or the bucket failed. */
 const STORAGE_ERRORS = new Set([
   'temporarily_unavailable',
   'storage_credential_not_found',

@@ -1,4 +1,4 @@
-/** How long a deployment's jobs take: measured, or guessed as long as none has ended. */
+/** How long a deployment's jobs take: measured, or estimated until the first has ended. */
 import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import type { RequestRecord } from '../../api/request.ts';
 import type { RedisClient } from '../../redis/client.ts';
@@ -6,10 +6,10 @@ import { countWaiting } from '../../redis/requests/request-record.ts';
 import type { Job } from '../engine/job.ts';
 
 const IMAGE_MS = 10_000;
-/** Of work, for each second of video. */
+/** Of work per second of video. */
 const VIDEO_SECOND_MS = 30_000;
 
-/** Milliseconds that a job is expected to take where none was measured. */
+/** Expected milliseconds of a job if none was measured. */
 export function expectJobMs({ kind, parameters }: Pick<Job, 'kind' | 'parameters'>): number {
   if (kind === 'image' && 'n' in parameters) return IMAGE_MS * parameters.n;
   if ('frames' in parameters) return Math.ceil((VIDEO_SECOND_MS * parameters.frames) / parameters.fps);
@@ -26,7 +26,7 @@ export async function readPace(
   return average > 0 ? average : null;
 }
 
-/** Seconds that an earlier request may still take; 0 once it has ended. */
+/** Estimated remaining seconds of an earlier request; 0 once it has ended. */
 export async function estimateRepeat(
   redis: RedisClient,
   { namespace, name }: { namespace: string; name: string },

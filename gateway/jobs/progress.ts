@@ -1,7 +1,7 @@
-/** How far a job is (docs/api.md, "Video"): what the engine says, or a guess by the time that has passed. */
+/** Progress of a job (docs/api.md, "Video"): as reported by the engine, or estimated from elapsed time. */
 
 const MAX_PERCENT = 99;
-/** Percent that a guess shows when the expected time is over: what takes longer must still be seen to move. */
+/** Percent of an estimate after the expected time: a longer job must still show movement. */
 const EXPECTED_PERCENT = 90;
 
 export class Progress {
@@ -16,23 +16,23 @@ export class Progress {
     this.#startedAt = now();
   }
 
-  /** A better guess than the first one. */
+  /** A better estimate than the first one. */
   expect(expectedMs: number): void {
     this.#expectedMs = expectedMs;
   }
 
-  /** Percent, as the engine says. */
+  /** Percent, as reported by the engine. */
   report(percent: number): void {
     this.#reported = Math.max(this.#reported, percent);
   }
 
-  /** Whole percent, 0 to 99. It may fall where the guess grew; the record keeps the largest. */
+  /** Whole percent, 0 to 99. It may fall if the estimated time grew; the record keeps the maximum. */
   read(): number {
     const percent = this.#reported > 0 ? this.#reported : this.#guess();
     return Math.max(0, Math.min(MAX_PERCENT, Math.floor(percent)));
   }
 
-  /** Even until the expected time is over, then slower and slower. */
+  /** Linear until the expected time is over, then increasingly slow. */
   #guess(): number {
     const share = (this.#now() - this.#startedAt) / Math.max(1, this.#expectedMs);
     return share <= 1 ? EXPECTED_PERCENT * share : MAX_PERCENT - (MAX_PERCENT - EXPECTED_PERCENT) / share;

@@ -27,7 +27,7 @@ export async function findRequest(
   throw refuse(id, modality);
 }
 
-/** 403 where the id's first digits are another workspace's; nothing of that workspace is read. */
+/** 403 if the id's first digits are another workspace's; nothing of that workspace is read. */
 export async function refuseForeign(services: MediaServices, namespace: string, id: string): Promise<void> {
   const prefix = id.slice('req_'.length, 'req_'.length + 8);
   if (prefix === services.storage.requestPrefix(namespace)) return;
@@ -41,7 +41,7 @@ export const refuse = (id: string, modality?: Modality): ApiError =>
     `There is no ${modality === MODALITIES[1] ? 'video' : 'request'} ${id.slice(0, MAX_SHOWN_CHARACTERS)} in this workspace, or it ended too long ago.`,
   );
 
-/** Fresh links to a succeeded request's files, for an hour; none once they, or the way to their bucket, are gone. */
+/** New links to a successful request's files, for an hour; none once the files or access to their bucket are gone. */
 export async function signOutputs(
   { storage }: Pick<MediaServices, 'storage'>,
   namespace: string,
@@ -62,7 +62,7 @@ export async function signOutputs(
   }
 }
 
-/** null where none is kept, or Redis has just gone: the rest of the Video object is worth more. */
+/** null if none is kept, or Redis just became unavailable: the rest of the Video object is still useful. */
 export async function readStoredPrompt(
   { redis, storage }: MediaServices,
   namespace: string,

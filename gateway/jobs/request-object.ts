@@ -1,4 +1,4 @@
-/** What clients see of a request: the request object and the Video object (docs/api.md, "Objects"). Pure. */
+/** A request as shown to clients: the request object and the Video object (docs/api.md, "Objects"). Pure. */
 import type { RequestObject, VideoObject } from '../../api/api-objects.ts';
 import { type RequestRecord, VIDEO_STATUS } from '../../api/request.ts';
 
@@ -6,7 +6,7 @@ const floorSeconds = (milliseconds: number): number => Math.floor(milliseconds /
 const toSeconds = (milliseconds: number | null): number | null =>
   milliseconds === null ? null : floorSeconds(milliseconds);
 
-/** `outputURLs` only in the detail of a succeeded request (docs/api.md, "Request"). */
+/** `outputURLs` only in the detail of a successful request (docs/api.md, "Request"). */
 export const describeRequest = (record: RequestRecord, outputURLs?: readonly string[]): RequestObject => ({
   id: record.id,
   object: 'inference.request',
@@ -45,7 +45,7 @@ function describeProgress({ status, progress }: RequestRecord): number {
   return status === 'queued' ? 0 : progress;
 }
 
-/** Unix milliseconds at which the result's files go; null where they stay, or there are none. */
+/** Unix milliseconds at which the result's files are deleted; null if never, or there are none. */
 export function findExpiry({ output, completedAt }: RequestRecord): number | null {
   if (!output || output.retentionMs === null || completedAt === null) return null;
   return completedAt + output.retentionMs;

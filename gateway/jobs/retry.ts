@@ -1,4 +1,4 @@
-/** Retries a call while Redis is down: its functions answer a repeat with the same token as the first call. */
+/** Retries a call while Redis is down: its functions are idempotent for the same token. */
 import { retry } from '../../kit/retry.ts';
 import { isRedisAway } from '../../redis/client.ts';
 

@@ -1,4 +1,4 @@
-/** What the media routes work with: the same beside an engine, in the front and in `make run`. */
+/** Dependencies of the media routes: the same beside an engine, in the front and in `make run`. */
 
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { RedisClient } from '../../redis/client.ts';
@@ -20,7 +20,7 @@ import type { AbandonedCount } from './abandoned-work.ts';
 export interface MediaServices {
   /** Of the deployment that the request is for. */
   config: (state: GatewayState) => GatewayConfig;
-  /** Of all its replicas together, at least 1: for estimates. */
+  /** Of all its replicas together, at least 1, for estimates. */
   countSlots: (state: GatewayState) => number;
   redis: RedisClient;
   storage: StorageServices;
@@ -31,18 +31,18 @@ export interface MediaServices {
   findUsage: (state: GatewayState) => DeploymentUsage | null;
 }
 
-/** The way to stores, and to Redis' list of what must be removed from them. */
+/** Access to stores, and to Redis' list of objects to be removed from them. */
 export interface StorageServices {
   urlSigner: UrlSigner;
   spool: Spool;
   uploader: Uploader;
   /** First 8 digits of a workspace's request ids. */
   requestPrefix: (namespace: string) => string;
-  /** Seals the parameters and prompts of requests; null where there is no storage, so none. */
+  /** Seals the parameters and prompts of requests; null without storage. */
   promptKey: (namespace: string) => Buffer | null;
 }
 
-/** Places of all replicas together, `ready` of which are known to be there; at least 1. */
+/** Slots of all replicas together, `ready` of which are known to exist; at least 1. */
 export function countSlots({ replicas, concurrency }: GatewayConfig, ready: number): number {
   return Math.max(1, ready, replicas ?? 1) * (concurrency ?? 1);
 }
@@ -53,23 +53,23 @@ export interface WorkerServices {
   storage: StorageServices;
   /** Connections to the engine. */
   pool: EnginePool;
-  /** A work that the connections do not show: a job that is submitted, and asked after. */
+  /** Work that connections do not show: a job that is submitted and polled. */
   beginWork?: () => WorkProgress;
   isEngineReady: () => boolean;
-  /** The work that it was given cannot succeed any more. */
+  /** Its work can no longer succeed. */
   isEngineLost: () => boolean;
   /** The engine failed: its health should be probed. */
   onEngineLost: () => void;
-  /** This replica, as records name it. */
+  /** This replica's name in records. */
   pod: string;
   log: Logger;
   metrics: Pick<GatewayMetrics, 'jobsRunning' | 'abandonedJobs' | 'jobs' | 'queueWait' | 'jobDuration'>;
   usage: DeploymentUsage;
   /** Of this replica's engine. */
   ranOutOfMemory?: MemoryWatch | null;
-  /** Absent: nobody asks. */
+  /** Absent: not counted. */
   abandoned?: AbandonedCount;
   timing?: Partial<VideoTiming>;
-  /** null or absent: nothing is traced. */
+  /** null or absent: no tracing. */
   tracer?: Tracer | null;
 }

@@ -34,7 +34,7 @@ import type { MediaServices, StorageServices } from './services.ts';
 
 export interface AcceptedRequest {
   id: string;
-  /** The present one, where an idempotency key named an earlier request. */
+  /** The current one, if an idempotency key matched an earlier request. */
   status: RequestStatus;
   estimatedSeconds: number;
 }
@@ -101,7 +101,7 @@ async function submit(
     inputs,
     params,
   };
-  // After a timeout it may have been accepted all the same: its inputs stay, and their registration removes them if not.
+  // After a timeout it may still have been accepted: its inputs stay, and their registration removes them if not.
   const answer = await retryWhileRedisDown(
     () => submitRequest(services.redis, submission),
     AbortSignal.timeout(RETRY_TIMEOUT_MS),
@@ -114,7 +114,7 @@ async function submit(
   }
   if (inputs.length > 0) await registerObjects(services.redis, namespace, { objects: inputs, removeInMs: 0 });
   if (answer.verdict === 'duplicate') {
-    // Both were on their way at once.
+    // Both were submitted at the same time.
     requireSame(answer.fingerprint, request.fingerprint ?? '');
     return answer;
   }
@@ -123,7 +123,7 @@ async function submit(
 
 const describeImages = ({ parameters: { size, n } }: ImageRequest) => ({ size, images: n });
 
-/** What a Video object shows beyond every record. */
+/** Fields that only a Video object shows. */
 function describeVideo({ parameters: { size, prompt }, seconds }: VideoRequest, place: SealedPlace) {
   return { size, seconds, sealedPrompt: sealPrompt(prompt, place, place.key) };
 }
@@ -167,7 +167,7 @@ interface SealedPlace {
   namespace: string;
   /** Of the request that is about to be submitted. */
   id: string;
-  /** As promptKey gives. */
+  /** From promptKey. */
   key: Buffer;
 }
 
@@ -179,16 +179,16 @@ export interface RequestPlace extends SealedPlace {
 export interface JobFields {
   /** Sealed. */
   params: string;
-  /** All that was stored, for the record to own. */
+  /** All stored objects, to be owned by the record. */
   inputs: StoredObject[];
 }
 
 const UPLOAD_TIMEOUT_MS = 60_000;
-/** Removed then, unless a record has taken them over. */
+/** Removed then, unless a record owns them by then. */
 const ORPHANED_MS = 15 * 60_000;
 const EXTENSIONS: Record<string, string> = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp' };
 
-/** Throws ApiError, or ClientDisconnectedError where the client leaves before all is stored. */
+/** Throws ApiError, or ClientDisconnectedError if the client disconnects before all is stored. */
 export async function storeJob(services: MediaServices, place: RequestPlace): Promise<JobFields> {
   const files = listFiles(place.request);
   const names = files.map((file, index) => `${index}.${EXTENSIONS[file.contentType] ?? 'bin'}`);

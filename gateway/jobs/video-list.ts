@@ -17,7 +17,7 @@ export const VIDEO_ORDERS = ['asc', 'desc'] as const;
 export async function listVideos(services: MediaServices, state: GatewayState): Promise<void> {
   const { namespace, name: deployment } = services.config(state);
   const { limit, ...query } = readVideoQuery(state.exchange.req.url!);
-  // One more shows whether there are more.
+  // One extra shows whether there are more.
   const found = await listRequests(services.redis, { namespace, deployment, limit: limit + 1, ...query });
   const records = found.slice(0, limit);
   const prompts = await Promise.all(records.map(({ id }) => readStoredPrompt(services, namespace, id)));

@@ -14,11 +14,11 @@ export interface WorkerOptions extends WorkerServices {
 }
 
 export interface Worker {
-  /** Jobs that this replica has claimed and not ended. */
+  /** Jobs that this replica has claimed and not finished. */
   readonly running: number;
   /** Polls the queue soon. `isCertain`: something was just queued. */
   wake(isCertain?: boolean): void;
-  /** Claims nothing more; jobs that have not ended shortly before `withinMs` have passed are released. */
+  /** Claims nothing more; jobs that have not ended shortly before `withinMs` are released. */
   windDown(withinMs: number): void;
   /** Claims again. */
   resume(): void;
@@ -29,12 +29,12 @@ export interface Worker {
 /** Jobs are released this long before the end, to notify Redis and the engine. */
 const RELEASE_BEFORE_END_MS = 5_000;
 const POLL_INTERVAL_MS = 1_000;
-/** What is queued is announced: of a worker that has nothing to do, polling is but a safety net. */
+/** Queued jobs are announced: for an idle worker, polling is only a fallback. */
 const MAX_POLL_INTERVAL_MS = 8_000;
 const RETRY_MS = 200;
 /** Long enough for two health probes: the second finds the engine unhealthy if it still returns errors. */
 const ENGINE_COOLDOWN_MS = 1_500;
-/** Jobs beyond the slots: their engine has done its work, and their results are being stored. */
+/** Jobs beyond the slots: the engine is done with them, and their results are being stored. */
 const MAX_EXTRA_DELIVERIES = 2;
 
 /** For deployments of kind Image and Video. */
@@ -43,9 +43,9 @@ export const startWorker = (options: WorkerOptions): Worker => new QueueWorker(o
 class QueueWorker implements Worker {
   readonly #options: WorkerOptions;
   readonly #runs = new Set<JobRun>();
-  /** The same until it is answered, for a claim that was not answered may have been made. */
+  /** Reused until there is a reply, since a claim without a reply may have succeeded. */
   #token = newToken();
-  /** The claim with this token was not answered. What it has claimed waits nowhere any more. */
+  /** The claim with this token got no reply. What it claimed is no longer queued. */
   #isUnanswered = false;
   #isClaiming = false;
   #isAskedAgain = false;
@@ -53,7 +53,7 @@ class QueueWorker implements Worker {
   #isProbing = false;
   #isWindingDown = false;
   #isStopped = false;
-  /** Runs while the engine, which was seen to fail, is left alone. */
+  /** Set while the worker backs off from an engine that failed. */
   #rest: NodeJS.Timeout | undefined;
   #poll: NodeJS.Timeout | undefined;
   #end: NodeJS.Timeout | undefined;
@@ -138,7 +138,7 @@ class QueueWorker implements Worker {
     this.#rest.unref();
   }
 
-  /** Claims until nothing waits or no slot is free. */
+  /** Claims until the queue is empty or no slot is free. */
   async #claim(isCertain: boolean): Promise<void> {
     this.#isClaiming = true;
     let delayMs = 0;
@@ -159,14 +159,14 @@ class QueueWorker implements Worker {
     else this.#schedule(delayMs * (1 + Math.random()));
   }
 
-  /** Asked first, since a slot that is taken for a look is refused to others meanwhile. */
+  /** Checked first, since a slot taken for a check is unavailable to others meanwhile. */
   async #isAnyWaiting(): Promise<boolean> {
     if (!this.#mayClaim) return false;
     const { namespace, name } = this.#options.config();
     return (await countWaiting(this.#options.redis, namespace, name)) > 0;
   }
 
-  /** False: nothing waits. */
+  /** False: the queue is empty. */
   async #claimOne(): Promise<boolean> {
     const { slots, redis, config, pod, tracer } = this.#options;
     const { namespace, name: deployment } = config();
@@ -224,12 +224,12 @@ const pause = (ms: number): Promise<void> =>
     setTimeout(resolve, ms).unref();
   });
 
-/** Results that have been on their way for longer wait for a store that is away. */
+/** Results that take longer to upload are waiting for an unavailable store. */
 const STALLED_DELIVERY_MS = 60_000;
 /** Their files are on this replica's disk, which others need. */
 const MAX_STALLED_DELIVERIES = 16;
 
-/** A store that is away holds up what goes there, and no other jobs, as long as there is room on disk. */
+/** An unavailable store delays only its own results, as long as there is disk space. */
 export function countBlockingRuns(
   runs: Iterable<{ uploadingMs: number }>,
   spool: () => { isHalfFree: boolean },

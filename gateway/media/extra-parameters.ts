@@ -1,4 +1,4 @@
-/** What an engine would refuse of a request's parameters, refused before it is queued or charged. */
+/** Rejects parameters that an engine would refuse, before the request is queued or charged. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { type Bounds, findMediaEngine } from '../../api/media-engines.ts';
 import type { ExtraParameters } from '../engine/job.ts';
@@ -8,7 +8,7 @@ const UNPROCESSABLE = 422;
 
 type Facts = Pick<GatewayConfig, 'modelId' | 'enginePreset' | 'image' | 'video'>;
 
-/** Throws ApiError: 422 for what this engine cannot do, 400 for members of `extra_params` that the deployment does not list. */
+/** Throws ApiError: 422 for what this engine does not support, 400 for members of `extra_params` that the deployment does not list. */
 export function checkExtraParameters(parameters: ExtraParameters, facts: Facts): void {
   const { name, ...engine } = findMediaEngine(facts.enginePreset);
   const check = (param: string, value: number | undefined, { min, max }: Bounds) => {

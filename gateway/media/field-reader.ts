@@ -1,13 +1,13 @@
-/** Typed values of a request's documented fields, from a JSON body or from the texts of a form. */
+/** Typed values of a request's documented fields, from a JSON body or a form. */
 import type { ErrorCode } from '../../api/errors.ts';
 import { isObject } from '../../kit/json.ts';
 import { ApiError } from '../http/error-response.ts';
 
-/** As forms carry numbers; nothing else that JavaScript would take for one, such as `0x10` or `Infinity`. */
+/** Numbers in forms; nothing else that JavaScript would accept, such as `0x10` or `Infinity`. */
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i;
 const MAX_NUMBER_LENGTH = 40;
 const MAX_SHOWN_CHARACTERS = 40;
-/** Fields that are objects, with the most that one may hold. */
+/** Fields that are objects, with their limits. */
 const OBJECTS: ReadonlySet<string> = new Set(['extra_params']);
 const MAX_OBJECT_CHARACTERS = 16 * 1024;
 const MAX_OBJECT_VALUES = 1024;
@@ -16,11 +16,11 @@ const MAX_OBJECT_DEPTH = 8;
 export interface Range {
   min?: number;
   max?: number;
-  /** Completes "must be …", in the place of the range. */
+  /** Completes "must be …", instead of the range. */
   allowed?: string;
 }
 
-/** Each method throws ApiError with `param` for a value of the wrong type. Null is absent, in a form '' too. */
+/** Each method throws ApiError with `param` for a value of the wrong type. Null counts as absent; in a form, '' does, too. */
 export class FieldReader {
   readonly #values: Readonly<Record<string, unknown>>;
   readonly #isForm: boolean;
@@ -30,7 +30,7 @@ export class FieldReader {
     this.#isForm = isForm;
   }
 
-  /** Keeps the named members alone, and of lists and objects, which hardly a field takes, only what they are. */
+  /** Keeps only the named members, and of lists and objects, which few fields accept, only their type. */
   static ofJSON(
     body: Readonly<Record<string, unknown>>,
     names: Iterable<string> = Object.keys(body),
@@ -46,7 +46,7 @@ export class FieldReader {
     return new FieldReader(Object.fromEntries(texts), true);
   }
 
-  /** Those of the names that are there, with one text for each value: forms write one number in several ways. */
+  /** The present fields, each with a canonical text of its value: forms write a number in several ways. */
   list(names: Iterable<string>): [name: string, text: string][] {
     return [...names].filter((name) => this.has(name)).map((name) => [name, this.#format(name)]);
   }
@@ -55,14 +55,14 @@ export class FieldReader {
     return this.#find(name) !== undefined;
   }
 
-  /** `allowed`, here and below, completes "must be …" where more is known than the type; `code` names a finer error. */
+  /** `allowed`, here and below, completes "must be …" more precisely than the type; `code` sets a finer error code. */
   text(name: string, allowed = 'a string', code?: ErrorCode): string | undefined {
     const value = this.#find(name);
     if (value === undefined || typeof value === 'string') return value;
     throw refuse(name, allowed, value, code);
   }
 
-  /** One that is not empty. */
+  /** Non-empty. */
   requireText(name: string, allowed?: string): string {
     const value = this.text(name, allowed);
     if (value === undefined || value.trim() === '')
@@ -83,7 +83,7 @@ export class FieldReader {
     throw refuse(name, allowed, this.#find(name));
   }
 
-  /** Exact ones only; both ends of the range belong to it. */
+  /** Exact integers only; the range is inclusive. */
   integer(
     name: string,
     { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER, allowed }: Range = {},
@@ -100,7 +100,7 @@ export class FieldReader {
     throw refuse(name, choices.map((each) => `"${each}"`).join(' or '), value);
   }
 
-  /** A JSON object within bounds; in a form as JSON. */
+  /** A JSON object within limits; as JSON text in a form. */
   object(name: string): Record<string, unknown> | undefined {
     const value = this.#find(name);
     if (value === undefined) return undefined;
@@ -114,7 +114,7 @@ export class FieldReader {
     throw refuse(name, `a JSON object of ${limits}`, value);
   }
 
-  /** Of a field that may be anything else, too. */
+  /** For a field that may also have other types. */
   isTrue(name: string): boolean {
     const value = this.#find(name);
     return value === true || (this.#isForm && typeof value === 'string' && /^(true|1)$/i.test(value));
@@ -132,7 +132,7 @@ export class FieldReader {
     return value === null || (this.#isForm && value === '') ? undefined : value;
   }
 
-  /** NaN for what is no number. */
+  /** NaN if it is not a number. */
   #number(name: string): number | undefined {
     const value = this.#find(name);
     if (value === undefined || typeof value === 'number') return value;
@@ -154,7 +154,7 @@ class KeptObject {
   }
 }
 
-/** Of one that is too large only what it is. */
+/** For one that is too large, only its type. */
 const keepObject = (value: unknown): unknown =>
   isObject(value) && isInBounds(value) ? new KeptObject(value) : dropContent(value);
 

@@ -1,6 +1,6 @@
 /** The names under which clients send several files of one field. Pure. */
 
-/** `image[]`, `image[0]` and `image` are one field. In time that is linear in the name, which tenants choose. */
+/** `image[]`, `image[0]` and `image` are one field. Linear in the length of the name, which tenants choose. */
 export function normalizeField(name: string): string {
   const bracket = name.endsWith(']') ? name.lastIndexOf('[') : -1;
   return bracket === -1 ? name : name.slice(0, bracket);
@@ -8,17 +8,17 @@ export function normalizeField(name: string): string {
 
 export interface NumberedField {
   field: string;
-  /** Of `image[0]`; null where the name has none. */
+  /** Of `image[0]`; null if the name has none. */
   number: number | null;
 }
 
-/** Of `image[0]` 0; null where the name has none. */
+/** Of `image[0]` 0; null if the name has none. */
 export const readNumber = (name: string): number | null => {
   const [, digits] = /\[(\d{1,3})\]$/.exec(name) ?? [];
   return digits === undefined ? null : Number(digits);
 };
 
-/** Numbers say the order where all files of a field have one: clients may send such parts in any. */
+/** Numbers define the order if all files of a field have one: clients may send the parts in any order. */
 export function sortByNumber<T extends NumberedField>(files: readonly T[]): T[] {
   const isNumbered = (field: string) => files.every((file) => file.field !== field || file.number !== null);
   const fields = [...new Set(files.map(({ field }) => field))];

@@ -1,12 +1,12 @@
-/** What a form takes of the memory for bodies while it is read: its texts, and the chunk at hand. Files go to the spool, which has a bound of its own. */
+/** Accounts for a form's memory while it is read: its texts and the current chunk. Files go to the spool, which has its own limit. */
 import type { BodyLease } from '../http/body-memory.ts';
 
-/** On the heap, whatever its length on the wire. */
+/** On the heap, whatever its transmitted length. */
 const BYTES_PER_CHARACTER = 2;
-/** The parser keeps what arrives of a text as a list of pieces until its end. */
+/** The parser keeps an unfinished text as a list of pieces. */
 const BYTES_PER_PIECE = 64;
 
-/** A file of the body, with what the parser has handed out of it. */
+/** A file of the body, with the bytes that the parser has passed on. */
 interface FileStream {
   bytesRead: number;
 }
@@ -14,34 +14,34 @@ interface FileStream {
 export class FormMemory {
   readonly #lease: BodyLease;
   readonly #maxOpenBytes: number;
-  /** Of the body, as far as the parser has it. */
+  /** Bytes of the body that the parser has received. */
   #size = 0;
   #endedFileBytes = 0;
   #file: FileStream | null = null;
-  /** Of texts that are kept, on the heap. */
+  /** Heap size of kept texts. */
   #kept = 0;
-  /** What had arrived outside files when the latest text ended. */
+  /** Bytes received outside files when the latest text ended. */
   #ended = 0;
   #pieces = 0;
 
-  /** `maxOpenBytes`: the parser holds no more of one part that is no file. */
+  /** `maxOpenBytes`: the parser's limit for one non-file part. */
   constructor(lease: BodyLease, maxOpenBytes: number) {
     this.#lease = lease;
     this.#maxOpenBytes = maxOpenBytes;
   }
 
-  /** Of the body, as far as the parser has it. */
+  /** Bytes of the body that the parser has received. */
   get size(): number {
     return this.#size;
   }
 
-  /** Whether there is room for the next chunk, at once or after a wait. */
+  /** Whether there is memory for the next chunk, at once or after a wait. */
   reserve(chunkBytes: number): boolean | Promise<boolean> {
     const arriving = BYTES_PER_CHARACTER * (this.#open + chunkBytes) + BYTES_PER_PIECE * this.#pieces;
     return this.#lease.grow(this.#kept + arriving);
   }
 
-  /** The parser takes a chunk. */
+  /** The parser receives a chunk. */
   count(chunkBytes: number, parse: () => void): void {
     const [before, open] = [this.#outside, this.#open];
     parse();
@@ -64,12 +64,12 @@ export class FormMemory {
     this.#kept += BYTES_PER_CHARACTER * text.length;
   }
 
-  /** Bytes that are not of files. */
+  /** Bytes outside files. */
   get #outside(): number {
     return this.#size - this.#endedFileBytes - (this.#file?.bytesRead ?? 0);
   }
 
-  /** Bytes of the part at hand, as far as it is held. */
+  /** Held bytes of the current part. */
   get #open(): number {
     return Math.max(0, Math.min(this.#outside - this.#ended, this.#maxOpenBytes));
   }

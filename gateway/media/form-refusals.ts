@@ -1,4 +1,4 @@
-/** Why a multipart form is not taken. */
+/** Why a multipart form is refused. */
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { refuseUploads, UploadError } from '../storage/upload-error.ts';
@@ -25,7 +25,7 @@ export function checkFormHeaders(
   if (Number(req.headers['content-length'] ?? 0) > multipartBodyBytes) throw refuseBody(multipartBodyBytes);
 }
 
-/** The parser limits only all headers of a part. Throws ApiError. */
+/** The parser limits only all headers of a part together. Throws ApiError. */
 export function checkFieldName(name: string): void {
   if (name.length > MAX_FIELD_NAME)
     throw malformed(`the name of a field has more than ${MAX_FIELD_NAME} characters`);
@@ -37,7 +37,7 @@ export const refuseBody = (limit: number) =>
 export const malformed = (why: string, param: string | null = null) =>
   new ApiError('invalid_request_error', `The multipart body is malformed: ${why}.`, { param });
 
-/** What a client is told of a file that could not be taken; errors of others pass. */
+/** The client's error for a file that could not be stored; other errors pass. */
 export function toFileRefusal(error: unknown, field: string, { fileBytes }: { fileBytes: number }): unknown {
   if (error instanceof UploadError && error.reason === 'tooLarge')
     return new ApiError('request_too_large', `\`${field}\` exceeds the limit of ${fileBytes} bytes.`, {

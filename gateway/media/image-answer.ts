@@ -1,4 +1,4 @@
-/** Images on the wire: as one JSON answer, or as the events that OpenAI's clients await of `stream: true`. */
+/** Sends images: as one JSON response, or as the events that OpenAI's clients expect for `stream: true`. */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ImageList } from '../../api/api-objects.ts';
@@ -17,7 +17,7 @@ export function answerLinks(exchange: Exchange, urls: readonly string[]): void {
   exchange.res.end(text);
 }
 
-/** One image after the other is encoded, as the client takes them. */
+/** Images are encoded one by one, at the client's pace. */
 export async function answerInline(exchange: Exchange, images: readonly GeneratedImage[]): Promise<void> {
   const start = `{"created":${readUnixSeconds()},"data":[`;
   const before = (index: number) => `${index === 0 ? '' : ','}{"b64_json":"`;
@@ -49,7 +49,7 @@ function sendHead(exchange: Exchange, length: number): void {
   res.writeHead(200, headers.concat('content-type', JSON_TYPE, 'content-length', String(length)));
 }
 
-/** One event for each image stands for the whole stream (docs/api.md, "Streaming"). */
+/** The stream has one event per image (docs/api.md, "Streaming"). */
 export function answerEvents(
   exchange: Exchange,
   images: readonly GeneratedImage[],
@@ -75,7 +75,7 @@ export function answerEvents(
   stream.end();
 }
 
-/** Engines of images count none. */
+/** Image engines do not count tokens. */
 const NO_USAGE = {
   total_tokens: 0,
   input_tokens: 0,

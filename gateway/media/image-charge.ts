@@ -1,4 +1,4 @@
-/** What images cost that a client waits for: charged before the engine starts, refunded when none was delivered. */
+/** The charge for synchronous images: debited before the engine starts, refunded if none was delivered. */
 import { randomUUID } from 'node:crypto';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { type Charge, chargeWorkspace, refundWorkspace } from '../../redis/admission/credit.ts';
@@ -12,7 +12,7 @@ import { ORPHAN_TIMEOUT_MS } from './sync-images.ts';
 const PAYMENT_REQUIRED = 402;
 /** How long a refund is retried. */
 const REFUND_TIMEOUT_MS = 9 * 60_000;
-/** Results may be stored for a moment beyond the budget, and timers are late on a busy machine. */
+/** Storing results may briefly exceed the budget, and timers are late on a busy machine. */
 const MARGIN_MS = 2 * 60_000;
 
 export class ImageCharge {
@@ -31,12 +31,12 @@ export class ImageCharge {
     };
   }
 
-  /** What is taken of the workspace's credit: whole millionths. */
+  /** Debited from the workspace's credit, in whole millionths. */
   get micros(): number {
     return this.#isTaken ? this.#bill.micros : 0;
   }
 
-  /** Throws ApiError 402 for insufficient credit; the error of Redis while it is down, unless the request is free. */
+  /** Throws ApiError 402 for insufficient credit; Redis' error while it is down, unless the request is free. */
   async take(): Promise<void> {
     try {
       // Set before the call: one that timed out may have been executed.

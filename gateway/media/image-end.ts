@@ -1,7 +1,7 @@
-/** Whether an image's file goes on to the format's own end: one that was cut off would only fail at the engine. */
+/** Whether an image file is complete by its format: a truncated one would only fail at the engine. */
 import type { ImageFacts, ReadAt } from './image-facts.ts';
 
-/** `bytes`: of the whole file. Costs one read for a file that ends with its image, as nearly all do. */
+/** `bytes`: of the whole file. Takes one read for a file that ends with its image, as nearly all do. */
 export function isWholeImage(
   readAt: ReadAt,
   { contentType, bytes }: { contentType: ImageFacts['contentType']; bytes: number },
@@ -14,12 +14,12 @@ const CHUNK_HEAD_BYTES = 8;
 const CHUNK_BYTES = 12;
 const SIGNATURE_BYTES = 8;
 const END_CHUNK = Buffer.from('0000000049454e44ae426082', 'hex');
-/** Encoders make chunks of 8 KiB or more. */
+/** Encoders write chunks of 8 KiB or more. */
 const MAX_CHUNKS = 20_000;
-/** Chunks may be of few bytes, and each read costs as much as one of so many. */
+/** Chunks may be small, and a read of this size costs no more than a small one. */
 const WINDOW_BYTES = 4096;
 
-/** Cameras and editors append data of their own after the end. */
+/** Cameras and editors append their own data after the end. */
 async function endsPNG(readAt: ReadAt, bytes: number): Promise<boolean> {
   if ((await readAt(bytes - CHUNK_BYTES, CHUNK_BYTES)).equals(END_CHUNK)) return true;
   let position = SIGNATURE_BYTES;
@@ -46,7 +46,7 @@ async function endsJPEG(readAt: ReadAt, bytes: number): Promise<boolean> {
   if ((await readAt(bytes - 2, 2)).equals(END_OF_IMAGE)) return true;
   const start = await findScan(readAt);
   if (start === null) return false;
-  // Within a scan the two bytes mean nothing else; previews, which have them too, lie before it.
+  // Within a scan the two bytes are unambiguous; previews, which have them too, precede it.
   for (let position = start; position < bytes; position += SCAN_BYTES)
     if ((await readAt(position, SCAN_BYTES + 1)).includes(END_OF_IMAGE)) return true;
   return false;

@@ -8,10 +8,10 @@ export interface ImageFacts {
   height: number;
 }
 
-/** Bytes from a position on; fewer where the file ends. */
+/** Bytes from a position on; fewer at the end of the file. */
 export type ReadAt = (position: number, length: number) => Promise<Buffer>;
 
-/** Null for all but a PNG, JPEG or WebP whose header is whole. `isWhole`: it goes on to its format's end. */
+/** Null except for a PNG, JPEG or WebP with a complete header. `isWhole`: the file is complete by its format. */
 export async function readImageFacts(path: string): Promise<(ImageFacts & { isWhole: boolean }) | null> {
   const file = await open(path);
   try {
@@ -82,7 +82,7 @@ async function walkJPEG(readAt: ReadAt): Promise<ImageFacts | null> {
     const head = await readAt(position, SEGMENT_HEAD_BYTES);
     if (head.length < 4 || head[0] !== 0xff) return null;
     const marker = head[1]!;
-    // Bytes of 0xff may fill the room before a marker.
+    // Bytes of 0xff may pad the space before a marker.
     if (marker === 0xff) {
       position += 1;
       continue;

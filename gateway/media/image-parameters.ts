@@ -1,4 +1,4 @@
-/** What an image is made by (docs/api.md, "POST /v1/images/generations", "POST /v1/images/edits"). */
+/** Parameters of images (docs/api.md, "POST /v1/images/generations", "POST /v1/images/edits"). */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { listExtras } from '../../api/media-parameters.ts';
 import type { ImageParameters } from '../engine/job.ts';
@@ -25,7 +25,7 @@ export interface ImageFields {
   responseFormat: (typeof RESPONSE_FORMATS)[number];
 }
 
-/** Types come first, then the model, then values. Throws ApiError. */
+/** Checks types first, then the model, then values. Throws ApiError. */
 export function readImageParameters(
   fields: FieldReader,
   task: ImageParameters['task'],

@@ -17,13 +17,13 @@ import {
 import { takesMask } from './supported-parameters.ts';
 import { readUploadedImages } from './uploaded-images.ts';
 
-/** Throws ApiError; ClientDisconnectedError when the client leaves before the end. */
+/** Throws ApiError; ClientDisconnectedError if the client disconnects early. */
 export async function readImageGeneration(
   state: GatewayState,
   services: MediaServices,
 ): Promise<ImageRequest | IdempotentRepeat> {
   const isAsyncByQuery = readAsync(state.exchange.req.url!);
-  // SDKs put what they do not know into the body.
+  // SDKs put unknown parameters into the body.
   const isQueued = (fields: FieldReader) => isAsyncByQuery || fields.isTrue('async');
   const known = await readJsonFields(state, services, {
     modality: 'image',
@@ -51,7 +51,7 @@ export async function readImageGeneration(
   };
 }
 
-/** As many as OpenAI takes. */
+/** As many as OpenAI accepts. */
 export const MAX_IMAGES = 16;
 
 export const EDIT_FORM: FormFields = {
@@ -81,7 +81,7 @@ export const EDIT_FORM: FormFields = {
   ]),
 };
 
-/** The request holds files. Throws ApiError; ClientDisconnectedError when the client leaves before the end; no file is left then. */
+/** The request holds files. Throws ApiError, or ClientDisconnectedError if the client disconnects early; no file is left then. */
 export async function readImageEdit(
   state: GatewayState,
   services: MediaServices,
@@ -123,7 +123,7 @@ export async function readImageEdit(
   });
 }
 
-/** Ignored, it would cost the price of an edit of the whole image. */
+/** If ignored, the whole image would be edited, and charged for. */
 function refuseMask({ modelId, enginePreset }: ImageConfig): ApiError {
   const { maskField, name } = findMediaEngine(enginePreset);
   const why = maskField === null ? `: ${name} does not support masks` : '';

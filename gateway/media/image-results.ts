@@ -1,4 +1,4 @@
-/** Where images go once they are made (docs/api.md, "Results"). */
+/** Stores finished images (docs/api.md, "Results"). */
 import { randomBytes } from 'node:crypto';
 import { generateRequestId } from '../../api/request.ts';
 import { unregisterObjects } from '../../redis/requests/object-cleanup.ts';
@@ -15,15 +15,15 @@ export interface ImageDestination {
   namespace: string;
   /** Name of the StorageCredential; null = managed. */
   credential: string | null;
-  /** Of the whole request, from its start. */
+  /** For the whole request, from its start. */
   budgetMs: number;
 }
 
 const HOUR_S = 3_600;
 const LINK_SECONDS = { managed: HOUR_S, customer: 7 * 24 * HOUR_S };
-/** Managed objects outlive their links a little. */
+/** Managed objects slightly outlive their links. */
 const REMOVE_AFTER_MS = (HOUR_S + 600) * 1_000;
-/** However late the engine was: what it made is not thrown away for a second. */
+/** Minimum, however late the engine was: finished work is not discarded for a second. */
 const MIN_UPLOAD_TIMEOUT_MS = 10_000;
 /** How long uploads are retried while a client waits. */
 const RETRY_TIMEOUT_MS = 5_000;
@@ -42,7 +42,7 @@ export async function storeImages(
   } catch (error) {
     exchange.check();
     const known = toApiError(error);
-    // A repeat would have the engine do all of its work again.
+    // A retry would repeat all of the engine's work.
     throw known instanceof ApiError ? known.withoutRetry() : known;
   } finally {
     await Promise.all(files.map((file) => file.remove()));
@@ -89,7 +89,7 @@ async function storeAndSign(
     objects: objects.map(({ key }) => ({ key })),
     expiresInSeconds: credential === null ? LINK_SECONDS.managed : LINK_SECONDS.customer,
   });
-  // Registered only for the case that something failed up to here: in a customer's bucket they stay.
+  // Registered only in case something failed up to here: in a customer's bucket they stay.
   if (credential !== null) await unregisterObjects(redis, namespace, objects);
   return links;
 }

@@ -1,4 +1,4 @@
-/** The image routes: a request is read, then queued, or served while its client waits. */
+/** The image routes: a request is parsed, then queued or served synchronously. */
 import type { Acknowledgement } from '../../api/api-objects.ts';
 import { ApiError } from '../http/error-response.ts';
 import { ClientDisconnectedError, type GatewayState } from '../http/exchange.ts';
@@ -13,7 +13,7 @@ import { readImageEdit, readImageGeneration } from './image-request.ts';
 import { storeImages } from './image-results.ts';
 import { type ImageEngines, makeImages } from './sync-images.ts';
 
-/** Without engines, as in the front, only what is asynchronous is served. */
+/** Without engines, as in the front, only asynchronous requests are served. */
 export type ImageServices = MediaServices & Partial<ImageEngines>;
 
 const TIMED_OUT = 504;
@@ -107,12 +107,12 @@ async function serveNow(request: ImageRequest, services: ImageServices, state: G
   }
 }
 
-/** The client left, or its budget ended. A replica that is being removed tells it to repeat what nobody may be charged for. */
+/** The client disconnected, or its budget expired. A replica that is being removed asks the client to retry what is not charged. */
 const isClientsOwn = (canceled: Error | null): boolean =>
   canceled instanceof ClientDisconnectedError ||
   (canceled instanceof ApiError && canceled.status === TIMED_OUT);
 
-/** `work`: what the engine was left at. It cannot be stopped, so what it makes is paid for though nobody waits any more. */
+/** `work`: the engine's remaining work. It cannot be stopped, so it is charged although nobody waits for it anymore. */
 function settle(charge: ImageCharge, work: Promise<unknown> | null): void {
   if (work) work.catch(() => charge.refund());
   else charge.refund();

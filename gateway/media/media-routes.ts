@@ -1,4 +1,4 @@
-/** All that is not text: the same beside an engine, in the front and in `make run`. */
+/** All media routes: the same beside an engine, in the front and in `make run`. */
 
 import { buildRequestHandlers } from '../jobs/request-routes.ts';
 import { buildImageHandlers, type ImageServices } from './image-routes.ts';

@@ -10,12 +10,12 @@ import { type NumberedField, normalizeField, readNumber, sortByNumber } from './
 import { FormMemory } from './form-memory.ts';
 import { checkFieldName, checkFormHeaders, malformed, refuseBody, toFileRefusal } from './form-refusals.ts';
 
-/** Names of the documented fields; all others are read over. */
+/** Names of the documented fields; all others are skipped. */
 export interface FormFields {
   texts: ReadonlySet<string>;
-  /** Those of them that may be sent several times; their values are joined by commas. */
+  /** Fields that may be sent several times; their values are joined by commas. */
   lists?: ReadonlySet<string>;
-  /** With the most files that each may hold. */
+  /** With the maximum number of files of each. */
   files: ReadonlyMap<string, number>;
 }
 
@@ -29,7 +29,7 @@ export interface FormLimits {
 export interface FormOptions {
   limits: FormLimits;
   spool: Spool;
-  /** That its texts take until the answer; absent = the process's. */
+  /** Used by its texts until the response; absent = the process's. */
   memory?: BodyMemory;
 }
 
@@ -40,11 +40,11 @@ export interface FormFile {
 
 export interface Form {
   texts: ReadonlyMap<string, string>;
-  /** In the order of the body, but for those of a field that all carry a number (`image[0]`). */
+  /** In the order of the body, except for those of a field that are all numbered (`image[0]`). */
   files: FormFile[];
 }
 
-/** Gives back the room of a form that came to nothing. */
+/** Releases the memory of a failed form. */
 export async function removeFiles({ files }: Form): Promise<void> {
   for (const { file } of files) await file.remove();
 }
@@ -55,7 +55,7 @@ const MAX_PART_HEADER_BYTES = 8 * 1024;
 const MAX_BYTES_PER_CHARACTER = 4;
 
 /**
- * The caller removes the files. Throws ApiError, and ClientDisconnectedError when the client leaves before the end; no file is left
+ * The caller removes the files. Throws ApiError, or ClientDisconnectedError if the client disconnects early; no file is left
  * then.
  */
 export async function readForm(party: Parties, fields: FormFields, options: FormOptions): Promise<Form> {
@@ -69,7 +69,7 @@ class FormIntake {
   readonly #fields: FormFields;
   readonly #limits: FormLimits;
   readonly #spool: Spool;
-  /** Whose share of memory and spool it takes. */
+  /** Whose share of memory and spool it uses. */
   readonly #tenant: string;
   readonly #lease: BodyLease;
   readonly #memory: FormMemory;
@@ -125,7 +125,7 @@ class FormIntake {
         this.#abort.signal.removeEventListener('abort', onAbort);
         if (!error) return resolve();
         this.#abort.abort(error);
-        // The rest is read over, so that a client that is still sending comes to see the answer.
+        // The rest is discarded, so that a client that is still sending receives the response.
         req.resume();
         parser.destroy();
         reject(error);
@@ -154,7 +154,7 @@ class FormIntake {
           if (hasEnded) parser.end();
         }, finish);
       };
-      // Comes also while it is paused, once its last chunk was handed out.
+      // Also emitted while paused, once its last chunk was passed on.
       const onEnd = () => {
         hasEnded = true;
         if (!isWaiting) parser.end();
@@ -209,7 +209,7 @@ class FormIntake {
     parser.on('file', (name, stream) => {
       this.#parts++;
       this.#memory.beginFile(stream);
-      // Whoever reads it is told, too; unread files break off as well.
+      // Its reader gets the error, too; unread files are aborted as well.
       stream.on('error', ignore);
       try {
         this.#takeFile(String(name), stream);

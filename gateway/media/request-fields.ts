@@ -1,4 +1,4 @@
-/** What all media routes read alike: the body, unless it repeats an earlier request; prompt, model, steps, `async`, the idempotency key, and where results go and who is notified. */
+/** Fields common to all media routes: the body, unless it repeats an earlier request; prompt, model, steps, `async`, the idempotency key, storage and callback. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { Extra } from '../../api/media-parameters.ts';
 import type { Modality } from '../../api/request.ts';
@@ -18,7 +18,7 @@ import { type Form, type FormFields, readForm, removeFiles } from './multipart.t
 export const readModel = (fields: FieldReader, { modelId }: Pick<GatewayConfig, 'modelId'>): string =>
   fields.requireText('model', `"${modelId}", the model of this deployment`);
 
-/** Once all fields were read. Throws ApiError with 404 for another model than the deployment's. */
+/** After all fields were read. Throws ApiError with 404 for a model other than the deployment's. */
 export function requireServedModel(given: string, { modelId }: Pick<GatewayConfig, 'modelId'>): void {
   if (given === modelId) return;
   throw new ApiError('model_not_found', `This deployment serves the model "${modelId}" only.`, {
@@ -26,13 +26,13 @@ export function requireServedModel(given: string, { modelId }: Pick<GatewayConfi
   });
 }
 
-/** Throws ApiError with 413 for a text over the limit, which counts characters, not code units. */
+/** Throws ApiError with 413 for a text over the limit in characters, not code units. */
 function limitText(text: string, param: string, limit: number): string {
   if (isLonger(text, limit))
     throw new ApiError('request_too_large', `\`${param}\` exceeds the limit of ${limit} characters.`, {
       param,
     });
-  // Half a surrogate pair has no UTF-8.
+  // A lone surrogate cannot be encoded as UTF-8.
   return text.toWellFormed();
 }
 
@@ -78,7 +78,7 @@ function readSteps(fields: FieldReader, { min, max, default: fallback }: NonNull
   return Math.min(Math.max(wanted, min), max);
 }
 
-/** `?async=true`. Throws ApiError for what is neither true nor false. */
+/** `?async=true`. Throws ApiError for values other than true and false. */
 export function readAsync(url: string): boolean {
   const query = url.indexOf('?');
   const text = query < 0 ? null : new URLSearchParams(url.slice(query)).get('async');
@@ -112,13 +112,13 @@ const byExtent = (one: string, other: string): number => {
 /** For messages: by width, then by height. */
 export const listSizes = (sizes: readonly string[]): string => sizes.toSorted(byExtent).join(', ');
 
-/** The documented default, or the model's first where it has not that: an omitted field never fails. */
+/** The documented default, or the model's first if it lacks that: an omitted field never fails. */
 export const chooseDefault = (sizes: readonly string[], usual: string): string =>
   sizes.includes(usual) ? usual : sizes[0]!;
 
 const WEBHOOK_URL = 'a public HTTPS address, such as https://example.com/hook';
 
-/** As the request says it, types checked. */
+/** From the request, with types checked. */
 interface DestinationFields {
   webhookUrl: string | undefined;
   credentialId: number | undefined;
@@ -135,7 +135,7 @@ export interface Destination {
   credential: string | null;
 }
 
-/** Throws ApiError: 422 for a URL that is not public HTTPS, and for a credential that is unknown or not verified. */
+/** Throws ApiError: 422 for a URL that is not public HTTPS, or a credential that is unknown or not verified. */
 export async function checkDestination(
   { webhookUrl, credentialId }: DestinationFields,
   config: GatewayConfig,
@@ -146,7 +146,7 @@ export async function checkDestination(
   return { webhookUrl: checked, credential };
 }
 
-/** Answers the URL as it is parsed: line breaks, which parsers drop, would not survive the event's row. */
+/** Returns the URL as parsed: line breaks, which parsers drop, would corrupt the event's row. */
 async function checkWebhookUrl(url: string, egress: MediaServices['egress']): Promise<string | null> {
   try {
     await egress.check(url);
@@ -161,7 +161,7 @@ async function checkWebhookUrl(url: string, egress: MediaServices['egress']): Pr
   }
 }
 
-/** The request's own or the deployment's: a job whose result nobody takes would be a GPU's time for nothing. */
+/** The request's own or the deployment's: a job whose result cannot be delivered would waste GPU time. */
 async function findCredential(
   id: number | undefined,
   { namespace, storageCredential: usual }: GatewayConfig,
@@ -191,11 +191,11 @@ async function findCredential(
 /** What identifies a repeat of a request. */
 interface FieldSource {
   modality: Modality;
-  /** Whether a request with these fields may be a repeat at all; all may if absent. */
+  /** Whether a request with these fields can be a repeat; absent: any can. */
   mayRepeat?: (fields: FieldReader) => boolean;
 }
 
-/** The fields of a request that is no repeat of an earlier one. */
+/** The fields of a request that does not repeat an earlier one. */
 export interface NewFields {
   kind: 'new';
   fields: FieldReader;
@@ -203,7 +203,7 @@ export interface NewFields {
   fingerprint: string | null;
 }
 
-/** Throws ApiError; ClientDisconnectedError when the client leaves before the end. */
+/** Throws ApiError; ClientDisconnectedError if the client disconnects early. */
 export async function readJsonFields(
   state: GatewayState,
   services: MediaServices,
@@ -224,7 +224,7 @@ export async function readJsonFields(
 }
 
 /**
- * The request that `read` makes of a form that is no repeat; it may hold the form's files. Throws what `read` throws, and as
+ * The request that `read` parses from a form that is not a repeat; it may hold the form's files. Throws what `read` throws, and as
  * `readJsonFields`; no file is left then.
  */
 export async function readFormRequest<R>(

@@ -1,15 +1,15 @@
-/** What a media model says that it applies; all else is accepted and ignored (docs/api.md, "Model"). */
+/** Parameters that a media model declares to apply; others are accepted and ignored (docs/api.md, "Model"). */
 import type { SupportedTask } from '../../api/api-objects.ts';
 import { findMediaEngine, type MediaTask } from '../../api/media-engines.ts';
 import { listExtras, type MediaFacts } from '../../api/media-parameters.ts';
 
-/** Whether edits may have a mask: the engine passes it on, and nothing is known against the model. */
+/** Whether edits may have a mask: the engine forwards it, and the model is not known to ignore it. */
 export const takesMask = ({ image, enginePreset }: MediaFacts): boolean =>
   findMediaEngine(enginePreset).maskField !== null && image?.mask !== false;
 
 const DELIVERY = ['webhook_url', 'storage_credential_id'] as const;
 const IMAGE = ['prompt', 'n', 'size', 'response_format', ...DELIVERY] as const;
-/** Of videos the form's names and those of the JSON route. */
+/** For videos, the names of the form and of the JSON route. */
 const BASICS: Record<MediaTask, readonly string[]> = {
   txt2img: IMAGE,
   img2img: ['image', 'mask', ...IMAGE],
@@ -17,7 +17,7 @@ const BASICS: Record<MediaTask, readonly string[]> = {
   i2v: ['input_reference', 'prompt', 'size', 'seconds', ...DELIVERY],
 };
 
-/** `supported_parameters` of the Model object; undefined for models of text. */
+/** `supported_parameters` of the Model object; undefined for text models. */
 export function describeSupportedParameters(facts: MediaFacts): Record<string, SupportedTask> | undefined {
   const model = facts.image ?? facts.video;
   if (!model) return undefined;
@@ -27,7 +27,7 @@ export function describeSupportedParameters(facts: MediaFacts): Record<string, S
 function describeTask(facts: MediaFacts, task: MediaTask): SupportedTask {
   const extras = listExtras(facts, task);
   const basics = BASICS[task].filter((name) => name !== 'mask' || takesMask(facts));
-  // A request may call them by the name that the routes use, too.
+  // A request may also use the routes' names for them.
   const names = extras.flatMap((extra) => (extra === 'num_inference_steps' ? ['steps', extra] : [extra]));
   const { steps } = (facts.image ?? facts.video)!;
   return {

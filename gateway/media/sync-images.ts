@@ -1,4 +1,4 @@
-/** Images for a client that waits: a place, the price, the engine, all within one budget (docs/api.md, "Limits"). */
+/** Synchronous images: a slot, the charge, the engine, all within one time budget (docs/api.md, "Limits"). */
 import { findMediaEngine } from '../../api/media-engines.ts';
 import type { ResolvedLimits } from '../../api/model-limits.ts';
 import type { Capacity, EngineTarget } from '../capacity/capacity.ts';
@@ -15,21 +15,21 @@ import type { ImageRequest } from '../jobs/media-request.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { inSpan, type Span } from '../tracing/span.ts';
 
-/** The way to engines, this replica's or a peer's. */
+/** Access to engines, this replica's or a peer's. */
 export interface ImageEngines {
   capacity: Capacity;
   findPool: (target: EngineTarget) => EnginePool;
   /** The engine failed a request: its health should be probed. */
   onEngineLost?: () => void;
-  /** How long an engine may go on with what nobody waits for any more; 10 minutes. */
+  /** How long an engine may continue abandoned work; 10 minutes. */
   orphanTimeoutMs?: number;
   /** Of this replica's engine. */
   ranOutOfMemory?: MemoryWatch | null;
-  /** Of answers and bodies; the process's. */
+  /** For responses and bodies; the process's. */
   memory?: BodyMemory;
 }
 
-/** Called with a place in hand, before the engine starts; throws where the caller cannot pay. */
+/** Called with a slot acquired, before the engine starts; throws if the caller cannot pay. */
 export type Charge = () => Promise<void>;
 /** Called when the engine starts, with its outcome: from then on the work runs to its end, even if the client disconnects. */
 export type Begin = (work: Promise<unknown>) => void;
@@ -39,8 +39,8 @@ const SATURATED_RETRY_SECONDS = 5;
 const TIMEOUTS = { txt2img: 'image_generation_timeout', img2img: 'image_edit_timeout' } as const;
 
 /**
- * Throws ApiError, or ClientDisconnectedError when the client leaves. In both cases the engine keeps its place until it lets go: it
- * cannot be told to stop, and a second request would only wait behind the first.
+ * Throws ApiError, or ClientDisconnectedError if the client disconnects. In both cases the engine keeps its slot until it is done: it
+ * cannot be stopped, and a second request would only wait behind the first.
  */
 export async function makeImages(
   request: ImageRequest,
@@ -87,7 +87,7 @@ export async function makeImages(
   }
 }
 
-/** Counts from the request's start, its upload included. */
+/** Counts from the request's start, including its upload. */
 function startBudget(
   { parameters }: ImageRequest,
   exchange: Exchange,
@@ -167,7 +167,7 @@ async function runAtEngine(run: ImageRun): Promise<GeneratedImage[]> {
       (error) => span.end(error),
     );
   run.onBegin(work);
-  // An answer that nobody waits for any more takes room until the engine is done with it.
+  // An abandoned response uses memory until the engine is done with it.
   const free = () => void work.catch(() => {}).finally(() => lease.release());
   if (exchange.res.closed) free();
   else exchange.res.once('close', free);
@@ -185,7 +185,7 @@ async function runAtEngine(run: ImageRun): Promise<GeneratedImage[]> {
   }
 }
 
-/** The work's outcome, or at once why the request was given up. */
+/** The work's outcome, or immediately the reason of a cancel. */
 function untilCanceled<T>(exchange: Exchange, work: Promise<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const stopListening = exchange.onCancel(reject);
@@ -195,11 +195,11 @@ function untilCanceled<T>(exchange: Exchange, work: Promise<T>): Promise<T> {
 
 function noteFailure(error: unknown, { services, engines }: ImageRun): unknown {
   if (!(error instanceof ApiError) || error.status < 500) return error;
-  // The engine has done its work: no repeat would find more room for what it answers.
+  // The engine has done its work: a retry would not find more memory for its response.
   if (error.code === 'temporarily_unavailable') return error.withoutRetry();
   const isMemory = error instanceof EngineMemoryError;
   services.metrics.engineErrors.inc({ reason: isMemory ? 'out_of_memory' : error.code });
   if (!isMemory) engines.onEngineLost?.();
-  // A request of the queue keeps a code for it; an answer has the one.
+  // Queued requests have a code of their own for it; responses have this one.
   return new ApiError(error.code, `${error.message} (async=true reports the exact cause.)`, error.details);
 }

@@ -1,4 +1,4 @@
-/** Makes images of a form's files: checked by their bytes, whatever their sender calls them. */
+/** Validates a form's files as images: by their bytes, whatever type they are declared as. */
 import { open } from 'node:fs/promises';
 import { sniffMediaType } from '../egress/media-type.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -7,9 +7,9 @@ import { readImageFacts } from './image-facts.ts';
 import type { FormFile } from './multipart.ts';
 
 const START_BYTES = 256;
-/** A broken one is none. */
+/** A damaged one does not count. */
 const ACCEPTED = new Set(['png', 'jpeg', 'webp']);
-/** What an engine would decode at once. */
+/** Limit of pixels that an engine decodes at once. */
 const MAX_PIXELS = 64_000_000;
 
 /** One field's files in their order. Throws ApiError `invalid_image`. */
@@ -20,7 +20,7 @@ export async function readUploadedImages(files: readonly FormFile[], field: stri
   return images;
 }
 
-/** Images of other types are named, so that nobody looks for a fault in the file. */
+/** Other image types are named in the error, so that nobody suspects the file. */
 async function describeOther(path: string, field: string): Promise<string> {
   const file = await open(path);
   try {
@@ -47,7 +47,7 @@ async function readUploadedImage({ field, file }: FormFile, index: number): Prom
       `\`${field}\` is ${width}x${height}, which exceeds the limit of ${MAX_PIXELS / 1e6} megapixels.`,
       { param: field },
     );
-  // A name of the sender's would need cleaning, and nobody needs it.
+  // The sender's name would need sanitizing, and is not needed.
   const [, extension] = contentType.split('/');
   const fileName = `${field}${index === 0 ? '' : `-${index + 1}`}.${extension}`;
   return Object.assign(file, { contentType, fileName });

@@ -1,4 +1,4 @@
-/** What a video is made by, and the three rules of its validation (docs/api.md, "POST /v1/videos"). */
+/** Parameters of videos, and the three rules of their validation (docs/api.md, "POST /v1/videos"). */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { listExtras } from '../../api/media-parameters.ts';
 import type { VideoModel } from '../../api/model-media.ts';
@@ -18,7 +18,7 @@ import {
 export const DEFAULT_RESOLUTION = '720x1280';
 export const DEFAULT_SECONDS = 5;
 export const DEFAULT_FPS = 24;
-/** What an unpinned model is asked for at most; a pinned one's own may be as much. */
+/** The maximum for an unpinned model; a pinned model's own may be as large. */
 export const MAX_SECONDS = 600;
 export const MAX_FPS = 240;
 export const TOLERANCE_SECONDS = 0.5;
@@ -28,13 +28,13 @@ export type VideoConfig = Pick<GatewayConfig, 'modelId' | 'limits' | 'image' | '
 
 export interface VideoFields {
   parameters: VideoParameters;
-  /** Of the clip that is made, as a Video object shows it, such as `5` or `5.042`. */
+  /** Length of the clip as shown in a Video object, such as `5` or `5.042`. */
   seconds: string;
-  /** What the clip is paid for. */
+  /** What the clip is charged for. */
   askedSeconds: number;
 }
 
-/** The names of a route's fields, and what it has beyond them. */
+/** The names of a route's fields, and its additional features. */
 interface Source {
   size: string;
   seconds: string;
@@ -68,7 +68,7 @@ export const readVideoGenerationParameters = (fields: FieldReader, config: Video
     isSnapped: true,
   });
 
-/** Types come first, then the model and its mode, then values. */
+/** Checks types first, then the model and its mode, then values. */
 function read(fields: FieldReader, config: VideoConfig, source: Source): VideoFields {
   const model = config.video!;
   const { resolutions, native } = model;
@@ -150,9 +150,9 @@ const describeDuration = ({ seconds }: Native): string =>
 
 const describeRate = ({ fps }: Native): string => `${fps}, the only frame rate of this model`;
 
-/** The clip is the model's own, as near as the request has to come to it. */
+/** A pinned model's clip, with the tolerance of requests for it. */
 function matchNative({ seconds, fps }: Wanted, native: Native, param: string): Clip {
-  // What decimal fractions lose in binary is no difference.
+  // Rounding of decimal fractions in binary is not a difference.
   const isNear = Math.abs((seconds ?? native.seconds) - native.seconds) <= TOLERANCE_SECONDS + 1e-9;
   if (!isNear)
     throw new ApiError(
@@ -181,10 +181,10 @@ function planClip({ seconds = DEFAULT_SECONDS, fps = DEFAULT_FPS }: Wanted, para
 export const snapFrames = (frames: number): number =>
   Math.max(MIN_VIDEO_FRAMES, Math.round((frames - 1) / 4) * 4 + 1);
 
-/** To the millisecond, without zeros at the end (docs/api.md, "Video"). */
+/** To the millisecond, without trailing zeros (docs/api.md, "Video"). */
 const formatSeconds = ({ frames, fps }: Clip): string => String(Number((frames / fps).toFixed(3)));
 
-/** Down to multiples of 32, of which there is at least one. */
+/** Rounded down to multiples of 32, at least 32. */
 export const snapSize = (size: string): string =>
   size
     .split('x')

@@ -19,7 +19,7 @@ import { checkDestination, parseDestination, readFormRequest, readJsonFields } f
 import { readUploadedImages } from './uploaded-images.ts';
 import { readVideoFormParameters, readVideoGenerationParameters } from './video-parameters.ts';
 
-/** When it is worth asking again; openai's `poll` obeys it. */
+/** When to poll again; openai's `poll` respects it. */
 const POLL_AFTER_MS = '1000';
 
 export const buildVideoHandlers = (services: MediaServices) => ({
@@ -72,7 +72,7 @@ export const buildVideoHandlers = (services: MediaServices) => ({
 const refuseUse = (modelId: string, reason: string): ApiError =>
   new ApiError('invalid_request_error', `${modelId} ${reason}.`);
 
-/** Of a video nothing else is kept. */
+/** Nothing else is kept of a video. */
 function checkVariant(url: string): void {
   const query = url.indexOf('?');
   const variant = query < 0 ? null : new URLSearchParams(url.slice(query)).get('variant');
@@ -97,7 +97,7 @@ async function sendVideo(
   });
 }
 
-/** Its record, as it was accepted: a worker may have taken it by now. Whatever becomes of the look, it is accepted. */
+/** Its record as accepted: a worker may have claimed it by now. It is accepted even if this read fails. */
 export async function readAccepted(
   redis: RedisClient,
   { namespace, modelId }: Pick<GatewayConfig, 'namespace' | 'modelId'>,
@@ -111,7 +111,7 @@ export async function readAccepted(
   return { ...(record ?? describeAccepted(accepted, request, modelId)), ...asAccepted };
 }
 
-/** For the rare cases that the record is gone already, and that Redis is. */
+/** For the rare cases that the record, or Redis, is already gone. */
 const describeAccepted = (
   { id, status }: AcceptedRequest,
   request: VideoRequest,
@@ -134,7 +134,7 @@ const describeAccepted = (
   errorMessage: null,
 });
 
-/** Throws ApiError; ClientDisconnectedError when the client leaves before the end. */
+/** Throws ApiError; ClientDisconnectedError if the client disconnects early. */
 export async function readVideoGeneration(
   state: GatewayState,
   services: MediaServices,
@@ -180,7 +180,7 @@ export const VIDEO_FORM: FormFields = {
   files: new Map([['input_reference', 1]]),
 };
 
-/** Where the model takes several references. */
+/** If the model accepts several references. */
 const formOf = ({ video }: Pick<GatewayConfig, 'video'>): FormFields => ({
   ...VIDEO_FORM,
   files: new Map([['input_reference', video?.references ?? 1]]),
@@ -193,7 +193,7 @@ export const VIDEO_JSON_FIELDS: ReadonlySet<string> = new Set([
   'duration',
 ]);
 
-/** The request may hold files. Throws ApiError; ClientDisconnectedError when the client leaves before the end; no file is left then. */
+/** The request may hold files. Throws ApiError, or ClientDisconnectedError if the client disconnects early; no file is left then. */
 export function readVideoForm(
   state: GatewayState,
   services: MediaServices,

@@ -50,7 +50,7 @@ export interface SidecarAppOptions {
   log: Logger;
   metrics: GatewayMetrics;
   usage: DeploymentUsage;
-  /** null or absent: nothing is traced. */
+  /** null or absent: no tracing. */
   tracer?: Tracer | null;
   /** Connections to the engine; its own by default. */
   enginePool?: EnginePool;

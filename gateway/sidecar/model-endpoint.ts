@@ -43,7 +43,7 @@ export interface ModelEndpointOptions {
   storage: StorageServices;
   metrics: GatewayMetrics;
   log: Logger;
-  /** null or absent: nothing is traced. */
+  /** null or absent: no tracing. */
   tracer?: Tracer | null;
 }
 

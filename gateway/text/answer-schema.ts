@@ -1,4 +1,4 @@
-/** Fills what OpenAI's schemas require and some engines leave out; each answers whether it changed anything. */
+/** Fills fields that OpenAI's schemas require and some engines omit; each function returns whether it changed anything. */
 import { type JSONObject as Answer, isObject } from '../../kit/json.ts';
 
 export function completeChat(answer: Answer, modelId: string): boolean {
@@ -6,7 +6,7 @@ export function completeChat(answer: Answer, modelId: string): boolean {
   isChanged = dropNull(answer, 'system_fingerprint') || isChanged;
   for (const choice of listOf(answer.choices)) {
     isChanged = fillNull(choice, 'logprobs') || isChanged;
-    // llama.cpp has those of the content alone.
+    // llama.cpp has only those of the content.
     if (isObject(choice.logprobs)) isChanged = fillNull(choice.logprobs, 'refusal') || isChanged;
     if (isObject(choice.message)) {
       isChanged = fillNull(choice.message, 'refusal') || isChanged;
@@ -24,7 +24,7 @@ export function completeCompletion(answer: Answer, modelId: string): boolean {
   return dropUsageNulls(answer) || isChanged;
 }
 
-/** vLLM says null of what it does not count, which OpenAI leaves out. */
+/** vLLM sends null for what it does not count; OpenAI omits it. */
 function dropUsageNulls({ usage }: Answer): boolean {
   if (!isObject(usage)) return false;
   const { prompt_tokens_details: input } = usage;
@@ -34,11 +34,11 @@ function dropUsageNulls({ usage }: Answer): boolean {
 
 export type EmbeddingEncoding = 'float' | 'base64' | 'bytes' | 'bytes_only';
 
-/** An answer that is no JSON. */
+/** A response that is not JSON. */
 export const isBytes = (encoding: unknown): encoding is 'bytes' | 'bytes_only' =>
   encoding === 'bytes' || encoding === 'bytes_only';
 
-/** Engines may ignore `encoding_format`, or answer only one of both. */
+/** Engines may ignore `encoding_format`, or support only one of them. */
 export function completeEmbedding(answer: Answer, modelId: string, encoding: EmbeddingEncoding): boolean {
   let isChanged = completeModel(answer, modelId);
   for (const item of listOf(answer.data)) {
@@ -65,14 +65,14 @@ function decodeEmbedding(text: string): number[] {
   return numbers;
 }
 
-/** Puts the deployment's model id in the place of the engine's own name. */
+/** Replaces the engine's own model name with the deployment's model id. */
 export function completeModel(answer: Answer, modelId: string): boolean {
   if (answer.model === modelId) return false;
   answer.model = modelId;
   return true;
 }
 
-/** Answers whether it was absent. */
+/** Returns whether it was absent. */
 export function fillAbsent(object: Answer, name: string, value: unknown): boolean {
   if (object[name] !== undefined) return false;
   object[name] = value;
@@ -87,7 +87,7 @@ export function dropNull(object: Answer, name: string): boolean {
   return true;
 }
 
-/** All that are null, but for `kept`. */
+/** All null members except `kept`. */
 export function dropNulls(object: Answer, kept: readonly string[] = []): boolean {
   const names = Object.keys(object).filter((name) => object[name] === null && !kept.includes(name));
   for (const name of names) delete object[name];

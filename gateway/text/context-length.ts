@@ -1,4 +1,4 @@
-/** The most tokens of a request, as the engine reports them: a fact for `GET /v1/models`, whose answer never waits for it. */
+/** The context length that the engine reports, for `GET /v1/models`, which never waits for it. */
 import type { Dispatcher } from 'undici';
 import type { ModelKind } from '../../api/engine-presets.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
@@ -13,7 +13,7 @@ export interface ContextLengthOptions {
   clock?: Clock;
 }
 
-/** Where an engine reports it, and how. */
+/** Where and how an engine reports it. */
 interface Source {
   path: string;
   read(answer: unknown): unknown;
@@ -28,7 +28,7 @@ const MODEL_LIST: Source = {
 };
 /** All others list it with the model; those that do not report it leave it unknown. */
 const SOURCES: Readonly<Record<string, Source>> = {
-  // Of one place: the context is shared between those that are served at once.
+  // Per slot: the context is shared between concurrent requests.
   'llama-cpp': {
     path: '/props',
     read: (answer) => {
@@ -39,7 +39,7 @@ const SOURCES: Readonly<Record<string, Source>> = {
   tei: { path: '/info', read: (answer) => (isObject(answer) ? answer.max_input_length : null) },
 };
 
-/** Models whose requests are counted in tokens. */
+/** Kinds whose requests are counted in tokens. */
 const TOKENIZED: ReadonlySet<ModelKind> = new Set<ModelKind>(['LLM', 'Embedding', 'Rerank']);
 
 const TIMEOUT_MS = 5_000;
@@ -59,13 +59,13 @@ export class ContextLength {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** Null while it is unknown; then the engine is asked, for the next time. */
+  /** Null while unknown; the engine is then asked, for the next call. */
   get value(): number | null {
     if (this.#value === null && this.#clock.now() - this.#askedAt >= RETRY_MS) this.refresh();
     return this.#value;
   }
 
-  /** Asks the engine, which may be another process now. What was known holds until it answers. */
+  /** Asks the engine, which may have restarted. The last value is kept until it responds. */
   refresh(): void {
     if (this.#isAsking || !TOKENIZED.has(this.#options.config().kind)) return;
     this.#isAsking = true;
@@ -84,7 +84,7 @@ export class ContextLength {
       const length = status === 200 ? read(JSON.parse(body.toString('utf8'))) : null;
       if (Number.isSafeInteger(length) && (length as number) > 0) this.#value = length as number;
     } catch {
-      // An engine that does not report is no fault: the member is absent.
+      // An engine that does not report it is fine: the member is absent.
     }
   }
 }

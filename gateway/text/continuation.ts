@@ -1,30 +1,30 @@
-/** Which chats go on when their engine dies in the middle of the answer, and what the next engine is asked. */
+/** Which chats continue when their engine dies mid-stream, and what the next engine is asked. */
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { getMember, setMembers } from './request-body.ts';
 
-/** Of a request whose answer can be continued. */
+/** Of a request whose response can be continued. */
 export interface Continuable {
-  /** Bounds of the answer's tokens that the client set, by their names. */
+  /** Token limits that the client set, by their names. */
   limits: Readonly<Record<string, number>>;
-  /** That the engine holds to; Infinity where the client set none. */
+  /** The one that the engine applies; Infinity if the client set none. */
   most: number;
-  /** Where the answer ends, also where one spans the seam. */
+  /** Stop strings, which may span the seam. */
   stops: readonly string[];
-  /** Whether the text that stopped it belongs to the answer. */
+  /** Whether the stop string is part of the output. */
   withStop: boolean;
 }
 
-/** What was answered before the engine died. */
+/** What was generated before the engine died. */
 export interface GeneratedSoFar {
-  /** Without white space at its end, which many templates cut off. */
+  /** Without trailing white space, which many templates strip. */
   content: string;
   reasoning: string;
   tokens: number;
 }
 
 /**
- * Members that mean the same to an engine that goes on in the middle of an answer. Whatever is not here may not: a schema, a
- * grammar, tools and choices hold for an answer as a whole.
+ * Members with the same meaning to an engine that continues mid-response. Others may not have: a schema, a
+ * grammar, tools and choices apply to a response as a whole.
  */
 const PLAIN = new Set([
   'messages',
@@ -56,7 +56,7 @@ const PLAIN = new Set([
   'parallel_tool_calls',
 ]);
 
-/** Further members with the values that ask for nothing. */
+/** Further members, with the values that have no effect. */
 const NEUTRAL: Readonly<Record<string, (value: unknown) => boolean>> = {
   n: (value) => value === 1,
   logprobs: (value) => value === false,
@@ -73,13 +73,13 @@ const NEUTRAL: Readonly<Record<string, (value: unknown) => boolean>> = {
 const MAX_STOPS = 64;
 const MAX_STOP_CHARACTERS = 1_024;
 
-/** Null for a chat that is not plain: its broken stream ends with an error. `body` has the types of its documented fields. */
+/** Null for a chat that is not plain: its broken stream ends with an error. `body` is validated. */
 export function readContinuable(body: JSONObject, preset: string): Continuable | null {
   if (body.stream !== true) return null;
   for (const [name, value] of Object.entries(body))
     if (value !== null && !PLAIN.has(name) && !(Object.hasOwn(NEUTRAL, name) && NEUTRAL[name]!(value)))
       return null;
-  // The client continues an answer itself.
+  // The client itself continues a response.
   if ((body.messages as JSONObject[]).at(-1)?.role === 'assistant') return null;
   const stops = [body.stop ?? []].flat().filter((stop) => stop !== '') as string[];
   if (stops.length > MAX_STOPS || stops.some(({ length }) => length > MAX_STOP_CHARACTERS)) return null;
@@ -96,7 +96,7 @@ export function readContinuable(body: JSONObject, preset: string): Continuable |
   };
 }
 
-/** vLLM knows the newer name only, where both are set; of others the larger bound, so that no answer is cut short here. */
+/** If both are set, vLLM uses the newer name; for others the larger limit, so that no response is cut short here. */
 function decideMost(limits: Readonly<Record<string, number>>, preset: string): number {
   const newer = preset === 'vllm' ? limits.max_completion_tokens : undefined;
   const given = Object.values(limits);
@@ -106,11 +106,11 @@ function decideMost(limits: Readonly<Record<string, number>>, preset: string): n
 /** Of tokens that no engine reported. */
 const ESTIMATE_MARGIN = 1.25;
 
-/** Whether the answer has all tokens that the client wanted: in doubt it has not, and the engine says so after one more. */
+/** Whether the response has all tokens that the client requested: if in doubt, the engine decides after one more. */
 export const isUsedUp = ({ most }: Continuable, generatedTokens: number, isEstimate: boolean): boolean =>
   generatedTokens >= (isEstimate ? most * ESTIMATE_MARGIN : most);
 
-/** The request that goes on where the answer broke off; the same again where nothing was generated. `payload`: what the first engine was sent. */
+/** The request that continues the interrupted response; the same again if nothing was generated. `payload`: what the first engine was sent. */
 export function writeContinuation(
   payload: Buffer,
   { limits }: Continuable,

@@ -1,4 +1,4 @@
-/** Answers that survive their engine: a broken stream of a plain chat goes on at another one; its client sees a pause. */
+/** Streams that survive their engine: a broken stream of a plain chat continues on another; its client sees a pause. */
 import { type Clock, sleep, systemClock } from '../../kit/clock.ts';
 import { type Backoff, backoffDelay } from '../../kit/retry.ts';
 import type { Acquisition, EngineTarget } from '../capacity/capacity.ts';
@@ -19,7 +19,7 @@ import {
 
 export interface ContinuationServices extends EngineServices {
   log: Pick<Logger, 'info' | 'warn'>;
-  /** Of the pauses; absent: the system's. */
+  /** For the pauses; absent: the system clock. */
   clock?: Clock | undefined;
   /** Whether this replica is about to be killed. */
   isEnding?: () => boolean;
@@ -29,22 +29,22 @@ export interface ContinuedQuestion extends EngineQuestion {
   body: Buffer;
   filter: ContinuedFilter;
   continuable: Continuable;
-  /** Asks for memory for a body; false where there is none left. */
+  /** Reserves memory for a body; false if there is none left. */
   reserve(bytes: number): boolean;
 }
 
-/** A request may be what kills its engines. */
+/** Bounded, since the request itself may crash engines. */
 const MAX_CONTINUATIONS = 2;
-/** Proxies and clients commonly give up a stream that is silent for a minute. */
+/** Proxies and clients commonly time out a stream that is silent for a minute. */
 const MAX_PAUSE_MS = 30_000;
-/** By then the health check has noticed that the engine is lost: if it counts as ready, it is back. */
+/** By then the health check has noticed the lost engine: if it counts as ready, it is back. */
 const NOTICED_MS = 2_000;
 const BACKOFF: Backoff = { baseMs: 250, maxMs: 2_000 };
-/** Before the first try. */
+/** Before the first attempt. */
 const MAX_JITTER_MS = 100;
-/** A smaller body needs no account. */
+/** A smaller body is not accounted for. */
 const SMALL_BYTES = 16 * 1024;
-/** Of a body while it is changed: its text, the changed text, and what lies between. */
+/** Memory of a body while it is edited: its text, the changed text, and intermediate copies. */
 const COPIES = 5;
 
 /** As `answerFromEngine`; rejects with the error that broke the stream where it cannot go on. */
@@ -57,7 +57,7 @@ export const askContinued = (
 interface Loss {
   error: ApiError;
   since: number;
-  /** Of the engines that are known to be lost. */
+  /** Origins of engines known to be lost. */
   origins: Set<string>;
   /** To find another one. */
   tries: number;
@@ -69,9 +69,9 @@ class ContinuedAnswer {
   readonly #question: ContinuedQuestion;
   readonly #clock: Clock;
   #continuations = 0;
-  /** What broke the stream at last. */
+  /** The latest error of the stream. */
   #loss: Loss | null = null;
-  /** The last continuation that was asked for. */
+  /** The last continuation that was requested. */
   #next: Buffer | null = null;
   #isReserved = false;
 
@@ -102,7 +102,7 @@ class ContinuedAnswer {
     if (this.#loss !== null) this.#services.metrics.continuedStreams.inc({ outcome: 'completed' });
   }
 
-  /** Null: the answer is complete. Rejects where nothing can go on: nothing has been sent, or the request is canceled. */
+  /** Null: the response is complete. Rejects if there is nothing to continue: nothing was sent, or the request is canceled. */
   async #ask(target: EngineTarget, body: Buffer): Promise<ApiError | null> {
     const services = this.#services;
     const { exchange, route } = this.#state;
@@ -113,13 +113,13 @@ class ContinuedAnswer {
     } catch (error) {
       if (this.#question.filter.finish === null) noteFailure(error, services);
       if (exchange.canceled || !(error instanceof ApiError)) throw error;
-      // The client's own retry is as good.
+      // The client's own retry is just as good.
       if (exchange.stream === null) throw error;
       return error;
     }
   }
 
-  /** Whether nothing is missing but the last words. */
+  /** Whether only the final events are missing. */
   #hasEnded(): boolean {
     const { filter, continuable } = this.#question;
     if (isUsedUp(continuable, filter.estimatedTokens, filter.isEstimate)) filter.finish ??= 'length';
@@ -128,15 +128,15 @@ class ContinuedAnswer {
 
   #noteLoss(error: ApiError, { origin }: EngineTarget): void {
     const { hasProgress } = this.#question.filter;
-    // The client learns what broke what it has seen, not what went wrong with the mending.
+    // The client gets the error that broke the stream, not those of the recovery.
     if (this.#loss === null || hasProgress)
       this.#loss = { error, since: this.#clock.now(), origins: new Set(), tries: 0 };
     this.#loss.origins.add(origin);
-    // An engine that has not heard of it does not count.
+    // An engine that never received the request does not count.
     if (this.#isUntouched(error)) this.#continuations--;
   }
 
-  /** Whether the engine has not heard of the request, or says that it has no place for it. */
+  /** Whether the engine never received the request, or reports that it has no slot for it. */
   #isUntouched(error: ApiError): boolean {
     if (error instanceof EngineUnreachableError) return true;
     return error.code === 'replica_saturated' && this.#next !== null && !this.#question.filter.hasProgress;
@@ -148,7 +148,7 @@ class ContinuedAnswer {
     if (error.code !== 'upstream_error' || error instanceof EngineMemoryError)
       return `the engine rejected it with ${error.code}`;
     if (generated.obstacle !== null) return generated.obstacle;
-    // Engines do not take up a thought in its middle.
+    // Engines cannot continue partial reasoning.
     if (generated.isReasoning) return 'its model was still reasoning';
     if (this.#continuations >= MAX_CONTINUATIONS) return `it was continued ${MAX_CONTINUATIONS} times`;
     return this.#continuations > 0 && !hasProgress ? 'the next engine added nothing to it' : null;
@@ -161,13 +161,13 @@ class ContinuedAnswer {
     return this.#loss!.error;
   }
 
-  /** A place on another engine, or on one that is back. Rejects where there is none in time. */
+  /** A slot on another engine, or on one that has recovered. Rejects if there is none in time. */
   async #findTarget(): Promise<EngineTarget> {
     const { exchange } = this.#state;
     const loss = this.#loss!;
     for (;;) {
       if (loss.tries++ > 0) await this.#pause(loss);
-      // Many streams break at once: they must not ask the peers at once, too.
+      // Many streams break at once: jitter keeps them from asking the peers all at once.
       else await sleep(this.#clock, Math.random() * MAX_JITTER_MS, exchange.signal);
       exchange.check();
       if (this.#services.isEnding?.()) throw this.#giveUp('the replica is shutting down', 'failed');
@@ -200,13 +200,13 @@ class ContinuedAnswer {
     }
   }
 
-  /** The request for what is missing; its answer is the next part. */
+  /** The request for the rest; its response is the next part. */
   #continueBody(target: EngineTarget): Buffer {
     const { filter, continuable, body } = this.#question;
     const { content, reasoning } = filter.generated;
     const tokens = filter.estimatedTokens;
     try {
-      // An engine that has not heard of it is followed by another that is asked the same.
+      // If an engine never received it, another is asked the same.
       const isSame = this.#next !== null && !filter.hasProgress;
       const next = isSame
         ? this.#next
@@ -233,7 +233,7 @@ class ContinuedAnswer {
     if (bytes <= SMALL_BYTES) return write();
     const lease = openLease(this.#state);
     try {
-      // The one before is gone by then.
+      // The previous one is gone by then.
       this.#isReserved ||= this.#question.reserve(bytes);
       return this.#isReserved && lease.tryAdd(COPIES * bytes) ? write() : null;
     } finally {

@@ -1,4 +1,4 @@
-/** What text and audio ask an engine: a place on one is taken, then the answer read, within the request's time. */
+/** Runs text and audio requests on an engine: acquires a slot, then reads the response, within the request's deadline. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { Acquisition, Capacity, EngineTarget } from '../capacity/capacity.ts';
 import { callEngine, type EngineCallOptions, type EnginePool } from '../engine/engine-call.ts';
@@ -20,14 +20,14 @@ export interface EngineServices {
   onEngineLost?: () => void;
 }
 
-/** `headers`: all that an engine is sent but the request's id and the length; nothing of the client's own headers goes on. */
+/** `headers`: all that an engine is sent except the request's id and the length; no client headers are forwarded. */
 export type EngineQuestion = Pick<EngineCallOptions, 'path' | 'headers' | 'body' | 'answer' | 'isStream'>;
 
 const SATURATED_RETRY_SECONDS = 5;
 
 /**
- * Rejects as `callEngine`, with the engine's errors counted; and with ApiError where no engine has a place. Without a function of its own that
- * is async, as what it calls: of an answer that is good, a promise is all that is between its end and the caller's.
+ * Rejects as `callEngine`, with the engine's errors counted; and with ApiError if no engine has a slot. Neither this nor what it calls is
+ * an async function: on success, only one promise lies between the end of the response and the caller.
  */
 export function answerFromEngine(
   services: EngineServices,
@@ -58,19 +58,19 @@ export interface TargetedQuestion {
   route: string;
 }
 
-/** Rejects as `callEngine`; the target is released. Asks another one where a peer was lost that had answered nothing, or where this engine accepts no connection. */
+/** Rejects as `callEngine`; the target is released. Tries another if a peer was lost before it responded, or if this engine accepts no connection. */
 export const askTarget = (target: EngineTarget, asked: TargetedQuestion): Promise<void> =>
   callTarget(target, asked).catch((error) => askElsewhere(error, target, asked));
 
 async function askElsewhere(error: unknown, lost: EngineTarget, asked: TargetedQuestion): Promise<void> {
   const substitute = await findSubstitute(error, lost, asked);
   if (!substitute) throw error;
-  // The answer is another engine's, but the failure is this one's.
+  // Another engine responds, but this one failed.
   if (lost.local) noteFailure(error, asked.services);
   await callTarget(substitute, asked);
 }
 
-/** null: the error is the answer. */
+/** null: the error is returned to the client. */
 async function findSubstitute(
   error: unknown,
   { origin }: EngineTarget,
@@ -134,7 +134,7 @@ function addHeaders(headers: string[], more: Readonly<Record<string, string>>): 
   for (const name in more) headers.push(name, more[name]!);
 }
 
-/** docs/api.md, "Limits". Counts from `from`, else from the request's start; before the first byte it becomes a 504. */
+/** docs/api.md, "Limits". Counts from `from`, else from the request's start; before the first byte, expiry is a 504. */
 export function startDeadline(exchange: Exchange, timeoutMs: number, from = 0): NodeJS.Timeout {
   return setTimeout(
     () => {
@@ -145,10 +145,10 @@ export function startDeadline(exchange: Exchange, timeoutMs: number, from = 0): 
   );
 }
 
-/** Node keeps a list, and a timer, for each length of time: long ones are rounded up to seconds, so that requests share them. */
+/** Node keeps a list and a timer per duration: long ones are rounded up to seconds, so that requests share them. */
 const roundDelay = (ms: number): number => (ms > 10_000 ? Math.ceil(ms / 1_000) * 1_000 : ms);
 
-/** Few answers are large: the others open no account. */
+/** Few responses are large: the others reserve no memory. */
 export function reserveLazily(state: GatewayState): (bytes: number) => boolean {
   let lease: BodyLease | null = null;
   return (bytes) => {
@@ -157,7 +157,7 @@ export function reserveLazily(state: GatewayState): (bytes: number) => boolean {
   };
 }
 
-/** At once where a place is free, else after a wait in line. Fails with ApiError where no engine has a place. */
+/** Synchronous if a slot is free, else after waiting in line. Fails with ApiError if no engine has a slot. */
 export const acquireTarget = (
   capacity: Capacity,
   state: GatewayState,
@@ -183,7 +183,7 @@ function readTarget(acquisition: Acquisition): EngineTarget {
   throw new ApiError(refusal, why, { retryAfter: SATURATED_RETRY_SECONDS });
 }
 
-/** Counts an engine's error, and has its health probed where it may be lost. */
+/** Counts an engine's error, and triggers a health probe if it may be lost. */
 export function noteFailure(error: unknown, { metrics, onEngineLost }: EngineServices): void {
   if (!(error instanceof ApiError)) return;
   if (error.code === 'upstream_error') onEngineLost?.();

@@ -50,7 +50,7 @@ export const CONVERSATION: Field = {
   isValid: (value) => isFilledListOf(value, isObject),
   schema: filledListOf({ type: 'object' }),
 };
-/** Token ids are OpenAI's, too. */
+/** OpenAI accepts token ids, too. */
 const prompt: Field = {
   allowed: 'a string, or a non-empty array of strings or of token ids',
   isValid: (value) =>
@@ -134,7 +134,7 @@ export const RESPONSES_FIELDS: Fields = {
   stream: FLAG,
   temperature: number,
   top_p: number,
-  // Of none, engines report an end like that of a stream that they gave up.
+  // With no tokens, engines report an end like that of an aborted stream.
   max_output_tokens: positive,
   tools: listOfObjects,
   tool_choice: textOrObject,
@@ -174,7 +174,7 @@ export const MESSAGES_FIELDS: Fields = {
 /** docs/api.md, "POST /v1/messages/count_tokens". */
 export const COUNT_FIELDS: Fields = counted;
 
-/** Throws ApiError for a missing or mistyped field; null counts as absent, as OpenAI has it. */
+/** Throws ApiError for a missing or mistyped field; null counts as absent, as in OpenAI's API. */
 export function checkFields(body: Record<string, unknown>, fields: Fields): void {
   for (const name in fields) {
     const { isRequired, allowed, isValid } = fields[name]!;

@@ -1,17 +1,17 @@
-/** URLs within the input of Responses and within Anthropic's content blocks, handled as those of chats are. */
+/** URLs in the input of Responses and in Anthropic's content blocks, handled like those of chats. */
 import { ApiError } from '../http/error-response.ts';
 import { formatPath, type MediaReference } from './media-inlining.ts';
 import { type MessageMedia, readPart } from './message-media.ts';
 
 type Path = MediaReference['path'];
 type Visit = (value: Record<string, unknown>, path: Path, media: MessageMedia) => void;
-/** Whether a member holds what a tool was called with: it may look like anything, and is text to the model. */
+/** Whether a member holds a tool call's arguments, which are arbitrary and plain text to the model. */
 type IsArguments = (value: Record<string, unknown>, member: string) => boolean;
 
-/** Deeper than any engine looks for media. */
+/** Deeper than any engine searches for media. */
 const MAX_DEPTH = 12;
 
-/** Of Responses: parts of messages, and of what tools gave back. Throws ApiError. */
+/** Of Responses: parts of messages and of tool results. Throws ApiError. */
 export const readInputMedia = (input: unknown): MessageMedia =>
   visitAll(input, ['input'], readItem, isAction);
 
@@ -23,7 +23,7 @@ function readItem(part: Record<string, unknown>, path: Path, media: MessageMedia
   readPart(part, path, media);
 }
 
-/** Of Anthropic's messages and system prompt: `source` of blocks, within results of tools, too. Throws ApiError. */
+/** Of Anthropic's messages and system prompt: `source` of blocks, also within tool results. Throws ApiError. */
 export function readBlockMedia(body: { messages: unknown; system: unknown }): MessageMedia {
   const media = visitAll(body.messages, ['messages'], readBlock, isInput);
   const system = visitAll(body.system, ['system'], readBlock, isInput);
@@ -53,7 +53,7 @@ function refuse(path: Path, why: string): ApiError {
   return new ApiError('invalid_request_error', `\`${param}\` ${why}`, { param });
 }
 
-/** Calls `visit` for every object within, other than arguments, and for the value itself. */
+/** Calls `visit` for the value and every object within it except arguments. */
 function visitAll(value: unknown, path: Path, visit: Visit, isArguments: IsArguments): MessageMedia {
   const media: MessageMedia = { characters: 0, media: [] };
   const walk = (within: unknown, place: Path) => {

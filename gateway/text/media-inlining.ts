@@ -1,4 +1,4 @@
-/** Fetches the images, sounds and videos that a request names by URL, and puts them into it as data: URLs. */
+/** Fetches the images, sounds and videos that a request references by URL, and inlines them as data: URLs. */
 
 import type { EgressAgent } from '../egress/agent.ts';
 import { Allowance } from '../egress/allowance.ts';
@@ -11,19 +11,19 @@ import { type Changes, replaceValues } from './request-body.ts';
 
 export interface MediaReference {
   kind: MediaKind;
-  /** Of what is replaced in the body. */
+  /** Path of what is replaced in the body. */
   path: (string | number)[];
   url: string;
-  /** What takes its place: a data: URL where absent, or Anthropic's `source` object. */
+  /** The replacement: a data: URL if absent, or Anthropic's `source` object. */
   form?: 'source';
 }
 
 export interface MediaInliningOptions {
   agent: EgressAgent;
   exchange: Pick<Exchange, 'signal' | 'check'>;
-  /** Of the body with all of them in it. */
+  /** Limit of the body with all media inlined. */
   maxBytes: number;
-  /** Asks for memory; false where there is none left. */
+  /** Reserves memory; false if there is none left. */
   reserve: (bytes: number) => boolean;
 }
 
@@ -31,13 +31,13 @@ interface MediaBounds {
   count: number;
   /** Of each. */
   bytes: number;
-  /** From the look-up of the name to the last byte, redirects included. */
+  /** From the DNS lookup to the last byte, including redirects. */
   deadlineMs: number;
 }
 
 const MIB = 1024 * 1024;
 
-/** All of them together are bounded by the deployment's limit of a JSON body, too. */
+/** Together they are also bounded by the deployment's limit for JSON bodies. */
 export const MEDIA_BOUNDS: Record<MediaKind, MediaBounds> = {
   image: { count: 10, bytes: 50 * MIB, deadlineMs: 5_000 },
   audio: { count: 4, bytes: 50 * MIB, deadlineMs: 10_000 },
@@ -45,12 +45,12 @@ export const MEDIA_BOUNDS: Record<MediaKind, MediaBounds> = {
 };
 
 const BUSY_RETRY_SECONDS = 5;
-/** All but the data itself: names, quotes, media type and padding, at most. */
+/** The most that names, quotes, media type and padding take, without the data. */
 const WRAPPING_BYTES = 80;
-/** A medium is there as bytes and in the payload, for a moment. */
+/** A medium briefly exists both as bytes and in the payload. */
 const COPIES = 2;
 
-/** The payload with the media in it. Throws ApiError; ClientDisconnectedError when the client leaves. */
+/** The payload with the media inlined. Throws ApiError; ClientDisconnectedError if the client disconnects. */
 export async function inlineMedia(
   { payload, media }: { payload: Buffer; media: readonly MediaReference[] },
   options: MediaInliningOptions,
@@ -86,7 +86,7 @@ function checkCounts(media: readonly MediaReference[]): void {
   }
 }
 
-/** The JSON text that takes its place. */
+/** The JSON text that replaces it. */
 async function fetchMedium(
   medium: MediaReference,
   options: MediaInliningOptions & { shared: Allowance; signal: AbortSignal },
@@ -139,7 +139,7 @@ function refuse({ kind, path, form }: MediaReference, why: string): ApiError {
   return new ApiError('invalid_request_error', `\`${param}\` ${why}. ${remedy}`, { param });
 }
 
-/** As `messages[0].content[1].image_url.url`. */
+/** Such as `messages[0].content[1].image_url.url`. */
 export const formatPath = (path: MediaReference['path']): string =>
   path
     .map((name) => (typeof name === 'number' ? `[${name}]` : `.${name}`))

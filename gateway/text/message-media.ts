@@ -1,6 +1,6 @@
 /**
- * URLs within messages. An engine that fetched them would reach whatever the cluster's network reaches, so only data
- * that the request carries goes on: images, sounds and videos are fetched here, all else must be sent along.
+ * URLs in messages. An engine that fetched them could reach the cluster's whole network, so only data
+ * within the request is forwarded: images, sounds and videos are fetched here, all else must be sent inline.
  */
 
 import { MEDIA_KINDS } from '../egress/media-type.ts';
@@ -8,13 +8,13 @@ import { ApiError } from '../http/error-response.ts';
 import { formatPath, type MediaReference } from './media-inlining.ts';
 
 export interface MessageMedia {
-  /** Of inline media, which are no prompt text. */
+  /** Of inline media, which are not prompt text. */
   characters: number;
   /** To be fetched. */
   media: MediaReference[];
 }
 
-/** Of a body with messages; none of any other. Throws ApiError. */
+/** Of a body with messages; empty for others. Throws ApiError. */
 export const readBodyMedia = ({ messages }: { messages?: unknown }): MessageMedia =>
   readMessageMedia(messages);
 

@@ -1,4 +1,4 @@
-/** Fills what Anthropic's schema requires and some engines leave out, in whole messages and in their events. */
+/** Fills fields that Anthropic's schema requires and some engines omit, in whole messages and in events. */
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import type { EventCompletion } from '../engine/event-filter.ts';
 import { completeModel, fillAbsent, listOf } from './answer-schema.ts';
@@ -14,12 +14,12 @@ export function completeMessage(message: JSONObject, modelId: string): boolean {
   return isChanged;
 }
 
-/** llama.cpp begins tools without the input that is still to come. */
+/** llama.cpp starts tool blocks without the `input` that is still to come. */
 function completeBlock(block: JSONObject): boolean {
   return block.type === 'tool_use' && fillAbsent(block, 'input', {});
 }
 
-/** Of a stream: deltas of content are complete with each engine. */
+/** For streams: content deltas are complete in every engine. */
 export const completeMessageEvents = (modelId: string): EventCompletion => ({
   isThorough: false,
   complete: (_, { message, delta, content_block: block }) => {

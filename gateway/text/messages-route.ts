@@ -1,4 +1,4 @@
-/** Anthropic's Messages and their count of tokens (docs/api.md, "POST /v1/messages"). */
+/** Anthropic's Messages and token counting (docs/api.md, "POST /v1/messages"). */
 import type { JSONObject } from '../../kit/json.ts';
 import { readMessagesUsage } from '../engine/answer.ts';
 import { MESSAGES as EVENTS } from '../engine/event-dialects.ts';

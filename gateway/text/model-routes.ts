@@ -9,9 +9,9 @@ import { describeSupportedParameters } from '../media/supported-parameters.ts';
 
 export interface ModelServices {
   config: (state: GatewayState) => GatewayConfig;
-  /** Whether the model can be asked. */
+  /** Whether the model is available. */
   isReady: (state: GatewayState) => boolean;
-  /** Most tokens of a request; null while that is unknown. */
+  /** Context length; null while unknown. */
   contextLength: () => number | null;
 }
 

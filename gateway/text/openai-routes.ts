@@ -45,18 +45,18 @@ export const EMBEDDINGS: TextRoute = {
   translate: (body, preset) => {
     checkEmbedded(body, preset);
     checkEncoding(body, preset);
-    // Its answer reports the usage in a header, which an answer of bytes alone lacks.
+    // Its response reports usage in a header, which a response of only bytes lacks.
     const fixed = body.encoding_format === 'bytes_only' && BYTES;
     return { path: '/v1/embeddings', ...(fixed && { fixed }) };
   },
   stream: null,
   complete: (answer, modelId, { encoding }) => completeEmbedding(answer, modelId, encoding),
   readUsage,
-  // Vectors are no tokens: the input is what counts.
+  // Vectors are not tokens: only the input counts.
   estimateOutput: () => 0,
 };
 
-/** Texts, or a conversation, which vLLM alone embeds, with its images. */
+/** Texts, or a conversation with images, which only vLLM embeds. */
 function checkEmbedded({ input, messages }: JSONObject, preset: string): void {
   const hasMessages = messages !== undefined && messages !== null;
   if (input === undefined || input === null) {
@@ -73,11 +73,11 @@ function checkEmbedded({ input, messages }: JSONObject, preset: string): void {
 }
 
 const BYTES = new Map([['encoding_format', '"bytes"']]);
-/** Inputs that a header describes: proxies take headers of 4 KiB in all. */
+/** Inputs that a header can describe: proxies accept 4 KiB of headers in total. */
 const MAX_DESCRIBED = 32;
 const MAX_IN_BYTES = 2_048;
 
-/** Vectors as bytes are vLLM's alone. */
+/** Only vLLM returns vectors as bytes. */
 function checkEncoding({ encoding_format: encoding, input }: JSONObject, preset: string): void {
   if (!isBytes(encoding)) return;
   if (preset !== 'vllm')

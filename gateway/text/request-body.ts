@@ -1,5 +1,5 @@
 /**
- * Changes members of a JSON text in place. Parsing and serializing it again would round large integers such as `seed`
+ * Edits members of a JSON text in place. Parsing and reserializing it would round large integers such as `seed`
  * and rewrite megabytes of images.
  */
 import { findStringEnd, skipSpace } from '../../kit/json.ts';
@@ -15,7 +15,7 @@ export function setMembers(text: string, values: ReadonlyMap<string, string>): s
   return output + text.slice(copied);
 }
 
-/** The same of a text and its bytes: where each character is one byte, megabytes of images are not encoded again. */
+/** The same for a text and its bytes: if each character is one byte, megabytes of images are not encoded again. */
 export function setMembersInBytes(
   { raw, text }: { raw: Buffer; text: string },
   values: ReadonlyMap<string, string>,
@@ -55,7 +55,7 @@ function listEdits(text: string, values: ReadonlyMap<string, string>): Edit[] {
   return [{ start: brace, end: brace, value: isEmpty ? added : `${added},` }, ...edits];
 }
 
-/** The text of a top-level member's value; the last one where a name comes twice, as parsers have it. */
+/** The text of a top-level member's value; the last one of duplicate names, as in JSON parsers. */
 export function getMember(text: string, name: string): string | null {
   let value: string | null = null;
   for (const member of listMembers(text))
@@ -63,19 +63,19 @@ export function getMember(text: string, name: string): string | null {
   return value;
 }
 
-/** The values of top-level members as they lie in the JSON text `bytes`; the last one where a name comes twice. */
+/** The raw values of top-level members in the JSON text `bytes`; the last one of duplicate names. */
 export function sliceMembers(bytes: Buffer, names: ReadonlySet<string>): Map<string, Buffer> {
   const slices = new Map<string, Buffer>();
-  // One character a byte: all that matters to JSON's structure is ASCII, of which no other character has a byte.
+  // One character per byte: JSON's structure is ASCII, whose bytes occur in no other UTF-8 character.
   for (const { name, start, end } of listMembers(bytes.toString('latin1')))
     if (names.has(name)) slices.set(name, bytes.subarray(start, end));
   return slices;
 }
 
-/** Of members by name and of items by index, each to a JSON text or to changes within. */
+/** Members by name and items by index, each mapped to a JSON text or to nested changes. */
 export type Changes = ReadonlyMap<string | number, string | Changes>;
 
-/** Replaces values that are there, however deep they lie. `text` must be valid JSON. */
+/** Replaces existing values at any depth. `text` must be valid JSON. */
 export function replaceValues(text: string, changes: Changes): string {
   let output = '';
   let copied = 0;

@@ -1,8 +1,8 @@
-/** What a request asked for, to be said again in its answer: read from the payload that is kept anyway, only where an engine left it out. */
+/** Request parameters to echo in the response: read from the payload, which is kept anyway, only if an engine omitted them. */
 import { parseForeignJson } from '../../kit/json.ts';
 import { sliceMembers } from './request-body.ts';
 
-/** Of one member; a larger one is not repeated, since a stream would repeat it three times. */
+/** Limit of one member; larger ones are not echoed, since a stream would repeat them three times. */
 const MAX_BYTES = 1024 * 1024;
 
 export class RequestEcho {
@@ -15,7 +15,7 @@ export class RequestEcho {
     this.#readPayload = readPayload;
   }
 
-  /** A member of the request as it was sent; undefined where it was not, or is too large. */
+  /** A member of the request as sent; undefined if absent or too large. */
   read(name: string): unknown {
     this.#slices ??= sliceMembers(this.#readPayload(), this.#names);
     const slice = this.#slices.get(name);

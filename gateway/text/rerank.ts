@@ -1,4 +1,4 @@
-/** Which texts fit a query, and how well; engines without a route that scores pairs do it by their rerank route. */
+/** Rerank and score; engines without a route that scores pairs use their rerank route. */
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { readUsage } from '../engine/answer.ts';
 import { dialectOf, type RerankQuestion } from '../engine/rerank-dialects.ts';
@@ -7,7 +7,7 @@ import { ApiError } from '../http/error-response.ts';
 import { checkFields, type Fields, FLAG, TEXT } from './fields.ts';
 import type { Translation } from './text-route.ts';
 
-/** As many as the engines take in one request. */
+/** The most that the engines accept in one request. */
 const MAX_TEXTS = 2048;
 
 const isText = (value: unknown): value is string => typeof value === 'string';
@@ -46,10 +46,10 @@ const oneOrMore = {
 /** docs/api.md, "POST /v1/score". */
 export const SCORE_FIELDS: Fields = { text_1: oneOrMore, text_2: oneOrMore, model: TEXT };
 
-/** Whose answer it is: Jina's, or that of the second version of Cohere's API. */
+/** The response format: Jina's, or that of Cohere's API v2. */
 interface Version {
   withTexts: boolean;
-  /** What is reported beside the results; `usage` is what is charged. */
+  /** Reported beside the results; `usage` is charged. */
   describe(tokens: number): JSONObject;
 }
 
@@ -93,7 +93,7 @@ function askRanked(value: JSONObject, preset: string, { withTexts, describe }: V
         id: idOf(answer, 'rerank'),
         ...describe(tokens),
         usage: countUsage(tokens),
-        // Not all engines repeat them.
+        // Not all engines return them.
         results: rated.map(({ index, score }) => ({
           index,
           relevance_score: score,
@@ -110,7 +110,7 @@ const ALIASES: readonly (readonly [string, readonly string[]])[] = [
   ['text_2', ['documents', 'items', 'data_2']],
 ];
 const ALIAS_NAMES = ALIASES.flatMap(([, aliases]) => aliases);
-/** That score pairs by a route of their own. */
+/** Engines with a route of their own to score pairs. */
 const SCORING = new Set(['vllm', 'simulator', 'custom']);
 
 /** Throws ApiError. */
@@ -170,7 +170,7 @@ export function translateScore(given: JSONObject, preset: string): Translation {
   };
 }
 
-/** What is not documented goes to the engine as it is. */
+/** Undocumented members are forwarded unchanged. */
 const passOn = (value: JSONObject, fields: Fields, more: readonly string[] = []): JSONObject =>
   Object.fromEntries(
     Object.entries(value).filter(([name]) => !Object.hasOwn(fields, name) && !more.includes(name)),
@@ -183,7 +183,7 @@ const idOf = (answer: unknown, prefix: string): string =>
 
 const countUsage = (tokens: number) => ({ prompt_tokens: tokens, total_tokens: tokens });
 
-/** For engines that report none: each text is read together with the query. */
+/** For engines that report no usage: each text is read together with the query. */
 const estimateTokens = ({ query, texts }: RerankQuestion): number => countTokens([query], texts);
 
 const countTokens = (ones: readonly string[], others: readonly string[]): number => {

@@ -1,6 +1,6 @@
 /**
- * Completes the events of a streamed response. Those that carry output pass unread where the engine numbers its events, as vLLM
- * does; llama.cpp numbers neither events nor items, without which SDKs cannot put its output together, so that each is completed.
+ * Completes the events of a streamed response. Output events pass unparsed if the engine numbers its events, as vLLM
+ * does; llama.cpp numbers neither events nor items, which SDKs need to assemble the output, so each event is completed.
  */
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import type { EventCompletion } from '../engine/event-filter.ts';
@@ -13,18 +13,18 @@ import {
   type ResponseContext,
 } from './response-schema.ts';
 
-/** Events about a part of an item. */
+/** Events that concern a part of an item. */
 const OF_PARTS = /^response\.(content_part|output_text|reasoning_text|refusal)\./;
 const OF_TEXT = /^response\.output_text\.(delta|done)$/;
 
 export class ResponseEvents implements EventCompletion {
-  /** Whether the engine leaves out the numbers of events. */
+  /** Whether the engine omits sequence numbers. */
   isThorough = false;
   readonly #context: ResponseContext;
   #events = 0;
-  /** Places of items in the output, by their ids. */
+  /** Output indexes of items, by id. */
   readonly #places = new Map<unknown, number>();
-  /** In seconds, as it was told first. */
+  /** In seconds, as first reported. */
   #createdAt: unknown;
 
   constructor(context: ResponseContext) {

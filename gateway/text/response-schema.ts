@@ -1,6 +1,6 @@
 /**
- * Fills what OpenAI's types and Open Responses' stricter schema require of a response and engines leave out: vLLM says null where
- * there is nothing or a default, llama.cpp answers its output and little more. What was asked for is said again.
+ * Fills what OpenAI's types and Open Responses' stricter schema require and engines omit: vLLM sends null for
+ * missing values and defaults, llama.cpp sends little more than its output. Request parameters are echoed.
  */
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { completeModel, dropNull, dropNulls, fillAbsent, listOf } from './answer-schema.ts';
@@ -8,10 +8,10 @@ import type { RequestEcho } from './request-echo.ts';
 
 interface Member {
   name: string;
-  /** Where neither the engine nor the request says anything. */
+  /** Defaults if neither the engine nor the request sets a value. */
   fallback: unknown;
   isNullable?: true;
-  /** Whether the request says it. */
+  /** Whether the request sets it. */
   isEchoed?: true;
 }
 
@@ -37,7 +37,7 @@ const MEMBERS: readonly Member[] = [
   { name: 'reasoning', fallback: null, isNullable: true, isEchoed: true },
   { name: 'service_tier', fallback: 'default' },
   { name: 'background', fallback: false },
-  // Nothing is stored here, whatever the engine's default is.
+  // Responses are never stored, whatever the engine's default.
   { name: 'store', fallback: false },
   { name: 'previous_response_id', fallback: null, isNullable: true },
   { name: 'safety_identifier', fallback: null, isNullable: true, isEchoed: true },
@@ -55,11 +55,11 @@ export interface ResponseContext {
   now(): number;
 }
 
-/** Answers whether it changed anything. */
+/** Returns whether it changed anything. */
 export function completeResponse(response: JSONObject, { modelId, echo, now }: ResponseContext): boolean {
   let isChanged = completeModel(response, modelId);
   isChanged = fillAbsent(response, 'object', 'response') || isChanged;
-  // OpenAI leaves it out where there is none.
+  // OpenAI omits it if there is none.
   isChanged = dropNull(response, 'user') || isChanged;
   for (const { name, fallback, isNullable, isEchoed } of MEMBERS) {
     const value = response[name];
@@ -88,7 +88,7 @@ function completeParts({ text, tools, reasoning, output }: JSONObject): boolean 
   return isChanged;
 }
 
-/** May be null, and have to be there. */
+/** Required, but may be null. */
 const TOOL_MEMBERS = ['description', 'parameters', 'strict'];
 
 function completeTool(tool: JSONObject): boolean {
@@ -97,7 +97,7 @@ function completeTool(tool: JSONObject): boolean {
   return fillAll(tool, TOOL_MEMBERS, null) || isChanged;
 }
 
-/** An item of the output, whole or as it begins. */
+/** An item of the output, complete or as it starts. */
 export function completeItem(item: JSONObject): boolean {
   let isChanged = false;
   if (item.type === 'reasoning') isChanged = fillEmpty(item, 'summary', []);
@@ -112,7 +112,7 @@ export function completeItem(item: JSONObject): boolean {
   return isChanged;
 }
 
-/** A part of an item's content, whole or as it begins. */
+/** A part of an item's content, complete or as it starts. */
 export function completePart(part: JSONObject): boolean {
   if (part.type !== 'output_text') return false;
   const isChanged = fillEmpty(part, 'annotations', []);
@@ -129,7 +129,7 @@ function completeUsage(usage: unknown): boolean {
   return isChanged;
 }
 
-/** The same of what may not be null either. */
+/** The same for members that may not be null. */
 export function fillEmpty(object: JSONObject, name: string, value: unknown): boolean {
   if (object[name] !== undefined && object[name] !== null) return false;
   object[name] = value;

@@ -1,4 +1,4 @@
-/** OpenAI's Responses (docs/api.md, "POST /v1/responses"), without what would need a store or tools of the server. */
+/** OpenAI's Responses (docs/api.md, "POST /v1/responses"), without features that need a store or server-side tools. */
 import type { JSONObject } from '../../kit/json.ts';
 import { readResponsesUsage } from '../engine/answer.ts';
 import { RESPONSES as EVENTS } from '../engine/event-dialects.ts';
@@ -26,7 +26,7 @@ export const RESPONSES: TextRoute = {
     instructions,
     ...(Array.isArray(input) ? input : [input]),
   ],
-  // Engines keep responses in memory for ever unless told otherwise.
+  // By default, engines keep responses in memory forever.
   fixed: new Map([['store', 'false']]),
   stream: { needsUsageOption: false, watch: watchEvents },
   complete: (answer, modelId, request) => completeResponse(answer, readContext(modelId, request)),
@@ -44,7 +44,7 @@ function watchEvents(modelId: string, request: TextRequest): EventFilter {
   return new EventFilter(EVENTS, new ResponseEvents(readContext(modelId, request)));
 }
 
-/** What refers to something that was stored, and what to send in its place. */
+/** Members that refer to stored objects, and what to send instead. */
 const STATEFUL: Readonly<Record<string, string>> = {
   store: 'Send false, or omit it.',
   background: 'Stream the response instead.',
@@ -61,7 +61,7 @@ function refuseState(body: JSONObject): void {
   }
 }
 
-/** Whose calls the client runs itself. */
+/** Tools that the client runs itself. */
 const CLIENT_TOOLS: ReadonlySet<unknown> = new Set([
   'function',
   'custom',

@@ -1,4 +1,4 @@
-/** What a text request asks for, and what the engine is sent. */
+/** Parses a text request and builds what the engine is sent. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { Reading } from '../engine/whole-answer.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -14,19 +14,19 @@ export interface TextRequest {
   /** At the engine. */
   path: string;
   payload: Buffer;
-  /** Of the key, as the engine counts; 0 is every engine's default. */
+  /** Of the key, on the engine's scale; 0 is every engine's default. */
   priority: number;
-  /** Of an engine with words of its own. */
+  /** For an engine with its own format. */
   read: Reading | undefined;
   isStream: boolean;
   /** Whether the client asked for usage in the stream. */
   isUsageWanted: boolean;
-  /** Null: a broken stream of it ends with an error. */
+  /** Null: a broken stream ends with an error. */
   continuable: Continuable | null;
   encoding: EmbeddingEncoding;
-  /** For an estimate of tokens where the engine gives no usage. */
+  /** For an estimate of tokens if the engine reports no usage. */
   promptBytes: number;
-  /** That the payload names by URL and that are to be inlined. */
+  /** Media that the payload references by URL, to be inlined. */
   media: MediaReference[];
 }
 
@@ -35,7 +35,7 @@ type Model = Pick<
   'modelId' | 'servedModelName' | 'enginePreset' | 'enginePriority' | 'continueStreams'
 >;
 
-/** Checks the documented fields and passes all others on as they are. `keyPriority`: higher first. Throws ApiError. */
+/** Validates the documented fields and forwards all others unchanged. `keyPriority`: higher first. Throws ApiError. */
 export function readTextRequest(
   body: JsonBody,
   route: TextRoute,
@@ -95,7 +95,7 @@ interface Changes {
 /** Stream options that the gateway sets. */
 type UsageOptions = Readonly<Record<'include_usage' | 'continuous_usage_stats', boolean>>;
 
-/** The body with the engine's own name of the model, what the route fixes, the key's priority and usage asked for. */
+/** The body with the engine's model name, the route's fixed members, the key's priority and usage reporting enabled. */
 function buildPayload(
   body: JsonBody,
   { servedModelName }: Model,
@@ -104,14 +104,14 @@ function buildPayload(
   const { value, text, raw } = body;
   const changes = new Map(fixed);
   if (value.model !== servedModelName) changes.set('model', JSON.stringify(servedModelName));
-  // A client's own would let it jump the queue.
+  // The client's own priority would let it jump the queue.
   if (priority !== 0 || value.priority !== undefined) changes.set('priority', String(priority));
   const options = writeUsageOptions(text, value, usage);
   if (options !== null) changes.set('stream_options', options);
   return changes.size === 0 ? raw : setMembersInBytes(body, changes);
 }
 
-/** Without the client's own priority, too. */
+/** Also without the client's own priority. */
 const writeTranslation = (body: object, model: string, priority: number): Buffer =>
   Buffer.from(JSON.stringify({ ...body, model, priority: priority === 0 ? undefined : priority }));
 
@@ -120,11 +120,11 @@ function decidePriority({ enginePriority }: Model, keyPriority: number): number 
   return enginePriority === 'lower-first' ? -keyPriority : keyPriority;
 }
 
-/** Engines that report usage in every frame where asked to. */
+/** Engines that report usage in every frame on request. */
 const CONTINUOUS_PRESETS = new Set(['vllm', 'sglang', 'simulator']);
 export const reportsUsageContinuously = (preset: string): boolean => CONTINUOUS_PRESETS.has(preset);
 
-/** The client's other stream options stay. Null: nothing is to be set. */
+/** The client's other stream options are kept. Null: nothing to set. */
 function writeUsageOptions(text: string, value: Record<string, unknown>, usage: UsageOptions): string | null {
   if (!usage.include_usage && !usage.continuous_usage_stats) return null;
   const wanted = Object.entries(usage).flatMap(([name, isWanted]) =>

@@ -1,4 +1,4 @@
-/** The text routes: from a JSON body to the engine's answer, whole or streamed, with its usage settled. */
+/** The text routes: from a JSON body to the engine's response, whole or streamed, with its usage settled. */
 
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { Settlements } from '../auth/settlements.ts';
@@ -58,7 +58,7 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
   const request = read instanceof Promise ? await read : read;
   const deadline = startDeadline(exchange, config.limits.requestTimeoutMs);
   try {
-    // Before a place on an engine is taken, which would stand idle meanwhile.
+    // Before a slot on an engine is acquired, which would be idle meanwhile.
     if (request.media.length > 0) {
       const lease = openLease(state);
       request.payload = await inlineMedia(request, {
@@ -82,7 +82,7 @@ interface TextCall {
   request: TextRequest;
 }
 
-/** The exchange can then report what is to be paid for it. */
+/** Lets the exchange report the charge. */
 function askForAnswer(call: TextCall): Promise<void> {
   const { services, state, request } = call;
   const { path, payload: body, isStream, continuable } = request;
@@ -109,7 +109,7 @@ const FOR_JSON: readonly string[] = [...JSON_BODY, 'application/json'];
 
 function describePayload({ isStream, encoding, priority }: TextRequest, preset: string): readonly string[] {
   const headers = isStream ? FOR_STREAM : isBytes(encoding) ? FOR_BYTES : FOR_JSON;
-  // In the body of messages vLLM does not read it.
+  // vLLM does not read it in the body of messages.
   return priority !== 0 && preset === 'vllm' ? [...headers, 'x-vllm-priority', String(priority)] : headers;
 }
 
@@ -127,7 +127,7 @@ function openAnswer({ route, state, request }: TextCall, modelId: string, reserv
   });
 }
 
-/** Asks for memory; false where there is none left. */
+/** Reserves memory; false if there is none left. */
 type Reserve = (bytes: number) => boolean;
 
 function settleUsage(answer: Answer, { services, state, request }: TextCall): void {
@@ -159,7 +159,7 @@ type TokenPricing = Pick<
 
 const MILLION = 1_000_000;
 
-/** In millionths. Cached tokens cost as others where they have no price of their own. */
+/** In millionths. Cached tokens cost the same as others unless they have their own price. */
 export function priceTokens(usage: Usage, pricing: TokenPricing): number {
   const input = pricing.perMillionInputTokens ?? 0;
   const cached = pricing.perMillionCachedInputTokens ?? input;

@@ -1,4 +1,4 @@
-/** A text's tokens and back, in the words of vLLM; other engines have their own. */
+/** Tokenize and detokenize, with vLLM's API; other engines have their own. */
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { ApiError } from '../http/error-response.ts';
 import { CONVERSATION, type Fields, FLAG, TEXT } from './fields.ts';
@@ -39,7 +39,7 @@ interface Dialect {
   detokenize(tokens: unknown): Translation;
 }
 
-/** Of vLLM and the simulator, which alone know messages. */
+/** Of vLLM and the simulator; only they accept messages. */
 const VLLM: Dialect = {
   tokenize: () => ({ path: '/tokenize', read: (answer) => (isObject(answer) ? answer : null) }),
   detokenize: () => ({ path: '/detokenize', read: (answer) => readText(isObject(answer) && answer.prompt) }),
@@ -140,6 +140,6 @@ function readTokens(tokens: unknown, maxLength?: unknown): JSONObject | null {
 
 const readText = (prompt: unknown): JSONObject | null => (isText(prompt) ? { prompt } : null);
 
-/** llama.cpp returns what is no text as bytes. */
+/** llama.cpp returns invalid text as bytes. */
 const showPiece = (piece: unknown): string =>
   isText(piece) ? piece : Array.isArray(piece) ? Buffer.from(piece as number[]).toString() : '';

@@ -1,4 +1,4 @@
-/** Rerank, score and tokens, which each engine words in its own way. */
+/** Rerank, score and tokens, for which each engine has its own API. */
 import { readUsage } from '../engine/answer.ts';
 import { completeModel } from './answer-schema.ts';
 import { readBodyMedia as readMedia } from './message-media.ts';
@@ -30,7 +30,7 @@ export const RERANK_V2: TextRoute = {
 
 export const SCORE: TextRoute = {
   path: '/v1/score',
-  // Checked with the engine's other names of them.
+  // Checked with the engine's alternative names.
   fields: {},
   readMedia,
   translate: translateScore,

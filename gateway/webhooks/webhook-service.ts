@@ -31,7 +31,7 @@ export interface WebhookServiceOptions {
   /** All that may have something to deliver. */
   listWorkspaces: () => Promise<string[]>;
   onAttempt?: DispatcherOptions['onAttempt'];
-  /** null or absent: nothing is traced. */
+  /** null or absent: no tracing. */
   tracer?: Tracer | null;
   log: Logger;
   timing?: AttemptTiming;
