@@ -1,14 +1,14 @@
-/** Which IP addresses a tenant's URL may lead to: public unicast ones, and those that the operator allows. */
+/** Which IP addresses a tenant's URL may resolve to: public unicast ones, and those that the administrator allows. */
 import { BlockList, isIP } from 'node:net';
 
-/** `allowed`: only because the operator says so. */
+/** `allowed`: only because the administrator allows it. */
 export type AddressVerdict = 'public' | 'allowed' | 'blocked';
 export type AddressPolicy = (address: string) => AddressVerdict;
 
 export interface AddressRules {
-  /** CIDRs or addresses that may be reached whatever else holds: the only exception. */
+  /** CIDRs or addresses that are always allowed: the only exception. */
   allow: readonly string[];
-  /** Public ones that must not be reached, such as a cluster's pod, service and node ranges. */
+  /** Public ones that are denied, such as a cluster's pod, service and node ranges. */
   deny: readonly string[];
 }
 
@@ -35,7 +35,7 @@ const NOT_PUBLIC_IPV4 = [
   '240.0.0.0/4', // reserved, broadcast
 ];
 
-/** All else is not given out: loopback, unspecified, IPv4-mapped, NAT64, ULA, link- and site-local, multicast … */
+/** All else is not allocated: loopback, unspecified, IPv4-mapped, NAT64, ULA, link- and site-local, multicast … */
 const GLOBAL_IPV6 = ['2000::/3'];
 const NOT_PUBLIC_IPV6 = [
   '2001::/23', // protocol assignments: Teredo, benchmarking, ORCHID
@@ -46,7 +46,7 @@ const NOT_PUBLIC_IPV6 = [
   '3fff::/20', // documentation
 ];
 
-/** Throws a RangeError that names the CIDR which is none. */
+/** Throws a RangeError that names an invalid CIDR. */
 export function createAddressPolicy({ allow, deny }: AddressRules): AddressPolicy {
   const allowed = new AddressSet(allow);
   const denied = new AddressSet([...deny, ...NOT_PUBLIC_IPV4, ...NOT_PUBLIC_IPV6]);
@@ -57,7 +57,7 @@ export function createAddressPolicy({ allow, deny }: AddressRules): AddressPolic
   };
 }
 
-/** One list for each family, for a BlockList takes an IPv4 address for its IPv4-mapped one and the other way round. */
+/** One list per family, since a BlockList treats an IPv4 address and its IPv4-mapped one as equal. */
 class AddressSet {
   readonly #ipv4 = new BlockList();
   readonly #ipv6 = new BlockList();

@@ -1,4 +1,4 @@
-/** The one way out to URLs that tenants supply: webhooks, images, storage endpoints. */
+/** All requests to URLs that tenants supply: webhooks, images, storage endpoints. */
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
@@ -11,13 +11,13 @@ import { GuardedPools, type GuardOptions, resolveAllowed } from './guarded-conne
 import { NameResolver } from './name-resolver.ts';
 import { parseEgressURL, readLiteral } from './url-policy.ts';
 
-/** What an operator sets. */
+/** Set by the administrator. */
 export interface EgressSettings extends AddressRules {
   /** Whether http: may be used to reach what `allow` lists. */
   plainHTTP: boolean;
 }
 
-/** Only what is public, only by https:. */
+/** Only public addresses, only https:. */
 export const PUBLIC_ONLY: EgressSettings = { allow: [], deny: [], plainHTTP: false };
 
 export interface EgressAgentOptions extends EgressSettings {
@@ -25,9 +25,9 @@ export interface EgressAgentOptions extends EgressSettings {
   servers?: readonly string[];
   /** Certificates (PEM) to trust instead of the system's. */
   ca?: string;
-  /** Instead of the one that `allow` and `deny` make. */
+  /** Overrides the policy from `allow` and `deny`. */
   policy?: AddressPolicy;
-  /** Requests on their way; more wait, within their deadlines. */
+  /** Requests in flight; more wait, within their deadlines. */
   inFlight?: { inAll: number; perDestination: number };
 }
 
@@ -36,12 +36,12 @@ export interface EgressRequest {
   method: 'GET' | 'POST';
   headers?: Record<string, string>;
   body?: Buffer;
-  /** Covers a place among those in flight, DNS, connecting, TLS and the whole answer. */
+  /** Covers waiting for a slot, DNS, connecting, TLS and the whole response. */
   deadlineMs: number;
-  /** Of the answer's body; reading ends where it does. */
+  /** Of the response's body; reading stops at this size. */
   allowance: Allowance;
   signal?: AbortSignal;
-  /** The status is all that is asked for: a body that breaks off, or does not end in time, takes nothing from it. */
+  /** Only the status matters: an interrupted or slow body does not change the result. */
   isStatusEnough?: boolean;
 }
 
@@ -74,7 +74,7 @@ export class EgressAgent {
     if (!readLiteral(hostname)) await resolveAllowed(this.#guard, hostname, protocol);
   }
 
-  /** Follows no redirects: they are answers like any other. Throws EgressError. */
+  /** Does not follow redirects: they are ordinary responses. Throws EgressError. */
   async request(request: EgressRequest): Promise<EgressAnswer> {
     const url = parseEgressURL(request.url, this.#guard);
     const end = new AbortController();
@@ -95,7 +95,7 @@ export class EgressAgent {
     }
   }
 
-  /** Breaks off what is under way. */
+  /** Aborts what is in progress. */
   close(): Promise<void> {
     return this.#pools.destroy();
   }
@@ -104,15 +104,15 @@ export class EgressAgent {
 export interface EgressAnswer {
   status: number;
   headers: IncomingHttpHeaders;
-  /** Never to be shown to a tenant as it is. */
+  /** Must not be shown to a tenant unchanged. */
   body: Buffer;
-  /** The answer was longer than allowed; `body` is its beginning, or empty. */
+  /** The response was longer than allowed; `body` is its beginning, or empty. */
   isTruncated: boolean;
 }
 
 const HEADERS = { 'user-agent': `Berth/${VERSION}`, 'accept-encoding': 'identity' };
 
-/** One request through the guarded connections, until its answer is read or its time is over. */
+/** One request through the guarded connections, until its response is read or it times out. */
 class EgressCall implements Dispatcher.DispatchHandler {
   readonly #url: URL;
   readonly #request: EgressRequest;
@@ -130,7 +130,7 @@ class EgressCall implements Dispatcher.DispatchHandler {
     this.#signal = signal;
   }
 
-  /** Once only. Throws EgressError. */
+  /** Call once. Throws EgressError. */
   send(pool: Dispatcher): Promise<EgressAnswer> {
     return new Promise((resolve, reject) => {
       const onAbort = () => this.#end(this.#signal.reason);
@@ -151,7 +151,7 @@ class EgressCall implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // The time was over before a connection stood.
+    // It timed out before a connection was established.
     if (!this.#settle) controller.abort(new EgressError('aborted'));
   }
 
@@ -180,7 +180,7 @@ class EgressCall implements Dispatcher.DispatchHandler {
     return { status: this.#status, headers: this.#headers, body: Buffer.concat(this.#chunks), isTruncated };
   }
 
-  /** Before the answer's own end. */
+  /** Before the response's own end. */
   #end(outcome: EgressAnswer | EgressError): void {
     this.#settle?.(outcome);
     this.#controller?.abort(new EgressError('aborted'));

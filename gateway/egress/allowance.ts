@@ -1,10 +1,10 @@
-/** Bytes that an answer may have; several answers may draw on one allowance as well. */
+/** Bytes that a response may have; several responses may share one allowance. */
 export class Allowance {
   readonly #shared: Allowance | null;
   readonly #reserve: (bytes: number) => boolean;
   #left: number;
 
-  /** `reserve` is asked for memory for what is taken, and may refuse it. */
+  /** `reserve` reserves memory for what is taken, and may refuse. */
   constructor(
     bytes: number,
     shared: Allowance | null = null,
@@ -19,7 +19,7 @@ export class Allowance {
     return Math.min(this.#left, this.#shared?.left ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Takes nothing and answers false when there is too little left. */
+  /** Takes nothing and returns false if there is too little left. */
   take(bytes: number): boolean {
     if (bytes > this.left || !this.#reserve(bytes)) return false;
     if (this.#shared && !this.#shared.take(bytes)) return false;

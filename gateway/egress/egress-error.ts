@@ -1,16 +1,16 @@
-/** Why a tenant's URL was not fetched, in fixed words: what a network said of its inside is never passed on. */
+/** Why a tenant's URL was not fetched, in fixed words: errors that reveal the internal network are not passed on. */
 import { readConnectionFailure } from '../../kit/connection-error.ts';
 
 const NOT_PUBLIC = 'does not resolve to a public address';
 
-/** Each goes on after the name of what holds the URL. */
+/** Each follows the name of the field with the URL. */
 const MESSAGES = {
   url: 'is not a valid URL',
   scheme: 'must start with https://',
   userinfo: 'must not contain a user name or password',
   port: 'must use the default port or one above 1023',
   address: NOT_PUBLIC,
-  // In the same words, or a caller could ask which names exist inside.
+  // The same words, or a caller could probe which internal names exist.
   unresolvable: NOT_PUBLIC,
   busy: 'is delayed: too many requests are in progress',
   connect: 'does not accept connections',
@@ -33,7 +33,7 @@ export class EgressError extends Error {
   }
 }
 
-/** Of whatever undici, TLS or the system threw. */
+/** From an error of undici, TLS or the system. */
 export function toEgressError(error: unknown): EgressError {
   if (error instanceof EgressError) return error;
   switch (readConnectionFailure(error)) {

@@ -1,6 +1,6 @@
 /**
- * Connections to checked addresses only. The check is part of each connection's own look-up, so what was checked is
- * what is dialed: a name that changes its answer in between gains nothing.
+ * Connections to checked addresses only. The check is part of each connection's own DNS lookup, so what was checked is
+ * what is dialed: DNS rebinding gains nothing.
  */
 import type { LookupFunction } from 'node:net';
 import { LRUCache } from 'lru-cache';
@@ -30,7 +30,7 @@ export async function resolveAllowed(
   return addresses;
 }
 
-/** What was checked is what is dialed: a name that changes its answer in between gains nothing. */
+/** What was checked is what is dialed, so DNS rebinding gains nothing. */
 export const buildGuardedLookup =
   (options: GuardOptions, protocol: string): LookupFunction =>
   (hostname, { all }, callback) => {
@@ -107,7 +107,7 @@ export interface GuardedPoolsOptions extends GuardOptions {
 
 const MAX_KEEP_ALIVE_MS = 10_000;
 
-/** A pool of guarded connections for each origin, of the latest origins only: tenants may name any number of them. */
+/** A pool of guarded connections per origin, for the latest origins only: tenants may use any number of them. */
 export class GuardedPools {
   readonly #options: GuardedPoolsOptions;
   readonly #connect: ReturnType<typeof buildGuardedConnector>;
@@ -118,7 +118,7 @@ export class GuardedPools {
     this.#connect = buildGuardedConnector(options);
     this.#pools = new LRUCache({
       max: options.maxOrigins,
-      // What is under way in it ends in peace.
+      // Requests in progress in it finish.
       dispose: (pool, _, reason) => {
         if (reason === 'evict') pool.close().catch(() => {});
       },
@@ -137,7 +137,7 @@ export class GuardedPools {
     return pool;
   }
 
-  /** Breaks off what is under way. */
+  /** Aborts what is in progress. */
   async destroy(): Promise<void> {
     const pools = [...this.#pools.values()];
     this.#pools.clear();
@@ -150,7 +150,7 @@ export class GuardedPools {
       allowH2: false,
       connections: this.#options.connectionsPerOrigin,
       pipelining: 1,
-      // The request's own deadline bounds it all.
+      // The request's own deadline applies.
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,

@@ -1,11 +1,11 @@
-/** What a file is by its first bytes; what its server calls it is not believed. */
+/** Detects a file's type by its first bytes; its server's content type is not trusted. */
 
 export const MEDIA_KINDS = ['image', 'audio', 'video'] as const;
 export type MediaKind = (typeof MEDIA_KINDS)[number];
 
 type Signature = readonly [type: string, start: RegExp];
 
-/** What engines decode: PIL and stb_image; soundfile, miniaudio and ffmpeg. SVG may hold scripts. */
+/** Types that engines decode: PIL and stb_image; soundfile, miniaudio and ffmpeg. SVG may contain scripts. */
 const SIGNATURES: Record<MediaKind, readonly Signature[]> = {
   image: [
     ['image/png', /^\x89PNG\r\n\x1a\n/],
@@ -39,7 +39,7 @@ const SIGNATURES: Record<MediaKind, readonly Signature[]> = {
 };
 const MAX_SIGNATURE_BYTES = 189;
 
-/** null for what is none of the kind. */
+/** null if it is not of the kind. */
 export function sniffMediaType(bytes: Buffer, kind: MediaKind): string | null {
   const start = bytes.toString('latin1', 0, MAX_SIGNATURE_BYTES);
   return SIGNATURES[kind].find(([, pattern]) => pattern.test(start))?.[0] ?? null;

@@ -1,4 +1,4 @@
-/** Looks names up by DNS alone: no search domains, no hosts file, and none of getaddrinfo's few threads. */
+/** Resolves names by DNS only: no search domains, no hosts file, and none of getaddrinfo's few threads. */
 import { Resolver } from 'node:dns/promises';
 import { EgressError } from './egress-error.ts';
 

@@ -1,19 +1,19 @@
-/** Requests that follow redirects, of which each is checked as the first URL was. */
+/** Requests that follow redirects, each checked like the first URL. */
 
 import type { EgressAgent, EgressAnswer, EgressRequest } from './agent.ts';
 import type { Allowance } from './allowance.ts';
 import { EgressError } from './egress-error.ts';
 
-/** As the words of `redirects` in egress-error.ts have it. */
+/** As in the message of `redirects` in egress-error.ts. */
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 export interface FollowingRequest extends Omit<EgressRequest, 'allowance'> {
-  /** Of each answer's body. */
+  /** Of each response's body. */
   allowance: () => Allowance;
 }
 
-/** The deadline is that of all hops together. Throws EgressError. */
+/** The deadline covers all hops together. Throws EgressError. */
 export async function requestFollowing(
   agent: Pick<EgressAgent, 'request'>,
   request: FollowingRequest,

@@ -1,11 +1,11 @@
-/** Which URLs a tenant may name. Literal addresses are checked here, names where they are looked up. */
+/** Which URLs a tenant may use. Literal addresses are checked here, names when they are resolved. */
 import { isIP } from 'node:net';
 import type { AddressPolicy, AddressVerdict } from './address-policy.ts';
 import { EgressError } from './egress-error.ts';
 
 export interface URLRules {
   policy: AddressPolicy;
-  /** Whether http: may be used to reach what the operator allows. */
+  /** Whether http: may be used to reach what the administrator allows. */
   plainHTTP: boolean;
 }
 
@@ -14,7 +14,7 @@ const DEFAULT_PORTS = new Map([
   ['https:', 443],
   ['http:', 80],
 ]);
-/** Below are services of systems, whose protocols a request might speak by accident. */
+/** Lower ports belong to system services, whose protocols a request could imitate. */
 const FIRST_FREE_PORT = 1_024;
 
 /**
@@ -29,7 +29,7 @@ export function parseEgressURL(text: string, rules: URLRules): URL {
   if (url.username !== '' || url.password !== '' || hasUserinfo(text)) throw new EgressError('userinfo');
   const port = url.port === '' ? DEFAULT_PORTS.get(url.protocol)! : Number(url.port);
   if (port !== DEFAULT_PORTS.get(url.protocol) && port < FIRST_FREE_PORT) throw new EgressError('port');
-  // The root's dot is no part of a certificate's name, and would make one place look like two.
+  // The trailing dot is not part of a certificate's name, and would make one host look like two.
   if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1);
   url.hash = '';
   const address = readLiteral(url.hostname);
@@ -37,19 +37,19 @@ export function parseEgressURL(text: string, rules: URLRules): URL {
   return url;
 }
 
-/** The address that a host name is, without brackets; null for a name. */
+/** The address if the host is a literal one, without brackets; null for a name. */
 export function readLiteral(hostname: string): string | null {
   const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
   return isIP(bare) === 0 ? null : bare;
 }
 
-/** Throws EgressError: http: reaches only what the operator allows, https: what is public, too. */
+/** Throws EgressError: http: reaches only what the administrator allows, https: also public addresses. */
 export function requireVerdict(verdict: AddressVerdict, protocol: string): void {
   if (verdict === 'blocked') throw new EgressError('address');
   if (verdict === 'public' && protocol !== 'https:') throw new EgressError('scheme');
 }
 
-/** An empty one, as in https://@host, leaves no trace in a parsed URL. Of single characters alone, so linear. */
+/** An empty one, as in https://@host, leaves no trace in a parsed URL. Single characters only, so linear. */
 function hasUserinfo(text: string): boolean {
   const slash = text.search(/[/\\]/);
   if (slash < 0) return text.includes('@');

@@ -105,7 +105,7 @@ export async function openFrontStorage({ host, ...options }: FrontStorageOptions
   };
 }
 
-/** What the folder is called in links and records. */
+/** Name of the folder in links and records. */
 const FOLDER_BUCKET = 'berth';
 
 function openBucket({ prefix, ...bucket }: BucketEnvironment): OpenStore {

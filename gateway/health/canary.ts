@@ -1,6 +1,6 @@
 /**
- * The smallest piece of work that an engine can be asked for. It distinguishes a broken engine from one that answers 500
- * to requests which are wrong in a way that it does not know.
+ * The smallest request that an engine can serve. It distinguishes a broken engine from one that returns 500
+ * for invalid requests that it does not recognize as such.
  */
 import type { Dispatcher } from 'undici';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
@@ -11,7 +11,7 @@ import { dialectOf } from '../engine/rerank-dialects.ts';
 import { requestEngine } from '../upstream/engine-request.ts';
 import { OUT_OF_MEMORY } from './watched-dispatcher.ts';
 
-/** `busy`: worth trying again. `unknown`: no request that may be sent shows anything. */
+/** `busy`: worth a retry. `unknown`: no suitable request exists. */
 export type CanaryResult = 'good' | 'fault' | 'busy' | 'unknown';
 
 interface Canary {
@@ -27,7 +27,7 @@ const BUSY_STATUSES = new Set([429, 503]);
 export interface CanaryOptions {
   pool: Dispatcher;
   config: GatewayConfig;
-  /** It takes a place like any other work: one more than the engine is meant to have would prove nothing. */
+  /** It takes a slot like any other work: exceeding the engine's concurrency would prove nothing. */
   slots: Slots;
   timeoutMs?: number;
 }
@@ -52,8 +52,8 @@ export async function tryEngine(options: CanaryOptions): Promise<CanaryResult> {
 }
 
 /**
- * A base model has no template for chats, and a parser or template that fails each chat is no broken engine: no restart
- * would mend it. Of videos and sounds none is small enough.
+ * A base model has no chat template, and a parser or template that fails each chat does not mean a broken engine: no restart
+ * would fix it. No video or audio request is small enough.
  */
 function listCanaries({ kind, servedModelName: model, image, enginePreset }: GatewayConfig): Canary[] {
   switch (kind) {
@@ -94,7 +94,7 @@ const encode = (path: string, body: object): Canary => ({
 const countPixels = (size: string): number =>
   size.split('x').reduce((product, side) => product * Number(side), 1);
 
-/** `rejected`: it answers that it failed, to this request at least. */
+/** `rejected`: it returned a failure, at least for this request. */
 async function ask(
   { path, open }: Canary,
   { pool, slots, timeoutMs = TIMEOUT_MS }: CanaryOptions,
@@ -113,10 +113,10 @@ async function ask(
     signal.throwIfAborted();
     if (BUSY_STATUSES.has(statusCode)) return 'busy';
     if (statusCode < 500) return 'unknown';
-    // What others have been given may leave no room for it.
+    // Other work may leave no capacity for it.
     return OUT_OF_MEMORY.test(start) ? 'busy' : 'rejected';
   } catch {
-    // Behind other works it may only have waited.
+    // Behind other work it may only have been queued.
     return signal.aborted && !(wasAlone && isAlone()) ? 'busy' : 'fault';
   }
 }

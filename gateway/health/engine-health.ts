@@ -1,4 +1,4 @@
-/** Watches the engine beside this gateway: by probes, and by what requests see of it. */
+/** Monitors the engine beside this gateway: by probes, and passively by its requests. */
 import type { Dispatcher } from 'undici';
 import type { CanaryResult } from './canary.ts';
 import { EngineState } from './engine-state.ts';
@@ -12,20 +12,20 @@ import { WorkLog } from './work-log.ts';
 export interface EngineHealthOptions {
   engineURL: string;
   path: string;
-  /** How long work may wait without any output before the engine counts as hanging; read each time. */
+  /** How long work may wait without output before the engine counts as hanging; read each time. */
   stalledMs: () => number;
   bounds?: Partial<EngineBounds>;
-  /** Asks it for something of the gateway's own; without it, failing requests alone condemn an engine. */
+  /** Sends it a canary request; without it, failing requests alone make an engine unhealthy. */
   tryEngine?: () => Promise<CanaryResult>;
   /** Called when the phase changes. */
   onChange?: (now: EngineVerdict, before: EngineVerdict) => void;
-  /** Called with everything that is seen of the engine, before it is evaluated. */
+  /** Called with every observation of the engine, before it is evaluated. */
   onObservation?: (at: number, seen: Observation) => void;
   timing?: Partial<EngineHealthTiming>;
 }
 
 export interface EngineHealthTiming {
-  /** Between probes while the engine starts: what waits for it is served that much later. */
+  /** Between probes while the engine starts: adds to the latency of waiting requests. */
   startingMs: number;
   /** Between probes while it fails. */
   failingMs: number;
@@ -33,7 +33,7 @@ export interface EngineHealthTiming {
   /** A probe that takes longer counts as slow. */
   timeoutMs: number;
   evaluateMs: number;
-  /** Between the end of a request of the gateway's own and the next one, at least. */
+  /** Minimum time between the end of a canary and the next one. */
   tryMs: number;
 }
 
@@ -45,10 +45,10 @@ const TIMING: EngineHealthTiming = {
   evaluateMs: 500,
   tryMs: 10_000,
 };
-/** A probe under way that is younger will see what made somebody ask for another. */
+/** A probe in progress that is younger covers the reason for another. */
 const FRESH_PROBE_MS = 500;
 
-/** The default of `engineStalledMs`: generous, since a long answer may come in one piece. */
+/** The default of `engineStalledMs`: generous, since a long response may arrive in one piece. */
 export const defaultStalledMs = (maxWorkMs: number): number => Math.max(MIN_STALLED_MS, 2 * maxWorkMs);
 const MIN_STALLED_MS = 10 * 60_000;
 
@@ -60,13 +60,13 @@ export class EngineHealth implements EngineObserver, WorkObserver {
   readonly #timing: EngineHealthTiming;
   readonly #state: EngineState;
   readonly #workLog: WorkLog;
-  /** Who waits for the end of the start. */
+  /** Waiters for the end of the startup. */
   readonly #starting = new Set<() => void>();
   readonly #evaluating: NodeJS.Timeout;
   #verdict: EngineVerdict;
   #timer: NodeJS.Timeout | undefined;
   #probe: { startedAt: number; cancel: () => void } | null = null;
-  /** Since the probe under way began. */
+  /** Since the start of the probe in progress. */
   #isDoubted = false;
   #isStopped = false;
   #isTrying = false;
@@ -98,7 +98,7 @@ export class EngineHealth implements EngineObserver, WorkObserver {
     return this.#verdict;
   }
 
-  /** Requests may be sent to it: it is healthy, or busy. */
+  /** Requests may be sent to it: it is healthy or busy. */
   get isReady(): boolean {
     return this.#verdict.isReady;
   }
@@ -112,19 +112,19 @@ export class EngineHealth implements EngineObserver, WorkObserver {
     return this.#verdict.isLost;
   }
 
-  /** Connections whose requests are seen. */
+  /** Connections whose requests are observed. */
   watch(dispatcher: Dispatcher): Dispatcher {
     return new WatchedDispatcher(dispatcher, this);
   }
 
-  /** Probes now: someone saw the engine fail. A probe under way is let end, or doubts in a row would end them all. */
+  /** Probes now: someone saw the engine fail. A probe in progress continues, or successive failures would cancel every probe. */
   suspect(): void {
     if (this.#isStopped) return;
     if (!this.#probe) this.#startProbe();
     else if (!this.#isProbeFresh()) this.#isDoubted = true;
   }
 
-  /** What a probe under way hears would be of a process that is no more. */
+  /** The result of a probe in progress would concern a process that is gone. */
   seeRefusal(): void {
     this.#observe({ kind: 'refused' });
     if (this.#isStopped || this.#isProbeFresh()) return;
@@ -142,7 +142,7 @@ export class EngineHealth implements EngineObserver, WorkObserver {
     return work;
   }
 
-  /** Reported in batches, since there may be thousands in a second; immediately if it changes the verdict. */
+  /** Reported in batches, since there may be thousands per second; immediately if it changes the verdict. */
   seeProgress(): void {
     if (this.#verdict.phase !== 'healthy') this.#evaluate();
   }
@@ -153,7 +153,7 @@ export class EngineHealth implements EngineObserver, WorkObserver {
     if (outcome !== 'neutral' && isSignificant) this.#evaluate();
   }
 
-  /** Resolves as soon as it does not start any more, and after `timeoutMs` at the latest. */
+  /** Resolves as soon as it is no longer starting, and after `timeoutMs` at the latest. */
   async waitForStart(timeoutMs: number): Promise<void> {
     if (this.#verdict.phase !== 'starting' || this.#isStopped) return;
     await new Promise<void>((resolve) => {
@@ -233,7 +233,7 @@ export class EngineHealth implements EngineObserver, WorkObserver {
     this.#isTrying = true;
     const result = await tryEngine();
     this.#isTrying = false;
-    // From its end, or a slow one would be followed by the next at once.
+    // From its end, since a slow one would be followed by the next at once.
     this.#triedAt = this.clock.now();
     if (!this.#isStopped && result !== 'busy') this.#observe({ kind: 'tried', result });
   }

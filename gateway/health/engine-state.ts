@@ -1,5 +1,5 @@
 /**
- * Evaluates an engine by what is seen of it: busy is not dead, and hanging is not alive. Pure: no timer, no clock, no I/O.
+ * Evaluates an engine by observations: busy is not dead, and hanging is not alive. Pure: no timer, no clock, no I/O.
  * docs/operations.md has the rules.
  */
 
@@ -21,7 +21,7 @@ const NOT_YET = 'no response yet';
 interface Decision {
   phase: EnginePhase;
   reason: string;
-  /** Requests accuse it, whatever its health check says. */
+  /** Requests fail, whatever its health check reports. */
   isAccused?: boolean;
 }
 
@@ -32,16 +32,16 @@ export class EngineState {
   readonly #ratio: FaultRatio;
   #verdict: EngineVerdict;
   #at: number;
-  /** A probe was good since the engine was last seen to start. */
+  /** A probe has succeeded since the engine was last seen starting. */
   #hasServed = false;
-  /** Since when nobody listens. */
+  /** Since when nothing listens on its port. */
   #goneAt: number | null = null;
   #lifeAt: number;
   #outputAt = Number.NEGATIVE_INFINITY;
   #slowProbes = 0;
   #badProbes = 0;
   #badReason = '';
-  /** Of a work that has not ended, and that nobody waits for. */
+  /** For unfinished work that nobody waits for. */
   #stuckAt: number | null = null;
 
   /** All times are milliseconds of one clock that never runs backwards. */
@@ -101,7 +101,7 @@ export class EngineState {
     }
   }
 
-  /** The verdict of now. `stalledMs`: how long work may wait without any output before the engine counts as hanging. */
+  /** The current verdict. `stalledMs`: how long work may wait without output before the engine counts as hanging. */
   evaluate(at: number, stalledMs: number): EngineVerdict {
     this.#pass(at);
     this.#pending.forgetAfter(stalledMs);
@@ -114,7 +114,7 @@ export class EngineState {
       isReady: phase === 'healthy' || phase === 'busy',
       isAlive: !isAccused && silence < this.#bounds.silentMs,
       isLost: this.#goneAt !== null || !this.#hasServed || silence >= this.#bounds.lostMs,
-      // Streams may still flow behind a port that is closed.
+      // Streams may still flow after the port was closed.
       isDeserted:
         this.#goneAt !== null && at - Math.max(this.#goneAt, this.#lifeAt) >= this.#bounds.desertedMs,
       isInDoubt: this.#isInDoubt,
@@ -134,7 +134,7 @@ export class EngineState {
     return this.#accuse(stalledMs) ?? this.#weighProbes();
   }
 
-  /** Evidence of requests against it. */
+  /** Evidence from failed requests. */
   #accuse(stalledMs: number): Decision | null {
     const { waitedMs } = this.#pending;
     const hanging = waitedMs >= stalledMs ? this.#pending.countHanging() : 0;
@@ -191,9 +191,9 @@ export class EngineState {
     this.#lifeAt = this.#at;
   }
 
-  /** All that was known was of a process that is no more. */
+  /** All earlier observations concern a process that is gone. */
   #seeRefusal(): void {
-    // Before its first answer it is only starting: nobody listens yet.
+    // Before its first response it is only starting: nothing listens yet.
     if (this.#hasServed) this.#goneAt ??= this.#at;
     this.#hasServed = false;
     this.#slowProbes = 0;
@@ -210,7 +210,7 @@ export class EngineState {
     this.#lifeAt = this.#at;
     this.#pending.progress(work);
     this.#stuckAt = null;
-    // Of an engine that failed a trial, a rare success or an old stream is no recovery: the next trial is.
+    // For an engine that failed a trial, a rare success or an old stream is no recovery; only the next trial is.
     const failsTrials = this.#bounds.needsProof && this.#faults.isConfirmed;
     if (!failsTrials || !this.#ratio.isHigh(this.#at)) this.#faults.end();
   }
@@ -218,7 +218,7 @@ export class EngineState {
   #seeTrial(result: 'good' | 'fault' | 'unknown'): void {
     if (result !== 'fault') this.#ratio.forget();
     if (result === 'good') this.#seeOutput();
-    // Where nothing can be tried, what requests say has to do.
+    // Without a canary, requests have to be enough evidence.
     else if (this.#isInDoubt && (result === 'fault' || this.#faults.isSuspected))
       this.#faults.confirm(this.#at);
   }
@@ -227,10 +227,10 @@ export class EngineState {
     if (!this.#pending.end(work, outcome === 'neutral' || outcome === 'stuck')) return;
     if (outcome === 'good' || outcome === 'fault') this.#ratio.add(this.#at, outcome === 'fault');
     if (outcome === 'good') this.#seeOutput();
-    // Others that have output meanwhile show that it is only that one.
+    // Output of other work meanwhile shows that only this one is stuck.
     if (outcome === 'stuck' && this.#pending.waitedMs >= this.#bounds.stuckMs) this.#stuckAt = this.#at;
     if (outcome !== 'fault') return;
-    // What answers with errors does not hang.
+    // An engine that returns errors does not hang.
     this.#pending.forget();
     this.#faults.add(this.#at);
   }

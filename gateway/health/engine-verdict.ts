@@ -1,30 +1,30 @@
-/** What is seen of an engine, the verdict on it, and the bounds by which it is evaluated (docs/operations.md). */
+/** Observations of an engine, the verdict on it, and the thresholds by which it is evaluated (docs/operations.md). */
 import type { FaultBounds } from './fault-streak.ts';
 
 export type Observation =
   | { kind: 'probe'; result: 'good' }
-  /** A status other than 2xx, or a connection that was closed without an answer. */
+  /** A status other than 2xx, or a connection that was closed without a response. */
   | { kind: 'probe'; result: 'bad'; reason: string }
-  /** No answer in time, whether the connection was accepted or not. */
+  /** No response in time, whether the connection was accepted or not. */
   | { kind: 'probe'; result: 'slow' }
-  /** Nobody listens: the process is gone. Seen by a probe or a request. */
+  /** Connection refused: the process is gone. Seen by a probe or a request. */
   | { kind: 'refused' }
   | { kind: 'started'; work: number }
-  /** A status line: the engine's HTTP server lives, whatever the model does. */
+  /** A status line: the engine's HTTP server is alive, whatever the model does. */
   | { kind: 'answered' }
   /** A piece of good output: the model itself works. */
   | { kind: 'output'; work: number }
   /** Whether it waits for a slow client, and not for the engine. */
   | { kind: 'held'; work: number; isHeld: boolean }
   | { kind: 'ended'; work: number; outcome: WorkOutcome }
-  /** Works that began and ended well since the last look. */
+  /** Work that started and succeeded since the last report. */
   | { kind: 'served'; count: number }
-  /** What it made of a request of the gateway's own, which is certainly right; `unknown`: there is no such request. */
+  /** Result of a canary, which is certainly valid; `unknown`: there is no canary. */
   | { kind: 'tried'; result: 'good' | 'fault' | 'unknown' };
 
 /**
- * `neutral`: the engine refused the request, or nobody waited for it any longer. `stuck`: nobody waits any longer, and the
- * engine has not ended it in a time that is long for anything.
+ * `neutral`: the engine refused the request, or nobody waited for it anymore. `stuck`: nobody waits anymore, and the
+ * engine has not ended it within a very long time.
  */
 export type WorkOutcome = 'good' | 'fault' | 'neutral' | 'stuck';
 
@@ -34,34 +34,34 @@ export interface EngineVerdict {
   phase: EnginePhase;
   /** In words; empty while healthy. */
   reason: string;
-  /** When the phase began. */
+  /** When the phase started. */
   since: number;
   /** Requests may be sent to it. */
   isReady: boolean;
   /** False: a restart may be the only remedy. The kubelet waits 5 minutes more. */
   isAlive: boolean;
-  /** Nothing that it was given can end well any more. */
+  /** Its current work can no longer succeed. */
   isLost: boolean;
   /** It no longer accepts connections, and has sent nothing for a while on those that it has. */
   isDeserted: boolean;
-  /** Requests fail, which may be their own fault: a request of the gateway's own would show. */
+  /** Requests fail, which may be their own fault: a canary would show. */
   isInDoubt: boolean;
 }
 
 export interface EngineBounds extends FaultBounds {
-  /** Without any sign of life and with unanswered probes for this long, the engine is unready. */
+  /** Without a sign of life and with failed probes for this long, the engine is unready. */
   silentMs: number;
-  /** And after this long it counts as lost. */
+  /** After this long it counts as lost. */
   lostMs: number;
-  /** Without any sign of life and with connections refused for this long, what it was given is given up. */
+  /** Without a sign of life and with refused connections for this long, its work is abandoned. */
   desertedMs: number;
-  /** Output so recent outweighs a health check that fails. */
+  /** Output this recent outweighs a failing health check. */
   flowingMs: number;
   /** Work that has waited this long without output counts as hanging. */
   hangingAfterMs: number;
-  /** Works that have to wait in vain before the engine counts as hanging. */
+  /** Number of stalled requests before the engine counts as hanging. */
   stalledTasks: number;
-  /** Without any output for this long, one work that is stuck is enough. */
+  /** Without output for this long, one stuck request is enough. */
   stuckMs: number;
 }
 

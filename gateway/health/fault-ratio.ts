@@ -1,6 +1,6 @@
-/** How many of the latest requests failed: a reason to try the engine, never to condemn it. Pure. */
+/** The share of recent requests that failed: a reason to probe the engine, never to declare it unhealthy. Pure. */
 
-/** What is this old counts for a third. */
+/** Requests this old count for a third. */
 const FADE_MS = 60_000;
 const MIN_FAULTS = 10;
 const HIGH = 0.5;
@@ -13,7 +13,7 @@ export class FaultRatio {
   #ended = 0;
   #faults = 0;
 
-  /** `minMs`: what has not been counted for so long is not high. */
+  /** `minMs`: not high until it has been counted for this long. */
   constructor(minMs: number) {
     this.#minMs = minMs;
   }
@@ -31,7 +31,7 @@ export class FaultRatio {
     return this.#faults * fade(at - this.#at) >= MIN_FAULTS && this.#faults >= HIGH * this.#ended;
   }
 
-  /** A trial says more. */
+  /** A trial is more conclusive. */
   forget(): void {
     this.#since = null;
     this.#ended = 0;

@@ -1,19 +1,19 @@
-/** Faults of an engine without a success between them; a streak that lasts leaves it alone, then puts it on trial. Pure. */
+/** Consecutive faults of an engine; a lasting streak pauses it, then puts it on trial (a circuit breaker). Pure. */
 
 export interface FaultBounds {
-  /** So many faults in a row … */
+  /** So many consecutive faults … */
   faults: number;
   /** … over at least this time, and the engine counts as failing. */
   failingMs: number;
-  /** It gets no requests for this long before it is tried again … */
+  /** It gets no requests for this long before the next trial … */
   restMs: number;
   /** … and so many more faults end the trial. */
   trialFaults: number;
-  /** Requests alone prove nothing, since they may be wrong themselves: it counts as failing once that is confirmed. */
+  /** Requests alone prove nothing, since they may be invalid: it counts as failing only once confirmed. */
   needsProof: boolean;
 }
 
-/** `suspected`: it may be the requests. `resting`: nothing may be sent to it. `trial`: it may prove itself. */
+/** `suspected`: the requests may be at fault. `resting`: nothing is sent to it. `trial`: it is being retried. */
 export type Streak = 'none' | 'suspected' | 'resting' | 'trial';
 
 export class FaultStreak {
@@ -32,7 +32,7 @@ export class FaultStreak {
     return this.#count;
   }
 
-  /** It awaits confirmation, of a trial's faults too, which `read` calls a trial. */
+  /** It awaits confirmation, also of a trial's faults, which `read` reports as a trial. */
   get isSuspected(): boolean {
     return this.#isSuspected;
   }
@@ -59,7 +59,7 @@ export class FaultStreak {
     else this.confirm(at);
   }
 
-  /** It fails at what is certainly right. */
+  /** It fails at certainly valid requests. */
   confirm(at: number): void {
     this.#failedAt = at;
     this.#trialFaults = 0;

@@ -1,4 +1,4 @@
-/** One call of an engine's health check, and what it shows. */
+/** One call of an engine's health check, and its result. */
 import { request } from 'node:http';
 import { readConnectionFailure } from '../../kit/connection-error.ts';
 import type { Observation } from './engine-verdict.ts';
@@ -35,7 +35,7 @@ export function probeHealth(
       else
         end({ kind: 'probe', result: 'bad', reason: `health check failed: ${error.code ?? error.message}` });
     });
-    // An answer that has arrived meanwhile is read before a late timer concludes anything.
+    // A response that has arrived meanwhile is read before a late timer expires.
     const expire = () => setImmediate(() => setImmediate(conclude));
     const conclude = () => {
       const left = timeoutMs - (clock.now() - startedAt);

@@ -1,7 +1,7 @@
-/** Works at an engine, and how long they have waited for it in vain. Pure. */
+/** Requests at an engine, and how long they have been stalled. Pure. */
 
 interface Work {
-  /** Its beginning, or its last output. */
+  /** Its start, or its last output. */
   signAt: number;
   /** It waits for a slow client, not for the engine. */
   isHeld: boolean;
@@ -13,7 +13,7 @@ export class PendingWork {
   #at: number;
   #waitedMs = 0;
   #idleSince: number;
-  /** Given up after a long wait without output, since the last output. */
+  /** Abandoned since the last output, after a long wait without any. */
   #givenUp = 0;
 
   /** `hangingAfterMs`: work that has waited this long counts as hanging. */
@@ -23,7 +23,7 @@ export class PendingWork {
     this.#hangingAfterMs = hangingAfterMs;
   }
 
-  /** Time in which somebody waited, since any output. */
+  /** Time with waiting work, since any output. */
   get waitedMs(): number {
     return this.#waitedMs;
   }
@@ -48,14 +48,14 @@ export class PendingWork {
     work.signAt = this.#at;
   }
 
-  /** The engine gives output: nobody waits in vain. */
+  /** The engine produces output: nothing is stalled. */
   progress(id?: number): void {
     const work = id === undefined ? undefined : this.#tasks.get(id);
     if (work) work.signAt = this.#at;
     this.forget();
   }
 
-  /** False: it had ended before. `isGivenUp`: without a word of the engine. */
+  /** False: it had ended before. `isGivenUp`: without a response of the engine. */
   end(id: number, isGivenUp: boolean): boolean {
     const work = this.#tasks.get(id);
     if (!work) return false;
@@ -70,12 +70,12 @@ export class PendingWork {
     this.#givenUp = 0;
   }
 
-  /** Forgets what was waited before a long time without any work. */
+  /** Resets the wait after a long time without work. */
   forgetAfter(idleMs: number): void {
     if (this.#tasks.size === 0 && this.#at - this.#idleSince >= idleMs) this.forget();
   }
 
-  /** Works that waited in vain, those included that were given up. */
+  /** Stalled work, including abandoned work. */
   countHanging(): number {
     let count = this.#givenUp;
     for (const work of this.#tasks.values()) if (this.#isHanging(work)) count++;

@@ -1,7 +1,7 @@
-/** A clock that stands still while this process does: what a starved gateway did not see, others did not miss. */
+/** A clock that pauses while this process is starved, so that its own stalls do not count against the engine. */
 
 const TICK_INTERVAL_MS = 250;
-/** Timers are this late on a healthy machine too. */
+/** Timers can be this late on a healthy machine. */
 const TOLERANCE_MS = 250;
 
 export class RunClock {
@@ -26,7 +26,7 @@ export class RunClock {
     return at - this.#stalledMs;
   }
 
-  /** In which it did not, although it had something to do. */
+  /** Milliseconds in which it should have run but did not. */
   get stalledMs(): number {
     return this.#stalledMs;
   }

@@ -1,4 +1,4 @@
-/** Connections to an engine that report to its health check: each POST is work that starts, gives output and ends. */
+/** Connections to an engine that report to its health check: each POST is work that starts, produces output and ends. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Dispatcher } from 'undici';
 import { readConnectionFailure } from '../../kit/connection-error.ts';
@@ -8,7 +8,7 @@ import type { WatchedWork, WorkSource } from './watched-work.ts';
 
 /** Receives what is observed of requests. */
 export interface EngineObserver {
-  /** Nobody listens at the engine's port. */
+  /** The engine's port refuses connections. */
   seeRefusal(): void;
   /** The engine's HTTP server answers. */
   seeAnswer(): void;
@@ -23,9 +23,9 @@ type Controller = Dispatcher.DispatchController;
 
 /** Jobs that are only submitted and polled: their runs report themselves. */
 const JOBS_PATH = /^\/v1\/videos(\/|\?|$)/;
-/** A comment of an event stream keeps a connection open, and says nothing of the model. */
+/** A comment in an event stream keeps a connection open, but shows nothing about the model. */
 const COMMENT = 0x3a;
-/** In an engine's error: it lacks room now, and works otherwise. */
+/** In an engine's error: it is out of memory now, and works otherwise. */
 export const OUT_OF_MEMORY = /memory/i;
 
 export class WatchedDispatcher extends Dispatcher {
@@ -107,7 +107,7 @@ class WatchedHandler implements Handler, WorkSource {
     this.#handler.onResponseError?.(controller, error);
   }
 
-  /** 503 and 429 say that the engine is full, and 4xx blames the request; so does a lack of memory. */
+  /** 503 and 429 mean that the engine is full, 4xx blames the request, and running out of memory does not mean that the engine is broken. */
   #evaluateAnswer(): WorkOutcome {
     if (this.#status < 300) return 'good';
     return this.#status >= 500 && this.#status !== 503 && !this.#isMemoryFault ? 'fault' : 'neutral';

@@ -1,11 +1,11 @@
-/** One piece of work at an engine, from its beginning to its end. */
+/** One piece of work at an engine, from start to end. */
 import type { WorkOutcome } from './engine-verdict.ts';
 
-/** Whoever asked for a work. */
+/** The originator of work. */
 export interface WorkSource {
   /** Whether it waits for a slow client, and not for the engine. */
   readonly isHeld: boolean;
-  /** Called where no more can come of it, as long as it has not ended. */
+  /** Called if it can no longer succeed, unless it has ended. */
   giveUp?(): void;
 }
 
@@ -17,10 +17,10 @@ export interface WorkObserver {
 }
 
 export class WatchedWork {
-  /** By which the engine's state knows it; 0 while it does not. */
+  /** Its id in the engine's state; 0 while unknown there. */
   id = 0;
   wasHeld = false;
-  /** Since the last look. */
+  /** Since the last report. */
   hasOutput = false;
   readonly source: WorkSource;
   readonly #observer: WorkObserver;
@@ -30,13 +30,13 @@ export class WatchedWork {
     this.#observer = observer;
   }
 
-  /** The engine gives output. */
+  /** The engine produces output. */
   progress(): void {
     this.hasOutput = true;
     this.#observer.seeProgress();
   }
 
-  /** Later calls change nothing. */
+  /** The first call counts. */
   end(outcome: WorkOutcome): void {
     this.#observer.seeEnd(this, outcome);
   }

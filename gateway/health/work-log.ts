@@ -1,4 +1,4 @@
-/** Reports the work on an engine to its state, in the order in which it came. */
+/** Reports the work on an engine to its state, in order. */
 import type { Observation, WorkOutcome } from './engine-verdict.ts';
 import type { WatchedWork } from './watched-work.ts';
 
@@ -6,8 +6,8 @@ export interface WorkLogOptions {
   observe(at: number, seen: Observation): void;
   now(): number;
   /**
-   * Whether what is good is added up between two looks: of a healthy engine one more good answer says nothing new, and thousands
-   * come in a second.
+   * Whether successes are batched between reports: for a healthy engine one more success is no news, and there may be thousands
+   * per second.
    */
   isCalm(): boolean;
 }
@@ -16,7 +16,7 @@ export class WorkLog {
   readonly #options: WorkLogOptions;
   readonly #tasks = new Set<WatchedWork>();
   #lastWork = 0;
-  /** Works that came and ended well since the last look, and whether the engine answered at all. */
+  /** Work that started and succeeded since the last report, and whether the engine responded at all. */
   #served = 0;
   #hasAnswered = false;
 
@@ -47,13 +47,13 @@ export class WorkLog {
     return true;
   }
 
-  /** After all that was added up, which came before. */
+  /** After everything batched earlier. */
   report(at: number, seen: Observation): void {
     this.#reportGood(at);
     this.#options.observe(at, seen);
   }
 
-  /** All that is not reported yet. */
+  /** Everything not reported yet. */
   sample(at: number): void {
     this.#reportGood(at);
     for (const work of this.#tasks) {
@@ -66,7 +66,7 @@ export class WorkLog {
     }
   }
 
-  /** Ends all that wait for the engine; what waits for a slow client has more to come that lies ready. */
+  /** Ends all work that waits for the engine; work that waits for a slow client still has data to send. */
   giveUp(): void {
     for (const { wasHeld, source } of [...this.#tasks]) if (!wasHeld) source.giveUp?.();
   }

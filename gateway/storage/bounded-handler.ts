@@ -1,15 +1,15 @@
-/** The SDK's way to the network, with a bound on answers that it would read to their end whatever their length. */
+/** The SDK's HTTP handler, with a limit on responses that it would read in full whatever their length. */
 import { addAbortSignal, type Readable, Transform } from 'node:stream';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 
-/** More than any answer that is no object. */
+/** More than any response except objects. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 /** From its headers to its end. */
 const TIMEOUT_MS = 10_000;
 
 type Handle = NodeHttpHandler['handle'];
 
-/** Objects themselves are as long as they are: who reads one sees to it. */
+/** Objects themselves are unlimited: their readers limit them. */
 export class BoundedHandler extends NodeHttpHandler {
   override async handle(...[request, options]: Parameters<Handle>): ReturnType<Handle> {
     const answer = await super.handle(request, options);

@@ -1,12 +1,12 @@
-/** The one range of bytes that a Range header may ask for (RFC 9110). */
+/** The single byte range of a Range header (RFC 9110). */
 
 export interface ByteRange {
   start: number;
-  /** Included. */
+  /** Inclusive. */
   end: number;
 }
 
-/** null: the whole, also for what is not understood. */
+/** null: the whole, also for unsupported ranges. */
 export function readRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | null {
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.replaceAll(' ', '') ?? '');
   const [, first = '', last = ''] = match ?? [];

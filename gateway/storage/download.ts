@@ -1,4 +1,4 @@
-/** Fetches a stored input to disk: by a signed link, over the endpoint that gateways reach. */
+/** Downloads a stored input to disk: by a signed link, over the endpoint that gateways reach. */
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import type { UrlSigner } from './url-signer.ts';
 
 /** Why an input could not be read, in fixed words. */
 export class DownloadError extends Error {
-  /** It will never be there again. */
+  /** It is permanently gone. */
   readonly isGone: boolean;
 
   constructor(isGone: boolean, cause?: unknown) {
@@ -41,7 +41,7 @@ const ATTEMPTS = 3;
 const RETRY_DELAY_MS = 250;
 const NOT_FOUND = 404;
 
-/** Throws DownloadError, UploadError where the disk has no room, ApiError of the URL signer, or the signal's reason. */
+/** Throws DownloadError, UploadError if the disk is full, ApiError of the URL signer, or the signal's reason. */
 export async function holdObject(
   { urlSigner, spool }: { urlSigner: UrlSigner; spool: Spool },
   { namespace, object, maxBytes, deadlineMs, signal }: ObjectToHold,

@@ -1,11 +1,11 @@
-/** Links into a folder: signed and expiring, as S3's are. */
+/** Links into a folder: signed and expiring, like S3's. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 export interface LinkClaims {
   method: 'GET' | 'PUT';
   bucket: string;
   key: string;
-  /** Unix seconds; from then on the link is refused. */
+  /** Unix seconds at which the link expires. */
   expires: number;
   contentType?: string;
   /** GET: for an attachment. */
@@ -16,7 +16,7 @@ export interface LinkClaims {
 
 export type LinkVerdict = LinkClaims | 'tampered' | 'expired';
 
-/** `origin`: as `http://127.0.0.1:1234`. */
+/** `origin`: such as `http://127.0.0.1:1234`. */
 export function signLink(origin: string, claims: LinkClaims, secret: Buffer): string {
   const url = new URL(`/${claims.bucket}/${claims.key}`, origin);
   const { searchParams: query } = url;

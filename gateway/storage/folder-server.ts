@@ -1,4 +1,4 @@
-/** Answers a folder's links on an origin of its own: what users made never shares one with the API. */
+/** Serves a folder's links on an origin of its own: user content never shares one with the API. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { closeServer, listen, readServerPort } from '../../kit/http-server.ts';
@@ -17,12 +17,12 @@ export interface FolderServerOptions {
   port: number;
 }
 
-/** Without a byte, in either direction. */
+/** Idle time, in either direction. */
 const IDLE_TIMEOUT_MS = 30_000;
 const MAX_IGNORED_BYTES = 8 * 1024 * 1024;
 const STATUSES: Partial<Record<StorageReason, number>> = { full: 507, denied: 403, tooLarge: 413 };
 
-/** What a link is answered with where it cannot be followed, as S3 puts it. */
+/** Error response of a link, in S3's format. */
 class Refusal extends Error {
   readonly status: number;
   readonly code: string;
@@ -43,12 +43,12 @@ export class FolderServer {
     const answer = (request: IncomingMessage, response: ServerResponse) => {
       this.#answer(request, response).catch((error) => refuse(response, error));
     };
-    // Big uploads may last; one that stands still may not.
+    // Large uploads may take long; stalled ones may not.
     this.#server = createServer({ requestTimeout: 0 }, answer).on('checkContinue', answer);
     this.#server.setTimeout(IDLE_TIMEOUT_MS);
   }
 
-  /** Throws an error that names the port where it cannot listen. */
+  /** Throws an error that names the port if it cannot listen. */
   static async start(options: FolderServerOptions): Promise<FolderServer> {
     const server = new FolderServer(options);
     await listen(server.#server, options.port, options.host);
@@ -59,14 +59,14 @@ export class FolderServer {
     return readServerPort(this.#server);
   }
 
-  /** Breaks off what is under way. */
+  /** Aborts what is in progress. */
   close(): Promise<void> {
     return closeServer(this.#server, 0);
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.setHeader('x-content-type-options', 'nosniff');
-    // Whatever a model made runs no scripts, should it be a page or an SVG.
+    // Generated content must not run scripts, should it be HTML or SVG.
     response.setHeader(
       'content-security-policy',
       "default-src 'none'; media-src 'self'; img-src 'self'; sandbox",
@@ -158,7 +158,7 @@ function refuse(response: ServerResponse, error: unknown): void {
   const { status, code, message } = toRefusal(error);
   const body = `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${message}</Message></Error>\n`;
   const { 'content-length': length = '0', expect } = response.req.headers;
-  // A short upload is read to its end, or closing would destroy this answer on its way; a long one is not.
+  // A short upload is read to its end, since closing early would lose this response; a long one is not.
   if (expect !== undefined || Number(length) > MAX_IGNORED_BYTES) response.setHeader('connection', 'close');
   response.writeHead(status, {
     'content-type': 'application/xml',

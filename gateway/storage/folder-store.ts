@@ -1,4 +1,4 @@
-/** The embedded default: a folder, and links that a FolderServer of the same folder and secret answers. */
+/** The embedded default: a folder, with links that a FolderServer of the same folder and secret serves. */
 
 import { type LinkClaims, signLink } from './folder-links.ts';
 import type { ObjectFolder } from './object-folder.ts';
@@ -16,9 +16,9 @@ import { probeStore } from './probe.ts';
 
 export interface FolderStoreOptions {
   objects: ObjectFolder;
-  /** What the folder is called in links and records. */
+  /** Name of the folder in links and records. */
   bucket: string;
-  /** Of the server of links, as `http://127.0.0.1:1234`. */
+  /** Origin of the links' server, such as `http://127.0.0.1:1234`. */
   origin: string;
   /** Signs links. */
   secret: Buffer;

@@ -1,4 +1,4 @@
-/** Objects as files of one folder: whole or not there at all. */
+/** Objects as files of one folder, written atomically. */
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, readFile, rename, rm, rmdir } from 'node:fs/promises';
@@ -12,14 +12,14 @@ import { StorageError, type StorageReason } from './storage-error.ts';
 /** An object that is open for reading; its file stays the same even if the object is replaced. */
 export interface OpenObject extends ObjectFacts {
   modifiedMs: number;
-  /** Of bytes `start` to `end`, both included; the whole by default. Closes the object when it ends. */
+  /** Streams bytes `start` to `end`, inclusive; the whole by default. Closes the object when it ends. */
   read(range?: { start: number; end: number }): Readable;
   close(): Promise<void>;
 }
 
 export class ObjectFolder {
   readonly #objects: string;
-  /** What the objects are, each under its key: a file has no place for it on every filesystem. */
+  /** The objects' content types by key: not every filesystem can store them with the file. */
   readonly #types: string;
   readonly #partial: string;
 
@@ -29,12 +29,12 @@ export class ObjectFolder {
     this.#partial = join(folder, 'partial');
   }
 
-  /** Removes what a crash left half written; only before anything is written. */
+  /** Removes partial files left by a crash; only before anything is written. */
   async tidy(): Promise<void> {
     await this.#guard(() => rm(this.#partial, { recursive: true, force: true }));
   }
 
-  /** Throws StorageError; whatever breaks the source off leaves nothing behind. */
+  /** Throws StorageError; an interrupted source leaves nothing behind. */
   async write(key: string, source: Readable | Buffer, contentType: string): Promise<void> {
     requirePlain(key);
     await this.#guard(async () => {
@@ -86,7 +86,7 @@ export class ObjectFolder {
     });
   }
 
-  /** The path of a whole file that is nothing yet. */
+  /** The path of a complete file that is not an object yet. */
   async #hold(source: Readable): Promise<string> {
     await mkdir(this.#partial, { recursive: true });
     const path = join(this.#partial, randomUUID());

@@ -1,4 +1,4 @@
-/** Where objects lie in a bucket. A claim's token is part of its results' keys, so a lost claim overwrites nothing. */
+/** Keys of objects in a bucket. A claim's token is part of its results' keys, so a lost claim overwrites nothing. */
 
 /** The parts of a result's key. */
 export interface ResultPlace {
@@ -22,20 +22,20 @@ export const resultKey = (
   extension: string,
 ): string => join('results', workspace, request, token, `${index}.${extension}`);
 
-/** Whether a key leads nowhere else than below its bucket: also as a path of files. */
+/** Whether a key stays within its bucket, also as a file path. */
 export const isPlainKey = (key: string): boolean =>
   key.length <= MAX_KEY_LENGTH && key.split('/').every((part) => PART.test(part));
 
-/** Whether a bucket can hold a key, prefix and all, such that links lead nowhere else. */
+/** Whether a bucket can hold a key, including its prefix, such that links stay within it. */
 export const isBucketKey = (key: string): boolean =>
   Buffer.byteLength(key) <= MAX_KEY_LENGTH &&
   !/[\x00-\x1f\x7f]/.test(key) &&
   key.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
 
 /**
- * Whether a whole key, with whatever prefix its store has or once had, is a workspace's own. Counted from its end, where
- * the parts of all keys are: what a tenant writes into its records leads to nobody else's objects. A request's id follows the
- * workspace, and no workspace's name can look like one, so a prefix that ends like a tree makes no key another's.
+ * Whether a full key, with any prefix that its store has or had, belongs to a workspace. Parsed from its end, where
+ * all keys have the same parts: records that a tenant writes cannot refer to others' objects. A request's id follows the
+ * workspace, and no workspace's name can look like one, so no prefix makes a key look like another's.
  */
 export function ownsKey(workspace: string, key: string): boolean {
   const parts = key.split('/');

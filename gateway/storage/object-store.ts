@@ -1,31 +1,31 @@
-/** What Berth needs of a store of objects, whether a bucket behind S3 or a folder. Only the front holds one. */
+/** Interface to an object store, either an S3 bucket or a folder. Only the front holds one. */
 import type { Readable } from 'node:stream';
 
 export interface PutGrant {
   key: string;
   contentType: string;
-  /** Bytes; the link takes exactly so many. */
+  /** Bytes; the link accepts exactly so many. */
   contentLength: number;
   expiresInSeconds: number;
 }
 
-/** What a sidecar, which holds no keys, needs to write one object. */
+/** All that a sidecar, which holds no keys, needs to write one object. */
 export interface SignedPut {
   url: string;
-  /** To be sent as they are: they are signed. */
+  /** Signed, so to be sent unchanged. */
   headers: Record<string, string>;
-  /** A tenant chose the host: only egress rules may let it through. */
+  /** A tenant chose the host: egress rules apply. */
   isTenantHost: boolean;
 }
 
 export interface GetGrant {
   key: string;
   expiresInSeconds: number;
-  /** Instead of the one that the object was put with. */
+  /** Overrides the object's stored content type. */
   contentType?: string;
-  /** A browser then saves the object under this name. */
+  /** Browsers save the object under this name. */
   fileName?: string;
-  /** For a sidecar: the endpoint by which it reaches the store, where clients have another. */
+  /** For a sidecar: its endpoint of the store, if clients use another. */
   isInternal?: boolean;
 }
 
@@ -39,33 +39,33 @@ export interface StoredObject extends ObjectFacts {
   body: Readable;
 }
 
-/** All but the signing throw StorageError; for keys that lead elsewhere (object-keys.ts) a RangeError is thrown. */
+/** All except signing throw StorageError; keys that leave the bucket (object-keys.ts) throw a RangeError. */
 export interface ObjectStore {
   /** `output_bucket` of a request. */
   readonly bucket: string;
   /** `storage_provider` of a request; null = managed storage. */
   readonly provider: string | null;
   signPut(grant: PutGrant): Promise<SignedPut>;
-  /** A link for clients, which works without any header. */
+  /** A link for clients that needs no headers. */
   signGet(grant: GetGrant): Promise<string>;
-  /** For what the front itself has in memory, such as inputs. */
+  /** For data that the front has in memory, such as inputs. */
   put(key: string, body: Buffer, contentType: string): Promise<void>;
-  /** null if there is no such object; the body is to be read to its end, or destroyed. */
+  /** null if there is no such object; the body must be read to its end, or destroyed. */
   get(key: string): Promise<StoredObject | null>;
   /** null if there is no such object. */
   head(key: string): Promise<ObjectFacts | null>;
-  /** Nothing happens if there is no such object. */
+  /** Does nothing if there is no such object. */
   delete(key: string): Promise<void>;
   /** Puts, gets and deletes a small object. */
   verify(): Promise<void>;
-  /** Breaks idle connections off. */
+  /** Closes idle connections. */
   close(): void;
 }
 
-/** S3's own bound for presigned links. */
+/** S3's limit for presigned links. */
 export const MAX_LINK_SECONDS = 7 * 24 * 3_600;
 
-/** Of an attachment: quotes and what is not ASCII only in the encoded form (RFC 6266). */
+/** For an attachment: quotes and non-ASCII characters only in the encoded form (RFC 6266). */
 export function formatDisposition(fileName: string): string {
   const plain = fileName.replace(/[^\x20-\x7e]|["\\%]/g, '_');
   const encoded = encodeURIComponent(fileName).replace(

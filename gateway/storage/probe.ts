@@ -1,11 +1,11 @@
-/** Verifies by real operations whether a store can be used. */
+/** Verifies by real operations that a store works. */
 import { randomUUID } from 'node:crypto';
 import { addAbortSignal } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { ObjectStore, StoredObject } from './object-store.ts';
 import { classifyFailure, StorageError } from './storage-error.ts';
 
-/** Leaves nothing behind that it may delete. Throws StorageError. */
+/** Cleans up if it may delete. Throws StorageError. */
 export async function probeStore(store: Pick<ObjectStore, 'put' | 'get' | 'delete'>): Promise<void> {
   const key = `berth-probe-${randomUUID()}.txt`;
   const content = Buffer.from(`Berth verifies this bucket; ${key} may be deleted.\n`);
@@ -14,7 +14,7 @@ export async function probeStore(store: Pick<ObjectStore, 'put' | 'get' | 'delet
     const object = await store.get(key);
     if (!object || !(await holds(object, content))) throw new StorageError('corrupt');
   } catch (error) {
-    // The first failure says more than one of the cleanup.
+    // The first failure is more useful than one of the cleanup.
     await store.delete(key).catch(() => {});
     throw error;
   }
@@ -23,7 +23,7 @@ export async function probeStore(store: Pick<ObjectStore, 'put' | 'get' | 'delet
 
 const READ_TIMEOUT_MS = 10_000;
 
-/** Reads no more than there should be: a tenant's server may send anything. */
+/** Reads no more than expected: a tenant's server may send anything. */
 async function holds({ body, contentLength }: StoredObject, content: Buffer): Promise<boolean> {
   try {
     if (contentLength !== content.length) return false;

@@ -1,4 +1,4 @@
-/** One attempt to put a file behind a signed link. */
+/** One attempt to upload a file to a signed link. */
 import { open } from 'node:fs/promises';
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -17,18 +17,18 @@ export interface PutRequest {
 
 export interface PutAnswer {
   status: number;
-  /** S3's word for what is wrong. */
+  /** S3's error code. */
   code: string | undefined;
 }
 
-/** From here on the store is asked before it is sent anything: it may well refuse. */
+/** From this size on, `Expect: 100-continue` is used, since the store may refuse. */
 const ASKED_FROM_BYTES = 1024 * 1024;
-/** Some stores never say that one may go on. */
+/** Some stores never send 100 Continue. */
 const CONTINUE_TIMEOUT_MS = 1_000;
 const MAX_ANSWER_BYTES = 16 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 
-/** Resolves to any answer. Rejects with the network's error, a TimeoutError or the signal's reason. */
+/** Resolves to any response. Rejects with the network's error, a TimeoutError or the signal's reason. */
 export async function putFile(options: PutRequest): Promise<PutAnswer> {
   const { grant, file, agents, idleMs, signal } = options;
   agents.check(grant.url);
@@ -39,14 +39,14 @@ export async function putFile(options: PutRequest): Promise<PutAnswer> {
     method: 'PUT',
     headers: { ...grant.headers, ...(isAsked && { expect: '100-continue' }) },
     agent: isTls ? agents.https : agents.http,
-    // As an option it bounds connecting, too.
+    // As an option it covers connecting, too.
     timeout: idleMs,
     signal,
   });
   request.once('timeout', () => request.destroy(new DOMException('no data in time', 'TimeoutError')));
   try {
     const answer = new Promise<IncomingMessage>((resolve, reject) => {
-      // It stays on: an error may follow the answer.
+      // Not removed: an error may follow the response.
       request.on('error', reject).once('response', resolve);
       const send = () => void sendFile(request, file.path).catch(reject);
       if (isAsked) whenContinueAllowed(request, send);
@@ -57,12 +57,12 @@ export async function putFile(options: PutRequest): Promise<PutAnswer> {
     signal.throwIfAborted();
     throw error;
   } finally {
-    // A store that answered before it had read all is sent no more.
+    // Nothing more is sent to a store that responded early.
     if (!request.writableFinished) request.destroy();
   }
 }
 
-/** Calls back at most once: when the store says so, or says nothing for long. */
+/** Calls back at most once: on 100 Continue, or after a timeout. */
 function whenContinueAllowed(request: ClientRequest, send: () => void): void {
   let timer: NodeJS.Timeout | undefined;
   let isSettled = false;
@@ -83,8 +83,8 @@ function whenContinueAllowed(request: ClientRequest, send: () => void): void {
 }
 
 /**
- * Fills one buffer while the other is sent: new ones for each piece, as streams take, pile up to tens of megabytes
- * before they are collected. Ends early when the request does.
+ * Fills one buffer while the other is sent: streams allocate a new one per piece, which adds up to tens of megabytes
+ * before garbage collection. Ends early when the request does.
  */
 async function sendFile(request: ClientRequest, path: string): Promise<void> {
   const closed = new Promise<void>((resolve) => request.once('close', resolve));
@@ -107,7 +107,7 @@ async function sendFile(request: ClientRequest, path: string): Promise<void> {
 }
 
 async function readAnswer(response: IncomingMessage): Promise<PutAnswer> {
-  // The status is enough where the body breaks off.
+  // The status is enough if the body is interrupted.
   const text = (await readBodyStart(response, MAX_ANSWER_BYTES)).toString();
   return { status: response.statusCode!, code: /<Code>([A-Za-z]{1,64})<\/Code>/.exec(text)?.[1] };
 }

@@ -27,7 +27,7 @@ interface Reply {
 const TIMEOUT_MS = 5_000;
 const RETRIES = { backoff: { baseMs: 300, maxMs: 1_000 }, isTransient: () => true, maxAttempts: 3 };
 const RETRY_SECONDS = 2;
-/** Passed on to callers; anything else is a fault between the two programs. */
+/** Passed on to callers; anything else is an internal error. */
 const PASSED_ON: readonly ErrorCode[] = [
   'storage_credential_not_found',
   'storage_credential_not_verified',
@@ -35,7 +35,7 @@ const PASSED_ON: readonly ErrorCode[] = [
   'permission_denied',
 ];
 
-/** Where only a person can change it. */
+/** Errors that only a person can resolve. */
 export const UNCHANGED_RETRY_SECONDS = 30;
 
 export const refuseWithoutStorage = (): ApiError =>
@@ -73,7 +73,7 @@ export class RemoteUrlSigner implements UrlSigner {
     throw readError(status, body);
   }
 
-  /** Over a connection of its own, so that another front may take the next attempt. */
+  /** On a new connection, so that the next attempt may reach another front. */
   async #send(url: URL, body: string): Promise<Reply> {
     const reply = await this.#sendOnce(url, body);
     if (reply.status < 500 || reply.body.includes('"code":"temporarily_unavailable"')) return reply;

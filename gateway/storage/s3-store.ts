@@ -1,4 +1,4 @@
-/** A bucket of any S3: the only place that knows the AWS SDK. */
+/** A bucket of any S3-compatible store; the only user of the AWS SDK. */
 import type { Readable } from 'node:stream';
 import {
   DeleteObjectCommand,
@@ -29,31 +29,31 @@ import { createGuardedAgents, createOwnAgents, type StoreAgents } from './store-
 export interface S3StoreOptions {
   /** URL; AWS's own for the region if null. */
   endpoint: string | null;
-  /** By which clients reach the store where that differs; null = `endpoint`. */
+  /** The store's endpoint for clients, if it differs; null = `endpoint`. */
   publicEndpoint: string | null;
   region: string;
   bucket: string;
   /** Prepended to every key as is, such as `berth/`. */
   prefix: string;
-  /** false: the bucket is a part of the host's name. */
+  /** false: the bucket is part of the host name. */
   pathStyle: boolean;
   accessKeyId: string;
   secretAccessKey: string;
   provider: string | null;
-  /** Where a tenant chose the endpoint: the rules that it is reached by; null for the operator's own. */
+  /** Egress rules, if a tenant chose the endpoint; null for the administrator's own. */
   egress: EgressAgentOptions | null;
-  /** Certificates (PEM) to trust instead of the system's; for the operator's own endpoint. */
+  /** Certificates (PEM) to trust instead of the system's, for the administrator's own endpoint. */
   ca?: string;
-  /** From a request to its answer's headers, of each of two attempts. */
+  /** From a request to its response's headers, per attempt (two). */
   answerTimeoutMs?: number;
 }
 
 const ATTEMPTS = 2;
 const CONNECT_TIMEOUT_MS = 5_000;
 const ANSWER_TIMEOUT_MS = 30_000;
-/** Without a byte, also in the midst of an object. */
+/** Idle time, also within an object. */
 const IDLE_TIMEOUT_MS = 30_000;
-/** What else there is, such as ARNs, changes the host that is asked. */
+/** Other forms, such as ARNs, change the host. */
 const BUCKET_NAME = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 const REGION_NAME = /^[a-z0-9-]{1,64}$/i;
 
@@ -63,10 +63,10 @@ export class S3Store implements ObjectStore {
   readonly #options: S3StoreOptions;
   readonly #agents: StoreAgents;
   readonly #client: S3Client;
-  /** Signs links for clients; asks nothing itself. */
+  /** Signs links for clients; sends no requests. */
   readonly #publicClient: S3Client;
 
-  /** Throws StorageError where the settings can never work. */
+  /** Throws StorageError if the settings can never work. */
   constructor(options: S3StoreOptions) {
     if (!BUCKET_NAME.test(options.bucket)) throw new StorageError('bucket');
     if (!REGION_NAME.test(options.region)) throw new StorageError('region');
@@ -150,13 +150,13 @@ export class S3Store implements ObjectStore {
     return { Bucket: this.bucket, Key: this.#options.prefix + key };
   }
 
-  /** null where there is no such object. */
+  /** null if there is no such object. */
   async #find<Answer>(send: () => Promise<Answer>): Promise<Answer | null> {
     try {
       return await this.#ask(send);
     } catch (error) {
       const { cause } = error as StorageError;
-      // The answer to HEAD has no body, so it cannot distinguish a missing bucket from a missing object.
+      // The response to HEAD has no body, so it cannot distinguish a missing bucket from a missing object.
       const isMissing = cause instanceof S3ServiceException && /^(NoSuchKey|NotFound)$/.test(cause.name);
       if (isMissing) return null;
       throw error;
@@ -178,7 +178,7 @@ function createClient(options: S3StoreOptions, endpoint: string | null, agents: 
     region: options.region,
     forcePathStyle: options.pathStyle,
     credentials: { accessKeyId: options.accessKeyId, secretAccessKey: options.secretAccessKey },
-    // Many stores that speak S3 know none of the newer checksums, and a signed link could not carry one.
+    // Many S3-compatible stores support none of the newer checksums, and a signed link could not carry one.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: ATTEMPTS,

@@ -1,4 +1,4 @@
-/** Folders of spools that nobody named: each bears the id of its process, since two programs must never share one. */
+/** Default spool folders: each has the id of its process in its name, since two programs must never share one. */
 import { readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -8,12 +8,12 @@ const FOLDER = new RegExp(`(?:^|/)${PREFIX}(\\d+)$`);
 
 export const nameSpoolFolder = (): string => join(tmpdir(), `${PREFIX}${process.pid}`);
 
-/** Removes those beside `folder` whose processes were killed; nothing where `folder` itself has another kind of name. */
+/** Removes siblings of `folder` whose processes are gone; nothing if `folder` itself has another kind of name. */
 export async function removeLostSpools(folder: string): Promise<void> {
   if (!FOLDER.test(folder)) return;
   for (const name of await readdir(dirname(folder))) {
     const pid = FOLDER.exec(name)?.[1];
-    // Another user's stays, for we may not remove it.
+    // Another user's stays, since it may not be removed.
     if (pid && isGone(Number(pid)))
       await rm(join(dirname(folder), name), { recursive: true, force: true }).catch(() => {});
   }

@@ -15,7 +15,7 @@ export interface SpooledFile {
 }
 
 export interface SpoolOptions {
-  /** Of this spool alone. */
+  /** Of this spool only. */
   folder: string;
   /** Of all files at once. */
   maxBytes: number;
@@ -30,7 +30,7 @@ export class Spool {
     this.#options = options;
   }
 
-  /** Empties the folder of what an earlier process left there. */
+  /** Removes what an earlier process left in the folder. */
   static async open(options: SpoolOptions): Promise<Spool> {
     await rm(options.folder, { recursive: true, force: true });
     await mkdir(options.folder, { recursive: true });
@@ -38,22 +38,22 @@ export class Spool {
     return new Spool(options);
   }
 
-  /** Removes the folder with all that is in it. */
+  /** Removes the folder and its content. */
   async close(): Promise<void> {
     await rm(this.#options.folder, { recursive: true, force: true });
   }
 
-  /** Bytes of all files that are held. */
+  /** Bytes of all held files. */
   get used(): number {
     return this.#used;
   }
 
-  /** Half of the room is left. */
+  /** At least half of the space is free. */
   get isHalfFree(): boolean {
     return 2 * this.#used <= this.#options.maxBytes;
   }
 
-  /** Whether a tenant may hold as many bytes more: it never takes more than it leaves. */
+  /** Whether a tenant may hold so many more bytes: it never uses more than it leaves free. */
   #hasSpace(tenant: string | undefined, bytes: number): boolean {
     const free = this.#options.maxBytes - this.#used - bytes;
     return free >= 0 && (tenant === undefined || (this.#held.get(tenant) ?? 0) + bytes <= free);
@@ -68,7 +68,7 @@ export class Spool {
   }
 
   /**
-   * Reads the source to its end. `tenant`: whose share of the room the file takes; the process's own has none. Throws
+   * Reads the source to its end. `tenant`: whose share of the space the file uses; the process's own files have none. Throws
    * UploadError, the source's own error or the signal's reason.
    */
   async hold(
@@ -97,7 +97,7 @@ export class Spool {
       await pipeline(source, count, file, { signal });
       return { path, bytes, remove };
     } catch (error) {
-      // What is still being opened would be made after its removal.
+      // A file still being opened would be created after its removal.
       await untilClosed(file);
       await remove();
       signal?.throwIfAborted();
@@ -107,7 +107,7 @@ export class Spool {
   }
 }
 
-/** Of a stream that is destroyed. */
+/** Of a destroyed stream. */
 const untilClosed = (file: WriteStream): Promise<void> =>
   new Promise((resolve) => {
     if (file.closed) resolve();

@@ -1,7 +1,7 @@
-/** What is wrong with a store, in fixed words: what a network said of its inside is never passed on. */
+/** What is wrong with a store, in fixed words: errors that reveal the internal network are not passed on. */
 import { EgressError, toEgressError } from '../egress/egress-error.ts';
 
-/** Each goes on after "The bucket" or a bucket's name. */
+/** Each follows "The bucket" or a bucket's name. */
 const MESSAGES = {
   bucket: 'does not exist',
   credentials: 'rejects these keys: the access key is unknown, or the secret is wrong',
@@ -23,7 +23,7 @@ const MESSAGES = {
 
 export type StorageReason = keyof typeof MESSAGES;
 
-/** `reason` is for logs and decisions; the message goes on after "The bucket". */
+/** `reason` is for logs and decisions; the message follows "The bucket". */
 export class StorageError extends Error {
   readonly reason: StorageReason;
 
@@ -33,7 +33,7 @@ export class StorageError extends Error {
   }
 }
 
-/** S3's codes and those of its likes, where the status alone says less. */
+/** Codes of S3 and compatible stores, if more specific than the status. */
 const CODES: Record<string, StorageReason> = {
   NoSuchBucket: 'bucket',
   InvalidBucketName: 'bucket',
@@ -67,13 +67,13 @@ const STATUSES: Record<number, StorageReason> = {
   507: 'full',
 };
 
-/** Why a store answered with something else than success. */
+/** Why a store responded with something other than success. */
 export const classifyAnswer = (status: number, code: string | undefined): StorageReason =>
   (code !== undefined && Object.hasOwn(CODES, code) ? CODES[code] : undefined) ??
   STATUSES[status] ??
   (status >= 500 || status === 429 ? 'failed' : 'refused');
 
-/** Why no answer came: of whatever the network, TLS or an egress rule threw. */
+/** Why there was no response: from an error of the network, TLS or an egress rule. */
 export function classifyFailure(error: unknown): StorageReason {
   if (/^(Timeout|Abort)Error$/.test((error as Error | null)?.name ?? '')) return 'slow';
   const { kind } = error instanceof EgressError ? error : toEgressError(error);

@@ -13,22 +13,22 @@ import { parseEgressURL } from '../egress/url-policy.ts';
 export interface StoreAgents {
   http: HttpAgent;
   https: HttpsAgent;
-  /** Throws EgressError where a URL may not be asked. */
+  /** Throws EgressError if a URL is not allowed. */
   check(url: string): void;
-  /** Breaks idle connections off. */
+  /** Closes idle connections. */
   close(): void;
 }
 
 const MAX_SOCKETS = 64;
 const SETTINGS = { keepAlive: true, maxSockets: MAX_SOCKETS };
 
-/** For hosts of the operator's choice, which may be anywhere. `ca`: PEM to trust instead of the system's. */
+/** For hosts that the administrator chose, which may be anywhere. `ca`: PEM to trust instead of the system's. */
 export function createOwnAgents(ca?: string): StoreAgents {
   const agents = { http: new HttpAgent(SETTINGS), https: new HttpsAgent({ ...SETTINGS, ca }) };
   return { ...agents, check: () => {}, close: () => closeBoth(agents) };
 }
 
-/** For hosts of a tenant's choice. */
+/** For hosts that a tenant chose. */
 export function createGuardedAgents(egress: EgressAgentOptions): StoreAgents {
   const guard: GuardOptions = {
     policy: egress.policy ?? createAddressPolicy(egress),
@@ -61,7 +61,7 @@ function guardLiterals(agent: HttpAgent, guard: GuardOptions, protocol: string):
     try {
       checkLiteral(guard, options.host ?? '', protocol);
     } catch (refusal) {
-      // A throw would be nobody's where the agent takes a request from its queue.
+      // A throw would be unhandled if the agent takes a request from its queue.
       callback?.(refusal as Error, undefined as never);
       return undefined;
     }

@@ -7,7 +7,7 @@ import { StorageError } from './storage-error.ts';
 import type { OpenStore, Stores } from './stores.ts';
 import type { GetUrlsRequest, PutUrlsRequest, SignedPuts, StoreName, UrlSigner } from './url-signer.ts';
 
-/** An upload begins within it. */
+/** An upload starts within it. */
 const PUT_LINK_SECONDS = 900;
 
 /** Signs only keys of the workspace itself, since tenants can write records. */

@@ -8,7 +8,7 @@ import { S3Store } from './s3-store.ts';
 import { StorageError } from './storage-error.ts';
 import type { StoreName } from './url-signer.ts';
 
-/** Its keys are whole ones: `prefix` goes before those of new objects, and is no part of the store itself. */
+/** Takes full keys: `prefix` is prepended to those of new objects, and is not part of the store itself. */
 export interface OpenStore {
   store: ObjectStore;
   prefix: string;
@@ -16,18 +16,18 @@ export interface OpenStore {
 
 export interface StoresOptions {
   managed: OpenStore | null;
-  /** As it is published now; null = there is none. */
+  /** As currently published; null = there is none. */
   readCredential: (namespace: string, name: string) => Promise<PublishedCredential | null>;
   /** 32 bytes, by namespace. */
   dataKey: (namespace: string) => Buffer;
   egress: EgressAgentOptions;
   /** Of customers' stores at once; LRU eviction. */
   maxOpen?: number;
-  /** From a request to its answer's headers, of each of two attempts. */
+  /** From a request to its response's headers, per attempt (two). */
   answerTimeoutMs?: number;
 }
 
-/** `storage_provider` of every store that is not managed. */
+/** `storage_provider` of all unmanaged stores. */
 export const CUSTOMER_PROVIDER = 's3';
 
 const MAX_OPEN_STORES = 200;
@@ -45,7 +45,7 @@ export class Stores {
     this.#options = options;
   }
 
-  /** null where there is no such credential, or no managed store. Throws StorageError, or an error of Redis. */
+  /** null if there is no such credential, or no managed store. Throws StorageError, or an error of Redis. */
   async find({ namespace, credential }: StoreName): Promise<OpenStore | null> {
     if (credential === null) return this.#options.managed;
     const published = await this.#options.readCredential(namespace, credential);
@@ -66,7 +66,7 @@ export class Stores {
     return entry;
   }
 
-  /** A store of the caller's own, to be closed. Throws StorageError where the settings can never work. */
+  /** A store owned by the caller, who must close it. Throws StorageError if the settings can never work. */
   openCredential(namespace: string, credential: PublishedCredential): OpenStore {
     const { dataKey, egress, answerTimeoutMs } = this.#options;
     const { id, endpoint, region, bucket, prefix, pathStyle, sealed } = credential;

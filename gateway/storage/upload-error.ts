@@ -14,11 +14,11 @@ const MESSAGES = {
 
 export type UploadReason = keyof typeof MESSAGES;
 
-/** The message is for clients; `code` is an error code as well as a failure code. */
+/** The message is for clients; `code` is both an error code and a failure code. */
 export class UploadError extends Error {
   readonly code = 'storage_upload_failed';
   readonly reason: UploadReason;
-  /** Another attempt may succeed: the store was away, or failed for the moment. */
+  /** Another attempt may succeed: the store was unavailable or failed temporarily. */
   readonly isTransient: boolean;
 
   constructor(reason: UploadReason, cause?: unknown, { isTransient = false } = {}) {
@@ -28,7 +28,7 @@ export class UploadError extends Error {
   }
 }
 
-/** What a client may know; the rest of a StorageReason is for the owner of the bucket. */
+/** Reasons shown to clients; other StorageReasons are for the owner of the bucket. */
 export const toUploadReason = (reason: StorageReason): UploadReason => UPLOAD_REASONS[reason] ?? 'refused';
 
 const UPLOAD_REASONS: Partial<Record<StorageReason, UploadReason>> = {

@@ -23,14 +23,14 @@ export interface UploadServices {
 
 export interface FileToStore {
   file: { path: string; bytes: number };
-  /** As `inputKey` or `resultKey` make it. */
+  /** From `inputKey` or `resultKey`. */
   key: string;
   contentType: string;
 }
 
 export interface FilesToStore extends StoreName {
   files: readonly FileToStore[];
-  /** From now, unless a request takes the objects over or `unregisterObjects` lets them stay. */
+  /** From now, unless a request takes ownership or `unregisterObjects` keeps the objects. */
   removeInMs: number;
   /** Of all uploads together. */
   deadlineMs: number;
@@ -51,7 +51,7 @@ const MAX_CONCURRENT_UPLOADS = 4;
 
 /**
  * Uploads all files, or throws: ApiError of the URL signer, UploadError, an error of Redis, or the signal's reason. Whatever
- * was uploaded by then is removed when its time comes.
+ * was uploaded by then is removed when it expires.
  */
 export async function storeFiles(
   services: UploadServices,
@@ -70,7 +70,7 @@ export async function storeFiles(
   return { bucket: permission.bucket, provider: permission.provider, objects };
 }
 
-/** The first failure ends the others. */
+/** The first failure aborts the others. */
 async function uploadAll(
   uploader: UploadServices['uploader'],
   files: readonly FileToStore[],
@@ -109,9 +109,9 @@ async function uploadAll(
 }
 
 export interface UploaderOptions {
-  /** For the hosts that tenants chose. */
+  /** For hosts that tenants chose. */
   egress: EgressAgentOptions;
-  /** Certificates (PEM) to trust of the operator's own store, instead of the system's. */
+  /** Certificates (PEM) to trust for the administrator's own store, instead of the system's. */
   ca?: string;
   /** The longest time without a byte. */
   idleMs?: number;
@@ -146,7 +146,7 @@ export class Uploader {
     this.#idleMs = idleMs;
   }
 
-  /** Tries again what may pass. Throws UploadError, or the reason of the caller's signal. */
+  /** Retries transient failures. Throws UploadError, or the reason of the caller's signal. */
   async upload(
     file: { path: string; bytes: number },
     grant: SignedPut,
@@ -165,11 +165,11 @@ export class Uploader {
       const failure = new UploadError(toUploadReason(outcome.reason), outcome.cause, {
         isTransient: outcome.mayRetry,
       });
-      // An attempt that the deadline cut off says less than one that the store ended.
+      // An attempt that the deadline aborted is less informative than one that the store ended.
       if (late.aborted) throw earlier ?? failure;
       if (!outcome.mayRetry) throw failure;
       earlier = failure;
-      // Nothing has moved since before an attempt that timed out.
+      // No data has moved since the start of an attempt that timed out.
       failingSince ??= performance.now() - (outcome.reason === 'slow' ? idleMs : 0);
       if (performance.now() - failingSince >= retryTimeoutMs) throw failure;
       await sleep(systemClock, backoffDelay(BACKOFF, attempt), end);
@@ -178,7 +178,7 @@ export class Uploader {
     }
   }
 
-  /** Breaks idle connections off. */
+  /** Closes idle connections. */
   close(): void {
     this.#own.close();
     this.#guarded.close();

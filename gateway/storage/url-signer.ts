@@ -1,4 +1,4 @@
-/** Signed URLs of stores for gateways without their keys: the front signs itself, a sidecar asks the front. */
+/** Signed URLs of stores for gateways without their keys: the front signs them itself, a sidecar asks the front. */
 import type { SignedPut } from './object-store.ts';
 
 /** One store of a workspace. */
@@ -17,24 +17,24 @@ export interface SignedPuts {
   bucket: string;
   /** `storage_provider` of a request. */
   provider: string | null;
-  /** In the order asked for. `key` is the whole one, with the store's prefix: it goes into records and clean-up. */
+  /** In request order. `key` is the full one, with the store's prefix, as used in records and cleanup. */
   puts: { key: string; grant: SignedPut }[];
 }
 
 export interface GetUrlsRequest extends StoreName {
-  /** Whole ones, as in SignedPuts. */
+  /** Full ones, as in SignedPuts. */
   objects: readonly { key: string; fileName?: string }[];
   expiresInSeconds: number;
-  /** For a gateway's own reading, by the endpoint that it reaches. */
+  /** For a gateway's own reads, with the endpoint that it reaches. */
   isInternal?: boolean;
 }
 
 /**
  * Throws ApiError: `storage_credential_not_found` for a credential that is gone, `temporarily_unavailable` where
- * there is no managed bucket or nobody answers.
+ * there is no managed bucket or the service does not respond.
  */
 export interface UrlSigner {
   signPuts(question: PutUrlsRequest): Promise<SignedPuts>;
-  /** Links in the order asked for. */
+  /** Links in request order. */
   signGets(question: GetUrlsRequest): Promise<string[]>;
 }

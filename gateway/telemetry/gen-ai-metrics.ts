@@ -12,7 +12,7 @@ const FIRST_TOKEN_SECONDS = [
 const OUTPUT_TOKEN_SECONDS = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
 const TOKENS = Array.from({ length: 14 }, (_, index) => 4 ** index);
 
-/** The convention's where it has one. */
+/** The convention's, if it has one. */
 const OPERATIONS: Record<string, string> = {
   chat_completions: 'chat',
   responses: 'chat',
@@ -29,7 +29,7 @@ const OPERATIONS: Record<string, string> = {
   translations: 'transcription',
 };
 
-/** The convention's name of what a route does; undefined where it is no operation. */
+/** The convention's name of a route's operation; undefined if it has none. */
 export const findOperation = (route: string): string | undefined => OPERATIONS[route];
 
 export interface Operation {
@@ -47,13 +47,13 @@ export interface Operation {
 }
 
 export interface GenAIMetrics {
-  /** Nothing is counted of routes that are no operation. */
+  /** Routes without an operation are not counted. */
   observe(operation: Operation): void;
 }
 
 const SEPARATOR = '\n';
 
-/** What is observed of an operation of a route, as long as it serves the same model. */
+/** The series of a route's operation, while it serves the same model. */
 interface OperationSeries {
   provider: string;
   model: string;
@@ -65,7 +65,7 @@ interface OperationSeries {
   outputTokens: Observe;
 }
 
-/** A series by its attributes: names of its own beside those that all have, in this order. */
+/** A series by its attributes: its own names after the common ones, in this order. */
 const readLabels =
   (...more: string[]) =>
   (key: string): Record<string, string> => {

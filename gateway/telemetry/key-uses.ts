@@ -1,9 +1,9 @@
-/** When each API key was last used: noted in memory, of each key once a minute at most. */
+/** When each API key was last used: recorded in memory, at most once a minute per key. */
 
 const INTERVAL_MS = 60_000;
 
 export class KeyUses {
-  /** Unix milliseconds of what was noted within the last minute. */
+  /** Unix milliseconds of uses recorded within the last minute. */
   readonly #recent = new Map<string, number>();
   #waiting = new Map<string, number>();
 
@@ -15,7 +15,7 @@ export class KeyUses {
     this.#waiting.set(sha256, now);
   }
 
-  /** What is to be written, by the SHA-256 of the keys. */
+  /** Pending writes, by the SHA-256 of the keys. */
   take(now: number): ReadonlyMap<string, number> {
     for (const [sha256, at] of this.#recent) if (now - at >= INTERVAL_MS) this.#recent.delete(sha256);
     const taken = this.#waiting;
@@ -23,7 +23,7 @@ export class KeyUses {
     return taken;
   }
 
-  /** What could not be written, unless it was noted again meanwhile. */
+  /** Restores failed writes, unless the key was used again meanwhile. */
   restore(taken: ReadonlyMap<string, number>): void {
     for (const [sha256, at] of taken) if (!this.#waiting.has(sha256)) this.#waiting.set(sha256, at);
   }

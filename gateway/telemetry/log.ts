@@ -1,11 +1,11 @@
-/** Structured logs. Nothing that a client sends is logged but its request id: no keys, no prompts. */
+/** Structured logs. Of what clients send, only the request id is logged: no keys, no prompts. */
 import { type Logger, openLog } from '../../kit/log.ts';
 
 export type { Logger } from '../../kit/log.ts';
 
 import type { RedisConnection } from '../../redis/client.ts';
 
-/** `write` takes the lines in place of standard output. */
+/** `write` receives the lines instead of standard output. */
 export const createLog = (
   level: string,
   bindings: Record<string, string> = {},

@@ -1,4 +1,4 @@
-/** Counters for every request: an array index each, where prom-client would hash the labels each time. */
+/** Counters for every request: an array index each, since prom-client hashes the labels each time. */
 import { Counter, type Registry } from 'prom-client';
 
 export interface Tally {
@@ -16,7 +16,7 @@ export type Observe = (value: number, traceId?: string) => void;
 
 export interface Histogram {
   observe(label: string, value: number, traceId?: string): void;
-  /** Of one series, which is there from its first observation on: whoever keeps it spares looking it up. */
+  /** One series, created at its first observation; keeping it avoids lookups. */
   bind(label: string): Observe;
 }
 
@@ -89,9 +89,9 @@ interface Series {
 interface HistogramOptions {
   name: string;
   help: string;
-  /** Name of the one label; or the labels of a series by its key, which `observe` is given. */
+  /** Name of the only label; or the labels of a series by the key passed to `observe`. */
   label: string | ((key: string) => Record<string, string>);
-  /** Upper bounds, rising. */
+  /** Upper bounds, ascending. */
   bounds: number[];
 }
 

@@ -24,38 +24,38 @@ export interface GatewayMetrics {
   genAI: GenAIMetrics;
   slo: SLOMetrics;
   queues: QueueGauges;
-  /** Labels: route, code (the status; 499 when the client left before the first byte). */
+  /** Labels: route, code (the status; 499 if the client disconnected before the first byte). */
   requests: Tally;
   /** Label: route. */
   duration: Histogram;
   firstByte: Histogram;
-  /** Of sounds that were transcribed or translated. */
+  /** Of transcribed or translated audio. */
   audioSeconds: Counter;
-  /** That were spoken. */
+  /** Of generated speech. */
   speechCharacters: Counter;
   /** Label: direction (`input`, `output`). */
   tokens: Tally;
   inflight: { inc(): void; dec(): void };
-  /** Requests that wait for a replica now. */
+  /** Requests waiting for a replica. */
   held: { inc(): void; dec(): void };
   /** Label: outcome (`served`, or why the wait ended). */
   holdTime: Histogram;
-  /** Exports what a front knows of deployments' demand, as `berth_demand`. */
+  /** Exports deployments' demand as seen by a front, as `berth_demand`. */
   exportDemand(report: () => readonly { namespace: string; name: string; demand: number }[]): void;
   /** Label: reason. */
   engineErrors: Counter<'reason'>;
   /** Label: phase (`before_first_byte`, `mid_stream`). */
   aborted: Counter<'phase'>;
-  /** Label: task (`txt2img`, `img2img`); of clients that waited. */
+  /** Label: task (`txt2img`, `img2img`); of synchronous requests. */
   images: Counter<'task'>;
   /** Label: task. Of the engine. */
   imageSeconds: Histogram;
   forwarded: Count;
   /** Label: choice (`own`, `peer`, `other`). */
   prefixChoices: Tally;
-  /** Prompt tokens that engines had in their caches. */
+  /** Prompt tokens cached by engines. */
   cachedInputTokens: Count;
-  /** Streams that their engine broke, where they are to be continued. Label: outcome (`completed`, `failed`, `impossible`). */
+  /** Streams broken by their engine, with `continueStreams`. Label: outcome (`completed`, `failed`, `impossible`). */
   continuedStreams: Counter<'outcome'>;
   /** Label: phase (`starting`, `healthy`, `busy`, `unhealthy`). */
   engines: Gauge<'phase'>;
@@ -64,7 +64,7 @@ export interface GatewayMetrics {
   settlementsLost: Counter;
   refusedDrains: Counter;
   jobsRunning: { inc(): void; dec(): void };
-  /** Given up, while the engine works on them. */
+  /** Abandoned, while the engine still works on them. */
   abandonedJobs: { inc(): void; dec(): void };
   /** Label: outcome (`succeeded`, a failure's code, `stale` or `released`). */
   jobs: Counter<'outcome'>;

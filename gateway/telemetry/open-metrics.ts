@@ -1,4 +1,4 @@
-/** A registry in the OpenMetrics format, which has exemplars; prom-client would rename the counters of a registry for good. */
+/** A registry in the OpenMetrics format, which has exemplars; prom-client would permanently rename the registry's counters. */
 import {
   type MetricObject,
   type MetricObjectWithValues,
@@ -18,16 +18,16 @@ export async function renderOpenMetrics(register: Registry, labels: Record<strin
   open.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
   open.setDefaultLabels(labels);
   for (const source of register.getMetricsAsArray() as Source[]) {
-    // By their own names, some of which only the suffix tells apart.
+    // By their full names, some of which differ only in the suffix.
     const { name } = source;
     const get = async () => {
       const item = await (source.getForPromString?.() ?? source.get());
-      // The name of a counter's family is without the suffix of its samples.
+      // A counter family's name lacks the suffix of its samples.
       return String(item.type) === 'counter' ? { ...item, name: dropSuffix(item.name) } : item;
     };
     open.registerMetric({ name, get } as never);
   }
-  // Nothing may follow the last line's word of the end.
+  // Nothing may follow the final `# EOF`.
   return (await open.metrics()).trimEnd();
 }
 

@@ -1,4 +1,4 @@
-/** How many requests of each deployment's queue wait, and for how long, as one of the gateways has just sampled it. */
+/** Depth and age of each deployment's queue, as last sampled by one of the gateways. */
 import { Gauge, type Registry } from 'prom-client';
 import type { QueueSample } from '../../redis/requests/queue-depth.ts';
 
@@ -6,7 +6,7 @@ export interface QueueGauges {
   note(deployment: { namespace: string; name: string }, sample: QueueSample): void;
 }
 
-/** Two intervals of samples: what another gateway samples now is not reported here any more. */
+/** Two sampling intervals: what another gateway samples now is no longer reported here. */
 const MAX_AGE_MS = 20_000;
 
 export function createQueueGauges(register: Registry, now = () => performance.now()): QueueGauges {

@@ -1,4 +1,4 @@
-/** Which requests of a deployment kept its service level objectives, as its spec has them now. */
+/** Which requests of a deployment met its current service level objectives. */
 import { LRUCache } from 'lru-cache';
 import { Counter, type Registry } from 'prom-client';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
@@ -6,14 +6,14 @@ import type { Objective } from '../../api/model-slo.ts';
 
 export interface PromisedService {
   slo: GatewayConfig['slo'];
-  /** Of a front's series; those of a sidecar have them already. */
+  /** For a front's series; a sidecar's have them already. */
   labels?: { namespace: string; deployment: string };
 }
 
 export interface ServedRequest {
-  /** Without a fault of its caller's. */
+  /** Without client errors. */
   hasFailed: boolean;
-  /** Of a stream that succeeded. */
+  /** Of a successful stream. */
   firstTokenMs: number | null;
 }
 
@@ -28,7 +28,7 @@ interface Outcomes {
   bad: number;
 }
 
-/** A front meets all deployments that ever were; a counter that begins again at 0 is one to Prometheus. */
+/** A front sees all deployments over time; to Prometheus, a counter that restarts at 0 is the same. */
 const MAX_OBJECTIVES = 10_000;
 const FORGET_AFTER_MS = 86_400_000;
 
@@ -41,7 +41,7 @@ export function createSLOMetrics(register: Registry, now = () => performance.now
     registers: [register],
     collect() {
       this.reset();
-      // Both at once, so that the first bad one is a change.
+      // Both at once, so that the first bad one shows as an increase.
       for (const { labels, good, bad } of known.values()) {
         this.inc({ ...labels, outcome: 'good' }, good);
         this.inc({ ...labels, outcome: 'bad' }, bad);

@@ -1,4 +1,4 @@
-/** What deployments serve, for the console's charts: added up in memory, written every few seconds. */
+/** Deployments' usage, for the console's charts: aggregated in memory, written every few seconds. */
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import { countSample, SAMPLE_INTERVAL_MS, sampleQueueDepth } from '../../redis/requests/queue-depth.ts';
 import { addKeyUsage, HASH_DIGITS, type KeyUsage } from '../../redis/usage/key-usage.ts';
@@ -10,17 +10,17 @@ import type { Logger } from './log.ts';
 import type { QueueGauges } from './queue-gauges.ts';
 
 const ACCEPTED = 202;
-/** Anthropic's word for the 429 of a full deployment. */
+/** Anthropic's status for a full deployment (429 elsewhere). */
 const OVERLOADED = 529;
 
 export interface UsageMeterOptions {
   redis: RedisClient;
   log: Logger;
-  /** Told of samples of queues. */
+  /** Called with queue samples. */
   queues?: QueueGauges;
 }
 
-/** One deployment's sums that are not written yet. */
+/** One deployment's sums not written yet. */
 export class DeploymentUsage {
   readonly sums = new Map<UsageEntry, number>();
   /** By the first digits of the keys' SHA-256. */
@@ -31,7 +31,7 @@ export class DeploymentUsage {
     this.sums.set(entry, (this.sums.get(entry) ?? 0) + amount);
   }
 
-  /** What a key is charged for. */
+  /** Charges of a key. */
   addOfKey(sha256: string, used: KeyUsage): void {
     const keyHash = sha256.slice(0, HASH_DIGITS);
     const sum = this.keys.get(keyHash);
@@ -44,13 +44,13 @@ export class DeploymentUsage {
     }
   }
 
-  /** A request that was answered: `status` is HTTP's, 499 when the client left; `firstTokenMs` of a stream. */
+  /** A finished request: `status` is HTTP's, 499 if the client disconnected; `firstTokenMs` of a stream. */
   countRequest(status: number, milliseconds: number, firstTokenMs: number | null = null): void {
     this.add('requests');
     if (status === 429 || status === OVERLOADED) this.add('rateLimited');
     else if (status >= 500) this.add('serverErrors');
     else if (status >= 400) this.add('clientErrors');
-    // What was only queued has its time observed when a worker ends it.
+    // Queued requests are timed when a worker ends them.
     else if (status !== ACCEPTED) {
       this.observe(milliseconds);
       if (firstTokenMs !== null) this.add(findFirstTokenBucket(firstTokenMs));
@@ -80,7 +80,7 @@ export class UsageMeter {
     this.#timer.unref();
   }
 
-  /** `hasQueue`: how many of its requests wait is looked up with every flush. */
+  /** `hasQueue`: its queue depth is read with every flush. */
   of(namespace: string, name: string, hasQueue = false): DeploymentUsage {
     const key = `${namespace}/${name}`;
     const known = this.#entries.get(key);
@@ -90,7 +90,7 @@ export class UsageMeter {
     return entry.usage;
   }
 
-  /** Writes what came together; what Redis does not take stays for the next time. */
+  /** Writes what was collected; what Redis does not accept stays for the next flush. */
   async flush(): Promise<void> {
     await Promise.all([...this.#entries.values()].map((entry) => this.#write(entry)));
   }

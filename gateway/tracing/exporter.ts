@@ -1,16 +1,16 @@
-/** Sends spans to an OTLP receiver: in batches, from a bounded queue, whatever becomes of them. */
+/** Sends spans to an OTLP receiver: in batches, from a bounded queue, best effort. */
 import { readBodyStart } from '../../kit/bounded-body.ts';
 import { exponentialDelay } from '../../kit/retry.ts';
 import { encodeSpans, type SpanRecord } from './otlp.ts';
 import type { TracerOptions } from './tracer.ts';
 
 export interface ExporterTiming {
-  /** How long spans are collected. */
+  /** Batching time. */
   intervalMs: number;
-  /** The first wait after a failure; each next is twice as long. */
+  /** The first delay after a failure; each next is twice as long. */
   retryMs: number;
   timeoutMs: number;
-  /** How long the end of the program may take. */
+  /** Time limit of the final export. */
   closeMs: number;
 }
 
@@ -20,7 +20,7 @@ const MAX_RETRY_MS = 30_000;
 export const MAX_QUEUED_SPANS = 4_096;
 const BATCH_SPANS = 256;
 const MAX_ANSWER_BYTES = 64 * 1024;
-/** What the protocol says may pass. */
+/** Transient, by the protocol. */
 const TRANSIENT = new Set([429, 502, 503, 504]);
 
 export class SpanExporter {
@@ -40,7 +40,7 @@ export class SpanExporter {
     this.#timing = { ...TIMING, ...timing };
   }
 
-  /** All or none of them: half a trace misleads. */
+  /** All or none: half a trace is misleading. */
   add(spans: readonly SpanRecord[]): void {
     if (this.#queue.length + spans.length > MAX_QUEUED_SPANS) {
       this.#options.onSpans('dropped', spans.length);
@@ -80,7 +80,7 @@ export class SpanExporter {
     return this.#failures === 0 ? intervalMs : exponentialDelay(backoff, this.#failures);
   }
 
-  /** Until the queue is empty or a batch fails, which stays in it if that may pass. */
+  /** Until the queue is empty or a batch fails, which stays queued if the failure may be transient. */
   async #send(): Promise<void> {
     while (this.#queue.length > 0) {
       const batch = this.#queue.slice(0, BATCH_SPANS);
@@ -94,14 +94,14 @@ export class SpanExporter {
     }
   }
 
-  /** null: they were taken. */
+  /** null: accepted. */
   async #post(batch: readonly SpanRecord[]): Promise<Problem | null> {
     try {
       const response = await fetch(this.#url, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: encodeSpans(batch, this.#options.resource),
-        // A POST that is redirected may arrive as a GET of a page, whose 200 would say that all were taken.
+        // A redirected POST may become a GET of a page, whose 200 would look like success.
         redirect: 'manual',
         signal: AbortSignal.any([this.#closing.signal, AbortSignal.timeout(this.#timing.timeoutMs)]),
       });
@@ -115,7 +115,7 @@ export class SpanExporter {
     }
   }
 
-  /** Says when it begins to fail and when it goes on. */
+  /** Logs when exports start to fail and when they recover. */
   #note(problem: Problem | null): void {
     const { log } = this.#options;
     if (problem && this.#failures === 0) log.warn({ reason: problem.reason }, 'trace receiver rejects spans');
@@ -131,7 +131,7 @@ interface Problem {
   rejected?: number;
 }
 
-/** 0 where the answer does not say so. It is read to its end, so that the connection can be used again. */
+/** 0 if the response reports none. It is read to its end, so that the connection can be reused. */
 async function readRejected({ body }: Response): Promise<number> {
   const start = body ? await readBodyStart(body, MAX_ANSWER_BYTES) : '';
   try {

@@ -46,7 +46,7 @@ const encodeSpan = (span: SpanRecord) => ({
   ...(span.hasFailed && { status: { code: STATUS_ERROR } }),
 });
 
-/** More digits than a number has. */
+/** More digits than a number can hold. */
 const toNanoseconds = (ms: number): string => `${Math.round(ms * 1_000)}000`;
 
 const encodeAttributes = (attributes: Attributes) =>

@@ -15,7 +15,7 @@ export function createTracer(
   const exporter = new SpanExporter(endpoint, options);
   return {
     begin: (name, { parent, ...more }) => {
-      // Whoever asked has decided for the whole trace.
+      // The caller has decided for the whole trace.
       const sampled = parent ? isSampled(parent) : random() < sampleRatio;
       const recording = new Recording(parent, sampled, (spans) => exporter.add(spans));
       return recording.begin(name, parent?.headers.traceparent.slice(36, 52), more);
@@ -28,7 +28,7 @@ class Recording {
   readonly traceId: string;
   readonly isSampled: boolean;
   readonly tracestate: string | undefined;
-  /** Unix milliseconds at which performance.now() was 0, by the clock as it is now. */
+  /** Unix milliseconds at which performance.now() was 0, by the current clock. */
   readonly #origin = Date.now() - performance.now();
   readonly #onEnd: (spans: readonly SpanRecord[]) => void;
   readonly #spans: SpanRecord[] = [];
@@ -72,7 +72,7 @@ class Recording {
     this.#hasFailed ||= record.hasFailed;
     if (record !== this.#spans[0] || this.#hasEnded) return;
     this.#hasEnded = true;
-    // What goes on without the request has no end that anybody waits for.
+    // Work that outlives the request has no end to wait for.
     for (const span of this.#spans) span.endedAt ||= record.endedAt;
     if (this.isSampled || this.#hasFailed) this.#onEnd(this.#spans);
   }
@@ -131,14 +131,14 @@ class RecordedSpan implements Span {
   }
 }
 
-/** The code alone: messages of engines may repeat a prompt. */
+/** Only the code: engines' messages may repeat a prompt. */
 function findCode(error: unknown): string {
   if (typeof error === 'string') return error;
   const { code, name } = error as { code?: unknown; name?: unknown };
   return typeof code === 'string' ? code : String(name ?? typeof error);
 }
 
-/** Not what a caller did wrong or left, nor the reason of an abort. */
+/** Not client errors or disconnects, nor the reason of an abort. */
 function isFault(error: unknown): boolean {
   const { status } = error as { status?: unknown };
   return typeof error !== 'string' && !(typeof status === 'number' && status < 500);

@@ -1,7 +1,7 @@
-/** What the request path knows of traces: a span, or null where nothing is traced. */
+/** Tracing as seen by the request path: a span, or null if tracing is off. */
 import type { TraceContext } from './trace-context.ts';
 
-/** Of no content: no prompts, no answers, no words of engines. */
+/** Without content: no prompts, no output, no engine messages. */
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export type SpanKind = 'internal' | 'server' | 'client' | 'producer' | 'consumer';
@@ -14,20 +14,20 @@ export interface SpanOptions {
   startedAt?: number;
 }
 
-/** A step of a request. Its headers name it as the parent of what is asked next. */
+/** A step of a request. Its headers make it the parent of the next call. */
 export interface Span extends TraceContext {
   begin(name: string, options?: SpanOptions): Span;
   rename(name: string): void;
   set(attributes: Attributes): void;
   /** An event; `at`: by performance.now(), now if absent. */
   note(event: string, at?: number): void;
-  /** Once; the first of a process ends its part of the trace. With the error that ended the step, if there was one. */
+  /** Call once; the first span of a process ends its part of the trace. With the error that ended the step, if any. */
   end(error?: unknown): void;
-  /** Ends it as a failure of ours, by its code. */
+  /** Ends it as an internal failure, by its code. */
   fail(code: string): void;
 }
 
-/** Does the work within a span of its own, or where nothing is traced as it is, without a promise of its own. */
+/** Runs the work within its own span; without tracing it runs directly, without an extra promise. */
 export const inSpan = <T>(
   parent: Span | null | undefined,
   name: string,

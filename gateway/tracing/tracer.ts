@@ -1,4 +1,4 @@
-/** Begins the traces of a gateway; nothing of it is loaded until an endpoint is set. */
+/** Starts the traces of a gateway; loaded only if an endpoint is set. */
 import { VERSION } from '../../api/names.ts';
 import type { Logger } from '../../kit/log.ts';
 import type { TracingSettings } from '../../kit/tracing-settings.ts';
@@ -6,14 +6,14 @@ import type { Span, SpanOptions } from './span.ts';
 import type { TraceContext } from './trace-context.ts';
 
 export interface RootOptions extends SpanOptions {
-  /** What asked for it, perhaps in another process. */
+  /** The parent, possibly in another process. */
   parent: TraceContext | null;
 }
 
 export interface Tracer {
-  /** The first span of this process in a trace: at its end all are exported, if the trace is sampled or one has failed. */
+  /** The first span of this process in a trace: when it ends, all are exported if the trace is sampled or one has failed. */
   begin(name: string, options: RootOptions): Span;
-  /** Exports what is left, within a moment. */
+  /** Exports the rest, within a short time limit. */
   close(): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export interface TracerOptions {
   /** Attributes that all spans have in common. */
   resource: Readonly<Record<string, string>>;
   log: Logger;
-  /** Counts spans that were exported, or dropped since there was no room or they were refused. */
+  /** Counts spans that were exported, or dropped because the queue was full or they were refused. */
   onSpans: (outcome: 'exported' | 'dropped', count: number) => void;
 }
 

@@ -1,7 +1,7 @@
-/** Which headers of a receiver's answer the log of deliveries keeps. */
+/** Which headers of a receiver's response the delivery log keeps. */
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** They show who answered and what to do about it; cookies and challenges are nobody's business here. */
+/** They show who responded and what to do about it; cookies and challenges are not logged. */
 const KEPT = [
   'content-type',
   'content-length',
@@ -13,11 +13,11 @@ const KEPT = [
   'x-request-id',
 ] as const;
 const MAX_CHARACTERS = 120;
-/** Of all, as the log stores them: as JSON within JSON, where a backslash takes four. */
+/** Total size as stored in the log: JSON within JSON, where a backslash takes four bytes. */
 const MAX_STORED_CHARACTERS = 640;
 const UNPRINTABLE = /[^\x20-\x7e]/g;
 
-/** Those for which there is no room are left out. */
+/** Headers that do not fit are omitted. */
 export function keepAnswerHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   const kept: Record<string, string> = {};
   let left = MAX_STORED_CHARACTERS;

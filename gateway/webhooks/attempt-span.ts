@@ -17,7 +17,7 @@ export async function beginAttemptSpan(
     parent: known?.traceparent ? readTraceContext({ traceparent: known.traceparent }) : null,
     attributes: {
       'http.request.method': 'POST',
-      // Not its path, which may be the receiver's secret.
+      // Not its path, which may contain the receiver's secret.
       'server.address': URL.parse(url)?.hostname,
       'k8s.namespace.name': namespace,
       'berth.job_id': requestId || undefined,

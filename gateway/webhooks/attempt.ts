@@ -10,30 +10,30 @@ import { keepAnswerHeaders } from './answer-headers.ts';
 import { signDelivery, signMessage } from './signature.ts';
 
 export interface AttemptTiming {
-  /** The longest attempt, from the look-up of the name to the answer. */
+  /** The longest attempt, from the DNS lookup to the response. */
   attemptMs: number;
-  /** From a failed attempt (1 to 3) to the next one, or to giving up. */
+  /** From a failed attempt (1 to 3) to the next one, or to the final failure. */
   waitAfter: (attempt: number) => number;
 }
 
-/** 2, 4 and 8 seconds; the last one precedes giving up. */
+/** 2, 4 and 8 seconds; the last one precedes the final failure. */
 export const DELIVERY_TIMING: AttemptTiming = {
   attemptMs: 5_000,
   waitAfter: (attempt) => 1_000 * 2 ** attempt,
 };
-/** An answer means nothing beyond its status. */
+/** Only the status of a response matters. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 export interface AttemptOptions {
   agent: Pick<EgressAgent, 'request'>;
-  /** Read for this attempt, so that a rolled secret holds at once; null = there is none. */
+  /** Read for this attempt, so that a rolled secret applies at once; null = there is none. */
   secret: SigningSecrets | null;
   /** Unix milliseconds. */
   now: number;
   timing: AttemptTiming;
 }
 
-/** Never throws: what goes wrong is the outcome, in words for the log. */
+/** Never throws: failures are returned as the outcome, described for the log. */
 export async function attemptDelivery(
   delivery: LeasedDelivery,
   { agent, secret, now, timing }: AttemptOptions,

@@ -22,16 +22,16 @@ import { endAttemptSpan } from './attempt-span.ts';
 export interface DispatcherOptions {
   redis: RedisClient;
   agent: Pick<EgressAgent, 'request'>;
-  /** As they are now: an event goes to all that were published before it. */
+  /** The current ones: an event goes to all that were published before it. */
   readEndpoints: (namespace: string) => Promise<ReadonlyMap<string, PublishedEndpoint>>;
-  /** As they were a moment ago, for each attempt. */
+  /** Recently cached, for each attempt. */
   recallEndpoints: (namespace: string) => Promise<ReadonlyMap<string, PublishedEndpoint>>;
-  /** Opened; null = the workspace has none. */
+  /** Decrypted; null = the workspace has none. */
   readSecrets: (namespace: string) => Promise<WorkspaceSecrets | null>;
   /** An inline callback failed permanently. */
   onAbandoned: (delivery: AbandonedDelivery) => void;
   onAttempt?: (delivery: LeasedDelivery, isDelivered: boolean, seconds: number) => void;
-  /** Absent: nothing is traced. */
+  /** Absent: no tracing. */
   beginSpan?: ((delivery: LeasedDelivery) => Promise<Span>) | undefined;
   log: Logger;
   /** Unix milliseconds. */
@@ -39,19 +39,19 @@ export interface DispatcherOptions {
   timing?: AttemptTiming;
 }
 
-/** An attempt and the note of its end fit in well. */
+/** Ample for an attempt and recording its end. */
 const LEASE_MS = 10_000;
 const EVENT_BATCH_SIZE = 50;
-/** Of one workspace at one front; what hangs leaves room for the rest. */
+/** Per workspace and front; hanging deliveries leave capacity for the rest. */
 const MAX_IN_FLIGHT = 128;
-/** Of one address over all fronts. */
+/** Per address over all fronts. */
 const MAX_PER_DESTINATION = 8;
 const RETRY_MS = 1_000;
 
 interface Workspace {
   isRunning: boolean;
   isDue: boolean;
-  /** Its deliveries hold too much: by `performance.now()`, until when none are made. */
+  /** Its deliveries hold too much: none are created until this time, by `performance.now()`. */
   fullUntil: number;
   inFlight: number;
   timer: NodeJS.Timeout | null;
@@ -107,7 +107,7 @@ export class Dispatcher {
         workspace.isDue = false;
         const hasMore = await this.#expand(namespace, workspace);
         const isFull = await this.#begin(namespace, workspace);
-        // A delivery that ends wakes it again.
+        // Wakes again when a delivery ends.
         workspace.isDue ||= hasMore && !isFull;
       }
     } catch (error) {
@@ -121,7 +121,7 @@ export class Dispatcher {
     }
   }
 
-  /** Makes deliveries of what is in the outbox; answers whether more may be there. */
+  /** Creates deliveries from the outbox; returns whether there may be more. */
   async #expand(namespace: string, workspace: Workspace): Promise<boolean> {
     if (performance.now() < workspace.fullUntil) return false;
     const { redis, readEndpoints } = this.#options;
@@ -131,12 +131,12 @@ export class Dispatcher {
     const made = await Promise.all(
       events.map((event) => expandEvent(redis, { ...event, namespace }, listTargets(event, endpoints))),
     );
-    // What stays in the outbox is not read again for each delivery that ends.
+    // Avoids rereading the outbox for each delivery that ends.
     if (made.includes(null)) workspace.fullUntil = performance.now() + RETRY_MS;
     return events.length === EVENT_BATCH_SIZE && !made.includes(null);
   }
 
-  /** Begins as many attempts as there is room for; answers whether there is none left. */
+  /** Starts as many attempts as capacity allows; returns whether it is exhausted. */
   async #begin(namespace: string, workspace: Workspace): Promise<boolean> {
     const limit = MAX_IN_FLIGHT - workspace.inFlight;
     if (limit <= 0) return true;
@@ -179,7 +179,7 @@ export class Dispatcher {
     }
   }
 
-  /** Read for each attempt, so that a rolled secret holds at once; null where there is none. */
+  /** Read for each attempt, so that a rolled secret applies at once; null if there is none. */
   async #findSecret(delivery: LeasedDelivery): Promise<SigningSecrets | null> {
     const { recallEndpoints, readSecrets } = this.#options;
     const secrets = await readSecrets(delivery.namespace);
@@ -211,8 +211,8 @@ export class Dispatcher {
 }
 
 /**
- * The endpoints that ask for it, then the request's own callback. Equal URLs stay: which of them one delivery is made for
- * is found where it is made, since an endpoint may be disabled by then (docs/api.md, "Webhooks").
+ * The subscribed endpoints, then the request's own callback. Equal URLs are kept: which of them gets the one delivery
+ * is decided when it is created, since an endpoint may be disabled by then (docs/api.md, "Webhooks").
  */
 export function listTargets(
   event: { type: string; webhookUrl: string | null },
@@ -229,8 +229,8 @@ export function listTargets(
 }
 
 /**
- * What signs a delivery: the endpoint's own secret if it asked for one, also for a callback to the same URL, since its
- * receiver knows no other. null while that secret is not there yet: the workspace's would be rejected.
+ * The secret that signs a delivery: the endpoint's own if it has one, also for a callback to the same URL, since its
+ * receiver has no other. null while that secret does not exist yet: the workspace's would be rejected.
  */
 export function chooseSecret(
   { endpoint, url }: Pick<LeasedDelivery, 'endpoint' | 'url'>,
@@ -241,6 +241,6 @@ export function chooseSecret(
     endpoint ||
     [...endpoints].find(([, each]) => each.hasOwnSecret && normalizeURL(each.url) === normalizeURL(url))?.[0];
   if (name === undefined) return workspace;
-  // The secrets are newer than the endpoints, which may lack one that was just made.
+  // The secrets are newer than the endpoints, which may lack one that was just created.
   return own.get(name) ?? (endpoints.get(name)?.hasOwnSecret ? null : workspace);
 }

@@ -1,4 +1,4 @@
-/** The mail to a workspace's owner about failed callbacks: plain text without prompts, of a URL its host only. Pure. */
+/** E-mails to a workspace's owner about failed callbacks: plain text without prompts, and only the host of a URL. Pure. */
 import type { AbandonedCallback } from '../../redis/deliveries/owner-mail.ts';
 
 export interface MailText {
@@ -6,7 +6,7 @@ export interface MailText {
   text: string;
 }
 
-/** Nothing of it may begin a header or a line of its own. */
+/** Cannot start a header or a line of its own. */
 const flatten = (text: string): string => text.replace(/[\r\n\u2028\u2029]+/g, ' ').slice(0, 200);
 
 const hostOf = (url: string): string => flatten(URL.parse(url)?.host ?? 'an invalid address');

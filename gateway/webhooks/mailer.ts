@@ -4,17 +4,17 @@ import { readConnectionFailure } from '../../kit/connection-error.ts';
 import type { MailText } from './mail-text.ts';
 
 export interface MailerOptions {
-  /** smtp://user:password@host:587, or smtps://; asked for each message, since it may change. Throws where there is none. */
+  /** smtp://user:password@host:587, or smtps://; read for each message, since it may change. Throws if there is none. */
   readURL: () => string;
-  /** Address that messages come from. */
+  /** Sender address. */
   from: string;
 }
 
-/** The server did not take the message, and may take it later. */
+/** The server did not accept the message, but may later. */
 export class MailDeferredError extends Error {}
 
 export interface Mailer {
-  /** Throws where the server did not take the message, or may not have; `MailDeferredError` where it may later. */
+  /** Throws if the server did not accept the message, or may not have; `MailDeferredError` if it may later. */
   send(to: string, mail: MailText): Promise<void>;
   close(): void;
 }
@@ -37,7 +37,7 @@ export function createMailer({ readURL, from }: MailerOptions): Mailer {
   };
 }
 
-/** A setting that is wrong is somebody's to mend, and no message's fault. */
+/** Wrong settings must be fixed by someone, and are not the message's fault. */
 function deferOnError<T>(find: () => T): T {
   try {
     return find();
@@ -62,7 +62,7 @@ class MailServer {
       connectionTimeout: TIMEOUT_MS,
       greetingTimeout: TIMEOUT_MS,
       socketTimeout: TIMEOUT_MS,
-      // A message is text that we wrote: nothing in it is to be fetched or read from disk.
+      // Messages are our own text: nothing in them is fetched or read from disk.
       disableFileAccess: true,
       disableUrlAccess: true,
     });
@@ -82,7 +82,7 @@ class MailServer {
     }
   }
 
-  /** What it was given before is still sent: the pool would drop what waits for a connection. */
+  /** Earlier messages are still sent: the pool would drop those that wait for a connection. */
   close(): void {
     this.#isClosed = true;
     this.#endWhenIdle();
@@ -100,7 +100,7 @@ type SMTPFailure = Error & {
   permanent?: boolean;
 };
 
-/** Not where the connection broke off in mid-message: the server may have taken it, and there must be no second one. */
+/** Not if the connection broke mid-message: the server may have accepted it, and must not get it twice. */
 function isTransientSMTPError({
   code,
   originalCode,
@@ -108,7 +108,7 @@ function isTransientSMTPError({
   permanent,
   message,
 }: SMTPFailure): boolean {
-  // The password is ours to set right, and no fault of the message.
+  // A wrong password is a configuration error, not the message's fault.
   if (code === 'EAUTH') return true;
   if (responseCode !== undefined) return permanent !== true;
   if (code === 'ETIMEDOUT') return /^(Connection timeout|Greeting never received)/.test(message);

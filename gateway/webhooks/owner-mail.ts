@@ -20,7 +20,7 @@ export interface OwnerMailOptions {
   redis: RedisClient;
   /** null = nobody is notified. */
   readOwner: (namespace: string) => Promise<string | null>;
-  /** Throws where the message was not taken: `MailDeferredError` where it may be later. */
+  /** Throws if the message was not accepted: `MailDeferredError` if it may be later. */
   send: (to: string, mail: MailText) => Promise<void>;
   log: Logger;
   /** Unix milliseconds. */
@@ -29,7 +29,7 @@ export interface OwnerMailOptions {
 
 const BATCH_SIZE = 100;
 const MAX_MAILS_PER_HOUR = 20;
-/** Mail that is older is dropped when the server still defers it. */
+/** Older mail is dropped if the server still defers it. */
 const MAX_AGE_MS = 24 * 3_600_000;
 
 export class OwnerMail {
@@ -74,11 +74,11 @@ export class OwnerMail {
       await postponeDigest(redis, namespace, digest);
       return;
     }
-    // What is left comes again in a minute, since a server that takes nothing now is not asked for each.
+    // The rest is retried in a minute: a server that accepts nothing now is not asked for each.
     for (const mail of due) if ((await this.#notify(namespace, owner, mail)) === 'postponed') return;
   }
 
-  /** Marked before it is sent: rather none than two. */
+  /** Marked before it is sent: at most once. */
   async #notify(namespace: string, owner: string, mail: DueMail): Promise<'done' | 'postponed'> {
     const { redis } = this.#options;
     const { delivery } = mail.callback;
@@ -95,7 +95,7 @@ export class OwnerMail {
     return 'done';
   }
 
-  /** One message; `postponed` = it was not taken, and is worth another try. */
+  /** One message; `postponed` = it was not accepted, and is worth a retry. */
   async #send(
     namespace: string,
     owner: string,

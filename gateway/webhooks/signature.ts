@@ -1,10 +1,10 @@
-/** Signatures of deliveries: the documented one (docs/api.md, "Webhooks"), and the one of standardwebhooks.com beside it. */
+/** Signatures of deliveries: the documented one (docs/api.md, "Webhooks"), and that of standardwebhooks.com. */
 import { createHmac } from 'node:crypto';
 import type { SigningSecrets } from '../../api/signing-secret.ts';
 
 /**
  * `t=<unix seconds>,v1=<hex HMAC-SHA256>` over `<t>.` and the exact bytes of the body, keyed with the secret's text; a
- * second `v1` by the previous secret while a roll keeps it.
+ * second `v1` with the previous secret while a roll keeps it.
  */
 export function signDelivery(body: Buffer, secrets: SigningSecrets, nowMs: number): string {
   const seconds = Math.floor(nowMs / 1_000);
@@ -36,6 +36,6 @@ const listValid = ({ current, previous }: SigningSecrets, nowMs: number): string
 
 const PREFIX = 'whsec_';
 
-/** The bytes after the prefix are base64; a secret without it is taken as it is, as the OpenAI SDKs do. */
+/** The bytes after the prefix are base64; a secret without it is used as it is, as the OpenAI SDKs do. */
 const decodeKey = (secret: string): Buffer =>
   secret.startsWith(PREFIX) ? Buffer.from(secret.slice(PREFIX.length), 'base64') : Buffer.from(secret);

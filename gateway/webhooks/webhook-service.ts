@@ -21,14 +21,14 @@ import { OwnerMail } from './owner-mail.ts';
 
 export interface WebhookServiceOptions {
   redis: RedisClient;
-  /** Of a subscription of its own. */
+  /** With a subscription of its own. */
   settings: RedisSettings;
   agent: EgressAgent;
   /** 32 bytes, by namespace. */
   dataKey: (namespace: string) => Buffer;
   /** null = mail is not set up. */
   mailer: Mailer | null;
-  /** All that may have something to deliver. */
+  /** All workspaces that may have something to deliver. */
   listWorkspaces: () => Promise<string[]>;
   onAttempt?: DispatcherOptions['onAttempt'];
   /** null or absent: no tracing. */
@@ -40,13 +40,13 @@ export interface WebhookServiceOptions {
 }
 
 export interface WebhookService {
-  /** Ends the attempts under way, begins none. */
+  /** Finishes attempts in progress, starts none. */
   close(): Promise<void>;
 }
 
 /**
- * For the agent that delivers. What waits here fails as if its receiver were slow, so these are out of reach: each
- * address has its few places in Redis, and each workspace its own at a front.
+ * For the delivery agent. Waiting here would count as a slow receiver, so these limits are out of reach: each
+ * address is limited in Redis, and each workspace at a front.
  */
 export const WEBHOOKS_IN_FLIGHT = { inAll: 2_048, perDestination: 1_024 };
 
@@ -96,7 +96,7 @@ export function startWebhooks(options: WebhookServiceOptions): WebhookService {
     timing: options.timing,
   });
 
-  /** What pub/sub lost, and what a lost front had started. */
+  /** Covers lost pub/sub messages, and work that a lost front had started. */
   const scan = async () => {
     try {
       for (const namespace of await listWorkspaces()) {

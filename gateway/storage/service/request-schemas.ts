@@ -1,11 +1,11 @@
-/** What the internal service is asked, checked field by field: a sidecar is a tenant's. */
+/** Requests to the internal service, validated field by field: sidecars run in tenants' namespaces. */
 import { z } from 'zod';
 import { HUB_REPOSITORY, HUB_REVISION } from '../../../api/internal-api.ts';
 import { MAX_LINK_SECONDS } from '../object-store.ts';
 
 const MAX_OBJECTS = 100;
 const MAX_KEY_LENGTH = 1_024;
-/** S3's own bound for one upload. */
+/** S3's limit for one upload. */
 const MAX_OBJECT_BYTES = 5 * 1024 ** 3;
 
 const key = z.string().min(1).max(MAX_KEY_LENGTH);
@@ -41,7 +41,7 @@ export const lookUpModelRequest = z.object({
   revision: z.string().min(1).max(200).regex(HUB_REVISION),
 });
 
-/** Longer ones are refused in the words that any bad URL gets. */
+/** Longer ones are refused like any bad URL. */
 export const checkUrlRequest = z.object({ url: z.string() });
 
 export const verifyRequest = z.object({ namespace: z.string().min(1).max(63), id: z.int().min(1) });

@@ -1,4 +1,4 @@
-/** The front's internal service: signs links for workspaces' gateways; for the operator it tries buckets and URLs, and asks model hubs. */
+/** The front's internal service: signs links for workspaces' gateways; for the operator it probes buckets and URLs, and queries model hubs. */
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { ZodType } from 'zod';
@@ -39,7 +39,7 @@ export interface InternalServiceOptions {
 
 type Answer = (req: IncomingMessage) => Promise<unknown>;
 
-/** A hundred of the longest keys fit in. */
+/** Fits a hundred of the longest keys. */
 const MAX_BODY_BYTES = 256 * 1024;
 const BODY_TIMEOUT_MS = 10_000;
 
@@ -118,7 +118,7 @@ async function lookUp(
   return lookUpModel(egress, await readRequest(req, lookUpModelRequest));
 }
 
-/** The one that the token belongs to: what the question says of it counts for nothing. */
+/** The namespace that the token belongs to: the request's own value is ignored. */
 function requireWorkspace(req: IncomingMessage, masterKey: string): string {
   const namespace = req.headers[WORKSPACE_HEADER];
   if (typeof namespace !== 'string' || namespace === '') throw refuseToken();
@@ -131,7 +131,7 @@ function requireToken(req: IncomingMessage, token: string): void {
   if (!timingSafeEqual(digest(shown), digest(token))) throw refuseToken();
 }
 
-/** Of equal length, whatever was shown. */
+/** Of equal length, whatever was presented. */
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 const refuseToken = () => new ApiError('invalid_api_key', 'The token does not belong to this workspace.');

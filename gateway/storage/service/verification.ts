@@ -1,11 +1,11 @@
-/** Verifies for the operator that a published StorageCredential can be used, by real operations. */
+/** Verifies by real operations, for the operator, that a published StorageCredential works. */
 import type { VerifyAnswer } from '../../../api/internal-api.ts';
 import type { PublishedCredential } from '../../../api/redis-keys.ts';
 import { probeStore } from '../probe.ts';
 import { StorageError, type StorageReason } from '../storage-error.ts';
 import type { OpenStore, Stores } from '../stores.ts';
 
-/** Less than the operator waits. */
+/** Less than the operator's timeout. */
 const TIMEOUT_MS = 20_000;
 
 export async function verifyCredential(
@@ -22,12 +22,12 @@ export async function verifyCredential(
     if (!(error instanceof StorageError)) throw error;
     return { verified: false, reason: toReason(error.reason), message: error.message };
   } finally {
-    // Breaks off what goes on beyond the time.
+    // Aborts what continues beyond the timeout.
     open?.store.close();
   }
 }
 
-/** Below the prefix, where alone the keys may have rights. */
+/** Below the prefix, since the keys may have rights only there. */
 const probe = ({ store, prefix }: OpenStore): Promise<void> =>
   probeStore({
     put: (key, body, contentType) => store.put(prefix + key, body, contentType),
@@ -48,5 +48,5 @@ async function withinTime(work: Promise<void>): Promise<void> {
   }
 }
 
-/** `tooLarge` → `TooLarge`, as conditions name reasons. */
+/** `tooLarge` → `TooLarge`, the form of condition reasons. */
 const toReason = (reason: StorageReason): string => reason[0]!.toUpperCase() + reason.slice(1);
