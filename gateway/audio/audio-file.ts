@@ -1,14 +1,14 @@
-/** An uploaded sound, read in pieces of which each may begin anywhere, without a call to the disk for each. */
+/** An uploaded audio file, read in pieces at any offset, without a disk call for each. */
 import type { FileHandle } from 'node:fs/promises';
 
-/** 64 kbit/s: of speech that is compressed. */
+/** 64 kbit/s: compressed speech. */
 const TYPICAL_BYTES_PER_SECOND = 8_000;
 export const MIN_BYTES_PER_SECOND = 500;
 
-/** Of what may be sound. */
+/** For bytes that may be audio. */
 export const guessSeconds = (bytes: number): number => bytes / TYPICAL_BYTES_PER_SECOND;
 
-/** Of what was not read, in a file that nobody writes to be heard. */
+/** For unread bytes, in a file that is not meant to be played. */
 export const mostSeconds = (bytes: number): number => bytes / MIN_BYTES_PER_SECOND;
 
 const PIECE_BYTES = 256 * 1024;
@@ -25,7 +25,7 @@ export class AudioFile {
     this.bytes = bytes;
   }
 
-  /** `length` bytes, or fewer at the file's end, if they are in memory: they are valid until the next `read`. */
+  /** `length` bytes, or fewer at the file's end, if they are in memory; valid until the next `read`. */
   peek(at: number, length: number): Buffer | null {
     const end = Math.min(at + length, this.bytes);
     if (at < this.#start || end > this.#end) return null;

@@ -1,4 +1,4 @@
-/** How long an uploaded sound is, where the engine does not report it: by what decoders play of it, else by its size. */
+/** Duration of uploaded audio, if the engine does not report it: what decoders would play, else estimated from its size. */
 import { open } from 'node:fs/promises';
 import { sniffMediaType } from '../egress/media-type.ts';
 import { AudioFile, guessSeconds, MIN_BYTES_PER_SECOND } from './audio-file.ts';
@@ -9,7 +9,7 @@ import { measureOgg } from './ogg-length.ts';
 import { measureWebM } from './webm-length.ts';
 
 export interface Sound {
-  /** By its first bytes. */
+  /** Detected from its first bytes. */
   contentType: string;
   /** Estimate of its length. */
   seconds: number;
@@ -19,7 +19,7 @@ const START_BYTES = 64 * 1024;
 /** A header can claim centuries. */
 const MAX_SECONDS = 24 * 60 * 60;
 
-/** Null for what is no audio. Reads the whole file in pieces, so that nothing at its start can speak for the rest. */
+/** Null if it is not audio. Reads the whole file in pieces, so that nothing at its start can misrepresent the rest. */
 export async function measureSound(path: string, bytes: number): Promise<Sound | null> {
   const handle = await open(path);
   try {
@@ -34,12 +34,12 @@ export async function measureSound(path: string, bytes: number): Promise<Sound |
   }
 }
 
-/** Null where the file's size is all that is known. */
+/** Null if only the file's size is known. */
 async function measure(file: AudioFile, contentType: string, start: Buffer): Promise<number | null> {
   switch (contentType) {
     case 'audio/wav': {
       const rate = readWAV(start);
-      // What a header says cheaper than this is not believed.
+      // A header that claims fewer bytes per second is not trusted.
       return rate && file.bytes / Math.max(MIN_BYTES_PER_SECOND, rate);
     }
     case 'audio/flac':
@@ -57,10 +57,10 @@ async function measure(file: AudioFile, contentType: string, start: Buffer): Pro
 
 const CHUNK_HEADER_BYTES = 8;
 const FORMAT_BYTES = 16;
-/** PCM, floating point, and either of them with more details. */
+/** PCM, floating point, and their extensible variants. */
 const PLAIN_SAMPLES: ReadonlySet<number> = new Set([1, 3, 0xfffe]);
 
-/** By the fields that decoders go by, which the bytes per second that it also claims are not. */
+/** From the fields that decoders use, which does not include the declared bytes per second. */
 function readWAV(start: Buffer): number | null {
   const format = findFormat(start);
   if (!format) return null;
@@ -68,14 +68,14 @@ function readWAV(start: Buffer): number | null {
   const samplesPerSecond = format.readUInt32LE(4);
   if (PLAIN_SAMPLES.has(format.readUInt16LE(0))) {
     const sampleBytes = Math.ceil(format.readUInt16LE(14) / 8);
-    // One field or the other, as decoders have it: a file that is not forged has the same in both.
+    // Decoders use one field or the other: a genuine file has the same in both.
     return samplesPerSecond * Math.min(format.readUInt16LE(12), channels * sampleBytes) || null;
   }
-  // Other codecs compress: to a byte for each sample at most.
+  // Other codecs compress to at most a byte per sample.
   return Math.min(format.readUInt32LE(8), samplesPerSecond * channels) || null;
 }
 
-/** The chunks one after the other: the name of one may also be in the content of another. */
+/** Walks the chunks: the name of one may also occur in the content of another. */
 function findFormat(start: Buffer): Buffer | null {
   for (let at = 12; at + CHUNK_HEADER_BYTES + FORMAT_BYTES <= start.length; ) {
     const content = at + CHUNK_HEADER_BYTES;

@@ -1,4 +1,4 @@
-/** The routes of audio: a sound becomes text, or a text becomes sound. */
+/** The audio routes: transcription, translation and speech. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { BytesAnswer } from '../engine/bytes-answer.ts';
 import { EventAnswer } from '../engine/event-answer.ts';
@@ -47,7 +47,7 @@ async function transcribe(path: string, services: AudioServices, state: GatewayS
             return transcript?.answer ?? null;
           },
           complete: (whole) => addUsage(whole, Math.ceil(seconds ?? 0)),
-          // Paid by its length.
+          // Charged by duration.
           readUsage: () => null,
           write: (whole) => writeTranscript(whole, request.format),
           reserve: reserveLazily(state),
@@ -73,7 +73,7 @@ async function transcribe(path: string, services: AudioServices, state: GatewayS
   }
 }
 
-/** vLLM has none in translations, nor where it reports the words. */
+/** vLLM has none in translations, nor if it reports words. */
 function addUsage(answer: Record<string, unknown>, seconds: number): boolean {
   answer.usage ??= { type: 'duration', seconds };
   return true;
@@ -104,14 +104,14 @@ async function speak(services: AudioServices, state: GatewayState): Promise<void
   }).finally(exchange.settle);
 }
 
-/** As the engine sends them. */
+/** As sent by the engine. */
 const SPEECH_EVENTS = {
   convert: (event: object) => [event],
   isLast: ({ type }: { type?: unknown }) => type === 'speech.audio.done',
   finish: () => [],
 };
 
-/** An upload has a time of its own: the engine's begins behind it. */
+/** Uploads have their own deadline: the engine's starts after it. */
 async function runAtEngine(
   services: AudioServices,
   state: GatewayState,

@@ -1,15 +1,15 @@
-/** How long FLAC plays. By the headers of all of its frames: decoders need not believe what its first block claims of the whole. */
+/** Duration of FLAC, from the headers of all frames: decoders need not trust the first block's total. */
 import type { AudioFile } from './audio-file.ts';
 
 const BLOCK_HEADER_BYTES = 4;
 const MAX_HEADER_BYTES = 16;
-/** Where the first block, behind the file's signature, has the samples of a second. */
+/** Offset of the sample rate in the first block, after the file's signature. */
 const RATE_AT = 18;
 const SAMPLE_RATES = [
   ...[0, 88_200, 176_400, 192_000, 8_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000],
 ];
 
-/** Null where it has no frames. */
+/** Null if it has no frames. */
 export async function measureFLAC(file: AudioFile): Promise<number | null> {
   const start = await file.read(0, RATE_AT + 3);
   const usual = start.length < RATE_AT + 3 ? 0 : start.readUIntBE(RATE_AT, 3) >> 4;
@@ -19,7 +19,7 @@ export async function measureFLAC(file: AudioFile): Promise<number | null> {
     const piece = await file.read(at, Number.MAX_SAFE_INTEGER);
     if (piece.length === 0) break;
     const isLast = at + piece.length >= file.bytes;
-    // A header is in one piece.
+    // A header is never split.
     const end = isLast ? piece.length : piece.length - MAX_HEADER_BYTES;
     seconds += sumFrames(piece, end, usual);
     at += end;
@@ -27,7 +27,7 @@ export async function measureFLAC(file: AudioFile): Promise<number | null> {
   return seconds === 0 ? null : seconds;
 }
 
-/** Where the frames begin; the end of a file whose blocks do not end. */
+/** Offset of the first frame; the end of a file whose blocks do not end. */
 async function findEndOfBlocks(file: AudioFile): Promise<number> {
   for (let at = 4; ; ) {
     const header = file.peek(at, BLOCK_HEADER_BYTES) ?? (await file.read(at, BLOCK_HEADER_BYTES));
@@ -45,13 +45,13 @@ function sumFrames(piece: Buffer, end: number, usual: number): number {
   return seconds;
 }
 
-/** 0 for what is no frame. `usual`: the rate of the whole, which a frame need not repeat. */
+/** 0 if it is not a frame. `usual`: the stream's sample rate, which a frame need not repeat. */
 export function measureFLACFrame(start: Buffer, usual = 0): number {
   if (start.length < 6 || start[0] !== 0xff || (start[1]! & 0xfe) !== 0xf8) return 0;
   const sizeCode = start[2]! >> 4;
   const rateCode = start[2]! & 15;
   if (sizeCode === 0 || rateCode === 15 || (start[3]! & 1) !== 0 || start[3]! >> 4 > 10) return 0;
-  // Its number, coded as in UTF-8: as many bytes as its first one has ones.
+  // Its number, coded as in UTF-8: as many bytes as its first one has leading ones.
   const ones = Math.clz32(~start[4]! << 24);
   if (ones === 1 || ones === 8) return 0;
   let end = 4 + Math.max(1, ones);
@@ -66,7 +66,7 @@ export function measureFLACFrame(start: Buffer, usual = 0): number {
   if (rateCode === 12) rate *= 1_000;
   if (rateCode === 14) rate *= 10;
   end += rateBytes;
-  // Decoders differ in which of the two they go by.
+  // Decoders differ in which of the two they use.
   const slower = Math.min(rate || usual, usual || rate);
   return slower > 0 && checksum(start, end) === start[end] ? samples / slower : 0;
 }

@@ -1,4 +1,4 @@
-/** How long an MP3 or a bare AAC plays. By the headers of all of its frames: each may have a bit rate of its own. */
+/** Duration of MP3 or raw AAC, from the headers of all frames: each may have its own bit rate. */
 import { type AudioFile, guessSeconds } from './audio-file.ts';
 
 const KBITS = {
@@ -11,7 +11,7 @@ const SAMPLE_RATES: Readonly<Record<number, readonly number[]>> = {
   2: [22_050, 24_000, 16_000],
   3: [44_100, 48_000, 32_000],
 };
-/** By the index that headers and configurations of AAC have. */
+/** By the index in AAC headers and configurations. */
 export const AAC_SAMPLE_RATES = [
   ...[96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350],
 ];
@@ -23,7 +23,7 @@ const ID3_HEADER_BYTES = 10;
 const CHUNK_BYTES = 256 * 1024;
 
 interface Frame {
-  /** What the frames of one stream have in common. */
+  /** Common to all frames of a stream. */
   kind: number;
   bytes: number;
   seconds: number;
@@ -32,17 +32,17 @@ interface Frame {
 interface Walk {
   /** Of all frames. */
   seconds: number;
-  /** That are in no frame and no tag. */
+  /** Bytes outside frames and tags. */
   otherBytes: number;
-  /** Of the frame that ended right here; undefined: none did. */
+  /** Of the frame that ended right here; undefined if none did. */
   kind: number | undefined;
 }
 
-/** Reads the whole file in pieces, so that nothing at its start can speak for the rest. */
+/** Reads the whole file in pieces, so that nothing at its start can misrepresent the rest. */
 export async function measureFrames(file: AudioFile): Promise<number> {
   const walk: Walk = { seconds: 0, otherBytes: 0, kind: undefined };
   let at = findEndOfTag(await file.read(0, ID3_HEADER_BYTES));
-  // Players that do not believe such a tag would find frames in it.
+  // Players that ignore such a tag would find frames in it.
   if (at >= file.bytes) at = 0;
   while (at < file.bytes) {
     const piece = await file.read(at, CHUNK_BYTES);
@@ -55,14 +55,14 @@ export async function measureFrames(file: AudioFile): Promise<number> {
 function findEndOfTag(buffer: Buffer): number {
   if (buffer.length < ID3_HEADER_BYTES || buffer.toString('latin1', 0, 3) !== 'ID3') return 0;
   const [major, revision, , a, b, c, d] = buffer.subarray(3, ID3_HEADER_BYTES);
-  // Decoders play the bytes behind a header that is none.
+  // Decoders play the bytes after a false header.
   if (major === 0xff || revision === 0xff || [a, b, c, d].some((byte) => byte! >= 0x80)) return 0;
   return ID3_HEADER_BYTES + ((a! << 21) | (b! << 14) | (c! << 7) | d!);
 }
 
-/** Adds what the piece holds to the walk; answers how much of it is done with. */
+/** Adds the piece's frames to the walk; returns how many bytes were consumed. */
 function walkFrames(piece: Buffer, isLast: boolean, walk: Walk): number {
-  // A frame and the header behind it are in one piece.
+  // A frame and the following header are in one piece.
   const end = isLast ? piece.length : piece.length - MAX_FRAME_BYTES - HEADER_BYTES;
   let at = 0;
   while (at < end) {
@@ -80,11 +80,11 @@ function walkFrames(piece: Buffer, isLast: boolean, walk: Walk): number {
   return at;
 }
 
-/** Among other bytes may be what looks like a header; players want another one behind its frame, too. */
+/** Other bytes may look like a header; players require another one after its frame, too. */
 const isFollowed = (piece: Buffer, at: number, kind: number): boolean =>
   at === piece.length || readFrame(piece, at)?.kind === kind;
 
-/** Null for what is neither a header of MPEG's layer III nor one of AAC. */
+/** Null if it is neither an MPEG layer III nor an AAC header. */
 function readFrame(piece: Buffer, at: number): Frame | null {
   if (at + 4 > piece.length || piece[at] !== 0xff) return null;
   const second = piece[at + 1]!;

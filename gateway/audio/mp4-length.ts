@@ -1,18 +1,18 @@
-/** How long the sound of an MP4 is: by its samples, which are as long as their codec makes them; the durations that it claims count where they are longer. */
+/** Duration of an MP4's audio, from its samples, whose length follows from the codec; declared durations count if longer. */
 import { type AudioFile, mostSeconds } from './audio-file.ts';
 import { type MP4Sound, readSoundDescription } from './mp4-sound.ts';
 
 const HEADER_BYTES = 8;
 const LONG_HEADER_BYTES = 16;
-/** Those with others in them. */
+/** Container boxes. */
 const CONTAINERS: ReadonlySet<string> = new Set([
   ...['moov', 'trak', 'mdia', 'minf', 'stbl', 'moof', 'traf', 'mvex'],
 ]);
-/** Of a box as much as is read of it. */
+/** How much of a box is read. */
 const MAX_CONTENT_BYTES = 4_096;
-/** Recordings have one; those of films some more. */
+/** Recordings have one; films some more. */
 const MAX_TRACKS = 64;
-/** A recording has 8 for each second: of 17 hours. */
+/** A recording has 8 per second: 17 hours. */
 const MAX_BOXES = 500_000;
 
 interface Track {
@@ -26,12 +26,12 @@ interface Track {
 
 interface Box {
   type: string;
-  /** Of the whole; to the end of the file where it is not given. */
+  /** Of the whole; up to the end of the file if not given. */
   bytes: number;
   headerBytes: number;
 }
 
-/** Seconds of the longest sound; null where there is none, or where one is of a codec that is not known. */
+/** Seconds of the longest audio track; null if there is none, or one has an unknown codec. */
 export async function measureMP4(file: AudioFile): Promise<number | null> {
   const tracks = await listTracks(file);
   if (!tracks) return mostSeconds(file.bytes);
@@ -42,7 +42,7 @@ export async function measureMP4(file: AudioFile): Promise<number | null> {
 const measureTrack = ({ seconds, samples, sound }: Track): number | null =>
   sound && Math.max(seconds, samples * sound.secondsOfSample);
 
-/** Null where there are too many, or too much else. */
+/** Null if there are too many, or too much else. */
 async function listTracks(file: AudioFile): Promise<Track[] | null> {
   const tracks: Track[] = [];
   let current: Track | undefined;

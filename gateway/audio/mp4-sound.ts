@@ -1,4 +1,4 @@
-/** What a sample of an MP4's sound is, by the box `stsd`. */
+/** The sample format of an MP4's audio, from the box `stsd`. */
 import { AAC_SAMPLE_RATES, AAC_SAMPLES } from './frame-length.ts';
 
 export interface MP4Sound {
@@ -10,11 +10,11 @@ const DESCRIPTION_AT = 8;
 const VERSION_AT = 16;
 const RATE_AT = 32;
 const BOXES_AT = [36, 52, 72];
-/** As most writers choose. A packet of Opus may be shorter, and up to six times as long: then the stated duration counts. */
+/** Most writers' choice. An Opus packet may be shorter, or up to six times as long: then the stated duration counts. */
 const OPUS_SECONDS = 0.02;
 const AAC_KINDS: ReadonlySet<number> = new Set([0x40, 0x66, 0x67, 0x68]);
 
-/** Null for a codec that is not known. */
+/** Null for an unknown codec. */
 export function readSoundDescription(content: Buffer): MP4Sound | null {
   const entry = content.subarray(DESCRIPTION_AT);
   if (entry.length < BOXES_AT[0]!) return null;
@@ -47,11 +47,11 @@ function readALAC(content: Buffer | null): MP4Sound | null {
   return rate === 0 ? null : { secondsOfSample: content.readUInt32BE(4) / rate };
 }
 
-/** Decoders go by the codec's own configuration, in which is the rate of the samples before they are refined. */
+/** Decoders use the codec's own configuration, which has the sample rate before SBR. */
 function readAAC(content: Buffer | null, entryRate: number): MP4Sound | null {
   const configuration = content && findConfiguration(content.subarray(4));
   if (!configuration || configuration.length < 2) return null;
-  // 5 bits of the kind, 6 more where it is 31; then 4 of the rate, or 15 and 24 of it.
+  // 5 bits for the object type, 6 more if it is 31; then 4 for the rate, or, if 15, 24 more.
   const bits = configuration.subarray(0, 8).reduce((all, byte) => (all << 8n) | BigInt(byte), 0n);
   const length = Math.min(configuration.length, 8) * 8;
   const read = (at: number, count: number) =>
@@ -62,7 +62,7 @@ function readAAC(content: Buffer | null, entryRate: number): MP4Sound | null {
   return rate === 0 ? null : { secondsOfSample: AAC_SAMPLES / rate };
 }
 
-/** Descriptors in descriptors, each with a tag and a length of up to four bytes; null for what is no AAC. */
+/** Nested descriptors, each with a tag and a length of up to four bytes; null if it is not AAC. */
 function findConfiguration(content: Buffer): Buffer | null {
   let at = 0;
   while (at + 2 <= content.length) {

@@ -1,4 +1,4 @@
-/** The checksum of a page of Ogg: CRC-32, its bits in the other order than zlib's. */
+/** The checksum of an Ogg page: CRC-32 with the opposite bit order of zlib's. */
 
 const POLYNOMIAL = 0x04c11db7;
 const CHECKSUM_AT = 22;
@@ -9,7 +9,7 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
   return value >>> 0;
 });
 
-/** Decoders skip a page whose checksum is another. */
+/** Decoders skip a page with a wrong checksum. */
 export function checkPage(page: Buffer): boolean {
   let sum = 0;
   for (let at = 0; at < page.length; at++) {

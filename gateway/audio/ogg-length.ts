@@ -1,4 +1,4 @@
-/** How long an Ogg plays. By its packets: the positions that its pages state need not be true. */
+/** Duration of Ogg, from its packets: the positions that its pages state may be false. */
 import { type AudioFile, guessSeconds, mostSeconds } from './audio-file.ts';
 import { measureFLACFrame } from './flac-length.ts';
 import { checkPage } from './ogg-checksum.ts';
@@ -9,9 +9,9 @@ const MAX_PAGE_BYTES = PAGE_HEADER_BYTES + 255 + 255 * 255;
 const SIGNATURE = 'OggS';
 const CONTINUED = 1;
 const FIRST = 2;
-/** Files have one, or one after the other. */
+/** Files have one, or several in sequence. */
 const MAX_STREAMS = 64;
-/** What calls itself a page is read twice; so much of it that is none is only sent on purpose. */
+/** Apparent pages are read twice; this many false ones are only sent on purpose. */
 const MAX_BAD_PAGES = 64;
 
 interface Page {
@@ -19,7 +19,7 @@ interface Page {
   isFirst: boolean;
   position: bigint;
   stream: number;
-  /** The beginnings of those that begin in it. */
+  /** First bytes of the packets that start in it. */
   packets: Buffer[];
   bytes: number;
 }
@@ -88,7 +88,7 @@ function measurePage(page: Page, meters: Map<number, Meter | null>): number {
   return meter ? meter(page) : guessSeconds(page.bytes);
 }
 
-/** By the first packet of a stream; null: of a codec that is not known. */
+/** By the first packet of a stream; null: unknown codec. */
 function chooseMeter(packet: Buffer = Buffer.alloc(0)): Meter | null {
   if (packet.toString('latin1', 0, 8) === 'OpusHead') return ({ packets }) => sum(packets, measureOpus);
   if (packet.toString('latin1', 0, 5) === '\x7fFLAC')
@@ -101,8 +101,8 @@ const sum = (packets: readonly Buffer[], measure: (packet: Buffer) => number): n
   packets.reduce((seconds, packet) => seconds + measure(packet), 0);
 
 /**
- * A packet is a short block or a long one, which only its codebooks show: a page's position is believed between what its packets
- * can be at most and a quarter of that, which sounds have that are not made of short blocks alone.
+ * A packet is a short or a long block, which only its codebooks show: a page's position is trusted between what its packets
+ * can be at most and a quarter of that, which holds for audio that does not consist of short blocks only.
  */
 function vorbisMeter(identification: Buffer): Meter {
   const rate = identification.readUInt32LE(12);

@@ -1,4 +1,4 @@
-/** How long a packet of Opus plays: its first bytes say so, and decoders go by them (RFC 6716, section 3.1). */
+/** Duration of an Opus packet, from its first bytes, as in decoders (RFC 6716, section 3.1). */
 
 const SILK_MS = [10, 20, 40, 60];
 const HYBRID_MS = [10, 20];
@@ -9,7 +9,7 @@ const FIRST_CELT = 16;
 
 export const MAX_OPUS_SECONDS = MAX_PACKET_MS / 1000;
 
-/** 0 for what no decoder plays, the headers of a stream among it. */
+/** 0 for what no decoder plays, such as the headers of a stream. */
 export function measureOpus(packet: Buffer): number {
   const [first, second = 0] = packet;
   if (first === undefined) return 0;

@@ -1,4 +1,4 @@
-/** Reads what is to be spoken (docs/api.md, "POST /v1/audio/speech"). */
+/** Parses speech requests (docs/api.md, "POST /v1/audio/speech"). */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -22,7 +22,7 @@ export interface SpeechRequest {
   contentType: string;
   /** Whether the client waits for events, with the audio in them. */
   isEventStream: boolean;
-  /** That the model reads, which are to be paid. */
+  /** Characters that the model reads, which are charged. */
   characters: number;
 }
 
@@ -95,11 +95,11 @@ export function readSpeech(body: JsonBody, config: GatewayConfig): SpeechRequest
   };
 }
 
-/** Of what engines make piece by piece: other formats they write when all of it is there. */
+/** Formats that engines stream; others are sent only when complete. */
 const isStreamed = ({ stream, stream_format: format }: JSONObject): boolean =>
   stream === true || (format !== undefined && format !== null);
 
-/** What models read, be it to be spoken or not. Throws ApiError. */
+/** All text that the model reads, whether spoken or not. Throws ApiError. */
 function countAllCharacters(value: JSONObject, most: number): number {
   const texts = [
     ['input', value.input],
@@ -131,7 +131,7 @@ function countCharacters(input: string): number {
 
 const REFERENCES = ['ref_audio', 'ref_audio_2', 'references'];
 
-/** A voice to be cloned comes with the request: an engine that fetched it would reach whatever the cluster's network reaches. */
+/** A voice to be cloned must be inline: an engine that fetched it could reach the cluster's whole network. */
 function checkReferences(value: JSONObject): void {
   for (const name of REFERENCES)
     for (const each of listTexts(value[name]))
@@ -143,7 +143,7 @@ function checkReferences(value: JSONObject): void {
         );
 }
 
-/** With those of objects one level down. */
+/** Including members of nested objects, one level down. */
 const listTexts = (value: unknown): string[] =>
   [value]
     .flat()

@@ -1,9 +1,9 @@
-/** OpenAI's events of a transcript, made of the chunks that vLLM and SGLang send. */
+/** Converts the transcript chunks of vLLM and SGLang to OpenAI's events. */
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import type { EventConversion } from '../engine/event-answer.ts';
 import { ApiError } from '../http/error-response.ts';
 
-/** Of one answer. */
+/** Of one response. */
 const MAX_CHARACTERS = 8 * 1024 * 1024;
 
 /** `seconds`: of the audio. */
@@ -24,7 +24,7 @@ export function convertTranscript(seconds: number): EventConversion {
   };
 }
 
-/** Of a chunk, or of an engine that speaks in OpenAI's events. */
+/** From a chunk, or an engine that sends OpenAI's events. */
 function readDelta({ choices, type, delta }: JSONObject): string {
   if (type === 'transcript.text.delta') return typeof delta === 'string' ? delta : '';
   const [choice] = Array.isArray(choices) ? choices : [];

@@ -1,4 +1,4 @@
-/** What was said, in the formats of OpenAI's API. */
+/** Transcripts in the formats of OpenAI's API. */
 import { isObject, type JSONObject } from '../../kit/json.ts';
 
 export const TRANSCRIPT_FORMATS = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const;
@@ -7,16 +7,16 @@ export type TranscriptFormat = (typeof TRANSCRIPT_FORMATS)[number];
 export interface Transcript {
   /** In OpenAI's schema. */
   answer: JSONObject;
-  /** Null where the engine does not report. */
+  /** Null if the engine does not report it. */
   seconds: number | null;
 }
 
-/** Null for what is none. */
+/** Null if it is none. */
 export function readTranscript(said: unknown): Transcript | null {
   if (!isObject(said) || typeof said.text !== 'string') return null;
   const seconds =
     readSeconds(isObject(said.usage) ? said.usage.seconds : undefined) ?? readSeconds(said.duration);
-  // vLLM reports it as a text.
+  // vLLM reports it as a string.
   const duration = readSeconds(said.duration);
   return { answer: { ...said, ...(duration !== null && { duration }) }, seconds };
 }
@@ -32,7 +32,7 @@ interface Cue {
   text: string;
 }
 
-/** What a client is sent; `answer` for the formats of JSON. */
+/** What the client is sent; `answer` for JSON formats. */
 export function writeTranscript(
   answer: JSONObject,
   format: TranscriptFormat,
@@ -49,7 +49,7 @@ export function writeTranscript(
   }
 }
 
-/** Without segments the whole is one. */
+/** Without segments, the whole text is one. */
 function listCues({ segments, text, duration }: JSONObject): Cue[] {
   const cues = (Array.isArray(segments) ? segments : []).flatMap((segment): Cue[] => {
     if (!isObject(segment) || typeof segment.text !== 'string') return [];
@@ -59,7 +59,7 @@ function listCues({ segments, text, duration }: JSONObject): Cue[] {
   return cues.length > 0 ? cues : [{ start: 0, end: readSeconds(duration) ?? 0, text: toLine(String(text)) }];
 }
 
-/** An empty line would end a cue, and an arrow begin one. */
+/** An empty line would end a cue, and an arrow would start one. */
 const toLine = (text: string): string => text.replace(/\s+/g, ' ').replaceAll('-->', '→').trim();
 
 const writeSRT = (cues: readonly Cue[]): string =>

@@ -1,4 +1,4 @@
-/** Reads a form with a sound that is to be written down (docs/api.md, "POST /v1/audio/transcriptions"). */
+/** Parses a form with audio to be transcribed (docs/api.md, "POST /v1/audio/transcriptions"). */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { buildForm, type EngineForm } from '../engine/form.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -14,7 +14,7 @@ export interface TranscriptionRequest {
   form: EngineForm;
   format: TranscriptFormat;
   isStream: boolean;
-  /** Estimate, for engines that do not report. */
+  /** Estimated, for engines that do not report it. */
   seconds: number;
   /** Frees the disk. */
   remove(): Promise<void>;
@@ -22,7 +22,7 @@ export interface TranscriptionRequest {
 
 const GRANULARITIES = 'timestamp_granularities[]';
 const MAX_GRANULARITIES_LENGTH = 100;
-/** Passed on as they are, where they are given. */
+/** Forwarded unchanged if present. */
 const PASSED_ON = [
   'language',
   'to_language',
@@ -104,7 +104,7 @@ async function interpret(form: Form, config: GatewayConfig): Promise<Transcripti
   };
 }
 
-/** The text may be as long as a prompt, so its length is checked before it is taken apart. */
+/** The text may be as long as a prompt, so its length is checked before it is parsed. */
 function readGranularities(texts: Form['texts']): Set<string> {
   const given = texts.get(GRANULARITIES) ?? texts.get('timestamp_granularities') ?? '';
   const items =
@@ -115,7 +115,7 @@ function readGranularities(texts: Form['texts']): Set<string> {
   });
 }
 
-/** Formats of text are made of the engine's JSON, which reports the duration, too. */
+/** Text formats are built from the engine's JSON, which also reports the duration. */
 function listFields(
   texts: Form['texts'],
   format: TranscriptFormat,

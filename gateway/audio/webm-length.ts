@@ -1,4 +1,4 @@
-/** How long the sound of a WebM is: by the packets of Opus in it, or by the times of others. */
+/** Duration of a WebM's audio, from its Opus packets, or from the timestamps of others. */
 import { type AudioFile, guessSeconds, mostSeconds } from './audio-file.ts';
 import { MAX_OPUS_SECONDS, measureOpus } from './opus-length.ts';
 
@@ -17,11 +17,11 @@ const ID = {
   block: 0xa1,
   simpleBlock: 0xa3,
 } as const;
-/** Their elements follow one another, with or without a stated end. */
+/** Container elements, with or without a stated size. */
 const CONTAINERS: ReadonlySet<number> = new Set([
   ...[ID.segment, ID.tracks, ID.track, ID.info, ID.cluster, ID.group],
 ]);
-/** Of an element as much as is read of it, and of its own header. */
+/** How much of an element, including its header, is read. */
 const MAX_READ_BYTES = 64;
 const AUDIO = 2;
 const OPUS = 'A_OPUS';
@@ -29,7 +29,7 @@ const LACING_BITS = 0x06;
 const NANOSECONDS = 1e9;
 const USUAL_SCALE = 1_000_000;
 const MAX_TRACKS = 64;
-/** A block is 20 ms long: of 11 hours. */
+/** A block is 20 ms long: 11 hours. */
 const MAX_ELEMENTS = 2_000_000;
 
 interface Track {
@@ -42,11 +42,11 @@ interface Walk {
   tracks: Track[];
   scale: number;
   clusterTime: number;
-  /** Of all packets whose length is known. */
+  /** Of all packets of known duration. */
   seconds: number;
-  /** The latest of a packet. */
+  /** The latest timestamp of a packet. */
   lastTime: number;
-  /** Of sounds of codecs that are not known. */
+  /** Of audio with unknown codecs. */
   otherBytes: number;
 }
 
@@ -64,12 +64,12 @@ export async function measureWebM(file: AudioFile): Promise<number> {
     readElement(walk, id.value, piece.subarray(headerBytes, headerBytes + size.value), size.value);
     at += headerBytes + (CONTAINERS.has(id.value) ? 0 : size.value);
   }
-  // Of such sounds the times are believed as far as the size does not say more.
+  // Their timestamps are trusted unless the size implies more.
   const seconds = Math.max(walk.lastTime, walk.seconds + guessSeconds(walk.otherBytes));
   return seconds + mostSeconds(Math.max(0, file.bytes - at));
 }
 
-/** As many bytes as its first one begins with zeros, and one more; of an id they stay in the number. Null for what is none. */
+/** One more byte than the first one has leading zeros; ids keep the length marker. Null if invalid. */
 function readNumber(piece: Buffer, at: number, isId: boolean): { value: number; length: number } | null {
   const first = piece[at] ?? 0;
   const length = Math.clz32(first) - 23;
@@ -84,7 +84,7 @@ function readElement(walk: Walk, id: number, content: Buffer, bytes: number): vo
   const track = walk.tracks.at(-1);
   switch (id) {
     case ID.track:
-      // Of more, none is known, and their bytes are counted.
+      // For more, none is known, and their bytes are counted.
       if (walk.tracks.length < MAX_TRACKS) walk.tracks.push({ number: 0, isSound: true, codec: '' });
       break;
     case ID.number:
@@ -119,7 +119,7 @@ function readBlock(walk: Walk, content: Buffer, bytes: number): void {
   else walk.otherBytes += bytes;
 }
 
-/** Writers of Opus put one packet into a block: several in one count as long as they may be. */
+/** Opus writers put one packet into a block: several in one count with their maximum duration. */
 const measurePackets = (content: Buffer): number =>
   (content[0]! & LACING_BITS) === 0
     ? measureOpus(content.subarray(1))

@@ -1,4 +1,4 @@
-/** The front's composition: it answers whenever no gateway beside an engine can. */
+/** The front's composition: it responds whenever no sidecar can. */
 
 import type { RequestListener } from 'node:http';
 import Koa from 'koa';
@@ -60,8 +60,8 @@ export interface FrontAppOptions {
 }
 
 /**
- * In the order of the checks: who is meant, does the route exist, who serves it; else who asks, and either the front can
- * do it itself (queue work, describe requests), or it says why nobody does.
+ * In the order of the checks: which deployment, does the route exist, which replica; else who calls, and either the front can
+ * do it itself (queue work, show requests), or it reports why nobody can.
  */
 export function createFrontApp(options: FrontAppOptions): RequestListener {
   const app = new Koa<FrontState>();
@@ -125,13 +125,13 @@ const proxyToReplica =
     const { deployment, exchange, route } = ctx.state;
     const { config, addresses } = deployment;
     const isOpen = !config.paused && !config.deleting && addresses.length > 0;
-    // Nobody overtakes those who wait for a slot.
+    // No overtaking of requests that wait for a slot.
     const isBehind = isHolding(route, deployment) && config.concurrency !== null && queues.hasWaiting(config);
     if (isOpen && isBehind) {
       try {
         return await next();
       } catch (error) {
-        // Who asks is not known, so it cannot wait; a replica may remember the key.
+        // The caller is unknown, so it cannot wait; a replica may have the key cached.
         if (!isRedisAway(error) || ctx.state.caller) throw error;
       }
     }
@@ -141,17 +141,17 @@ const proxyToReplica =
     if (outcome === 'none' || outcome === 'lost') await next();
   };
 
-/** What only reads and needs no replica is served here, however far a replica came with it. */
+/** Reads that need no replica are served here, even after a replica failed. */
 const isRepeatable = ({ method, served }: Route): boolean => method === 'GET' && served !== 'ready';
 
-/** Who waits for a word before it sends its body is asked for its key here: the relay reads the body at once. */
+/** With `Expect: 100-continue`, the key is checked here: the relay reads the body at once. */
 const sendContinue =
   (redis: RedisClient): FrontMiddleware =>
   async (ctx, next) => {
     const { exchange, deployment } = ctx.state;
     if (ctx.req.headers.expect === undefined) return next();
     await identifyCaller(redis, deployment.config.namespace, ctx.req.headers).catch((error) => {
-      // The replica will say so.
+      // The replica will report it.
       if (!isRedisAway(error)) throw error;
     });
     exchange.sendContinue();
@@ -173,7 +173,7 @@ const authenticateCaller =
     return next();
   };
 
-/** Wrong kind of model, paused or being deleted: answered as a sidecar does. */
+/** Wrong kind of model, paused or being deleted: the same response as from a sidecar. */
 const requireServable: FrontMiddleware = (ctx, next) =>
   requireAvailability(ROUTES, () => ctx.state.deployment.config)(ctx, next);
 

@@ -1,4 +1,4 @@
-/** Authenticates callers of the front, and counts what they have refused or held there. */
+/** Authenticates callers of the front, and counts their refused and held requests. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { hashApiKey } from '../../api/identity.ts';
 import {
@@ -26,7 +26,7 @@ export interface Caller {
   admission: Admission;
 }
 
-/** Throws ApiError 401, or Redis' own error while it is away (docs/api.md, "Authentication"). */
+/** Throws ApiError 401, or Redis' own error while it is down (docs/api.md, "Authentication"). */
 export async function identifyCaller(
   redis: RedisClient,
   namespace: string,
@@ -40,8 +40,8 @@ export async function identifyCaller(
 }
 
 /**
- * Throws what a replica would: who is over a limit starts none. What is refused or held counts against RPM at all fronts
- * together, until what is returned is called because a replica counts it.
+ * Throws what a replica would: a caller over a limit starts none. Refused and held requests count against RPM at all fronts
+ * together, until the returned function is called because a replica counts it.
  */
 export async function requireAdmissible(
   redis: RedisClient,
@@ -55,7 +55,7 @@ export async function requireAdmissible(
   const { namespace, sha256 } = caller;
   let isCounted = true;
   return () => {
-    // What stays counted does no harm.
+    // A request that stays counted is harmless.
     if (isCounted) uncountWaiting(redis, { namespace, sha256, resetAt: counted.rpm.resetAt }).catch(() => {});
     isCounted = false;
   };
@@ -65,7 +65,7 @@ export async function requireAdmissible(
 export const countWaiting = (redis: RedisClient, { namespace, sha256 }: Caller): Promise<Admission> =>
   admit(redis, { namespace, sha256, counted: 'waiting' });
 
-/** What a replica would say to a caller who is over a limit; undefined for others. */
+/** A replica's error for a caller over a limit; undefined for others. */
 export function findRefusal(
   { admission }: Caller,
   { spendsNothing }: Pick<Route, 'spendsNothing'>,

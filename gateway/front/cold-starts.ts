@@ -1,4 +1,4 @@
-/** What a front has to do with deployments that scale to zero: it wakes them, and holds their requests until they are ready. */
+/** Scale to zero at a front: it wakes deployments, and holds their requests until they are ready. */
 
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import { publishWake, sayShare } from '../../redis/demand/demand.ts';
@@ -34,7 +34,7 @@ export function openColdStarts({ podName, redis, directory, limits, log }: ColdS
     isServed: async ({ namespace, name }) => {
       const known = await directory.find(namespace, name);
       if (known) starts.observe(known);
-      // What was published, a replica or a pause, may not have been heard.
+      // A published replica or pause may have been missed.
       queues.wake({ namespace, name });
       return known !== null && known.addresses.length > 0;
     },

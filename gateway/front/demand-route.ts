@@ -1,4 +1,4 @@
-/** `GET /demand/{workspace}/{deployment}` at the front's own address: what KEDA's `metrics-api` scaler and the like ask. */
+/** `GET /demand/{workspace}/{deployment}` at the front's own address: for KEDA's `metrics-api` scaler and others. */
 import type { RedisClient } from '../../redis/client.ts';
 import type { DeploymentName } from '../../redis/publication/publication.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -12,7 +12,7 @@ export interface DemandRouteServices {
   demand: Pick<DemandWatch, 'ask'>;
 }
 
-/** null: the path is another one's. */
+/** null: not this path. */
 export function parseDemandPath(path: string): DeploymentName | null {
   const match = /^\/demand\/([a-z0-9-]{1,63})\/([a-z0-9.-]{1,253})$/.exec(path);
   return match && { namespace: match[1]!, name: match[2]! };

@@ -11,11 +11,11 @@ export interface DeploymentName {
 
 export interface KnownDeployment {
   config: GatewayConfig;
-  /** Of its ready pods, none of them on its way out. */
+  /** Of its ready pods that are not being removed. */
   addresses: readonly string[];
 }
 
-/** Each throws while Redis is away. */
+/** Each throws while Redis is down. */
 export interface DirectorySource {
   readHost(host: string): Promise<DeploymentName | null>;
   readDeployment(namespace: string, name: string): Promise<GatewayConfig | null>;
@@ -26,7 +26,7 @@ const TTL_MS = 1_000;
 const MAX_HOSTS = 20_000;
 const MAX_DEPLOYMENTS = 10_000;
 
-/** What it knows stays in use while Redis is away. */
+/** Known entries stay in use while Redis is down. */
 export class Directory {
   readonly #hosts: FreshCache<DeploymentName | null>;
   readonly #deployments: FreshCache<KnownDeployment | null>;
@@ -44,7 +44,7 @@ export class Directory {
     });
   }
 
-  /** null: no deployment has this host. Throws while Redis is away and the host was never seen. */
+  /** null: no deployment has this host. Throws while Redis is down and the host was never seen. */
   async findByHost(host: string): Promise<KnownDeployment | null> {
     const owner = await this.#hosts.get(host);
     return owner && this.find(owner.namespace, owner.name);
@@ -72,14 +72,14 @@ async function loadDeployment(source: DirectorySource, key: string): Promise<Kno
 
 const MAX_HOST_LENGTH = 253;
 
-/** The name in a Host header: without port and trailing dot, in lower case; null when it cannot be one. */
+/** The name in a Host header: without port and trailing dot, in lowercase; null if invalid. */
 export function parseHost(header: string | undefined): string | null {
   const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]/\s]+?))\.?(?::[0-9]{1,5})?$/i.exec(header ?? '');
   const host = (match?.[1] ?? match?.[2])?.toLowerCase();
   return host && host.length <= MAX_HOST_LENGTH ? host : null;
 }
 
-/** The deployment whose Service a name of the cluster's DNS is: `name.namespace.svc`, with or without what follows. */
+/** The deployment of a Service's DNS name: `name.namespace.svc`, with or without the cluster domain. */
 export function parseServiceHost(host: string): DeploymentName | null {
   const [name = '', namespace = '', ...rest] = host.split('.');
   return namespace !== '' && (rest.length === 0 || rest[0] === 'svc') ? { namespace, name } : null;

@@ -1,4 +1,4 @@
-/** Storage of those that hold its keys: the managed bucket, or the folder of `make run`, and customers' buckets. */
+/** Storage with keys: the managed bucket, or the folder of `make run`, and customers' buckets. */
 import {
   deriveSecret,
   promptKey,
@@ -39,7 +39,7 @@ export interface ServerStorageOptions {
   managed?: OpenStore | null;
 }
 
-/** Throws EnvironmentError where the managed bucket can never work. */
+/** Throws EnvironmentError if the managed bucket can never work. */
 export async function openServerStorage({
   environment,
   redis,
@@ -79,7 +79,7 @@ export interface FrontStorageOptions {
   host: string;
 }
 
-/** A folder's links are answered on an origin of their own: what users made never shares one with the API. */
+/** A folder's links are served on an origin of their own: user content never shares one with the API. */
 export async function openFrontStorage({ host, ...options }: FrontStorageOptions): Promise<ServerStorage> {
   const { folder, masterKey } = options.environment;
   if (!folder) return openServerStorage(options);

@@ -1,4 +1,4 @@
-/** The shared front: answers by host name for all deployments of the cluster. */
+/** The shared front: serves all deployments of the cluster by host name. */
 import type { RequestListener } from 'node:http';
 import { ADMIN_PATHS } from '../../api/gateway-environment.ts';
 import { peerToken } from '../../api/identity.ts';
@@ -47,7 +47,7 @@ export interface Front {
   stop(): Promise<void>;
 }
 
-/** Listens when it resolves; Redis may be away. */
+/** Listens when it resolves; Redis may be down. */
 export async function startFront(environment: FrontEnvironment): Promise<Front> {
   const log = createLog(environment.logLevel, { role: 'front', replica: environment.podName });
   const metrics = createMetrics();
@@ -84,7 +84,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
     onMessage: onPublication,
     onResume: onPublication,
   });
-  // Once is enough: what it knows it goes on serving while Redis is away.
+  // Once is enough: known entries are served while Redis is down.
   let hasSeenRedis = false;
   connection.onStateChange((state) => {
     hasSeenRedis ||= state === 'up';
@@ -199,7 +199,7 @@ function openDirectory({ redis }: RedisConnection, shared?: SharedLimits): Direc
   });
 }
 
-/** Of one workspace, whose demand is exported. */
+/** Of a workspace whose demand is exported. */
 const MAX_WATCHED_DEPLOYMENTS = 1_000;
 
 const openDemandWatch = (redis: RedisClient, log: Logger): DemandWatch =>

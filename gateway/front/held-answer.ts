@@ -1,4 +1,4 @@
-/** A replica's answer to a request that was held: passed on, also into a stream that has begun, unless it has to wait again. */
+/** A replica's response to a held request: relayed, also into a started stream, unless it has to wait again. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { ERRORS, type ErrorCode } from '../../api/errors.ts';
 import { parseObject } from '../engine/sse-frames.ts';
@@ -9,16 +9,16 @@ import { describeLoss } from './proxy.ts';
 
 export interface HeldAnswerOptions {
   exchange: Exchange;
-  /** Whether the request can be sent once more, its body being kept. */
+  /** Whether the request can be resent because its body is kept. */
   isRepeatable: boolean;
-  /** The client gets this answer. */
+  /** The client gets this response. */
   onPass: () => void;
-  /** Last words where it breaks off before a stream has begun. */
+  /** Error if it is interrupted before a stream has started. */
   describeBreak: (headers: IncomingHttpHeaders) => string | null;
 }
 
 const MAX_ERROR_BYTES = 64 * 1024;
-/** Of a replica without a free slot in both dialects, and of one that has lost its engine or ends. */
+/** Statuses of a replica without a free slot in both dialects, and of one that has lost its engine or shuts down. */
 const FULL_STATUSES = new Set([429, 529, 503]);
 const REPEATED: ReadonlySet<string> = new Set(['replica_saturated', 'no_pod_available']);
 
@@ -30,9 +30,9 @@ export class HeldAnswer implements RelayAnswer {
   #isPassing = false;
   readonly #collected: Buffer[] = [];
   #collectedBytes = 0;
-  /** The replica had no place: nothing was passed on. */
+  /** The replica had no slot: nothing was relayed. */
   saturation: ApiError | null = null;
-  /** To be told to the client, whose stream has begun. */
+  /** An error for the client, whose stream has started. */
   failure: ApiError | null = null;
 
   constructor(options: HeldAnswerOptions) {
@@ -94,7 +94,7 @@ export class HeldAnswer implements RelayAnswer {
       this.#plain.break();
       return;
     }
-    // The blank line closes an event that was cut.
+    // The blank line closes a truncated event.
     if (this.#isPassing && !exchange.res.destroyed) exchange.stream?.write('\n\n');
     this.failure = describeLoss();
   }
@@ -117,7 +117,7 @@ export class HeldAnswer implements RelayAnswer {
   }
 }
 
-/** Of errors without a code of ours, as Anthropic's dialect has them. */
+/** For errors without Berth's code, as in Anthropic's dialect. */
 const CODES: Readonly<Record<number, ErrorCode>> = {
   400: 'invalid_request_error',
   401: 'invalid_api_key',

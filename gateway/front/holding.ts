@@ -1,4 +1,4 @@
-/** Holds one request until a replica has answered it (docs/api.md, "Cold starts"). */
+/** Holds one request until a replica responds (docs/api.md, "Cold starts"). */
 import { heldToken } from '../../api/identity.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { HELD_HEADER } from '../capacity/peer-protocol.ts';
@@ -30,9 +30,9 @@ export interface HeldState extends GatewayState {
   deployment: KnownDeployment;
 }
 
-/** Larger ones are left in their socket: whether they want a stream is not known then, and they cannot be sent twice. */
+/** Larger ones stay in their socket: it is then unknown whether they want a stream, and they cannot be sent twice. */
 const MAX_READ_BODY_BYTES = 1024 * 1024;
-/** What the socket of a request whose body is not read may hold of it. */
+/** How much of an unread body its socket may buffer. */
 const SOCKET_BYTES = 64 * 1024;
 const STREAMED = new Set(['chat_completions', 'completions', 'responses', 'messages']);
 const CLOSING_RETRY_SECONDS = 1;
@@ -46,7 +46,7 @@ interface HeldBody {
 }
 
 /**
- * Throws ApiError where no replica came in time, or there is no room to wait. `uncount`: called when a replica counts the
+ * Throws ApiError if no replica is ready in time, or the queue is full. `uncount`: called when a replica counts the
  * request.
  */
 export async function holdRequest(
@@ -59,7 +59,7 @@ export async function holdRequest(
   const { config } = deployment;
   exchange.res.shouldKeepAlive = false;
   const limitMs = decideHold(state);
-  // Room for it first, so that no body is read that has no place.
+  // A place in the queue first, so that no body is read without one.
   const hold = queues.enter(config, {
     caller: state.keyHash,
     bytes: readKeptLength(state) ?? SOCKET_BYTES,
@@ -76,7 +76,7 @@ export async function holdRequest(
   await run.serve();
 }
 
-/** Gives the place back where the body cannot be read. */
+/** Leaves the queue if the body cannot be read. */
 async function readBodyOf(hold: Hold, state: HeldState): Promise<HeldBody | null> {
   try {
     return await readBody(state);
@@ -86,7 +86,7 @@ async function readBodyOf(hold: Hold, state: HeldState): Promise<HeldBody | null
   }
 }
 
-/** Milliseconds from the request's arrival; 0 and less: it does not wait. */
+/** Milliseconds from the request's arrival; 0 or less: it does not wait. */
 function decideHold({ exchange, deployment }: HeldState): number {
   const { scaling, limits } = deployment.config;
   const preferred = readPreferredWait(exchange.req.headers.prefer);
@@ -98,7 +98,7 @@ function decideHold({ exchange, deployment }: HeldState): number {
   );
 }
 
-/** null where there is no memory for it. */
+/** null if there is no memory for it. */
 async function readBody(state: HeldState): Promise<HeldBody | null> {
   if (readKeptLength(state) !== null)
     return readJsonBody(state, {
@@ -112,7 +112,7 @@ async function readBody(state: HeldState): Promise<HeldBody | null> {
   return openLease(state).tryAdd(SOCKET_BYTES) ? { raw: null, isStream: false } : null;
 }
 
-/** Of a body that is read and kept; null of others. */
+/** For a body that is read and kept; null for others. */
 function readKeptLength({ exchange: { req } }: HeldState): number | null {
   const isForm = /^\s*multipart\//i.test(req.headers['content-type'] ?? '');
   const length = Number(req.headers['content-length'] ?? Number.NaN);
@@ -138,7 +138,7 @@ class HeldRequest {
   readonly #hold: Hold;
   readonly #uncount: () => void;
   readonly #notices: HoldNotices | null;
-  /** What the last replica said that had no place. */
+  /** Response of the last replica without a slot. */
   #saturation: ApiError | null = null;
 
   constructor(
@@ -152,7 +152,7 @@ class HeldRequest {
     this.#body = body;
     this.#hold = hold;
     this.#uncount = uncount;
-    // Comments are no events.
+    // Comments are not events.
     if (body.isStream) exchange.countEvents = () => 0;
     const leftSeconds = () => services.starts.leftSeconds(deployment.config);
     this.#notices = body.isStream ? new HoldNotices({ exchange, leftSeconds }) : null;
@@ -214,13 +214,13 @@ class HeldRequest {
     }
   }
 
-  /** What the replica has no place for will be sent again: it is not to count it. */
+  /** The request is resent if the replica has no slot, so the replica must not count it. */
   #buildOwnHeaders(): Record<string, string> {
     const { config } = this.#state.deployment;
     return { [HELD_HEADER]: heldToken(this.#services.peerToken(config)) };
   }
 
-  /** The answer is on its way: nothing is waited for any more, and the replica counts the request. */
+  /** The response has started: the wait is over, and the replica counts the request. */
   #settle(): void {
     this.#uncount();
     this.#notices?.stop();

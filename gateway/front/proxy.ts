@@ -1,4 +1,4 @@
-/** Hands a request on to a ready replica of its deployment. */
+/** Relays a request to a ready replica of its deployment. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { formatOrigin } from '../capacity/peers.ts';
 import { formatErrorEvent } from '../http/error-event.ts';
@@ -20,18 +20,18 @@ export interface ProxyOptions {
 export interface ProxiedRequest {
   exchange: Exchange;
   addresses: readonly string[];
-  /** The body, where it was read before. */
+  /** The body, if it was already read. */
   body?: Buffer | undefined;
-  /** For the replica alone. */
+  /** For the replica only. */
   ownHeaders?: Record<string, string> | undefined;
-  /** Where the answer goes; as it is to the client if absent. */
+  /** Where the response goes; unchanged to the client if absent. */
   answer?: RelayAnswer | undefined;
 }
 
-/** `none`: no replica took the connection, and nothing has been answered. `lost`: one took it and broke off. */
+/** `none`: no replica accepted a connection, and nothing was sent. `lost`: one accepted it and closed it early. */
 export type ProxyOutcome = 'answered' | 'broken' | 'none' | 'lost';
 
-/** An address without a gateway, such as a pod that has just gone, is passed over: nothing had been sent to it. */
+/** An address without a gateway, such as a pod that is just gone, is skipped: nothing was sent to it. */
 export async function proxyRequest(options: ProxyOptions, request: ProxiedRequest): Promise<ProxyOutcome> {
   const { addresses, body, answer } = request;
   const { req, res, span } = request.exchange;
@@ -71,12 +71,12 @@ function buildHeaders({ exchange, body, ownHeaders }: ProxiedRequest): RelayedHe
   const before = req.headers['x-forwarded-for'];
   headers['x-forwarded-for'] = before ? `${before}, ${client}` : client;
   headers['x-request-id'] = requestId;
-  // It may be shorter than it was sent, without its byte order mark.
+  // It may be shorter than sent, without its byte order mark.
   if (body) headers['content-length'] = String(body.length);
   return headers;
 }
 
-/** A stream never ends in silence (docs/api.md, "Streaming"). The blank line closes an event that was cut. */
+/** A broken stream ends with an error event (docs/api.md, "Streaming"). The blank line closes a truncated event. */
 export function formatBreak(
   headers: IncomingHttpHeaders,
   request: Pick<Exchange, 'req' | 'requestId'>,
@@ -86,6 +86,6 @@ export function formatBreak(
   return `\n\n${formatErrorEvent(error, request)}`;
 }
 
-/** Of a replica whose answer had begun. */
+/** For a replica whose response had started. */
 export const describeLoss = () =>
   new ApiError('upstream_error', 'The replica was lost before its response was complete.');

@@ -1,4 +1,4 @@
-/** Chooses the replica for a request: the one with the fewest of this front's requests, in turn among equals. */
+/** Chooses the replica for a request: the one with the fewest of this front's requests, round-robin among equals. */
 
 export class ReplicaPicker {
   readonly #inflight = new Map<string, number>();

@@ -13,9 +13,9 @@ interface Start {
 }
 
 const MAX_REMEMBERED = 10_000;
-/** Of a start that takes longer than expected, and of one that is not measured, only observed. */
+/** For a start that takes longer than expected, and for one that is only observed, not measured. */
 const LATE_RETRY_SECONDS = 5;
-/** Longer waits no SDK makes by itself. */
+/** SDKs do not wait longer. */
 const MAX_RETRY_SECONDS = 60;
 
 export class StartTimes {
@@ -27,8 +27,8 @@ export class StartTimes {
   }
 
   /**
-   * Learns from what is published now. Whole seconds until its replicas are likely to be ready; undefined while some are, or
-   * nothing is known.
+   * Learns from the current publication. Whole seconds until its replicas are likely to be ready; undefined while some are, or
+   * if unknown.
    */
   observe({ config, addresses }: Pick<KnownDeployment, 'config' | 'addresses'>): number | undefined {
     const isAway = addresses.length === 0 && !config.paused && !config.deleting;
@@ -42,7 +42,7 @@ export class StartTimes {
     return this.estimateSeconds(config);
   }
 
-  /** From now on it starts, unless it does already. */
+  /** Marks it as starting, unless it already is. */
   begin(config: GatewayConfig): void {
     const start = this.#find(config);
     if (start.hasLapsed && (this.leftSeconds(config) ?? 0) <= 0) start.since = null;
@@ -50,13 +50,13 @@ export class StartTimes {
     start.since ??= this.#clock();
   }
 
-  /** Nobody waits any more: a start goes on meanwhile, but if it is overdue when one is wanted again, that is another one. */
+  /** Nobody waits anymore: the start continues, but if it is overdue at the next demand, that is a new start. */
   lapse(deployment: Pick<GatewayConfig, 'namespace' | 'name'>): void {
     const start = this.#starts.get(keyOf(deployment));
     if (start) start.hasLapsed = true;
   }
 
-  /** What is left of its start, as `Retry-After` says it; undefined where nothing is known. */
+  /** The rest of its startup time for `Retry-After`; undefined if unknown. */
   estimateSeconds(config: GatewayConfig): number | undefined {
     const left = this.leftSeconds(config);
     if (left === undefined) return undefined;
@@ -64,7 +64,7 @@ export class StartTimes {
     return Math.min(MAX_RETRY_SECONDS, Math.max(LATE_RETRY_SECONDS, left));
   }
 
-  /** Whole seconds; 0 and less where it takes longer than expected. */
+  /** Whole seconds; 0 or less if it takes longer than expected. */
   leftSeconds(config: GatewayConfig): number | undefined {
     const start = this.#starts.get(keyOf(config));
     if (!config.scaling && (start?.since ?? null) === null) return undefined;

@@ -17,7 +17,7 @@ export interface FrontState extends GatewayState {
 }
 export type FrontMiddleware = GatewayMiddleware<FrontState>;
 
-/** Whether a request of the route is work for a replica: others only look. */
+/** Whether a request of the route is work for a replica: others only read. */
 const isWork = ({ method, served }: Route): boolean => method === 'POST' && served === 'ready';
 
 /** Whether a replica is started for it. */
@@ -27,14 +27,14 @@ const isWaking = (route: Route, { config }: KnownDeployment): boolean =>
 export const isHolding = (route: Route, deployment: KnownDeployment): boolean =>
   isWaking(route, deployment) && deployment.config.scaling?.coldStart === 'Hold';
 
-/** Who would be admitted needs a replica, and waits for it where the deployment says so. */
+/** Admissible callers need a replica, and wait for it if the deployment is configured so. */
 export const wakeOrHold =
   (services: HoldingServices): FrontMiddleware =>
   async (ctx, next) => {
     const { deployment, route, caller } = ctx.state;
     const { config, addresses } = deployment;
     if (!isWaking(route, deployment)) {
-      // It starts nothing, but whoever scales the deployment sees the demand.
+      // It starts nothing, but external autoscalers see the demand.
       if (isWork(route) && !findRefusal(caller, route)) await countForeign(services, caller, config);
       return next();
     }
@@ -48,7 +48,7 @@ export const wakeOrHold =
     return next();
   };
 
-/** For those who scale it: as much as the key's RPM would have served, so that one key cannot make up any demand. */
+/** For external autoscalers: at most what the key's RPM would allow, so that one key cannot fake demand. */
 async function countForeign(
   { redis, replicaDemand }: Pick<HoldingServices, 'redis' | 'replicaDemand'>,
   caller: Caller,
@@ -57,7 +57,7 @@ async function countForeign(
   if ((await countWaiting(redis, caller)).verdict === 'ok') replicaDemand.countRefused(deployment);
 }
 
-/** Clients list models before they ask one, which would start it: that it has no replica is none of their business. */
+/** Clients list models before they use one, which would start it: missing replicas do not matter to them. */
 export const isListing = ({ name }: Pick<Route, 'name'>, { scaling }: GatewayConfig): boolean =>
   scaling !== undefined && (name === 'models' || name === 'model');
 
@@ -66,13 +66,13 @@ export const refuseWithoutReplica =
   (ctx, next) => {
     const { config } = ctx.state.deployment;
     if (ctx.state.route.served !== 'ready' || isListing(ctx.state.route, config)) return next();
-    // A connection that is kept would lead here when a pod is ready again.
+    // A kept-alive connection would stay here when a pod is ready again.
     ctx.res.shouldKeepAlive = false;
     const { message, ...details } = describeUnavailability(config, starts.estimateSeconds(config));
     throw new ApiError('no_pod_available', message, details);
   };
 
-/** What is queued here waits for a replica, as do images whose client waits: those are refused, and come again. */
+/** Queued requests wait for a replica; synchronous images are refused, and retried. */
 export const wakeForMedia =
   (redis: RedisClient, { replicaDemand, starts }: ColdStarts): FrontMiddleware =>
   async (ctx, next) => {
@@ -89,7 +89,7 @@ export const wakeForMedia =
         throw error;
       }
       if (addresses.length === 0) starts.begin(config);
-      // Its RPM does not limit media, but what one key can have refused.
+      // Its RPM does not limit media, only how much one key can have refused.
       if ((await countWaiting(redis, caller)).verdict === 'ok') replicaDemand.refuse(config);
       else replicaDemand.ask(config);
       const retryAfter = describeUnavailability(config, starts.estimateSeconds(config)).retryAfter;

@@ -1,4 +1,4 @@
-/** Webhooks as a front and `make run` deliver them. */
+/** Webhook delivery of a front and `make run`. */
 import { workspaceDataKey } from '../../api/identity.ts';
 import type { RedisClient, RedisSettings } from '../../redis/client.ts';
 import { listSweptWorkspaces } from '../../redis/workspaces/swept-workspaces.ts';

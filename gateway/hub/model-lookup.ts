@@ -1,4 +1,4 @@
-/** Reads what a repository of a model hub says of its model: config.json, and how large the weights are. */
+/** Reads a model's config.json and the size of its weights from a model hub. */
 
 import type { LookUpModelAnswer, LookUpModelQuestion } from '../../api/internal-api.ts';
 import { findJsonFault } from '../../kit/json-cost.ts';
@@ -9,10 +9,10 @@ import { requestFollowing } from '../egress/redirects.ts';
 import { readModelShape } from './model-shape.ts';
 
 const MAX_BYTES = 1024 * 1024;
-/** Of heap, once it is parsed. */
+/** Of heap, once parsed. */
 const MAX_COST = 16 * 1024 * 1024;
 const DEADLINE_MS = 5_000;
-/** The sum of all files is at the beginning of the index, which names each tensor and has many megabytes for some. */
+/** The total size is at the start of the index, which lists each tensor and can have many megabytes. */
 const START_OF_INDEX = 256 * 1024;
 
 /** Anonymously: a tenant's token is not sent. Never throws. */
@@ -60,7 +60,7 @@ function parseShape(body: Buffer) {
   }
 }
 
-/** The status of a hub that neither has the file nor says that it does not, such as 429. */
+/** The status of a hub that neither has the file nor reports it as missing, such as 429. */
 async function findWeights(
   egress: Pick<EgressAgent, 'request'>,
   question: LookUpModelQuestion,
@@ -87,7 +87,7 @@ function readSize(value: unknown): number | null {
   return Number.isSafeInteger(size) && size > 0 ? size : null;
 }
 
-/** `start`: no more than so many bytes of it are wanted. Throws EgressError. */
+/** `start`: only so many bytes are needed. Throws EgressError. */
 function fetchFile(
   egress: Pick<EgressAgent, 'request'>,
   { hub, repo, revision }: LookUpModelQuestion,

@@ -1,10 +1,10 @@
-/** What a model's config.json says of the memory that it takes: of its KV cache, by layers and heads. Pure. */
+/** Memory use from a model's config.json: of its KV cache, by layers and heads. Pure. */
 import type { ModelShape } from '../../api/internal-api.ts';
 import { isObject } from '../../kit/json.ts';
 
 type Config = Readonly<Record<string, unknown>>;
 
-/** Undefined where it lacks what the size of a cache depends on, as of models that are no transformers. */
+/** Undefined if it lacks what determines the cache's size, as for models that are not transformers. */
 export function readModelShape(whole: unknown): ModelShape | undefined {
   if (!isObject(whole)) return undefined;
   const config = findTextConfig(whole as Config);
@@ -28,7 +28,7 @@ export function readModelShape(whole: unknown): ModelShape | undefined {
   };
 }
 
-/** More is no model, but an attempt. */
+/** More is an attack, not a model. */
 const MAX_LAYERS = 10_000;
 const CONTEXT_NAMES = [
   'max_position_embeddings',
@@ -41,7 +41,7 @@ const NESTED = ['text_config', 'llm_config', 'language_config', 'thinker_config'
 
 const MAX_DEPTH = 3;
 
-/** Models of several media keep that of the language model within theirs. */
+/** Multimodal models nest that of the language model. */
 function findTextConfig(config: Config, depth = 0): Config {
   const name = depth < MAX_DEPTH ? NESTED.find((each) => isObject(config[each])) : undefined;
   return name ? findTextConfig(config[name] as Config, depth + 1) : config;
@@ -65,7 +65,7 @@ const WINDOW_TYPES = ['sliding_attention', 'chunked_attention'];
 const STATE_TYPES = ['linear_attention', 'mamba', 'mamba2', 'conv', 'recurrent'];
 const KNOWN_TYPES = new Set<unknown>([...FULL_TYPES, ...WINDOW_TYPES, ...STATE_TYPES]);
 
-/** By these some families say in ways of their own which of their layers attend. */
+/** Keys in which some families declare which of their layers attend. */
 const OWN_WAYS = ['hybrid_override_pattern', 'attn_layer_indices', 'linear_attn_config', 'layers_block_type'];
 
 const saysOtherwise = (config: Config): boolean =>
@@ -74,8 +74,8 @@ const saysOtherwise = (config: Config): boolean =>
   (Array.isArray(config.attn_type_list) && config.attn_type_list.some((type) => type !== 1));
 
 /**
- * Layers of linear attention and of state spaces keep a state of one size, which is left out. Undefined where the config says in a
- * way that is not known here which layers attend.
+ * Layers of linear attention and state spaces keep a state of constant size, which is ignored. Undefined if the config declares in a
+ * way that is unknown here which layers attend.
  */
 function findAttendingLayers(config: Config, layers: number): Attending | undefined {
   if (saysOtherwise(config)) return undefined;
@@ -97,20 +97,20 @@ function findAttendingLayers(config: Config, layers: number): Attending | undefi
   if (chunk) return undefined;
   const everyNth = readCount(config, ['full_attention_interval', 'attn_layer_period']);
   if (everyNth) return { fullLayers: Math.max(1, Math.floor(layers / everyNth)), windowLayers: 0, window: 0 };
-  // Gemma says by a pattern, or by its name alone, which of its layers see everything.
+  // Gemma declares by a pattern, or only by its name, which of its layers attend to everything.
   const pattern =
     readCount(config, ['sliding_window_pattern', '_sliding_window_pattern']) ??
     FULL_OF_EACH[String(config.model_type)];
   return split(pattern ? layers - Math.floor(layers / pattern) : layers);
 }
 
-/** One layer of so many sees the whole context. */
+/** One of so many layers attends to the whole context. */
 const FULL_OF_EACH: Readonly<Record<string, number>> = { gemma2: 2, gemma3: 6, gemma3_text: 6, cohere2: 4 };
 
 const BYTES: Readonly<Record<string, number>> = { float8_e4m3fn: 1, float8_e5m2: 1 };
 const DEFAULT_BYTES = 2;
 
-/** Engines hold models of 32 bits in 16. */
+/** Engines load 32-bit models in 16 bits. */
 function readCacheBytes(whole: Config, config: Config): number {
   const quantization = findQuantization(whole, config);
   const scheme = isObject(quantization) ? (quantization as Config).kv_cache_scheme : undefined;

@@ -17,7 +17,7 @@ import { VIDEO_OPERATIONS } from './video-operations.ts';
 
 const NOT_MADE = () => null;
 
-/** Every route has its documentation; null where the model does not serve it. */
+/** Every route is documented; null if the model does not serve it. */
 const OPERATIONS: Record<RouteName, (facts: Facts) => Operation | null> = {
   ...TEXT_OPERATIONS,
   ...AUDIO_OPERATIONS,
@@ -28,7 +28,7 @@ const OPERATIONS: Record<RouteName, (facts: Facts) => Operation | null> = {
   video_remix: NOT_MADE,
 };
 
-/** Answered by every route. */
+/** Returned by every route. */
 const COMMON_ERRORS = [
   'invalid_request_error',
   'invalid_api_key',
@@ -37,7 +37,7 @@ const COMMON_ERRORS = [
   'internal_error',
   'upstream_error',
   'temporarily_unavailable',
-  // Of a replica that is being removed.
+  // From a replica that is being removed.
   'no_pod_available',
 ] as const satisfies readonly ErrorCode[];
 
@@ -60,7 +60,7 @@ export interface DocumentSubject extends Facts {
   servers: readonly JsonSchema[];
 }
 
-/** Of one deployment, as it serves it at `/openapi.json`. */
+/** For one deployment, as served at `/openapi.json`. */
 export const buildDeploymentDocument = (config: GatewayConfig): JsonSchema =>
   buildDocument({
     ...config,
@@ -169,7 +169,7 @@ const ENVELOPES: Record<ErrorDialect, SchemaName> = {
   cohere: 'CohereError',
 };
 
-/** One answer a status, which names its codes. */
+/** One response per status, which lists its codes. */
 function describeErrors({ errors, dialect = 'openai' }: Operation): JsonSchema {
   const codes = new Map<number, Set<ErrorCode>>();
   for (const error of [...COMMON_ERRORS, ...errors]) {

@@ -10,7 +10,7 @@ export function buildDocumentHandlers(
   return {
     openapi: async (state) => {
       const current = config(state);
-      // Loaded when it is first asked for: zod, which the schemas need, would slow the start of every pod.
+      // Loaded on first use: zod, which the schemas need, would slow the start of every pod.
       const { buildDeploymentDocument } = await import('./document.ts');
       const document = documents.get(current) ?? buildDeploymentDocument(current);
       documents.set(current, document);

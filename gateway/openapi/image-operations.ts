@@ -1,4 +1,4 @@
-/** Documents the image routes of a model: its sizes, its tasks, and the parameters that it applies. */
+/** Documents the image routes of a model: its sizes, tasks, and supported parameters. */
 
 import { listExtras } from '../../api/media-parameters.ts';
 import { DEFAULT_SIZE, OUTPUT_FORMATS, RESPONSE_FORMATS } from '../media/image-parameters.ts';

@@ -1,4 +1,4 @@
-/** Fields that image and video routes have in common, with the bounds that this model has. */
+/** Fields common to image and video routes, with this model's limits. */
 import { type Bounds, findMediaEngine } from '../../api/media-engines.ts';
 import type { Extra } from '../../api/media-parameters.ts';
 import type { ImageModel, VideoModel } from '../../api/model-media.ts';
@@ -33,13 +33,13 @@ export const IDEMPOTENCY_KEY: Parameter = {
   schema: { type: 'string', maxLength: MAX_KEY_LENGTH },
 };
 
-/** A size as it is sent; any where the model is not known. */
+/** A size as sent; any if the model is unknown. */
 export const describeSize = (sizes: readonly string[] | undefined, fallback: string): JsonSchema =>
   sizes
     ? { enum: [...sizes, 'auto'], default: sizes.includes(fallback) ? fallback : sizes[0] }
     : { type: 'string', description: 'WIDTHxHEIGHT, one of the model’s, or `auto`.', default: fallback };
 
-/** `model`, `prompt`, where the result goes, and of the further parameters those that the model applies. */
+/** `model`, `prompt`, the result's destination, and further parameters that the model supports. */
 export function describeCommonFields(
   { modelId, limits, enginePreset }: Facts,
   model: ImageModel | VideoModel,
@@ -83,7 +83,7 @@ const describeBounds = (type: 'integer' | 'number', { min, max }: Bounds): JsonS
   ...(min > -Number.MAX_VALUE && { minimum: min, maximum: max }),
 });
 
-/** In a form it is JSON. */
+/** As JSON in a form. */
 const describeExtraParams = (
   { extraParams = [] }: ImageModel | VideoModel,
   modelId?: string,

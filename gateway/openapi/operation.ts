@@ -1,11 +1,11 @@
-/** What one route's documentation says, before it becomes a part of the OpenAPI document. */
+/** One route's documentation, before it becomes part of the OpenAPI document. */
 
 import type { ErrorCode } from '../../api/errors.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { ErrorDialect } from '../http/error-dialect.ts';
 import type { JsonSchema } from '../text/fields.ts';
 
-/** What the document states about a deployment; without `modelId`, about any deployment of these kinds. */
+/** Facts of a deployment for the document; without `modelId`, of any deployment of these kinds. */
 export type Facts = Partial<Pick<GatewayConfig, 'modelId'>> &
   Pick<GatewayConfig, 'limits' | 'image' | 'video' | 'enginePreset'>;
 
@@ -29,16 +29,16 @@ export interface Body {
 
 export interface Answer {
   description: string;
-  /** JSON of this schema; without it the answer is a head alone. */
+  /** JSON of this schema; without it the response has no body. */
   schema?: SchemaName;
-  /** Of answers that are no JSON. */
+  /** For responses that are not JSON. */
   types?: readonly string[];
-  /** Also answered, to those who ask for a stream. */
+  /** Also returned, if a stream is requested. */
   canStream?: boolean;
   headers?: Readonly<Record<string, { description: string; schema: JsonSchema; required?: boolean }>>;
 }
 
-/** A code, with the status where it differs from that of the table of errors. */
+/** A code, with the status if it differs from that in the table of errors. */
 export type OperationError = ErrorCode | readonly [ErrorCode, number];
 
 export interface Operation {
@@ -47,9 +47,9 @@ export interface Operation {
   parameters?: readonly Parameter[];
   body?: Body;
   answers: Readonly<Record<number, Answer>>;
-  /** Beyond those that every route answers with. */
+  /** Besides those that every route returns. */
   errors: readonly OperationError[];
-  /** OpenAI's where absent. */
+  /** OpenAI's if absent. */
   dialect?: ErrorDialect;
 }
 
@@ -65,7 +65,7 @@ export function allowNull(schema: JsonSchema): JsonSchema {
   };
 }
 
-/** A JSON body; optional members may be null, unknown ones are ignored or passed on. */
+/** A JSON body; optional members may be null, unknown ones are ignored or forwarded. */
 export const jsonBody = (properties: Record<string, JsonSchema>, required: readonly string[]): Body => ({
   type: 'application/json',
   required,

@@ -1,4 +1,4 @@
-/** Documents the routes that read: the model, requests, and the document itself. */
+/** Documents read routes: the model, requests, and the document itself. */
 import { DEFAULT_LIST_LIMIT, MAX_LIST_LIMIT, REQUEST_STATUSES } from '../../api/request.ts';
 import type { Operation } from './operation.ts';
 

@@ -1,4 +1,4 @@
-/** The schemas of answers as JSON Schema, by their names in the OpenAPI document. */
+/** The schemas of responses as JSON Schema, by their names in the OpenAPI document. */
 import { z } from 'zod';
 import {
   acknowledgement,
@@ -54,12 +54,12 @@ export const RESPONSE_SCHEMAS = {
   OpenAPI: z.object({ openapi: z.string(), info: z.unknown(), paths: z.unknown() }),
 } as const satisfies Record<string, z.ZodType>;
 
-/** Of answers, which may carry further members. */
+/** Of responses, which may have further members. */
 export function describeSchema(name: keyof typeof RESPONSE_SCHEMAS): JsonSchema {
   const { $schema, ...schema } = z.toJSONSchema(RESPONSE_SCHEMAS[name], {
     io: 'input',
     override: ({ jsonSchema }) => {
-      // The bounds of safe integers mean nothing to a reader.
+      // The limits of safe integers mean nothing to a reader.
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     },

@@ -1,4 +1,4 @@
-/** Documents the text routes; the fields are those that `gateway/text/fields.ts` checks. */
+/** Documents the text routes; the fields are those that `gateway/text/fields.ts` validates. */
 import {
   CHAT_FIELDS,
   COMPLETION_FIELDS,

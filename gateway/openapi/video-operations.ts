@@ -1,4 +1,4 @@
-/** Documents the video routes of a model: its resolutions, its tasks, and what its pinned specification allows. */
+/** Documents the video routes of a model: its resolutions, tasks, and what its pinned specification allows. */
 
 import { listExtras } from '../../api/media-parameters.ts';
 import type { VideoModel } from '../../api/model-media.ts';
@@ -65,7 +65,7 @@ function describeFields(facts: Facts, names: Iterable<string>): Record<string, J
 const describeReferences = ({ references = 1 }: VideoModel): JsonSchema =>
   references > 1 ? { type: 'array', items: IMAGE_FILE, minItems: 1, maxItems: references } : IMAGE_FILE;
 
-/** The JSON route calls them by other names. */
+/** Fields that have other names in the JSON route. */
 const FORM_ONLY = ['size', 'seconds'];
 
 const ID_ERRORS = ['not_found', 'permission_denied'] as const;

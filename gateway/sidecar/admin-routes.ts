@@ -12,7 +12,7 @@ export interface SidecarRoutesOptions {
   onWrongToken: () => void;
 }
 
-/** Before the next probe is due: one that is late would miss its turn. */
+/** Shorter than the probe period: a late response would miss the next probe. */
 const PROBE_GAP_MS = 100;
 
 export function buildSidecarRoutes(options: SidecarRoutesOptions): AdminRoutes {
@@ -22,14 +22,14 @@ export function buildSidecarRoutes(options: SidecarRoutesOptions): AdminRoutes {
     const { phase, reason } = health.verdict;
     return isGood ? OK : unavailable(`the engine is ${phase}: ${reason}`);
   };
-  // The kubelet asks no more often than once a period: an engine that starts meanwhile is reported at once.
+  // The kubelet probes only once per period: an engine that becomes ready meanwhile is reported at once.
   const answerStart = (periodSeconds: number) => async () => {
     await health.waitForStart(periodSeconds * 1_000 - PROBE_GAP_MS);
     return answer(health.isReady);
   };
   return {
     [ADMIN_PATHS.healthz]: () => OK,
-    // "Listening" and no more: the engine's container is started only after this.
+    // Only "listening": the engine's container is started after this.
     [ADMIN_PATHS.startup]: () => OK,
     // Also while draining: deletion alone takes a pod out of its Service.
     [ADMIN_PATHS.readyz]: answerStart(PROBE_PERIOD_SECONDS.readyz),

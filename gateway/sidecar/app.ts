@@ -41,11 +41,11 @@ export interface SidecarAppOptions {
   /** Read for every request, so that published changes apply at once. */
   config: () => GatewayConfig;
   capacity: Capacity;
-  /** Of a prompt by its parts, see `Caller.prefix`; absent: none leads anywhere. */
+  /** Of a prompt by its parts, see `Caller.prefix`; absent: no routing by prefix. */
   readPrefix?: (parts: readonly unknown[]) => number | null | undefined;
   connection: Pick<RedisConnection, 'redis'>;
   engineReady: () => boolean;
-  /** Most tokens of a request; null while that is unknown. */
+  /** Context length; null while unknown. */
   contextLength?: () => number | null;
   log: Logger;
   metrics: GatewayMetrics;
@@ -57,17 +57,17 @@ export interface SidecarAppOptions {
   /** The engine failed a request: its health should be probed. */
   onEngineLost?: () => void;
   ranOutOfMemory?: MemoryWatch | null;
-  /** Which URLs of tenants may be fetched; by default those that are public. */
+  /** Which URLs of tenants may be fetched; by default public ones. */
   egress?: EgressAgentOptions;
   /** The media routes need it; text models have none. */
   storage?: StorageServices;
-  /** Of the deployment; absent where no front holds requests. */
+  /** Of the deployment; absent if no front holds requests. */
   peerToken?: string;
   /** Unix milliseconds. */
   clock?: () => number;
-  /** Of the pauses of broken streams. */
+  /** For the pauses of broken streams. */
   waits?: Clock;
-  /** Whether this pod is about to be killed: no broken stream goes on here. */
+  /** Whether this pod is about to be killed: broken streams are not continued here. */
   isEnding?: () => boolean;
 }
 
@@ -76,7 +76,7 @@ export interface SidecarApp {
   cutOff: Pick<CutOff, 'refuse' | 'end'>;
   /** Closes the connections to all peers but these. */
   keepPeers(origins: ReadonlySet<string>): void;
-  /** Settles the usage that is still on its way; after the server has closed. */
+  /** Settles pending usage, after the server has closed. */
   close(): Promise<void>;
 }
 
@@ -149,7 +149,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   app.use(authenticateRequests(admissions, config));
   // 6. The kind of model, then whether the deployment serves at all.
   app.use(requireAvailability(ROUTES, config));
-  // 7. The route: body, its checks, a place on an engine, the answer, usage.
+  // 7. The route: body, validation, a slot on an engine, the response, usage.
   app.use(runHandler(handlers));
 
   return {

@@ -1,13 +1,13 @@
-/** Delays the stop of the engine until the work in flight has ended. */
+/** Delays stopping the engine until work in flight has ended. */
 import type { Activity } from '../http/activity.ts';
 
 export interface DrainOptions {
   activity: Activity;
   /** Work beside the requests in flight: taken slots, claimed jobs. */
   countWork?: () => number;
-  /** The engine is gone, or was given up: nothing in flight can end well. A slow one is neither. */
+  /** The engine is gone or abandoned: nothing in flight can succeed. A slow one is neither. */
   isEngineLost: () => boolean;
-  /** The longest that a drain may take. */
+  /** The maximum duration of a drain. */
   timeoutMs: number;
   onChange?: (isDraining: boolean) => void;
   timing?: Partial<DrainTiming>;
@@ -41,18 +41,18 @@ export class Drain {
     return this.#startedAt !== null;
   }
 
-  /** Somebody waits for the end of the drain. */
+  /** Someone waits for the end of the drain. */
   get isAwaited(): boolean {
     return this.#running !== null;
   }
 
-  /** Milliseconds left of the time that a drain may take. */
+  /** Milliseconds left of the drain's maximum duration. */
   get remainingMs(): number {
     const elapsed = this.#startedAt === null ? 0 : performance.now() - this.#startedAt;
     return Math.max(0, this.#options.timeoutMs - elapsed);
   }
 
-  /** Starts to drain, or joins the drain that runs. A lost engine has nothing that is worth the wait. */
+  /** Starts a drain, or joins the current one. A lost engine has nothing worth waiting for. */
   begin(): Promise<DrainResult> {
     if (this.#startedAt === null) {
       this.#startedAt = performance.now();
@@ -68,13 +68,13 @@ export class Drain {
   }
 
   /**
-   * Waits until the endpoint no longer routes here, where the engine was lost before that, with a drain or without one:
-   * peers and queues still serve what comes. In all other cases it resolves at once.
+   * Waits until the endpoint no longer routes here, if the engine was lost before that, with or without a drain:
+   * peers and queues still serve new requests. In all other cases it resolves at once.
    */
   async settle(): Promise<void> {
     const isLeft = this.#startedAt === null ? this.#options.isEngineLost() : this.#result === 'lost';
     if (!isLeft) return;
-    // Without a drain nobody knows when the pod's end began: the requests alone show whether it is still routed to.
+    // Without a drain, the start of the pod's termination is unknown: only requests show whether it is still routed to.
     const since = this.#startedAt ?? Number.NEGATIVE_INFINITY;
     const limit = performance.now() + this.#timing.quietAtMostMs;
     while (performance.now() < limit && this.remainingMs > 0 && !this.#isQuietSince(since))
@@ -82,8 +82,8 @@ export class Drain {
   }
 
   /**
-   * The engine is ready again. If it was restarted, this pod was not to end after all; and if it was not, it may only have
-   * been slow, and whoever waits for the drain still wants the pod's end.
+   * The engine is ready again. If it was restarted, this pod was not being terminated after all; if not, it may only have
+   * been slow, and the drain's caller still wants to terminate the pod.
    */
   cancel({ isRestarted }: { isRestarted: boolean }): void {
     if (this.#startedAt === null || (this.#running && !isRestarted)) return;

@@ -9,7 +9,7 @@ export interface EngineMetricsOptions {
   /** Connections to the engine. */
   pool: Pick<Dispatcher, 'request'>;
   path: string;
-  /** Given to all series; names of Kubernetes objects, which need no quoting. */
+  /** Added to all series; names of Kubernetes objects, which need no quoting. */
   labels: { namespace: string; deployment: string; pod: string };
   log?: Pick<Logger, 'debug'>;
   timeoutMs?: number;
@@ -17,13 +17,13 @@ export interface EngineMetricsOptions {
   maxSeries?: number;
 }
 
-/** Prometheus waits for 10 s by default, and is to learn that the engine hangs. */
+/** Prometheus' scrape timeout is 10 s by default, and it should learn that the engine hangs. */
 const TIMEOUT_MS = 2_000;
 const MAX_BYTES = 8 * 1024 ** 2;
 const TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /**
- * Always 200: without the engine's answer `berth_engine_up` is 0, alone. Concurrent callers share one request, so one
+ * Always 200: without the engine's response there is only `berth_engine_up 0`. Concurrent callers share one request, so one
  * response is in memory.
  */
 export function createEngineMetrics(options: EngineMetricsOptions): () => Promise<AdminAnswer> {
@@ -57,7 +57,7 @@ async function describeEngine(options: EngineMetricsOptions): Promise<AdminAnswe
   return { status: 200, body: lines.join('\n').trimEnd(), contentType: TYPE };
 }
 
-/** The metrics as the engine writes them. Throws for whatever is no complete answer in time. */
+/** The engine's own metrics. Throws without a complete response in time. */
 export async function fetchMetrics({
   pool,
   path,

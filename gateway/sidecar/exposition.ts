@@ -1,7 +1,7 @@
-/** An engine's metrics in Prometheus' text format: what is valid and known to be of use, under labels of its deployment. */
+/** An engine's metrics in Prometheus' text format: valid and useful series, with labels of its deployment. */
 
 export interface ExpositionOptions {
-  /** Given to all samples; the engine's own of these names are prefixed. Values need no quoting. */
+  /** Added to all samples; the engine's own labels with these names are prefixed. Values need no quoting. */
   labels: Record<string, string>;
   maxLines?: number;
   maxSeries?: number;
@@ -19,9 +19,9 @@ const MAX_SERIES = 10_000;
 const MAX_LINE_LENGTH = 4_096;
 const MAX_LABELS = 32;
 
-/** Of the engine's process and its web server, which say nothing that its own metrics do not; and what only Berth may say. */
+/** Series of the engine's process and web server, which add nothing to its own metrics, and names reserved for Berth. */
 const UNWANTED = /^(python_|process_|http_|go_|berth_)/;
-/** Prometheus' own, which a target that keeps its labels could claim. */
+/** Prometheus' own, which a target with `honor_labels` could spoof. */
 const TARGET_LABELS = new Set(['job', 'instance', 'container', 'endpoint', 'node', 'service']);
 const COMMENT = /^# (HELP|TYPE) ([a-zA-Z_:][\w:]*)(?: (.*))?$/;
 const TYPES = new Set(['counter', 'gauge', 'histogram', 'summary', 'untyped']);
@@ -30,7 +30,7 @@ const LABEL = /\s*([a-zA-Z_]\w*)\s*=\s*"((?:[^"\\]|\\[\\"n])*)"\s*(,|(?=\}))/y;
 const VALUE =
   /[ \t]+([+-]?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|[Ii]nf|NaN|nan))(?:[ \t]+-?\d+)?[ \t]*$/y;
 
-/** Invalid lines are left out, of which one would cost Prometheus the whole scrape. Timestamps are left out, too. */
+/** Omits timestamps and invalid lines, one of which would fail Prometheus' whole scrape. */
 export function filterExposition(text: string, options: ExpositionOptions): Exposition {
   const { maxLines = MAX_LINES, maxSeries = MAX_SERIES } = options;
   const own = Object.entries(options.labels).map(([name, value]) => `${name}="${value}"`);
@@ -76,7 +76,7 @@ function isWantedComment(line: string): boolean {
   return word === 'HELP' || TYPES.has(rest.trim());
 }
 
-/** null where it is no sample. */
+/** null if it is not a sample. */
 function rewriteSample(line: string, own: string[], isReserved: (name: string) => boolean): string | null {
   if (line.length > MAX_LINE_LENGTH) return null;
   const name = matchAt(NAME, line, 0)?.[0];
@@ -90,7 +90,7 @@ function rewriteSample(line: string, own: string[], isReserved: (name: string) =
       const match = matchAt(LABEL, line, at);
       if (!match || labels.length >= MAX_LABELS + own.length) return null;
       const label = isReserved(match[1]!) ? `exported_${match[1]}` : match[1]!;
-      // Prometheus refuses the scrape for a name that comes twice, and keeps names with two underscores to itself.
+      // Prometheus rejects a scrape with duplicate names, and reserves names with two underscores.
       if (seen.has(label) || label.startsWith('__')) return null;
       seen.add(label);
       labels.push(`${label}="${match[2]}"`);

@@ -1,9 +1,9 @@
-/** One deployment's configuration as published in Redis: the last known while Redis is unavailable. */
+/** One deployment's configuration as published in Redis; the last known one while Redis is unavailable. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 
 export interface LiveConfig {
   readonly current: GatewayConfig;
-  /** Called after each change; returns the function that stops it. */
+  /** Called after each change; returns the function that unsubscribes. */
   onChange(listener: (config: GatewayConfig) => void): () => void;
   /** Reads the configuration again; a call during a read triggers one more. Never throws. */
   refresh(): Promise<void>;
@@ -12,11 +12,11 @@ export interface LiveConfig {
 
 export interface LiveConfigOptions {
   initial: GatewayConfig;
-  /** null: none is published, so the last known holds. */
+  /** null: none is published, so the last known one applies. */
   read: () => Promise<GatewayConfig | null>;
-  /** A safety net under the notifications, which a connection that is up delivers; 30,000. */
+  /** A fallback for notifications, which a working connection delivers; 30,000. */
   pollMs?: number;
-  /** What was read cannot be used; the last known holds. */
+  /** What was read is invalid; the last known one applies. */
   onError: (error: unknown) => void;
 }
 

@@ -31,7 +31,7 @@ export interface ModelEndpointOptions {
   engineHealthPath: string;
   /** null: it has no metrics. */
   engineMetricsPath: string | null;
-  /** Null or absent: the engine says so itself. */
+  /** Null or absent: the engine reports it itself. */
   ranOutOfMemory?: MemoryWatch | null;
   peerToken: string;
   /** What peers see of this replica. */
@@ -54,9 +54,9 @@ export interface ModelEndpoint {
   engine: Pick<WatchedEngine, 'unwatchedPool'>;
   drain: Drain;
   replica: Replica;
-  /** A message on the deployment's `channels.jobs`, or a renewed subscription: something may wait for a worker. */
+  /** A message on the deployment's `channels.jobs`, or a renewed subscription: jobs may be queued. */
   wakeWorker(): void;
-  /** Ends in good order: out of the registry, then what is in flight, then the rest. */
+  /** Graceful shutdown: leaves the registry, finishes requests in flight, then stops the rest. */
   stop(): Promise<void>;
 }
 
@@ -83,7 +83,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     log,
     onPhaseChange: (now, before) => {
       if (now.isReady && !before.isReady) drain.cancel({ isRestarted: before.phase === 'starting' });
-      // Kept-alive connections would stay here, where the Service leads new ones to who can answer.
+      // Kept-alive connections would stay here, while the Service routes new ones to ready pods.
       activity.setClosing(!now.isReady || drain.isDraining);
       replica.announce();
       worker?.wake();
@@ -128,7 +128,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
   live.onChange(({ sleeping }) => {
     sleep.setDesired(sleeping?.includes(self.pod) ?? false);
     replica.announce();
-    // It may be cordoned or paused no more.
+    // It may no longer be cordoned or paused.
     worker?.wake();
   });
   const meter = new UsageMeter({ redis: connection.redis, log, queues: metrics.queues });

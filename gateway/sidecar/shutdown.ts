@@ -1,4 +1,4 @@
-/** How a replica ends its work: within the grace period of its pod, or right before it is killed. */
+/** How a replica shuts down: within the grace period of its pod, or right before it is killed. */
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closeServer } from '../../kit/http-server.ts';
@@ -14,13 +14,13 @@ export interface WorkInFlight {
   cutOff: SidecarApp['cutOff'];
   drain: Drain;
   worker: Pick<Worker, 'stop'> | null;
-  /** Its peers know that it leaves. */
+  /** Its peers know that it is leaving. */
   retired: Promise<void>;
 }
 
 const MIN_CLOSE_MS = 1_000;
 
-/** The kubelet kills 2 s after its signal, however little grace there was. */
+/** The kubelet kills 2 s after its signal, however short the grace period. */
 const KILL_MS = 2_000;
 const IN_FLIGHT_MS = 800;
 /** kube-proxy may route here for this long. */
@@ -28,13 +28,13 @@ const LISTENING_MS = 700;
 const FLUSH_MS = 200;
 const ENDING = new ApiError('no_pod_available', 'The replica is shutting down.', { retryAfter: 2 });
 
-/** The drain took nearly all of its time. */
+/** The drain used nearly all of its time. */
 export const isDrainOverdue = (drain: Drain): boolean => drain.isDraining && drain.remainingMs < KILL_MS;
 
 /** Resolves when the server is closed and the worker has stopped. */
 export async function endWork(work: WorkInFlight): Promise<void> {
   const { server, drain, worker, retired } = work;
-  // The kubelet's hook still waits for the drain, or the drain took all of its time: the pod's time is over.
+  // The kubelet's hook still waits for the drain, or the drain used all of its time: the grace period is over.
   if (drain.isAwaited || isDrainOverdue(drain)) {
     await Promise.all([endBeforeKill(work), worker?.stop(0)]);
     return;
@@ -44,7 +44,7 @@ export async function endWork(work: WorkInFlight): Promise<void> {
   await Promise.all([closeServer(server, withinMs), worker?.stop(withinMs)]);
 }
 
-/** Refuses what still comes, gives what is in flight a moment, and answers all in the envelope before the kill. */
+/** Refuses new requests, gives those in flight a moment, and ends all with an error envelope before the kill. */
 async function endBeforeKill({ server, activity, cutOff }: WorkInFlight): Promise<void> {
   cutOff.refuse(ENDING);
   await sleep(IN_FLIGHT_MS);

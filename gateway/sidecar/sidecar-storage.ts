@@ -1,4 +1,4 @@
-/** Storage beside an engine: links from the fronts, and a disk. Apart from the fronts' own, which loads the AWS SDK. */
+/** Storage of a sidecar: links from the fronts, and a disk. Separate from the fronts' own, which loads the AWS SDK. */
 import { promptKey } from '../../api/identity.ts';
 import type { EgressSettings } from '../egress/agent.ts';
 import type { SidecarStorageEnvironment } from '../environment/storage-environment.ts';

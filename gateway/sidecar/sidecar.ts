@@ -28,7 +28,7 @@ export interface Sidecar {
   stop(): Promise<void>;
 }
 
-/** Listens when it resolves; Redis and the engine may be away. Throws EnvironmentError. */
+/** Listens when it resolves; Redis and the engine may be down. Throws EnvironmentError. */
 export async function startSidecar(environment: SidecarEnvironment): Promise<Sidecar> {
   const initialConfig = parseConfig(environment.configText);
   const { namespace, name } = initialConfig;

@@ -1,4 +1,4 @@
-/** The engine beside this gateway: connections to it, its health, its sleep, and what it reports about itself. */
+/** The engine beside this gateway: connections, health, sleep mode, and what it reports about itself. */
 import type { Dispatcher } from 'undici';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { EngineSleep } from '../capacity/engine-sleep.ts';
@@ -31,11 +31,11 @@ export interface WatchedEngine {
   contextLength: ContextLength;
   /** Connections whose requests count for its health. */
   pool: Dispatcher;
-  /** Connections for what says nothing of its health. */
+  /** Connections for requests that do not affect its health. */
   unwatchedPool: () => Dispatcher;
   /** The engine's metrics as text; null: it has none. */
   readMetrics: (() => Promise<string>) | null;
-  /** Ends the health check. */
+  /** Stops the health check. */
   stop(): void;
   /** Closes the connections. */
   close(): Promise<void>;
@@ -76,7 +76,7 @@ export function watchEngine(options: WatchedEngineOptions): WatchedEngine {
       log.info({ tookMs: Math.round(tookMs) }, isAsleep ? 'engine sleeps' : 'engine woken');
       options.onSleepChange();
     },
-    // Its health check stays good, so that nothing else would have one restarted that never wakes.
+    // Its health check stays good, so nothing else would restart an engine that never wakes.
     onWakeFailure: () => health.begin({ isHeld: false }).end('fault'),
     onError: (error, message) => {
       log.warn({ err: error }, message);
@@ -101,7 +101,7 @@ export function watchEngine(options: WatchedEngineOptions): WatchedEngine {
   };
 }
 
-/** For other kinds of models nothing is ever queued. */
+/** Other kinds of models never have a queue. */
 export const isQueued = ({ kind }: Pick<GatewayConfig, 'kind'>): boolean =>
   kind === 'Image' || kind === 'Video';
 
@@ -112,6 +112,6 @@ function readStalledMs({ kind, limits, engineStalledMs }: GatewayConfig): number
   if (engineStalledMs !== undefined) return engineStalledMs;
   const { requestTimeoutMs, imageJobTimeoutMs, videoTimeoutMs } = limits;
   if (kind === 'Video') return defaultStalledMs(videoTimeoutMs);
-  // An older operator publishes no limit of image jobs.
+  // An older operator publishes no limit for image jobs.
   return defaultStalledMs(kind === 'Image' ? (imageJobTimeoutMs ?? videoTimeoutMs) : requestTimeoutMs);
 }

@@ -1,4 +1,4 @@
-/** Says in a shared cache of weights that this pod reads them, so that they are not evicted (weights/entry.ts). */
+/** Marks weights in a shared cache as in use by this pod, so that they are not evicted (weights/entry.ts). */
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LEASE_INTERVAL_MS } from '../../api/weights-cache.ts';
@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../../kit/clock.ts';
 import type { Logger } from '../telemetry/log.ts';
 
 export interface LeaseOptions {
-  /** Of all leases of these weights; null = the engine reads none of a cache. */
+  /** Folder of all leases of these weights; null = the engine reads no cache. */
   folder: string | null;
   podName: string;
   log: Logger;
@@ -16,8 +16,8 @@ export interface LeaseOptions {
 }
 
 /**
- * Renews what the loader made before the engine started; answers a function that ends it. The next renewal waits for the one
- * before: on a volume that hangs, each takes one of the process's few threads for files and names of hosts.
+ * Renews the lease that the loader created before the engine started; returns a function that stops. Each renewal waits for the one
+ * before: on a hanging volume, each blocks one of the process's few threads for file and DNS operations.
  */
 export function keepWeightsLease({
   folder,
@@ -44,10 +44,10 @@ export function keepWeightsLease({
   };
 }
 
-/** The digest of a version; what is longer another pod wrote. */
+/** The digest of a version; anything longer was written by another pod. */
 const MAX_LEASE_BYTES = 64;
 
-/** By a write: the volume's own clock counts, which is that of all its pods. */
+/** By a write, so that the volume's own clock counts, which all pods share. */
 async function rewrite(path: string): Promise<void> {
   const handle = await open(path, 'r+');
   try {

@@ -1,17 +1,17 @@
-/** What deployments have to do, for autoscalers that are not Berth's: it is read only while somebody asks. */
+/** Deployments' demand, for external autoscalers: sampled only while it is requested. */
 import { LRUCache } from 'lru-cache';
 import { type Clock, systemClock } from '../../../kit/clock.ts';
 import type { DeploymentSample } from '../../../redis/demand/demand.ts';
 import { DemandTrend } from '../../../redis/demand/demand-trend.ts';
 import type { DeploymentName } from '../../../redis/publication/publication.ts';
 
-/** As callers of the demand see it. */
+/** Demand as shown to callers. */
 export interface DemandFigures {
   /** Slots that are or would be in use: on average over the last minute, as far as it was watched, with what the queue needs. */
   demand: number;
-  /** Requests that replicas serve now. */
+  /** Requests in progress at replicas. */
   in_flight: number;
-  /** Requests that fronts hold now. */
+  /** Requests held by fronts. */
   held: number;
   queued: number;
   running: number;
@@ -21,7 +21,7 @@ export interface DemandFigures {
 
 export interface DemandWatchOptions {
   listWorkspaces: () => Promise<readonly string[]>;
-  /** Samples of all deployments of these workspaces by `namespace/name`; throws while Redis is away. */
+  /** Samples of all deployments of these workspaces by `namespace/name`; throws while Redis is down. */
   read: (namespaces: readonly string[]) => Promise<ReadonlyMap<string, DeploymentSample>>;
   onError: (error: unknown) => void;
   clock?: Clock;
@@ -42,16 +42,16 @@ interface Workspace {
 
 const WINDOWS = { stableMs: 60_000, panicMs: 6_000, retentionMs: 60_000 };
 const INTERVAL_MS = 5_000;
-/** More often than this, the last reading is good enough. */
+/** Within this time, the last sample is reused. */
 const FRESH_MS = 1_000;
-/** Longer than Prometheus, KEDA and an HPA let pass between two questions. */
+/** Longer than the polling interval of Prometheus, KEDA and an HPA. */
 const WATCH_MS = 300_000;
-/** What is older is not exported: no figure is better than a wrong one. */
+/** Older samples are not exported: no value is better than a wrong one. */
 const STALE_MS = 30_000;
 const MAX_WORKSPACES = 5_000;
-/** Of one reading, so that no answer of Redis gets too large. */
+/** Per sample, so that no reply of Redis gets too large. */
 const WORKSPACES_AT_ONCE = 200;
-/** Work in the queue is to be gone within this time. */
+/** Queued work should be done within this time. */
 const TARGET_WAIT_MS = 60_000;
 
 export class DemandWatch {
@@ -68,7 +68,7 @@ export class DemandWatch {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** null: there is no such deployment. Throws while Redis is away. */
+  /** null: there is no such deployment. Throws while Redis is down. */
   async ask({ namespace, name }: DeploymentName): Promise<DemandFigures | null> {
     const workspace = await this.#refresh(namespace);
     workspace.askedAt = this.#clock.now();
@@ -77,7 +77,7 @@ export class DemandWatch {
     return watched ? describeDemand(watched) : null;
   }
 
-  /** What is known of all deployments, which are watched from here on: nothing at the first call. */
+  /** The latest samples of all deployments, which are sampled from now on: none at the first call. */
   report(): (DeploymentName & DemandFigures)[] {
     const now = this.#clock.now();
     this.#allAskedAt = now;
@@ -125,7 +125,7 @@ export class DemandWatch {
     return known !== undefined && this.#clock.now() - known.readAt < FRESH_MS;
   }
 
-  /** One that is asked for again meanwhile is not read twice. */
+  /** Concurrent calls share one read. */
   async #refresh(namespace: string): Promise<Workspace> {
     if (!this.#isFresh(namespace)) {
       const running = this.#reading.get(namespace);
@@ -162,7 +162,7 @@ function describeDemand({ trend, sample: { replicas, fronts, jobs } }: Watched):
   const windowMs = Math.min(WINDOWS.stableMs, trend.spanMs);
   const average = windowMs > 0 ? (trend.average(windowMs) ?? 0) : inFlight + held;
   const backlog = (jobs.queued * (jobs.paceMs ?? 0)) / TARGET_WAIT_MS;
-  // From zero, one that is refused is as good as one that runs.
+  // At zero replicas, a refused request counts like a running one.
   const least = trend.isWanted && ready === 0 ? 1 : 0;
   return {
     demand: Math.round(Math.max(least, average + backlog) * 1_000) / 1_000,

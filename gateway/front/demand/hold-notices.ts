@@ -1,14 +1,14 @@
-/** Tells the client of a held stream what it waits for, in comments, which clients pass over and balancers do not cut. */
+/** Informs the client of a held stream, in comments, which clients ignore and which keep load balancers from timing out. */
 import { type Clock, systemClock } from '../../../kit/clock.ts';
 import { EventStream } from '../../http/event-stream.ts';
 import type { Exchange } from '../../http/exchange.ts';
 
-/** Below the idle time of the usual balancers; and a shorter hold leaves the response a status of its own. */
+/** Below the idle timeout of common load balancers; a shorter hold leaves the response its own status. */
 const INTERVAL_MS = 5_000;
 
 export interface HoldNoticesOptions {
   exchange: Exchange;
-  /** Seconds that are left of the start; undefined where nothing is known. */
+  /** Remaining seconds of the start; undefined if unknown. */
   leftSeconds: () => number | undefined;
   clock?: Clock;
 }
@@ -18,7 +18,7 @@ export class HoldNotices {
   readonly #clock: Clock;
   readonly #startedAt: number;
   #cancel: () => void;
-  /** A replica has the request, and has not begun to answer. */
+  /** A replica has the request, but has not started to respond. */
   isServed = false;
 
   constructor(options: HoldNoticesOptions) {

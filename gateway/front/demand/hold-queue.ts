@@ -1,18 +1,18 @@
-/** The queue of one deployment: who waits, who has a turn, and what one caller may take of it. */
+/** The queue of one deployment: waiters, turns, and limits per caller. */
 import type { DeploymentName } from '../../../redis/publication/publication.ts';
 
 export interface HoldLimits {
-  /** Of all deployments together; a workspace may have twice as many as are still free. */
+  /** For all deployments together; a workspace may have twice as many as are still free. */
   total: number;
   perDeployment: number;
-  /** Of bodies that are read, and of what sockets hold of others. */
+  /** Of bodies that are read, and of socket buffers for others. */
   bytesPerDeployment: number;
 }
 
 /** Why a wait ended without a replica. */
 export type HoldEnd = 'expired' | 'gone' | 'closing' | 'left';
 
-/** A request's turn at these replicas; `leave` once it is over, `isRefused` where they had no place for it after all. */
+/** A request's turn at these replicas; `leave` once it is over, `isRefused` if they had no slot after all. */
 export interface Turn {
   addresses: readonly string[];
   leave(outcome?: { isRefused?: boolean }): void;
@@ -23,34 +23,34 @@ export interface Waiter {
   give(result: Turn | HoldEnd): void;
 }
 
-/** What waits with a place: of a queue, or of one caller in it. */
+/** Totals of a queue, or of one caller in it. */
 interface Load {
   holds: number;
   bytes: number;
 }
 
 export interface HoldQueue extends DeploymentName, Load {
-  /** Those with a place: they wait, or have their turn and may have to wait again. */
+  /** Requests that wait, or have their turn and may have to wait again. */
   holds: number;
   /** By caller. */
   loads: Map<string, Load>;
   waiting: Set<Waiter>;
   /** Requests that have their turn. */
   running: number;
-  /** By the clock: replicas that refused are left alone until then. */
+  /** By the clock: replicas that refused are skipped until then. */
   pausedUntil: number;
   isServing: boolean;
   mustServeAgain: boolean;
 }
 
 export interface HeldRequest {
-  /** Whose share of the queue it takes: its API key. */
+  /** The unit of fairness: its API key. */
   caller: string;
   bytes: number;
   timeoutMs: number;
 }
 
-/** Of a queue's places and bytes that one caller may have; a single request always fits. */
+/** Share of a queue's places and bytes that one caller may have; a single request always fits. */
 const CALLER_SHARE = 0.5;
 
 export const createQueue = (deployment: DeploymentName): HoldQueue => ({
@@ -65,7 +65,7 @@ export const createQueue = (deployment: DeploymentName): HoldQueue => ({
   mustServeAgain: false,
 });
 
-/** Whether there is no place for one more request, or none for its caller. */
+/** Whether the queue, or its caller's share, is full for one more request. */
 export function isFull(
   queue: HoldQueue,
   { caller, bytes }: HeldRequest,
@@ -79,7 +79,7 @@ export function isFull(
   );
 }
 
-/** Counts a request's place, or (-1) its end. */
+/** Adds a request, or (-1) removes it. */
 export function addLoad(queue: HoldQueue, { caller, bytes }: HeldRequest, sign: 1 | -1): void {
   const own = queue.loads.get(caller) ?? { holds: 0, bytes: 0 };
   for (const load of [queue, own]) {

@@ -1,4 +1,4 @@
-/** Requests that wait for a replica: by deployment, oldest first, bounded, let go only as many at a time as there are slots. */
+/** Requests that wait for a replica: by deployment, oldest first, bounded, released only as slots allow. */
 import type { GatewayConfig } from '../../../api/gateway-config.ts';
 import { type Clock, systemClock } from '../../../kit/clock.ts';
 import type { DeploymentName } from '../../../redis/publication/publication.ts';
@@ -23,7 +23,7 @@ export interface Replicas {
 
 export interface HoldQueuesOptions {
   limits: HoldLimits;
-  /** What is published now; null: the deployment is gone. */
+  /** The current publication; null: the deployment is gone. */
   find: (deployment: DeploymentName) => Promise<Replicas | null>;
   replicaDemand: Pick<ReplicaDemand, 'hold' | 'shareOf'>;
   clock?: Clock;
@@ -31,9 +31,9 @@ export interface HoldQueuesOptions {
 
 /** A request's place in its queue. */
 export interface Hold {
-  /** Waits for the next turn: again, where the last one led to nothing. */
+  /** Waits for the next turn; called again if the last one failed. */
   wait(): Promise<Turn | HoldEnd>;
-  /** Gives the place back: the client has left, or the request will not wait any more. May be called more than once. */
+  /** Leaves the queue: the client disconnected, or the request no longer waits. May be called more than once. */
   end(): void;
 }
 
@@ -53,12 +53,12 @@ export class HoldQueues {
     this.#places = new BodyMemory({ totalBytes: options.limits.total, waitMs: 0 });
   }
 
-  /** Whether requests of the deployment wait, so that others have to come after them. */
+  /** Whether requests of the deployment wait, so that others have to queue behind them. */
   hasWaiting({ namespace, name }: DeploymentName): boolean {
     return (this.#queues.get(`${namespace}/${name}`)?.waiting.size ?? 0) > 0;
   }
 
-  /** A place that ends by itself after `timeoutMs`; null where there is none. */
+  /** A place that expires after `timeoutMs`; null if there is none. */
   enter(deployment: DeploymentName, request: HeldRequest): Hold | null {
     const queue = this.#find(deployment);
     const place = this.#places.open(deployment.namespace);
@@ -107,7 +107,7 @@ export class HoldQueues {
     for (const queue of this.#queues.values()) void this.#serve(queue);
   }
 
-  /** Ends all waits; nobody has to wait any more. */
+  /** Ends all waits. */
   close(): void {
     this.#isClosed = true;
     for (const queue of this.#queues.values()) this.#endAll(queue, 'closing');
@@ -142,7 +142,7 @@ export class HoldQueues {
     return waiter;
   }
 
-  /** Gives turns to the oldest, as far as there are slots. One at a time, and again if asked meanwhile. */
+  /** Gives turns to the oldest, as far as there are slots. Not concurrent: calls meanwhile trigger another run. */
   async #serve(queue: HoldQueue): Promise<void> {
     if (queue.isServing) {
       queue.mustServeAgain = true;
@@ -152,7 +152,7 @@ export class HoldQueues {
     do {
       queue.mustServeAgain = false;
       if (queue.waiting.size === 0 || this.#clock.now() < queue.pausedUntil) continue;
-      // While Redis is away and nothing is known, all wait on.
+      // While Redis is down and nothing is known, all keep waiting.
       const found = await this.#options.find(queue).catch(() => undefined);
       if (found !== undefined) this.#giveTurns(queue, found);
     } while (queue.mustServeAgain);

@@ -1,4 +1,4 @@
-/** Which deployments this front needs a replica of: reported until one is ready, with how many requests waited or were refused. */
+/** Deployments that this front needs a replica of: reported until one is ready, with the number of waiting and refused requests. */
 
 import type { FrontShare } from '../../../api/redis-keys.ts';
 import { type Clock, systemClock } from '../../../kit/clock.ts';
@@ -8,13 +8,13 @@ import { BusyTime } from '../../capacity/busy-time.ts';
 export interface ReplicaDemandOptions {
   /** This front's pod. */
   front: string;
-  /** Writes this front's share of the demand, and answers how many the others hold; throws while Redis is away. */
+  /** Writes this front's share of the demand, and returns how many the others hold; throws while Redis is down. */
   publish: (deployment: DeploymentName, share: Omit<FrontShare, 'at'>) => Promise<number>;
-  /** Tells the operator; a hint only. Throws while Redis is away. */
+  /** Notifies the operator; only a hint. Throws while Redis is down. */
   wake: (deployment: DeploymentName) => Promise<unknown>;
-  /** Whether replicas are ready, so that none is needed any more; asked each second. */
+  /** Whether replicas are ready, so that none is needed anymore; checked each second. */
   isServed: (deployment: DeploymentName) => Promise<boolean>;
-  /** No request needs one any more, and none has become ready. */
+  /** No request needs one anymore, and none has become ready. */
   onExpire: (deployment: DeploymentName) => void;
   onError: (error: unknown) => void;
   clock?: Clock;
@@ -23,34 +23,34 @@ export interface ReplicaDemandOptions {
 interface DeploymentDemand extends DeploymentName {
   held: BusyTime;
   refused: number;
-  /** Others scale it: it is only counted. */
+  /** Scaled externally: demand is only counted. */
   isForeign: boolean;
   wantedAt: number;
-  /** By the clock; a request that was refused needs a replica until then. */
+  /** By the clock; a refused request needs a replica until then. */
   wantedUntil: number;
   reportedAt: number;
   writtenAt: number;
   wokenAt: number;
-  /** The share that was last written. */
+  /** The share last written. */
   reported: string;
-  /** What all other fronts hold. */
+  /** Held by all other fronts. */
   heldByOthers: number;
 }
 
 const INTERVAL_MS = 1_000;
-/** Longer than any Retry-After, with which an SDK comes again. */
+/** Longer than any Retry-After after which an SDK retries. */
 const DEMAND_TTL_MS = 90_000;
-/** What holds nothing any more stays readable for a minute, for a reader that was away. */
+/** An empty share stays readable for a minute, for a reader that was down. */
 const QUIET_MS = 15_000;
-/** What has not changed is written again while a replica is wanted, so that it stays readable. */
+/** An unchanged share is rewritten while a replica is needed, so that it does not expire. */
 const RENEW_MS = 30_000;
-/** Longer than a share lives in Redis: one that comes back later starts from zero. */
+/** Longer than a share lives in Redis: a later one starts from zero. */
 const FORGET_MS = 300_000;
 
 export class ReplicaDemand {
   readonly #options: ReplicaDemandOptions;
   readonly #clock: Clock;
-  /** By `namespace/name`. Only callers with a valid key make any, so there are no more than deployments. */
+  /** By `namespace/name`. Only callers with a valid key create any, so there are no more than deployments. */
   readonly #demands = new Map<string, DeploymentDemand>();
   #cancelTick: (() => void) | null = null;
   #isClosed = false;
@@ -67,13 +67,13 @@ export class ReplicaDemand {
     this.#request(demand);
   }
 
-  /** It was refused, although it would have been served. */
+  /** A request was refused only for want of a replica. */
   refuse(deployment: DeploymentName): void {
     this.#find(deployment).refused++;
     this.ask(deployment);
   }
 
-  /** The same of one that others scale: it shows in the demand, and the operator is not notified. */
+  /** The same for an externally scaled one: it shows in the demand, and the operator is not notified. */
   countRefused(deployment: DeploymentName): void {
     const demand = this.#find(deployment);
     demand.refused++;
@@ -81,14 +81,14 @@ export class ReplicaDemand {
     this.#request(demand);
   }
 
-  /** It waits until what is returned is called. */
+  /** It waits until the returned function is called. */
   hold(deployment: DeploymentName): () => void {
     const leave = this.#find(deployment).held.enter();
     this.#schedule();
     return leave;
   }
 
-  /** A request was queued that no replica is there to claim: only a hint, since the queue itself shows it. */
+  /** A request was queued without a replica to claim it: only a hint, since the queue itself shows it. */
   hint(deployment: DeploymentName): void {
     this.#options.wake(deployment).catch(this.#options.onError);
   }
@@ -99,7 +99,7 @@ export class ReplicaDemand {
     return Math.max(1, held.level) / (Math.max(1, held.level) + heldByOthers);
   }
 
-  /** Reports once more what each holds: nothing, once all holds have ended. */
+  /** Reports each share again: nothing, once all holds have ended. */
   close(): void {
     this.#isClosed = true;
     this.#cancelTick?.();
@@ -152,7 +152,7 @@ export class ReplicaDemand {
     else if (JSON.stringify(this.#describe(demand)) !== demand.reported) this.#report(demand, false);
   }
 
-  /** Keeps the demand up, unless a replica has become ready or the time is over. */
+  /** Maintains the demand, unless a replica has become ready or the time is over. */
   async #renew(demand: DeploymentDemand, now: number): Promise<void> {
     const isServed = await this.#options.isServed(demand).catch(() => false);
     const isOver = demand.held.level === 0 && now >= demand.wantedUntil;
@@ -161,7 +161,7 @@ export class ReplicaDemand {
     this.#report(demand, !isServed && !isOver);
   }
 
-  /** The share first: it is the truth that the hint leads to. */
+  /** The share first, since the hint makes the operator read it. */
   #report(demand: DeploymentDemand, isWanted = true): void {
     const { publish, wake, onError } = this.#options;
     const share = this.#describe(demand);

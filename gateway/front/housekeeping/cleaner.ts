@@ -13,7 +13,7 @@ export interface CleanerOptions {
   redis: RedisClient;
   stores: Pick<Stores, 'find'>;
   listWorkspaces: () => Promise<readonly string[]>;
-  /** `dropped`: never to be removed, since nobody has keys to its store any more. */
+  /** `dropped`: cannot be removed, since the keys to its store are gone. */
   onObject?: (outcome: 'removed' | 'failed' | 'dropped') => void;
   log: Logger;
   timing?: Partial<CleanerTiming>;
@@ -22,7 +22,7 @@ export interface CleanerOptions {
 export interface CleanerTiming {
   /** Between two scans of all workspaces. */
   intervalMs: number;
-  /** After which an object that was not removed comes again. */
+  /** After this time, an object that was not removed is retried. */
   leaseMs: number;
   /** Backoff after a failure of a store: this delay, then doubled up to the maximum. */
   initialDelayMs: number;
@@ -41,7 +41,7 @@ const MAX_QUEUE_LENGTH = 200;
 const MAX_LANES = 512;
 const MAX_LANES_PER_WORKSPACE = 8;
 
-/** The work for one store of one workspace: one object at a time, so that none is asked for too much. */
+/** The work for one store of one workspace: one object at a time, so that no store is overloaded. */
 interface Lane {
   queue: StoredObject[];
   isWorking: boolean;
@@ -56,7 +56,7 @@ export class Cleaner {
   readonly #options: CleanerOptions;
   readonly #timing: CleanerTiming;
   readonly #rounds: Rounds;
-  /** Of stores that are busy or failed: namespace → credential → lane. */
+  /** For stores that are busy or failed: namespace → credential → lane. */
   readonly #lanes = new Map<string, Lanes>();
   readonly #working = new Set<Promise<void>>();
   #isClosed = false;
@@ -155,7 +155,7 @@ export class Cleaner {
 
   async #remove(namespace: string, { credential, key }: StoredObject): Promise<'removed' | 'dropped'> {
     const { stores, log } = this.#options;
-    // The list is for gateways to write: it must lead to nobody else's objects.
+    // Gateways write the list: it must not refer to others' objects.
     if (!ownsKey(namespace, key)) {
       log.warn({ namespace, key }, 'dropped an object of another workspace from cleanup');
       return 'dropped';

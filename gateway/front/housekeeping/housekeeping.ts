@@ -17,7 +17,7 @@ export interface HousekeepingOptions {
 }
 
 export interface Housekeeping {
-  /** Resolves when the steps under way have ended. */
+  /** Resolves when the steps in progress have ended. */
   close(): Promise<void>;
 }
 

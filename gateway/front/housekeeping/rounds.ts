@@ -4,14 +4,14 @@ export interface RoundsOptions {
   list: () => Promise<readonly string[]>;
   /** One bounded step; true = there is more to do at once. */
   visit: (namespace: string) => Promise<boolean>;
-  /** `namespace` is null where the list could not be read. */
+  /** `namespace` is null if the list could not be read. */
   onError: (error: unknown, namespace: string | null) => void;
   /** Between the starts of two rounds. */
   intervalMs: number;
 }
 
 const MAX_CONCURRENT_VISITS = 16;
-/** Of one workspace in one round, so that a round ends and newcomers are seen. */
+/** Per workspace and round, so that a round ends and new workspaces are found. */
 const MAX_STEPS_PER_ROUND = 50;
 
 export class Rounds {
@@ -27,7 +27,7 @@ export class Rounds {
     this.#begin();
   }
 
-  /** Resolves when the steps under way have ended. */
+  /** Resolves when the steps in progress have ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);

@@ -6,9 +6,9 @@ import { Rounds } from './rounds.ts';
 
 export interface SweeperOptions {
   redis: RedisClient;
-  /** Reset by who sees the connection come and go. */
+  /** Reset when the connection is lost or re-established. */
   gate: ExpiryGate;
-  /** Those that went and left requests behind included. */
+  /** Including deleted ones with remaining requests. */
   listWorkspaces: () => Promise<readonly string[]>;
   /** After each step. */
   onSwept?: (namespace: string, result: SweepResult) => void | Promise<void>;
@@ -17,11 +17,11 @@ export interface SweeperOptions {
 }
 
 const INTERVAL_MS = 1_000;
-/** Longer than a call waits for its answer: one that Redis gets to later than that expires nothing. */
+/** Longer than a call waits for its reply: one that Redis processes later expires nothing. */
 const EXPIRY_MARGIN_MS = 2_000;
 
 export interface Sweeper {
-  /** Resolves when the steps under way have ended. */
+  /** Resolves when the steps in progress have ended. */
   close(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export function startSweeper(options: SweeperOptions): Sweeper {
       return listWorkspaces();
     },
     visit: async (namespace) => {
-      // Asked each time, for the connection may have been lost since the round began.
+      // Checked each time, since the connection may have been lost since the round started.
       const expireUntil = gate.observe(server.runId) ? server.readClock() + EXPIRY_MARGIN_MS : 0;
       const result = await sweepRequests(redis, namespace, { expireUntil });
       await onSwept?.(namespace, result);
@@ -51,7 +51,7 @@ export function startSweeper(options: SweeperOptions): Sweeper {
 interface ServerState {
   /** Changes with every start of the server. */
   runId: string;
-  /** The server's time now in Unix ms, or a little less. */
+  /** The server's current time in Unix ms, or slightly less. */
   readClock: () => number;
 }
 
