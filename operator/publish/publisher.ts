@@ -165,7 +165,7 @@ export class Publisher {
   /** One round of work, with a check of Redis when one is due. */
   async #step(): Promise<'done' | 'failed'> {
     try {
-      if (this.#everything || isPast(this.#lastCheck, this.#checkIntervalMs)) await this.#check();
+      if (this.#isCheckDue) await this.#check();
       this.#writing = true;
       if (this.#everything) await this.#publishEverything();
       else await this.#publishDirty();
@@ -177,6 +177,11 @@ export class Publisher {
     } finally {
       this.#writing = false;
     }
+  }
+
+  /** Also after a failure: where there is nothing to write, only a check tells that Redis answers again. */
+  get #isCheckDue(): boolean {
+    return this.#everything || this.outage !== undefined || isPast(this.#lastCheck, this.#checkIntervalMs);
   }
 
   async #check(): Promise<void> {

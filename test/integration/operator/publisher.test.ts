@@ -89,7 +89,7 @@ describe('publishing to Redis', () => {
   /** Of each deployment whose publication changed, whether Redis held it just then. */
   let held: Promise<boolean>[];
 
-  const start = (line?: Line) => {
+  const start = (line?: Line, checkIntervalMs = 50) => {
     publisher = new Publisher({
       connection: line ? connectBadly(connection, line, seedRandom(1)) : connection,
       desired,
@@ -98,7 +98,7 @@ describe('publishing to Redis', () => {
       allowVolatileQueue: false,
       log: silentLog,
       // Behind a bad line nothing mends what goes wrong.
-      checkIntervalMs: line ? 3_600_000 : 50,
+      checkIntervalMs: line ? 3_600_000 : checkIntervalMs,
       auditIntervalMs: line ? 3_600_000 : 50,
       onStateChange: (state) => states.push(state),
       onRefusalChange: (refusal) => queueStates.push(refusal),
@@ -267,6 +267,21 @@ describe('publishing to Redis', () => {
     await pollUntil(() => states.at(-1) === 'up');
     expect((await published('team-a', 'late'))?.name).to.equal('late');
     expect(changes).to.include('late');
+  });
+
+  it('reports no recovery of a server that hangs before it answers again', async () => {
+    await connection.close();
+    connection = await connectTo(server, { commandTimeoutMs: 300 });
+    start(undefined, 5_000);
+    await pollUntil(() => publisher.idle);
+    let disconnects = 0;
+    connection.redis.on('close', () => disconnects++);
+    server.pause();
+    await pollUntil(() => disconnects > 2, 'several attempts');
+    expect(states).to.deep.equal(['away']);
+    server.resume();
+    await pollUntil(() => states.length > 1, 'the recovery');
+    expect(states).to.deep.equal(['away', 'up']);
   });
 
   it('moves a host without ever taking it from its new owner', async () => {
