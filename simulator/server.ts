@@ -6,9 +6,8 @@ import { readPath, serveControl } from './control.ts';
 import { Engine, type EngineOptions } from './engine.ts';
 import { refuseLoading, refuseRoute } from './errors.ts';
 import { checkFilms } from './films.ts';
-import { checkHealth } from './health.ts';
+import { checkHealth, sendMetrics } from './health.ts';
 import { answerFailure, INFERENCE_ROUTES, serveInference } from './inference.ts';
-import { writeMetrics } from './metrics.ts';
 import type { Personality } from './personality.ts';
 import { isSleepPath, serveSleep } from './sleep.ts';
 import { describeInfo } from './tei.ts';
@@ -46,7 +45,6 @@ const GRACE_MS: Record<Personality['atSIGTERM'], (graceMs: number) => number> = 
   abort: (graceMs) => Math.min(graceMs, ABORT_MS),
   hang: () => Number.POSITIVE_INFINITY,
 };
-const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Rejects when an address cannot be bound, and for videos without a program that makes them. */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
@@ -112,7 +110,7 @@ const INFO = '/info';
 
 const READS = new Map<string, (engine: Engine, call: Call) => void>([
   ['/health', (engine, call) => void checkHealth(engine, call).catch((error) => answerFailure(call, error))],
-  ['/metrics', (engine, call) => call.sendText(200, writeMetrics(engine), METRICS_TYPE)],
+  ['/metrics', (engine, call) => void sendMetrics(engine, call).catch((error) => answerFailure(call, error))],
   [INFO, (engine, call) => call.sendJSON(200, describeInfo(engine))],
   [
     '/v1/models',

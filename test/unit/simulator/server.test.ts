@@ -34,21 +34,23 @@ describe("the simulator's engine port", () => {
     expect((await simulator.post(PATH, chatOf('Hello'))).status).to.equal(200);
   });
 
-  it('answers its health check late, and only that, with a health delay', async () => {
+  it('answers its health check and its metrics late, and only these, with a health delay', async () => {
     await start({ settings: { healthDelayMs: 60_000 } });
     let isAnswered = false;
     const checking = new AbortController();
-    void fetch(`${simulator.url}/health`, { signal: checking.signal }).then(
-      () => {
-        isAnswered = true;
-      },
-      () => {},
-    );
+    for (const path of ['/health', '/metrics'])
+      void fetch(`${simulator.url}${path}`, { signal: checking.signal }).then(
+        () => {
+          isAnswered = true;
+        },
+        () => {},
+      );
     expect((await simulator.post(PATH, chatOf('Hello'))).status).to.equal(200);
     expect(isAnswered).to.equal(false);
     checking.abort();
     await simulator.putControl({ healthDelayMs: 1 });
     expect((await get('/health')).status).to.equal(200);
+    expect((await get('/metrics')).status).to.equal(200);
   });
 
   it('answers 503 to everything until it has started', async () => {
