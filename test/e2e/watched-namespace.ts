@@ -106,10 +106,3 @@ function readComponentConfig(component: string) {
   const own = { action: 'keep', source_labels: [label], regex: component };
   return { ...config, job_name: component, relabel_configs: [own, ...config.relabel_configs] };
 }
-
-/** Settings of a deployment's simulators, ready or not; see docs/simulator.md. */
-export async function steerAll({ name, namespace }: EndpointEntry, settings: object): Promise<void> {
-  const pods = await listPods(`berth.dev/deployment=${name}`, namespace);
-  for (const { status } of pods)
-    await fetch(`http://${status.podIP}:9100/control`, { method: 'PUT', body: JSON.stringify(settings) });
-}

@@ -11,6 +11,8 @@ export interface LocalStack {
   endpoints: EndpointsFile;
   /** Where it keeps what it makes. */
   folder: string;
+  /** Of the launcher, which contains the operator and the API server; undefined where the tests did not start it. */
+  pid: number | undefined;
   find(kind: string): EndpointEntry;
   /** What it printed so far. */
   output(): string;
@@ -48,6 +50,7 @@ export async function startLocalStack(env: Record<string, string> = {}): Promise
   return {
     endpoints,
     folder,
+    pid: child.pid,
     output: () => output,
     find: findKind(endpoints),
     stop: async () => {
@@ -65,6 +68,7 @@ function joinStack(folder: string): LocalStack {
   return {
     endpoints,
     folder,
+    pid: undefined,
     output: () => '',
     find: findKind(endpoints),
     stop: async () => {},

@@ -5,11 +5,11 @@ import { ALERTS } from './dashboard-queries.ts';
 /** By the window that the chart has. Each is long enough for ten scrapes a second apart, and the order stays. */
 const WINDOWS: Record<string, string> = {
   '5m': '10s',
-  '30m': '15s',
-  '1h': '20s',
-  '6h': '30s',
-  '3d': '40s',
-  '15m': '40s',
+  '30m': '12s',
+  '1h': '15s',
+  '6h': '20s',
+  '3d': '25s',
+  '15m': '25s',
 };
 const QUEUE_AGE = '> 1800';
 

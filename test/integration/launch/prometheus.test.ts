@@ -1,27 +1,22 @@
 /** The queries of dashboards and alerts against a real Prometheus that scrapes real programs, those of `make run`. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { V1Pod } from '@kubernetes/client-node';
 import { expect } from 'chai';
 import { createKubeClient, type KubeClient } from '../../../kube/client.ts';
 import { loadKubeConfig } from '../../../kube/connection.ts';
-import { RESOURCES } from '../../../kube/resource.ts';
-import { planPorts } from '../../../launch/local-plan.ts';
 import { ALERTS, askUntilAnswered, listQueries, writeTable } from '../../support/dashboard-queries.ts';
 import { DEPLOYMENTS, describeObjects, makeTraffic } from '../../support/dashboard-traffic.ts';
+import { startLocalPrometheus } from '../../support/local-prometheus.ts';
 import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
-import { describeTargets, readScrapeConfig } from '../../support/pod-monitors.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { usePrometheus } from '../../support/prometheus.ts';
-import { type RunningPrometheus, startPrometheus } from '../../support/running-prometheus.ts';
 
 const NAMESPACE = 'default';
-const TARGETS = 'targets.json';
 const TIMEOUT_MS = 240_000;
 
 describe('dashboards and alerts over a real Prometheus', function () {
@@ -30,7 +25,7 @@ describe('dashboards and alerts over a real Prometheus', function () {
   const models = mkdtempSync(join(tmpdir(), 'berth-models-'));
   const traceId = randomBytes(16).toString('hex');
   let stack: LocalStack;
-  let prometheus: RunningPrometheus;
+  let prometheus: Awaited<ReturnType<typeof startLocalPrometheus>>;
   let hook: Server;
   let client: KubeClient;
 
@@ -43,29 +38,9 @@ describe('dashboards and alerts over a real Prometheus', function () {
       response.writeHead(204).end();
     }).listen(0, '127.0.0.1');
     await once(hook, 'listening');
-    const ports = planPorts(Number(new URL(stack.endpoints.unknownURL).port));
-    const own = { ...readScrapeConfig('component'), relabel_configs: [] };
-    const scrape = (job_name: string, port: number) => ({
-      ...own,
-      job_name,
-      static_configs: [{ targets: [`127.0.0.1:${port}`] }],
-    });
-    const discovered = {
-      file_sd_configs: [{ files: [join(stack.folder, TARGETS)], refresh_interval: '1s' }],
-    };
     client = createKubeClient({ config: loadKubeConfig({ file: join(stack.folder, 'kubeconfig') }) });
-    await tellTargets();
-    prometheus = await startPrometheus(findPrometheus(), {
-      global: { scrape_interval: '1s', evaluation_interval: '1s' },
-      rule_files: [join(process.cwd(), ALERTS)],
-      scrape_configs: [
-        scrape('operator', ports.operatorMetrics),
-        scrape('front', ports.metrics),
-        scrape('console', ports.consoleMetrics),
-        { ...readScrapeConfig('models'), ...discovered },
-        { ...readScrapeConfig('engines'), ...discovered },
-      ],
-    });
+    const ruleFile = join(process.cwd(), ALERTS);
+    prometheus = await startLocalPrometheus({ program: findPrometheus(), stack, client, ruleFile });
   });
   after(async () => {
     await prometheus?.stop();
@@ -75,13 +50,6 @@ describe('dashboards and alerts over a real Prometheus', function () {
     rmSync(models, { recursive: true, force: true });
   });
 
-  /** Pods come and go. */
-  const tellTargets = async () => {
-    const { items } = await client.list(RESOURCES.Pod);
-    const path = join(stack.folder, TARGETS);
-    writeFileSync(`${path}.new`, JSON.stringify(describeTargets(items as unknown as V1Pod[])));
-    renameSync(`${path}.new`, path);
-  };
   const find = (name: string) => stack.endpoints.deployments.find((each) => each.name === name)!;
   const work = async () => {
     await makeTraffic({
@@ -94,7 +62,8 @@ describe('dashboards and alerts over a real Prometheus', function () {
       consoleURL: stack.endpoints.console!.url,
       traceparent: `00-${traceId}-${'b'.repeat(16)}-01`,
     });
-    await tellTargets();
+    // Pods come and go.
+    await prometheus.tellTargets();
   };
 
   it('return data for every query', async () => {
