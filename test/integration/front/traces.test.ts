@@ -62,6 +62,9 @@ describe('traces of a chat', () => {
     await stack?.stop();
   });
 
+  /** Of its last call. */
+  const readHeaders = async (engine: Engine) => (await engine.read()).last!.headers as Record<string, string>;
+  const readTraceparent = async (engine: Engine) => (await readHeaders(engine)).traceparent;
   const idle = () =>
     Promise.all(engines.map((engine) => engine.control({ ttftMs: 50, itlMs: 5, tokens: 5 })));
   const ask = (traceparent?: string, body: object = {}) =>
@@ -134,10 +137,25 @@ describe('traces of a chat', () => {
       expect(span.start).to.be.within(before - 2, after + 2);
       expect(span.end).to.be.within(span.start, after + 2);
     }
+    expect(await readTraceparent(engines[1]!)).to.equal(`00-${traceId}-${peer.spanId}-01`);
     expect(call.end - call.start).to.be.at.least(50);
     expect(find('wait for a place').end).to.be.at.most(call.start);
     expect(receiver.bodies.join()).to.not.contain(PROMPT).and.not.contain(API_KEY);
     await held.ended;
+  });
+
+  it('name the span of the call to an engine that is asked at once, with the state of the caller', async () => {
+    await idle();
+    const traceId = newTrace();
+    const response = await callChat(replicas[0]!.url, {
+      headers: { traceparent: `00-${traceId}-${CALLER}-01`, tracestate: 'caller=1' },
+      body: { stream: false, messages: [{ role: 'user', content: PROMPT }] },
+    });
+    expect(response.status).to.equal(200);
+    const spans = await receiver.untilComplete((span) => span.traceId === traceId, ['chat berth/chat']);
+    const call = spans.find((span) => span.name === 'chat berth/chat')!;
+    expect(await readTraceparent(engines[0]!)).to.equal(`00-${traceId}-${call.spanId}-01`);
+    expect(await readHeaders(engines[0]!)).to.include({ tracestate: 'caller=1' });
   });
 
   it('are exported of errors alone where none is sampled', async () => {
