@@ -48,7 +48,8 @@ export interface ServedModel {
   stop(): Promise<void>;
 }
 
-const BESIDE_PORT = ENGINE_PORT + 1;
+/** SGLang Diffusion takes the port after its own, too. */
+const BESIDE_PORT = ENGINE_PORT + 10;
 const NAME = 'real';
 /** Its family, which its name tells, is one whose tool calls are as the tiny model's template has them, or whose words of a fit. */
 const modelIdOf = (kind: ServedKind): string =>
