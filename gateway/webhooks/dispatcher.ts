@@ -47,6 +47,8 @@ const MAX_IN_FLIGHT = 128;
 /** Per address over all fronts. */
 const MAX_PER_DESTINATION = 8;
 const RETRY_MS = 1_000;
+/** Reading the outbox for each delivery that ends would cost more than it brings. */
+const FULL_MS = 200;
 
 interface Workspace {
   isRunning: boolean;
@@ -55,6 +57,8 @@ interface Workspace {
   fullUntil: number;
   inFlight: number;
   timer: NodeJS.Timeout | null;
+  /** When the timer ends, by `performance.now()`. */
+  wakesAt: number;
 }
 
 export class Dispatcher {
@@ -91,7 +95,7 @@ export class Dispatcher {
   #workspaceOf(namespace: string): Workspace {
     const known = this.#workspaces.get(namespace);
     if (known) return known;
-    const workspace = { isRunning: false, isDue: false, fullUntil: 0, inFlight: 0, timer: null };
+    const workspace = { isRunning: false, isDue: false, fullUntil: 0, inFlight: 0, timer: null, wakesAt: 0 };
     this.#workspaces.set(namespace, workspace);
     return workspace;
   }
@@ -131,9 +135,13 @@ export class Dispatcher {
     const made = await Promise.all(
       events.map((event) => expandEvent(redis, { ...event, namespace }, listTargets(event, endpoints))),
     );
-    // Avoids rereading the outbox for each delivery that ends.
-    if (made.includes(null)) workspace.fullUntil = performance.now() + RETRY_MS;
-    return events.length === EVENT_BATCH_SIZE && !made.includes(null);
+    const isFull = made.includes(null);
+    if (isFull) {
+      workspace.fullUntil = performance.now() + FULL_MS;
+      // All deliveries may have ended before then, and nothing else wakes it.
+      this.#wakeLater(namespace, workspace, FULL_MS);
+    }
+    return events.length === EVENT_BATCH_SIZE && !isFull;
   }
 
   /** Starts as many attempts as capacity allows; returns whether it is exhausted. */
@@ -195,9 +203,12 @@ export class Dispatcher {
     if (endpoint === '' && !isTest) this.#options.onAbandoned(delivery);
   }
 
+  /** A timer that ends earlier stays. */
   #wakeLater(namespace: string, workspace: Workspace, ms: number): void {
-    if (this.#isClosed) return;
+    const wakesAt = performance.now() + ms;
+    if (this.#isClosed || (workspace.timer && workspace.wakesAt <= wakesAt)) return;
     clearTimeout(workspace.timer ?? undefined);
+    workspace.wakesAt = wakesAt;
     workspace.timer = setTimeout(() => {
       workspace.timer = null;
       this.wake(namespace);

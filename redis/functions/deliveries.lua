@@ -59,6 +59,8 @@ register('expand', expand_bounds, function(keys, args)
   end
   local is_wanted = body and #targets > 0
   if is_wanted and not make_room(namespace, bytes) then
+    -- Due at once, not when the lease ends: there may be room before.
+    redis.call('ZADD', keys[1], 'XX', now, event.id)
     return false
   end
   if event.test == '' then

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { generateSigningSecret, workspaceDataKey } from '../../../api/identity.ts';
-import { configKeys, deliveryKeys } from '../../../api/redis-keys.ts';
+import { configKeys, deliveryKeys, workKeys } from '../../../api/redis-keys.ts';
 import { joinSigningSecrets, sealSigningSecret } from '../../../api/signing-secret.ts';
 import { EgressAgent } from '../../../gateway/egress/agent.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
@@ -18,6 +18,8 @@ import { newToken, publishMedia, submissionOf } from '../../support/request-fixt
 import { TestStack } from '../../support/test-stack.ts';
 
 const MASTER_KEY = 'master';
+/** What the deliveries of a workspace may hold: `header-deliveries.lua`. */
+const MAX_HELD_BYTES = 16 * 1024 * 1024;
 const dataKey = (namespace: string) => workspaceDataKey(MASTER_KEY, namespace);
 
 describe('webhooks of real requests', () => {
@@ -98,6 +100,24 @@ describe('webhooks of real requests', () => {
     const [, time, signature] = /^t=(\d+),v1=(\w+)$/.exec(String(headers['x-service-signature']))!;
     const wanted = createHmac('sha256', 'whsec_test').update(`${time}.${body}`).digest('hex');
     expect(signature).to.equal(wanted);
+  });
+
+  it('delivers what found no room in time, without another event or a scan', async () => {
+    const keys = deliveryKeys(namespace);
+    const other = 'evt_other';
+    await stack.redis.hset(keys.held, { [other]: MAX_HELD_BYTES, total: MAX_HELD_BYTES });
+    start({ scanIntervalMs: 3_600_000 });
+    await pollUntil(async () => Number(await stack.redis.pubsub('NUMPAT')) === 1, 'the subscription');
+    const id = await endOne();
+    const event = id.replace('req', 'evt');
+    const readScore = async () => Number(await stack.redis.zscore(workKeys(namespace).outbox, event));
+    const endedAt = await readScore();
+    const isDueAgain = (score: number) => score > endedAt && score <= Date.now();
+    await pollUntil(async () => isDueAgain(await readScore()), 'the end of the first try');
+    expect(received).to.deep.equal([]);
+    // The other has ended, and gives way.
+    await stack.redis.zadd(keys.kept, 0, other);
+    await pollUntil(() => received.length === 1, 'the delivery');
   });
 
   it('signs for an endpoint with its own secret, which standardwebhooks verifies', async () => {
