@@ -21,7 +21,7 @@ export const createChildApplier = (
       { resource: RESOURCES.PersistentVolumeClaim, cache: view.claims },
       { resource: RESOURCES.EndpointSlice, cache: view.slices },
       { resource: RESOURCES.Secret, cache: view.secrets },
-      // Not watched, since a cluster may lack their definition.
+      // Not watched, since a cluster may lack the CRD.
       { resource: RESOURCES.HTTPRoute },
     ],
   });

@@ -35,11 +35,11 @@ export interface Controllers {
   all: readonly Controller[];
 }
 
-/** A check of a bucket that hardly answers holds a worker for 20 s. */
+/** A check of a barely responding bucket blocks a worker for 20 s. */
 const CREDENTIAL_WORKERS = 16;
-/** Each waits for a DNS lookup now and then. */
+/** Each occasionally waits for a DNS lookup. */
 const ENDPOINT_WORKERS = 16;
-/** A rollout of the fronts changes their slices several times in a moment. */
+/** A rollout of the fronts changes their slices several times within a moment. */
 const FRONTS_DEBOUNCE_MS = 250;
 
 export function createControllers(
@@ -87,7 +87,7 @@ export function createControllers(
     reconcile: (key, signal) => workspaceReconciler.reconcile(key, signal),
     watches: [
       watchOf({ watcher: view.workspaces, mapToKeys: namespaceOf, isRelevant: changedBeyondStatus }),
-      // A namespace is a workspace as soon as something of Berth is in it.
+      // A namespace is a workspace as soon as it contains an object of Berth.
       watchOf({ watcher: view.models, mapToKeys: namespaceOf, isRelevant: () => false }),
       watchOf({ watcher: view.keys, mapToKeys: namespaceOf, isRelevant: () => false }),
       watchOf({ watcher: view.credentials, mapToKeys: namespaceOf, isRelevant: () => false }),
@@ -167,7 +167,7 @@ export function keepStores(view: ClusterView, stores: Stores, { enqueue, mark }:
     const only = new Set([old, current].flatMap((object) => (object ? listHashes(object) : [])));
     if (only.size > 0) mark({ what: 'apikeys', namespace: (current ?? old!).metadata.namespace!, only });
   });
-  // Entries of those that are there are marked when they were reconciled.
+  // Entries of existing objects are marked when they are reconciled.
   for (const what of ['credentials', 'endpoints'] as const)
     view[what].onChange((old, current) => {
       if (!current) mark({ what, namespace: old!.metadata.namespace! });

@@ -22,7 +22,7 @@ export interface DesiredStateSources {
   endpoints: EndpointStore;
   /** What the autoscaler publishes for gateways. */
   liveScaling: (model: ModelDeployment) => LiveScaling;
-  /** By namespace; null = none to be had. */
+  /** By namespace; null = none available. */
   signingSecrets: ReadonlyMap<string, string | null>;
 }
 
@@ -31,7 +31,7 @@ export function createDesiredState(sources: DesiredStateSources): DesiredState {
   /** One field of a namespace's Workspace, whatever the others are; null = not set, undefined = not readable. */
   const readField = <F extends 'ownerEmail' | 'credit' | 'keepInputs'>(namespace: string, field: F) => {
     const object = view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`);
-    // What is not kept has its reason there (object-budget.ts): no credit would be an unlimited one.
+    // An object that is not kept has the reason as its spec (object-budget.ts): no credit would mean unlimited.
     if (typeof object?.spec === 'string') return undefined;
     const spec = (object?.spec ?? {}) as Record<string, unknown>;
     const parsed = workspaceSpec.shape[field].safeParse(spec[field]);

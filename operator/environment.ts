@@ -14,21 +14,21 @@ import { type BuildSettings, type GatewayReference, REDIS_USER_MODES } from './r
 import { S3_COPY_IMAGE } from './resources/weights-copy.ts';
 import { parseSidecarRollout, type SidecarRolloutSettings } from './sidecar/settings.ts';
 
-/** What an installation of Berth decides for all deployments. */
+/** Settings of an installation for all deployments. */
 export interface OperatorSettings extends BuildSettings {
   /** Of maxmemory, that one workspace's keys may take before its user is suspended; 100: no limit. */
   redisWorkspaceShare: number;
-  /** Let requests be queued on a Redis that may lose them. */
+  /** Allow queueing on a Redis that may lose requests. */
   allowVolatileQueue: boolean;
-  /** How new sidecars are rolled out without a change of specs; undefined: they are not. */
+  /** Automatic rollout of new sidecars; undefined: off. */
   sidecarRollout: SidecarRolloutSettings | undefined;
-  /** URL of the hub whose models are looked up to judge whether they fit; undefined: none is. */
+  /** URL of the hub whose models are looked up to check whether they fit; undefined: no lookups. */
   modelHub: string | undefined;
   /** Namespaces to watch; all if empty. */
   watchNamespaces: readonly string[];
 }
 
-/** What concerns this process alone. */
+/** Settings of this process only. */
 export interface OperatorProcess {
   podName: string;
   logLevel: string;
@@ -62,7 +62,7 @@ const SCHEMES = ['http', 'https'] as const;
 
 const GATEWAY_RESOURCES: V1ResourceRequirements = {
   requests: { cpu: '100m', memory: '256Mi' },
-  // No CPU limit: throttling shows at once in the latency.
+  // No CPU limit: throttling would increase latency at once.
   limits: { memory: '1Gi' },
 };
 
@@ -83,7 +83,7 @@ export const readWatchNamespaces = (variables: Variables = process.env): string[
 export const parseSettings = (variables: Variables, secrets: OperatorSecrets): OperatorSettings =>
   parseEnvironment(variables, (env) => readSettings(env, secrets));
 
-/** A Gateway that names no namespace is in Berth's own. */
+/** A Gateway without a namespace is in Berth's own. */
 function readGateway(env: Environment): GatewayReference | undefined {
   const isGateway = (value: unknown) =>
     isObject(value) && typeof (value as { name?: unknown }).name === 'string';
@@ -183,7 +183,7 @@ function readSecrets(env: Environment): OperatorSecrets {
   };
 }
 
-/** All if not set: an admission policy decides who may write them. */
+/** All if not set: an admission policy decides who may use them. */
 function readPodFields(env: Environment): readonly PodFieldGroup[] {
   if (!env.has('OPERATOR_POD_FIELDS')) return POD_FIELD_GROUPS;
   return env.list('OPERATOR_POD_FIELDS').flatMap((name) => {

@@ -48,7 +48,7 @@ async function startOperator(): Promise<RunningProgram> {
     settings: { ...settings, readRedisCA: authority.text },
     podName: own.podName,
     lease: { name: own.leaseName },
-    // Another may lead already: nothing of this process may write one more time.
+    // Another may already lead: this process must not write again.
     onLost: () => process.exit(1),
     metrics,
     log,
@@ -79,13 +79,13 @@ async function startOperator(): Promise<RunningProgram> {
 }
 
 interface HealthSources {
-  /** Why the process should be restarted; undefined while it is healthy. */
+  /** Why the process should be restarted; undefined while healthy. */
   healthError: () => string | undefined;
   /** Whether its view of the cluster is complete. */
   isReady: () => boolean;
 }
 
-/** What the operator answers on its port, beside its metrics. */
+/** Probe responses on the operator's port, beside its metrics. */
 const buildHealthRoutes = ({ healthError, isReady }: HealthSources): AdminRoutes => ({
   '/healthz': () => {
     const reason = healthError();

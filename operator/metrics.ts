@@ -88,7 +88,7 @@ export function createMetrics() {
     onScaled(_key: string, { from, to, cause }: WrittenChange): void {
       changes.inc({ direction: to > from ? 'up' : 'down', cause });
     },
-    /** Gauges that are read when somebody asks. */
+    /** Gauges that are read at each scrape. */
     watch(sources: MetricSources): void {
       gauge('queue_depth', 'Keys that are due.', ['controller'], (set) => {
         for (const { name, depth } of sources.queues()) set({ controller: name }, depth);

@@ -39,11 +39,11 @@ interface ObjectStatus {
   creditRemaining?: unknown;
 }
 
-/** Of a broken cluster; more would tell nobody more. */
+/** For a broken cluster; more would add nothing. */
 const MAX_CONDITIONS = 5_000;
-/** False is how they should be. */
+/** Conditions that should be False. */
 const GOOD_WHEN_FALSE = new Set(['UpdateAvailable']);
-/** Ends of a change, and states that an owner chose. */
+/** Reasons for completed changes, and states that an owner chose. */
 const GOOD_REASONS = new Set(['Complete', 'Paused', 'NoReplicas', 'ScaledToZero', 'Disabled', 'Starting']);
 
 const statusOf = ({ status }: KubeObject): ObjectStatus => (status ?? {}) as ObjectStatus;

@@ -1,4 +1,4 @@
-/** Composes the operator, which starts, leads and stops as one. */
+/** Composes the operator: start, leadership and stop. */
 
 import { operatorToken } from '../api/identity.ts';
 import { GROUP, STATUS_FIELD_MANAGER } from '../api/names.ts';
@@ -39,14 +39,14 @@ import { createURLChecker } from './webhook/url-check.ts';
 
 export interface ProgramOptions {
   client: KubeClient;
-  /** For the lease alone, so that no slow call delays a renewal. */
+  /** For the lease only, so that no slow call delays a renewal. */
   leaseClient: KubeClient;
   redis: RedisConnection;
   settings: OperatorSettings;
   /** Of the pod; part of the lease's identity and of events. */
   podName: string;
   lease: { name: string; durationMs?: number; renewDeadlineMs?: number; retryMs?: number };
-  /** The lease was lost: another may lead already, so exit. */
+  /** The lease was lost: another may already lead, so exit. */
   onLost: (reason: string) => void;
   metrics?: OperatorMetrics;
   log: Log;
@@ -58,7 +58,7 @@ export interface ProgramOptions {
 
 export type Program = ReturnType<typeof createProgram>;
 
-/** A watch that is silent for longer is not fixed by reopening it. */
+/** Reopening does not help a watch that is silent for longer. */
 const STALE_MS = 10 * 60_000;
 
 export function createProgram(options: ProgramOptions) {
@@ -239,7 +239,7 @@ export function createProgram(options: ProgramOptions) {
       sidecars.start();
       demandSampler.start();
     },
-    /** Ends what runs and hands the lease over. */
+    /** Stops everything and releases the lease. */
     async stop(): Promise<void> {
       stopping.abort();
       await demandSampler.stop();
@@ -251,7 +251,7 @@ export function createProgram(options: ProgramOptions) {
       await lease.release();
       await view.stop();
     },
-    /** Reconciles everything that is known once more, behind all changes. */
+    /** Reconciles all known objects again, after all changes. */
     resync(): void {
       for (const controller of controllers.all) controller.resync();
     },

@@ -3,7 +3,7 @@
 const POLL_INTERVAL_MS = 10_000;
 
 export interface Authority {
-  /** As last read: it goes into every deployment's Secret, so the file is not read for each. */
+  /** Cached: it goes into every deployment's Secret, so the file is not read for each. */
   text(): string | undefined;
   stop(): void;
 }

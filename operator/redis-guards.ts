@@ -13,20 +13,20 @@ export interface RedisGuardsOptions {
   settings: Pick<OperatorSettings, 'redisUsers' | 'redisWorkspaceShare'>;
   view: Pick<ClusterView, 'workspaces'>;
   record: ReturnType<typeof createEventRecorder>['record'];
-  /** The share of a workspace is used up, or is not any more. */
+  /** The share of a workspace is used up, or no longer is. */
   onChange: (namespace: string) => void;
   now: (() => number) | undefined;
   log: Log;
 }
 
 export interface RedisGuards {
-  /** Absent where workspaces have no shares. */
+  /** Absent if workspaces have no shares. */
   memory: MemoryGuard | undefined;
   start(): void;
   stop(): Promise<void>;
 }
 
-/** Only where the operator manages the users of Redis: elsewhere others are responsible for them. */
+/** Only if the operator manages the users of Redis: otherwise others are responsible for them. */
 export function createRedisGuards(options: RedisGuardsOptions): RedisGuards {
   const { redis, settings, view, record, onChange, now, log } = options;
   const isManaged = settings.redisUsers === 'managed';

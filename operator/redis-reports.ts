@@ -1,4 +1,4 @@
-/** Tells administrators how Redis is: in the log, and by events on the operator's own pod. */
+/** Reports Redis' state to administrators: in the log, and by events on the operator's own pod. */
 import type { KubeClient } from '../kube/client.ts';
 import type { EventNote } from '../kube/events.ts';
 import type { Log } from '../kube/log.ts';
@@ -46,7 +46,7 @@ export class RedisReports {
     }
   }
 
-  /** Settings by which Redis may lose data, or be filled: it serves text all the same. */
+  /** Settings by which Redis may lose data, or fill up: text is served anyway. */
   reportWarnings(warnings: readonly string[]): void {
     for (const warning of warnings) {
       this.#options.log.warn({}, warning);

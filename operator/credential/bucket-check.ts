@@ -1,4 +1,4 @@
-/** Has a front check a bucket with a credential's keys, and what its answer means for those who use the bucket. */
+/** Has a front check a bucket with a credential's keys, and interprets the result for users of the bucket. */
 import { INTERNAL_PATHS, type VerifyAnswer, type VerifyQuestion } from '../../api/internal-api.ts';
 import {
   type CheckState,
@@ -25,9 +25,9 @@ function isAnswer(body: unknown): body is VerifyAnswer {
   return typeof verified === 'boolean' && typeof reason === 'string' && typeof message === 'string';
 }
 
-/** So many failures in a row withdraw a bucket that worked: after about 4 minutes. */
+/** So many consecutive failures withdraw a working bucket: after about 4 minutes. */
 const MAX_FAILURES = 5;
-/** Reasons that speak of a moment, not of the keys or the bucket. */
+/** Transient reasons, which are not about the keys or the bucket. */
 const TRANSIENT = ['Unreachable', 'Slow', 'Failed'];
 
 export const VERIFYING = verdict(

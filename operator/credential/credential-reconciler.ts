@@ -16,7 +16,7 @@ import { type BucketChecker, evaluateBucket, VERIFYING } from './bucket-check.ts
 import { type CredentialStore, credentialIdOf } from './credential-store.ts';
 import { readStorageKeys } from './storage-keys.ts';
 
-/** Secrets are not watched: how often each is read. */
+/** How often each Secret is read, since they are not watched. */
 const SECRET_INTERVAL_MS = 60_000;
 const PROBLEM_RECHECK_MS = 15_000;
 const REDIS_RECHECK_MS = 5_000;
@@ -29,7 +29,7 @@ export type CredentialContext = ReconcileContext & {
 };
 
 export class CredentialReconciler extends Reconciler<StorageCredential, CredentialContext> {
-  /** By key, what is known of the bucket with the entry that is published now. */
+  /** By key, the bucket's check state for the published entry. */
   readonly #checks = new Map<string, { entry: PublishedCredential; state: CheckState; asked?: string }>();
 
   constructor(context: CredentialContext) {
@@ -64,7 +64,7 @@ export class CredentialReconciler extends Reconciler<StorageCredential, Credenti
     const keys =
       this.#evaluateEndpoint(credential) ?? (await readStorageKeys(this.context.client, credential, signal));
     if ('reason' in keys) {
-      // Published without keys, so that callers read "not verified" in place of "not found".
+      // Published without keys, so that callers get "not verified" instead of "not found".
       this.#settle(key, { ...describe(credential), sealed: '', verified: false });
       await this.#reportRefusal(live, { problem: keys, credential, signal });
       return { requeueAfterMs: PROBLEM_RECHECK_MS };
@@ -92,7 +92,7 @@ export class CredentialReconciler extends Reconciler<StorageCredential, Credenti
     this.#settle(key, entry);
     const asked = credential.metadata.annotations?.[ANNOTATIONS.verify];
     if (now() >= state.dueAt || this.#isAsked(key, asked)) {
-      // Nothing is reported for this spec yet; otherwise the last report stands until the answer arrives.
+      // Nothing is reported for this spec yet; otherwise the last report stands until there is a result.
       if (findCondition(conditionsOf(live), 'Verified')?.observedGeneration !== live.metadata.generation)
         await this.#write(live, credential, { verified: VERIFYING, signal });
       await publisher.publish({ what: 'credentials', namespace });
@@ -106,7 +106,7 @@ export class CredentialReconciler extends Reconciler<StorageCredential, Credenti
     return { requeueAfterMs: Math.max(0, Math.min(SECRET_INTERVAL_MS, state.dueAt - now())) };
   }
 
-  /** What is already published, if it is equivalent: sealing again would give another text each time. */
+  /** What is already published, if equivalent: sealing again would give a different text each time. */
   async #seal(credential: StorageCredential, keys: StorageKeys): Promise<PublishedCredential> {
     const { credentials, readCredentials, settings } = this.context;
     const { namespace, name } = credential.metadata;
@@ -123,13 +123,13 @@ export class CredentialReconciler extends Reconciler<StorageCredential, Credenti
     return { ...wanted, sealed: sealStorageKeys(keys, place, dataKey) };
   }
 
-  /** Somebody wants the bucket tried now; after a restart, what was asked for before is not known. */
+  /** A check was requested now; earlier requests are unknown after a restart. */
   #isAsked(key: string, asked: string | undefined): boolean {
     const known = this.#checks.get(key);
     return known !== undefined && known.asked !== asked;
   }
 
-  /** Another entry means another bucket or another key: nothing is known about it yet. */
+  /** A different entry means a different bucket or key, which is unchecked. */
   #recall(key: string, entry: PublishedCredential, live: KubeObject): CheckState {
     const known = this.#checks.get(key);
     if (known?.entry === entry) return known.state;
@@ -178,7 +178,7 @@ export class CredentialReconciler extends Reconciler<StorageCredential, Credenti
     await this.#write(live, credential, { verified: reported && !isOld ? reported : away, signal });
   }
 
-  /** Which request for a check the verdict answers; as before while none is answered. */
+  /** Which check request the verdict answers; unchanged until one is answered. */
   #findHandledVerify(
     credential: StorageCredential,
     live: KubeObject,
@@ -188,11 +188,11 @@ export class CredentialReconciler extends Reconciler<StorageCredential, Credenti
     const { lastHandledVerify } = (live.status ?? {}) as Partial<StorageCredential['status']>;
     if (status === 'Unknown') return lastHandledVerify;
     const known = this.#checks.get(keyOf(credential));
-    // Without a check the spec itself was refused, whatever was asked for.
+    // Without a check the spec itself was refused, whatever was requested.
     return known === undefined || known.asked === asked ? asked : lastHandledVerify;
   }
 
-  /** Marks what is to be published, if that is new. */
+  /** Marks it for publishing if it is new. */
   #settle(key: string, entry: PublishedCredential | null): void {
     const { credentials, publisher } = this.context;
     if (credentials.setEntry(key, entry))
@@ -222,7 +222,7 @@ export class CredentialReconciler extends Reconciler<StorageCredential, Credenti
 
 const keyOf = ({ metadata }: StorageCredential): string => `${metadata.namespace}/${metadata.name}`;
 
-/** As it is published, but for its keys. */
+/** As published, without its keys. */
 function describe(credential: StorageCredential): PublishedCredential {
   const { metadata, spec } = credential;
   return {

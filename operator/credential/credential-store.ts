@@ -1,4 +1,4 @@
-/** All StorageCredentials as last seen, with the id that each claims, and what of each is to be published. */
+/** All StorageCredentials as last seen, with the id that each claims, and their entries to publish. */
 import { deriveId } from '../../api/identity.ts';
 import type { Condition } from '../../api/kubernetes-types.ts';
 import type { PublishedCredential } from '../../api/redis-keys.ts';

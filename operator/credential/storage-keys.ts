@@ -11,7 +11,7 @@ interface Secret extends KubeObject {
 }
 
 const FIELDS = ['accessKeyId', 'secretAccessKey'] as const;
-/** It would end before a link of 7 days does. */
+/** It would expire before a link of 7 days. */
 const SESSION_FIELD = 'sessionToken';
 const PLAIN = /^[\x21-\x7e]{1,1024}$/;
 

@@ -1,12 +1,12 @@
 /** An engine's command line: the preset's arguments with the spec's. */
 
 interface Argument {
-  /** Of a flag, the same however it is written; absent for what is none. */
+  /** Normalized name of a flag; absent if it is not one. */
   name?: string;
   words: string[];
 }
 
-/** The preset's, without those that the spec gives too, and then the spec's. */
+/** The preset's arguments, except those that the spec sets too, then the spec's. */
 export function joinArguments(preset: readonly string[], given: readonly string[]): string[] {
   const named = new Set(given.map(nameOf));
   const own = group(preset).filter(({ name }) => name === undefined || !named.has(name));
@@ -21,7 +21,7 @@ export function readArgument(words: readonly string[], flag: string): string | u
   return word.includes('=') ? word.slice(word.indexOf('=') + 1) : value;
 }
 
-/** A word behind a flag without `=` is its value, unless it is a flag as well. */
+/** A word after a flag without `=` is its value, unless it is a flag, too. */
 function group(words: readonly string[]): Argument[] {
   const found: Argument[] = [];
   for (const word of words) {

@@ -1,4 +1,4 @@
-/** Any engine that speaks the routes: its image, command and arguments come from the spec. */
+/** Any engine with compatible routes: its image, command and arguments come from the spec. */
 import {
   ENGINE_HOST,
   type EngineCommand,

@@ -3,12 +3,12 @@ import type { V1EnvVar } from '@kubernetes/client-node';
 import type { ModelKind } from '../../api/engine-presets.ts';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 
-/** Engines listen here only: nobody in the cluster can go around the gateway. */
+/** Engines listen here only, so the gateway cannot be bypassed. */
 export const ENGINE_HOST = '127.0.0.1';
 /** A writable folder of every engine: home, caches, outputs. */
 export const ENGINE_HOME = '/home/berth';
 
-/** What an engine's command tells the gateway, which mounts it read-only. */
+/** Signals from an engine's command to the gateway, which mounts it read-only. */
 export const ENGINE_NOTES = '/run/berth-engine';
 
 /** Where the engine finds its model. */
@@ -22,9 +22,9 @@ export interface EngineInput {
   location: ModelLocation;
   servedModelName: string;
   gpus: number;
-  /** Longest wait for requests in flight when the pod ends. */
+  /** Longest wait for requests in flight when the pod terminates. */
   drainMs: number;
-  /** Whose image of the preset's own it is; undefined: another one, whose files are unknown. */
+  /** The vendor of the preset's own image; undefined: another image, whose files are unknown. */
   imageOf?: ImageVendor | undefined;
 }
 
@@ -35,11 +35,11 @@ export interface EngineCommand {
   env: V1EnvVar[];
 }
 
-/** Whose accelerators an image is made for; none: for CPUs alone. */
+/** Whose accelerators an image supports; none: only CPUs. */
 export type ImageVendor = 'nvidia' | 'amd' | 'none';
 
 export interface EnginePresetDefinition {
-  /** Pinned image; undefined where there is none, and the spec has to name one. */
+  /** Pinned image; undefined if there is none, and the spec has to set one. */
   image: (vendor: ImageVendor, kind: ModelKind) => string | undefined;
   /** GPUs of a replica if the spec sets none. */
   gpus: number;
@@ -50,22 +50,22 @@ export interface EnginePresetDefinition {
   requests: Record<string, string>;
   /** Path of its metrics on its port; undefined if it has none, or it is unknown. */
   metricsPath?: string;
-  /** File that its command writes when the engine runs out of GPU memory, which its answers do not tell. */
+  /** File that its command writes when the engine runs out of GPU memory, which its responses do not show. */
   memoryMark?: string;
   /** Whether it can run without a model source. */
   needsModel: boolean;
   run: (input: EngineInput) => EngineCommand;
-  /** Says what the engine cannot do of this spec. */
+  /** Why the engine does not support this spec. */
   refuse?: (input: EngineInput) => string | undefined;
 }
 
-/** One image of CUDA, which its own way falls back to CPUs where it can, and one of ROCm. */
+/** One image for CUDA, which falls back to CPUs if it can, and one for ROCm. */
 export const imagePair =
   (cuda: string, rocm: string) =>
   (vendor: ImageVendor): string =>
     vendor === 'amd' ? rocm : cuda;
 
-/** The repository or path as engines take it in one argument; nothing without a source. */
+/** The repository or path as engines accept it in one argument; nothing without a source. */
 export function modelReference(location: ModelLocation): string[] {
   if (location.kind === 'none') return [];
   return [location.kind === 'repository' ? location.repository : location.path];
@@ -80,7 +80,7 @@ export const revisionFlag = (location: ModelLocation): string[] =>
 export const variables = (values: Record<string, string>): V1EnvVar[] =>
   Object.entries(values).map(([name, value]) => ({ name, value }));
 
-/** Later lists win; a name occurs once, as server-side apply wants. */
+/** Later lists win; names are unique, as server-side apply requires. */
 export function mergeVariables(...lists: (readonly V1EnvVar[])[]): V1EnvVar[] {
   return [...new Map(lists.flat().map((variable) => [variable.name, variable])).values()];
 }

@@ -1,6 +1,6 @@
 /**
- * The parsers of tool calls and reasoning that each family of models needs, as vLLM 0.28 and SGLang 0.5.18 call them, and the chat
- * templates where the model's own does not write tools as the parser reads them. Context length and number formats are not here:
+ * The parsers of tool calls and reasoning that each family of models needs, as named by vLLM 0.28 and SGLang 0.5.18, and the chat
+ * templates for models whose own does not write tools as the parser expects. Context length and number formats are not here:
  * engines read them from the model's own configuration.
  */
 import type { ModelFamily } from '../../api/model-families.ts';
@@ -10,18 +10,18 @@ export interface Parsers {
   reasoning?: string;
 }
 
-/** With parsers that a model's family decides. */
+/** Engines whose parsers depend on the model's family. */
 export type ParsingEngine = 'vllm' | 'sglang';
 
 type Template = readonly [name: RegExp, file: string];
 
 export interface Family {
-  /** Of repositories and paths, in lower case; the first family that matches is the model's. */
+  /** Matches repositories and paths, in lowercase; the first matching family is the model's. */
   pattern: RegExp;
   vllm: Parsers;
-  /** Absent: by the model's chat template, which SGLang can look into. */
+  /** Absent: detected from the model's chat template, which SGLang can inspect. */
   sglang?: Parsers;
-  /** Of those that the engine's images hold: for models whose name matches, the first one. */
+  /** Templates in the engine's images: the first whose pattern matches the model's name. */
   templates?: Partial<Record<ParsingEngine, readonly Template[]>>;
 }
 
@@ -34,10 +34,10 @@ const both = (tools?: string, reasoning?: string): Parsers => ({
 
 export const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
   // Not here: Cohere's Command A and R, whose parsers need a package (cohere_melody) that vLLM's image lacks; MiniMax M1 and Nemotron
-  // Nano 2, whose parsers vLLM 0.28 does not have, or no more; Dots 3 (parser `dots`), whose repositories have no settled names.
+  // Nano 2, whose parsers vLLM 0.28 does not have, or no longer has; Dots 3 (parser `dots`), whose repositories have no settled names.
   // Several of vLLM's parsers raise for each chat if their token is not in the model's vocabulary: the patterns of those
   // families leave older and base models out.
-  // Quantized and fine-tuned models carry the names of two families: the more particular comes first.
+  // Quantized and fine-tuned models have the names of two families: the more specific comes first.
   hermes: { pattern: /\bhermes-[2-9]/, vllm: both('hermes'), sglang: both('hermes') },
   xlam: {
     pattern: /xlam/,
@@ -70,7 +70,7 @@ export const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
     vllm: both('qwen3_coder', 'qwen3'),
     sglang: both('qwen3_coder', 'qwen3'),
   },
-  // These do not reason: a parser would take their whole answer for reasoning.
+  // These do not reason: a parser would treat their whole output as reasoning.
   'qwen3-instruct': {
     pattern: /qwen3-.*(instruct|base)\b/,
     vllm: both('hermes'),
@@ -83,7 +83,7 @@ export const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
     pattern: /deepseek-r1/,
     vllm: both('deepseek_v3', 'deepseek_r1'),
     sglang: both('deepseekv3', 'deepseek-r1'),
-    // Earlier ones begin their reasoning by their own template.
+    // Earlier ones start their reasoning in their own template.
     templates: sameOf([/0528/, 'tool_chat_template_deepseekr1.jinja']),
   },
   'deepseek-v4': {
@@ -127,7 +127,7 @@ export const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
     vllm: both('minimax_m2', 'minimax_m2_append_think'),
     sglang: both('minimax-m2', 'minimax-append-think'),
   },
-  // The reasoning parser wants Mistral's own tokenizer, which copies by others lack.
+  // The reasoning parser needs Mistral's own tokenizer, which converted copies lack.
   magistral: {
     pattern: /mistralai\/magistral/,
     vllm: both('mistral', 'mistral'),
@@ -139,17 +139,17 @@ export const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
     vllm: both('mistral'),
     sglang: both('mistral'),
   },
-  // vLLM's parser of the JSON that the model's own chat template asks for wants a token of Llama 3.
+  // vLLM's parser for the JSON of the model's own chat template needs a token of Llama 3.
   'llama-4': {
     pattern: /llama-?4/,
     vllm: both('llama4_pythonic'),
     sglang: both('llama3'),
     templates: { vllm: [[/./, 'tool_chat_template_llama4_pythonic.jinja']] },
   },
-  // With the models' own chat templates, which ask for JSON.
+  // With the models' own chat templates, which produce JSON.
   'llama-3': { pattern: /llama-?3\.[1-3]/, vllm: both('llama3_json'), sglang: both('llama3') },
   'gemma-4': { pattern: /gemma-?4/, vllm: both('gemma4', 'gemma4'), sglang: both('gemma4', 'gemma4') },
-  // Of base models, named `-pt`, nothing is expected.
+  // Base models, named `-pt`, do not call tools.
   'gemma-3': {
     pattern: /gemma-?3-.*\bit\b/,
     vllm: both('pythonic'),
@@ -160,7 +160,7 @@ export const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
     vllm: both('functiongemma'),
     templates: { vllm: [[/./, 'tool_chat_template_functiongemma.jinja']] },
   },
-  // Its own takes tools from a message alone, not those of the request.
+  // Its own reads tools only from a message, not from the request.
   'phi-4-mini': {
     pattern: /phi-4-mini-instruct/,
     vllm: both('phi4_mini_json'),
@@ -228,6 +228,6 @@ export const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
     vllm: both('minicpm5'),
     sglang: both('minicpm5', 'auto'),
   },
-  // vLLM does not say how it writes tool calls.
+  // vLLM does not document how it writes tool calls.
   'holo-2': { pattern: /\bholo2-/, vllm: both(undefined, 'holo2') },
 };

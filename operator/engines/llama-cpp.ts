@@ -14,8 +14,8 @@ const BUILD = 'b11382';
 const VARIANTS: Record<ImageVendor, string> = { nvidia: 'cuda-', amd: 'rocm-', none: '' };
 
 /**
- * An input of an embedding, and a query with its text, has to fit into one physical batch, which holds 512 tokens by itself: as many as OpenAI takes,
- * and less where the model's context is smaller.
+ * An embedding input, or a query with its text, has to fit into one physical batch, which holds 512 tokens by default: set to as many as OpenAI accepts,
+ * or less if the model's context is smaller.
  */
 const BATCH = '8192';
 const BATCH_ARGS = ['--batch-size', BATCH, '--ubatch-size', BATCH];

@@ -1,4 +1,4 @@
-/** The family of a model by its name, and what engines are told for it. */
+/** The family of a model by its name, and the engine options for it. */
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import type { ModelFamily } from '../../api/model-families.ts';
 import type { ModelSource } from '../../api/model-source.ts';
@@ -9,7 +9,7 @@ const AUTO: Parsers = { tools: 'auto', reasoning: 'auto' };
 
 const ENTRIES = Object.entries(FAMILIES) as [Exclude<ModelFamily, 'none'>, Family][];
 
-/** `none` where it is unknown, or where it makes no difference. */
+/** `none` if it is unknown, or makes no difference. */
 export function decideFamily({ kind, engine, model }: ModelDeploymentSpec): ModelFamily {
   if (kind !== 'LLM') return 'none';
   if (engine.family !== undefined) return engine.family;
@@ -20,7 +20,7 @@ export function decideFamily({ kind, engine, model }: ModelDeploymentSpec): Mode
   return 'none';
 }
 
-/** What weights are called, the most reliable name first, in lower case. */
+/** Names of the weights, the most reliable first, in lowercase. */
 export function listNames({ huggingFace, s3, pvc, image }: ModelSource, modelId: string): string[] {
   const names = [
     huggingFace?.repo,
@@ -34,9 +34,9 @@ export function listNames({ huggingFace, s3, pvc, image }: ModelSource, modelId:
   return names.filter((name) => name !== undefined).map((name) => name.toLowerCase());
 }
 
-/** A file of the engine's examples; undefined where the model's own template will do. */
+/** A file of the engine's examples; undefined if the model's own template works. */
 export function decideChatTemplate(engine: ParsingEngine, spec: ModelDeploymentSpec): string | undefined {
-  // It is written for the parser of the family.
+  // It is written for the family's parser.
   if (readArgument(spec.engine.args, 'tool-call-parser') !== undefined) return undefined;
   const family = decideFamily(spec);
   const templates = family === 'none' ? [] : (FAMILIES[family].templates?.[engine] ?? []);

@@ -1,4 +1,4 @@
-/** The engines that Berth knows, by the name that a spec gives. */
+/** The engine presets, by name. */
 import type { EnginePreset } from '../../api/engine-presets.ts';
 import { custom } from './custom.ts';
 import type { EnginePresetDefinition } from './engine.ts';

@@ -1,25 +1,25 @@
 /**
- * Rerankers that engines do not serve well by their configuration alone: published as language models, or trained on a prompt without
- * which they rank badly, and no error says so. By the examples of vLLM 0.28 and SGLang 0.5.18, whose images hold the templates.
+ * Rerankers that engines do not serve well by their configuration only: published as language models, or trained on a prompt without
+ * which they rank badly, without an error. From the examples of vLLM 0.28 and SGLang 0.5.18, whose images have the templates.
  */
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { listNames } from './model-families.ts';
 
 export interface Reranker {
-  /** Of the model's configuration, for vLLM; absent: that says what it is. */
+  /** Overrides of the model's configuration, for vLLM; absent: none is needed. */
   overrides?: object;
   /** Of vLLM's examples, the prompt; absent: none is needed. */
   vllmTemplate?: string;
-  /** Of SGLang's; absent: SGLang has no way to rank with the model. */
+  /** Of SGLang's; absent: SGLang cannot rank with the model. */
   sglangTemplate?: string;
 }
 
 interface NamedReranker extends Reranker {
-  /** Of repositories and paths, in lower case; the first that matches counts. */
+  /** Matches repositories and paths, in lowercase; the first match counts. */
   pattern: RegExp;
 }
 
-/** Of language models that say by the tokens "no" and "yes" how well a text fits. */
+/** For language models that score a text by the tokens "no" and "yes". */
 const describeQwen3 = (architecture: string) => ({
   architectures: [architecture],
   classifier_from_token: ['no', 'yes'],
@@ -32,7 +32,7 @@ const MXBAI_TEMPLATE = 'mxbai_rerank_v2.jinja';
 const BGE_GEMMA_TEMPLATE = 'bge-reranker-v2-gemma.jinja';
 
 const RERANKERS: readonly NamedReranker[] = [
-  // What others have converted has a classifier, and wants the prompt still.
+  // Converted copies have a classifier, and still need the prompt.
   { pattern: /qwen3-vl-reranker.*-seq(-?cls)?\b/, vllmTemplate: QWEN3_VL_TEMPLATE },
   { pattern: /qwen3-reranker.*-seq(-?cls)?\b/, vllmTemplate: QWEN3_TEMPLATE },
   { pattern: /mxbai-rerank-(base|large)-v2.*-seq(-?cls)?\b/, vllmTemplate: MXBAI_TEMPLATE },
@@ -69,14 +69,14 @@ const RERANKERS: readonly NamedReranker[] = [
   },
   { pattern: /llama-nemotron-rerank-vl-1b-v2/, vllmTemplate: 'nemotron-vl-rerank.jinja' },
   { pattern: /llama-nemotron-rerank-1b-v2/, vllmTemplate: 'nemotron-rerank.jinja' },
-  // The name that its configuration gives is too general for vLLM.
+  // The architecture in its configuration is too general for vLLM.
   {
     pattern: /gte-multilingual-reranker-base/,
     overrides: { architectures: ['GteNewForSequenceClassification'] },
   },
 ];
 
-/** Undefined for other kinds, and for rerankers of which nothing is to be said. */
+/** Undefined for other kinds, and for rerankers that need nothing. */
 export function findReranker({ kind, model }: ModelDeploymentSpec): Reranker | undefined {
   if (kind !== 'Rerank') return undefined;
   for (const name of listNames(model.source, model.id)) {

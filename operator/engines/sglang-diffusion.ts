@@ -13,13 +13,13 @@ import {
 import { SGLANG_UID, sglangImage } from './sglang.ts';
 
 const OUTPUTS = `${ENGINE_HOME}/outputs`;
-/** Its default is below its working folder, which it may not write. */
+/** Its default is below its working folder, which is not writable. */
 const INPUTS = `${ENGINE_HOME}/inputs`;
 
-/** Nobody else removes the files: its DELETE drops a video's record only. The gateway has fetched results long before. */
+/** Nothing else removes the files: its DELETE drops only a video's record. The gateway fetches results long before. */
 const TIDY = `while sleep 600 && kill -0 $engine; do find ${OUTPUTS} ${INPUTS} -type f -mmin +180 -delete; done`;
 
-/** Live children of the engine that have the title of its workers; one that was killed stays as a zombie. */
+/** Live children of the engine with the title of its workers; a killed one stays as a zombie. */
 const COUNT_WORKERS = `count() {
   local n=0 line
   for each in /proc/[0-9]*/stat; do
@@ -45,10 +45,10 @@ done`;
 const MEMORY_MARK = `${ENGINE_NOTES}/out-of-memory`;
 const MEMORY_MARK_VARIABLE = 'BERTH_MEMORY_MARK';
 
-/** Its log passes through, and is looked through for the words of its workers, since its answers say "Internal Server Error" only. */
+/** Passes its log through and searches it for out-of-memory errors of its workers, since its responses only say "Internal Server Error". */
 const LOOK = `exec 4> >(exec tee >(grep -a --line-buffered "OOM detected" | while read -r _; do echo > "$${MEMORY_MARK_VARIABLE}"; done)); log=$!`;
 
-/** A shell is its parent, and passes SIGTERM on; then its workers end before it does. */
+/** Its parent shell forwards SIGTERM; its workers then end before it does. */
 const SERVE = `exec 3>&2
 ${LOOK}
 sglang "$@" >&4 & engine=$!
@@ -78,7 +78,7 @@ export const sglangDiffusion: EnginePresetDefinition = {
       `--port=${spec.engine.port}`,
       ...revisionFlag(location),
       ...(gpus > 1 ? [`--num-gpus=${gpus}`] : []),
-      // Without a folder for results it refuses videos.
+      // Without an output folder it refuses videos.
       `--output-path=${OUTPUTS}`,
       `--input-save-path=${INPUTS}`,
     ],

@@ -1,4 +1,4 @@
-/** SGLang: LLM, vision-language, embedding, reranking and transcription models. It has no switch against fetching media: the gateway holds those back. */
+/** SGLang: LLM, vision-language, embedding, reranking and transcription models. It cannot be configured not to fetch media: the gateway blocks those. */
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { readArgument } from './arguments.ts';
 import {
@@ -20,7 +20,7 @@ const ROCM_IMAGE = 'docker.io/lmsysorg/sglang:v0.5.18-rocm720-mi30x';
 export const sglangImage = imagePair('docker.io/lmsysorg/sglang:v0.5.18', ROCM_IMAGE);
 export const SGLANG_UID = 2000;
 
-/** Cross-encoders are encoders, which read a pair as a whole: it cannot be cut, nor its beginning be kept for another. */
+/** Cross-encoders read a pair as a whole: it can be neither chunked nor prefix-cached. */
 const CROSS_ENCODER_FLAGS = [
   '--is-embedding',
   '--disable-radix-cache',
@@ -28,7 +28,7 @@ const CROSS_ENCODER_FLAGS = [
   '--attention-backend=triton',
 ];
 
-/** Where its images have the chat templates, which its package lacks. */
+/** Folder of the chat templates in its images, which its package lacks. */
 const TEMPLATES = '/sgl-workspace/sglang/examples/chat_template';
 
 function listTemplateFlags(template: string | undefined, imageOf: ImageVendor | undefined): string[] {
@@ -47,7 +47,7 @@ function listKindFlags(spec: ModelDeploymentSpec, imageOf: ImageVendor | undefin
     case 'Embedding':
       return ['--is-embedding'];
     case 'Rerank': {
-      // It answers "yes" or "no", so it has to generate; SGLang knows it by the template alone.
+      // It generates "yes" or "no"; SGLang recognizes it only by the template.
       const template = findReranker(spec)?.sglangTemplate;
       return template ? listTemplateFlags(template, imageOf) : CROSS_ENCODER_FLAGS;
     }
@@ -64,7 +64,7 @@ function listParserFlags(spec: ModelDeploymentSpec): string[] {
   ];
 }
 
-/** What runs is not interrupted: its client would wait in the middle of a stream. */
+/** Running requests are not preempted: their clients would wait mid-stream. */
 const PRIORITY_FLAGS = [
   '--enable-priority-scheduling',
   '--disable-priority-preemption',
@@ -90,7 +90,7 @@ export const sglang: EnginePresetDefinition = {
       ...listKindFlags(spec, imageOf),
       ...(gpus > 1 ? [`--tp-size=${gpus}`] : []),
     ],
-    // Otherwise its health check generates a token, which waits behind long prompts: a busy engine would look dead.
+    // Otherwise its health check generates a token, which queues behind long prompts: a busy engine would look dead.
     env: variables({ SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION: '0' }),
   }),
   refuse: (input) => {
@@ -101,7 +101,7 @@ export const sglang: EnginePresetDefinition = {
   },
 };
 
-/** It would rank all the same, by numbers that mean nothing, or fail each request. */
+/** Otherwise it would rank with meaningless scores, or fail each request. */
 function refuseReranker({ spec, imageOf }: EngineInput): string | undefined {
   const known = findReranker(spec);
   if (!known || spec.engine.command) return undefined;

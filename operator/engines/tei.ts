@@ -13,14 +13,14 @@ const IMAGE = 'ghcr.io/huggingface/text-embeddings-inference';
 const VERSION = '1.9.4';
 const VARIANTS = { nvidia: 'cuda', none: 'cpu' } as const;
 
-/** Inputs of one request, as many as OpenAI takes; the engine's own 32 break its clients. */
+/** Inputs per request, as many as OpenAI accepts; the engine's default of 32 breaks its clients. */
 const MAX_INPUTS = 2048;
-/** Inputs under way, each of which takes a permit: some of the largest requests side by side. */
+/** Concurrent inputs, each of which takes a permit: enough for several of the largest requests. */
 const MAX_INPUTS_IN_FLIGHT = 4 * MAX_INPUTS;
 /** Above the gateway's default limit, so that callers get the gateway's error. */
 const MAX_BODY_BYTES = 64 * 1024 ** 2;
 
-/** Where GKE and others mount the driver. The entry point writes this into the linker's folder, which only root may. */
+/** Where GKE and others mount the driver. The entry point writes this into the linker's folder, which only root can. */
 const DRIVER_PATHS = '/usr/local/nvidia/lib64:/usr/local/nvidia/lib:/usr/local/cuda/lib64';
 
 export const tei: EnginePresetDefinition = {
@@ -30,12 +30,12 @@ export const tei: EnginePresetDefinition = {
   requests: { cpu: '1', memory: '2Gi' },
   metricsPath: '/metrics',
   needsModel: true,
-  // The image's own entry point picks the build that fits the GPU.
+  // The image's own entry point selects the build for the GPU.
   run: ({ spec, location, servedModelName, gpus }: EngineInput): EngineCommand => ({
     args: [
       ...modelFlag('--model-id', location),
       ...revisionFlag(location),
-      // Kubernetes sets HOSTNAME, which the router would take for its address.
+      // Kubernetes sets HOSTNAME, which the router would use as its address.
       `--hostname=${ENGINE_HOST}`,
       `--port=${spec.engine.port}`,
       `--served-model-name=${servedModelName}`,

@@ -12,7 +12,7 @@ import { NO_MEDIA_HOST, OMNI_IMAGES, VLLM_ENV, VLLM_UID } from './vllm.ts';
 
 const SERVE = ['vllm', 'serve'];
 
-/** Most of its pipelines load the default branch, whatever revision they are given: the engine gets a folder instead. */
+/** Most of its pipelines ignore the revision and load the default branch: the engine gets a folder instead. */
 const SERVE_REVISION = `folder=$(python3 -c 'import sys, huggingface_hub
 print(huggingface_hub.snapshot_download(sys.argv[1], revision=sys.argv[2]))' "$1" "$2") || exit
 shift 2
@@ -33,9 +33,9 @@ export const vllmOmni: EnginePresetDefinition = {
       `--host=${ENGINE_HOST}`,
       `--port=${spec.engine.port}`,
       `--served-model-name=${servedModelName}`,
-      // Its own 10 and 5 minutes would end a start that the pod's probes still allow.
+      // Its defaults of 10 and 5 minutes would abort a start that the pod's probes still allow.
       ...listTimeouts(parseDuration(spec.engine.startupTimeout)),
-      // Diffusion is split by sequence; models of speech place their stages by a configuration of their own.
+      // Diffusion is split by sequence; speech models place their stages by their own configuration.
       ...(gpus > 1 && spec.kind !== 'Speech' ? [`--usp=${gpus}`] : []),
       `--allowed-media-domains=${NO_MEDIA_HOST}`,
     ],

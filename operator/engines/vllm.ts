@@ -19,17 +19,17 @@ import { findReranker } from './rerankers.ts';
 /** The only host that vLLM may fetch media from: none, since `.invalid` never resolves. `data:` URLs still work. */
 export const NO_MEDIA_HOST = 'none.invalid';
 
-/** The image's own user `vllm`: torch looks its user up, and fails for one without a passwd entry. */
+/** The image's own user `vllm`: torch looks up its user, and fails for one without a passwd entry. */
 export const VLLM_UID = 2000;
 
-/** Above what the gateway takes at most by default; its own 25 MiB, 10 minutes and 256 MiB would refuse an hour of speech. */
+/** Above the gateway's default limit; its own defaults of 25 MiB, 10 minutes and 256 MiB would refuse an hour of speech. */
 const AUDIO_ENV = variables({
   VLLM_MAX_AUDIO_CLIP_FILESIZE_MB: '1024',
   VLLM_MAX_AUDIO_DECODE_DURATION_S: '14400',
   VLLM_MAX_AUDIO_DECODE_BYTES: String(2 * 1024 ** 3),
 });
 
-/** Its routes for that belong to those of its developers: the gateway alone reaches them, since it listens on loopback. */
+/** Its sleep routes are development routes: only the gateway reaches them, since the engine listens on loopback. */
 const SLEEP_ENV = variables({ VLLM_SERVER_DEV_MODE: '1' });
 
 export const VLLM_ENV = variables({
@@ -38,7 +38,7 @@ export const VLLM_ENV = variables({
   DO_NOT_TRACK: '1',
 });
 
-/** Without a parser the engine refuses `tools` that the model may call as it likes. */
+/** Without a parser the engine refuses `tools` with `tool_choice: auto`. */
 function listParserFlags(spec: ModelDeploymentSpec): string[] {
   const { tools, reasoning } = decideParsers('vllm', decideFamily(spec));
   const hasOwn = readArgument(spec.engine.args, 'tool-call-parser') !== undefined;
@@ -50,7 +50,7 @@ function listParserFlags(spec: ModelDeploymentSpec): string[] {
 }
 
 const IMAGES = imagePair('docker.io/vllm/vllm-openai:v0.28.0', 'docker.io/vllm/vllm-openai-rocm:v0.28.0');
-/** The same engine with what decodes sounds: its own images have none (`vllm[audio]`), and refuse each upload as no audio. */
+/** The same engine with audio decoders: its own images have none (`vllm[audio]`), and refuse each upload. */
 export const OMNI_IMAGES = imagePair(
   'docker.io/vllm/vllm-omni:v0.28.0',
   'docker.io/vllm/vllm-omni-rocm:v0.28.0',
@@ -63,14 +63,14 @@ const EXAMPLES: Record<ImageVendor, string> = {
   amd: '/app/vllm/examples',
 };
 
-/** Beside the templates of chats. */
+/** Beside the chat templates. */
 const RERANK_TEMPLATES = 'pooling/score/template';
 
 function listTemplateFlags(template: string | undefined, imageOf: ImageVendor | undefined): string[] {
   return template && imageOf ? [`--chat-template=${EXAMPLES[imageOf]}/${template}`] : [];
 }
 
-/** Without the template it joins query and text as they are. */
+/** Without the template it concatenates query and text. */
 function listRerankFlags(spec: ModelDeploymentSpec, imageOf: ImageVendor | undefined): string[] {
   const { overrides, vllmTemplate } = findReranker(spec) ?? {};
   return [
@@ -100,7 +100,7 @@ export const vllm: EnginePresetDefinition = {
       ...listTemplateFlags(decideChatTemplate('vllm', spec), imageOf),
       ...(spec.kind === 'LLM' ? [...listParserFlags(spec), '--enable-prompt-tokens-details'] : []),
       '--scheduling-policy=priority',
-      // It would abort what is in flight at once, as if the answers were complete.
+      // It would abort requests in flight at once, as if the responses were complete.
       `--shutdown-timeout=${Math.ceil(drainMs / 1000)}`,
       `--allowed-media-domains=${NO_MEDIA_HOST}`,
       ...(sleepsWhenIdle(spec) ? ['--enable-sleep-mode'] : []),

@@ -1,17 +1,17 @@
-/** What an engine's arguments say of the memory that it will use. Pure. */
+/** Memory use from an engine's arguments. Pure. */
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { readArgument } from '../engines/arguments.ts';
 
 export interface EngineDemand {
-  /** Tokens of a request; `auto`: as many as fit; undefined: what the model has. */
+  /** Tokens of a request; `auto`: as many as fit; undefined: the model's. */
   context: number | 'auto' | undefined;
   tensorParallel: number;
   pipelineParallel: number;
   /** Of a GPU's memory, from 0 to 1. */
   utilization: number;
-  /** With `--dtype=float32`; engines hold in 16 bits what is neither quantized nor told to be of 32. */
+  /** With `--dtype=float32`; otherwise engines load unquantized weights in 16 bits. */
   isFloat32: boolean;
-  /** Of an element of the KV cache; undefined: as the model's config says. */
+  /** Bytes of a KV cache element; undefined: as in the model's config. */
   cacheBytes: number | undefined;
 }
 
@@ -37,10 +37,10 @@ const FLAGS: Readonly<Record<'vllm' | 'sglang', Flags>> = {
   },
 };
 
-/** Of vLLM 0.28; SGLang decides by the GPU, about this much. */
+/** Default of vLLM 0.28; SGLang decides by the GPU, about this much. */
 const DEFAULT_UTILIZATION = { vllm: 0.92, sglang: 0.88 } as const;
 
-/** With these the weights or the cache take another size than the files and the config say. */
+/** Flags that change the size of weights or cache compared to the files and the config. */
 const UNKNOWN_EFFECT = [
   'quantization',
   'load-format',
@@ -92,7 +92,7 @@ const UNITS: Readonly<Record<string, number>> = {
   M: 1_024 ** 2,
 };
 
-/** vLLM takes `32k` for 32,000 and `32K` for 32,768. */
+/** vLLM reads `32k` as 32,000 and `32K` as 32,768. */
 function readContext(text: string | undefined): EngineDemand['context'] {
   if (text === 'auto' || text === '-1') return 'auto';
   const [, number, unit = ''] = /^(\d+(?:\.\d+)?)([kKmM]?)$/.exec(text ?? '') ?? [];

@@ -1,4 +1,4 @@
-/** Whether a model fits into the memory of the GPUs that it asks for. Pure. */
+/** Whether a model fits into the memory of its requested GPUs. Pure. */
 import type { ModelShape } from '../../api/internal-api.ts';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { decideAccelerators } from '../resources/accelerators.ts';
@@ -15,12 +15,12 @@ import {
   sumNeed,
 } from './memory-need.ts';
 
-/** What is known of the model's memory, or why nothing is. */
+/** The model's memory use, or why it is unknown. */
 export type ModelSize =
   | { shape: ModelShape | null; weightBytes: number }
   | { reason: string; message: string };
 
-/** Engines that hold one language model in the memory of GPUs; of all others nothing is said. */
+/** Engines that hold one language model in GPU memory; others are not estimated. */
 export function isEstimated(spec: ModelDeploymentSpec): spec is ModelDeploymentSpec & {
   engine: { preset: 'vllm' | 'sglang' };
 } {
@@ -28,7 +28,7 @@ export function isEstimated(spec: ModelDeploymentSpec): spec is ModelDeploymentS
   return (preset === 'vllm' || preset === 'sglang') && decideAccelerators(spec).count > 0;
 }
 
-/** Undefined where nothing is said. `memory`: undefined where it is unknown. */
+/** Undefined if there is no verdict. `memory`: undefined if unknown. */
 export function evaluateFit(
   spec: ModelDeploymentSpec,
   size: ModelSize,
@@ -68,7 +68,7 @@ export function evaluateFit(
   );
 }
 
-/** In words; undefined where the engine has as many GPUs as its arguments divide the model over, or they are not counted. */
+/** Description; undefined if the engine has as many GPUs as its arguments split the model over, or they are not counted. */
 function describeLack(
   spec: ModelDeploymentSpec,
   { tensorParallel, pipelineParallel }: ReturnType<typeof readEngineDemand>,
@@ -78,7 +78,7 @@ function describeLack(
   return `${tensorParallel} tensor-parallel × ${pipelineParallel} pipeline-parallel shards need more GPUs than the ${count} of spec.gpu.count`;
 }
 
-/** In words why it cannot be said. */
+/** Description of why it is unknown. */
 function describeDemand(
   { kind, concurrency }: ModelDeploymentSpec,
   { shape, weightBytes }: { shape: ModelShape | null; weightBytes: number },
@@ -88,7 +88,7 @@ function describeDemand(
   if (!shape) return 'config.json does not say what the size of the KV cache depends on';
   const context = typeof asked.context === 'number' ? asked.context : shape.maxContext;
   if (!context) return 'config.json does not say how long its context is: set it in spec.engine.args';
-  // Models that embed and rank keep nothing of one request for the next token.
+  // Embedding and reranking models have no KV cache.
   const requests = kind === 'LLM' ? (concurrency ?? 1) : 0;
   const elementBytes = asked.isFloat32 ? 4 : 2;
   const cacheBytes = asked.cacheBytes ?? (shape.cacheBytes === 1 ? 1 : elementBytes);

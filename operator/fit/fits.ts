@@ -1,4 +1,4 @@
-/** The verdicts on what fits, by what the model hub and the nodes say. */
+/** Verdicts on what fits, from the model hub and the nodes. */
 import {
   HUB_REPOSITORY,
   HUB_REVISION,
@@ -34,11 +34,11 @@ function isAnswer(body: unknown): body is LookUpModelAnswer {
 export interface FitsOptions {
   lookUp: ModelLookup;
   client: Pick<KubeClient, 'list'>;
-  /** URL of the hub; undefined: nothing is looked up. */
+  /** URL of the hub; undefined: no lookups. */
   hub: string | undefined;
-  /** Nodes are the cluster's, which an operator that is confined to namespaces may not read. */
+  /** Nodes are cluster-scoped, so an operator that is confined to namespaces may not read them. */
   mayReadNodes: boolean;
-  /** `namespace/name` of a deployment whose verdict may be another now. */
+  /** `namespace/name` of a deployment whose verdict may have changed. */
   onChange: (key: string) => void;
   now: () => number;
   signal: AbortSignal;
@@ -48,11 +48,11 @@ type Answer = LookUpModelAnswer | Unanswered;
 
 const DAY_MS = 86_400_000;
 const RETRY_MS = 10 * 60_000;
-/** A front may be there any moment: whoever waits for one asks again after this. */
+/** Retry interval while no front is available. */
 export const FRONT_RETRY_MS = 60_000;
 const NODES_INTERVAL_MS = 10 * 60_000;
 const MAX_NODES = 2_000;
-/** By their metadata: of a node only its labels are read. */
+/** Metadata only: only a node's labels are read. */
 const NODE: Resource = { ...RESOURCES.Node, isListedByMetadata: true };
 
 export class Fits {
@@ -69,7 +69,7 @@ export class Fits {
         return lookUp({ hub: hub!, repo, revision }, signal);
       },
       maxAgeMs: decideMaxAge,
-      // A hub or a front that is down for a while takes no verdict away.
+      // A temporary outage of the hub or front does not withdraw a verdict.
       isKnown: (answer) => !('unanswered' in answer) && (answer.found || answer.isFinal),
       onChange,
       now,
@@ -82,7 +82,7 @@ export class Fits {
     });
   }
 
-  /** Undefined where nothing is said. */
+  /** Undefined if there is no verdict. */
   evaluate({ metadata, spec }: Pick<ModelDeployment, 'metadata' | 'spec'>): Verdict | 'Pending' | undefined {
     const key = `${metadata.namespace}/${metadata.name}`;
     if (!isEstimated(spec)) {
@@ -95,7 +95,7 @@ export class Fits {
     return evaluateFit(spec, size, findGPUMemory(spec, nodes));
   }
 
-  /** The deployment `namespace/name` is gone: nothing is looked up for it any more. */
+  /** The deployment `namespace/name` is gone: stops lookups for it. */
   delete(key: string): void {
     this.#models.forget(key);
     this.#nodes.forget(key);
@@ -119,7 +119,7 @@ export class Fits {
     return { shape, weightBytes };
   }
 
-  /** What to look up, or why nothing is. */
+  /** What to look up, or why not. */
   #decideQuestion({
     model,
     engine,
@@ -150,7 +150,7 @@ export class Fits {
     return this.#nodes.find(label, key);
   }
 
-  /** Of a larger cluster only the first ones; none where they may not be read. */
+  /** Only the first ones of a large cluster; none if they may not be read. */
   async #listNodes(labelSelector: string): Promise<GPUNode[]> {
     const { client, signal } = this.#options;
     const page = await client.list(NODE, { labelSelector, limit: MAX_NODES, signal }).catch((error) => {

@@ -1,26 +1,26 @@
-/** How much memory the GPUs have that a deployment asks for. Pure. */
+/** Memory of the GPUs that a deployment requests. Pure. */
 import type { V1Affinity } from '@kubernetes/client-node';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { parseQuantity } from '../../api/quantity.ts';
 import { decideAccelerators } from '../resources/accelerators.ts';
 import { GIBIBYTE } from './memory-need.ts';
 
-/** A node with GPUs: its labels, by which pods choose it. */
+/** A node with GPUs: its labels, which pods select by. */
 export type GPUNode = Readonly<Record<string, string>>;
 
 /** The labels that the vendors' own discovery sets; of NVIDIA in MiB. */
 export const GPU_MEMORY_LABELS = { nvidia: 'nvidia.com/gpu.memory', amd: 'amd.com/gpu.vram' } as const;
 
 export interface GPUMemory {
-  /** Bytes of one GPU: the least and the most of those that the pods may get. */
+  /** Bytes of one GPU: minimum and maximum of those that the pods may get. */
   least: number;
   most: number;
 }
 
-/** Of a slice that is called `10gb`, this much of a GiB for each. */
+/** For a slice named `10gb`, this fraction of a GiB per GB. */
 const SLICE_GIB = 0.95;
 
-/** Undefined where it is unknown. `nodes`: undefined where they may not be read. */
+/** Undefined if unknown. `nodes`: undefined if they may not be read. */
 export function findGPUMemory(
   spec: ModelDeploymentSpec,
   nodes: readonly GPUNode[] | undefined,
@@ -29,7 +29,7 @@ export function findGPUMemory(
   const { resourceName } = decideAccelerators(spec);
   const [, slice] = /\/mig-.*\.(\d+)gb/.exec(resourceName) ?? [];
   if (slice) return same(Number(slice) * SLICE_GIB * GIBIBYTE);
-  // Nodes are filtered by labels alone, and have no labels for the memory of other vendors.
+  // Nodes are filtered by labels only, and have no memory labels of other vendors.
   if (!/^(nvidia|amd)\.com\//.test(resourceName) || isAffine(spec)) return undefined;
   const wanted = Object.entries(spec.template.nodeSelector ?? {});
   const sizes = (nodes ?? [])
@@ -47,7 +47,7 @@ const isAffine = ({ template }: ModelDeploymentSpec): boolean => {
 
 const same = (bytes: number): GPUMemory => ({ least: bytes, most: bytes });
 
-/** 0 where the labels do not say. */
+/** 0 if the labels do not show it. */
 function readMemory(labels: GPUNode, resourceName: string): number {
   if (resourceName.startsWith('amd.com/')) return parseQuantity(`${labels[GPU_MEMORY_LABELS.amd]}i`) || 0;
   return parseQuantity(`${labels[GPU_MEMORY_LABELS.nvidia]}Mi`) || 0;

@@ -1,4 +1,4 @@
-/** What is read outside of a reconciliation, in the background: whoever asked is told when it is there, or changed. */
+/** Background lookups outside of reconciliation: owners are notified when a result arrives or changes. */
 import { ConcurrencyLimit } from '../../kit/concurrency-limit.ts';
 
 interface Entry<V> {
@@ -6,15 +6,15 @@ interface Entry<V> {
   /** Unix milliseconds; from then on it is read again. */
   dueAt: number;
   isReading: boolean;
-  /** Whoever's last question this was. */
+  /** Owners whose last lookup this was. */
   owners: Set<string>;
 }
 
 export interface LookupOptions<V> {
-  /** Says what went wrong by its value; what it throws is as if nothing was read. */
+  /** Reports errors in its value; a throw counts as no result. */
   read: (key: string) => Promise<V>;
   maxAgeMs: (value: V | undefined) => number;
-  /** Whether a value is worth keeping when a later one is not. */
+  /** Whether to keep a value when a later one is worse. */
   isKnown?: (value: V) => boolean;
   onChange: (owner: string) => void;
   /** Unix milliseconds. */
@@ -23,7 +23,7 @@ export interface LookupOptions<V> {
 
 const MAX_READS = 4;
 
-/** Holds one answer for each owner at most: that of its last question, until the owner is forgotten. */
+/** Holds at most one result per owner: that of its last lookup, until the owner is forgotten. */
 export class LookupCache<V> {
   readonly #options: LookupOptions<V>;
   readonly #entries = new Map<string, Entry<V>>();
@@ -35,7 +35,7 @@ export class LookupCache<V> {
     this.#options = options;
   }
 
-  /** As last read; undefined while that is under way for the first time. */
+  /** As last read; undefined during the first read. */
   find(key: string, owner: string): V | undefined {
     if (this.#keys.get(owner) !== key) this.forget(owner);
     this.#keys.set(owner, key);
@@ -51,7 +51,7 @@ export class LookupCache<V> {
     return entry.value;
   }
 
-  /** The owner asks no more; what nobody asks for is dropped. */
+  /** Forgets the owner; results without owners are dropped. */
   forget(owner: string): void {
     const key = this.#keys.get(owner);
     if (key === undefined) return;
@@ -64,7 +64,7 @@ export class LookupCache<V> {
   async #refresh(key: string, entry: Entry<V>): Promise<void> {
     entry.isReading = true;
     await this.#reads.run(async () => {
-      // It may have been dropped while it waited.
+      // It may have been dropped meanwhile.
       if (this.#entries.get(key) === entry) await this.#read(key, entry);
     });
   }

@@ -1,9 +1,9 @@
-/** How much memory of its GPUs a language model needs, and what of it would fit. Pure. */
+/** GPU memory that a language model needs, and what would fit. Pure. */
 import type { ModelShape } from '../../api/internal-api.ts';
 
 export const GIBIBYTE = 1024 ** 3;
 
-/** What an engine takes beside weights and KV cache on each GPU: CUDA's context and graphs, activations, buffers. */
+/** Overhead per GPU beside weights and KV cache: CUDA's context and graphs, activations, buffers. */
 export const OVERHEAD_BYTES = 1.5 * GIBIBYTE;
 
 export interface Demand {
@@ -13,7 +13,7 @@ export interface Demand {
   cacheBytes: number;
   /** Tokens of a request. */
   context: number;
-  /** Requests at a time, each of a whole context. */
+  /** Concurrent requests, each with a full context. */
   requests: number;
   tensorParallel: number;
   pipelineParallel: number;
@@ -28,7 +28,7 @@ export interface Need {
 
 type Split = Pick<Demand, 'tensorParallel' | 'pipelineParallel'>;
 
-/** KV cache of one request on each GPU. Heads are divided, and repeated where there are more GPUs than heads. */
+/** KV cache of one request on each GPU. Heads are split, and replicated if there are more GPUs than heads. */
 export function cacheOfRequest(
   { shape, cacheBytes, tensorParallel, pipelineParallel }: Pick<Demand, 'shape' | 'cacheBytes'> & Split,
   context: number,
@@ -64,7 +64,7 @@ export function findMaxContext(demand: Demand, budget: number): number {
   return low * CONTEXT_STEP;
 }
 
-/** How many requests of a whole context fit into `budget` bytes of a GPU at a time. */
+/** How many concurrent requests with a full context fit into `budget` bytes of a GPU. */
 export function countRequests(demand: Demand, budget: number): number {
   const { weights, overhead } = findNeed(demand);
   return Math.max(0, Math.floor((budget - weights - overhead) / cacheOfRequest(demand, demand.context)));
@@ -72,7 +72,7 @@ export function countRequests(demand: Demand, budget: number): number {
 
 const SPLITS = [2, 4, 8, 16];
 
-/** The fewest GPUs, more than now, over which it fits if its tensors are divided; undefined: none of those that are common. */
+/** The smallest larger number of GPUs over which it fits with tensor parallelism; undefined: no common number. */
 export const findTensorParallel = (demand: Demand, budget: number): number | undefined =>
   SPLITS.find(
     (tensorParallel) =>

@@ -1,4 +1,4 @@
-/** Writes of the operator that are no apply, each with a line in the log; the applier logs applies, since it knows whether they changed anything. */
+/** Audit log of writes other than applies, which the applier logs, since it knows whether they changed anything. */
 import type { Logger } from '../../kit/log.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { Resource } from '../../kube/resource.ts';
@@ -6,7 +6,7 @@ import type { Resource } from '../../kube/resource.ts';
 /** The operator's own records, which change all the time. */
 const UNAUDITED = new Set(['Event', 'Lease']);
 
-/** The client, whose successful writes are logged with `audit: true`. */
+/** A client that logs successful writes with `audit: true`. */
 export function auditWrites<C extends KubeClient>(client: C, log: Pick<Logger, 'info'>): C {
   const audit = (action: string, { kind }: Resource, at: { namespace?: string; name?: string }) => {
     if (UNAUDITED.has(kind)) return;

@@ -1,15 +1,15 @@
 /**
- * Who owns a thing that may have one owner only: the oldest of those that it falls to by name, else of all claimants.
- * Each step costs little, however many claim the same thing.
+ * Who owns a thing that can have only one owner: the oldest of those whose name implies it, else of all claimants.
+ * Each operation is cheap, however many claim the same thing.
  */
 import { findPlace } from './sorted-list.ts';
 
 export interface Claim {
   /** `namespace/name` of the claimant. */
   key: string;
-  /** It is what the claimant's name makes by itself, which nobody else can take from it by being older. */
+  /** It derives from the claimant's name, so an older claimant cannot take it. */
   byName?: boolean;
-  /** Unix milliseconds of its creation; ties go by key. */
+  /** Unix milliseconds of its creation; ties are broken by key. */
   since: number;
 }
 
@@ -18,7 +18,7 @@ export class ClaimIndex {
   readonly #byThing = new Map<string, Claim[]>();
   readonly #byKey = new Map<string, { thing: string; claim: Claim }>();
 
-  /** Claims `thing` for `key` in place of what it claimed before; the keys whose ownership may have changed. */
+  /** Claims `thing` for `key` instead of its previous claim; returns the keys whose ownership may have changed. */
   claim(thing: string | undefined, claim: Claim): string[] {
     if (this.#byKey.get(claim.key)?.thing === thing) return [];
     const affected = this.release(claim.key);
@@ -31,7 +31,7 @@ export class ClaimIndex {
     return owner !== undefined && claims[0]!.key === claim.key ? [...affected, owner] : affected;
   }
 
-  /** Gives up what `key` claims; answers who owns it now, if that changed. */
+  /** Releases the claim of `key`; returns the new owner, if it changed. */
   release(key: string): string[] {
     const known = this.#byKey.get(key);
     if (known === undefined) return [];

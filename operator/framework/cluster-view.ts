@@ -1,4 +1,4 @@
-/** Everything of the cluster that reconciling reads, kept warm by watches; of Secrets the metadata of its own alone. */
+/** All cluster state that reconciling reads, cached by watches; of Secrets only the metadata of its own. */
 import type {
   V1Deployment,
   V1EndpointSlice,
@@ -98,7 +98,7 @@ export function createClusterView({ client, namespaces, front, resyncMs, log }: 
   const watchers = {
     models: watch(BERTH_RESOURCES.ModelDeployment),
     keys: watch(BERTH_RESOURCES.APIKey),
-    // One each, written by administrators: its credit must be known however much the namespace holds.
+    // One per namespace, written by administrators: its credit must be known however many objects the namespace holds.
     workspaces: watchFreely(BERTH_RESOURCES.Workspace),
     credentials: watch(BERTH_RESOURCES.StorageCredential),
     endpoints: watch(BERTH_RESOURCES.WebhookEndpoint),
@@ -115,12 +115,12 @@ export function createClusterView({ client, namespaces, front, resyncMs, log }: 
     claims: children(RESOURCES.PersistentVolumeClaim),
     // The endpointslice controller gives its own slices the labels of their Service.
     slices: children<Wire<V1EndpointSlice>>(RESOURCES.EndpointSlice, trimSlice, SLICE_MANAGER_LABEL),
-    // By their metadata: the names, owners and versions of what the operator made, never what is in it.
+    // Metadata only: names, owners and versions of what the operator created, never the content.
     secrets: watch(RESOURCES.Secret, {
       labelSelector: `${LABELS.managedBy}=${MANAGED_BY}`,
       indexes: { [BY_MODEL]: modelKeyOf },
     }),
-    /** Routes that lead through the front, in Berth's own namespace. */
+    /** Routes through the front, in Berth's own namespace. */
     frontIngresses: watch(RESOURCES.Ingress, {
       namespaces: [front.namespace],
       labelSelector: `${LABELS.managedBy}=${MANAGED_BY},${LABELS.deployment}`,
@@ -129,7 +129,7 @@ export function createClusterView({ client, namespaces, front, resyncMs, log }: 
       namespaces: [front.namespace],
       labelSelector: `${SERVICE_NAME_LABEL}=${front.service}`,
     }),
-    // Cluster-wide, so out of reach of an operator that is confined to namespaces.
+    // Cluster-scoped, so inaccessible to an operator that is confined to namespaces.
     classes: namespaces.length === 0 ? watch<Wire<V1IngressClass>>(RESOURCES.IngressClass) : undefined,
   };
   const all = Object.values(watchers).filter((watcher) => watcher !== undefined) as Watcher<KubeObject>[];
@@ -156,7 +156,7 @@ export function createClusterView({ client, namespaces, front, resyncMs, log }: 
     waitForSync: async (signal?: AbortSignal) => {
       await Promise.all(all.map((watcher) => watcher.waitForSync(signal)));
     },
-    /** Namespaces of which something that is published is not known, since it may not be read. */
+    /** Namespaces with published objects that may not be read. */
     unseen: () =>
       new Set(
         [
@@ -168,7 +168,7 @@ export function createClusterView({ client, namespaces, front, resyncMs, log }: 
           watchers.pods,
         ].flatMap((watcher) => watcher.unseen()),
       ),
-    /** Milliseconds since the quietest watch received something from the API server. */
+    /** Milliseconds since the quietest watch received data from the API server. */
     ageMs: () => Math.max(...all.map((watcher) => watcher.ageMs())),
   };
 }
@@ -184,13 +184,13 @@ const fields = new SharedFields([FIELD_MANAGER, STATUS_FIELD_MANAGER]);
 /** Everything but who else owns which field. */
 export const trimManagers = <T extends KubeObject>(object: T): T => fields.trim(object);
 
-/** Of most children only whose they are and what was applied; what others made of them is the applier's to see. */
+/** Of most children only their owner and what was applied; the applier reads what others changed. */
 export function trimToMetadata<T extends KubeObject>(object: T): T {
   const { apiVersion, kind, metadata } = object;
   return fields.trim({ apiVersion, kind, metadata } as T);
 }
 
-/** The pods' template is kept as an annotation already, which is most of what a Deployment takes. */
+/** The pod template, the largest part of a Deployment, is already kept as an annotation. */
 export function trimDeployment(deployment: Wire<V1Deployment>): Wire<V1Deployment> {
   const { replicas, strategy } = deployment.spec ?? {};
   const { [ANNOTATIONS.template]: template, ...annotations } = deployment.metadata.annotations ?? {};

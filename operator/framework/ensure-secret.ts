@@ -10,7 +10,7 @@ import { RESOURCES } from '../../kube/resource.ts';
 export interface GeneratedSecret {
   name: string;
   field: string;
-  /** Makes the value, when none is there. */
+  /** Creates the value if there is none. */
   make: () => string;
 }
 
@@ -24,10 +24,10 @@ interface Secret extends KubeObject {
   data?: Record<string, string>;
 }
 
-/** An object whose child the Secret is; or a namespace, and then it is anybody's that carries the operator's label. */
+/** The object that owns the Secret; or a namespace, for any Secret with the operator's label. */
 export type SecretOwner = KubeObject | { namespace: string };
 
-/** Reads the Secret's value, or makes the Secret; `foreign` where somebody else's has its name. */
+/** Reads the Secret's value, or creates the Secret; `foreign` if someone else's has its name. */
 export async function ensureSecret(
   client: Pick<KubeClient, 'find' | 'create' | 'mergePatch'>,
   owner: SecretOwner,
@@ -67,7 +67,7 @@ export async function ensureSecret(
   return { outcome: 'made', value, texts: { [field]: value } };
 }
 
-/** What was made of Secrets at the versions that the watch shows, so that one is read again only when it changed. */
+/** Values of Secrets by the version that the watch shows, so that one is reread only when it changes. */
 export class ReadSecrets<T> {
   readonly #cache: Pick<ObjectCache, 'get'>;
   readonly #read = new Map<string, { resourceVersion: string; value: T }>();

@@ -1,12 +1,12 @@
 /**
- * When something outside the cluster is checked, and what results mean for those who use it: a bucket, a URL. Pure. What
- * passed is used until enough checks in a row have failed, since stores and name servers fail for moments.
+ * When to check an external resource, a bucket or a URL, and what results mean for its users. Pure. What
+ * passed stays in use until enough consecutive checks have failed, since stores and name servers fail transiently.
  */
 import { exponentialDelay } from '../../kit/retry.ts';
 import { type Verdict, verdict } from '../status/condition-list.ts';
 
 export interface CheckState {
-  /** Checks in a row that failed. */
+  /** Consecutive failed checks. */
   failures: number;
   /** Unix milliseconds. */
   dueAt: number;
@@ -25,7 +25,7 @@ export interface CheckTime {
 const BACKOFF = { baseMs: 15_000, maxMs: 5 * 60_000 };
 const RECHECK_MS = 3_600_000;
 
-/** What is known at first: what passed before a restart is checked some time within the next hour, all else now. */
+/** The initial state: what passed before a restart is checked within the next hour, all else now. */
 export function startCheck(
   known: { passed: Verdict | undefined; pending: Verdict },
   { now, random }: CheckTime,
@@ -42,14 +42,14 @@ export const passCheck = (passed: Verdict, { now, random }: CheckTime): CheckSta
   verdict: passed,
 });
 
-/** The front did not answer, so the result of the check is unknown. */
+/** The front did not respond, so the result of the check is unknown. */
 export const postponeCheck = (before: CheckState, reason: string, now: number): CheckState => ({
   ...before,
   dueAt: now + BACKOFF.baseMs,
   verdict: before.isPassed ? before.verdict : verdict('Unknown', 'FrontUnavailable', reason),
 });
 
-/** `maxFailures`: failures in a row that end the use of what passed before. */
+/** `maxFailures`: consecutive failures that withdraw what passed before. */
 export function failCheck(
   before: CheckState,
   { failed, maxFailures }: { failed: Verdict; maxFailures: number },

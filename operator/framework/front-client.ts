@@ -1,4 +1,4 @@
-/** A client of the front, which alone connects to addresses that tenants name. */
+/** A client of the front, the only program that connects to addresses chosen by tenants. */
 import { request } from 'undici';
 
 export interface FrontAddress {
@@ -9,7 +9,7 @@ export interface FrontAddress {
   timeoutMs?: number;
 }
 
-/** Why there is no answer: the result is unknown. */
+/** Why there was no response: the result is unknown. */
 export interface Unanswered {
   unanswered: string;
 }
@@ -42,7 +42,7 @@ async function askFront<T>(
   if (storageURL === undefined) return { unanswered: 'OPERATOR_STORAGE_URL is not set for the operator' };
   const timeout = AbortSignal.timeout(timeoutMs);
   try {
-    // Not fetch, whose streams take 40 MiB of memory for thousands of answers.
+    // Not fetch, whose streams take 40 MiB of memory for thousands of responses.
     const { statusCode, body } = await request(new URL(path, storageURL), {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },

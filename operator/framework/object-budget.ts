@@ -4,14 +4,14 @@ import { FINALIZER, LABELS } from '../../api/names.ts';
 import { isStub, type KubeObject, objectKey } from '../../kube/object.ts';
 import { measureCost } from '../../kube/object-cost.ts';
 
-/** Of one object as it comes; a ModelDeployment has some 5 KiB. */
+/** Limit of one received object; a ModelDeployment has some 5 KiB. */
 const MAX_OBJECT_BYTES = 512 * 1024;
-/** Of the heap, for what is kept of all objects. */
+/** Share of the heap for all kept objects. */
 const HEAP_SHARE = 0.6;
-/** A namespace may have so many times what is still free, so that no one takes all; a little more for stubs of what has no room. */
+/** A namespace may use this multiple of what is free, so that none takes all; slightly more for stubs of what does not fit. */
 const NAMESPACE_SHARE = 2;
 const STUB_SHARE = 3;
-/** What maps, indexes and queues take of each object, and the parsed copy of one of Berth's own (many-objects.test.ts). */
+/** Overhead per object in maps, indexes and queues, and the parsed copy of one of Berth's own (many-objects.test.ts). */
 const INDEX_BYTES = 384;
 const PARSED_BYTES: Readonly<Record<string, number>> = {
   ModelDeployment: 2_560,
@@ -21,7 +21,7 @@ const PARSED_BYTES: Readonly<Record<string, number>> = {
 };
 const MAX_FIELDS_BYTES = 48 * 1024;
 const MAX_STATUS_BYTES = 64 * 1024;
-/** Of an object that is not kept: its finalizers, which other controllers wait for, and each of its owners. */
+/** Kept of a dropped object: its finalizers, which other controllers wait for, and its owners. */
 const MAX_FINALIZERS_BYTES = 4 * 1024;
 const MAX_REFERENCE_BYTES = 1024;
 const MAX_REFERENCES = 4;
@@ -42,13 +42,13 @@ export class ObjectBudget {
   }
 
   /**
-   * What `trim` keeps of the object; of one that is too large or too much what must be known, with the reason as spec.
-   * Undefined for one that is new where not even that has room: nothing is kept of it.
+   * What `trim` keeps of the object; for one that is too large or over budget a stub, with the reason as spec.
+   * Undefined for a new one if not even the stub fits: nothing is kept of it.
    */
   admit<T extends KubeObject>(object: T, trim: (object: T) => T): T | undefined {
     const { managedFields, ...metadata } = object.metadata;
     const isLarge = measureCost({ ...object, metadata }, MAX_OBJECT_BYTES) > MAX_OBJECT_BYTES;
-    // Anybody may write in the name of the operator's field manager.
+    // Anybody can write as the operator's field manager.
     const fields = managedFields?.filter(
       ({ fieldsV1 }) => measureCost(fieldsV1, MAX_FIELDS_BYTES) <= MAX_FIELDS_BYTES,
     );
@@ -59,17 +59,17 @@ export class ObjectBudget {
     if (this.#take(trimmed, NAMESPACE_SHARE)) return trimmed;
     const stub = stubOf(object, TOO_MANY);
     if (!isKnown && !this.#take(stub, STUB_SHARE)) return undefined;
-    // What is known stays so in any case, and counts for those that come after it.
+    // Known objects stay in any case, and count against later ones.
     this.#set(stub, costOf(stub));
     return stub;
   }
 
-  /** Of an object that is gone. */
+  /** Releases a deleted object. */
   release(object: KubeObject): void {
     this.#set(object, 0);
   }
 
-  /** False where that is too much; what is kept already may always become less. */
+  /** False if over budget; kept objects may always shrink. */
   #take(object: KubeObject, share: number): boolean {
     const bytes = costOf(object);
     const before = this.#objects.get(nameOf(object)) ?? 0;
@@ -111,7 +111,7 @@ function stubOf<T extends KubeObject>(object: T, reason: string): T {
     kind,
     metadata: {
       ...rest,
-      // Whoever removes one writes the rest of the list.
+      // Removing one writes the rest of the list.
       finalizers:
         measureCost(metadata.finalizers, MAX_FINALIZERS_BYTES) <= MAX_FINALIZERS_BYTES
           ? metadata.finalizers

@@ -1,11 +1,11 @@
-/** All objects of one custom resource as last seen, parsed by their schema: one that does not fit is reported, never thrown. */
+/** All objects of one custom resource as last seen, parsed by their schema: an invalid one is reported, never thrown. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import { FIELD_MESSAGES } from '../../api/field-messages.ts';
 import type { ObjectMeta } from '../../api/kubernetes-types.ts';
 
-/** A custom resource as the API server gave it. */
+/** A custom resource as returned by the API server. */
 export interface RawObject {
   apiVersion?: string;
   kind?: string;
@@ -23,7 +23,7 @@ interface Stored<T> {
   isLeaving: boolean;
 }
 
-/** Subclasses keep what else is known of their objects: who owns what, and which objects count. */
+/** Subclasses keep derived state: who owns what, and which objects count. */
 export abstract class ParsedStore<T> {
   readonly #schema: z.ZodType<T>;
   readonly #stored = new Map<string, Stored<T>>();
@@ -34,11 +34,11 @@ export abstract class ParsedStore<T> {
     this.#schema = schema;
   }
 
-  /** Stores an object as the watch showed it; answers the keys of others that it affects. */
+  /** Stores an object from the watch; returns the keys of others that it affects. */
   put(key: string, object: RawObject): string[] {
     const { uid, resourceVersion, namespace, name, deletionTimestamp } = object.metadata;
     const before = this.#stored.get(key);
-    // What could not be read is read again: a stub is completed in the same version once there is room.
+    // Unreadable objects are reread: a stub is completed in the same version once there is room.
     if (
       before?.parsed.ok &&
       resourceVersion &&
@@ -46,17 +46,17 @@ export abstract class ParsedStore<T> {
       before.uid === uid
     )
       return [];
-    // Deleted and recreated in between: another object, with a place of its own in every queue.
+    // Deleted and recreated in between: a different object, with its own place in every queue.
     const affected = before && before.uid !== uid ? this.remove(key) : [];
     const result = parseObject(this.#schema, object);
-    // The watch keeps the object too: one copy of most of it is enough.
+    // The watch keeps the object, too: share most of it.
     const parsed: Parsed<T> = result.ok ? { ok: true, value: shareEqualParts(result.value, object) } : result;
     this.#stored.set(key, { uid, resourceVersion, parsed, isLeaving: deletionTimestamp !== undefined });
     this.#names.set(namespace, (this.#names.get(namespace) ?? new Set()).add(name));
     return [...affected, ...this.onPut(key, object, parsed)];
   }
 
-  /** Removes an object that is gone; answers the keys of others that this affects. */
+  /** Removes a deleted object; returns the keys of others that this affects. */
   remove(key: string): string[] {
     if (!this.#stored.delete(key)) return [];
     const [namespace = '', name = ''] = key.split('/');
@@ -73,7 +73,7 @@ export abstract class ParsedStore<T> {
     return this.#stored.get(key)?.parsed;
   }
 
-  /** The uid of the object that is stored now. */
+  /** The uid of the stored object. */
   uidOf(key: string): string | undefined {
     return this.#stored.get(key)?.uid;
   }
@@ -104,12 +104,12 @@ export abstract class ParsedStore<T> {
 export abstract class EntryStore<T, E extends object> extends ParsedStore<T> {
   readonly #entries = new Map<string, E | null>();
 
-  /** What is to be published of an object: null = nothing; undefined = not reconciled yet. */
+  /** What to publish of an object: null = nothing; undefined = not reconciled yet. */
   entry(key: string): E | null | undefined {
     return this.#entries.get(key);
   }
 
-  /** Sets what is to be published of an object that is stored; false where that is nothing new. */
+  /** Sets what to publish of a stored object; false if unchanged. */
   setEntry(key: string, entry: E | null): boolean {
     if (this.get(key) === undefined || JSON.stringify(this.#entries.get(key)) === JSON.stringify(entry))
       return false;
@@ -131,7 +131,7 @@ const MAX_ISSUES = 5;
 
 /** The object with all defaults, or what is wrong with it, field by field. */
 export function parseObject<T>(schema: z.ZodType<T>, object: unknown): Parsed<T> {
-  // The spec of an object that is not kept is the reason for that (object-budget.ts).
+  // The spec of a dropped object is the reason for that (object-budget.ts).
   const { spec } = object as RawObject;
   if (typeof spec === 'string') return { ok: false, message: spec };
   const result = schema.safeParse(object, FIELD_MESSAGES);
@@ -143,7 +143,7 @@ export function parseObject<T>(schema: z.ZodType<T>, object: unknown): Parsed<T>
   return { ok: false, message: issues.join('; ') + (more > 0 ? `; and ${more} more` : '') };
 }
 
-/** `parsed` with every part replaced by its equal in `source`; what differs stays. */
+/** `parsed` with every part shared with its equal in `source`; differing parts stay. */
 export function shareEqualParts<T>(parsed: T, source: unknown): T {
   if (typeof parsed !== 'object' || parsed === null || typeof source !== 'object' || source === null)
     return parsed;

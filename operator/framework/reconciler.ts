@@ -1,4 +1,4 @@
-/** The frame of every reconciler: finds the object, parses it, and ignores namespaces that are being deleted. */
+/** Base of every reconciler: finds the object, parses it, and ignores namespaces that are being deleted. */
 import type { ConditionType } from '../../api/conditions.ts';
 import type { Condition } from '../../api/kubernetes-types.ts';
 import { isNamespaceTerminating } from '../../kube/api-error.ts';
@@ -16,7 +16,7 @@ import type { Problem } from '../status/problem.ts';
 import type { ClusterView } from './cluster-view.ts';
 import type { Parsed } from './parsed-store.ts';
 
-/** What reconciling needs to know of the settings. */
+/** Settings that reconciling needs. */
 export type ReconcileSettings = Pick<
   BuildSettings,
   | 'version'
@@ -30,7 +30,7 @@ export type ReconcileSettings = Pick<
   | 'readRedisCA'
 >;
 
-/** What every reconciler works with. */
+/** Dependencies of every reconciler. */
 export interface ReconcileContext {
   client: KubeClient;
   view: ClusterView;
@@ -54,7 +54,7 @@ export interface ReconciledKind<T> {
 export interface Leaving<T> {
   key: string;
   live: KubeObject;
-  /** Undefined where its spec cannot be read. */
+  /** Undefined if its spec is invalid. */
   object: T | undefined;
   signal: AbortSignal;
 }
@@ -63,7 +63,7 @@ export interface StatusWrite {
   conditions: Partial<Record<ConditionType, Verdict>>;
   /** The rest of the status. */
   fields?: object;
-  /** Recorded when the status changed, and this condition's reason with it. */
+  /** Recorded if the status and this condition's reason changed. */
   event?: { condition: ConditionType; type: 'Normal' | 'Warning' } | undefined;
   signal: AbortSignal;
 }
@@ -88,7 +88,7 @@ export abstract class Reconciler<T, C extends ReconcileContext = ReconcileContex
       if (parsed.ok) return await this.sync(live, parsed.value, signal);
       return await this.refuse(live, { reason: 'InvalidSpec', message: parsed.message }, signal);
     } catch (error) {
-      // Nothing can be created there any more, and the object itself is about to be deleted.
+      // Nothing can be created there anymore, and the object itself is about to be deleted.
       if (isNamespaceTerminating(error)) return {};
       throw error;
     }
@@ -96,7 +96,7 @@ export abstract class Reconciler<T, C extends ReconcileContext = ReconcileContex
 
   protected abstract sync(live: KubeObject, object: T, signal: AbortSignal): Promise<Requeue>;
 
-  /** Reports why nothing is done about the object's spec. */
+  /** Reports why the object's spec is not applied. */
   protected abstract refuse(live: KubeObject, problem: Problem, signal: AbortSignal): Promise<Requeue>;
 
   /** The object is gone. */
@@ -107,7 +107,7 @@ export abstract class Reconciler<T, C extends ReconcileContext = ReconcileContex
     return this.handleRemoval(key, signal);
   }
 
-  /** Writes the status where it differs, and records the event that the change is worth. */
+  /** Writes the status if it differs, and records an event for a notable change. */
   protected async writeStatus(live: KubeObject, write: StatusWrite): Promise<void> {
     const { conditions, fields, event, signal } = write;
     const { statusWriter, record, now } = this.context;

@@ -1,4 +1,4 @@
-/** Where something is, or belongs, in a list that is kept sorted: in few steps, however long a tenant makes the list. */
+/** Binary search in a sorted list, however long a tenant makes it. */
 export function findPlace<T>(sorted: readonly T[], item: T, compare: (a: T, b: T) => number): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {

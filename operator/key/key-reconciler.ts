@@ -12,7 +12,7 @@ import { ACCEPTED, type Verdict, verdict } from '../status/condition-list.ts';
 import type { Problem } from '../status/problem.ts';
 import type { KeyStore } from './key-store.ts';
 
-/** Timers hold 24.8 days at most. */
+/** Timers are limited to 24.8 days. */
 const MAX_WAIT_MS = 24 * 3_600_000;
 
 interface Source {
@@ -62,14 +62,14 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
   }
 
   protected async sync(live: KubeObject, key: APIKey, signal: AbortSignal): Promise<Requeue> {
-    // By the same clock that evaluates it, or one that expires during the write would never be evaluated again.
+    // By the same clock that evaluates it, or one that expires during the write would never be reevaluated.
     const requeue = this.#untilExpiry(key);
     const source = await this.#resolve(live, key, signal);
     await this.#write(live, source, key, signal);
     return requeue;
   }
 
-  /** Where the key comes from: its hash in the spec, or a Secret that is made here. */
+  /** The key's source: its hash in the spec, or a Secret that is created here. */
   async #resolve(live: KubeObject, key: APIKey, signal: AbortSignal): Promise<Source> {
     const { client, record } = this.context;
     const { name } = key.metadata;

@@ -71,7 +71,7 @@ const toPublished = ({ metadata, spec }: APIKey): PublishedKey => ({
   ...(spec.priority !== 0 && { pri: spec.priority }),
 });
 
-/** The hashes that an object claims as it is in the cache, of which a stub claims none. */
+/** The hashes that a cached object claims; a stub claims none. */
 export function listHashes({ spec, status }: KubeObject): string[] {
   const { sha256 } = (typeof spec === 'object' && spec !== null ? spec : {}) as { sha256?: unknown };
   const { sha256: made } = (status ?? {}) as { sha256?: unknown };

@@ -1,4 +1,4 @@
-/** Applies a deployment's children in an order that keeps it reachable, and names what the API server refuses. */
+/** Applies a deployment's children in an order that keeps it reachable, and reports what the API server refuses. */
 import { childNames } from '../../api/names.ts';
 import {
   ApiError,
@@ -18,13 +18,13 @@ import { FrontRoutes, mayHaveHTTPRoute } from './front-route.ts';
 interface ChildrenWork {
   live: KubeObject;
   built: BuiltChildren;
-  /** Called once the Service is there and before the pods are touched. */
+  /** Called once the Service exists and before the pods are changed. */
   beforePods: () => Promise<void>;
   signal: AbortSignal;
 }
 
 export interface AppliedChildren {
-  /** What stood in the way for good. */
+  /** Permanent problems. */
   problems: Problem[];
   /** As it is in the cluster, with its status. */
   httpRoute: KubeObject | undefined;
@@ -41,7 +41,7 @@ export class Children {
     this.#frontRoutes = new FrontRoutes(context);
   }
 
-  /** Makes the children as built and removes all others. */
+  /** Applies the built children and removes all others. */
   async apply({ live, built, beforePods, signal }: ChildrenWork): Promise<AppliedChildren> {
     const { applier } = this.#context;
     try {
@@ -79,7 +79,7 @@ export class Children {
   }
 }
 
-/** A refusal that only a person can end; anything else is worth another try as it is. */
+/** A refusal that only a person can resolve; anything else is retried. */
 function describeRefusal(error: unknown, live: KubeObject): Problem | undefined {
   if (error instanceof NotOwnedError)
     return isPredecessors(error, live) ? undefined : { reason: 'NotOwned', message: error.message };
@@ -95,7 +95,7 @@ function describeRefusal(error: unknown, live: KubeObject): Problem | undefined 
   return undefined;
 }
 
-/** Left by an object of the same name that was deleted a moment ago: the garbage collector is at it. */
+/** Left by a just deleted object of the same name: the garbage collector will remove it. */
 function isPredecessors({ object }: NotOwnedError, live: KubeObject): boolean {
   const controller = controllerOf(object);
   return controller?.kind === live.kind && controller.name === live.metadata.name;

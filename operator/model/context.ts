@@ -1,4 +1,4 @@
-/** What reconciling a ModelDeployment works with. */
+/** Dependencies of reconciling a ModelDeployment. */
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { Fits } from '../fit/fits.ts';
 import type { ReconcileContext } from '../framework/reconciler.ts';

@@ -1,4 +1,4 @@
-/** The end of a ModelDeployment: the front first, then the pods, then Redis, each within a bounded time. */
+/** Deletion of a ModelDeployment: the front first, then the pods, then Redis, each within a time limit. */
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { FINALIZER } from '../../api/names.ts';
 import { isNamespaceTerminating, isNotFound } from '../../kube/api-error.ts';
@@ -13,9 +13,9 @@ import type { ModelContext } from './context.ts';
 import { attachFront } from './front-attachment.ts';
 import { removeFrontRoute } from './front-route.ts';
 
-/** Beyond the drain time, for what the cluster takes to notice. */
+/** Added to the drain time, for the cluster to notice. */
 const SLACK_MS = 2 * 60_000;
-/** Where the spec cannot be read. */
+/** If the spec is invalid. */
 const MAX_DRAIN_MS = 35 * 60_000;
 const REDIS_TIMEOUT_MS = 5 * 60_000;
 const RECHECK_MS = 15_000;
@@ -24,16 +24,16 @@ const REDIS_RECHECK_MS = 2_000;
 export interface Leaving {
   key: string;
   live: KubeObject;
-  /** Undefined where the spec cannot be read: it is removed all the same. */
+  /** Undefined if the spec is invalid: it is removed anyway. */
   model: ModelDeployment | undefined;
   signal: AbortSignal;
-  /** Writes the status while pods are still there. */
+  /** Writes the status while pods still exist. */
   report: () => Promise<void>;
 }
 
 export class Finalization {
   readonly #context: ModelContext;
-  /** By key, when Redis was first found away. */
+  /** By key, when Redis was first found down. */
   readonly #redisAwaySince = new Map<string, number>();
 
   constructor(context: ModelContext) {
@@ -44,7 +44,7 @@ export class Finalization {
   async advance(leaving: Leaving): Promise<Requeue> {
     const { key, live, signal } = leaving;
     if (!live.metadata.finalizers?.includes(FINALIZER)) return {};
-    // First, so that no worker starts another request, and the sweeper cancels queued ones.
+    // First, so that no worker claims another request, and the sweeper cancels queued ones.
     this.#context.publisher.mark(deploymentTarget(nameOf(key)));
     const isLeftAlone = isOrphaning(live) || (await this.#isNamespaceLeaving(live, signal));
     const waiting = isLeftAlone ? 0 : await this.#removePods(leaving);
@@ -57,7 +57,7 @@ export class Finalization {
     if (!(await this.#leaveRedis(key, live))) return { requeueAfterMs: REDIS_RECHECK_MS };
     await removeFinalizer(this.#context.client, {
       resource: BERTH_RESOURCES.ModelDeployment,
-      // It may have changed while all of the above was awaited.
+      // It may have changed meanwhile.
       object: this.#context.view.models.get(key) ?? live,
       finalizer: FINALIZER,
       signal,
@@ -69,7 +69,7 @@ export class Finalization {
     this.#redisAwaySince.delete(key);
   }
 
-  /** Starts the pods' end and answers for how long to wait for it yet; 0 when they are gone or the time is up. */
+  /** Starts terminating the pods and returns how long to wait; 0 once they are gone or the time is up. */
   async #removePods({ key, live, model, signal }: Leaving): Promise<number> {
     const { client, view, applier, record, now } = this.#context;
     try {
@@ -80,7 +80,7 @@ export class Finalization {
     }
     const deployment = view.deployments.get(key);
     if (deployment && deployment.metadata.deletionTimestamp === undefined) {
-      // The cache may show an owner that it has lost a moment ago: `--cascade=orphan` keeps it.
+      // The cache may show an owner that was just removed: `--cascade=orphan` keeps the object.
       const current = await client.find(RESOURCES.Deployment, deployment.metadata, { signal });
       if (current && !isChildOf(current, live)) return 0;
       if (current) await applier.remove(current, live, { signal });
@@ -132,7 +132,7 @@ const nameOf = (key: string) => {
   return { namespace, name };
 };
 
-/** Deleted with `--cascade=orphan`: what it made stays, and is nobody's. */
+/** Deleted with `--cascade=orphan`: its children stay, without an owner. */
 const isOrphaning = ({ metadata }: KubeObject): boolean => metadata.finalizers?.includes('orphan') ?? false;
 
 const isChildOf = (child: KubeObject, owner: KubeObject): boolean =>

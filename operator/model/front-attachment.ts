@@ -1,4 +1,4 @@
-/** Attaches the front to a deployment's Service: in place of its pods, or for when there are none. */
+/** Attaches the front to a deployment's Service: instead of its pods, or as a fallback. */
 import { isNotFound } from '../../kube/api-error.ts';
 import { controllerOf, type KubeObject, objectKey } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
@@ -12,7 +12,7 @@ import {
 } from '../resources/front-slices.ts';
 import type { ModelContext } from './context.ts';
 
-/** Writes the front's slices for a deployment; nothing while it has no Service yet. */
+/** Writes the front's slices for a deployment; does nothing while it has no Service. */
 export async function attachFront(
   context: ModelContext,
   key: string,
@@ -33,7 +33,7 @@ export async function attachFront(
   await removeSlices(context, key, (slice) => !wanted.has(slice), signal);
 }
 
-/** A slice of a Service that was deleted and made again: the garbage collector would get to it later. */
+/** A slice of a Service that was deleted and recreated: the garbage collector would remove it later. */
 async function removeOrphan(
   { client, view }: ModelContext,
   slice: KubeObject,
@@ -51,7 +51,7 @@ async function removeOrphan(
     });
 }
 
-/** Where the route leads to the front anyway. */
+/** If the route leads to the front anyway. */
 export const detachFront = (context: ModelContext, key: string, signal: AbortSignal): Promise<void> =>
   removeSlices(context, key, () => true, signal);
 
@@ -73,7 +73,7 @@ async function removeSlices(
 const findService = ({ view }: Pick<ModelContext, 'view'>, namespace: string, name: string) =>
   view.services.get(`${namespace}/${name}`);
 
-/** When each ready and staying pod of a deployment became ready. */
+/** When each ready, non-terminating pod of a deployment became ready. */
 export const listReadySince = ({ view }: Pick<ModelContext, 'view'>, key: string): number[] =>
   view.pods
     .byIndex(BY_MODEL, key)

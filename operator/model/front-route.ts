@@ -1,4 +1,4 @@
-/** A route that goes through the front lives in Berth's namespace, so no owner reference ends it: this does. */
+/** A route through the front is in Berth's namespace, so no owner reference deletes it: this does. */
 import type { ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import { FIELD_MANAGER, LABELS, MANAGED_BY } from '../../api/names.ts';
 import { NotOwnedError } from '../../kube/apply.ts';
@@ -24,7 +24,7 @@ export class FrontRoutes {
     this.#context = context;
   }
 
-  /** Writes the route and answers it as it is in the cluster, or removes those that an earlier spec left. */
+  /** Writes the route and returns it from the cluster, or removes those that an earlier spec left. */
   async sync(
     live: KubeObject,
     route: KubeObject | undefined,
@@ -40,10 +40,10 @@ export class FrontRoutes {
     return present;
   }
 
-  /** Whether a route of this kind may be left of another spec, or of another setting of the installation. */
+  /** Whether a route of this kind may be left from another spec or setting of the installation. */
   #mayHaveStray(live: KubeObject, { kind }: Resource): boolean {
     if (kind === 'HTTPRoute') return mayHaveHTTPRoute(live, this.#context.settings);
-    // The cache may not show yet what this process has just made.
+    // The cache may not yet show what this process just created.
     return this.#applied.has(objectKey(live)) || this.#findCached(live) !== undefined;
   }
 
@@ -101,7 +101,7 @@ async function removeRoute(
 
 /**
  * HTTPRoutes are not watched: one is searched for unless this very spec, which needs none, was applied before. Where they
- * are the installation's default, one may be left of when deployments were routed the other way.
+ * are the installation's default, one may be left from when deployments were routed the other way.
  */
 export function mayHaveHTTPRoute(
   { metadata, spec, status }: KubeObject,
@@ -116,7 +116,7 @@ export function mayHaveHTTPRoute(
   return !isSettled || observedGeneration !== metadata.generation || isNamed || gateway !== undefined;
 }
 
-/** What another process applied and nobody has changed since. */
+/** Applied by another process and unchanged since. */
 function isAsWanted({ apiVersion, kind, metadata, ...rest }: KubeObject, live: KubeObject): boolean {
   const { name, namespace, ...owned } = metadata;
   return isAsApplied({ ...rest, metadata: owned }, live, ownedFields(live, FIELD_MANAGER));

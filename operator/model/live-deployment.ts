@@ -1,4 +1,4 @@
-/** The Deployment of a ModelDeployment, with the template that it is to keep. */
+/** The Deployment of a ModelDeployment, with the template to keep. */
 import type { V1Deployment } from '@kubernetes/client-node';
 import type { Wire } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
@@ -10,8 +10,8 @@ type Sources = {
 };
 
 /**
- * As the watch has it, unless that kept a stub to save memory: a stub lacks the template, and the deployment would take
- * the current one, which restarts its pods. Undefined where there is none.
+ * From the watch, unless that kept a stub to save memory: a stub lacks the template, and the deployment would take
+ * the current one, which restarts its pods. Undefined if there is none.
  */
 export async function findLiveDeployment(
   { view, client }: Sources,

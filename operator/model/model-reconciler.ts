@@ -57,10 +57,10 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
   protected async sync(live: KubeObject, model: ModelDeployment, signal: AbortSignal): Promise<Requeue> {
     const context = this.context;
     const key = `${model.metadata.namespace}/${model.metadata.name}`;
-    // Before anything is awaited: what changes meanwhile is not taken to be applied.
+    // Before anything is awaited: later changes do not count as applied.
     const inputs = describeInputs(context, live, model);
     const settled = this.#settled.find(key, inputs, context.now());
-    // First, so that nothing that fails below keeps it from being published.
+    // First, so that failures below do not prevent publishing.
     if (!settled) context.publisher.mark(deploymentTarget(model.metadata));
     await addFinalizer(context.client, {
       resource: BERTH_RESOURCES.ModelDeployment,
@@ -129,7 +129,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     return attachFront(this.context, key, fronting, signal);
   }
 
-  /** The status of an object on its way out. */
+  /** The status of an object that is being deleted. */
   async #report(live: KubeObject, model: ModelDeployment | undefined, signal: AbortSignal): Promise<void> {
     if (!model) return;
     const { name, namespace } = model.metadata;

@@ -16,7 +16,7 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
   readonly #domain: string;
   readonly #isHostAllowed: IsHostAllowed;
 
-  /** A host that a deployment may not have is never its own, so that it keeps nobody from theirs. */
+  /** A disallowed host is never claimed, so that it does not block its rightful owner. */
   constructor(domain: string, isHostAllowed: IsHostAllowed) {
     super(modelDeployment);
     this.#domain = domain;
@@ -24,7 +24,7 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
   }
 
   protected onPut(key: string, { metadata }: RawObject, parsed: Parsed<ModelDeployment>): string[] {
-    // It may be a newer version's, or a slip: what it owned is not for others to take meanwhile.
+    // It may be a newer version's, or a mistake: others must not take over what it owned meanwhile.
     if (!parsed.ok) return [];
     const claim = { key, since: toMillis(metadata.creationTimestamp) };
     return [...this.#claimHost(parsed.value, claim), ...this.#claimId(parsed.value, claim)];
@@ -48,7 +48,7 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
 
   /**
    * Stops publishing a deployment that is being deleted, though the object is still there. With another uid nothing
-   * happens: it was recreated while its predecessor was still being worked on.
+   * happens: it was recreated while its predecessor was still being processed.
    */
   withdraw(key: string, uid: string): void {
     if (this.uidOf(key) === uid) this.#withdrawn.add(key);
@@ -84,12 +84,12 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
     return defaultHost(metadata.name, metadata.namespace, this.#domain);
   }
 
-  /** Whether the installation lets the deployment have the host, if nobody else does. */
+  /** Whether the installation allows the deployment the host, if no one else has it. */
   mayHave(model: ModelDeployment, host: string): boolean {
     return this.#isHostAllowed(model, host);
   }
 
-  /** The key of the deployment that has the host; only one that may have it is ever its owner. */
+  /** The key of the deployment that owns the host; only one that is allowed it can own it. */
   hostOwner(host: string): string | undefined {
     return this.#hosts.owner(host);
   }

@@ -1,4 +1,4 @@
-/** Which deployments' slices lead to other fronts than there are now. */
+/** Which deployments' slices list outdated fronts. */
 import { isDeepStrictEqual } from 'node:util';
 import type { V1EndpointSlice } from '@kubernetes/client-node';
 import type { Lane } from '../../kube/due-keys.ts';
@@ -13,7 +13,7 @@ export function listOutdated(
   slices: readonly Wire<V1EndpointSlice>[],
   fronts: Fronts,
 ): { key: string; lane: Lane }[] {
-  /** By family, of each list of endpoints: many slices share one, an empty one those of both families. */
+  /** By family, for each list of endpoints: many slices share one, an empty one those of both families. */
   const verdicts = new Map<string, Map<Endpoints, boolean>>();
   const isOutdated = ({ addressType, endpoints = [] }: Wire<V1EndpointSlice>) => {
     const known = verdicts.get(addressType) ?? new Map<Endpoints, boolean>();

@@ -11,7 +11,7 @@ import { registrationIdOf } from './model-store.ts';
 
 type Search = Pick<ModelContext, 'client' | 'view' | 'models' | 'settings' | 'secretKeys'>;
 
-/** Problems that need the cluster to be seen; the spec alone is evaluated by the builders. */
+/** Problems that only the cluster shows; the builders evaluate the spec alone. */
 export async function findProblems(
   context: Search,
   model: ModelDeployment,
@@ -32,7 +32,7 @@ export function findConflicts({ models }: Pick<Search, 'models'>, model: ModelDe
     owner.startsWith(`${namespace}/`) ? owner : 'a deployment in another namespace';
   const problems: Problem[] = [];
   const host = models.hostOf(model);
-  // Without an owner it is a host that this one may not have, which is another problem.
+  // Without an owner it is a disallowed host, which is a different problem.
   const hostOwner = host === undefined ? undefined : models.hostOwner(host);
   if (hostOwner !== undefined && hostOwner !== key && models.mayHave(model, host!))
     problems.push({
@@ -92,7 +92,7 @@ async function checkSecret(
   { name, keys, path }: SecretReference,
   signal: AbortSignal,
 ): Promise<Problem[]> {
-  // A new spec is evaluated by what is there now.
+  // A new spec is evaluated with the current state.
   const isFresh = status.observedGeneration !== metadata.generation;
   const at = { namespace: metadata.namespace, name };
   const present = await secretKeys.read(at, { mustHave: keys, isFresh, signal });
@@ -135,9 +135,9 @@ export const sharesNode = ({ spec }: ModelDeployment): boolean =>
 /** What a ModelDeployment refers to in its namespace, beside what the operator makes. */
 export interface SecretReference {
   name: string;
-  /** Keys that have to be in it; none where any will do. */
+  /** Required keys; empty if any will do. */
   keys: readonly string[];
-  /** Where the spec names it. */
+  /** Path in the spec. */
   path: string;
 }
 
@@ -185,7 +185,7 @@ export function listSecretReferences({ spec }: ModelDeployment): SecretReference
   return references;
 }
 
-/** Claims that exist already and are mounted by every replica, with whether they are written to. */
+/** Existing claims that every replica mounts, and whether they are writable. */
 export function listClaims({ spec }: ModelDeployment): { name: string; path: string }[] {
   const { huggingFace, pvc, cache } = spec.model.source;
   const claims: { name: string; path: string }[] = [];

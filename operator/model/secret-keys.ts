@@ -1,4 +1,4 @@
-/** Which keys the Secrets have that people name in their specs; what is in them is not kept. */
+/** Keys of the Secrets that specs refer to; their values are not kept. */
 import { LRUCache } from 'lru-cache';
 import type { KubeClient } from '../../kube/client.ts';
 import type { KubeObject } from '../../kube/object.ts';
@@ -7,12 +7,12 @@ import { RESOURCES } from '../../kube/resource.ts';
 type Keys = ReadonlySet<string> | undefined;
 
 interface Entry {
-  /** Of a read that may still be under way, so that many who ask at once make one call. */
+  /** Possibly still in progress, so that concurrent callers share one read. */
   keys: Promise<Keys>;
   readAt: number;
 }
 
-/** Not watched, since these are anybody's: one that was there is taken to be there for this long. */
+/** Not watched, since they are users' own: a result is reused for this long. */
 const MAX_AGE_MS = 300_000;
 const MAX_ENTRIES = 10_000;
 
@@ -24,7 +24,7 @@ export class SecretKeys {
     this.#client = client;
   }
 
-  /** The Secret's keys as read lately, or now where `mustHave` are not all among them; undefined: there is none. */
+  /** The Secret's keys, cached, or read now if they do not include `mustHave`; undefined: there is none. */
   async read(
     at: { namespace: string; name: string },
     { mustHave, isFresh, signal }: { mustHave: readonly string[]; isFresh: boolean; signal: AbortSignal },

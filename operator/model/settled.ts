@@ -8,10 +8,10 @@ import { frontRouteName } from '../resources/route.ts';
 import type { ModelContext } from './context.ts';
 import { registrationIdOf } from './model-store.ts';
 
-/** Everything is reconciled again after this time in any case, should an input be missing here. */
+/** Everything is reconciled again after this time in any case, in case an input is missing here. */
 const MAX_AGE_MS = 3_600_000;
 
-/** What the front is to a deployment's Service; `None`: the route leads to it anyway. */
+/** The front's role in a deployment's Service; `None`: the route leads to it anyway. */
 export type Fronting = FrontRole | 'None';
 
 interface Settled {
@@ -30,7 +30,7 @@ export class SettledModels {
     return entry.fronting;
   }
 
-  /** Only where nothing depends on time or on what is not watched. */
+  /** Only if nothing depends on time or on unwatched objects. */
   note(key: string, entry: Settled): void {
     this.#entries.set(key, entry);
   }
@@ -46,7 +46,7 @@ type Sources = Pick<
 >;
 
 /**
- * Everything that a deployment's state depends on but for the front's slices, which are compared each time: the versions of
+ * Everything that a deployment's state depends on, except the front's slices, which are compared each time: the versions of
  * the watched objects, and what the operator has decided elsewhere. Whoever changes or removes one of these changes this text.
  */
 export function describeInputs(

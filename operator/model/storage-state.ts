@@ -1,11 +1,11 @@
-/** Whether results can go where a deployment wants them; the deployment serves all the same. */
+/** Whether results can be stored where a deployment wants them; the deployment serves anyway. */
 
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { StorageCredential } from '../../api/storage-credential.ts';
 import { findCondition, type Verdict, verdict } from '../status/condition-list.ts';
 import type { ModelContext } from './context.ts';
 
-/** Undefined where the spec names no credential. */
+/** Undefined if the spec has no credential. */
 export function evaluateStorage(
   { view }: Pick<ModelContext, 'view'>,
   { metadata, spec }: ModelDeployment,

@@ -1,14 +1,14 @@
-/** Why a deployment's host is not published, which after a while is more than "not yet". */
+/** Why a deployment's host is not published, if it takes unusually long. */
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { ModelContext } from './context.ts';
 
-/** Publishing takes milliseconds; whatever takes longer is worth a reason. */
+/** Publishing takes milliseconds; if it takes longer, the status shows why. */
 const EXPLAIN_AFTER_MS = 10_000;
-/** The publisher compares Redis with the cluster as often. */
+/** The publisher compares Redis with the cluster at the same interval. */
 const RECHECK_MS = 10_000;
 
 export interface Unpublished {
-  /** Undefined: it is published, or is not meant to be. */
+  /** Undefined: it is published, or should not be. */
   reason: string | undefined;
   recheckAfterMs: number | undefined;
 }
@@ -37,7 +37,7 @@ export class UnpublishedHosts {
     this.#since.set(key, since);
     const waitedMs = now() - since.at;
     const cause = publisher.explain(model.metadata);
-    // Once Redis recovers everything is published, and deployments that wait for it are reconciled again.
+    // Once Redis recovers, everything is published, and waiting deployments are reconciled again.
     const recheckAfterMs = publisher.outage === undefined ? RECHECK_MS : undefined;
     if (publisher.outage !== undefined) return { reason: `not published yet: ${cause}`, recheckAfterMs };
     if (waitedMs < EXPLAIN_AFTER_MS) return { reason: 'the host is being published', recheckAfterMs };

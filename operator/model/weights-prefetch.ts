@@ -1,4 +1,4 @@
-/** Has weights downloaded into a shared cache before a pod wants them: once for each source, by a Job. */
+/** Prefetches weights into a shared cache before a pod needs them: once per source, by a Job. */
 import { ANNOTATIONS } from '../../api/names.ts';
 import { isAlreadyExists, isForbidden, isInvalid, isNotFound } from '../../kube/api-error.ts';
 import { controllerOf, type KubeObject, objectKey } from '../../kube/object.ts';
@@ -7,14 +7,14 @@ import type { ModelContext } from './context.ts';
 
 export class WeightsPrefetch {
   readonly #context: Pick<ModelContext, 'client' | 'log'>;
-  /** What the Job of each deployment is known to download, by key. */
+  /** The source that each deployment's Job downloads, by key. */
   readonly #known = new Map<string, string>();
 
   constructor(context: Pick<ModelContext, 'client' | 'log'>) {
     this.#context = context;
   }
 
-  /** A Job that has ended stays: it says that this was done. */
+  /** A finished Job is kept as a record. */
   async ensure(live: KubeObject, job: KubeObject | undefined, signal: AbortSignal): Promise<void> {
     const { client, log } = this.#context;
     const key = objectKey(live);
@@ -29,10 +29,10 @@ export class WeightsPrefetch {
       try {
         await client.create(RESOURCES.Job, job, { signal });
       } catch (error) {
-        // The one of before is on its way out: this is repeated with the next change.
+        // The previous one is being deleted: this is repeated with the next change.
         if (isAlreadyExists(error)) return;
         if (![isForbidden, isInvalid, isNotFound].some((is) => is(error))) throw error;
-        // By a quota of Jobs, for example, or in a local run, which has none: the first pod downloads.
+        // Due to a quota of Jobs, for example, or in a local run, which has none: the first pod downloads.
         log.warn({ key, job: name, err: error }, 'prefetch refused');
         this.#known.set(key, wanted);
         return;

@@ -1,4 +1,4 @@
-/** Compares what Redis holds with the desired state, so that nothing stays unpublished, whatever kept it from being written. */
+/** Compares Redis with the desired state, so that nothing stays unpublished, whatever prevented its write. */
 import { configKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { readHosts } from '../../redis/publication/published.ts';
@@ -10,10 +10,10 @@ const MAX_REPAIR_INTERVAL_MS = 600_000;
 
 /** What an audit found to differ. */
 export interface Findings {
-  /** To be written again now: each time after a longer while. */
+  /** To be rewritten now, with increasing delays. */
   due: Target[];
   /**
-   * Keys of those of them that were written again before. What still differs then is something that no target owns, such as
+   * Keys of those that were rewritten before. A remaining difference belongs to no target, such as
    * a host of a deployment that is gone.
    */
   again: string[];
@@ -24,7 +24,7 @@ export class Audits {
   readonly #redis: RedisClient;
   readonly #desired: DesiredState;
   readonly #intervalMs: number;
-  /** What the last audit found to differ although its writing succeeded. */
+  /** Differences in the last audit although their write succeeded. */
   readonly #repairs: Retries;
   #last = 0;
 
@@ -56,13 +56,13 @@ interface Held {
   byNamespace: Map<string, { names: string[]; apiKeys: string[] }>;
 }
 
-/** What differs of that by which gateways and the front let a request in; throws while Redis is unavailable. */
+/** Differences in what gateways and the front need to admit a request; throws while Redis is unavailable. */
 export async function findDifferences(redis: RedisClient, desired: DesiredState): Promise<Target[]> {
   const held = await readHeld(redis, desired.namespaces());
   const unseen = desired.unseen();
   const differences = new Map<string, Target>();
   const note = (target: Target) => differences.set(targetKey(target), target);
-  /** Of all deployments that are to have one, by the same key as above. */
+  /** Of all deployments that should have one, by the same key as above. */
   const wantedHosts = new Map<string, string | undefined>();
   const unreadable = new Set<string>();
   for (const [namespace, { names, apiKeys }] of held.byNamespace) {

@@ -1,16 +1,16 @@
-/** Targets that are to be written: those that were marked, and those that failed before. */
+/** Targets to be written: marked ones, and failed ones. */
 import { isRedisAway } from '../../redis/client.ts';
 import { isWhole, mergeTargets, type Target, targetKey, widenTarget } from './desired-state.ts';
 import { Retries } from './retries.ts';
 
-/** Of one target that fails while Redis is there. */
+/** For a target that fails while Redis is available. */
 const BACKOFF = { baseMs: 200, maxMs: 30_000 };
 
 export class Backlog {
   readonly #marked = new Map<string, Target>();
   /** Why the last attempt failed, by key. */
   readonly #failures = new Map<string, string>();
-  /** What failed while Redis was there. */
+  /** Failures while Redis was available. */
   readonly #retries = new Retries(BACKOFF);
 
   mark(target: Target): void {
@@ -39,12 +39,12 @@ export class Backlog {
     return this.#marked.size + this.#retries.size === 0;
   }
 
-  /** Until the next retry is due; infinite where there is none. */
+  /** Until the next retry is due; infinite if there is none. */
   get nextInMs(): number {
     return this.#retries.nextInMs;
   }
 
-  /** What is marked or to be tried again now; none of it is marked afterwards. */
+  /** Takes all marked and due targets. */
   take(): Target[] {
     for (const target of this.#retries.due()) this.mark(target);
     const targets = [...this.#marked.values()];
@@ -52,13 +52,13 @@ export class Backlog {
     return targets;
   }
 
-  /** Notes how the writing of a target ended; `failure` is undefined if it succeeded. */
+  /** Records the result of writing a target; `failure` is undefined if it succeeded. */
   settle(target: Target, failure: unknown): { isChanged: boolean; isFirstRetry: boolean } {
     const key = targetKey(target);
     const hadFailed = this.#failures.has(key);
     let isFirstRetry = false;
     if (failure === undefined) {
-      // A part says nothing of the rest, which may have failed.
+      // A partial write does not cover the rest, which may have failed.
       if (isWhole(target)) {
         this.#failures.delete(key);
         this.#retries.delete(key);

@@ -1,4 +1,4 @@
-/** Carries targets out, one batch after the other: of two that overlap the older could end later and undo the newer. */
+/** Writes targets in sequential batches: of two concurrent ones the older could end later and undo the newer. */
 import type { Target } from './desired-state.ts';
 import type { Writer } from './writing.ts';
 
@@ -17,7 +17,7 @@ export class Batches {
     return written;
   }
 
-  /** Carries out what is decided about all of these at one moment; answers what failed, in their order. */
+  /** Executes what is decided about all of these at one moment; returns failures, in order. */
   execute(targets: readonly Target[]): Promise<unknown[]> {
     return this.alone(async () => {
       const plans = targets.map((target) => this.#writer.plan(target));

@@ -1,4 +1,4 @@
-/** Keeps connections to Redis to be had: when they become few, those that never logged in are closed. */
+/** Keeps connections to Redis available: when they run low, those that never logged in are closed. */
 import { PeriodicTask } from '../../kit/periodic-task.ts';
 import type { Log } from '../../kube/log.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
@@ -10,10 +10,10 @@ export interface ConnectionGuardSettings {
   intervalMs?: number;
 }
 
-/** Of maxclients. Thousands of pods may connect at once: as long as there is room, their handshakes may take their time. */
+/** Of maxclients. Thousands of pods may connect at once: while connections are available, slow handshakes are fine. */
 const CROWDED_USE = 0.5;
 const FULL_USE = 0.9;
-/** A program of Berth gives up by then. */
+/** A program of Berth times out by then. */
 const CROWDED_AGE_SECONDS = 5;
 const FULL_AGE_SECONDS = 1;
 const CHECK_INTERVAL_MS = 1_000;
@@ -40,7 +40,7 @@ export class ConnectionGuard {
     await this.#task.stop();
   }
 
-  /** Throws while Redis is unavailable, and where it cannot close connections by their age. */
+  /** Throws while Redis is unavailable, and if it cannot close connections by age. */
   async check(): Promise<void> {
     const { redis, log } = this.#settings;
     const { used, max } = await readConnectionUse(redis);
@@ -52,7 +52,7 @@ export class ConnectionGuard {
     if (closed > 0) log.warn({ closed, used, max }, 'closed connections to Redis that never logged in');
   }
 
-  /** Once: what a server cannot do today, it cannot do in a second either. */
+  /** Logged once: a server without support will not gain it. */
   #report(error: Error): void {
     if (isRedisAway(error) || this.#hasFailed) return;
     this.#hasFailed = true;

@@ -1,4 +1,4 @@
-/** What should be in Redis, as the operator sees the cluster now, and the units in which it is published. */
+/** What should be in Redis, from the cluster's current state, and the units in which it is published. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { PublishedCredential, PublishedEndpoint, PublishedKey } from '../../api/redis-keys.ts';
 
@@ -8,9 +8,9 @@ export interface DeploymentName {
 }
 
 export interface PublishedDeployment {
-  /** Undefined = its spec cannot be read, so Redis keeps what it holds of it, including the host; the pods are known. */
+  /** Undefined = its spec is invalid, so Redis keeps what it holds of it, including the host; the pods are known. */
   config: GatewayConfig | undefined;
-  /** The host that this deployment owns; undefined where it has none, or another owns it. */
+  /** The host that this deployment owns; undefined if it has none, or another owns it. */
   host: string | undefined;
   /** Addresses of its ready pods. */
   addresses: readonly string[];
@@ -20,7 +20,7 @@ export interface PublishedDeployment {
 
 export interface WantedCredential {
   name: string;
-  /** null = it is not to be published; undefined = not known yet, so what Redis holds stays. */
+  /** null = not to be published; undefined = not known yet, so Redis keeps what it holds. */
   entry: PublishedCredential | null | undefined;
 }
 
@@ -32,21 +32,21 @@ export interface WantedEndpoint {
 
 export interface DesiredState {
   namespaces(): Iterable<string>;
-  /** Namespaces that may not be read, so that what Redis holds of them stays. */
+  /** Namespaces that may not be read, so Redis keeps what it holds of them. */
   unseen(): ReadonlySet<string>;
   /** Whether anything of Berth is in the namespace. */
   knows(namespace: string): boolean;
   names(namespace: string): Iterable<string>;
-  /** Undefined when there is nothing to publish: it is gone, or unreadable and being deleted. */
+  /** Undefined if there is nothing to publish: it is gone, or invalid and being deleted. */
   deployment(name: DeploymentName): PublishedDeployment | undefined;
   /** The host that each readable deployment of the namespace owns; undefined for none. */
   hosts(namespace: string): ReadonlyMap<string, string | undefined>;
   apiKeys(namespace: string): ReadonlyMap<string, PublishedKey>;
-  /** The one of this hash; undefined where there is none. */
+  /** The one with this hash; undefined if there is none. */
   apiKey(namespace: string, sha256: string): PublishedKey | undefined;
   credentials(namespace: string): readonly WantedCredential[];
   endpoints(namespace: string): readonly WantedEndpoint[];
-  /** null = nothing signs webhooks; undefined = not known yet, so what Redis holds stays. */
+  /** null = webhooks are not signed; undefined = not known yet, so Redis keeps what it holds. */
   signingSecret(namespace: string): string | null | undefined;
   /** null = nobody is notified of failed callbacks; undefined = not readable, so Redis keeps what it holds. */
   ownerEmail(namespace: string): string | null | undefined;
@@ -58,7 +58,7 @@ export interface DesiredState {
   needsUser(namespace: string): boolean;
 }
 
-/** A workspace may have very many, so those that changed may be written alone. */
+/** A workspace may have very many, so only changed ones may be written. */
 export interface ApiKeysTarget {
   what: 'apikeys';
   namespace: string;
@@ -82,7 +82,7 @@ export const targetKey = (target: Target): string =>
 /** More changed keys than this are written with all others. */
 const MAX_CHANGED_KEYS = 500;
 
-/** Both as one; the two have the same key. */
+/** Merges two targets with the same key. */
 export function mergeTargets(one: Target | undefined, other: Target): Target {
   if (one?.what !== 'apikeys' || other.what !== 'apikeys') return other;
   const { what, namespace } = other;

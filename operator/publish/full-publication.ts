@@ -1,4 +1,4 @@
-/** What a publication of everything does beside writing each target: an epoch around it, and the end of what is no longer wanted. */
+/** A full publication's steps around writing each target: an epoch, and the removal of what is obsolete. */
 import { randomUUID } from 'node:crypto';
 import { workspaceRedisUser } from '../../api/identity.ts';
 import { configKeys } from '../../api/redis-keys.ts';
@@ -28,7 +28,7 @@ export class FullPublication {
     this.#writer = writer;
   }
 
-  /** What the cluster no longer has goes; what was missed while nobody watched with it. */
+  /** Removes what the cluster no longer has, including what was missed while nobody watched. */
   async prune(): Promise<void> {
     const { redis, desired, users } = this.#settings;
     const unseen = desired.unseen();
@@ -43,7 +43,7 @@ export class FullPublication {
       for (const name of published.filter((name) => !names.has(name)))
         await removeDeployment(redis, namespace, name);
     }
-    // A missing one is written after its deployment: until then nobody is sent there, and its status says so.
+    // A missing one is written after its deployment: until then there is no routing to it, as its status shows.
     const hosts = await listKeptHosts(this.#settings);
     await publishHosts(redis, hosts);
     for (const [host, owner] of hosts) this.#writer.noteHost(owner, host);
@@ -81,7 +81,7 @@ export class FullPublication {
   }
 }
 
-/** Those in Redis that stay: they belong to whom they are to belong, or to deployments that are not known now. */
+/** Entries to keep in Redis: they have the right owner, or belong to currently unknown deployments. */
 async function listKeptHosts({
   redis,
   desired,

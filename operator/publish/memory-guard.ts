@@ -13,7 +13,7 @@ export interface MemoryGuardSettings {
   /** Of maxmemory, for one workspace. */
   sharePercent: number;
   log: Log;
-  /** A workspace may queue no more, or its user was suspended, or that has ended. */
+  /** A workspace may no longer queue, or its user was suspended, or either has ended. */
   onChange: (namespace: string) => void;
   now?: () => number;
   intervalMs?: number;
@@ -21,9 +21,9 @@ export interface MemoryGuardSettings {
 
 /** A fast client can fill Redis within seconds. */
 const CHECK_INTERVAL_MS = 250;
-/** Of its share, from which on Berth's own programs queue nothing more: what passes the share was written by hand. */
+/** Of its share, at which Berth's own programs stop queueing: what exceeds the share was written by hand. */
 const REFUSED_SHARE = 0.8;
-/** Of maxmemory, below which nobody is suspended: others have room enough, and what is removed may be of use. */
+/** Of maxmemory, below which nobody is suspended: others have enough room, and removed data may be of use. */
 const SUSPENDING_USE = 0.7;
 /** Of its share, to which the keys of a suspended workspace are cut. */
 const KEPT_SHARE = 0.5;
@@ -38,7 +38,7 @@ export class MemoryGuard {
   readonly #full = new Set<string>();
   /** Until when their users are suspended. */
   readonly #suspended = new Map<string, number>();
-  /** How often each was: the next time lasts twice as long. */
+  /** How often each was suspended: each time lasts twice as long. */
   readonly #times = new Map<string, number>();
   #memory: MemoryUse | null = null;
   #lastUsed = 0;
@@ -95,16 +95,16 @@ export class MemoryGuard {
     if (!isChanged && this.#now() - this.#lastWeighed < WEIGH_INTERVAL_MS) return;
     const isTight = used >= max * SUSPENDING_USE;
     const isOver = (bytes: number) => bytes > share;
-    // What passes its share is weighed to the end only where nothing follows from it but a refusal.
+    // A workspace over its share is fully weighed only if the sole consequence is a refusal.
     const isEnough = isTight ? isOver : undefined;
     let weights = [...(await weighWorkspaces(redis, { isEnough }))];
     const weighed = weights.reduce((sum, [, bytes]) => sum + bytes, 0);
-    // Samples find neither few long fields among very many short ones, nor that they were just those.
+    // Samples may miss few long fields among many short ones, or hit just those.
     const isDoubtful = used - weighed > share || (isTight && weights.some(([, bytes]) => isOver(bytes)));
     if (isDoubtful) weights = [...(await weighWorkspaces(redis, { exactly: true, isEnough }))];
     const over = isTight ? weights.filter(([, bytes]) => isOver(bytes)) : [];
     for (const [namespace] of over) await this.#suspend(namespace, share);
-    // It was ended early then, and is done again at once.
+    // It was ended early then, and is repeated at once.
     if (over.length > 0) return;
     this.#lastUsed = used;
     this.#lastWeighed = this.#now();
@@ -123,7 +123,7 @@ export class MemoryGuard {
     // Before anything else is done: it may be writing.
     await suspendWorkspaceUser(redis, workspaceRedisUser(namespace));
     onChange(namespace);
-    // Weighed to the end, now that nobody adds to it.
+    // Fully weighed, now that nobody adds to it.
     const bytes = (await weighWorkspaces(redis, { exactly: true })).get(namespace) ?? 0;
     const freed = await trimWorkspace(redis, namespace, {
       wanted: bytes - share * KEPT_SHARE,

@@ -1,4 +1,4 @@
-/** Whether Redis is away, and why; reported once each way. */
+/** Whether Redis is down, and why; reported once each way. */
 import type { RedisConnection } from '../../redis/client.ts';
 
 export class Outage {
@@ -22,7 +22,7 @@ export class Outage {
 
   begin(failure: string): void {
     const { state, reason } = this.#connection;
-    // A command that found no connection does not know why there is none.
+    // A command without a connection does not know the reason.
     this.#reason = reason ?? failure;
     const isKnown = state === 'up' || reason !== undefined;
     if (this.#isReported || !isKnown) return;

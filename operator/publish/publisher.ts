@@ -20,11 +20,11 @@ import { Writer, type WriterSettings } from './writing.ts';
 export interface PublisherSettings extends Omit<WriterSettings, 'redis'> {
   connection: RedisConnection;
   log: Log;
-  /** A deployment's publication failed, or it succeeded after that, or gave it another host. */
+  /** A deployment's publication failed, recovered, or changed its host. */
   onDeploymentChange?: (name: DeploymentName, publication: { isFull: boolean }) => void;
   /** Requests can no longer be queued on this Redis, for a reason; null = they can again. */
   onRefusalChange?: (refusal: string | null) => void;
-  /** Settings of this Redis are wrong, or no longer are: all that are wrong now. */
+  /** The wrong settings of this Redis changed: all that are wrong now. */
   onWarningsChange?: (warnings: readonly string[]) => void;
   onStateChange?: (state: 'up' | 'away', reason: string) => void;
   /** Between two checks of whether Redis lost something; 5000. */
@@ -48,7 +48,7 @@ export class Publisher {
   readonly #batches: Batches;
   readonly #backlog = new Backlog();
   #everything = false;
-  /** A publication of everything is under way: what it finds changed, nobody has just changed. */
+  /** A full publication is running: differences that it finds are not recent changes. */
   #isFull = false;
   readonly #outage: Outage;
   #stopped = false;
@@ -80,7 +80,7 @@ export class Publisher {
   start(): void {
     this.#everything = true;
     this.#unlisten = this.#settings.connection.onStateChange((state, reason) => {
-      // A server that recovers may be another one, or the same one, empty.
+      // A server that recovers may be a different one, or the same one, empty.
       if (state === 'up') this.#everything = true;
       else this.#outage.begin(reason);
       this.#wake();
@@ -105,7 +105,7 @@ export class Publisher {
     return this.#writer.hostOf(name);
   }
 
-  /** What keeps a deployment from being written; undefined where nothing is known that does. */
+  /** What prevents a deployment from being written; undefined if unknown. */
   explain(name: DeploymentName): string | undefined {
     if (this.outage !== undefined) return `Redis is unavailable: ${this.outage}`;
     const target = deploymentTarget(name);
@@ -135,7 +135,7 @@ export class Publisher {
     return this.#writer.warnings;
   }
 
-  /** Why one workspace's requests cannot be queued, which may have used up its share of the memory. */
+  /** Why one workspace's requests cannot be queued, such as its share of memory being used up. */
   refusalOf(namespace: string): string | null {
     return this.#writer.refusalOf(namespace);
   }
@@ -202,7 +202,7 @@ export class Publisher {
   }
 
   async #audit(): Promise<void> {
-    // What fails has its retries.
+    // Failures are retried.
     const found = await this.#audits.run((target) => !this.#backlog.hasRetry(target));
     for (const target of found.due) this.mark(target);
     if (found.again.length === 0) return;
@@ -231,7 +231,7 @@ export class Publisher {
     }
   }
 
-  /** Writes what is marked or to be tried again, some at a time. One that fails does not stop the others. */
+  /** Writes marked and due targets in batches. A failure does not stop the others. */
   async #publishDirty(): Promise<void> {
     const targets = this.#backlog.take();
     let absence: unknown;

@@ -1,4 +1,4 @@
-/** When each of some targets is tried again: later after each attempt, so that those that never succeed cost little. */
+/** Retry schedule of targets, with backoff, so that permanent failures cost little. */
 import { type Backoff, exponentialDelay } from '../../kit/retry.ts';
 import { type Target, targetKey } from './desired-state.ts';
 
@@ -18,7 +18,7 @@ export class Retries {
     this.#clock = clock;
   }
 
-  /** Plans the next attempt after one that was just made; answers how many were made. */
+  /** Schedules the next attempt after one that was just made; returns how many were made. */
   note(target: Target): number {
     const key = targetKey(target);
     const attempts = (this.#entries.get(key)?.attempts ?? 0) + 1;

@@ -1,4 +1,4 @@
-/** Writes one target into Redis. Whatever fails throws; the publisher tries again. */
+/** Writes one target into Redis. Failures throw; the publisher retries. */
 import {
   workspaceDataKey,
   workspacePrefix,
@@ -29,22 +29,22 @@ import type { MemoryGuard } from './memory-guard.ts';
 export interface WriterSettings {
   redis: RedisClient;
   desired: DesiredState;
-  /** `managed`: a user for each namespace is made here; else somebody else does, or there is one for all. */
+  /** `managed`: a user per namespace is created here; else externally, or there is one for all. */
   users: 'managed' | 'external' | 'off';
   masterKey: string;
-  /** Let requests be queued on a Redis that may lose them. */
+  /** Allow queueing on a Redis that may lose requests. */
   allowVolatileQueue: boolean;
-  /** Keeps workspaces within their share of memory; none where they have no users of their own. */
+  /** Keeps workspaces within their share of memory; none if they have no users of their own. */
   guard?: MemoryGuard | undefined;
-  /** The host that Redis holds for a deployment became another one, or none. */
+  /** The host that Redis holds for a deployment changed or was removed. */
   onHostChange?: (name: DeploymentName) => void;
 }
 
-/** What is to be done about one target. */
+/** The plan for one target. */
 export interface Plan {
-  /** Takes back what is no longer wanted. */
+  /** Retracts what is obsolete. */
   retract: () => Promise<void>;
-  /** Writes what is. */
+  /** Writes what is desired. */
   write: () => Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export class Writer {
   readonly #settings: WriterSettings;
   /** Host last written for a deployment, so that a changed one is retracted. */
   readonly #hosts = new Map<string, string>();
-  /** Hosts whose write got no answer: Redis may hold them. */
+  /** Hosts whose write got no reply: Redis may hold them. */
   readonly #begun = new Map<string, Set<string>>();
   #asyncRefusal: string | null = null;
   #warnings: readonly string[] = [];
@@ -78,7 +78,7 @@ export class Writer {
     return this.#asyncRefusal ?? this.#settings.guard?.refusalOf(namespace) ?? null;
   }
 
-  /** Checks the server again and reports what changed. Numbers within the refusal's reason change all the time. */
+  /** Rechecks the server and reports changes. Numbers within the refusal's reason change all the time. */
   async evaluateServer(): Promise<{ isRefusalNew: boolean; areWarningsNew: boolean }> {
     const { redis, allowVolatileQueue } = this.#settings;
     const { refusal, warnings } = await readServerHealth(redis, { allowLoss: allowVolatileQueue });
@@ -96,7 +96,7 @@ export class Writer {
   }
 
   /**
-   * Decides what to do about a target from the desired state as it is now. Carry plans out one batch after the other: of
+   * Decides what to do about a target from the current desired state. Execute plans in sequential batches: of
    * those that were made together, first all retractions, then all writes.
    */
   plan(target: Target): Plan {
@@ -147,7 +147,7 @@ export class Writer {
     this.#begun.delete(key);
   }
 
-  /** Takes back the hosts that were written for a deployment, unless one is still what it is to have. */
+  /** Retracts the hosts written for a deployment, except the desired one. */
   async #retractHost(owner: DeploymentName, kept?: string): Promise<void> {
     const before = this.hostOf(owner);
     const unanswered = this.#begun.get(keyOf(owner)) ?? new Set();
@@ -156,7 +156,7 @@ export class Writer {
       await removeHost(this.#settings.redis, host, owner);
       unanswered.delete(host);
     }
-    // One that is kept stays until its writing is answered: that may fail again, and the deployment go.
+    // A kept one stays recorded until its write is acknowledged: that may fail again, and the deployment be deleted.
     if (unanswered.size === 0) this.#begun.delete(keyOf(owner));
     if (before !== undefined && before !== kept) this.noteHost(owner, undefined);
   }
@@ -199,7 +199,7 @@ export class Writer {
     else await writeEndpoints(redis, namespace, desired.endpoints(namespace));
   }
 
-  /** What Redis holds for a deployment, whoever wrote it; undefined = no host. */
+  /** The host that Redis holds for a deployment, whoever wrote it; undefined = none. */
   noteHost({ namespace, name }: DeploymentName, host: string | undefined): void {
     const key = keyOf({ namespace, name });
     const before = this.#hosts.get(key);
@@ -208,7 +208,7 @@ export class Writer {
     if (before !== host) this.#settings.onHostChange?.({ namespace, name });
   }
 
-  /** With all that was published of it. */
+  /** Including all that was published of it. */
   async removeWorkspace(namespace: string): Promise<void> {
     const { redis } = this.#settings;
     await removeWorkspace(redis, namespace);

@@ -5,7 +5,7 @@ import { parseQuantity } from '../../api/quantity.ts';
 import type { ImageVendor } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
 
-/** Prefixes of resources that need images of their own, which no preset has. */
+/** Prefixes of resources that need special images, which no preset has. */
 const OTHER_VENDORS = [
   'gpu.intel.com',
   'habana.ai',
@@ -19,7 +19,7 @@ const OTHER_VENDORS = [
   'qualcomm.com',
 ];
 
-/** Undefined: accelerators that no preset has an image for. Schedulers of shared NVIDIA GPUs have prefixes of their own. */
+/** Undefined: accelerators without an image in any preset. Schedulers of shared NVIDIA GPUs have their own prefixes. */
 export function vendorOf(spec: ModelDeploymentSpec): ImageVendor | undefined {
   const { count, resourceName } = decideAccelerators(spec);
   // What a claim provides is unknown here: most provide NVIDIA's, and engine.image overrides that.
@@ -46,7 +46,7 @@ export function decideAccelerators({ gpu, engine }: ModelDeploymentSpec): Accele
 export const gpuLimits = ({ count, resourceName }: Accelerators): Record<string, string> =>
   count > 0 ? { [resourceName]: String(count) } : {};
 
-/** GPU nodes are commonly tainted with the vendor's `…/gpu`, also where MIG slices are asked for. */
+/** GPU nodes are commonly tainted with the vendor's `…/gpu`, also for MIG slices. */
 export function gpuTolerations({ count, resourceName }: Accelerators): V1Toleration[] {
   if (count === 0) return [];
   return [{ key: `${resourceName.split('/')[0]}/gpu`, operator: 'Exists', effect: 'NoSchedule' }];
@@ -60,12 +60,12 @@ export interface PodVolumes {
   mounts: V1VolumeMount[];
 }
 
-/** It counts as memory of the pod only as far as it is used. */
+/** Only the used part counts as the pod's memory. */
 const SHARED_MEMORY_OF_ONE = '2Gi';
 
-/** /dev/shm has 64 MiB by default: too little between an engine's processes, and less so between GPUs. */
+/** /dev/shm has 64 MiB by default: too little between an engine's processes, and even more so between GPUs. */
 export function sharedMemory(spec: ModelDeploymentSpec, { count }: Accelerators): PodVolumes {
-  // A container takes one mount for each path: the spec's own goes before.
+  // A container has one mount per path: the spec's own takes precedence.
   if (spec.template.volumeMounts?.some(({ mountPath }) => /^\/dev\/shm\/*$/.test(String(mountPath))))
     return { volumes: [], mounts: [] };
   const size = spec.gpu?.sharedMemory ?? (count > 1 ? halfOfMemory(spec) : SHARED_MEMORY_OF_ONE);

@@ -1,4 +1,4 @@
-/** Builds all that a ModelDeployment is made of. */
+/** Builds all children of a ModelDeployment. */
 
 import type { V1Deployment } from '@kubernetes/client-node';
 import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-deployment.ts';
@@ -22,13 +22,13 @@ import { buildWeightsClaim } from './weights.ts';
 import { buildPrefetchJob } from './weights-cache.ts';
 
 export interface BuildContext {
-  /** The Deployment as it is in the cluster: its pod template is kept while the spec's pod is the same. */
+  /** The Deployment in the cluster: its pod template is kept while the spec's pod is the same. */
   deployment?: (Pick<KubeObject, 'metadata'> & Pick<V1Deployment, 'spec'>) | undefined;
   /** Problems found before: a route problem withholds the route. */
   problems?: readonly Problem[];
-  /** Replicas that the autoscaler wants; undefined where the spec alone decides. */
+  /** Replicas decided by the autoscaler; undefined if the spec alone decides. */
   scaledReplicas?: number | undefined;
-  /** Has the kept pod template take the current sidecar. */
+  /** Grafts the current sidecar into the kept pod template. */
   sidecarGrant?: SidecarGrant | undefined;
 }
 
@@ -39,27 +39,27 @@ export interface BuiltChildren {
   frontRoute: KubeObject | undefined;
   /** Downloads the weights into a shared cache, once. */
   prefetchJob: KubeObject | undefined;
-  /** What the spec alone shows to be wrong. */
+  /** Problems visible from the spec alone. */
   problems: Problem[];
   /** Version of the sidecar in the pod template. */
   sidecarVersion: string;
-  /** The operator would give the pods another sidecar by now. */
+  /** The operator would now give the pods a different sidecar. */
   isSidecarOutdated: boolean;
-  /** Settings of the installation that are others than in the pod template, by name. */
+  /** Settings of the installation that differ from the pod template, by name. */
   staleSettings: readonly string[];
   /** Replicas wanted now, after pause and scaling. */
   desiredReplicas: number;
   url: string | undefined;
-  /** How the engine of the pod template reads the model's answers. */
+  /** How the engine of the pod template parses the model's output. */
   engineStatus: ModelDeploymentStatus['engine'];
   /** Resource name of the GPUs; empty for none. */
   gpuResource: string;
-  /** Milliseconds that a leaving pod may take, the grace period. */
+  /** The grace period in milliseconds. */
   drainTimeoutMs: number;
   via: RouteVia;
 }
 
-/** In the order in which they are to be applied; the same arguments always give the same objects. */
+/** In the order of application; deterministic. */
 export function buildChildren(
   model: ModelDeployment,
   settings: BuildSettings,

@@ -1,4 +1,4 @@
-/** The Deployment, and its pods: the gateway as a native sidecar, what fetches the weights, the engine. */
+/** The Deployment and its pods: the gateway as a native sidecar, weight loaders, the engine. */
 import type {
   V1Affinity,
   V1DeploymentSpec,
@@ -22,20 +22,20 @@ import type { BuildSettings } from './settings.ts';
 import type { PinnedTemplate } from './template-pin.ts';
 import { buildWeights } from './weights.ts';
 
-/** With `scaling`: those to begin with, before the autoscaler decides. */
+/** With `scaling`: the initial number, before the autoscaler decides. */
 export function decideReplicas({ paused, replicas, scaling }: ModelDeploymentSpec): number {
   if (paused) return 0;
   return scaling ? scaling.min : (replicas ?? 1);
 }
 
-/** The most that it may have at a time. */
+/** The maximum that it may have. */
 export const maxReplicas = ({ replicas, scaling }: ModelDeploymentSpec): number =>
   scaling ? Math.max(scaling.max, ...scaling.schedules.map(({ max = 0 }) => max)) : (replicas ?? 1);
 
 /** Scheduling and image pulls, beside the engine's own start. */
 const MARGIN_MS = 600_000;
 
-/** `isScaled`: its replicas are the autoscaler's to write. */
+/** `isScaled`: the autoscaler writes its replicas. */
 export function buildDeployment(
   model: ModelDeployment,
   pinned: PinnedTemplate,
@@ -47,7 +47,7 @@ export function buildDeployment(
   const deployment: V1DeploymentSpec = {
     ...(isScaled ? {} : { replicas: decideReplicas(spec) }),
     revisionHistoryLimit: 2,
-    // With a replacement to spare, no pod goes before it is ready; without one, one goes at a time.
+    // With a surge, no pod is removed before its replacement is ready; without, one at a time.
     strategy: {
       type: 'RollingUpdate',
       rollingUpdate: { maxSurge, maxUnavailable: maxSurge > 0 ? 0 : 1 },
@@ -74,7 +74,7 @@ export function buildPodTemplate(model: ModelDeployment, settings: BuildSettings
   const pullSecrets = [...new Set([...settings.imagePullSecrets, ...(template.imagePullSecrets ?? [])])];
   return {
     metadata: {
-      // The spec's labels come first: none of Berth's own, which select the pods, can be taken over.
+      // The spec's labels come first, so they cannot override Berth's own, which select the pods.
       labels: {
         ...template.labels,
         ...childLabels(model),
@@ -120,7 +120,7 @@ export function buildPodTemplate(model: ModelDeployment, settings: BuildSettings
 const optional = <K extends string, T>(key: K, value: T | undefined) =>
   (value === undefined ? {} : { [key]: value }) as { [P in K]?: T };
 
-/** Lists of ports that a mesh leaves alone: the kubelet reaches the admin port as it is. */
+/** Ports excluded from a service mesh: the kubelet must reach the admin port directly. */
 const MESH_ANNOTATIONS = [
   'traffic.sidecar.istio.io/excludeInboundPorts',
   'config.linkerd.io/skip-inbound-ports',
@@ -140,7 +140,7 @@ function podAnnotations({ template, rollout }: ModelDeployment['spec']): Record<
   };
 }
 
-/** Apart from its like by default, if that is possible. */
+/** Spread over nodes by default, if possible. */
 function spreadConstraints({ metadata, spec }: ModelDeployment): V1TopologySpreadConstraint[] {
   const labelSelector = { matchLabels: podSelector(metadata.name) };
   const given = spec.template.topologySpreadConstraints as unknown as

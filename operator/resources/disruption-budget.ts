@@ -1,4 +1,4 @@
-/** One pod at a time may be evicted; broken ones always may, or they would block node drains for ever. */
+/** One pod at a time may be evicted; broken ones always may, or they would block node drains forever. */
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { childNames, podSelector } from '../../api/names.ts';
 import type { KubeObject } from '../../kube/object.ts';

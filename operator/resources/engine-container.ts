@@ -26,9 +26,9 @@ import type { Weights } from './weights.ts';
 const HOME_VOLUME = 'home';
 export const HOME: V1Volume = { name: HOME_VOLUME, emptyDir: {} };
 
-/** The kubelet runs the drain hook after a failed probe too, where there is nothing to wait for. */
+/** The kubelet also runs the drain hook after a failed probe, when there is nothing to wait for. */
 const PROBE_GRACE_SECONDS = 30;
-/** A gateway that restarts for so long must not cost a loaded model. */
+/** A gateway that restarts for this long must not cost a loaded model. */
 const LIVENESS_SECONDS = 300;
 const LIVENESS_PERIOD_SECONDS = 10;
 
@@ -67,7 +67,7 @@ export function buildEngineContainer(model: ModelDeployment, parts: EngineParts)
   const pullPolicy = spec.engine.imagePullPolicy ?? ownPullPolicy(model, settings);
   return {
     name: CONTAINERS.engine,
-    // Without one the spec is refused, and nothing of this is made.
+    // Without one the spec is refused, and none of this is created.
     image: engineImage(spec, settings) ?? '',
     ...(pullPolicy ? { imagePullPolicy: pullPolicy } : {}),
     ...(command ? { command } : {}),
@@ -142,6 +142,6 @@ function buildResources(
   };
 }
 
-/** Where there is a limit, Kubernetes takes that for the request. */
+/** If there is a limit, Kubernetes uses it as the request. */
 const decideRequests = (requests: Record<string, string>, limits: Record<string, string>) =>
   Object.fromEntries(Object.entries(requests).filter(([name]) => limits[name] === undefined));

@@ -1,4 +1,4 @@
-/** What a deployment's status says about its engine. */
+/** The engine in a deployment's status. */
 import { basename } from 'node:path';
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { ModelDeploymentSpec, ModelDeploymentStatus } from '../../api/model-deployment.ts';
@@ -10,11 +10,11 @@ const TEMPLATE_FILE = /^[\w./-]{1,200}$/;
 
 const NO_PARSER = 'no tool-call parser known for this model: set engine.family';
 
-/** Without one vLLM refuses `tools` that the model may call as it likes; `none` in the spec says that it shall. */
+/** Without one vLLM refuses `tools` with `tool_choice: auto`; `none` in the spec requests that. */
 const needsParser = ({ kind, engine: { preset, family, command } }: ModelDeploymentSpec): boolean =>
   kind === 'LLM' && preset === 'vllm' && family === undefined && command === undefined;
 
-/** By the arguments of the template, which may be those of an earlier version. Undefined where there is nothing to say. */
+/** From the arguments of the template, which may be those of an earlier version. Undefined if there is nothing to report. */
 export function describeEngine(
   spec: ModelDeploymentSpec,
   { spec: pod }: V1PodTemplateSpec,

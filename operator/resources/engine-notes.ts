@@ -1,4 +1,4 @@
-/** The volume by which an engine's command tells the gateway what the engine itself does not say. */
+/** The volume with which an engine's command signals to the gateway what the engine itself does not report. */
 import type { V1Volume, V1VolumeMount } from '@kubernetes/client-node';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { ENGINE_NOTES } from '../engines/engine.ts';
@@ -13,7 +13,7 @@ export interface EngineNotes {
   mount: V1VolumeMount;
 }
 
-/** Undefined for engines that need none, and where the spec has a command of its own. */
+/** Undefined for engines that need none, and if the spec has its own command. */
 export function buildEngineNotes({ engine }: ModelDeploymentSpec): EngineNotes | undefined {
   const { memoryMark } = PRESETS[engine.preset];
   if (memoryMark === undefined || engine.command !== undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The slices by which a deployment's Service leads to the front while none of its own pods can answer. */
+/** The slices by which a deployment's Service routes to the front while none of its own pods can respond. */
 import type { V1EndpointSlice, V1Service } from '@kubernetes/client-node';
 import { childNames, HTTP_PORT_NAME, LABELS, MANAGED_BY, PORTS } from '../../api/names.ts';
 import type { KubeObject, Wire } from '../../kube/object.ts';
@@ -10,12 +10,12 @@ export const SLICE_MANAGER_LABEL = 'endpointslice.kubernetes.io/managed-by';
 const FAMILIES = ['IPv4', 'IPv6'] as const;
 export type Family = (typeof FAMILIES)[number];
 
-/** The fronts that can answer now, by address family. */
+/** The fronts that can respond now, by address family. */
 export type Fronts = Record<Family, readonly { address: string; nodeName?: string }[]>;
 
 /**
- * Reads the slices of the front's Service: ready and not leaving, in a stable order. Where none is ready, those that are
- * not: an empty slice helps nobody, and after an outage of the API server fronts serve before they count as ready again.
+ * Reads the slices of the front's Service: ready and not terminating, in a stable order. If none is ready, those that are
+ * not: an empty slice is useless, and after an outage of the API server fronts serve before they count as ready again.
  */
 export function collectFronts(slices: readonly Wire<V1EndpointSlice>[]): Fronts {
   const collect = (family: Family) => {
@@ -33,8 +33,8 @@ export function collectFronts(slices: readonly Wire<V1EndpointSlice>[]): Fronts 
 }
 
 /**
- * `Serving`: the front takes requests beside whatever else is ready, as before a planned end of the last pod.
- * `Standby`: it takes them exactly while nothing is ready, from the moment at which the proxy of a node sees that: it
+ * `Serving`: the front receives requests beside whatever else is ready, as before a planned removal of the last pod.
+ * `Standby`: it receives them only while nothing is ready, as soon as a node's proxy sees that: it
  * falls back to endpoints that serve while terminating (KEP-1669), so the front is marked as one.
  */
 export type FrontRole = 'Serving' | 'Standby';
@@ -84,13 +84,13 @@ const frontSliceName = (name: string, family: Family): string =>
 export const frontSliceNames = (name: string): string[] =>
   FAMILIES.map((family) => frontSliceName(name, family));
 
-/** What decides whether the front has to stand in. */
+/** Inputs to whether the front has to stand in. */
 export interface Standing {
-  /** When each ready and staying pod became ready, in Unix milliseconds. */
+  /** When each ready, non-terminating pod became ready, in Unix milliseconds. */
   readySince: readonly number[];
   desiredReplicas: number;
   deleting: boolean;
-  /** A rollout is in progress or about to start, and may remove so many ready pods at once. */
+  /** A rollout in progress, or about to start, may remove so many ready pods at once. */
   rollingAway: number;
   now: number;
 }
@@ -98,7 +98,7 @@ export interface Standing {
 /** The Service's own slice follows a pod's readiness with a delay: the front stays that long. */
 const SETTLE_MS = 2_000;
 
-/** Whether the front has to serve now, else it stands by; `recheckAfterMs` while the answer depends on time. */
+/** Whether the front has to serve now, else it stands by; `recheckAfterMs` while the result depends on time. */
 export function evaluateFront(standing: Standing): { needed: boolean; recheckAfterMs?: number } {
   const { readySince, desiredReplicas, deleting, rollingAway, now } = standing;
   if (deleting || desiredReplicas === 0 || readySince.length <= rollingAway) return { needed: true };
@@ -106,7 +106,7 @@ export function evaluateFront(standing: Standing): { needed: boolean; recheckAft
   return wait > 0 ? { needed: true, recheckAfterMs: Math.min(wait, SETTLE_MS) } : { needed: false };
 }
 
-/** When a pod became ready; undefined while it is not, or is leaving. */
+/** When a pod became ready; undefined while it is not, or is terminating. */
 export function readySince(pod: {
   metadata?: { deletionTimestamp?: unknown };
   status?: { conditions?: { type: string; status: string; lastTransitionTime?: string | Date }[] };

@@ -41,14 +41,14 @@ const SPOOL_VOLUME = 'gateway-spool';
 const SPOOL_PATH = '/var/spool/berth';
 const GIBIBYTE = 1024 ** 3;
 
-/** Bytes of uploads and results on their way; absent where there are none. */
+/** Bytes of uploads and results in transit; absent if there are none. */
 const SPOOL_BYTES: Partial<Record<ModelDeployment['spec']['kind'], number>> = {
   Image: GIBIBYTE,
   Video: 4 * GIBIBYTE,
   Transcription: GIBIBYTE,
 };
 
-/** A gateway on a node without a core to spare answers late. */
+/** A gateway on a node without a spare core responds late. */
 export const PROBE_TIMEOUT_SECONDS = 10;
 
 export const adminProbe = (path: string, probe: V1Probe): V1Probe => ({
@@ -70,7 +70,7 @@ export function buildGatewayContainer(model: ModelDeployment, settings: BuildSet
       { name: 'admin', containerPort: PORTS.admin },
       { name: 'metrics', containerPort: PORTS.metrics },
     ],
-    // "It listens", and no more: the engine is started only after this.
+    // Only "listening": the engine is started after this.
     startupProbe: adminProbe(ADMIN_PATHS.startup, {
       periodSeconds: 1,
       timeoutSeconds: PROBE_TIMEOUT_SECONDS,
@@ -129,7 +129,7 @@ function buildEnvironment(model: ModelDeployment, settings: BuildSettings): V1En
   ];
 }
 
-/** Left out where nothing is set, as what follows, so that the template stays what it was. */
+/** Omitted if unset, like what follows, so that the template stays unchanged. */
 const describeTracing = ({ gatewayTracing: tracing }: BuildSettings): Record<string, string> =>
   tracing === null
     ? {}
@@ -189,7 +189,7 @@ export function buildGatewayVolumes(
   ];
 }
 
-/** The gateway stays within its own limit: the volume's is above it, since a pod that exceeds it is evicted. */
+/** The gateway keeps its own limit; the volume's is higher, since a pod that exceeds it is evicted. */
 function buildSpoolVolume(kind: ModelDeployment['spec']['kind']): V1Volume[] {
   const bytes = SPOOL_BYTES[kind];
   if (bytes === undefined) return [];
@@ -201,7 +201,7 @@ type SecretSettings = Pick<
   'masterKey' | 'redisUsers' | 'redisUsername' | 'redisPassword' | 'readRedisCA' | 'documentationURL'
 >;
 
-/** What a sidecar needs to start while Redis is away: its configuration and its credentials. */
+/** What a sidecar needs to start while Redis is down: its configuration and credentials. */
 export function buildSidecarSecret(model: ModelDeployment, settings: SecretSettings): KubeObject {
   const { name, namespace } = model.metadata;
   const { username, password } = redisCredentials(namespace, settings);
@@ -256,11 +256,11 @@ const ENDING_MS = 30_000;
 export interface Grace {
   /** Longest wait for work in flight. */
   drainMs: number;
-  /** Longest life of a pod after its deletion. */
+  /** Maximum lifetime of a pod after its deletion. */
   graceMs: number;
 }
 
-/** How long a pod may take to leave. */
+/** How long a pod may take to terminate. */
 export function decideGrace({ kind, rollout }: Pick<ModelDeploymentSpec, 'kind' | 'rollout'>): Grace {
   const drainMs = rollout.drainTimeout ? parseDuration(rollout.drainTimeout) : DRAIN_MS[kind] * MINUTE_MS;
   return { drainMs, graceMs: drainMs + ENDING_MS };

@@ -1,16 +1,16 @@
-/** What of a pod's template would give the engine its node, or a way to it. Pure. */
+/** Fields of a pod template that would give the engine access to its node. Pure. */
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { isObject } from '../../kit/json.ts';
 
 type Template = Pick<ModelDeploymentSpec['template'], 'volumes' | 'podSecurityContext' | 'securityContext'>;
 type Fields = Record<string, unknown>;
 
-/** Low ports, and locked memory as RDMA wants it, reach nothing. */
+/** Low ports, and locked memory, which RDMA needs, are harmless. */
 const HARMLESS_CAPABILITIES = ['NET_BIND_SERVICE', 'IPC_LOCK'];
 /** Types that confine a container, as Pod Security's baseline accepts them; levels only separate pods from each other. */
 const CONFINED_TYPES = ['container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t'];
 
-/** As paths below `template`, with their values where these are what is refused. */
+/** As paths below `template`, with their values if these are the problem. */
 export function describeHostFields({ volumes, podSecurityContext, securityContext }: Template): string[] {
   return [
     ...(volumes ?? []).flatMap((volume, index) =>
@@ -37,7 +37,7 @@ function describeContext(path: string, context: Fields): string[] {
     ),
     ...describeSELinux(read(context.seLinuxOptions)),
     read(context.windowsOptions).hostProcess === true && 'windowsOptions.hostProcess',
-    // A default that null takes away leaves what the container runtime gives.
+    // A default removed by null falls back to the container runtime's.
     ...['capabilities', 'allowPrivilegeEscalation', 'seccompProfile'].map(
       (field) => context[field] === null && `${field} null`,
     ),

@@ -7,14 +7,14 @@ import { PRESETS } from '../engines/presets.ts';
 import { vendorOf } from './accelerators.ts';
 import type { BuildSettings } from './settings.ts';
 
-/** Puts the registry of the installation before an image; Docker Hub's own name is dropped, as mirrors expect. */
+/** Prefixes an image with the installation's registry; Docker Hub's own name is dropped, as mirrors expect. */
 export function prefixImage(image: string, registry: string): string {
   return registry === '' ? image : `${registry.replace(/\/+$/, '')}/${image.replace(/^docker\.io\//, '')}`;
 }
 
 type ImageSettings = Pick<BuildSettings, 'engineImages' | 'imageRegistry' | 'simulatorImage'>;
 
-/** An image that the spec names is taken as it is. Undefined: there is none for the accelerators. */
+/** An image from the spec is used unchanged. Undefined: there is none for the accelerators. */
 export function engineImage(spec: ModelDeploymentSpec, settings: ImageSettings): string | undefined {
   const { image } = spec.engine;
   if (image) return image;
@@ -22,7 +22,7 @@ export function engineImage(spec: ModelDeploymentSpec, settings: ImageSettings):
   return found && prefixImage(found, settings.imageRegistry);
 }
 
-/** Whose image of a preset's own is used; undefined: the spec or the installation name another, or another command. */
+/** The vendor of the preset's own image, if used; undefined: the spec or the installation sets another image or command. */
 export function findPresetImageVendor(
   spec: ModelDeploymentSpec,
   { engineImages }: Pick<ImageSettings, 'engineImages'>,

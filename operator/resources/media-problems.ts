@@ -1,4 +1,4 @@
-/** What a spec promises of images or videos that its engine would refuse, request by request. */
+/** Image or video settings of a spec that its engine would refuse in each request. */
 import { findMediaEngine } from '../../api/media-engines.ts';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { type ImageModel, imageModel, type VideoModel, videoModel } from '../../api/model-media.ts';
@@ -44,7 +44,7 @@ interface Media {
   sizes: readonly string[];
 }
 
-/** With the defaults of what the spec leaves out. */
+/** With defaults for what the spec omits. */
 function readMedia({ kind, image, video }: ModelDeployment['spec']): Media | null {
   if (kind === 'Image') {
     const model = imageModel.parse(image ?? {});

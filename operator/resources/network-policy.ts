@@ -1,4 +1,4 @@
-/** Opens the gateway's and the metrics port to others, and nothing else: the admin port is the kubelet's. */
+/** Opens only the gateway's and the metrics port to others: the admin port is for the kubelet. */
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { childNames, PORTS, podSelector } from '../../api/names.ts';
 import type { KubeObject } from '../../kube/object.ts';

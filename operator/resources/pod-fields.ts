@@ -1,6 +1,6 @@
 /**
- * The fields of a ModelDeployment by which its pods reach beyond their model. Who may write them is decided by the
- * chart's admission policy, with the same groups; what an installation takes from nobody is refused here. Pure.
+ * The fields of a ModelDeployment by which its pods reach beyond their model. The
+ * chart's admission policy decides who may write them, with the same groups; what an installation allows no one is refused here. Pure.
  */
 import type { ModelDeployment, ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { API_KEY_SECRET_SUFFIX, SIDECAR_SECRET_SUFFIX, SIGNING_SECRET_NAME } from '../../api/names.ts';
@@ -24,7 +24,7 @@ export const POD_FIELD_GROUPS = [
 ] as const;
 export type PodFieldGroup = (typeof POD_FIELD_GROUPS)[number];
 
-/** Volumes that Berth makes in each pod; the first ones are the gateway's alone. */
+/** Volumes that Berth creates in each pod; the first ones are only for the gateway. */
 const GATEWAY_VOLUME_PREFIX = 'gateway-';
 const BERTH_VOLUMES = ['home', 'weights', 'shared-memory'];
 
@@ -93,7 +93,7 @@ function listSecretFields({ engine, template, model }: ModelDeploymentSpec): (st
 const isPlainVolume = (volume: Record<string, unknown>): boolean =>
   Object.keys(volume).every((key) => key === 'name' || PLAIN_VOLUMES.includes(key));
 
-/** They hold the workspace's Redis user and keys: no engine may have them. */
+/** They hold the workspace's Redis user and keys: engines must not have them. */
 function findOwnSecrets({ metadata, spec }: ModelDeployment, settings: PodFieldSettings): Problem[] {
   const isOwn = (name: string): boolean =>
     name.endsWith(SIDECAR_SECRET_SUFFIX) ||

@@ -1,4 +1,4 @@
-/** What each kind of balancer needs for long answers and large bodies: the limits are the gateway's, never its own. */
+/** Settings of each kind of load balancer for long responses and large bodies: the gateway's limits apply, never its own. */
 
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { ResolvedLimits } from '../../api/model-limits.ts';
@@ -12,7 +12,7 @@ export const decidePreset = (
 
 type Times = Pick<ResolvedLimits, 'requestTimeoutMs' | 'imageTimeoutMs' | 'uploadTimeoutMs'>;
 
-/** Beyond the gateway's own times, so that its answer comes first, in the envelope. */
+/** Above the gateway's own timeouts, so that its error envelope is sent first. */
 const MARGIN_SECONDS = 60;
 
 /** Annotations of the Ingress. */
@@ -44,7 +44,7 @@ const TABLE: Record<RoutePreset, (seconds: Seconds) => Record<string, string>> =
   traefik: () => ({}),
   alb: ({ answer, upload }) => ({
     'alb.ingress.kubernetes.io/load-balancer-attributes': `idle_timeout.timeout_seconds=${Math.max(answer, upload)}`,
-    // Any answer of a ready gateway is a good one; without a ready pod it is 503.
+    // Any response of a ready gateway is fine; without a ready pod it is 503.
     'alb.ingress.kubernetes.io/success-codes': '200-499',
     'alb.ingress.kubernetes.io/target-type': 'ip',
   }),
@@ -59,9 +59,9 @@ const NATIVE_BALANCING = {
 };
 
 /**
- * Annotations of the Service. A balancer that dials endpoints learns of the last pod's end and of the front by separate
- * messages, and answers its own page in between; one that dials the Service's address is led to the front at once.
- * Written with `none` as well: others do not know them, and each Service has but one reader.
+ * Annotations of the Service. A balancer that connects to endpoints learns of the last pod's end and of the front by separate
+ * messages, and serves its own error page in between; one that connects to the Service's address is routed to the front at once.
+ * Also written with `none`: other controllers ignore them, and each Service has only one reader.
  */
 export const presetServiceAnnotations = (preset: RoutePreset): Record<string, string> =>
   preset === 'alb' || preset === 'nginx' ? {} : NATIVE_BALANCING;

@@ -15,7 +15,7 @@ export function decideHost({ metadata, spec }: ModelDeployment, settings: HostSe
   return spec.route.host ?? defaultHost(metadata.name, metadata.namespace, settings.domain);
 }
 
-/** A custom host could be another tenant's: only those that the installation allows. */
+/** A custom host could be another tenant's: only allowed ones. */
 export function isHostAllowed({ metadata }: ModelDeployment, host: string, settings: HostSettings): boolean {
   // People type their tokens there.
   if (host === settings.consoleHost) return false;
@@ -26,7 +26,7 @@ export function isHostAllowed({ metadata }: ModelDeployment, host: string, setti
   );
 }
 
-/** Whether it is, or could be, what some deployment has by its name. */
+/** Whether it is, or could be, some deployment's default host. */
 function isDefaultHost(host: string, domain: string): boolean {
   const [label = '', ...rest] = host.split('.');
   return label.includes('--') && rest.join('.') === domain;
@@ -52,7 +52,7 @@ function matchesWildcard(allowed: string, host: string): boolean {
   return label !== '' && rest.join('.') === allowed.slice(2);
 }
 
-/** Base URL for SDKs; without a route the Service's, which works in the cluster only. */
+/** Base URL for SDKs; without a route the Service's, which works only in the cluster. */
 export function decideURL(
   model: ModelDeployment,
   settings: HostSettings & Pick<BuildSettings, 'urlScheme' | 'urlPort' | 'endpointURL'>,
@@ -132,7 +132,7 @@ export function frontRouteName(namespace: string, name: string): string {
   return `${namespace.slice(0, 60)}-${name}-${hash}`;
 }
 
-/** Such a Secret is Berth's, not the tenant's: only those that the installation allows. */
+/** Such a Secret is Berth's, not the tenant's: only allowed ones. */
 export function findCertificateProblem(
   { spec }: ModelDeployment,
   { frontTLSSecrets, routeVia }: Pick<BuildSettings, 'frontTLSSecrets' | 'routeVia'>,
@@ -146,7 +146,7 @@ export function findCertificateProblem(
   return [{ reason: 'TLSSecretNotAllowed', message }];
 }
 
-/** Annotations act with the operator's rights: only those that the installation allows. */
+/** Annotations act with the operator's rights: only allowed ones. */
 export function findAnnotationProblem(
   { spec }: ModelDeployment,
   { allowedAnnotations }: Pick<BuildSettings, 'allowedAnnotations'>,

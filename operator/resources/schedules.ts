@@ -1,17 +1,17 @@
-/** Bounds that change by the clock: each schedule holds from a time that its cron expression names until another one's. */
+/** Scaling limits that change by the clock: each schedule applies from a time of its cron expression until another's. */
 import { Cron } from 'croner';
 import { LRUCache } from 'lru-cache';
 import type { ModelScaling } from '../../api/model-scaling.ts';
 
 export type Schedule = ModelScaling['schedules'][number];
 
-/** Beside names, `L` in JUL and `W` in WED: what one dialect of cron has, and takes up to seconds to look up. */
+/** `L` and `W`, except in names such as JUL and WED: a cron extension that takes up to seconds to evaluate. */
 const DIALECT = /[#+]|(?<!ju)l|w(?!ed)/i;
 const MAX_VERDICTS = 2_000;
-/** By expression and time zone: evaluated once, since that costs milliseconds. */
+/** By expression and time zone: evaluated once, since that takes milliseconds. */
 const verdicts = new LRUCache<string, { error: string | undefined }>({ max: MAX_VERDICTS });
 
-/** Why a schedule can never be followed; undefined where it can. */
+/** Why a schedule can never trigger; undefined if it can. */
 export function findScheduleError(schedule: Schedule): string | undefined {
   const key = `${schedule.cron} ${schedule.timezone}`;
   const known = verdicts.get(key);
@@ -39,19 +39,19 @@ interface Period {
   schedule: Schedule | undefined;
 }
 
-/** Looks times up; each period is computed once, since that costs milliseconds. */
+/** Evaluates schedules; each period is computed once, since that takes milliseconds. */
 export class Calendar {
   readonly #schedules: readonly Schedule[];
   readonly #crons: Cron[];
   #periods: Period[] = [];
 
-  /** Schedules that can never be followed are left out. */
+  /** Schedules that can never trigger are omitted. */
   constructor(schedules: readonly Schedule[]) {
     this.#schedules = schedules.filter((schedule) => findScheduleError(schedule) === undefined);
     this.#crons = this.#schedules.map(parse);
   }
 
-  /** The schedule that holds at a time (Unix milliseconds): the one that began last. */
+  /** The schedule in effect at a time (Unix milliseconds): the one that started last. */
   at(time: number): Schedule | undefined {
     if (this.#schedules.length === 0) return undefined;
     const known = this.#periods.find(({ from, until }) => from <= time && time < until);
@@ -66,7 +66,7 @@ export class Calendar {
     const found: Period = { from: time, until: Number.POSITIVE_INFINITY, schedule: undefined };
     let begun = Number.NEGATIVE_INFINITY;
     for (const [index, cron] of this.#crons.entries()) {
-      // Runs are whole minutes; those before a time leave out one at that very time.
+      // Runs are whole minutes; "previous" excludes one at exactly that time.
       const last = cron.previousRuns(1, new Date(time + 1))[0]?.getTime();
       const next = cron.nextRun(new Date(time))?.getTime();
       if (last !== undefined && last >= begun) {

@@ -1,4 +1,4 @@
-/** Every Secret that a spec names, wherever a pod could read it. Pure. */
+/** Every Secret that a spec refers to, wherever a pod could read it. Pure. */
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 
 export interface NamedSecret {
@@ -6,7 +6,7 @@ export interface NamedSecret {
   path: string;
 }
 
-/** Fields of Kubernetes objects that hold a reference to a Secret, and where in it its name stands. */
+/** Fields of Kubernetes objects that refer to a Secret, and the path of its name. */
 const REFERENCES: Record<string, string> = {
   secretKeyRef: 'name',
   secretRef: 'name',
@@ -30,7 +30,7 @@ export function listSecretNames({ model, engine, template }: ModelDeploymentSpec
   ];
 }
 
-/** Deep, since Kubernetes has more kinds of volumes than can be listed; objects here are as deep as admission lets them be. */
+/** Recursive, since Kubernetes has more kinds of volumes than can be listed; admission limits the depth of objects. */
 function findReferences(value: unknown, path: string): NamedSecret[] {
   if (Array.isArray(value)) return value.flatMap((item, index) => findReferences(item, `${path}[${index}]`));
   if (typeof value !== 'object' || value === null) return [];

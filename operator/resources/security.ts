@@ -1,4 +1,4 @@
-/** Security contexts: `restricted` by default, for the engine as far as its image goes. */
+/** Security contexts: `restricted` by default, for the engine as far as its image allows. */
 import type { V1PodSecurityContext, V1SecurityContext } from '@kubernetes/client-node';
 import type { EnginePresetDefinition } from '../engines/engine.ts';
 
@@ -12,7 +12,7 @@ const LOCKED: V1SecurityContext = {
 };
 
 export const SECURITY_PLATFORMS = ['kubernetes', 'openshift'] as const;
-/** OpenShift gives every namespace users and groups of its own, and refuses pods that name others. */
+/** OpenShift assigns users and groups to each namespace, and refuses pods that set others. */
 export type SecurityPlatform = (typeof SECURITY_PLATFORMS)[number];
 
 const userOf = (uid: number, platform: SecurityPlatform): V1SecurityContext => ({
@@ -39,7 +39,7 @@ export function engineSecurity(
   );
 }
 
-/** The group makes volumes writable for the engine; large ones are not walked through at each start. */
+/** The group makes volumes writable for the engine; large ones are not traversed at each start. */
 export function podSecurity(
   { uid }: EnginePresetDefinition,
   platform: SecurityPlatform,
@@ -50,7 +50,7 @@ export function podSecurity(
   return merge({ seccompProfile: { type: 'RuntimeDefault' }, ...group }, overrides);
 }
 
-/** Overrides win; null takes a default away. */
+/** Overrides win; null removes a default. */
 function merge<T extends object>(defaults: T, overrides: Record<string, unknown>): T {
   const merged = Object.entries({ ...defaults, ...overrides }).filter(([, value]) => value !== null);
   return Object.fromEntries(merged) as T;

@@ -23,7 +23,7 @@ export function buildService(
       type: 'ClusterIP',
       selector: podSelector(name),
       publishNotReadyAddresses: false,
-      // A number: not every version resolves a port's name among native sidecars.
+      // A number: not every Kubernetes version resolves port names of native sidecars.
       ports: [{ name: HTTP_PORT_NAME, port: SERVICE_PORT, targetPort: PORTS.http, protocol: 'TCP' }],
     },
   };

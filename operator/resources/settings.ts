@@ -1,4 +1,4 @@
-/** What an installation decides for the objects of all deployments. */
+/** Settings of an installation for the objects of all deployments. */
 import type { V1EnvVar, V1ResourceRequirements } from '@kubernetes/client-node';
 import type { EnginePreset } from '../../api/engine-presets.ts';
 import type { RoutePreset, RouteVia } from '../../api/model-route.ts';
@@ -18,30 +18,30 @@ export interface GatewayReference {
 export interface BuildSettings {
   /** Berth's own namespace, where the front lives. */
   namespace: string;
-  /** Version of this operator, and of the sidecars that it makes. */
+  /** Version of this operator, and of the sidecars that it creates. */
   version: string;
   /** Endpoints are at `<name>--<namespace>.<domain>`. */
   domain: string;
-  /** Scheme and, where it is not the scheme's own, port of `status.url`. */
+  /** Scheme and non-default port of `status.url`. */
   urlScheme: 'http' | 'https';
   urlPort: number | undefined;
-  /** Base URL of a deployment where others than host names lead there, as in `make run`. */
+  /** Base URL of a deployment that is not routed by host name, as in `make run`. */
   endpointURL?: (deployment: { namespace: string; name: string }) => string;
-  /** Class of Ingresses that name none; undefined: the cluster's default. */
+  /** Default class of Ingresses; undefined: the cluster's default. */
   ingressClass: string | undefined;
   routePreset: RoutePreset;
   routeVia: RouteVia;
-  /** Hosts beyond the default that a spec may ask for; `*.example.com` covers one label. */
+  /** Hosts besides the default that a spec may use; `*.example.com` covers one label. */
   allowedHosts: readonly string[];
-  /** Which no deployment may have; undefined: there is no console, or no route to it. */
+  /** Reserved host of the console; undefined: there is no console, or no route to it. */
   consoleHost: string | undefined;
   /** Base URL of the published documentation, for `documentation_url` of errors; undefined: they have none. */
   documentationURL: string | undefined;
   /** Keys of `spec.route.annotations` that are allowed. */
   allowedAnnotations: readonly string[];
-  /** Of HTTPRoutes of deployments that name none; with one, routes are HTTPRoutes by default. */
+  /** Default Gateway of HTTPRoutes; if set, routes are HTTPRoutes by default. */
   gateway: GatewayReference | undefined;
-  /** Secrets of `namespace` that routes with `via: Front` may name for their certificate. */
+  /** Secrets of `namespace` that routes with `via: Front` may use for their certificate. */
   frontTLSSecrets: readonly string[];
   /** Service of the front in `namespace`. */
   frontService: string;
@@ -52,21 +52,21 @@ export interface BuildSettings {
   gatewayImage: string;
   gatewayResources: V1ResourceRequirements;
   gatewayLogLevel: string;
-  /** Of sidecars; null: they trace nothing. */
+  /** Of sidecars; null: no tracing. */
   gatewayTracing: TracingSettings | null;
   /** Image of the preset `simulator`: Berth's own. */
   simulatorImage: string;
-  /** In place of the presets' own images, by preset; those for AMD's GPUs by `<preset>-rocm`. */
+  /** Overrides of the presets' own images, by preset; those for AMD's GPUs by `<preset>-rocm`. */
   engineImages: Readonly<Partial<Record<EnginePreset | `${EnginePreset}-rocm`, string>>>;
   /** Image that copies weights from S3. */
   s3CopyImage: string;
   /** Of the gateway and simulator images. */
   imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
-  /** Put before every image but those that a spec names; '' for none. */
+  /** Prefix of every image except those in specs; '' for none. */
   imageRegistry: string;
-  /** Names of Secrets of the installation in `namespace`, which no engine may have. */
+  /** Names of the installation's Secrets in `namespace`, which engines must not use. */
   ownSecrets: readonly string[];
-  /** Groups of pod fields that are taken at all, and whether pods may reach their node. */
+  /** Groups of pod fields that are allowed at all, and whether pods may access their node. */
   podFields: { groups: readonly PodFieldGroup[]; host: boolean };
   /** Names of pull secrets in each workspace. */
   imagePullSecrets: readonly string[];
@@ -75,18 +75,18 @@ export interface BuildSettings {
   /** Where users and groups of pods come from. */
   platform: SecurityPlatform;
   networkPolicies: boolean;
-  /** CIDRs that tenants' URLs may or may not lead to, beside the public-only rule; http where the first list allows. */
+  /** CIDRs that tenants' URLs may or may not resolve to, beside the public-only rule; http if the first list allows it. */
   egress: { allow: readonly string[]; deny: readonly string[]; plainHTTP: boolean };
 
-  /** As sidecars dial it, without credentials. */
+  /** For sidecars, without credentials. */
   redisURL: string;
   redisUsers: RedisUserMode;
-  /** Credentials of the operator itself, and of everyone with `redisUsers: off`; absent where Redis needs none. */
+  /** Credentials of the operator itself, and of everyone with `redisUsers: off`; absent if Redis needs none. */
   redisUsername: string | undefined;
   redisPassword: string | undefined;
-  /** PEM file of the authorities that Redis' certificate is checked by; it need not be there. */
+  /** PEM file of the authorities that verify Redis' certificate; optional. */
   redisCAFile: string;
-  /** What is in it, for the sidecars; undefined where it is not there. Read for each deployment, so it must cost nothing. */
+  /** Its content, for the sidecars; undefined if absent. Read for each deployment, so it must be cheap. */
   readRedisCA: () => string | undefined;
   /** With `redisUsers: external`: Secret of each workspace with keys `username` and `password`. */
   externalRedisSecret: string;

@@ -1,14 +1,14 @@
-/** Puts the current sidecar into a pod template that is kept, and leaves the engine's image, arguments and weights as they were. */
+/** Grafts the current sidecar into a kept pod template; the engine's image, arguments and weights stay unchanged. */
 import type { V1Container, V1PodSpec, V1PodTemplateSpec } from '@kubernetes/client-node';
 import { CONTAINERS } from '../../api/names.ts';
 
 /**
- * The kept template with what belongs to the sidecar from the current one: its container and volumes, the pod's metadata, and
- * the engine's probes and drain hook, which call it. Grafting twice changes nothing more.
+ * The kept template with the sidecar's parts from the current one: its container and volumes, the pod's metadata, and
+ * the engine's probes and drain hook, which call it. Idempotent.
  */
 export function graftSidecar(kept: V1PodTemplateSpec, current: V1PodTemplateSpec): V1PodTemplateSpec {
   const [old, next] = [findGateway(kept), findGateway(current)];
-  // A template without a sidecar is none that any version makes.
+  // No version creates a template without a sidecar.
   if (!kept.spec || !current.spec || !old || !next) return current;
   const engine = current.spec.containers.find(({ name }) => name === CONTAINERS.engine);
   return {
@@ -29,7 +29,7 @@ export function graftSidecar(kept: V1PodTemplateSpec, current: V1PodTemplateSpec
 const findGateway = ({ spec }: V1PodTemplateSpec): V1Container | undefined =>
   spec?.initContainers?.find(({ name }) => name === CONTAINERS.gateway);
 
-/** What the kubelet asks the sidecar about the engine. */
+/** The kubelet's probes of the engine through the sidecar. */
 function graftHooks(kept: V1Container, current: V1Container): V1Container {
   const { startupProbe, livenessProbe, lifecycle } = current;
   return { ...kept, startupProbe, livenessProbe, lifecycle };

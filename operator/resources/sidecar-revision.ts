@@ -1,10 +1,10 @@
-/** Names the sidecar that this installation makes, as one revision for all deployments. */
+/** The revision of the sidecar that this installation creates, the same for all deployments. */
 import { createHash } from 'node:crypto';
 import { stableStringify } from '../../kube/object.ts';
 import { prefixImage } from './images.ts';
 import type { BuildSettings } from './settings.ts';
 
-/** Of the version, the image and the settings that sidecars are given, secrets left out. */
+/** Of the version, image and settings of sidecars, without secrets. */
 export function sidecarRevision(settings: BuildSettings): string {
   const { version, gatewayResources, gatewayLogLevel, imagePullPolicy, redisURL, egress, storageURL } =
     settings;

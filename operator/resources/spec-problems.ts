@@ -1,4 +1,4 @@
-/** What in a spec cannot work, decided without reading the cluster. */
+/** What in a spec cannot work, without reading the cluster. */
 
 import type { ModelDeployment, ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { PORTS } from '../../api/names.ts';
@@ -69,7 +69,7 @@ function findAcceleratorProblems({ spec }: ModelDeployment, settings: BuildSetti
   return problems;
 }
 
-/** Empty where no image of the preset is made for accelerators. */
+/** Empty if no image of the preset supports accelerators. */
 function listVendors({ engine, kind }: ModelDeploymentSpec): string {
   const { image } = PRESETS[engine.preset];
   const known = [image('nvidia', kind) && 'nvidia.com', image('amd', kind) && 'amd.com'].filter(Boolean);
@@ -102,7 +102,7 @@ function findSourceProblems(model: ModelDeployment, settings: BuildSettings): Pr
   return refusal === undefined ? [] : [{ reason: 'SourceNotSupported', message: refusal }];
 }
 
-/** Longest wait for a pod that leaves: what is under way by then will never end. */
+/** Longest wait for a terminating pod: what is still running by then will never end. */
 const MAX_DRAIN_MS = 24 * 3_600_000;
 
 function findDrainProblem({ spec }: ModelDeployment): Problem[] {
@@ -121,7 +121,7 @@ function findScheduleProblems({ spec }: ModelDeployment): Problem[] {
   });
 }
 
-/** A claim that the operator makes is mounted by every replica. */
+/** A claim created by the operator is mounted by every replica. */
 function findClaimProblem({ spec }: ModelDeployment): Problem[] {
   const cache = spec.model.source.huggingFace?.cache;
   const most = maxReplicas(spec);

@@ -1,13 +1,13 @@
-/** A spec without the values that its schema fills in: what a person wrote, whichever version reads it. */
+/** A spec without schema defaults: what a person wrote, whichever version reads it. */
 
 import { z } from 'zod';
 import { isObject } from '../../kit/json.ts';
 import { stableStringify } from '../../kube/object.ts';
 
-/** What each schema fills in, as text. */
+/** Defaults of each schema, as text. */
 const filledIn = new WeakMap<z.ZodType, string>();
 
-/** Undefined where nothing is left. */
+/** Undefined if nothing is left. */
 export function stripDefaults(schema: z.ZodType, value: unknown): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
     return stripDefaults(schema.unwrap() as z.ZodType, value);

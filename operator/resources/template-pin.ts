@@ -1,4 +1,4 @@
-/** Keeps the pods' template as it was while the spec asks for the same pods, so that an upgrade restarts nothing. */
+/** Pins the pod template while the spec describes the same pods, so that an upgrade restarts nothing. */
 import { createHash } from 'node:crypto';
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { sleepsWhenIdle } from '../../api/engine-traits.ts';
@@ -21,20 +21,20 @@ export interface SidecarGrant {
 export interface PinnedTemplate {
   template: V1PodTemplateSpec;
   sidecarVersion: string;
-  /** The operator would give the pods another sidecar by now. */
+  /** The operator would now give the pods a different sidecar. */
   isSidecarOutdated: boolean;
-  /** Settings of the installation that are others by now, by name. */
+  /** Settings of the installation that have changed since, by name. */
   staleSettings: readonly string[];
-  /** What the Deployment remembers it by. */
+  /** Stored in the Deployment's annotations. */
   annotations: Record<string, string>;
 }
 
 export interface TemplateBuild {
   spec: ModelDeploymentSpec;
-  /** The Deployment as it is, if it is there. */
+  /** The current Deployment, if it exists. */
   live: Pick<KubeObject, 'metadata'> | undefined;
   version: string;
-  /** Has the kept template take the current sidecar. */
+  /** Grafts the current sidecar into the kept template. */
   grant?: SidecarGrant | undefined;
   build: () => V1PodTemplateSpec;
 }
@@ -106,7 +106,7 @@ export function readGrant({ metadata }: Pick<KubeObject, 'metadata'>): SidecarGr
   return revision === undefined || Number.isNaN(startedAt) ? undefined : { revision, startedAt };
 }
 
-/** The memory is for estimates alone, and to write no more than it asks for the GPU that the preset has without. */
+/** The memory is only for estimates, and a bare count of one equals the preset's default. */
 function selectGPU(spec: ModelDeploymentSpec, gpu: ModelDeploymentSpec['gpu']): object | undefined {
   const { memory: _, ...written } = gpu ?? {};
   const isUsual = decideAccelerators(spec).count === decideAccelerators({ ...spec, gpu: undefined }).count;
@@ -125,7 +125,7 @@ export function hashInputs(spec: ModelDeploymentSpec): string {
   const inputs = {
     kind,
     model: { id: model.id, source: model.source },
-    // Undefined members are no part of the text.
+    // Undefined members are not part of the text.
     engine: { ...engine, stallTimeout: undefined, routes: undefined },
     gpu: selectGPU(spec, gpu),
     resources,

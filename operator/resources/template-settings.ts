@@ -1,10 +1,10 @@
-/** Which settings of the installation a pod template was made with that are others by now. */
+/** Which settings of the installation have changed since a pod template was created. */
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { GATEWAY_ENV } from '../../api/gateway-environment.ts';
 import { CONTAINERS } from '../../api/names.ts';
 import { stableStringify } from '../../kube/object.ts';
 
-/** What each variable of the gateway that comes from a setting is called; what else there is comes with a version. */
+/** Setting of each gateway variable; other variables depend only on the version. */
 const SETTINGS: readonly [name: string, variables: readonly string[]][] = [
   ['the Redis address', [GATEWAY_ENV.redisURL]],
   ['the master key', [GATEWAY_ENV.drainToken]],
@@ -17,7 +17,7 @@ const SETTINGS: readonly [name: string, variables: readonly string[]][] = [
 /** Names of the settings that differ between a kept template and one built now; their values may be secret. */
 export function findStaleSettings(kept: V1PodTemplateSpec, current: V1PodTemplateSpec): string[] {
   const [before, now] = [findGateway(kept), findGateway(current)];
-  // A template that no version would build does not show which settings it has.
+  // An unrecognized template does not show which settings it has.
   if (!before || !now) return [];
   const read = ({ env = [] }: typeof now, variable: string) =>
     env.find(({ name }) => name === variable)?.value;

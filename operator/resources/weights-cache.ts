@@ -16,12 +16,12 @@ import { sidecarImage } from './sidecar-revision.ts';
 import { joinPath, MODELS_PATH, WEIGHTS_VOLUME } from './weights-copy.ts';
 
 const CACHE_PATH = '/var/cache/berth-weights';
-/** As for an engine that downloads itself. */
+/** As for an engine that downloads by itself. */
 const PASSED_ON = ['HF_ENDPOINT', 'HF_TOKEN', 'HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'];
 const MAX_READABLE = 40;
-/** A prefetch that fails is tried again so often; pods try again anyway. */
+/** Retries of a failed prefetch; pods retry anyway. */
 const PREFETCH_RETRIES = 3;
-/** For a hub that sends a byte now and then. */
+/** For a very slow hub. */
 const PREFETCH_SECONDS = 86_400;
 const LOADER_RESOURCES = { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '1Gi' } };
 
@@ -31,8 +31,8 @@ type CacheSettings = Pick<
 >;
 
 /**
- * The folder of a source in the cache: another one for what differs in anything, credentials and the hub's address included.
- * Or whoever names a hub of their own would fill the folder of others, or be given theirs while that hub does not answer.
+ * The folder of a source in the cache: different for any difference, including credentials and the hub's address.
+ * Otherwise a user with their own hub could fill others' folders, or get theirs while that hub does not respond.
  */
 export function cacheEntry({ spec }: Pick<ModelDeployment, 'spec'>): string {
   const { huggingFace, s3 } = spec.model.source;
@@ -64,7 +64,7 @@ export interface CachedWeights {
   initContainers: V1Container[];
 }
 
-/** The engine sees the folder of its own source, read-only, and asks no hub. */
+/** The engine sees only its own source's folder, read-only, and does not contact a hub. */
 export function buildCachedWeights(model: ModelDeployment, settings: CacheSettings): CachedWeights {
   const { source } = model.spec.model;
   const { claimName } = source.cache!;
@@ -85,7 +85,7 @@ export function buildCachedWeights(model: ModelDeployment, settings: CacheSettin
   };
 }
 
-/** The gateway keeps what its engine reads from being evicted. */
+/** The gateway protects what its engine reads from eviction. */
 export function buildLease(model: ModelDeployment): { path: string; mounts: V1VolumeMount[] } | undefined {
   if (!model.spec.model.source.cache) return undefined;
   return {
@@ -117,7 +117,7 @@ function buildLoader(model: ModelDeployment, settings: CacheSettings, env: V1Env
       settings.downloadEnv,
       passedOn,
     ),
-    // Namespaces with a quota refuse pods without.
+    // Namespaces with a quota refuse pods without resources.
     resources: LOADER_RESOURCES,
     volumeMounts: [{ name: WEIGHTS_VOLUME, mountPath: CACHE_PATH }],
     securityContext: restricted(settings.platform),
@@ -147,7 +147,7 @@ function describeSource({ huggingFace, s3 }: ModelSource): V1EnvVar[] {
       [WEIGHTS_ENV.s3Region]: region,
       [WEIGHTS_ENV.s3PathStyle]: String(pathStyle),
       ...(endpoint && { [WEIGHTS_ENV.s3Endpoint]: endpoint }),
-      // The pod's own identity, never that of its node.
+      // The pod's own identity, never its node's.
       ...(workloadIdentity && {
         [WEIGHTS_ENV.s3WorkloadIdentity]: 'true',
         AWS_EC2_METADATA_DISABLED: 'true',
@@ -162,7 +162,7 @@ function describeSource({ huggingFace, s3 }: ModelSource): V1EnvVar[] {
   ];
 }
 
-/** Downloads the weights on any node that can mount the claim, without a GPU; undefined where that is not asked for. */
+/** Downloads the weights on any node that can mount the claim, without a GPU; undefined if not requested. */
 export function buildPrefetchJob(model: ModelDeployment, settings: CacheSettings): KubeObject | undefined {
   const { metadata, spec } = model;
   const { engine, template } = spec;

@@ -9,13 +9,13 @@ import type { BuildSettings } from './settings.ts';
 export const MODELS_PATH = '/models';
 export const WEIGHTS_VOLUME = 'weights';
 
-/** rclone: one static program, well kept, retries and verifies; runs as any user without a writable root. */
+/** rclone: a single static, well-maintained program that retries and verifies; runs as any user without a writable root. */
 export const S3_COPY_IMAGE = 'docker.io/rclone/rclone:1.75.1';
 
-/** For S3 a prefix without objects is no error; a copy that a restart finds complete is none either. */
+/** For S3 a prefix without objects is not an error; neither is a copy that a restart finds complete. */
 const COPY_SCRIPT = `rclone copy "$@" || exit; ls -A ${MODELS_PATH} | grep -q . || { echo "nothing found at $1" >&2; exit 1; }`;
 
-/** Not where the image itself may keep its weights: the mount would hide them. */
+/** Not where the image itself may have its weights: the mount would hide them. */
 const COPY_PATH = '/berth-weights';
 
 const writableMount = { name: WEIGHTS_VOLUME, mountPath: MODELS_PATH };
@@ -53,13 +53,13 @@ function s3Environment({ endpoint, region, secret, workloadIdentity, pathStyle }
   });
   return [
     ...variables({
-      // No configuration file: all is in the environment.
+      // No configuration file: everything is in the environment.
       RCLONE_CONFIG: '/dev/null',
       RCLONE_S3_PROVIDER: endpoint ? 'Other' : 'AWS',
       RCLONE_S3_REGION: region,
       RCLONE_S3_FORCE_PATH_STYLE: String(pathStyle),
       ...(endpoint ? { RCLONE_S3_ENDPOINT: endpoint } : {}),
-      // The pod's own identity, never that of its node.
+      // The pod's own identity, never its node's.
       ...(workloadIdentity ? { RCLONE_S3_ENV_AUTH: 'true', AWS_EC2_METADATA_DISABLED: 'true' } : {}),
     }),
     ...(secret
@@ -71,7 +71,7 @@ function s3Environment({ endpoint, region, secret, workloadIdentity, pathStyle }
   ];
 }
 
-/** Runs the image that holds the weights, so the kubelet pulls it like any other; it needs `cp`. */
+/** Runs the image with the weights, so the kubelet pulls it like any other; it needs `cp`. */
 export function buildImageCopy(
   source: NonNullable<ModelSource['image']>,
   platform: SecurityPlatform,

@@ -56,7 +56,7 @@ export function buildWeights(model: ModelDeployment, settings: WeightsSettings):
     return {
       ...NOTHING,
       location: at(pvc.path),
-      // Read-only as a volume too, or the kubelet would change the owner of what is on it.
+      // Also read-only as a volume, or the kubelet would change the owner of its content.
       volumes: [
         { name: WEIGHTS_VOLUME, persistentVolumeClaim: { claimName: pvc.claimName, readOnly: true } },
       ],
@@ -95,7 +95,7 @@ const s3File = (uri: string): string => (uri.endsWith('.gguf') ? baseName(uri) :
 
 const CACHE_PATH = '/var/cache/huggingface';
 
-/** The engine downloads by itself, into the claim where there is one; the hub's client locks, and renames when done. */
+/** The engine downloads by itself, into the claim if there is one; the hub's client locks, and renames when done. */
 function buildHuggingFace(
   source: NonNullable<ModelSource['huggingFace']>,
   name: string,
@@ -111,7 +111,7 @@ function buildHuggingFace(
     mounts: claimName ? [{ name: WEIGHTS_VOLUME, mountPath: CACHE_PATH }] : [],
     env: [
       { name: 'HF_HOME', value: home },
-      // Text Embeddings Inference and llama.cpp have names of their own for the same folder.
+      // Text Embeddings Inference and llama.cpp have their own names for the same folder.
       { name: 'HUGGINGFACE_HUB_CACHE', value: `${home}/hub` },
       { name: 'LLAMA_CACHE', value: `${home}/llama.cpp` },
       ...(tokenSecret
@@ -127,7 +127,7 @@ function buildHuggingFace(
   };
 }
 
-/** The claim that keeps downloads between pods, where the spec asks for one of its own. */
+/** The claim that keeps downloads between pods, if the spec requests its own. */
 export function buildWeightsClaim(model: ModelDeployment): KubeObject | undefined {
   const cache = model.spec.model.source.huggingFace?.cache;
   if (!cache?.size) return undefined;

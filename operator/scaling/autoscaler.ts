@@ -1,4 +1,4 @@
-/** Composes the autoscaler: what samples the demand, what decides and writes, and the history of it. */
+/** Composes the autoscaler: sampling of demand, decisions and writes, and history. */
 import type { RedisConnection } from '../../redis/client.ts';
 import { appendScaling } from '../../redis/demand/scaling-history.ts';
 import { DemandSampler, type DemandSamplerOptions } from './demand-sampler.ts';

@@ -1,15 +1,15 @@
-/** Which deployments may look for capacity where GPUs of a kind are scarce: a few at a time, chosen fairly. No I/O. */
+/** Which deployments may probe for capacity while GPUs of a kind are scarce: a few at a time, chosen fairly. No I/O. */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { ModelDeployment, ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { decideAccelerators } from '../resources/accelerators.ts';
 import { orderFairly, type Waiting } from './fairness.ts';
 import { unschedulableMs } from './pods.ts';
 
-/** Pods that may wait for a node at a time, of one kind of GPU; each other deployment waits for its turn. */
+/** Pods that may be pending at once, per kind of GPU; other deployments wait for their turn. */
 const MAX_PROBES = 8;
-/** Of these, of one workspace: its pods may fit no node at all. */
+/** Of these, per workspace: its pods may fit no node at all. */
 const MAX_WORKSPACE_PROBES = 2;
-/** One that found no node for as long lets others try. */
+/** One that finds no node for this long lets others try. */
 const TURN_MS = 30_000;
 
 /** A deployment as it stands. */
@@ -17,11 +17,11 @@ export interface Placement {
   /** `namespace/name`. */
   key: string;
   namespace: string;
-  /** What its pods need of a node (`describeCapacityNeed`): those that need the same wait for the same. */
+  /** What its pods need of a node (`describeCapacityNeed`): equal needs compete for the same capacity. */
   need: string;
   /** Pods on nodes. */
   placed: number;
-  /** For how long one of its pods has found no node, in milliseconds. */
+  /** How long one of its pods has been unschedulable, in milliseconds. */
   refusedMs: number;
   /** Unix milliseconds since when it needs more than it has on nodes; undefined while it does not. */
   waitingSince: number | undefined;
@@ -33,7 +33,7 @@ const SCARCE_AFTER_MS = 10_000;
 /** Each version of a spec is one object. */
 const described = new WeakMap<ModelDeploymentSpec, string>();
 
-/** GPUs of a kind, so many on one node, and which nodes: there may be capacity for one of these and none for another. */
+/** Kind and number of GPUs on one node, and node selection: there may be capacity for one of these and none for another. */
 export function describeCapacityNeed(spec: ModelDeploymentSpec): string {
   const known = described.get(spec);
   if (known !== undefined) return known;
@@ -69,7 +69,7 @@ export class CapacityProbes {
     return !this.#scarce.has(need) || this.#admitted.has(key);
   }
 
-  /** Takes how all deployments stand. `now`: Unix milliseconds. */
+  /** Updates the state of all deployments. `now`: Unix milliseconds. */
   update(placements: readonly Placement[], now: number): void {
     this.#endTurns(placements, now);
     const scarce = new Set<string>();
@@ -81,7 +81,7 @@ export class CapacityProbes {
         since === undefined ? [] : [{ key, namespace, since: this.#triedAt.get(key) ?? since }],
       );
       const isRefused = group.some(({ refusedMs }) => refusedMs > SCARCE_AFTER_MS);
-      // Short until nobody is left who had to wait.
+      // Short until no one is left waiting.
       if (!isRefused && !(this.#scarce.has(need) && waiting.length > MAX_PROBES)) continue;
       scarce.add(need);
       for (const { key } of chooseProbes(orderFairly(waiting, held))) admitted.add(key);
@@ -90,7 +90,7 @@ export class CapacityProbes {
     this.#admitted = admitted;
   }
 
-  /** To the back of its line. */
+  /** Moves it to the back of its line. */
   #endTurns(placements: readonly Placement[], now: number): void {
     const waiting = new Set<string>();
     for (const { key, refusedMs, waitingSince } of placements) {

@@ -1,17 +1,17 @@
-/** Pods that are to go: they take no new work until they are idle, and can have it back at any time. No I/O. */
+/** Cordoned pods, which are to be removed: they get no new work until they are idle, and can be uncordoned at any time. No I/O. */
 import type { V1Pod } from '@kubernetes/client-node';
 import { ANNOTATIONS } from '../../api/names.ts';
 import type { DeploymentSample } from '../../redis/demand/demand.ts';
 
 /** After it was published: gateways have read it, and their next heartbeats show it. */
 const SETTLE_MS = 4_000;
-/** A pod that was to go and is still there takes work again. */
+/** A cordoned pod that still exists is uncordoned. */
 const LEAVE_TIMEOUT_MS = 30_000;
 
 interface Cordoned {
   /** Unix milliseconds. */
   since: number;
-  /** There are fewer replicas already: it is about to be removed. */
+  /** The replicas are already reduced: it is about to be removed. */
   leavingSince?: number;
 }
 
@@ -25,7 +25,7 @@ export class Cordon {
     return [...this.#pods.keys()].sort();
   }
 
-  /** Cordons `count` of the ready pods beside those that are about to be removed: those cordoned already, then the least busy. */
+  /** Cordons `count` of the ready pods besides those about to be removed: already cordoned ones, then the least busy. */
   choose(ready: readonly V1Pod[], replicas: Replicas, { count, now }: { count: number; now: number }): void {
     const chosen = new Set(
       ready
@@ -40,8 +40,8 @@ export class Cordon {
   }
 
   /**
-   * Whether no engine of theirs has anything to do, after the time that gateways take to know that they are cordoned. Answers
-   * that they pass on from peers end while they drain: a Service goes on to lead requests to them, so there are always some.
+   * Whether all their engines are idle, after the time that gateways take to notice the cordon. Responses
+   * that they relay from peers end while they drain: a Service keeps routing requests to them, so there are always some.
    */
   isIdle(replicas: Replicas, now: number): boolean {
     return this.#staying().every(([name, { since }]) => {
@@ -55,7 +55,7 @@ export class Cordon {
     return this.#staying().map(([name]) => name);
   }
 
-  /** Fewer replicas are wanted now: these pods are the ones that go. */
+  /** The replicas are reduced: these pods will be removed. */
   leave(now: number): void {
     for (const [, cordoned] of this.#staying()) cordoned.leavingSince = now;
   }
@@ -65,7 +65,7 @@ export class Cordon {
     for (const [name] of this.#staying()) this.#pods.delete(name);
   }
 
-  /** Forgets pods that are gone, and those that were kept after all. */
+  /** Forgets pods that are gone or were kept after all. */
   prune(staying: readonly V1Pod[], now: number): void {
     const names = new Set(staying.map(nameOf));
     for (const [name, { leavingSince }] of this.#pods)
@@ -83,6 +83,6 @@ export class Cordon {
 
 const nameOf = (pod: V1Pod): string => pod.metadata!.name!;
 
-/** One that says nothing is the last to go. */
+/** One without a heartbeat is removed last. */
 const loadOf = (pod: V1Pod, replicas: Replicas): number =>
   replicas.find(({ pod: name }) => name === nameOf(pod))?.inflight ?? Number.MAX_SAFE_INTEGER;

@@ -1,4 +1,4 @@
-/** How many replicas a deployment should have now, and why. Pure: the same question gives the same answer. */
+/** How many replicas a deployment should have now, and why. Pure. */
 import type { DemandReading } from '../../redis/demand/demand-trend.ts';
 import {
   explainIdleness,
@@ -10,48 +10,48 @@ import {
   type Reason,
 } from './reasons.ts';
 
-/** What holds now: of the spec, and of a schedule. Times in milliseconds. */
+/** The rules in effect, from the spec and a schedule. Times in milliseconds. */
 export interface ScalingRules {
   min: number;
   max: number;
   /** Slots of demand per replica. */
   target: number;
-  /** It is what engines run at a time, less than was asked for. */
+  /** Limited to what engines run concurrently, less than requested. */
   isEngineFull?: boolean;
   stableMs: number;
   panicMs: number;
   idleMs: number;
-  /** The last replica sleeps while it is idle, and is not removed. */
+  /** The last replica sleeps while idle instead of being removed. */
   sleeps?: boolean;
   /** How long a queued job may wait. */
   targetWaitMs: number;
 }
 
 export interface PodCounts {
-  /** As the Deployment says now. */
+  /** The Deployment's current value. */
   wanted: number;
   ready: number;
   /** On a node, and not ready yet. */
   starting: number;
-  /** On a node, and not ready for longer than a start may take. */
+  /** On a node, but not ready for longer than a start may take. */
   broken: number;
   /** Without a node. */
   unscheduled: number;
-  /** For how long the oldest of these has found no node; 0 while none is refused. */
+  /** How long the oldest of these has been unschedulable; 0 while none is. */
   unschedulableMs: number;
 }
 
-/** What a decision leaves for the next one. */
+/** State carried to the next decision. */
 export interface ScaleMemory {
   /** Unix milliseconds since which more replicas are needed than are wanted. */
   lackSince?: number | undefined;
   /** Unix milliseconds since which the load is a burst. */
   burstSince?: number | undefined;
-  /** There are more replicas for this burst already. */
+  /** Replicas were already added for this burst. */
   isBurstAnswered?: boolean | undefined;
   /** Unix milliseconds since which fewer replicas would do. */
   surplusSince?: number | undefined;
-  /** The cluster lacks room: one more pod at a time is tried. */
+  /** The cluster lacks capacity: one more pod at a time is tried. */
   isShort?: boolean;
 }
 
@@ -61,9 +61,9 @@ export interface ScaleQuestion {
   pods: PodCounts;
   /** Measured time from creation to readiness; null while unknown. */
   loadTimeMs: number | null;
-  /** What forbids fewer replicas now, such as a rollout; undefined where nothing does. */
+  /** What prevents scaling down now, such as a rollout; undefined if nothing does. */
   holdDown?: string | undefined;
-  /** Whether this deployment may keep a pod that finds no room, while others wait for room, too. */
+  /** Whether this deployment may keep an unschedulable pod, while others compete for capacity. */
   mayProbe: boolean;
   memory: ScaleMemory;
   /** Unix milliseconds. */
@@ -72,41 +72,41 @@ export interface ScaleQuestion {
 
 export interface ScaleDecision extends Reason {
   wanted: number;
-  /** What would be right if there were room. */
+  /** The target if there were capacity. */
   needed: number;
   /** The cluster lacks capacity for all that are needed. */
   isShort: boolean;
-  /** Fewer would do, but not now: what was prepared for that may stay. */
+  /** Scale-down is postponed: preparations for it may stay. */
   isHeld: boolean;
-  /** Nothing is to be done: a replica that is alone may sleep. */
+  /** Idle: a single replica may sleep. */
   maySleep: boolean;
   memory: ScaleMemory;
-  /** Decide again after this time at the latest; undefined: with the next sample. */
+  /** Decide again within this time; undefined: with the next sample. */
   recheckAfterMs: number | undefined;
 }
 
 const MIN_LACK_TIMEOUT_MS = 2_000;
 const MAX_LACK_TIMEOUT_MS = 60_000;
-/** Before a pod without a node is taken for one that finds none. */
+/** Time before a pod without a node counts as unschedulable. */
 const SHORT_AFTER_MS = 120_000;
-/** Less of a slot than this in the queue is worth no replica while one is ready. */
+/** Less queued work than this fraction of a slot is not worth a replica while one is ready. */
 const MIN_BACKLOG = 0.5;
-/** Of the standard deviation of a Poisson load: what exceeds the average by more is no chance. */
+/** In standard deviations of a Poisson load: a larger excess over the average is significant. */
 const SURGE_DEVIATIONS = 3;
-/** The first step of a burst, of which little was seen yet, leaves so much room. */
+/** Headroom of the first step of a burst, of which little was observed yet. */
 const BURST_MARGIN = 1.1;
-/** Of the load time: for so long a lack lasts before it is worth a start. */
+/** Fraction of the load time that a shortage must last before it is worth a start. */
 const LACK_SHARE = 1 / 30;
-/** Of the window: a fall that goes on and on takes a step each. */
+/** Fraction of the window: a continuing decline takes one step per such period. */
 const FALL_SHARE = 0.5;
-/** What engines say of themselves multiplies replicas by no more than this. */
+/** Limit of the factor from engines' own queues. */
 const MAX_MULTIPLE = 8;
 /** Rounding must not add a replica. */
 const EPSILON = 1e-6;
 
 interface Need extends Reason {
   replicas: number;
-  /** Fewer would do, but not now. */
+  /** Scale-down is postponed. */
   isHeld?: boolean;
   maySleep?: boolean;
 }
@@ -124,7 +124,7 @@ export function decideScale(given: ScaleQuestion): ScaleDecision {
   return { ...decision, memory: { ...kept, surplusSince } };
 }
 
-/** An engine that is full with less than the target has the rest of it waiting, whatever the slots. */
+/** An engine that is full below the target queues the rest, whatever the slots. */
 function lowerTarget({ rules, demand: { engineLimit } }: ScaleQuestion): ScalingRules {
   if (engineLimit === undefined || engineLimit >= rules.target) return rules;
   return { ...rules, target: Math.max(engineLimit, rules.target / MAX_MULTIPLE), isEngineFull: true };
@@ -135,7 +135,7 @@ const replicasFor = (slots: number, { target }: ScalingRules): number => Math.ce
 const clampTo = ({ min, max }: ScalingRules, replicas: number): number =>
   Math.min(max, Math.max(min, replicas));
 
-/** What the load asks for, whether or not it may be had at once. */
+/** The replicas that the load requires, whether or not available at once. */
 function decideUp(question: ScaleQuestion): Need {
   const { rules, demand, memory } = question;
   const backlog = backlogOf(question);
@@ -150,7 +150,7 @@ function decideUp(question: ScaleQuestion): Need {
   };
 }
 
-/** The short average shows a burst: it asks for twice what is ready, or it is more than chance explains. */
+/** The short average shows a burst: it requires twice what is ready, or is statistically significant. */
 function isBursting({ rules, demand, pods }: ScaleQuestion): boolean {
   const short = demand.average(rules.panicMs);
   const usual = demand.average(rules.stableMs);
@@ -159,14 +159,14 @@ function isBursting({ rules, demand, pods }: ScaleQuestion): boolean {
   return usual !== undefined && short - usual > SURGE_DEVIATIONS * Math.sqrt(Math.max(usual, 1));
 }
 
-/** Since it began and no longer: exact the longer it lasts, so that one burst makes one step. */
+/** Averaged since its start: the longer it lasts, the more exact, so that one burst makes one step. */
 function averageOfBurst({ rules, demand, memory, now }: ScaleQuestion, since: number): number {
   const lastedMs = Math.min(rules.stableMs, now - since);
   const margin = memory.isBurstAnswered ? 1 : BURST_MARGIN;
   return margin * (demand.average(lastedMs > 0 ? lastedMs : rules.panicMs) ?? 0);
 }
 
-/** Slots by which the queue would be gone in time, and before another replica could come. */
+/** Slots that would clear the queue in time, and before another replica could start. */
 function backlogOf({ demand, rules, pods, loadTimeMs }: ScaleQuestion): number {
   const { queued, paceMs } = demand.jobs;
   if (queued === 0) return 0;
@@ -175,12 +175,12 @@ function backlogOf({ demand, rules, pods, loadTimeMs }: ScaleQuestion): number {
   return backlog < MIN_BACKLOG && pods.ready > 0 ? 0 : Math.ceil(backlog);
 }
 
-/** What may go: the peak of the whole window needs no more, and nothing else forbids it. */
+/** Replicas that may be removed: the peak of the window needs no more, and nothing else prevents it. */
 function decideDown(question: ScaleQuestion, up: Need): Need {
   const { rules, demand, pods, loadTimeMs, holdDown } = question;
   const stay = { ...up, replicas: pods.wanted };
   if (pods.wanted <= rules.min) return stay;
-  // To wake one costs no load.
+  // Waking one does not take a load time.
   const idleForMs = rules.sleeps ? rules.idleMs : Math.max(rules.idleMs, loadTimeMs ?? 0);
   const windowMs = Math.max(rules.stableMs, loadTimeMs ?? 0);
   const peak = demand.peak(windowMs);
@@ -198,11 +198,11 @@ function decideDown(question: ScaleQuestion, up: Need): Need {
   return { replicas, ...explainPeak({ slots: peak, windowMs, replicas, rules }) };
 }
 
-/** With room for a standard deviation of a Poisson load, or chance would soon undo it; the last replica goes by idleness alone. */
+/** With headroom of a standard deviation of a Poisson load, or chance would soon undo it; the last replica is removed only by idleness. */
 const needAt = (slots: number, rules: ScalingRules): number =>
   clampTo(rules, Math.max(1, replicasFor(slots + Math.sqrt(slots), rules)));
 
-/** A fall that is still under way takes one step, at its end. */
+/** An ongoing decline takes one step, at its end. */
 function delayFall(question: ScaleQuestion, down: Need): { need: Need; surplusSince: number | undefined } {
   const { rules, demand, pods, memory, loadTimeMs, now } = question;
   if (down.replicas >= pods.wanted) return { need: down, surplusSince: undefined };
@@ -219,14 +219,14 @@ function isRising({ rules, demand }: ScaleQuestion): boolean {
   return short !== undefined && stable !== undefined && short > stable;
 }
 
-/** Asks for no more pods than there may be room for. */
+/** Limits pods to possible capacity. */
 function admit(question: ScaleQuestion, need: Need): ScaleDecision {
   const { pods, memory, mayProbe } = question;
   const { replicas, lackSince, recheckAfterMs } = stepTo(question, need);
   const loaded = pods.ready + pods.starting + pods.broken;
   const isRefused = pods.unscheduled > 0 && pods.unschedulableMs >= SHORT_AFTER_MS;
   const isShort = need.replicas > loaded && (isRefused || memory.isShort === true || !mayProbe);
-  // Only pods without a node are withdrawn; one stays, for a cluster autoscaler to see and a freed GPU to take.
+  // Only pods without a node are withdrawn; one stays, visible to a cluster autoscaler and ready for a freed GPU.
   const capacity = isShort ? loaded + (mayProbe ? 1 : 0) : Number.POSITIVE_INFINITY;
   const wanted = Math.min(replicas, capacity);
   const reason = { reason: need.reason, cause: need.cause };
@@ -247,7 +247,7 @@ function admit(question: ScaleQuestion, need: Need): ScaleDecision {
   };
 }
 
-/** Down at once; up as soon as a lack has lasted, from zero and below the minimum before that. */
+/** Down at once; up once a shortage has lasted, from zero and below the minimum immediately. */
 function stepTo({ rules, pods, memory, loadTimeMs, now }: ScaleQuestion, { replicas }: Need) {
   if (replicas <= pods.wanted) return { replicas };
   const lackSince = memory.lackSince ?? now;

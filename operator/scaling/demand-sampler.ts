@@ -1,4 +1,4 @@
-/** Reads what deployments have to do every two seconds, and hears of requests that wake one: for the scaler, while it leads. */
+/** Samples deployments' demand every two seconds, and receives wake-ups: for the scaler, while it leads. */
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { channels } from '../../api/redis-keys.ts';
 import type { Clock } from '../../kit/clock.ts';
@@ -50,7 +50,7 @@ export class DemandSampler {
         this.#schedule.wake(key);
         scaler.wake(key);
       },
-      // What was said meanwhile, Redis still holds.
+      // Redis still holds what was published meanwhile.
       onResume: () => this.#schedule.wakeAll(),
     });
     this.#task.start();
@@ -66,7 +66,7 @@ export class DemandSampler {
   /** One sample of all deployments that are due. */
   async sample(): Promise<void> {
     const { scaler, connection, now, log } = this.#options;
-    // Without samples nothing is decided: all stays as it is.
+    // Without samples nothing is decided or changed.
     if (connection.state === 'away') return;
     const scaled = this.#listScaled();
     scaler.begin(scaled);
@@ -81,7 +81,7 @@ export class DemandSampler {
     this.#isAway = false;
   }
 
-  /** For people: what cannot be written now keeps nothing from being scaled. */
+  /** For people: a failed write does not prevent scaling. */
   async #remember(): Promise<void> {
     const { scaler, history, log } = this.#options;
     history.observe(scaler.list());

@@ -1,4 +1,4 @@
-/** Whose pod is tried next where the cluster has no room for all. Pure. */
+/** Whose pod is tried next if the cluster lacks capacity for all. Pure. */
 
 /** A deployment that needs a replica more than it has on nodes. */
 export interface Waiting {
@@ -11,7 +11,7 @@ export interface Waiting {
 
 /**
  * First come, first served within a workspace; between workspaces the one that holds least is served first, and counts what it is
- * promised here. `held`: replicas on nodes, by workspace.
+ * granted here. `held`: replicas on nodes, by workspace.
  */
 export function orderFairly(waiting: readonly Waiting[], held: ReadonlyMap<string, number>): Waiting[] {
   const shares = new Map(held);
@@ -20,7 +20,7 @@ export function orderFairly(waiting: readonly Waiting[], held: ReadonlyMap<strin
     shares.set(each.namespace, share + 1);
     return { each, share };
   });
-  // Where shares are equal, they stay in the order of their age.
+  // Equal shares stay in order of age.
   return ranked.sort((a, b) => a.share - b.share).map(({ each }) => each);
 }
 

@@ -1,15 +1,15 @@
-/** Remembers in Redis how deployments are scaled: where something is another, once a minute at most, and each change. */
+/** Records deployments' scaling in Redis: points if something differs, at most once a minute, and each change. */
 import type { ScalingEntry, ScalingPoint } from '../../redis/demand/scaling-history.ts';
 import type { WrittenChange } from './replica-writer.ts';
 import type { ScalingSample } from './scaler.ts';
 
-/** Between two points of a deployment, unless its replicas are others. */
+/** Between two points of a deployment, unless its replicas changed. */
 const INTERVAL_MS = 60_000;
 /** Replicas may come and go again and again. */
 const MIN_INTERVAL_MS = 10_000;
-/** Where nothing changes at all: the history must not expire meanwhile. */
+/** If nothing changes: the history must not expire meanwhile. */
 const RENEW_MS = 3_600_000;
-/** What waits to be written; the oldest are lost then. */
+/** Maximum of pending writes; beyond it the oldest are lost. */
 const MAX_PENDING = 5_000;
 const MAX_BATCH = 500;
 
@@ -31,7 +31,7 @@ export class ScalingHistory {
     this.#options = options;
   }
 
-  /** Takes how all that are scaled stand now. */
+  /** Records the current state of all scaled deployments. */
   observe(samples: readonly ScalingSample[]): void {
     const at = this.#options.now();
     const keys = new Set<string>();
@@ -40,7 +40,7 @@ export class ScalingHistory {
       keys.add(key);
       const state = { at, demand: Math.round(demand * 10) / 10, wanted, ready };
       const last = this.#last.get(key);
-      // Of one that rests nothing is to be begun.
+      // An idle one starts no history.
       const isContinuation = demand + wanted + ready === 0;
       if (isDue(last, state)) this.#add(key, state, { isContinuation });
     }
@@ -50,13 +50,13 @@ export class ScalingHistory {
     }
   }
 
-  /** Takes another number of replicas that was written. */
+  /** Records a change of replicas. */
   note(key: string, { from, to, reason }: WrittenChange): void {
     const { demand = 0, ready = 0 } = this.#last.get(key) ?? {};
     this.#add(key, { at: this.#options.now(), demand, wanted: to, ready, change: { from, reason } });
   }
 
-  /** Writes what was taken, in several calls where it is much. Throws while Redis is away: it is kept for the next time. */
+  /** Writes pending records, in several calls if there are many. Throws while Redis is down: they are kept for the next time. */
   async flush(): Promise<void> {
     const batch = this.#pending.splice(0, MAX_BATCH);
     try {
@@ -80,6 +80,6 @@ function isDue(last: State | undefined, { at, demand, wanted, ready }: State): b
   const elapsedMs = at - last.at;
   if (last.wanted !== wanted || last.ready !== ready) return elapsedMs >= MIN_INTERVAL_MS;
   if (last.demand !== demand) return elapsedMs >= INTERVAL_MS;
-  // One that rests is to be forgotten.
+  // Forget idle ones.
   return elapsedMs >= RENEW_MS && demand + wanted + ready > 0;
 }

@@ -18,7 +18,7 @@ export const listStaying = (pods: readonly V1Pod[]): V1Pod[] =>
       status?.phase !== 'Succeeded',
   );
 
-/** `startMs`: how long a pod may take until it is ready; one that is not by then holds its node in vain. */
+/** `startMs`: how long a pod may take to become ready; later it occupies its node uselessly. */
 export function countPods(
   staying: readonly V1Pod[],
   { wanted, startMs, now }: { wanted: number; startMs: number; now: number },
@@ -35,21 +35,21 @@ export function countPods(
   return counts;
 }
 
-/** For how long the scheduler has found no node; 0 while it has not said so. */
+/** How long the scheduler has found no node; 0 while it has not reported that. */
 export function unschedulableMs(pod: V1Pod, now: number): number {
   const scheduled = findCondition(pod, 'PodScheduled');
   if (pod.spec?.nodeName !== undefined || scheduled?.status !== 'False') return 0;
   return Math.max(0, now - toMillis(scheduled.lastTransitionTime ?? pod.metadata?.creationTimestamp));
 }
 
-/** Waiting for room is no part of the load time. */
+/** Waiting for capacity is not part of the load time. */
 const scheduledAt = (pod: V1Pod): number => {
   const scheduled = findCondition(pod, 'PodScheduled');
   const at = scheduled?.status === 'True' ? toMillis(scheduled.lastTransitionTime) : 0;
   return Math.max(at, toMillis(pod.metadata?.creationTimestamp));
 };
 
-/** From a pod's place on a node to its readiness, in milliseconds; undefined while it is not ready. */
+/** From a pod's scheduling to its readiness, in milliseconds; undefined while it is not ready. */
 export function measureLoad(pod: V1Pod): number | undefined {
   if (!isReady(pod)) return undefined;
   const ready = toMillis(findCondition(pod, 'Ready')?.lastTransitionTime);

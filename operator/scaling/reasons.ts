@@ -1,4 +1,4 @@
-/** Why a deployment has so many replicas: in a sentence with the numbers, and in a word that metrics count. Pure. */
+/** Why a deployment has so many replicas: a sentence with the numbers, and a label for metrics. Pure. */
 import type { DemandReading } from '../../redis/demand/demand-trend.ts';
 
 export type Cause =
@@ -31,7 +31,7 @@ interface Target {
 export interface Load {
   rules: Target & { min: number; max: number; stableMs: number };
   demand: Pick<DemandReading, 'jobs' | 'isWanted' | 'queuedInEngines'>;
-  /** Slots of demand, and of these what the queue adds. */
+  /** Slots of demand, and the queue's part of these. */
   slots: number;
   backlog: number;
   isBurst: boolean;

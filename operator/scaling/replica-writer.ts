@@ -1,4 +1,4 @@
-/** The one writer of `spec.replicas` of Deployments that are scaled: with a field manager of its own, one write at a time each. */
+/** The only writer of `spec.replicas` of scaled Deployments: with its own field manager, one write at a time per Deployment. */
 import type { V1Deployment } from '@kubernetes/client-node';
 import { ANNOTATIONS, FIELD_MANAGER, SCALER_FIELD_MANAGER } from '../../api/names.ts';
 import { isNotFound } from '../../kube/api-error.ts';
@@ -16,13 +16,13 @@ export interface ReplicaChange extends Reason {
   replicas: number;
 }
 
-/** One that the API server has taken. */
+/** One that the API server accepted. */
 export interface WrittenChange extends Reason {
   from: number;
   to: number;
 }
 
-/** Which pods are to go. */
+/** Which pods to remove. */
 export interface Drain extends ReplicaChange {
   pods: readonly string[];
 }
@@ -44,7 +44,7 @@ const DELETION_COST = '-1000';
 
 export class ReplicaWriter {
   readonly #options: ReplicaWriterOptions;
-  /** By key: the cache shows it a moment later. */
+  /** By key: the cache lags behind. */
   readonly #written = new Map<string, Written>();
   readonly #chains = new Map<string, Promise<unknown>>();
   /** Whose pods to remove are being marked. */
@@ -55,7 +55,7 @@ export class ReplicaWriter {
     this.#options = options;
   }
 
-  /** Replicas that a Deployment has, as last written or as the cache shows it, whichever is newer. */
+  /** A Deployment's replicas, as last written or cached, whichever is newer. */
   current(live: LiveDeployment): number {
     const written = this.#written.get(objectKey(live));
     const { uid, generation = 0 } = live.metadata;
@@ -65,8 +65,8 @@ export class ReplicaWriter {
   }
 
   /**
-   * Writes what `choose` answers once all earlier writes have ended; undefined, or what is there already, writes nothing.
-   * Throws what the API server answers.
+   * Writes the result of `choose` once all earlier writes have ended; undefined, or the current value, writes nothing.
+   * Throws the API server's errors.
    */
   write(live: LiveDeployment, choose: () => ReplicaChange | undefined, signal: AbortSignal): Promise<void> {
     return this.#queue(live, async () => {
@@ -79,7 +79,7 @@ export class ReplicaWriter {
     });
   }
 
-  /** In the background, if it `isStill` wanted by then: what fails shows in the next sample. */
+  /** In the background, if `isStill` desired by then: failures show in the next sample. */
   change(live: LiveDeployment, change: ReplicaChange, isStill: () => boolean): void {
     this.write(live, () => (isStill() ? change : undefined), this.#stopping.signal).catch((error: Error) =>
       this.#warn(live, error, 'could not write replicas'),
@@ -99,7 +99,7 @@ export class ReplicaWriter {
       .finally(() => this.#draining.delete(key));
   }
 
-  /** Takes the field over before the reconciler gives it up: a field without an owner would be removed. */
+  /** Takes ownership of the field before the reconciler releases it: a field without an owner would be removed. */
   async adopt(live: LiveDeployment, signal: AbortSignal): Promise<void> {
     const spec = ownedFields(live, FIELD_MANAGER)?.['f:spec'];
     if (spec?.['f:replicas'] === undefined) return;
@@ -110,7 +110,7 @@ export class ReplicaWriter {
     this.#written.delete(key);
   }
 
-  /** Ends what goes on in the background. */
+  /** Ends background work. */
   stop(): void {
     this.#stopping.abort();
   }
@@ -143,7 +143,7 @@ export class ReplicaWriter {
 
   async #apply(live: LiveDeployment, replicas: number, signal: AbortSignal): Promise<void> {
     const { name, namespace, uid } = live.metadata;
-    // With the uid, one that is gone is not made again.
+    // With the uid, a deleted one is not recreated.
     const patch: KubeObject = {
       apiVersion: 'apps/v1',
       kind: 'Deployment',

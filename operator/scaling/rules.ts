@@ -1,4 +1,4 @@
-/** What holds for a deployment's scaling at a time: its spec, and its schedules. */
+/** The scaling rules of a deployment at a time: from its spec and schedules. */
 import { sleepsWhenIdle } from '../../api/engine-traits.ts';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import type { ModelScaling } from '../../api/model-scaling.ts';
@@ -6,7 +6,7 @@ import { parseDuration } from '../../api/quantity.ts';
 import type { Calendar } from '../resources/schedules.ts';
 import type { ScalingRules } from './decision.ts';
 
-/** Of text, whose concurrency is unlimited unless it is given. */
+/** Default for text, whose concurrency is unlimited unless set. */
 const DEFAULT_TARGET = 16;
 
 export function decideTarget({ kind, concurrency, scaling }: ModelDeploymentSpec): number {

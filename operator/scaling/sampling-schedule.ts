@@ -1,6 +1,6 @@
 /** When to sample which deployments: those asleep less often, so that any number of them costs the same. No I/O. */
 
-/** Of those that have nothing and want nothing: a request that wakes one is reported at once anyway. */
+/** For those without replicas or demand: a request that wakes one is reported at once anyway. */
 const MAX_ASLEEP_PER_SECOND = 200;
 
 export class SamplingSchedule {

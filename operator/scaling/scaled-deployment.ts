@@ -1,4 +1,4 @@
-/** One deployment that is scaled: what is remembered of it between two samples, and how a decision is carried out. */
+/** One scaled deployment: its state between samples, and how a decision is executed. */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { ModelScaling } from '../../api/model-scaling.ts';
@@ -18,7 +18,7 @@ import { readLoadTime, StatusReport } from './scaling-status.ts';
 
 export type ScaledModel = ModelDeployment & { spec: { scaling: ModelScaling } };
 
-/** What one observed sees. */
+/** Observations of one sample. */
 export interface Observation {
   model: ScaledModel;
   live: LiveDeployment;
@@ -31,7 +31,7 @@ export interface Observation {
   now: number;
 }
 
-/** To be done about a decision; `write`: at once; `drain`: when these pods are idle; `leave`: once the front stands in. */
+/** How to execute a decision; `write`: at once; `drain`: when these pods are idle; `leave`: once the front stands in. */
 export type Step =
   | { what: 'keep' }
   | { what: 'write' | 'leave'; replicas: number }
@@ -41,16 +41,16 @@ export interface ScaleOutcome {
   step: Step;
   decision: ScaleDecision;
   counts: PodCounts;
-  /** The status, or what gateways are told, is another now. */
+  /** The status, or what is published to gateways, changed. */
   isStatusChanged: boolean;
   isConfigChanged: boolean;
 }
 
 /** Of a start beside the engine's own: images, weights. */
 const START_MARGIN_MS = 600_000;
-/** Less than a decision stays fresh. */
+/** Less than the lifetime of a decision. */
 const LEAVE_INTERVAL_MS = 8_000;
-/** How much the last start counts, the rest being those before. */
+/** Weight of the last start; earlier ones make up the rest. */
 const LOAD_WEIGHT = 0.5;
 
 export class ScaledDeployment {
@@ -58,13 +58,13 @@ export class ScaledDeployment {
   readonly cordon = new Cordon();
   readonly report: StatusReport;
   loadTimeMs: number | null;
-  /** Replicas that are wanted; undefined until the first decision. */
+  /** Desired replicas; undefined until the first decision. */
   wanted: number | undefined;
   /** Unix milliseconds of the last decision. */
   decidedAt = 0;
   /** Unix milliseconds since when it needs more than has a node; undefined while it does not. */
   waitingSince: number | undefined;
-  /** Names of pods that are to sleep until a request comes. */
+  /** Names of pods that should sleep until a request arrives. */
   sleeping: string[] = [];
   /** As the last decision saw it. */
   seen = { demand: 0, ready: 0, held: 0 };
@@ -72,7 +72,7 @@ export class ScaledDeployment {
   #memory: ScaleMemory = {};
   #leaveAskedAt = 0;
   #calendar: { text: string; calendar: Calendar } | undefined;
-  /** By uid of a pod: a start is measured where it was seen before its end, and once. */
+  /** By uid of a pod: a start is measured once, if it was observed before its end. */
   readonly #starts = new Map<string, 'seen' | 'ended'>();
 
   constructor({ metadata, status }: ModelDeployment) {
@@ -81,7 +81,7 @@ export class ScaledDeployment {
     this.loadTimeMs = readLoadTime(status.scaling);
   }
 
-  /** Takes a sample and decides; `observed.current` is not changed yet. Undefined where the sample is not newer than the last one. */
+  /** Processes a sample and decides; `observed.current` is not changed yet. Undefined if the sample is not newer than the last one. */
   decide(observed: Observation): ScaleOutcome | undefined {
     const { model, live, sample, current, mayProbe, now } = observed;
     if (this.#trend?.takes(sample.at) === false) return undefined;
@@ -153,7 +153,7 @@ export class ScaledDeployment {
     return wanted;
   }
 
-  /** Nothing runs and nothing is wanted, as the status may not say yet; answers whether it does only now. */
+  /** Nothing runs or is desired; returns whether the status shows it only now. */
   rest(now: number): boolean {
     this.wanted = 0;
     this.decidedAt = now;
@@ -164,14 +164,14 @@ export class ScaledDeployment {
     return this.report.update({ ...facts, reason, loadTimeMs }, now);
   }
 
-  /** Whether a reconciliation is to be asked for the step to zero: at once, then now and then until it is taken. */
+  /** Whether to request a reconciliation for the step to zero: at once, then occasionally until it is taken. */
   isLeaveDue(now: number): boolean {
     if (now - this.#leaveAskedAt < LEAVE_INTERVAL_MS) return false;
     this.#leaveAskedAt = now;
     return true;
   }
 
-  /** Nothing is known from here on, as while it is paused. */
+  /** Resets the state, as while it is paused. */
   forget(): void {
     this.#trend = undefined;
     this.#memory = {};
@@ -181,7 +181,7 @@ export class ScaledDeployment {
     this.cordon.lift();
   }
 
-  /** What gateways are told. */
+  /** Published to gateways. */
   #describeLive = (): string => [this.loadTimeMs, this.cordon.names().join(), this.sleeping.join()].join(' ');
 
   #plan(
@@ -198,7 +198,7 @@ export class ScaledDeployment {
       return this.cordon.isIdle(sample.replicas, now) ? { what: 'leave', replicas: 0 } : { what: 'keep' };
     }
     const ready = staying.filter(({ spec }) => spec?.nodeName !== undefined);
-    // Those without a node are the first that Kubernetes removes, and those about to be removed are none of the current ones.
+    // Kubernetes removes those without a node first, and those about to be removed do not count as current.
     const surplus = current - wanted - counts.unscheduled;
     if (surplus <= 0) return { what: 'write', replicas: wanted };
     this.cordon.choose(ready, sample.replicas, { count: surplus, now });
@@ -206,7 +206,7 @@ export class ScaledDeployment {
     return { what: 'drain', replicas: wanted, pods: this.cordon.waiting() };
   }
 
-  /** `mostMs`: what takes longer was no start, as of a pod that was first seen while it was not ready for a moment. */
+  /** `mostMs`: anything longer was not a start, such as a pod first seen while temporarily not ready. */
   #learnLoadTime(staying: readonly V1Pod[], mostMs: number): void {
     const uids = new Set(staying.map(({ metadata }) => metadata!.uid!));
     for (const uid of this.#starts.keys()) if (!uids.has(uid)) this.#starts.delete(uid);
@@ -245,7 +245,7 @@ function findHold(live: LiveDeployment, counts: PodCounts, sample: DeploymentSam
   return reporting < counts.ready ? 'not all replicas have reported' : undefined;
 }
 
-/** Of most deployments at zero there is nothing to decide. */
+/** Most deployments at zero need no decision. */
 export const isAsleep = ({ spec }: ScaledModel, { replicas, fronts, jobs }: DeploymentSample): boolean =>
   spec.scaling.min === 0 &&
   spec.scaling.schedules.length === 0 &&

@@ -1,4 +1,4 @@
-/** What the caches say of deployments that are scaled. */
+/** Scaled deployments as seen by the caches. */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { BY_MODEL, type ClusterView } from '../framework/cluster-view.ts';
@@ -19,7 +19,7 @@ export class ScaledView {
     this.#options = options;
   }
 
-  /** Undefined for one that is not to be scaled now. */
+  /** Undefined for one that is not scaled now. */
   modelOf(key: string): ScaledModel | undefined {
     const { models } = this.#options;
     const parsed = models.get(key);
@@ -28,7 +28,7 @@ export class ScaledView {
     return scaling && !paused ? (parsed.value as ScaledModel) : undefined;
   }
 
-  /** Undefined for one that is gone, or is not kept whole: it cannot be evaluated. */
+  /** Undefined for one that is gone, or kept only as a stub: it cannot be evaluated. */
   liveOf(key: string): LiveDeployment | undefined {
     const live = this.#options.view.deployments.get(key);
     return live && typeof live.spec !== 'string' && !live.metadata.deletionTimestamp ? live : undefined;

@@ -1,4 +1,4 @@
-/** The autoscaler: decides how many replicas deployments have by the demand for them, and has them written. The leader's alone. */
+/** The autoscaler: decides deployments' replicas by their demand, and writes them. Runs only on the leader. */
 import type { LiveScaling } from '../../api/gateway-config.ts';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { KubeClient } from '../../kube/client.ts';
@@ -32,7 +32,7 @@ export interface ScalerOptions extends ScaledViewOptions {
   /** Nothing is decided meanwhile. */
   isRedisAway: () => boolean;
   publisher: Pick<Publisher, 'mark'>;
-  /** Has a deployment reconciled: its status is another, or the front is to stand in before its last pod goes. */
+  /** Requests a reconciliation: its status changed, or the front has to stand in before its last pod is removed. */
   enqueue: (key: string, lane: 'fast' | 'slow') => void;
   log: Log;
   /** Unix milliseconds. */
@@ -40,7 +40,7 @@ export interface ScalerOptions extends ScaledViewOptions {
   onWritten?: ReplicaWriterOptions['onWritten'];
 }
 
-/** A deployment as metrics show it. */
+/** A deployment for metrics. */
 export interface ScalingSample {
   namespace: string;
   name: string;
@@ -73,12 +73,12 @@ export class Scaler {
     });
   }
 
-  /** Ends what goes on in the background. */
+  /** Ends background work. */
   stop(): void {
     this.#writer.stop();
   }
 
-  /** Replicas that a deployment should have now; what it has while nothing was decided, as after a restart. */
+  /** Desired replicas of a deployment; its current ones until a decision, as after a restart. */
   wantedOf(model: ModelDeployment, live: LiveDeployment | undefined): number {
     const { paused, scaling } = model.spec;
     if (paused) return 0;
@@ -99,7 +99,7 @@ export class Scaler {
     return { loadTimeMs, cordoned: cordon?.names() ?? [], sleeping };
   }
 
-  /** Of those that were decided on at least once, and are scaled. */
+  /** Of scaled ones with at least one decision. */
   list(): ScalingSample[] {
     const now = this.#options.now();
     return [...this.#deployments].flatMap(([key, { wanted, decidedAt, seen }]) => {
@@ -108,12 +108,12 @@ export class Scaler {
     });
   }
 
-  /** Takes `spec.replicas` over from the reconciler, which leaves it out from here on. */
+  /** Takes ownership of `spec.replicas` from the reconciler, which omits it from now on. */
   adopt(live: LiveDeployment, signal: AbortSignal): Promise<void> {
     return this.#writer.adopt(live, signal);
   }
 
-  /** Removes the last pods once the front stands in; nothing where they are wanted again. Without Redis, raises to the minimum. */
+  /** Removes the last pods once the front stands in, unless they are needed again. Without Redis, raises to the minimum. */
   async settle(model: ModelDeployment, live: LiveDeployment, signal: AbortSignal): Promise<void> {
     const choose = () => {
       if (this.#isMissed(model, live))
@@ -129,14 +129,14 @@ export class Scaler {
     await this.#writer.write(live, choose, signal);
   }
 
-  /** While nothing is decided, the minimum is kept by what is said of it alone. */
+  /** Until a decision, the minimum is enforced from the spec alone. */
   #isMissed({ spec }: ModelDeployment, live: LiveDeployment): boolean {
     return (
       this.#options.isRedisAway() && !spec.paused && this.#writer.current(live) < (spec.scaling?.min ?? 0)
     );
   }
 
-  /** What was decided longer ago, as before Redis went away, may hold no more. */
+  /** Older decisions, as from before an outage of Redis, may be outdated. */
   #isFresh(model: ModelDeployment): boolean {
     const decidedAt = this.#find(model)?.decidedAt ?? 0;
     return this.#options.now() - decidedAt <= FRESH_MS;
@@ -161,7 +161,7 @@ export class Scaler {
     this.#options.enqueue(key, 'fast');
   }
 
-  /** Whether it is to be scaled now. */
+  /** Whether it is scaled now. */
   isScaled(key: string): boolean {
     return this.#view.modelOf(key) !== undefined;
   }
@@ -172,7 +172,7 @@ export class Scaler {
   /** Before the demand of all deployments is sampled, of which these are `scaled` now. */
   begin(scaled: ReadonlySet<string>): void {
     const now = this.#options.now();
-    // One that is paused or not scaled any more starts from zero.
+    // One that is paused or no longer scaled is reset.
     for (const [key, deployment] of this.#deployments) if (!scaled.has(key)) deployment.forget();
     this.#probes.update(
       [...this.#deployments].flatMap((each) => this.#placementOf(...each, now)),
@@ -180,7 +180,7 @@ export class Scaler {
     );
   }
 
-  /** Takes a deployment's sample; `asleep`: nothing runs there, and nothing is wanted. */
+  /** Processes a deployment's sample; `asleep`: nothing runs there or is desired. */
   decide(key: string, sample: DeploymentSample): 'asleep' | 'awake' {
     try {
       return this.#decide(key, sample);
@@ -212,13 +212,13 @@ export class Scaler {
   #sleep(key: string, model: ScaledModel): void {
     const { now, enqueue } = this.#options;
     const deployment = this.#find(model);
-    // A want that nobody has any more must not wait in line for others' room.
+    // An obsolete need must not compete for capacity.
     if (deployment) {
       deployment.waitingSince = undefined;
       deployment.seen = { demand: 0, ready: 0, held: 0 };
     }
     if (deployment && now() - deployment.decidedAt <= FRESH_MS) return;
-    // Another leader may have taken the step to zero, and not have said so.
+    // Another leader may have taken the step to zero without reporting it.
     const status = this.statusOf(model);
     if (status && (status.wanted > 0 || status.needed > 0) && this.#ensure(key, model).rest(now()))
       enqueue(key, 'slow');

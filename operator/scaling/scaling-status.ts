@@ -1,11 +1,11 @@
-/** What a deployment's status says of its scaling: each change at once, the demand now and then. */
+/** Scaling in a deployment's status: each change at once, the demand occasionally. */
 import type { ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import { parseDuration } from '../../api/quantity.ts';
 import { formatTime } from '../../kube/time.ts';
 
 export type ScalingStatus = NonNullable<ModelDeploymentStatus['scaling']>;
 
-/** A status that traffic feeds is written once a minute at most. */
+/** Traffic-dependent status is written at most once a minute. */
 const DEMAND_INTERVAL_MS = 60_000;
 /** Changes of the demand below this share are not worth a write. */
 const DEMAND_SHARE = 0.25;
@@ -19,7 +19,7 @@ export interface ScalingFacts {
   isShort: boolean;
   /** The engine of its only replica sleeps. */
   isAsleep?: boolean;
-  /** Jobs that were given up and that engines still work on. */
+  /** Abandoned jobs that engines still work on. */
   abandoned?: number;
   reason: string;
   loadTimeMs: number | null;
@@ -29,7 +29,7 @@ export class StatusReport {
   #status: ScalingStatus | undefined;
   #demandAt = 0;
 
-  /** As an earlier operator left it. */
+  /** Left by an earlier operator. */
   constructor(status: ScalingStatus | undefined) {
     this.#status = status;
   }
@@ -38,7 +38,7 @@ export class StatusReport {
     return this.#status;
   }
 
-  /** Takes what was decided; whether the status is another now. `now`: Unix milliseconds. */
+  /** Applies a decision; returns whether the status changed. `now`: Unix milliseconds. */
   update(facts: ScalingFacts, now: number): boolean {
     const before = this.#status;
     const { wanted, needed, isShort, isAsleep = false, abandoned = 0, reason } = facts;
@@ -83,10 +83,10 @@ const describeAbandoned = (jobs: number): string =>
     ? ''
     : `; the GPU is still busy with ${jobs} ${jobs === 1 ? 'request' : 'requests'} that timed out`;
 
-/** As a duration of the API: whole seconds, or milliseconds where that would be too coarse. */
+/** As a duration of the API: whole seconds, or milliseconds if that is too coarse. */
 const formatLoadTime = (ms: number): string =>
   ms >= 10_000 ? `${Math.round(ms / 1_000)}s` : `${Math.round(ms)}ms`;
 
-/** null where none is written yet. */
+/** null if none is written yet. */
 export const readLoadTime = (status: ScalingStatus | undefined): number | null =>
   status?.loadTime === undefined ? null : parseDuration(status.loadTime) || null;

@@ -1,4 +1,4 @@
-/** Which deployments take the new sidecar now, or why none does. Pure: the same facts give the same answer. */
+/** Which deployments get the new sidecar now, or why none does. Pure. */
 import type { RolloutProgress } from './progress.ts';
 import type { SidecarRolloutSettings } from './settings.ts';
 import { isWindowOpen } from './window.ts';
@@ -12,20 +12,20 @@ export interface ErrorCount {
 /** A deployment that may be rolled. */
 export interface Candidate {
   key: string;
-  /** The operator would give its pods another sidecar, and nothing keeps it from doing so. */
+  /** The operator would give its pods a different sidecar, and nothing prevents it. */
   isOutdated: boolean;
   progress: RolloutProgress;
-  /** In the hour before its rollout and since it was complete; undefined while that is not known. */
+  /** In the hour before its rollout and since its completion; undefined while unknown. */
   errors?: { before: ErrorCount; after: ErrorCount } | undefined;
 }
 
-/** An earlier stop, as it is written down. */
+/** A recorded earlier stop. */
 export interface StopRecord {
   isStopped: boolean;
-  /** Of the sidecar that it was about: another one is another try. */
+  /** Of the sidecar concerned: a different one is a new attempt. */
   revision: string;
   reason: string;
-  /** Rollouts that started before somebody resumed count no more. Unix milliseconds. */
+  /** Rollouts that started before a resume no longer count. Unix milliseconds. */
   resumedAt: number;
 }
 
@@ -33,18 +33,18 @@ export interface Outcome {
   key: string;
   /** Unix milliseconds at which it was decided. */
   at: number;
-  /** Why it failed; undefined where it went well. */
+  /** Why it failed; undefined if it succeeded. */
   failure: string | undefined;
 }
 
 export interface Decision {
   /** To be started now, in this order. */
   start: string[];
-  /** Under way, or watched for errors. */
+  /** In progress, or monitored for errors. */
   rolling: string[];
   failed: Outcome[];
   outdated: number;
-  /** Why nothing is started, until somebody resumes. */
+  /** Why nothing is started, until resumed. */
   stop: string | undefined;
 }
 
@@ -52,7 +52,7 @@ export interface Question {
   /** All that the installation may roll, outdated or not. */
   candidates: readonly Candidate[];
   record: StopRecord | undefined;
-  /** Of the sidecar that the operator makes now. */
+  /** Of the operator's current sidecar. */
   revision: string;
   /** Unix milliseconds. */
   now: number;
@@ -74,7 +74,7 @@ export function decideRollout(question: Question): Decision {
   const isStopped = record?.isStopped === true && record.revision === revision;
   const stop = isStopped ? record.reason : evaluateOutcomes(outcomes, question);
   if (stop !== undefined) return { ...decision, start: [], stop };
-  // They are disturbed already: an older rollout of theirs is replaced, whatever the hour.
+  // They are already disrupted: their older rollout is replaced, regardless of the window.
   const left = outdated
     .filter(({ assessment }) => assessment === 'left')
     .map(({ candidate }) => candidate.key);
@@ -103,7 +103,7 @@ function evaluate({ key, progress, errors }: Candidate, question: Question): Ass
   if (!rolled) return 'none';
   if (rolled.revision !== revision) return isObserved && !isComplete ? 'left' : 'none';
   if (!isObserved) return 'rolling';
-  // Somebody resumed since: its outcome counts no more, but while its pods roll it takes its share of the budget.
+  // Resumed since: its outcome no longer counts, but while its pods roll it uses its share of the budget.
   const isForgiven = rolled.startedAt < (record?.resumedAt ?? 0);
   const lastProgress = Math.max(rolled.startedAt, progressedAt);
   if (!isComplete) {
@@ -119,7 +119,7 @@ function evaluate({ key, progress, errors }: Candidate, question: Question): Ass
   if (progress.isIdle || endsAt <= now - periodMs) return 'none';
   const rise = errors && describeRise(errors, settings);
   if (rise !== undefined) return { key, at: Math.min(now, endsAt), failure: rise };
-  // Errors that are not known yet are no success.
+  // Unknown errors do not count as success.
   return now < endsAt || !errors ? 'rolling' : { key, at: endsAt, failure: undefined };
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a rolled deployment answered before and since, from the usage counters that every gateway writes to Redis each 10 s:
- * they hold what replicas that are gone counted, and what the fronts answered in their place.
+ * Responses of a rolled deployment before and since, from the usage counters that every gateway writes to Redis each 10 s:
+ * they include counts of replicas that are gone, and of fronts that responded instead.
  */
 import type { Log } from '../../kube/log.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
@@ -52,7 +52,7 @@ export interface ErrorCounting {
   log: Log;
 }
 
-/** Notes the errors of rolled candidates. What is not known stays so: such a deployment counts as under way. */
+/** Sets the errors of rolled candidates. If unknown, the deployment counts as in progress. */
 export async function countErrors(
   rolled: readonly Candidate[],
   { readErrors, observeMs, now, log }: ErrorCounting,
@@ -64,7 +64,7 @@ export async function countErrors(
     const until = Math.min(now, completedAt + observeMs);
     candidate.errors = await readErrors({ namespace, name, startedAt, completedAt, until }).catch(
       (error: unknown) => {
-        // Its workspace's own Redis user may write there what cannot be read: to wait for that would hold up all.
+        // Its workspace's own Redis user may write unreadable data there: waiting for it would block all.
         if (isRedisAway(error)) throw error;
         const { message: reason } = error as Error;
         log.warn(
@@ -75,7 +75,7 @@ export async function countErrors(
       },
     );
   };
-  // Each by itself: what is known of the others still stops the rollout.
+  // Individually: known errors of others still stop the rollout.
   const results = await Promise.allSettled(rolled.map(read));
   const failure = results.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
   if (!failure) return;

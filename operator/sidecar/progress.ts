@@ -9,15 +9,15 @@ export interface RolloutProgress {
   rolled: SidecarGrant | undefined;
   /** The Deployment controller has observed the latest spec; if not, the rest does not describe it. */
   isObserved: boolean;
-  /** Every pod of the latest template was ready once; a change of scale since then does not count. */
+  /** Every pod of the latest template was ready once; later scaling does not count. */
   isComplete: boolean;
-  /** When it last came forward; once it is complete, when that was. Unix milliseconds, 0 if not known. */
+  /** When it last progressed; once complete, when that was. Unix milliseconds, 0 if unknown. */
   progressedAt: number;
-  /** The Deployment controller gave it up. */
+  /** The Deployment controller reports its deadline as exceeded. */
   isStuck: boolean;
-  /** As many replicas serve as are wanted. */
+  /** All desired replicas serve. */
   isAvailable: boolean;
-  /** No replica is wanted. */
+  /** No replica is desired. */
   isIdle: boolean;
 }
 
@@ -26,7 +26,7 @@ export function readProgress(deployment: Wire<V1Deployment>): RolloutProgress {
   const replicas = spec?.replicas ?? 0;
   const isObserved = (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
   const progressing = status?.conditions?.find(({ type }) => type === 'Progressing');
-  // Where a rollback finds an old ReplicaSet, the condition is that of the last rollout until the first pod is there.
+  // If a rollback finds an old ReplicaSet, the condition is that of the last rollout until the first pod exists.
   const isUpdated = (status?.updatedReplicas ?? 0) >= (status?.replicas ?? 0);
   return {
     rolled: readGrant(deployment),

@@ -1,4 +1,4 @@
-/** Rolls new sidecars out without a change of specs: asks every few seconds what may start, and has the reconciler take it. */
+/** Rolls out new sidecars without a change of specs: checks every few seconds what may start, and has the reconciler do it. */
 import { ANNOTATIONS } from '../../api/names.ts';
 import type { ObjectName } from '../../kube/call.ts';
 import type { KubeClient } from '../../kube/client.ts';
@@ -23,12 +23,12 @@ export interface SidecarRolloutOptions {
   view: Pick<ClusterView, 'models' | 'deployments'>;
   /** Berth's own. */
   namespace: string;
-  /** Undefined: nothing is rolled, only counted. */
+  /** Undefined: nothing is rolled out, only counted. */
   settings: SidecarRolloutSettings | undefined;
-  /** What the operator makes now. */
+  /** The operator's current sidecar. */
   sidecar: { revision: string; image: string };
   readErrors: ErrorReader;
-  /** Has a deployment reconciled, behind all changes. */
+  /** Requests a reconciliation, after all changes. */
   enqueue: (key: string) => void;
   record: (object: KubeObject, event: EventNote) => void;
   recordOnPod: (event: EventNote) => void;
@@ -48,7 +48,7 @@ export interface SidecarCounts {
 
 export class SidecarRollout {
   readonly #options: SidecarRolloutOptions;
-  /** Keys whose last reconcile found another sidecar than the operator makes. */
+  /** Keys whose last reconcile found an outdated sidecar. */
   readonly #outdated = new Set<string>();
   readonly #grants = new Map<string, SidecarGrant>();
   /** Rollouts that were reported as failed, by key. */
@@ -62,7 +62,7 @@ export class SidecarRollout {
     this.#options = options;
   }
 
-  /** What the next build of a deployment's children takes, if its turn has come. */
+  /** The rollout for the next build of a deployment's children, if it is its turn. */
   grantOf(key: string): SidecarGrant | undefined {
     return this.#grants.get(key);
   }
@@ -79,7 +79,7 @@ export class SidecarRollout {
     this.#reported.delete(key);
   }
 
-  /** Whether the installation rolls the deployment by itself. */
+  /** Whether the installation rolls the deployment automatically. */
   includes({ metadata }: Pick<KubeObject, 'metadata'>): boolean {
     const { settings } = this.#options;
     if (!settings || metadata.annotations?.[ANNOTATIONS.sidecarRollout] === 'disabled') return false;
@@ -123,7 +123,7 @@ export class SidecarRollout {
     };
   }
 
-  /** One round: decides by what the cluster and Redis show, starts what may start, and writes down a stop. */
+  /** One round: decides from the cluster and Redis, starts what may start, and records a stop. */
   async check(): Promise<void> {
     const { settings, sidecar, readErrors, now, log } = this.#options;
     if (!settings) return;
@@ -171,12 +171,12 @@ export class SidecarRollout {
         if (isExpired && !isShown) enqueue(key);
         return [{ key, isOutdated: this.#outdated.has(key), progress }];
       }
-      // Started, and the cache does not show it yet.
+      // Started, but the cache does not show it yet.
       return [{ key, isOutdated: false, progress: { ...progress, rolled: grant, isObserved: false } }];
     });
   }
 
-  /** Its outcome may still count, or is not known: a rollout may take longer than outcomes count. */
+  /** Its outcome may still count, or is unknown: a rollout may take longer than outcomes count. */
   #isRecent({ rolled, isComplete, progressedAt }: RolloutProgress): boolean {
     const { settings, now } = this.#options;
     if (rolled === undefined) return false;
@@ -184,7 +184,7 @@ export class SidecarRollout {
     return !isComplete || now() - Math.max(rolled.startedAt, progressedAt) < periodMs + observeMs;
   }
 
-  /** With what somebody asked for, or what became void, written back. */
+  /** After writing back a requested resume, or a stop that became void. */
   async #readFile(signal: AbortSignal): Promise<StopFile | undefined> {
     const { client, sidecar, now, log } = this.#options;
     const file = await readStopFile(client, this.#fileName(), signal);

@@ -1,4 +1,4 @@
-/** How an installation rolls new sidecars out by itself: the chart's `sidecarRollout`. */
+/** Settings of the automatic rollout of sidecars: the chart's `sidecarRollout`. */
 import { z } from 'zod';
 import { FIELD_MESSAGES } from '../../api/field-messages.ts';
 import { duration, parseDuration } from '../../api/quantity.ts';
@@ -7,7 +7,7 @@ export const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as con
 export type Weekday = (typeof WEEKDAYS)[number];
 
 export interface RolloutWindow {
-  /** On which it opens; one that passes midnight belongs to the day before. */
+  /** Days on which it opens; one that passes midnight belongs to the previous day. */
   days: readonly Weekday[];
   /** Minutes since midnight. */
   from: number;
@@ -17,14 +17,14 @@ export interface RolloutWindow {
 }
 
 export interface StopRules {
-  /** The rollout stops when more than so many per cent of the deployments that ended within `periodMs` failed. */
+  /** The rollout stops when more than this percentage of the deployments that ended within `periodMs` failed. */
   failedPercent: number;
   periodMs: number;
-  /** How long a rolled deployment is watched after its last pod is ready. */
+  /** How long a rolled deployment is monitored after its last pod is ready. */
   observeMs: number;
   /** Longest time without progress; undefined: the Deployment's own progress deadline. */
   readyTimeoutMs: number | undefined;
-  /** By so many percentage points the share of server errors may rise. */
+  /** Allowed rise of the share of server errors, in percentage points. */
   errorIncrease: number;
   /** With fewer requests after the rollout, errors are not evaluated. */
   minRequests: number;
@@ -97,7 +97,7 @@ const schema = z.strictObject({
   configMap: z.string().min(1).default('berth-sidecar-rollout'),
 });
 
-/** Undefined where it is off; throws what is wrong with it, field by field. */
+/** Undefined if off; throws what is invalid, field by field. */
 export function parseSidecarRollout(value: unknown): SidecarRolloutSettings | undefined {
   const result = schema.safeParse(value, FIELD_MESSAGES);
   if (!result.success) {

@@ -13,13 +13,13 @@ interface ConfigMap extends KubeObject {
 export interface StopFile {
   object: KubeObject;
   record: StopRecord;
-  /** Somebody asked to resume it. */
+  /** A resume was requested. */
   isResumeWanted: boolean;
 }
 
 type Client = Pick<KubeClient, 'find' | 'mergePatch'>;
 
-/** Undefined where there is no such ConfigMap: the chart makes it. */
+/** Undefined if there is no such ConfigMap: the chart creates it. */
 export async function readStopFile(
   client: Client,
   at: ObjectName,

@@ -7,7 +7,7 @@ export function isWindowOpen(window: RolloutWindow | undefined, now: number): bo
   const { day, minute } = readLocalTime(now, window.timeZone);
   const opensOn = (weekday: Weekday) => window.days.includes(weekday);
   if (window.from < window.to) return opensOn(day) && minute >= window.from && minute < window.to;
-  // Past midnight it is still the window of the day before.
+  // After midnight it is still the previous day's window.
   return (opensOn(day) && minute >= window.from) || (opensOn(dayBefore(day)) && minute < window.to);
 }
 

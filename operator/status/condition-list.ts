@@ -3,7 +3,7 @@ import type { ConditionType } from '../../api/conditions.ts';
 import type { Condition } from '../../api/kubernetes-types.ts';
 import { formatTime } from '../../kube/time.ts';
 
-/** A condition before it is put into the list: without times and generation. */
+/** A condition before it is added to the list: without times and generation. */
 export interface Verdict {
   status: Condition['status'];
   reason: string;
@@ -19,7 +19,7 @@ export const verdict = (status: Condition['status'], reason: string, message = '
 /** Of every spec that is applied. */
 export const ACCEPTED = verdict('True', 'Accepted', 'spec accepted');
 
-/** Reason of `Fits` while neither hub nor front answers. */
+/** Reason of `Fits` while hub or front does not respond. */
 export const NOT_LOOKED_UP = 'NotLookedUp';
 
 const MAX_MESSAGE = 2_000;

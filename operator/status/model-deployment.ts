@@ -1,4 +1,4 @@
-/** The status of a ModelDeployment, derived from what is in the cluster. */
+/** The status of a ModelDeployment, derived from the cluster. */
 import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
 import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import {
@@ -20,34 +20,34 @@ export interface StatusFacts {
   problems: readonly Problem[];
   /** Replicas wanted now, after pause and scaling. */
   desiredReplicas: number;
-  /** Resource name of the GPUs; empty when the deployment takes none. */
+  /** Resource name of the GPUs; empty if the deployment uses none. */
   gpuResource: string;
   /** The engine fetches the weights itself, once it runs. */
   engineDownloads: boolean;
   /** Milliseconds an engine may take to start. */
   startupTimeoutMs: number;
-  /** Set while what the front and the gateways need could not be written to Redis. */
+  /** Set while data for the front and the gateways could not be written to Redis. */
   unpublished: string | undefined;
   /** The Gateway's verdict on the HTTPRoute; undefined if there is none. */
   acceptance: Verdict | undefined;
-  /** Of the StorageCredential that the spec names; undefined where it names none. */
+  /** Of the spec's StorageCredential; undefined if it has none. */
   storage: Verdict | undefined;
-  /** Whether the model fits into its GPUs; undefined where nothing is said, `Pending` while that is looked up. */
+  /** Whether the model fits into its GPUs; undefined if there is no verdict, `Pending` during the lookup. */
   fit?: Verdict | 'Pending' | undefined;
-  /** What the autoscaler says; undefined where the spec gives the replicas. */
+  /** The autoscaler's status; undefined if the spec sets the replicas. */
   scaling?: ModelDeploymentStatus['scaling'];
   selector: string;
   url: string | undefined;
   registrationId: number;
-  /** How the engine of the pod template reads the model's answers; undefined where there is nothing to say. */
+  /** How the engine of the pod template parses the model's output; undefined if there is nothing to report. */
   engineStatus?: ModelDeploymentStatus['engine'];
   /** Version of the sidecar in the pod template, and the operator's own. */
   sidecarVersion: string | undefined;
   operatorVersion: string;
-  /** The operator would give the pods another sidecar, and whether it does so by itself. */
+  /** The operator would give the pods a different sidecar, and whether it does so automatically. */
   isSidecarOutdated: boolean;
   isSidecarRolled: boolean;
-  /** Settings of the installation that are others than in the pod template, by name. */
+  /** Settings of the installation that differ from the pod template, by name. */
   staleSettings: readonly string[];
   now: number;
 }
@@ -107,7 +107,7 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): M
   return status;
 }
 
-/** What was said of the same spec stands while it is looked up again, or cannot be, as after a restart. */
+/** The verdict on the same spec stands while it is looked up again, or cannot be, as after a restart. */
 function keepFit({ metadata, status }: ModelDeployment, { fit }: StatusFacts): { Fits?: Verdict } {
   if (!fit) return {};
   const isOpen = fit === 'Pending' || fit.reason === NOT_LOOKED_UP;
@@ -162,7 +162,7 @@ function evaluateRoute(deployment: ModelDeployment, facts: StatusFacts): Verdict
   return verdict('True', 'Routed', facts.url ?? '');
 }
 
-/** What was published once is still served while Redis is unavailable. */
+/** Published data is still served while Redis is unavailable. */
 const wasRouted = ({ status }: ModelDeployment, { url }: StatusFacts): boolean =>
   status.url === url && findCondition(status.conditions, 'RouteReady')?.status === 'True';
 
@@ -221,7 +221,7 @@ interface Verdicts {
   ready: number;
 }
 
-/** The first thing that stands in the way of a request, and the one word for it. */
+/** The first obstacle for a request, and its reason. */
 function findObstacle(
   deployment: ModelDeployment,
   { facts, accepted, route, progressing, pods, ready }: Verdicts,

@@ -15,7 +15,7 @@ export interface PodFindings {
   /** Unix milliseconds by which a terminating pod is gone. */
   goneBy: number;
   scheduled: boolean;
-  /** Set when no node fits it; `gpus` when the deployment's GPUs are missing. */
+  /** Set if no node fits; `gpus` if the deployment's GPUs are missing. */
   unschedulable?: Finding & { gpus: boolean };
   /** An image that cannot be pulled. */
   image?: Finding;
@@ -29,7 +29,7 @@ export interface PodFindings {
   /** It has been healthy once since its container started. */
   engineStarted: boolean;
   engineRunningSince?: number;
-  /** Unix milliseconds. The engine has served, runs on, and its pod is not ready any more. */
+  /** Unix milliseconds. The engine has served and still runs, but its pod is no longer ready. */
   engineUnhealthySince?: number;
   createdAt: number;
 }
@@ -46,7 +46,7 @@ const IMAGE_REASONS = new Set([
 const START_REASONS = new Set([
   'CreateContainerConfigError',
   'CreateContainerError',
-  // Of the node of `make run`.
+  // From the node of `make run`.
   'EngineNotInstalled',
   'RunContainerError',
   'StartError',
@@ -61,8 +61,8 @@ const hasOneOf = (pod: V1Pod, types: readonly string[]): boolean =>
 export const isReady = (pod: V1Pod): boolean => hasOneOf(pod, ['Ready']);
 
 /**
- * Whether it may be tried: the node controller takes `Ready` back, and nothing else, from the pods of a node that it has
- * lost sight of. After an outage of the API server that is every node, and all pods still serve.
+ * Whether it may be tried: the node controller resets only `Ready` of the pods on a node that it has
+ * lost contact with. After an outage of the API server that is every node, and all pods still serve.
  */
 export const isServing = (pod: V1Pod): boolean => hasOneOf(pod, ['Ready', 'ContainersReady']);
 
@@ -84,7 +84,7 @@ export function inspectPod(pod: V1Pod, gpuResource: string): PodFindings {
     init: firstOf(loaders, (status) =>
       findFailure(status, `init container ${status.name}`, 'InitContainerFailed'),
     ),
-    // Others' sidecars are init containers that never end: the engine is run once all the others have.
+    // Third-party sidecars are init containers that never end: the engine runs once all others have.
     loading: engine && hasRun(engine) ? [] : listLoading(pod, loaders),
     engine:
       (engine && findFailure(engine, 'engine', 'EngineCrashed')) ??
@@ -97,7 +97,7 @@ export function inspectPod(pod: V1Pod, gpuResource: string): PodFindings {
   };
 }
 
-/** `started`: its startup probe has succeeded. The pod is ready a moment later; until then it only starts, and was never healthy. */
+/** `started`: its startup probe has succeeded. The pod is ready a moment later; until then it is only starting. */
 function findUnhealthySince(pod: V1Pod, { started, state }: V1ContainerStatus): number | undefined {
   if (isReady(pod) || started !== true || !state?.running) return undefined;
   const ready = (pod.status?.conditions ?? []).find(({ type }) => type === 'Ready');
@@ -110,7 +110,7 @@ const hasRun = ({ state }: V1ContainerStatus): boolean =>
   state?.terminated !== undefined ||
   state?.waiting?.reason === 'CrashLoopBackOff';
 
-/** By the spec too: a kubelet that has only just received the pod reports no container yet. */
+/** Also from the spec: a kubelet that has just received the pod reports no container yet. */
 function listLoading(pod: V1Pod, loaders: V1ContainerStatus[]): string[] {
   const ended = loaders.filter(({ state }) => state?.terminated?.exitCode === 0).map(({ name }) => name);
   const wanted = (pod.spec?.initContainers ?? []).map(({ name }) => name);

@@ -20,7 +20,7 @@ interface Circumstances {
   startupTimeoutMs: number;
 }
 
-/** Others are failures. */
+/** Other reasons are failures. */
 const ENGINE_PHASES: Record<string, string> = { Starting: 'Starting', EngineUnhealthy: 'Unhealthy' };
 
 const NO_PODS = verdict('Unknown', 'NoPods', 'there are no pods');
@@ -150,7 +150,7 @@ function firstFinding(
   return undefined;
 }
 
-/** A time, not how long ago it was: that would change the status of each such deployment every minute, for as long as it lasts. */
+/** A time rather than its age, which would change the status of each such deployment every minute. */
 const describeTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 
 /** `4 min`, `2 h 5 min`. */
@@ -162,7 +162,7 @@ function describeSpan(ms: number): string {
   return rest === 0 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 60)} h ${rest} min`;
 }
 
-/** Pods are held back by the autoscaler: what those that are there say is not all. */
+/** The autoscaler holds pods back: existing ones do not show everything. */
 export function evaluateShortage(
   { template }: ModelDeploymentSpec,
   { scaling, gpuResource }: { scaling?: ModelDeploymentStatus['scaling']; gpuResource: string },

@@ -14,13 +14,13 @@ const ROUTE_REASONS = new Set([
   'NoGateway',
 ]);
 
-/** A problem that withholds the route only: the pods are made all the same. */
+/** A problem that only withholds the route: the pods are created anyway. */
 export const isRouteProblem = ({ reason }: Problem): boolean => ROUTE_REASONS.has(reason);
 
-/** A problem that keeps the whole spec from being applied; what is running stays as it is. */
+/** A problem that blocks the whole spec; what is running stays unchanged. */
 export const isBlocking = (problem: Problem): boolean => !isRouteProblem(problem);
 
-/** The cluster lacks something, the spec is right: it does not make the object unaccepted. */
+/** The cluster lacks something, but the spec is valid: the object stays accepted. */
 export const isRefusal = ({ reason }: Problem): boolean =>
   !['NoIngressClass', 'NoHTTPRoute', 'NoGateway'].includes(reason);
 

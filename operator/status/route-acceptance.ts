@@ -17,7 +17,7 @@ interface ParentStatus {
   conditions?: Condition[];
 }
 
-/** `False` where a controller refuses it or finds no way to its Service; `Unknown` until one has seen its latest spec. */
+/** `False` if a controller refuses it or cannot resolve its Service; `Unknown` until one has seen its latest spec. */
 export function evaluateHTTPRoute(route: KubeObject): Verdict {
   const wanted = (route.spec as { parentRefs: ParentReference[] }).parentRefs[0]!;
   const gateway = `Gateway ${wanted.namespace ?? route.metadata.namespace}/${wanted.name}`;
@@ -37,8 +37,8 @@ const FIRST_RECHECK_MS = 5_000;
 const MAX_RECHECK_MS = 120_000;
 
 /**
- * When to read the HTTPRoute again; `routeReady` as it was before. A Gateway that takes none must not have all of them
- * read every few seconds for ever.
+ * When to read the HTTPRoute again; `routeReady` as it was before. A Gateway that accepts none must not have all of them
+ * read every few seconds forever.
  */
 export function decideRecheckMs({ status }: Verdict, routeReady: Condition | undefined, now: number): number {
   if (status === 'True') return MAX_RECHECK_MS;

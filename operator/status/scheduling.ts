@@ -1,4 +1,4 @@
-/** Reads the scheduler's own words: why no node takes a pod. */
+/** Parses the scheduler's message on why no node fits a pod. */
 
 export interface SchedulingRefusal {
   /** Nodes that the scheduler considered. */
@@ -24,7 +24,7 @@ export function parseRefusal(message: string): SchedulingRefusal | undefined {
   return { nodes: Number(head[2]), reasons };
 }
 
-/** Reasons are parted by commas, but a taint's text in braces may hold commas too. */
+/** Reasons are separated by commas, but a taint's text in braces may contain commas, too. */
 function splitReasons(sentence: string): string[] {
   return sentence
     .split(/, (?=\d+ )/)

@@ -1,4 +1,4 @@
-/** How the last start of a replica went, stage by stage, as its pod shows. Pure: a start that has ended is not measured again. */
+/** The last start of a replica, stage by stage, from its pod. Pure: a finished start is not measured again. */
 import type { V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
 import { type ModelStartup, STARTUP_STAGES, type StartupStage } from '../../api/model-startup.ts';
 import { CONTAINERS } from '../../api/names.ts';
@@ -7,11 +7,11 @@ import { isReady } from './pod-findings.ts';
 
 export interface StartupFacts {
   pods: readonly V1Pod[];
-  /** With the load time as measured of earlier starts. */
+  /** With the load time measured in earlier starts. */
   scaling?: { loadTime?: string | undefined } | undefined;
 }
 
-/** `before`: as it was said last. */
+/** `before`: the last reported one. */
 export function describeStartup(
   { pods, scaling }: StartupFacts,
   before: ModelStartup | undefined,
@@ -19,10 +19,10 @@ export function describeStartup(
   const pod = findNewest(pods);
   if (!pod) return before;
   const { name = '', creationTimestamp } = pod.metadata!;
-  // It may have been restarted since, or not be ready for a moment: that is no start.
+  // It may have been restarted since, or be temporarily not ready: that is not a start.
   if (before?.took !== undefined && before.pod === name) return before;
   const ends = findEnds(pod);
-  // What began before anybody looked cannot be told any more.
+  // A start before observation began cannot be measured.
   if (before?.pod !== name && ends.Ready !== undefined && countRestarts(pod) > 0) return before;
   const createdMs = toMillis(creationTimestamp);
   const stages: ModelStartup['stages'] = [];
@@ -47,7 +47,7 @@ export function describeStartup(
   };
 }
 
-/** One that is on its way, or was last. */
+/** The current or last one. */
 function findNewest(pods: readonly V1Pod[]): V1Pod | undefined {
   return pods
     .filter(
@@ -88,7 +88,7 @@ const findTransition = ({ status }: V1Pod, type: string): number | undefined => 
   return condition?.status === 'True' ? toMillis(condition.lastTransitionTime) || undefined : undefined;
 };
 
-/** What comes after the last that is complete; weights are a stage where init containers load them. */
+/** The stage after the last complete one; weights are a stage if init containers load them. */
 function findCurrent(pod: V1Pod, ends: Partial<Record<StartupStage, number>>): StartupStage {
   const next = STARTUP_STAGES.findLastIndex((stage) => ends[stage] !== undefined) + 1;
   const stage = STARTUP_STAGES[next] ?? 'Ready';

@@ -1,4 +1,4 @@
-/** The events that a change of status is worth. */
+/** Events for a change of status. */
 import type { Condition } from '../../api/kubernetes-types.ts';
 import type { ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import { findCondition } from './condition-list.ts';
@@ -20,7 +20,7 @@ const EXPECTED = new Set([
   'Paused',
   'ScaledToZero',
 ]);
-/** The kubelet goes to and fro between these while it tries again: one event is enough. */
+/** The kubelet alternates between these while retrying: one event is enough. */
 const SAME: Record<string, string> = { ImagePullBackOff: 'ErrImagePull', CrashLoopBackOff: 'EngineCrashed' };
 const familyOf = (reason: string): string => SAME[reason] ?? reason;
 
@@ -70,7 +70,7 @@ function describeScale(before: ModelDeploymentStatus, after: ModelDeploymentStat
   const [old, now] = [before.desiredReplicas, after.desiredReplicas];
   if (old === undefined || now === undefined || old === now) return [];
   const change = after.scaling?.lastChange;
-  // It may be in the status already; but after a pause it is that of a change before.
+  // It may already be in the status; but after a pause it is that of an earlier change.
   const isCause = before.phase !== 'Paused' || change?.at !== before.scaling?.lastChange?.at;
   const why = change?.to === now && isCause ? `: ${change.reason}` : '';
   return [{ type: 'Normal', reason: 'Scaled', message: `scaled from ${old} to ${now} replicas${why}` }];

@@ -1,4 +1,4 @@
-/** What Redis counts of the deliveries to an endpoint, for its reconciler. */
+/** Redis' delivery counts of an endpoint, for its reconciler. */
 import type { RedisClient } from '../../redis/client.ts';
 import {
   type EndpointHealth,
@@ -9,7 +9,7 @@ import {
   restoreEndpointHealth,
 } from '../../redis/deliveries/delivery-log.ts';
 
-/** All throw while Redis is away. */
+/** All throw while Redis is down. */
 export interface EndpointHealthStore {
   read: (namespace: string, name: string) => Promise<EndpointHealth>;
   isKnown: (namespace: string, name: string) => Promise<boolean>;

@@ -1,4 +1,4 @@
-/** Reconciles one WebhookEndpoint: checks its URL, publishes it, and reports how its deliveries went. */
+/** Reconciles one WebhookEndpoint: checks its URL, publishes it, and reports its deliveries. */
 import { createHash } from 'node:crypto';
 import { ANNOTATIONS } from '../../api/names.ts';
 import type { PublishedEndpoint } from '../../api/redis-keys.ts';
@@ -17,7 +17,7 @@ import type { EndpointHealthStore } from './endpoint-health.ts';
 import { type EndpointStore, MAX_ENDPOINTS } from './endpoint-store.ts';
 import { evaluateURL, startURLCheck, type URLChecker } from './url-check.ts';
 
-/** The status follows what Redis counts within this time plus the spread. */
+/** The status follows Redis' counts within this time plus the spread. */
 const HEALTH_INTERVAL_MS = 10_000;
 const HEALTH_SPREAD_MS = 4_000;
 
@@ -40,7 +40,7 @@ export type EndpointContext = ReconcileContext & {
 };
 
 export class EndpointReconciler extends Reconciler<WebhookEndpoint, EndpointContext> {
-  /** What is known of each one's URL, by key. */
+  /** Check state of each one's URL, by key. */
   readonly #checks = new Map<string, { url: string; state: CheckState }>();
 
   constructor(context: EndpointContext) {
@@ -101,7 +101,7 @@ export class EndpointReconciler extends Reconciler<WebhookEndpoint, EndpointCont
     const { url } = spec;
     const time = () => ({ now: now(), random: Math.random() });
     const known = this.#checks.get(key);
-    // After a restart, what was reported of this very spec stands.
+    // After a restart, the report on this very spec stands.
     const reported = known ? undefined : findCondition(status.conditions ?? [], 'Accepted');
     const wasAccepted = reported?.observedGeneration === metadata.generation && reported?.status === 'True';
     let state = known?.url === url ? known.state : startURLCheck(wasAccepted, time());
@@ -110,7 +110,7 @@ export class EndpointReconciler extends Reconciler<WebhookEndpoint, EndpointCont
     return state;
   }
 
-  /** What Redis counted; undefined while it is unavailable. Starts over for another URL, and restores what Redis lost. */
+  /** Redis' counts; undefined while it is unavailable. Resets them for a new URL, and restores what Redis lost. */
   async #readHealth(endpoint: WebhookEndpoint, signal: AbortSignal): Promise<EndpointHealth | undefined> {
     const { endpointHealth: store } = this.context;
     const { namespace, name } = endpoint.metadata;
@@ -126,7 +126,7 @@ export class EndpointReconciler extends Reconciler<WebhookEndpoint, EndpointCont
     }
   }
 
-  /** What is reported as active receives every event from then on; false while Redis is unavailable. */
+  /** An endpoint reported as active receives every event from then on; false while Redis is unavailable. */
   async #ensurePublished({ metadata: { namespace, generation }, status }: WebhookEndpoint): Promise<boolean> {
     const reported = findCondition(status.conditions ?? [], 'Active');
     if (reported?.observedGeneration === generation && reported?.status !== 'Unknown') return true;
@@ -139,7 +139,7 @@ export class EndpointReconciler extends Reconciler<WebhookEndpoint, EndpointCont
     }
   }
 
-  /** Marks what is to be published, if that is new. */
+  /** Marks it for publishing if it is new. */
   #settle(key: string, entry: PublishedEndpoint | null): void {
     const { endpoints, publisher } = this.context;
     if (endpoints.setEntry(key, entry))
@@ -200,7 +200,7 @@ function readReported({ status }: WebhookEndpoint): EndpointHealth {
   };
 }
 
-/** What the failures are counted for: another value starts the count over. */
+/** What the failures are counted for: a new value resets the count. */
 function describeCount({ metadata, spec }: WebhookEndpoint): string {
   const asked = metadata.annotations?.[ANNOTATIONS.reEnable] ?? '';
   const text = JSON.stringify([metadata.uid, spec.url, spec.enabled, asked]);

@@ -1,4 +1,4 @@
-/** All WebhookEndpoints as last seen, each namespace's by age, and what of each is to be published. */
+/** All WebhookEndpoints as last seen, each namespace's by age, and their entries to publish. */
 import type { PublishedEndpoint } from '../../api/redis-keys.ts';
 import { type WebhookEndpoint, webhookEndpoint } from '../../api/webhook-endpoint.ts';
 import { toMillis } from '../../kube/time.ts';
@@ -10,7 +10,7 @@ export const MAX_ENDPOINTS = 50;
 
 interface Aged {
   key: string;
-  /** Unix milliseconds of its creation; ties go by key. */
+  /** Unix milliseconds of its creation; ties are broken by key. */
   since: number;
 }
 
@@ -47,7 +47,7 @@ export class EndpointStore extends EntryStore<WebhookEndpoint, PublishedEndpoint
     return admitted ? [admitted.key] : [];
   }
 
-  /** Names of those that a secret of their own signs, and of those that cannot be read: theirs stays. */
+  /** Names of those with their own secret, and of invalid ones: theirs is kept. */
   listOwnSecrets(namespace: string): { needed: string[]; unreadable: string[] } {
     const needed: string[] = [];
     const unreadable: string[] = [];
@@ -60,7 +60,7 @@ export class EndpointStore extends EntryStore<WebhookEndpoint, PublishedEndpoint
     return { needed: needed.sort(), unreadable };
   }
 
-  /** Whether it is one of the workspace's oldest, as many as are allowed. */
+  /** Whether it is among the workspace's oldest, within the limit. */
   isWithin(key: string): boolean {
     const aged = this.#aged.get(key);
     return (

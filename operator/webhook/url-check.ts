@@ -1,4 +1,4 @@
-/** Has a front check an endpoint's URL, by the rules and with the resolver of deliveries, and what its answer means. */
+/** Has a front check an endpoint's URL, with the rules and resolver of deliveries, and interprets the result. */
 import { type CheckURLAnswer, type CheckURLQuestion, INTERNAL_PATHS } from '../../api/internal-api.ts';
 import {
   type CheckState,
@@ -26,7 +26,7 @@ function isAnswer(body: unknown): body is CheckURLAnswer {
   return typeof ok === 'boolean' && typeof message === 'string';
 }
 
-/** So many failures in a row withdraw a URL that passed before. */
+/** So many consecutive failures withdraw a URL that passed before. */
 const MAX_FAILURES = 3;
 const CHECKING = verdict('Unknown', 'Checking', 'spec.url is being checked');
 

@@ -1,4 +1,4 @@
-/** Where the secrets come from that sign a namespace's webhooks: a Secret that is named, or one that is made here. */
+/** The secrets that sign a namespace's webhooks: from a named Secret, or one created here. */
 
 import { generateSigningSecret } from '../../api/identity.ts';
 import { LABELS, MANAGED_BY, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../../api/names.ts';
@@ -22,7 +22,7 @@ interface Secret extends KubeObject {
   data?: Record<string, string>;
 }
 
-/** The workspace's secret of the Secret that it names, or why there is none. */
+/** The workspace's secret from its named Secret, or why there is none. */
 export async function readNamedSecret(
   client: Client,
   at: { namespace: string; name: string },
@@ -35,11 +35,11 @@ export async function readNamedSecret(
   return { problem: verdict('False', given ? 'SecretKeyNotFound' : 'SecretNotFound', message) };
 }
 
-/** Of which endpoints there must be a secret, and of which others one that is there stays. */
+/** Which endpoints must have a secret, and for which others an existing one is kept. */
 export interface EndpointNames {
   needed: readonly string[];
   unreadable: readonly string[];
-  /** There may be others, which could not be listed: whatever is there stays. */
+  /** There may be others, which could not be listed: everything is kept. */
   isPartial: boolean;
 }
 
@@ -68,7 +68,7 @@ export async function ensureSigningSecrets(
   };
   if (Object.keys(change.data).length > 0) {
     const at = { name: SIGNING_SECRET_NAME, namespace };
-    // Whoever rolls a secret meanwhile must not have it written over.
+    // A concurrent roll must not be overwritten.
     const metadata = isNew ? {} : { resourceVersion: found.resourceVersion };
     await client.mergePatch(RESOURCES.Secret, { at, patch: { metadata, data: change.data }, signal });
     return { secrets, isNew };
@@ -76,7 +76,7 @@ export async function ensureSigningSecrets(
   return { secrets, isNew, ...(!isNew && { resourceVersion: found.resourceVersion }) };
 }
 
-/** Endpoints' secrets that are missing, and fields of those that are gone; `data` as a patch of the Secret. */
+/** Adds missing endpoints' secrets, and removes those of deleted ones; `data` as a patch of the Secret. */
 function planEndpointSecrets(
   texts: Readonly<Record<string, string>>,
   { needed, unreadable, isPartial }: EndpointNames,

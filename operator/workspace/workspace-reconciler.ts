@@ -1,4 +1,4 @@
-/** Reconciles a namespace's Workspace: its credit, its signing secret, and what is left to spend. */
+/** Reconciles a namespace's Workspace: its credit, its signing secret, and its remaining credit. */
 
 import { formatAmount, parseAmount } from '../../api/amount.ts';
 import { workspaceRedisUser } from '../../api/identity.ts';
@@ -17,11 +17,11 @@ import type { Problem } from '../status/problem.ts';
 import type { EndpointStore } from '../webhook/endpoint-store.ts';
 import { ensureSigningSecrets, type OwnSecrets, readNamedSecret } from './signing-secret.ts';
 
-/** Traffic changes what is left all the time; the status follows at most this often. */
+/** Traffic changes the remaining credit all the time; the status follows at most this often. */
 const CREDIT_INTERVAL_MS = 60_000;
 const PROBLEM_RECHECK_MS = 15_000;
 
-/** A Secret that a Workspace names is not watched: a rolled one holds for what is signed after this time. */
+/** A Workspace's named Secret is not watched: a rolled one applies after this time. */
 const NAMED_SECRET_INTERVAL_MS = 20_000;
 
 export type WorkspaceContext = ReconcileContext & {
@@ -29,19 +29,19 @@ export type WorkspaceContext = ReconcileContext & {
   endpoints: Pick<EndpointStore, 'has' | 'listOwnSecrets'>;
   /** Millionths spent so far; throws while Redis is unavailable. */
   readSpentMicros: (namespace: string) => Promise<number>;
-  /** What signs each namespace's webhooks (`joinSigningSecrets`); null = nothing is to be had. */
+  /** What signs each namespace's webhooks (`joinSigningSecrets`); null = nothing is available. */
   signingSecrets: Map<string, string | null>;
 };
 
 export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext> {
-  /** What was left to spend when Redis was last asked, by namespace. */
+  /** Remaining credit when Redis was last read, by namespace. */
   readonly #remaining = new Map<string, { text: string | undefined; credit: string; at: number }>();
   /** The namespaces' own signing secrets, and for which endpoints they were read. */
   readonly #own: ReadSecrets<{ secrets: WorkspaceSecrets; endpoints: string }>;
 
   constructor(context: WorkspaceContext) {
     const cache = {
-      // One that is being deleted counts no more.
+      // One that is being deleted no longer counts.
       get: (key: string) => {
         const live = context.view.workspaces.get(key);
         return live?.metadata.deletionTimestamp === undefined ? live : undefined;
@@ -56,7 +56,7 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
     this.#own = new ReadSecrets(context.view.secrets);
   }
 
-  /** The key is a namespace: what belongs to it is published whether or not it has a Workspace. */
+  /** The key is a namespace: its data is published whether or not it has a Workspace. */
   override reconcile(namespace: string, signal: AbortSignal): Promise<Requeue> {
     this.context.publisher.mark({ what: 'workspace', namespace });
     return super.reconcile(`${namespace}/${WORKSPACE_NAME}`, signal);
@@ -114,7 +114,7 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
     return found;
   }
 
-  /** A Secret that the Workspace names holds its secret alone; those of endpoints are always in the namespace's own. */
+  /** A Workspace's named Secret holds only its secret; those of endpoints are always in the namespace's own. */
   async #read(namespace: string, name: string | undefined, signal: AbortSignal): Promise<OwnSecrets> {
     if (name === undefined) return this.#ensureOwn(namespace, signal);
     const named = await readNamedSecret(this.context.client, { namespace, name }, signal);
@@ -159,7 +159,7 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
       : ACCEPTED;
   }
 
-  /** Granted less spent, asked at most once a minute; the last answer while Redis is away. */
+  /** Granted minus spent, read at most once a minute; the last value while Redis is down. */
   async #readRemaining({ metadata, spec, status }: Workspace): Promise<string | undefined> {
     const { readSpentMicros, now } = this.context;
     if (spec.credit === undefined) return undefined;
