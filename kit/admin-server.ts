@@ -1,4 +1,4 @@
-/** The port for probes, hooks and Prometheus: never for clients, and apart from theirs so that load there fails no probe. */
+/** The port for probes, hooks and Prometheus: separate from the clients' port, so that load there fails no probe. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { METRICS_PATH } from '../api/gateway-environment.ts';
 
@@ -19,7 +19,7 @@ export interface AdminServerOptions {
   requestTimeoutMs?: number;
 }
 
-/** Not yet listening. An answer may take as long as a drain: nothing here cuts it. */
+/** Not yet listening. A response may take as long as a drain: there is no timeout. */
 export function createAdminServer(
   routes: AdminRoutes,
   { requestTimeoutMs = 0 }: AdminServerOptions = {},
@@ -38,7 +38,7 @@ export function createAdminServer(
 export interface MetricsSource {
   contentType: string;
   render: () => Promise<string>;
-  /** The same in the OpenMetrics format, for who accepts it. */
+  /** The same in the OpenMetrics format, for clients that accept it. */
   renderOpenMetrics?: () => Promise<string>;
 }
 

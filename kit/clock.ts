@@ -1,8 +1,8 @@
-/** Time as a parameter, so that tests move it by hand. */
+/** Time as a dependency, so that tests can control it. */
 export interface Clock {
-  /** Milliseconds that only move forward: for intervals, never for dates. */
+  /** Monotonic milliseconds: for intervals, never for dates. */
   now(): number;
-  /** The time of day, for what is written into objects. */
+  /** Wall-clock time, for timestamps in objects. */
   date(): Date;
   /** Runs `callback` once after `ms`; the function that it returns cancels it. */
   after(ms: number, callback: () => void): () => void;
@@ -17,7 +17,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Waits `ms`, or less where the signal aborts: it never throws, so that loops check the signal themselves. */
+/** Waits `ms`, or until the signal aborts: it never throws, so loops check the signal themselves. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();

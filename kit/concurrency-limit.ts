@@ -1,4 +1,4 @@
-/** Runs few tasks at a time; those that wait take turns by owner, each owner's in the order in which they came. */
+/** Limits concurrent tasks; waiting ones take turns by owner, each owner's in order of arrival. */
 export class ConcurrencyLimit {
   readonly #waiting = new Map<string, (() => void)[]>();
   readonly #running = new Map<string, number>();
@@ -11,7 +11,7 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * `owner`: whose task it is, where many of one must not hold up another's. `signal` ends the wait, not the task. Rejects
+   * `owner`: whose task it is, if many of one must not delay another's. `signal` ends the wait, not the task. Rejects
    * with the signal's reason, or as the task does.
    */
   async run<T>(task: () => Promise<T>, owner = '', signal?: AbortSignal): Promise<T> {
@@ -63,7 +63,7 @@ export class ConcurrencyLimit {
     else this.#waiting.set(owner, left);
   }
 
-  /** Of the owner whose turn was the longest ago. */
+  /** Of the owner served longest ago. */
   #takeNext(): (() => void) | undefined {
     for (const [owner, queue] of this.#waiting) {
       if (!this.#mayRun(owner)) continue;

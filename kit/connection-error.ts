@@ -1,8 +1,8 @@
-/** What the codes of failed connections mean, whichever client opened them. */
+/** Classifies the error codes of failed connections, whichever client opened them. */
 
 /**
- * `closed`: by this program, before anything was sent. `lost`: the connection stood, and broke. `response_timeout`: it
- * stands, and nothing came in time.
+ * `closed`: by this program, before anything was sent. `lost`: an established connection broke. `response_timeout`: it
+ * is established, but nothing was received in time.
  */
 export type ConnectionFailure =
   | 'refused'
@@ -32,10 +32,10 @@ const FAILURES: Readonly<Record<string, ConnectionFailure>> = {
   UND_ERR_BODY_TIMEOUT: 'response_timeout',
 };
 
-/** By the error's code; null for one of anything else. */
+/** By the error's code; null for other errors. */
 export function readConnectionFailure(error: unknown): ConnectionFailure | null {
   const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
-  // The kernel gives up on a connection that stands by the same code.
+  // The kernel times out an established connection with the same code.
   if (code === 'ETIMEDOUT' && (syscall === 'read' || syscall === 'write')) return 'lost';
   return FAILURES[String(code)] ?? null;
 }

@@ -1,14 +1,14 @@
-/** Reads environment variables, and reports everything that is wrong with them in one error. */
+/** Reads environment variables, and reports all problems in one error. */
 import { readFileSync } from 'node:fs';
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Settings that are missing or wrong; each line of the message names one, what it may be and what it was. */
+/** Missing or invalid settings; each line of the message has one, with its allowed and actual value. */
 export class EnvironmentError extends Error {
   override readonly name = 'EnvironmentError';
 }
 
-/** Calls `read`, then throws an EnvironmentError that lists every problem it came across. */
+/** Calls `read`, then throws an EnvironmentError that lists every problem found. */
 export function parseEnvironment<T>(variables: Variables, read: (env: Environment) => T): T {
   const env = new Environment(variables);
   const settings = read(env);
@@ -16,7 +16,7 @@ export function parseEnvironment<T>(variables: Variables, read: (env: Environmen
   return settings;
 }
 
-/** The trimmed text of a file; undefined where it is missing, unreadable or empty. */
+/** The trimmed text of a file; undefined if it is missing, unreadable or empty. */
 export function readTextFile(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8').trim() || undefined;
@@ -29,7 +29,7 @@ const MAX_PORT = 65_535;
 const MAX_QUOTE = 200;
 
 /**
- * Typed readers of variables; an empty one counts as unset. A reader that finds a problem notes it and returns a
+ * Typed readers of variables; an empty one counts as unset. A reader that finds a problem records it and returns a
  * placeholder, so that the next variables are read, too: nothing may act on values before `parseEnvironment` returns.
  */
 export class Environment {
@@ -44,7 +44,7 @@ export class Environment {
     return this.#variables[name] || undefined;
   }
 
-  /** Whether it is set at all, be it to nothing. */
+  /** Whether it is set, even to an empty value. */
   has(name: string): boolean {
     return this.#variables[name] !== undefined;
   }
@@ -79,7 +79,7 @@ export class Environment {
     return value >= 0 && value <= 1 ? value : this.#refuse(name, 'a number from 0 to 1', fallback);
   }
 
-  /** `min`: 0 where any free port will do. */
+  /** `min`: 0 if any free port will do. */
   port<T extends number | undefined>(name: string, fallback: T, min = 0): number | T {
     return this.#integer(name, `a port from ${min} to ${MAX_PORT}`, { fallback, min, max: MAX_PORT });
   }
@@ -123,7 +123,7 @@ export class Environment {
     return this.fail(`${name} has the wrong shape: ${text.slice(0, MAX_QUOTE)}`, fallback);
   }
 
-  /** The text of a file that must be there; `variable` says where. */
+  /** The text of a required file; `variable` has its path. */
   requiredFile(path: string, variable: string): string {
     try {
       const text = readFileSync(path, 'utf8').trim();
@@ -133,7 +133,7 @@ export class Environment {
     }
   }
 
-  /** Notes a problem, and returns the placeholder to go on with. */
+  /** Records a problem, and returns the placeholder to continue with. */
   fail<T>(problem: string, placeholder: T): T {
     this.problems.push(problem);
     return placeholder;

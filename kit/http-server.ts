@@ -1,4 +1,4 @@
-/** The life of an HTTP server: it listens, and it closes once its requests have ended. */
+/** The lifecycle of an HTTP server: it listens, and closes once its requests have ended. */
 import type { Server } from 'node:http';
 
 /** Resolves with the port; throws an error that names it. `port`: 0 takes a free one. `host`: all addresses if absent. */
@@ -16,11 +16,11 @@ export function listen(server: Server, port: number, host?: string): Promise<num
 
 const SWEEP_INTERVAL_MS = 50;
 
-/** Accepts no more connections and lets requests in flight end; cuts them after `timeoutMs`. */
+/** Stops accepting connections and lets requests in flight finish; aborts them after `timeoutMs`. */
 export function closeServer(server: Server, timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
     const deadline = setTimeout(() => server.closeAllConnections(), timeoutMs);
-    // A connection whose answer had begun before becomes idle only when that has ended.
+    // A connection with a response in progress becomes idle only when that has ended.
     const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_INTERVAL_MS);
     server.close(() => {
       clearTimeout(deadline);

@@ -1,11 +1,11 @@
-/** What a JSON text will cost once it is parsed: estimated in one pass over its bytes, before anything is built from them. */
+/** Estimates the memory of a parsed JSON text in one pass over its bytes, before anything is allocated. */
 
 /** Deeper than any prompt or JSON schema; engines refuse some 200. */
 export const MAX_JSON_DEPTH = 128;
 
 /**
- * Bytes of heap for each structural character, measured with V8 and rounded up; those that make objects count more, for
- * they also cost the garbage collector's time. Characters within strings cost what they are long.
+ * Bytes of heap per structural character, measured with V8 and rounded up; those that create objects count more, since
+ * they also cost garbage collection time. Characters within strings count by length.
  */
 const WEIGHTS: Readonly<Record<string, number>> = { '{': 256, '[': 256, ':': 192, ',': 12, '"': 48 };
 
@@ -14,7 +14,7 @@ const BACKSLASH = 0x5c;
 const OPENING = 1;
 const CLOSING = 2;
 const OTHER = 3;
-/** By byte: 0 for what needs no look. */
+/** By byte: 0 for irrelevant ones. */
 const KINDS = new Uint8Array(256);
 const COSTS = new Uint16Array(256);
 for (const character of '{[:,"}]') {
@@ -26,8 +26,8 @@ for (const character of '{[:,"}]') {
 export type JsonFault = 'cost' | 'depth';
 
 /**
- * Null for a text whose values fit into `maxCost` bytes of heap, the characters of its strings apart. Stops at the first
- * byte that goes too far. Whether the text is JSON at all is the parser's to say.
+ * Null for a text whose values fit into `maxCost` bytes of heap, not counting the characters of strings. Stops at the first
+ * byte over the limit. Only the parser decides whether the text is valid JSON.
  */
 export function findJsonFault(bytes: Uint8Array, maxCost: number): JsonFault | null {
   let cost = 0;
@@ -46,10 +46,10 @@ export function findJsonFault(bytes: Uint8Array, maxCost: number): JsonFault | n
   return null;
 }
 
-/** Beyond it a search by the platform is faster than a loop. */
+/** Beyond this length a native search is faster than a loop. */
 const SHORT_STRING_BYTES = 64;
 
-/** The place of the closing quote; the end of the text where there is none. */
+/** Offset of the closing quote; the end of the text if there is none. */
 function skipString(bytes: Uint8Array, from: number): number {
   const near = Math.min(bytes.length, from + SHORT_STRING_BYTES);
   let place = from + 1;

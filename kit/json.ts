@@ -1,11 +1,11 @@
-/** JSON that others wrote: what a parsed value is, finding the way in a text without parsing it, and parsing it safely. */
+/** Untrusted JSON: type checks, scanning without parsing, and safe parsing. */
 
 export type JSONObject = Record<string, unknown>;
 
 export const isObject = (value: unknown): value is JSONObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The place behind a string's closing quote, from its opening one; -1 where there is none. */
+/** Offset after a string's closing quote, from its opening one; -1 if there is none. */
 export function findStringEnd(text: string, start: number): number {
   // From quote to quote: a string may be an image of megabytes.
   for (let quote = text.indexOf('"', start + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
@@ -26,14 +26,14 @@ export function skipSpace(text: string, from: number): number {
 const ESCAPED_NAME = /\\.[^"\\]*"\s*:/s;
 
 /**
- * As JSON.parse, for texts whose members' names may be written with escapes. V8 compares such a name, as it is written, with the one
+ * As JSON.parse, for texts whose member names may contain escapes. V8 compares such a name, unescaped, with the one
  * that came at its place in an object before, and may take that one: after `{"a":1,"x\\u":1}` it reads `{"a":1,"x\\u0079z":1}` wrongly.
- * What a caller hides so from a check, an engine would still find.
+ * A caller could thus hide a member from a check, which an engine would still find.
  */
 export const parseForeignJson = (text: string): unknown =>
   JSON.parse(text.includes('\\') && ESCAPED_NAME.test(text) ? unescapeNames(text) : text);
 
-/** Names that need no escapes lose them; the others are none that anything here reads. Of what is no JSON, it makes none. */
+/** Unescapes names that need no escapes; nothing here reads the others. Invalid JSON stays invalid. */
 function unescapeNames(text: string): string {
   let output = '';
   let copied = 0;

@@ -1,6 +1,6 @@
 /**
- * What a log may contain of an error. Libraries hang whole requests on theirs: a failed command of Redis with all its
- * arguments (a prompt, a password), a key's id, headers. So only named fields are logged, and texts are cleared of secrets.
+ * What a log may contain of an error. Libraries attach whole requests to theirs: a failed command of Redis with all its
+ * arguments (a prompt, a password), a key's id, headers. So only listed fields are logged, and secrets are redacted from texts.
  */
 
 export interface DescribedError {
@@ -17,11 +17,11 @@ const MAX_TEXT = 1_000;
 const MAX_FRAMES = 20;
 const MAX_CAUSES = 4;
 
-/** Each ends what it matches at a character that it cannot match again, so none is slow on any text. */
+/** Each match ends at a character that it cannot match again, so none backtracks badly. */
 const SECRETS: readonly [RegExp, string][] = [
-  // Redis repeats the arguments of a command that it does not know.
+  // Redis repeats the arguments of an unknown command.
   [/with args beginning with:[\s\S]*/, 'with arguments'],
-  // V8 repeats the text that is no JSON.
+  // V8 repeats the invalid JSON.
   [/(Unexpected [a-z ]+)[\s\S]*is not valid JSON/, '$1: not valid JSON'],
   [/\/\/[^\s/@]{1,256}@/g, '//…@'],
   [/\b(bearer|basic) +[^\s"',]{1,512}/gi, '$1 …'],
@@ -30,7 +30,7 @@ const SECRETS: readonly [RegExp, string][] = [
   [/\b(?:AKIA|ASIA)[A-Z0-9]{12,128}/g, 'AKIA…'],
 ];
 
-/** Without what looks like a secret, and not long. */
+/** Truncated, without anything that looks like a secret. */
 export function redactText(text: unknown): unknown {
   if (typeof text !== 'string') return text;
   let clear = text.slice(0, MAX_TEXT);
@@ -56,14 +56,14 @@ function describe(thrown: unknown, causes: number): DescribedError {
   };
 }
 
-/** Of a schema's refusal: where and what kind, never the value nor a text that may repeat it. */
+/** For a schema error: path and code, never the value or a message that may repeat it. */
 const describeIssues = (issues: readonly { path?: unknown; code?: unknown }[]): string =>
   issues
     .slice(0, 10)
     .map(({ path, code }) => `${Array.isArray(path) ? path.join('.').slice(0, 100) : ''}: ${String(code)}`)
     .join('; ');
 
-/** The places alone: a stack begins with the message. */
+/** Only the frames: a stack starts with the message. */
 const listFrames = (stack: string, message: string): string =>
   stack
     .replace(message, () => '')

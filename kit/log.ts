@@ -1,4 +1,4 @@
-/** Structured logs of every program: JSON lines with the time in words, and errors without what libraries hang on them. */
+/** Structured logs of every program: JSON lines with ISO timestamps, and errors without what libraries attach to them. */
 import { type Logger, pino } from 'pino';
 import { describeError, redactText } from './log-redaction.ts';
 
@@ -10,7 +10,7 @@ export interface LogOptions {
   level: string;
   /** Fields of every line. */
   base: Record<string, string>;
-  /** In place of standard output. */
+  /** Replaces standard output. */
   write?: (line: string) => void;
 }
 
@@ -38,14 +38,14 @@ const plainSinks = new WeakMap<Logger, { bindings: string; write(line: string): 
 
 export type PlainFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** What JSON needs no escapes for; and of fields that are redacted, what no secret looks like. */
+/** Characters that JSON does not escape; for redacted fields, only texts that cannot be secrets. */
 const PLAIN = /^[\w.:/+=-]*$/;
 const PLAIN_CODE = /^[a-z_]*$/;
 const REDACTED: ReadonlySet<string> = new Set(['err', 'error', 'reason']);
 
 /**
- * As `log[level](fields, message)`, for the lines that each request writes: it takes half the time where all that is written is plain.
- * What is not goes through pino. `message` has to be plain but for spaces.
+ * As `log[level](fields, message)`, for the lines of each request: it takes half the time if all values are plain.
+ * Others go through pino. `message` has to be plain, except for spaces.
  */
 export function writePlain(
   log: Logger,
@@ -77,7 +77,7 @@ function formatPlain(fields: PlainFields): string | null {
 }
 
 let second = 0;
-/** Of a time in words, up to its second: it costs more to write than the rest of a line. */
+/** The cached timestamp up to the second: formatting it costs more than the rest of a line. */
 let beginning = '';
 
 function formatTime(): string {
@@ -90,14 +90,14 @@ function formatTime(): string {
   return `,"time":"${beginning}${String(milliseconds).padStart(3, '0')}Z"`;
 }
 
-/** Lines that nobody has read yet; what is more is dropped. */
+/** Maximum of unread lines; more are dropped. */
 const MAX_PENDING_BYTES = 4 * 1024 ** 2;
 const COLLECT_MS = 10;
 const MAX_COLLECTED_CHARACTERS = 64 * 1024;
 
 /**
- * Standard output: nothing waits for whoever reads it but the process's end. The lines of a moment go out in one write, since one
- * for each request is a tenth of what the request costs.
+ * Standard output: only the process's exit waits for its reader. Lines are batched into one write, since one
+ * per request is a tenth of the request's cost.
  */
 class Output {
   readonly #destination: ReturnType<typeof pino.destination>;
@@ -105,7 +105,7 @@ class Output {
   #timer: NodeJS.Timeout | null = null;
 
   constructor() {
-    // Before pino's own, which writes to the end what the destination has.
+    // Before pino's own, which synchronously writes what the destination holds.
     process.on('exit', () => this.#flush());
     this.#destination = pino.destination({ dest: 1, sync: false, maxLength: MAX_PENDING_BYTES });
   }
@@ -128,6 +128,6 @@ class Output {
 let output: Output | undefined;
 const openOutput = () => (output ??= new Output());
 
-/** `error` is also the code of an answer. */
+/** `error` is also the code of a response. */
 const describeUnlessText = (error: unknown): unknown =>
   error instanceof Error ? describeError(error) : redactText(error);

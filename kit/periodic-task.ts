@@ -1,11 +1,11 @@
-/** Work that is repeated for as long as a program runs, never twice at a time. */
+/** Periodic work of a program, never concurrently. */
 import { type Clock, systemClock } from './clock.ts';
 
 export interface PeriodicTaskOptions {
   run: () => Promise<void> | void;
   /** Milliseconds from the end of a run to the start of the next one. */
   intervalMs: number;
-  /** A run that fails is followed by the next one all the same. */
+  /** A failed run does not stop the next one. */
   onError: (error: Error) => void;
   clock?: Clock | undefined;
 }
@@ -20,13 +20,13 @@ export class PeriodicTask {
     this.#options = options;
   }
 
-  /** The first run begins at once. */
+  /** The first run starts at once. */
   start(): void {
     this.#isStopped = false;
     this.#running = this.#runOnce();
   }
 
-  /** Resolves when the run under way has ended. */
+  /** Resolves when the current run has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancelNext();

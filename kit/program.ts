@@ -1,4 +1,4 @@
-/** The life of a program: it starts, serves until a signal, and shuts down in order. */
+/** The lifecycle of a program: it starts, serves until a signal, and shuts down in order. */
 
 import { EnvironmentError } from './environment.ts';
 import { openLog } from './log.ts';
@@ -44,11 +44,11 @@ export function runProgram(
   );
 }
 
-/** With the plain message where settings or surroundings are wrong, such as a port that is taken. */
+/** With only the message for configuration or environment errors, such as a port in use. */
 function exitAfterFailedStart(name: string, error: unknown): never {
   const isPlain = error instanceof EnvironmentError || (error instanceof Error && 'cause' in error);
   if (!isPlain) exitFatally(name, error);
-  // Line by line, since each text is cut at some length.
+  // Line by line, since long texts are truncated.
   console.error(error.message.split('\n').map(redactText).join('\n'));
   process.exit(1);
 }
@@ -57,11 +57,11 @@ function exitAfterFailedStart(name: string, error: unknown): never {
 export function exitOnFatalErrors(program: string): void {
   const exit = (error: unknown) => exitFatally(program, error);
   process.on('uncaughtException', exit);
-  // Else Node makes an exception of it, whose message repeats a reason that is no Error.
+  // Otherwise Node throws it as an exception, whose message repeats a reason that is not an Error.
   process.on('unhandledRejection', exit);
 }
 
-/** Writes one redacted line to the log and exits 1: Node would print the error with all that libraries hang on errors. */
+/** Writes one redacted line to the log and exits 1: Node would print the error with everything that libraries attach to it. */
 export function exitFatally(program: string, error: unknown): never {
   openLog({ level: 'fatal', base: { program } }).fatal({ err: error }, 'uncaught error, exiting');
   process.exit(1);

@@ -7,7 +7,7 @@ export interface Backoff {
   maxMs: number;
 }
 
-/** The delay before retry number `attempt` (from 1), for one that waits alone. */
+/** The delay before retry number `attempt` (from 1), without jitter. */
 export const exponentialDelay = ({ baseMs, maxMs }: Backoff, attempt: number): number =>
   Math.min(maxMs, baseMs * 2 ** Math.min(attempt - 1, 30));
 

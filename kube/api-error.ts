@@ -1,6 +1,6 @@
 /** Errors of the API server and of the connection to it, and predicates for their kinds. */
 export interface ApiErrorFields {
-  /** HTTP status, or 0 where no answer came. */
+  /** HTTP status, or 0 if there was no response. */
   code: number;
   /** The server's reason (`NotFound`, `Conflict`, …), or `Timeout`, `Unreachable`. */
   reason: string;
@@ -24,7 +24,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The reason of an answer that is longer than it is read. */
+/** The reason for a response over the size limit. */
 export const TOO_LARGE = 'TooLarge';
 
 interface StatusBody {
@@ -33,7 +33,7 @@ interface StatusBody {
   details?: { causes?: { reason?: string; message?: string; field?: string }[] };
 }
 
-/** The error of an answer that is no success; `body` is a Status object, or text of something in between. */
+/** The error of an unsuccessful response; `body` is a Status object, or text from a proxy. */
 export function parseApiError(call: string, code: number, body: string): ApiError {
   let status: StatusBody = {};
   try {
@@ -50,12 +50,12 @@ const hasCode = (error: unknown, code: number) => error instanceof ApiError && e
 const hasReason = (error: unknown, reason: string) => error instanceof ApiError && error.reason === reason;
 
 export const isNotFound = (error: unknown) => hasCode(error, 404);
-/** Somebody else changed the object in between: read again, decide again. */
+/** Someone else changed the object in between: reread and decide again. */
 export const isConflict = (error: unknown) => hasCode(error, 409) && !hasReason(error, 'AlreadyExists');
 export const isAlreadyExists = (error: unknown) => hasReason(error, 'AlreadyExists');
 /** A resource version or a continue token that is too old. */
 export const isGone = (error: unknown) => hasCode(error, 410);
-/** An answer that is longer than it is read (`readText`). */
+/** A response over the size limit (`readText`). */
 export const isTooLarge = (error: unknown) => hasReason(error, TOO_LARGE);
 export const isForbidden = (error: unknown) => hasCode(error, 403);
 export const isUnauthorized = (error: unknown) => hasCode(error, 401);

@@ -1,5 +1,5 @@
 /**
- * Server-side apply that takes over nothing foreign and skips what is as wanted: of owned objects, and of the status by a
+ * Server-side apply that never takes over foreign objects and skips unchanged ones: of owned objects, and of the status by a
  * field manager of its own.
  */
 import { hash as digest } from 'node:crypto';
@@ -20,7 +20,7 @@ import {
 import { BY_CONTROLLER, type ObjectCache } from './object-cache.ts';
 import type { Resource } from './resource.ts';
 
-/** The object exists and belongs to somebody else: nothing was written. */
+/** The object exists and belongs to someone else: nothing was written. */
 export class NotOwnedError extends Error {
   override readonly name = 'NotOwnedError';
   readonly object: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>;
@@ -65,13 +65,13 @@ export interface ApplyCall {
 /** Input and result of the last apply of an object; kept in memory only. */
 interface Applied {
   hash: string;
-  /** Version of the live object that it was decided on: the cache shows it for a moment longer. */
+  /** Version of the live object that it was decided on, which the cache may still show. */
   basis: string | undefined;
   result: string | undefined;
   fields: string;
 }
 
-/** One that is forgotten costs a write that changes nothing. */
+/** Forgetting one costs a write that changes nothing. */
 const MAX_REMEMBERED = 20_000;
 
 export type Applier = ReturnType<typeof createApplier>;
@@ -93,7 +93,7 @@ export function createApplier({
     return entry;
   }
 
-  /** Fields that an older version applied and this one does not are given up, and so removed. */
+  /** Fields that an older version applied and this one does not are released, and so removed. */
   function isAsWanted(wanted: KubeObject, hash: string, live: KubeObject): boolean {
     const { uid = '', resourceVersion, annotations } = live.metadata;
     const last = memory.get(uid);
@@ -101,7 +101,7 @@ export function createApplier({
       return true;
     if (annotations?.[hashAnnotation] !== hash) return false;
     const owned = ownedFields(live, fieldManager);
-    // The API server may drop a field (of a feature that is off): then what it kept last time is as good as it gets.
+    // The API server may drop a field (of a disabled feature): then what it kept last time counts as equal.
     return last?.hash === hash && last.fields === hashOf(owned)
       ? true
       : ownsAll(withoutIdentity(wanted), owned);
@@ -136,7 +136,7 @@ export function createApplier({
     return { outcome, object: result };
   }
 
-  /** Deletes an object if the owner controls it; one that is gone already is no error. */
+  /** Deletes an object if the owner controls it; a missing one is not an error. */
   async function remove(object: KubeObject, owner: KubeObject, { signal }: ApplyCall = {}): Promise<Change> {
     if (controllerOf(object)?.uid !== owner.metadata.uid) throw new NotOwnedError(object, owner);
     const { uid } = object.metadata;
@@ -177,7 +177,7 @@ function withOwner(object: KubeObject, owner: KubeObject): KubeObject {
   return { ...object, metadata: { ...metadata, namespace, ownerReferences: [controllerReference(owner)] } };
 }
 
-/** Nobody owns what an object is called. */
+/** Identifying fields have no owner. */
 function withoutIdentity({ apiVersion, kind, metadata, ...rest }: KubeObject): object {
   const { name, namespace, ...owned } = metadata;
   return { ...rest, metadata: owned };

@@ -1,17 +1,17 @@
-/** Reads the API server's answers with a size limit, since they hold what tenants wrote. */
+/** Reads the API server's responses with a size limit, since they contain tenants' data. */
 import type { Readable } from 'node:stream';
 import { BodyTooLargeError, readBody } from '../kit/bounded-body.ts';
 import { ApiError, TOO_LARGE } from './api-error.ts';
 
-/** Of an answer with many objects. */
+/** For a response with many objects. */
 export const MAX_ANSWER_BYTES = 6 * 1024 * 1024;
 /**
- * Of an answer with one object, or of one event of a watch. Any one object is smaller: etcd takes 1.5 MiB, of which JSON
- * makes six times as much where it is all `<`, `>` and `&`. What is refused here would stop a watch for ever.
+ * For a response with one object, or one event of a watch. Any object is smaller: etcd accepts 1.5 MiB, of which JSON
+ * makes six times as much if it is all `<`, `>` and `&`. A smaller limit could stop a watch forever.
  */
 export const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
 
-/** Throws an `ApiError` (see `isTooLarge`) for an answer of more than `maxBytes` bytes. */
+/** Throws an `ApiError` (see `isTooLarge`) for a response of more than `maxBytes` bytes. */
 export async function readText(body: Readable, call: string, maxBytes: number): Promise<string> {
   try {
     return (await readBody(body, maxBytes)).toString('utf8');

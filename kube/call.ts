@@ -1,4 +1,4 @@
-/** One call to the API server: how it reads in a URL and in an error, and the time that it may take. */
+/** One call to the API server: its URL, its description in errors, and its deadline. */
 
 import { ApiError } from './api-error.ts';
 import { type Resource, type ResourceLocation, resourcePath } from './resource.ts';
@@ -45,7 +45,7 @@ export interface ApplyOptions extends CallOptions {
 }
 
 export interface DeleteOptions extends CallOptions {
-  /** Only this very object, not one made again under its name. */
+  /** Only this object, not one recreated with its name. */
   uid?: string;
   propagation?: 'Background' | 'Foreground' | 'Orphan';
 }
@@ -57,7 +57,7 @@ export interface Call extends CallOptions {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   query?: Record<string, string | number | boolean | undefined>;
   contentType?: string;
-  /** In place of `application/json`. */
+  /** Instead of `application/json`. */
   accept?: string;
   body?: unknown;
 }
@@ -83,7 +83,7 @@ export const describeCall = ({ verb, resource, at }: Call) =>
 /** Together with the caller's own signal. */
 export interface Deadline {
   signal: AbortSignal;
-  /** Lets the rest take as long as it takes; the caller's own signal still counts. */
+  /** Removes the deadline; the caller's own signal still counts. */
   stopClock(): void;
   end(): void;
   /** What to throw for an error of the transport. */

@@ -1,4 +1,4 @@
-/** Calls to the API server: one deadline each, errors in words, every call counted. */
+/** Calls to the API server: each with a deadline, readable errors and metrics. */
 import type { KubeConfig } from '@kubernetes/client-node';
 import { ApiError, isNotFound, isUnauthorized, parseApiError } from './api-error.ts';
 import { MAX_ANSWER_BYTES, MAX_OBJECT_BYTES, readText } from './bounded-text.ts';
@@ -24,7 +24,7 @@ import { readWatchEvents, type WatchEvent } from './watch-stream.ts';
 export interface RequestSample {
   verb: string;
   resource: string;
-  /** HTTP status, 0 where no answer came. */
+  /** HTTP status, 0 if there was no response. */
   code: number;
   seconds: number;
 }
@@ -40,13 +40,13 @@ export interface ClientOptions {
   onRequest?: (sample: RequestSample) => void;
 }
 
-/** Without a second choice: an API server that cannot leave the contents out is not asked for them. */
+/** Without a fallback: an API server that cannot omit the contents must not send them. */
 const acceptOf = ({ isListedByMetadata }: Resource, kind: string): string | undefined =>
   isListedByMetadata ? `application/json;as=${kind};g=meta.k8s.io;v=v1` : undefined;
 
 export type KubeClient = ReturnType<typeof createKubeClient>;
 
-/** A client of the cluster that `config` names. Close it, or its connections keep the process alive. */
+/** A client of the cluster in `config`. Close it, or its connections keep the process alive. */
 export function createKubeClient(options: ClientOptions) {
   const { config, userAgent = 'kube', timeoutMs = 30_000, maxConnections = 10, onRequest } = options;
   const connection = new Connection(config, maxConnections);
@@ -56,7 +56,7 @@ export function createKubeClient(options: ClientOptions) {
     ...(contentType ? { 'content-type': contentType } : {}),
   });
 
-  /** Sends a request and reads its answer, both within the deadline. */
+  /** Sends a request and reads its response, both within the deadline. */
   async function send(request: Call): Promise<string> {
     const deadline = startDeadline(request.timeoutMs ?? timeoutMs, request.signal);
     const finish = startSample(request);
@@ -107,7 +107,7 @@ export function createKubeClient(options: ClientOptions) {
         const call = describeCall(request);
         throw parseApiError(call, code, await readText(response.body, call, MAX_ANSWER_BYTES));
       }
-      // The deadline is for the way to the first byte; the stream itself is its reader's to judge.
+      // The deadline covers the time to the first byte; the reader decides about the stream itself.
       deadline.stopClock();
       finish(code);
       const { apiVersion, kind } = resource;
@@ -135,18 +135,18 @@ export function createKubeClient(options: ClientOptions) {
   const read = async <T>(request: Call): Promise<T> => JSON.parse(await send(request)) as T;
 
   return {
-    /** Reads one object; throws an `ApiError` (see `isNotFound`) where there is none. */
+    /** Reads one object; throws an `ApiError` (see `isNotFound`) if there is none. */
     get: <T extends KubeObject = KubeObject>(resource: Resource, at: ObjectName, call: CallOptions = {}) =>
       read<T>({ ...call, verb: 'get', resource, at, method: 'GET' }),
 
-    /** Reads one object, or undefined where there is none. */
+    /** Reads one object, or undefined if there is none. */
     find: <T extends KubeObject = KubeObject>(resource: Resource, at: ObjectName, call: CallOptions = {}) =>
       read<T>({ ...call, verb: 'get', resource, at, method: 'GET' }).catch((error) => {
         if (isNotFound(error)) return undefined;
         throw error;
       }),
 
-    /** One page of a list; its items carry `apiVersion` and `kind`, which the API server leaves out. */
+    /** One page of a list; adds `apiVersion` and `kind` to items, which the API server omits. */
     async list<T extends KubeObject = KubeObject>(
       resource: Resource,
       list: ListOptions = {},
@@ -179,7 +179,7 @@ export function createKubeClient(options: ClientOptions) {
         body: object,
       }),
 
-    /** Replaces an object; with its `resourceVersion` only where nobody changed it since. */
+    /** Replaces an object; with its `resourceVersion`, only if nobody changed it since. */
     update: <T extends KubeObject>(resource: Resource, object: T, call: CallOptions = {}) =>
       read<T>({
         ...call,
@@ -191,7 +191,7 @@ export function createKubeClient(options: ClientOptions) {
         body: object,
       }),
 
-    /** A JSON merge patch; with a `metadata.resourceVersion` it fails where somebody changed the object since. */
+    /** A JSON merge patch; with a `metadata.resourceVersion` it fails if someone changed the object since. */
     mergePatch: <T extends KubeObject = KubeObject>(
       resource: Resource,
       { at, patch, ...call }: CallOptions & { at: ObjectName; patch: object },

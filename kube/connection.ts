@@ -1,4 +1,4 @@
-/** The way to the API server: credentials and TLS from a kubeconfig, connections that are used again. */
+/** Connections to the API server: credentials and TLS from a kubeconfig, connection pooling. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { AgentOptions, RequestOptions as HttpsOptions } from 'node:https';
@@ -54,7 +54,7 @@ interface Credentials {
   validUntil: number;
   calls: Dispatcher;
   streams: Dispatcher;
-  /** Absent where a proxy is in between, which takes one pool for all. */
+  /** Absent behind a proxy, which has one pool for all. */
   openStreams?: (() => Dispatcher) | undefined;
 }
 
@@ -95,22 +95,22 @@ export class Connection {
     return settleByAbort(answer, signal);
   }
 
-  /** Many watches share a connection: after one that fell silent, the next are opened on new ones. */
+  /** Many watches share a connection: after a silent one, the next are opened on new connections. */
   #leaveSilent(signal: AbortSignal, pool: Dispatcher): void {
     const credentials = this.#credentials;
     if (!(signal.reason instanceof SilenceError) || credentials?.streams !== pool) return;
     if (!credentials.openStreams) return;
     credentials.streams = credentials.openStreams();
-    // What still runs on the old ones comes to its end there.
+    // Requests on the old ones finish there.
     void pool.close().catch(() => {});
   }
 
-  /** After a 401: the next request reads the credentials again. */
+  /** After a 401: the next request rereads the credentials. */
   expireCredentials(): void {
     if (this.#credentials) this.#credentials.validUntil = 0;
   }
 
-  /** Closes every connection at once, also those in use. */
+  /** Closes every connection at once, including those in use. */
   async close(): Promise<void> {
     await this.#loading?.catch(() => {});
     const credentials = this.#credentials;
@@ -150,7 +150,7 @@ export class Connection {
       streams: pools.streams,
       openStreams: pools.openStreams,
     };
-    // What runs on the old pools comes to its end there.
+    // Requests on the old pools finish there.
     if (previous && !same)
       void Promise.all([previous.calls.close(), previous.streams.close()]).catch(() => {});
     return this.#credentials;

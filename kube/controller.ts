@@ -1,4 +1,4 @@
-/** A reconcile loop: what watchers see becomes keys, keys become calls of one function. */
+/** A reconcile loop: watch events enqueue keys, and keys are processed by one function. */
 import { type Clock, systemClock } from '../kit/clock.ts';
 import type { Lane } from './due-keys.ts';
 import { type Log, silentLog } from './log.ts';
@@ -10,7 +10,7 @@ export interface ControllerWatch<T extends KubeObject> {
   watcher: Watcher<T>;
   /** The keys to reconcile when this object changes, from its state before and after. */
   mapToKeys: (object: T) => readonly string[];
-  /** Leaves out changes that no reconcile depends on. */
+  /** Filters out changes that no reconcile depends on. */
   isRelevant?: (old: T, current: T) => boolean;
 }
 
@@ -19,10 +19,10 @@ export function watchOf<T extends KubeObject>(watch: ControllerWatch<T>): Contro
   return watch as unknown as ControllerWatch<KubeObject>;
 }
 
-/** A watch each of whose changes may make many keys due at once. */
+/** A watch whose changes may each enqueue many keys. */
 export interface FanOut {
   watcher: Pick<Watcher, 'onChange' | 'waitForSync'>;
-  /** The keys that are due as things are now; called once for all changes within `debounceMs`. */
+  /** The keys to enqueue now; called once for all changes within `debounceMs`. */
   listKeys: () => Iterable<{ key: string; lane: Lane }>;
   debounceMs: number;
 }
@@ -34,23 +34,23 @@ export interface ControllerOptions
   fanOuts?: readonly FanOut[];
   /** Reconciles the object of this key; called again whenever it throws. */
   reconcile: (key: string, signal: AbortSignal) => Promise<Requeue | undefined>;
-  /** Every key that the watchers know is reconciled once more in this time, evenly spread (10 minutes). */
+  /** Resync interval: every known key is reconciled again within it, evenly spread (10 minutes). */
   resyncMs?: number;
   clock?: Clock;
   log?: Log;
 }
 
-/** Steps of a resync: few keys at a time, so that nothing ever bursts. */
+/** Steps of a resync: few keys at a time, to avoid bursts. */
 const RESYNC_STEPS = 120;
 
 export interface Controller {
   readonly name: string;
   readonly queue: Pick<WorkQueue, 'add' | 'addAfter' | 'delete' | 'depth' | 'active' | 'failing'>;
-  /** Waits until all watchers have synced, then reconciles every key that they know. */
+  /** Waits until all watchers have synced, then reconciles every known key. */
   start(signal?: AbortSignal): Promise<void>;
-  /** Adds every key that the watchers know now, behind all changes. */
+  /** Enqueues every known key, after all changes. */
   resync(): void;
-  /** Ends within about `drainMs`; the watchers are their owner's to stop. */
+  /** Stops within about `drainMs`; the owner stops the watchers. */
   stop(drainMs?: number): Promise<void>;
 }
 
@@ -78,7 +78,7 @@ export function createController(options: ControllerOptions): Controller {
   );
 
   for (const fanOut of fanOuts) subscriptions.push(fanOut.watcher.onChange(() => startFanOut(fanOut)));
-  /** Fan-outs that wait for more changes, with the way to end that. */
+  /** Debounced fan-outs, with their cancel functions. */
   const waiting = new Map<FanOut, () => void>();
 
   function startFanOut(fanOut: FanOut): void {
@@ -103,7 +103,7 @@ export function createController(options: ControllerOptions): Controller {
     for (const key of listKeys()) queue.add(key, 'slow');
   }
 
-  /** One round of the resync: the keys of now, some at every step; those that come meanwhile are in the next round. */
+  /** One round of the resync: the current keys, some at every step; later ones are in the next round. */
   function startRound(): void {
     const keys = listKeys();
     const steps = Math.min(RESYNC_STEPS, Math.max(1, keys.length));

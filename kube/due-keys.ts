@@ -1,4 +1,4 @@
-/** Keys that are due, in two lanes: changes go before resyncs. */
+/** Due keys, in two lanes: changes before resyncs. */
 const LANES = ['fast', 'slow'] as const;
 export type Lane = (typeof LANES)[number];
 
@@ -9,10 +9,10 @@ export interface DueKey {
   since: number;
 }
 
-/** A slow key that has waited longer takes every second turn, so that a stream of changes starves none. */
+/** Slow keys that have waited longer get every second turn, so that a stream of changes starves none. */
 const MAX_SLOW_WAIT_MS = 10_000;
 
-/** Of a lane: keys by namespace, which take turns, so that none waits for all of another's. */
+/** A lane: keys by namespace, served round-robin, so that none waits for all of another's. */
 class FairLane {
   /** Maps keep the order of insertion: the first namespace has the next turn, its first key has waited longest. */
   readonly #namespaces = new Map<string, Map<string, number>>();
@@ -41,7 +41,7 @@ class FairLane {
     return undefined;
   }
 
-  /** Takes a key out; with `endsTurn` its namespace goes behind all others. */
+  /** Removes a key; with `endsTurn` its namespace moves to the end. */
   delete(key: string, endsTurn = false): void {
     const namespace = namespaceOf(key);
     const keys = this.#namespaces.get(namespace);
@@ -71,7 +71,7 @@ export class DueKeys {
     return this.#lanes.fast.has(key) || this.#lanes.slow.has(key);
   }
 
-  /** Adds a key, or moves it to the fast lane; false where nothing changed. */
+  /** Adds a key, or moves it to the fast lane; false if nothing changed. */
   add(key: string, lane: Lane, now: number): boolean {
     const { fast, slow } = this.#lanes;
     if (fast.has(key) || (lane === 'slow' && slow.has(key))) return false;
@@ -80,7 +80,7 @@ export class DueKeys {
     return true;
   }
 
-  /** Takes out the key whose turn it is, passing over those that `isBusy`. */
+  /** Removes and returns the key whose turn it is, skipping those that are `isBusy`. */
   take(now: number, isBusy: (key: string) => boolean): DueKey | undefined {
     const { fast, slow } = this.#lanes;
     const old = slow.peek(isBusy);

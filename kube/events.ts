@@ -1,4 +1,4 @@
-/** Events on objects (`kubectl describe` shows them): repeats are counted, floods cut, errors only logged. */
+/** Events on objects (`kubectl describe` shows them): repeats are aggregated, floods rate-limited, errors only logged. */
 
 import { LRUCache } from 'lru-cache';
 import { type Clock, systemClock } from '../kit/clock.ts';
@@ -23,15 +23,15 @@ export interface EventNote {
   type: 'Normal' | 'Warning';
   /** UpperCamelCase, for machines. */
   reason: string;
-  /** For people; cut at 1,024 bytes. */
+  /** For people; truncated to 1,024 bytes. */
   note: string;
-  /** What was done or tried (the reason, where nothing is given). */
+  /** What was done or attempted (default: the reason). */
   action?: string;
 }
 
 /** Repeats within this time are one event with a count; Kubernetes keeps events for an hour. */
 const SERIES_MS = 10 * 60_000;
-/** A series is written at most this often; what comes in between is counted with the next. */
+/** A series is written at most this often; repeats in between are counted with the next. */
 const SERIES_WRITE_MS = 30_000;
 /** New events of one object: this many at once, then one in so long. */
 const BURST = 25;
@@ -61,7 +61,7 @@ export function createEventRecorder(options: EventRecorderOptions) {
   let dropped = 0;
   let writes: Promise<void> = Promise.resolve();
 
-  /** Notes an event on an object and returns at once. */
+  /** Records an event on an object and returns at once. */
   function record(regarding: KubeObject, event: EventNote): void {
     const key = JSON.stringify([
       regarding.metadata.uid,
@@ -97,7 +97,7 @@ export function createEventRecorder(options: EventRecorderOptions) {
       return;
     }
     pending++;
-    // One after the other: events are never worth more than one connection.
+    // Sequentially: events are not worth more than one connection.
     writes = writes.then(write).then(
       () => {
         pending--;
@@ -152,7 +152,7 @@ export function createEventRecorder(options: EventRecorderOptions) {
 
   return {
     record,
-    /** Resolves when all that was recorded so far is written or given up. */
+    /** Resolves when all events so far are written or dropped. */
     flush: () => writes,
     /** Events that were not written, since the start. */
     dropped: () => dropped,
@@ -170,7 +170,7 @@ function eventName({ metadata }: KubeObject, date: Date): string {
 
 function cutBytes(text: string, bytes: number): string {
   if (Buffer.byteLength(text) <= bytes) return text;
-  // A character cut in half at the end becomes one that is dropped.
+  // A truncated character at the end is dropped.
   const cut = Buffer.from(text)
     .subarray(0, bytes - 3)
     .toString('utf8')

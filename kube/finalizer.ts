@@ -1,4 +1,4 @@
-/** Finalizers, added and removed without touching what others write at the same time. */
+/** Adds and removes finalizers without affecting concurrent writers. */
 import { isNotFound } from './api-error.ts';
 import type { KubeClient } from './client.ts';
 import type { KubeObject } from './object.ts';
@@ -16,7 +16,7 @@ export interface FinalizerCall {
 const hasFinalizer = (object: KubeObject, finalizer: string) =>
   object.metadata.finalizers?.includes(finalizer) ?? false;
 
-/** Adds it and returns true, or false where it is there; a change of the object in between is a conflict. */
+/** Adds it and returns true, or false if present; a concurrent change of the object is a conflict. */
 export async function addFinalizer(client: Patcher, call: FinalizerCall): Promise<boolean> {
   const { object, finalizer } = call;
   if (hasFinalizer(object, finalizer)) return false;
@@ -24,7 +24,7 @@ export async function addFinalizer(client: Patcher, call: FinalizerCall): Promis
   return true;
 }
 
-/** Removes it and returns true, or false where it, or the object, is gone already. */
+/** Removes it and returns true, or false if it, or the object, is already gone. */
 export async function removeFinalizer(client: Patcher, call: FinalizerCall): Promise<boolean> {
   const { object, finalizer } = call;
   if (!hasFinalizer(object, finalizer)) return false;

@@ -1,4 +1,4 @@
-/** Leader election by a Lease, with client-go's rules: who holds it works, who loses it must stop at once. */
+/** Leader election by a Lease, with client-go's rules: the holder works, and must stop at once if it loses the lease. */
 
 import { type Clock, sleep, systemClock } from '../kit/clock.ts';
 import { isAlreadyExists, isConflict, isNotFound } from './api-error.ts';
@@ -10,17 +10,17 @@ import { RESOURCES } from './resource.ts';
 import { formatMicroTime } from './time.ts';
 
 export interface LeaderLeaseOptions {
-  /** Best a client of its own, so that no slow call delays a renewal. */
+  /** Preferably a separate client, so that no slow call delays a renewal. */
   client: Pick<KubeClient, 'find' | 'create' | 'update'>;
   namespace: string;
   name: string;
   /** Unique to this process, such as the pod's name with something random. */
   identity: string;
-  /** The lease was lost while leading: exit, for another may lead already. */
+  /** The lease was lost while leading: exit, since another may already lead. */
   onLost: (reason: string) => void;
   /** How long the others wait before they take an unrenewed lease (15,000). */
   durationMs?: number;
-  /** How long this one tries to renew before it gives up; shorter than the duration (10,000). */
+  /** Renew deadline; shorter than the duration (10,000). */
   renewDeadlineMs?: number;
   /** Between renewals (2,000). */
   retryMs?: number;
@@ -60,13 +60,13 @@ export function createLeaderLease(options: LeaderLeaseOptions) {
     observed = lease;
   }
 
-  /** How long the lease is still another's; 0 or less where it is free. */
+  /** Remaining time of another's lease; 0 or less if it is free. */
   function heldForMs({ spec = {} }: Lease): number {
     if (!spec.holderIdentity || spec.holderIdentity === identity) return 0;
     return observedAt + (spec.leaseDurationSeconds ?? durationMs / 1000) * 1000 - clock.now();
   }
 
-  /** Others that wait do not all ask in the same moment. */
+  /** Jitter, so that standbys do not all poll at the same moment. */
   function untilNextPoll(): number {
     const heldMs = observed ? heldForMs(observed) : 0;
     const intervalMs = pollIntervalMs * (1 + random() * 0.2);
@@ -92,7 +92,7 @@ export function createLeaderLease(options: LeaderLeaseOptions) {
     return live;
   }
 
-  /** One attempt to take or renew; false where another holds it. */
+  /** One attempt to acquire or renew; false if another holds it. */
   async function attempt(timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     const call = { timeoutMs, signal };
     const began = clock.now();
@@ -103,7 +103,7 @@ export function createLeaderLease(options: LeaderLeaseOptions) {
     const metadata = live ? live.metadata : { name, namespace };
     const wanted: Lease = { apiVersion, kind, metadata, spec: nextSpec(live?.spec) };
     try {
-      // With the resource version in it, of several takers the API server lets one pass.
+      // With the resource version, the API server accepts only one of several attempts.
       observe(await (live ? client.update : client.create)(RESOURCES.Lease, wanted, call));
     } catch (error) {
       if (!isConflict(error) && !isAlreadyExists(error) && !isNotFound(error)) throw error;
@@ -127,7 +127,7 @@ export function createLeaderLease(options: LeaderLeaseOptions) {
       let reason = `not renewed within ${renewDeadlineMs} ms`;
       if (leftMs > 0) {
         try {
-          // One that gets no answer leaves time for another.
+          // An attempt without a response leaves time for another.
           if (await attempt(Math.min(leftMs, renewDeadlineMs / 2), stopping.signal)) continue;
           const holder = observed?.spec?.holderIdentity;
           // A conflict with somebody who wrote our own record (an annotation) is no loss: read it again.
@@ -157,13 +157,13 @@ export function createLeaderLease(options: LeaderLeaseOptions) {
       void ready.then(end, end);
       const signal = AbortSignal.any([ending.signal, stopping.signal]);
       while (!signal.aborted) {
-        // What cannot be read now is read at the next poll, or when it is to be taken.
+        // If it cannot be read now, it is read at the next poll, or when acquiring it.
         await read({ timeoutMs: renewDeadlineMs, signal }).catch(() => {});
         await sleep(clock, untilNextPoll(), signal);
       }
     },
 
-    /** Waits until this process leads and keeps renewing from then on; false where the signal ended the wait. */
+    /** Waits until this process leads and keeps renewing from then on; false if the signal ended the wait. */
     async acquire(caller: AbortSignal = stopping.signal): Promise<boolean> {
       const signal = AbortSignal.any([caller, stopping.signal]);
       while (!signal.aborted) {
@@ -182,7 +182,7 @@ export function createLeaderLease(options: LeaderLeaseOptions) {
       return false;
     },
 
-    /** Stops renewing and hands a held lease over, so that the next one need not wait it out. */
+    /** Stops renewing and releases a held lease, so that the next leader need not wait for its expiry. */
     async release(): Promise<void> {
       stopping.abort();
       await renewing;

@@ -1,4 +1,4 @@
-/** Compares a list with what a watch has delivered: what the list shows and the watch does not, the watch has missed. */
+/** Compares a list with what a watch has delivered, to find changes that the watch missed. */
 import { isLaterVersion, isStub, type KubeObject, objectKey } from './object.ts';
 
 /** Where a watch puts what it sees. */
@@ -6,7 +6,7 @@ export interface WatchTarget<T extends KubeObject> {
   /** The objects that this watch has put there. */
   current(): T[];
   get(key: string): T | undefined;
-  /** What is kept of an object; undefined where it is not known and nothing is kept of it. */
+  /** What is kept of an object; undefined if it is unknown or not kept. */
   trim(object: T): T | undefined;
   put(object: T): void;
   remove(key: string): void;
@@ -27,7 +27,7 @@ export interface Listed<T> {
 
 export class ListComparison<T extends KubeObject> {
   readonly #target: WatchTarget<T>;
-  /** Keys that the watch saw deleted since the list began. */
+  /** Keys deleted in the watch since the list started. */
   readonly #deleted = new Set<string>();
 
   /** Made before the list begins. */
@@ -41,7 +41,7 @@ export class ListComparison<T extends KubeObject> {
   }
 
   /**
-   * What is kept of a listed object: of what is as it was only the version, or the whole cluster would be in memory twice.
+   * What is kept of a listed object: only the version if unchanged, or the whole cluster would be in memory twice.
    * Undefined for one of which nothing is kept.
    */
   keep(object: T): Listed<T> | undefined {
@@ -62,7 +62,7 @@ export class ListComparison<T extends KubeObject> {
     }
   }
 
-  /** How much the watch has missed, as far as it has not delivered it since. */
+  /** The number of changes that the watch missed and has not delivered since. */
   countMissed(listing: Listing<Listed<T>>): number {
     const changed = [...listing.objects].filter(([key, listed]) => this.#isMissed(key, listed)).length;
     return changed + this.#listVanished(listing).length;

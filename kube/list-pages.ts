@@ -6,7 +6,7 @@ import type { Listing } from './list-comparison.ts';
 import { type KubeObject, objectKey } from './object.ts';
 import type { Resource } from './resource.ts';
 
-/** A page that is too large is asked for again in so many parts. */
+/** A page that is too large is requested again in so many parts. */
 const PAGE_DIVISOR = 8;
 
 export interface PagedList<T extends KubeObject, R> {
@@ -14,12 +14,12 @@ export interface PagedList<T extends KubeObject, R> {
   selection: Selection;
   pageSize: number;
   signal: AbortSignal;
-  /** What is kept of an object; undefined leaves it out. */
+  /** What is kept of an object; undefined omits it. */
   keep: (object: T) => R | undefined;
   onPage: () => void;
 }
 
-/** A continue token that expired on the way means once more, in one piece. */
+/** If the continue token expires, the list is repeated in one piece. */
 export async function listInPages<T extends KubeObject, R>(
   client: Pick<KubeClient, 'list'>,
   options: PagedList<T, R>,

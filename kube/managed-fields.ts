@@ -1,4 +1,4 @@
-/** What one field manager owns of an object, read from `metadata.managedFields`. */
+/** What one field manager owns of an object, from `metadata.managedFields`. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { isObject } from '../kit/json.ts';
@@ -22,7 +22,7 @@ export function ownedFields(
   return entry && withoutOwners(entry.fieldsV1 as OwnedFields);
 }
 
-/** Owner references are listed by uid, so no two objects would own alike: they count as owned as a whole. */
+/** Owner references are keyed by uid, which would prevent sharing: they count as owned as a whole. */
 export function withoutOwners(owned: OwnedFields = {}): OwnedFields {
   const metadata = owned['f:metadata'];
   if (metadata?.['f:ownerReferences'] === undefined) return owned;

@@ -1,17 +1,17 @@
 /** The objects of one resource as last seen, by key and by index. */
 import { controllerOf, type KubeObject, objectKey } from './object.ts';
 
-/** What an object is found by: each index is a name and the values of an object under it. */
+/** Indexes: each has a name and the values of an object under it. */
 export type Indexes<T extends KubeObject> = Record<string, (object: T) => readonly string[]>;
 
 /** The index of every cache: the uid of the object's controller. */
 export const BY_CONTROLLER = 'controller';
 
-/** What readers get: objects are frozen, since everybody shares them. */
+/** What readers get: objects are frozen, since they are shared. */
 export interface ObjectCache<T extends KubeObject = KubeObject> {
   get(key: string): T | undefined;
   list(): T[];
-  /** Objects with this value under an index; throws where there is no such index. */
+  /** Objects with this value under an index; throws if there is no such index. */
   byIndex(index: string, value: string): T[];
   readonly size: number;
 }

@@ -1,6 +1,6 @@
-/** How much heap an object takes, in one pass without recursion, since it may be nested at will. */
+/** Estimates an object's heap size, without recursion, since it may be deeply nested. */
 
-/** What V8 takes at most of each, without the characters of texts (object-cost.test.ts measures it). */
+/** V8's maximum per value, without the characters of strings (object-cost.test.ts measures it). */
 const VALUE_BYTES = 24;
 const COLLECTION_BYTES = 40;
 /** With its text, its hidden class or its place in a dictionary; objects of one kind share those of their own names. */
@@ -9,7 +9,7 @@ const SHARED_NAMES = 64;
 /** Of Berth's own resources none is nested half as deep. */
 const MAX_DEPTH = 100;
 
-/** Bytes, roughly; infinite beyond `limit`, or where it is nested too deep for those who walk through it. */
+/** Approximate bytes; infinite beyond `limit`, or if it is nested too deeply for recursive readers. */
 export function measureCost(value: unknown, limit: number): number {
   const names = new Set<string>();
   let cost = 0;

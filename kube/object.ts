@@ -1,4 +1,4 @@
-/** Kubernetes objects as they are on the wire: times are strings, never dates. */
+/** Kubernetes objects as transmitted: times are strings, never dates. */
 export interface OwnerReference {
   apiVersion: string;
   kind: string;
@@ -42,7 +42,7 @@ export interface KubeObject {
   [field: string]: unknown;
 }
 
-/** The typed face of an object as it is on the wire, where times are strings. */
+/** A typed view of an object as transmitted, with times as strings. */
 export type Wire<T> = KubeObject & Omit<T, 'metadata' | 'apiVersion' | 'kind'>;
 
 export type Fields = Record<string, unknown>;
@@ -104,7 +104,7 @@ export function isOlderState(a: KubeObject, b: KubeObject): boolean {
 
 const isNumber = (version: string) => /^\d+$/.test(version);
 
-/** JSON with sorted keys: equal for values that are equal, however they were made. */
+/** JSON with sorted keys: equal for equal values. */
 export const stableStringify = (value: unknown): string => JSON.stringify(sortKeys(value)) ?? '';
 
 function sortKeys(value: unknown): unknown {

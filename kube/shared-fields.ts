@@ -1,4 +1,4 @@
-/** Keeps managed fields in little memory: similar objects own the same fields, so they share one tree. */
+/** Saves memory for managed fields: similar objects own the same fields, so they share one tree. */
 import { LRUCache } from 'lru-cache';
 import { type OwnedFields, withoutOwners } from './managed-fields.ts';
 import type { KubeObject, ManagedFieldsEntry } from './object.ts';

@@ -1,4 +1,4 @@
-/** Keeps one list and watch going for ever: one path of the API, one connection. */
+/** A perpetual list and watch of one API path. */
 
 import { type Clock, sleep } from '../kit/clock.ts';
 import { backoffDelay } from '../kit/retry.ts';
@@ -23,7 +23,7 @@ export interface WatchTiming {
   settleMs: number;
 }
 
-/** Between two tries of a namespace that may not be read; each costs the API server next to nothing. */
+/** Retry interval of a namespace that may not be read; each attempt is cheap for the API server. */
 const SET_ASIDE_MS = 60_000;
 
 export interface WatchLoopOptions<T extends KubeObject> {
@@ -45,14 +45,14 @@ export class WatchLoop<T extends KubeObject> {
   #resourceVersion: string | undefined;
   #running: Promise<void> | undefined;
   #resyncing: Promise<void> | undefined;
-  /** Of the resync that is under way; none once a new list has replaced what it compares. */
+  /** Of the current resync; none once a new list has replaced what it compares. */
   #comparison: ListComparison<T> | undefined;
   #seenAt: number;
 
   hasSynced = false;
   /** Not readable for now, as when the namespace and the rights in it were deleted: the others continue. */
   isSetAside = false;
-  /** Objects that a resync found otherwise than the watch had left them. */
+  /** Objects that a resync found different from the watch. */
   missed = 0;
   /** Watches and lists that failed. */
   failures = 0;
@@ -77,7 +77,7 @@ export class WatchLoop<T extends KubeObject> {
     return this.#options.clock.now() - this.#seenAt;
   }
 
-  /** Lists beside the open watch, repairs what it missed, and reopens it if that was anything; never throws. */
+  /** Lists beside the open watch, repairs what it missed, and then reopens it if needed; never throws. */
   resync(): Promise<void> {
     this.#resyncing ??= this.#compare()
       .catch((error) => this.#warn('resync failed', error))
@@ -110,7 +110,7 @@ export class WatchLoop<T extends KubeObject> {
         }
         const gone = isGone(error);
         if (gone) this.#resourceVersion = undefined;
-        // The API server answers and wants a list: at once, unless a list has just been of no use.
+        // The API server requires a new list: at once, unless a list has just failed to help.
         attempt = gone && !mustList ? 0 : attempt + 1;
         this.failures++;
         this.#warn('watch failed, reopening', error);
@@ -137,7 +137,7 @@ export class WatchLoop<T extends KubeObject> {
     log.info({ resource: resource.plural, namespace: selection.namespace }, 'namespace is readable again');
   }
 
-  /** Reads one watch to its end; false where it ended at once, so that reopening must wait. */
+  /** Reads one watch to its end; false if it ended at once, so that reopening must wait. */
   async #watch(): Promise<boolean> {
     const { client, resource, selection, timing, clock, random } = this.#options;
     const current = new AbortController();
@@ -188,7 +188,7 @@ export class WatchLoop<T extends KubeObject> {
     this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion;
   }
 
-  /** A write of ours, or what came before it, whose result is there already. */
+  /** An event of our own write, or an earlier one, whose result is already stored. */
   #isShown(object: T): boolean {
     const known = this.#options.target.get(objectKey(object));
     if (!known || isStub(known)) return known !== undefined && isOlderState(object, known);

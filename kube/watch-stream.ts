@@ -1,4 +1,4 @@
-/** One watch as the API server sends it: JSON lines until it ends, or the reader stops. */
+/** One watch from the API server: JSON lines until it ends, or the reader stops. */
 import type { Readable } from 'node:stream';
 import { type ApiError, parseApiError } from './api-error.ts';
 import { MAX_OBJECT_BYTES, tooLarge } from './bounded-text.ts';
@@ -10,7 +10,7 @@ export interface WatchEvent<T> {
 
 /** Yields the events of a watch's body; an ERROR event is thrown as the `ApiError` that it carries. */
 export async function* readWatchEvents<T>(body: Readable, call: string): AsyncGenerator<WatchEvent<T>> {
-  // Destroying the body below makes it emit an error that nobody waits for any more.
+  // Destroying the body below makes it emit an error that nobody handles anymore.
   body.on('error', () => {});
   try {
     for await (const line of readLines(body, call)) {
@@ -25,7 +25,7 @@ export async function* readWatchEvents<T>(body: Readable, call: string): AsyncGe
 
 async function* readLines(body: Readable, call: string): AsyncGenerator<string> {
   body.setEncoding('utf8');
-  // In pieces until its end is there: put together at each chunk, a long line would be copied as often.
+  // Kept in pieces until its end: joining at each chunk would copy a long line each time.
   let pieces: string[] = [];
   let length = 0;
   for await (const chunk of body) {

@@ -17,11 +17,11 @@ export interface WatcherOptions<T extends KubeObject> {
   labelSelector?: string;
   fieldSelector?: string;
   indexes?: Indexes<T>;
-  /** Leaves out what nobody reads before an object is kept, to save memory; undefined for one that is not to be kept at all. */
+  /** Trims what nobody reads before an object is cached, to save memory; undefined for one that is not kept at all. */
   trim?: (object: T) => T | undefined;
   /** Objects of a page (250). */
   pageSize?: number;
-  /** Everything is listed again after this long, in case the watch missed something (10 minutes). */
+  /** Relist interval, in case the watch missed something (10 minutes). */
   resyncMs?: number;
   timing?: Partial<WatchTiming>;
   clock?: Clock;
@@ -35,16 +35,16 @@ export type ChangeHandler<T extends KubeObject> = (old: T | undefined, current: 
 export interface Watcher<T extends KubeObject = KubeObject> extends ObjectCache<T> {
   readonly resource: Resource;
   start(): void;
-  /** Closes its connections and timers; resolves when nothing is running any more. */
+  /** Closes its connections and timers; resolves when nothing is running anymore. */
   stop(): Promise<void>;
-  /** Calls the handler on every later change; returns the way to end that. Handlers must be quick. */
+  /** Calls the handler on every later change; returns the unsubscribe function. Handlers must be quick. */
   onChange(handler: ChangeHandler<T>): () => void;
   /**
-   * Shows what a write made of an object before the watch delivers it, and calls the handlers. Only of one that is known:
-   * another may be gone again by now.
+   * Applies the result of a write before the watch delivers it, and calls the handlers. Only for a known object:
+   * an unknown one may already be gone again.
    */
   absorb(written: KubeObject): void;
-  /** Whether everything has been listed at least once, but for namespaces that may not be read. */
+  /** Whether everything has been listed at least once, except namespaces that may not be read. */
   hasSynced(): boolean;
   /** Namespaces that were never listed, since they may not be read. */
   unseen(): string[];
@@ -91,7 +91,7 @@ export function createWatcher<T extends KubeObject = KubeObject>(options: Watche
   function absorb(written: KubeObject): void {
     const { apiVersion, kind, metadata } = written;
     const known = cache.get(objectKey(written));
-    // The last finalizer's removal answers with an object that is gone.
+    // Removing the last finalizer returns an object that is gone.
     const isGone = metadata.deletionTimestamp !== undefined && !metadata.finalizers?.length;
     if (!known || isGone || !isOlderState(known, written)) return;
     const listed = resource.isListedByMetadata ? { apiVersion, kind, metadata } : written;

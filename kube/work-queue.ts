@@ -1,4 +1,4 @@
-/** A queue of keys: each at most once in it, never two runs of one key at a time, failures back off by key. */
+/** A work queue of keys: deduplicated, never two concurrent runs of one key, with backoff per key. */
 
 import { type Clock, systemClock } from '../kit/clock.ts';
 import { type Backoff, backoffDelay } from '../kit/retry.ts';
@@ -16,7 +16,7 @@ export interface QueueSample {
   outcome: 'success' | 'requeued' | 'conflict' | 'error';
   lane: Lane;
   seconds: number;
-  /** How long the key was due before its run began. */
+  /** How long the key was queued before its run. */
   waitSeconds: number;
 }
 
@@ -26,9 +26,9 @@ export interface WorkQueueOptions {
   process: (key: string, signal: AbortSignal) => Promise<Requeue | undefined>;
   /** Keys worked on at a time (2). */
   workers?: number;
-  /** Of a failing key (250 ms doubling to 2 minutes). */
+  /** Backoff of a failing key (250 ms doubling to 2 minutes). */
   backoff?: Backoff;
-  /** Of one run in milliseconds (60,000). */
+  /** Deadline of one run in milliseconds (60,000). */
   deadlineMs?: number;
   clock?: Clock;
   random?: () => number;
@@ -48,7 +48,7 @@ const CONFLICT_BACKOFF: Backoff = { baseMs: 50, maxMs: 5_000 };
 
 export type WorkQueue = ReturnType<typeof createWorkQueue>;
 
-/** Makes a queue; it accepts keys at once and works on them after `start`. */
+/** Creates a queue; it accepts keys at once and processes them after `start`. */
 export function createWorkQueue(options: WorkQueueOptions) {
   const { name, process, workers = 2, backoff = BACKOFF, deadlineMs = 60_000 } = options;
   const { clock = systemClock, random = Math.random, log = silentLog, onProcessed } = options;
@@ -62,14 +62,14 @@ export function createWorkQueue(options: WorkQueueOptions) {
 
   /** Changes have priority; `slow` is for resyncs. */
   function add(key: string, lane: Lane = 'fast'): void {
-    // What is added before the start is the first listing, whoever adds it.
+    // Keys added before the start come from the first listing, whoever adds them.
     if (stopping.signal.aborted || !due.add(key, started ? lane : 'slow', clock.now())) return;
     timers.get(key)?.cancel();
     timers.delete(key);
     startRuns();
   }
 
-  /** Of several times for one key the earliest counts. */
+  /** The earliest of several times for one key counts. */
   function addAfter(key: string, ms: number, lane: Lane = 'fast'): void {
     const at = clock.now() + ms;
     const earlier = timers.get(key);
@@ -153,7 +153,7 @@ export function createWorkQueue(options: WorkQueueOptions) {
       started = true;
       startRuns();
     },
-    /** Takes no more keys, lets what runs end within `drainMs`, then aborts it; resolves when nothing runs. */
+    /** Accepts no more keys, lets runs finish within `drainMs`, then aborts them; resolves when nothing runs. */
     async stop(drainMs = 10_000): Promise<void> {
       started = false;
       due.clear();

@@ -1,4 +1,4 @@
-/** Who may call the memory API server: whoever has its token. */
+/** Authentication of the memory API server, by its token. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { readObjectBody } from './request.ts';
@@ -14,7 +14,7 @@ export function authorize(token: string, { headers }: IncomingMessage, path: str
 const digest = (text: string) => createHash('sha256').update(text).digest();
 const isSame = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
 
-/** Tells the one user who it is, and that it may do everything. */
+/** Self-reviews of the only user, who may do everything. */
 export async function review(user: string, req: IncomingMessage, path: string): Promise<object> {
   const body = ((await readObjectBody(req)) ?? {}) as object;
   const status = path.endsWith('subjectreviews')

@@ -1,4 +1,4 @@
-/** The memory API over HTTP, as Kubernetes' API server speaks it. */
+/** The memory API over HTTP, compatible with Kubernetes' API server. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { closeServer, listen } from '../../kit/http-server.ts';

@@ -1,4 +1,4 @@
-/** Kubernetes' own kinds that the memory API server keeps. */
+/** Built-in Kubernetes kinds of the memory API server. */
 
 import { isObject } from '../../kit/json.ts';
 import type { KubeObject } from '../object.ts';

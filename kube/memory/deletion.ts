@@ -1,4 +1,4 @@
-/** What deletes an object, or marks it for its finalizers and its grace period. */
+/** Deletes an object, or marks it for its finalizers and grace period. */
 import type { KubeObject } from '../object.ts';
 import { formatTime } from '../time.ts';
 import type { ObjectStore } from './object-store.ts';
@@ -14,7 +14,7 @@ export interface DeleteOptions {
 
 const DEFAULT_GRACE_SECONDS = 30;
 
-/** Returns the object where it is not gone yet. */
+/** Returns the object if it is not gone yet. */
 export function deleteObject(
   { store, now }: { store: ObjectStore; now: () => Date },
   type: ResourceType,
@@ -42,7 +42,7 @@ export function deleteObject(
   return readAs(type, store.put(storeKey(type), marked));
 }
 
-/** Its children belong to nobody any more, so that nothing deletes them. */
+/** Orphans its children, so that nothing deletes them. */
 function orphanChildren(store: ObjectStore, uid: string): void {
   for (const { key, object } of [...store.all()]) {
     const { ownerReferences = [], ...metadata } = object.metadata;
@@ -53,7 +53,7 @@ function orphanChildren(store: ObjectStore, uid: string): void {
   }
 }
 
-/** Only pods that a node runs take their time. */
+/** Only pods running on a node have a grace period. */
 function decideGrace(type: ResourceType, live: KubeObject, wanted: number | undefined): number {
   const { nodeName, terminationGracePeriodSeconds } = (live.spec ?? {}) as {
     nodeName?: string;

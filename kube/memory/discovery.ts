@@ -1,4 +1,4 @@
-/** What kubectl asks for before anything else: which kinds there are, and how they look. */
+/** Discovery for kubectl: which kinds there are, and their schemas. */
 import { isObject } from '../../kit/json.ts';
 import { groupVersion, type ResourceType } from './resource-type.ts';
 

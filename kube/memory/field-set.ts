@@ -1,4 +1,4 @@
-/** Sets of fields as `metadata.managedFields` writes them, by structured-merge-diff's rules for lists. */
+/** Field sets in the format of `metadata.managedFields`, with structured-merge-diff's rules for lists. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { isObject } from '../../kit/json.ts';
@@ -22,7 +22,7 @@ export type ListTypes = (path: readonly string[], items: readonly unknown[]) => 
 
 const KEY_DEFAULTS: Fields = { protocol: 'TCP' };
 
-/** The path element of an item of a keyed list; undefined where none of its keys is there. */
+/** The path element of an item of a keyed list; undefined if none of its keys is present. */
 export function itemPath(item: unknown, keys: readonly string[]): string | undefined {
   if (!isObject(item) || keys.every((key) => item[key] === undefined)) return undefined;
   return `k:${JSON.stringify(Object.fromEntries(keys.map((key) => [key, item[key] ?? KEY_DEFAULTS[key]])))}`;
@@ -68,7 +68,7 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   return result;
 }
 
-/** What is in `a` and not in `b`; undefined where nothing is left. */
+/** What is in `a` but not in `b`; undefined if empty. */
 export function difference(a: FieldSet, b: FieldSet | undefined): FieldSet | undefined {
   if (b === undefined) return a;
   if (isLeaf(a) || isLeaf(b)) return undefined;
@@ -79,7 +79,7 @@ export function difference(a: FieldSet, b: FieldSet | undefined): FieldSet | und
   return left.length === 0 ? undefined : Object.fromEntries(left);
 }
 
-/** What is in both; undefined where there is nothing. */
+/** What is in both; undefined if empty. */
 export function intersection(a: FieldSet, b: FieldSet | undefined): FieldSet | undefined {
   if (b === undefined) return undefined;
   if (isLeaf(a) || isLeaf(b)) return isLeaf(a) ? a : b;
@@ -90,7 +90,7 @@ export function intersection(a: FieldSet, b: FieldSet | undefined): FieldSet | u
   return both.length === 0 ? undefined : Object.fromEntries(both);
 }
 
-/** Fields that `after` has with another value than `before`, and those that it lacks; undefined where there are none. */
+/** Fields whose value in `after` differs from `before`, and those that it lacks; undefined if none. */
 export function changedFields(
   before: unknown,
   after: unknown,

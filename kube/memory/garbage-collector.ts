@@ -1,4 +1,4 @@
-/** Deletes what belongs to objects that are gone, and what is in namespaces that are. */
+/** Deletes the children of deleted objects, and the content of deleted namespaces. */
 import type { MemoryApi } from './memory-api.ts';
 import type { Change } from './object-store.ts';
 

@@ -23,7 +23,7 @@ export interface WriteOptions {
   manager?: string | undefined;
   subresource?: string | undefined;
   dryRun?: boolean;
-  /** Refuse fields that the schema does not know, in place of pruning them. */
+  /** Reject unknown fields instead of pruning them. */
   strict?: boolean;
 }
 
@@ -34,14 +34,14 @@ export interface PatchOptions extends WriteOptions {
   force?: boolean;
 }
 
-/** What is wrong with an object; nothing where it may be written. */
+/** Validation errors of an object; empty if it may be written. */
 export type Validator = (
   type: ResourceType,
   object: KubeObject,
   before: KubeObject | undefined,
 ) => StatusCause[];
 
-/** What its author is to know of an object that may be written; ASCII. */
+/** Warnings for the author of a valid object; ASCII. */
 export type Warner = (type: ResourceType, object: KubeObject) => string[];
 
 export interface MemoryApiOptions {
@@ -155,7 +155,7 @@ export class MemoryApi {
     return this.#write(type, before, result, { ...options, books: managedFields });
   }
 
-  /** Throws StatusError 404, and 409 for another uid. Returns the object where it is not gone yet. */
+  /** Throws StatusError 404, and 409 for another uid. Returns the object if it is not gone yet. */
   delete(key: string, at: Place, options: DeleteOptions = {}): KubeObject | undefined {
     const type = this.type(key);
     const live = this.store.find(storeKey(type), at.namespace, at.name);

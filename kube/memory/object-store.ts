@@ -1,4 +1,4 @@
-/** Objects by kind, with a version that rises with every change, and the changes that watches receive. */
+/** Objects by kind, with a version that increases with every change, and the changes for watches. */
 import type { KubeObject } from '../object.ts';
 
 export interface Change {
@@ -12,12 +12,12 @@ export interface Change {
 
 export type Listener = (change: Change) => void;
 
-/** Changes from which a watch can resume; a client with an older version lists again. */
+/** Changes from which a watch can resume; a client with an older version has to relist. */
 const MAX_HISTORY = 5_000;
 
 const pathOf = (namespace: string | undefined, name: string): string => `${namespace ?? ''}/${name}`;
 
-/** Objects in it are never changed: every change puts a new one in. */
+/** Objects in it are immutable: every change stores a new one. */
 export class ObjectStore {
   readonly #objects = new Map<string, Map<string, KubeObject>>();
   readonly #listeners = new Set<Listener>();
@@ -69,7 +69,7 @@ export class ObjectStore {
     return last;
   }
 
-  /** Changes after a version; undefined where they are not remembered any more. */
+  /** Changes after a version; undefined if they are no longer kept. */
   since(version: number): Change[] | undefined {
     if (version < this.#forgotten) return undefined;
     return this.#history.filter((change) => change.version > version);

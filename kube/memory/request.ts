@@ -1,4 +1,4 @@
-/** Reads requests of Kubernetes' API: what a path names, and the body in whichever form it comes. */
+/** Parses requests of Kubernetes' API: the path, and the body in any format. */
 
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'yaml';

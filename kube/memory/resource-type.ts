@@ -1,4 +1,4 @@
-/** What the API server knows of a kind of objects. */
+/** A resource type of the API server. */
 
 import { isObject } from '../../kit/json.ts';
 import type { KubeObject } from '../object.ts';
@@ -25,7 +25,7 @@ export interface ResourceType {
   hasStatus: boolean;
   scale?: ScalePaths | undefined;
   columns: readonly Column[];
-  /** Of custom resources: what is not in it is pruned. */
+  /** Of custom resources: fields not in it are pruned. */
   schema?: Schema | undefined;
   /** Another version of the same objects, and how they are read and written in this one. */
   view?: { of: string; read: (stored: KubeObject) => KubeObject; write: (object: KubeObject) => KubeObject };

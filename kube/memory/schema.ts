@@ -1,4 +1,4 @@
-/** What the API server does with a custom object by its structural schema: prunes it, or refuses, and fills in defaults. */
+/** Applies a structural schema to a custom object: prunes or rejects unknown fields, and fills in defaults. */
 
 import { isObject } from '../../kit/json.ts';
 import type { Fields } from '../object.ts';
@@ -18,7 +18,7 @@ export interface Schema {
 
 const ROOT = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** The value without what the schema does not know, whose paths are added to `unknown`. */
+/** The value without unknown fields, whose paths are added to `unknown`. */
 export function prune(value: unknown, schema: Schema | undefined, unknown: string[], path = ''): unknown {
   if (!schema || (schema['x-kubernetes-preserve-unknown-fields'] && !schema.properties)) return value;
   if (Array.isArray(value))
@@ -39,7 +39,7 @@ export function prune(value: unknown, schema: Schema | undefined, unknown: strin
   return result;
 }
 
-/** The value with the schema's defaults where a field, or its null, stands for nothing. */
+/** The value with the schema's defaults for missing or null fields. */
 export function fillDefaults(value: unknown, schema: Schema | undefined): unknown {
   if (!schema) return value;
   if (Array.isArray(value)) return value.map((item) => fillDefaults(item, schema.items));

@@ -1,4 +1,4 @@
-/** Server-side apply: merges what a manager wants, gives up what it wanted before, and keeps the books of who owns what. */
+/** Server-side apply: merges a manager's fields, releases its previous ones, and tracks ownership. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { isObject } from '../../kit/json.ts';
@@ -200,7 +200,7 @@ function merge(live: unknown, wanted: unknown, types: ListTypes, path: readonly 
   if (type === 'set') return [...live, ...wanted.filter((item) => !live.includes(item))];
   const wantedByKey = new Map(wanted.map((item) => [itemPath(item, type), item]));
   const liveByKey = new Map(live.map((item) => [itemPath(item, type), item]));
-  // The wanted ones in their order, then the others'.
+  // The applied ones in their order, then the others'.
   return [
     ...wanted.map((item) => merge(liveByKey.get(itemPath(item, type)), item, types, path)),
     ...live.filter((item) => !wantedByKey.has(itemPath(item, type))),
@@ -214,7 +214,7 @@ function dropNulls(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, inner]) => [name, dropNulls(inner)]));
 }
 
-/** The value without the fields of a set; undefined where it is given up as a whole. */
+/** The value without the fields of a set; undefined if removed as a whole. */
 function remove(value: unknown, set: FieldSet, types: ListTypes, path: readonly string[] = []): unknown {
   const paths = Object.keys(set);
   if (paths.length === 0) return undefined;

@@ -1,4 +1,4 @@
-/** What the API server refuses, as the Status objects that Kubernetes' clients read. */
+/** Errors of the API server, as Status objects. */
 export interface StatusCause {
   reason?: string;
   field: string;
@@ -36,7 +36,7 @@ export const notFound = (resource: string, name: string) =>
 export const noSuchPath = () =>
   new StatusError(404, 'NotFound', 'the server could not find the requested resource');
 
-/** In the API server's words: `APIKey.berth.dev "x" is invalid: spec.rpm: …`. */
+/** In the API server's format: `APIKey.berth.dev "x" is invalid: spec.rpm: …`. */
 export function invalid(subject: string, causes: readonly StatusCause[]): StatusError {
   const text = causes.map(({ field, message }) => (field ? `${field}: ${message}` : message)).join(', ');
   return new StatusError(422, 'Invalid', `${subject} is invalid: ${text}`, causes);

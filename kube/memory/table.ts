@@ -1,4 +1,4 @@
-/** What `kubectl get` shows: columns of a kind, and the Table that the API server answers with. */
+/** The output of `kubectl get`: columns of a kind, and the Table that the API server returns. */
 import { isObject } from '../../kit/json.ts';
 import type { KubeObject } from '../object.ts';
 

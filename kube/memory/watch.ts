@@ -1,4 +1,4 @@
-/** Watches: what changed since a version, and then each change as it comes, in the form that the client wants. */
+/** Watches: changes since a version, and then each change, in the client's format. */
 import type { ServerResponse } from 'node:http';
 import type { KubeObject } from '../object.ts';
 import type { MemoryApi } from './memory-api.ts';
@@ -10,7 +10,7 @@ import { gone } from './status-error.ts';
 export interface WatchRequest {
   key: string;
   selects: Predicate;
-  /** undefined or 0: beginning with all that there is. */
+  /** undefined or 0: starting with all existing objects. */
   resourceVersion: string | undefined;
   sendInitialEvents: boolean;
   bookmarks: boolean;
@@ -20,7 +20,7 @@ export interface WatchRequest {
 
 const BOOKMARK_INTERVAL_MS = 20_000;
 
-/** Answers until the time is up or the client leaves. Throws StatusError 410 for a version that is too old. */
+/** Streams until the timeout or the client disconnects. Throws StatusError 410 for a version that is too old. */
 export function serveWatch(api: MemoryApi, res: ServerResponse, request: WatchRequest): void {
   const { key, selects, resourceVersion, format } = request;
   const type = api.type(key);

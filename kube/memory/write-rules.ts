@@ -1,4 +1,4 @@
-/** What a write must be, and what it makes of an object, as the API server has it. Pure. */
+/** Validates writes, and updates metadata, as in the API server. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Fields, KubeObject } from '../object.ts';
 import { groupVersion, type ResourceType, typeKey } from './resource-type.ts';
@@ -24,7 +24,7 @@ export function requirePlace(type: ResourceType, wanted: KubeObject, before: Kub
     );
 }
 
-/** What may be written where: a status through its subresource, and everything else but that way. */
+/** Separates the status, written only through its subresource, from everything else. */
 export function takePart(
   type: ResourceType,
   before: KubeObject | undefined,
@@ -46,7 +46,7 @@ export function takePart(
     : { ...(rest as KubeObject), status: before.status };
 }
 
-/** What a rise of the generation stands for. */
+/** The fields whose change increments the generation. */
 export function contentOf({ metadata: _, status: __, ...rest }: KubeObject): Fields {
   return rest;
 }
