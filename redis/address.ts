@@ -1,4 +1,4 @@
-/** Addresses of Redis as people write them: host:port, redis://, rediss://, redis+sentinel://, rediss+sentinel://. */
+/** Parses addresses of Redis: host:port, redis://, rediss://, redis+sentinel://, rediss+sentinel://. */
 
 export interface HostAndPort {
   host: string;
@@ -11,7 +11,7 @@ export interface RedisAddress {
   /** Name of the master that the Sentinels watch; null for a single server. */
   masterName: string | null;
   tls: boolean;
-  /** `?servername=`: the name that certificates must have, where hosts are dialed by other names, as with Sentinels. */
+  /** `?servername=`: the name that certificates must have, if hosts are reached by other names, as with Sentinels. */
   serverName: string | null;
   username: string | null;
   password: string | null;
@@ -24,7 +24,7 @@ const SHAPE = /^(rediss?)(\+sentinel)?:\/\/(?:([^@/]*)@)?([^/?]+)(?:\/([^?]*))?(
 
 /**
  * Reads an address such as `redis://host:6379/0` or `redis+sentinel://host1,host2:26379/master`.
- * Throws an Error that says what is wrong, without the credentials in the address.
+ * Throws an Error that describes the problem, without the credentials in the address.
  */
 export function parseRedisAddress(text: string): RedisAddress {
   const match = SHAPE.exec(text.includes('://') ? text : `redis://${text}`);

@@ -1,11 +1,11 @@
-/** The owner of ioredis: connections that fail at once while Redis is down and reconnect by themselves. */
+/** The owner of ioredis: connections that fail fast while Redis is down and reconnect automatically. */
 import { Command, Redis, type RedisOptions } from 'ioredis';
 import { readConnectionFailure } from '../kit/connection-error.ts';
 import { backoffDelay } from '../kit/retry.ts';
 import { parseRedisAddress } from './address.ts';
 import { buildTLSOptions, explainTLSError } from './tls.ts';
 
-/** What every function of this folder takes; other folders name the type, never ioredis. */
+/** The client type for this folder's functions; other folders use this type, never ioredis. */
 export type RedisClient = Redis;
 export type RedisRole = 'operator' | 'front' | 'sidecar' | 'console';
 export type RedisState = 'up' | 'away';
@@ -16,9 +16,9 @@ export interface RedisSettings {
   username?: string;
   password?: string;
   sentinelPassword?: string;
-  /** PEM file of the authorities to trust with rediss://, read at each connect; the system's ones where there is none. */
+  /** PEM file of the authorities to trust with rediss://, read at each connect; the system's if there is none. */
   caFile?: string | undefined;
-  /** Of the connection, as CLIENT LIST shows it. */
+  /** Name of the connection in CLIENT LIST. */
   name: string;
   /** A sidecar's user may not call INFO, so it connects without the ready check. */
   role: RedisRole;
@@ -31,9 +31,9 @@ export interface RedisSettings {
 export interface RedisConnection {
   readonly redis: RedisClient;
   readonly state: RedisState;
-  /** Why it is down; undefined while it is up, and before that is known. */
+  /** Why it is down; undefined while it is up, or unknown. */
   readonly reason: string | undefined;
-  /** Calls the listener with every change, and the reason of an outage; returns the function that stops it. */
+  /** Calls the listener with every change, and the reason of an outage; returns the unsubscribe function. */
   onStateChange(listener: (state: RedisState, reason: string) => void): () => void;
   /** Resolves once connected; throws with the last reason after `timeoutMs`. */
   untilUp(timeoutMs: number): Promise<void>;
@@ -42,13 +42,13 @@ export interface RedisConnection {
 
 const COMMAND_TIMEOUT_MS = 1000;
 const CONNECT_TIMEOUT_MS = 2000;
-/** When thousands reconnect at once, each waits for its handshake. */
+/** When thousands reconnect at once, handshakes take long. */
 const TLS_CONNECT_TIMEOUT_MS = 5000;
 const RECONNECT_BACKOFF = { baseMs: 100, maxMs: 1000 };
-/** Far below the idle time of the bundled Redis and of load balancers. */
+/** Far below the idle timeout of the bundled Redis and of load balancers. */
 const PING_MS = 30_000;
 
-/** Sends a command at once, where others wait for the end of the turn to share a write. */
+/** Sends a command at once; others wait for the end of the turn to share a write. */
 export const sendNow = (redis: RedisClient, name: string, args: string[]): Promise<unknown> =>
   redis.sendCommand(new Command(name, args, { replyEncoding: 'utf8' })) as Promise<unknown>;
 
@@ -63,12 +63,12 @@ export function sendSlowCommand(
   replyEncoding: 'utf8' | null = 'utf8',
 ): Promise<unknown> {
   const command = new Command(name, args, { replyEncoding });
-  // The client sets its own time-out only where there is none.
+  // The client sets its own timeout only if there is none.
   command.setTimeout(SLOW_TIMEOUT_MS);
   return redis.sendCommand(command) as Promise<unknown>;
 }
 
-/** Starts to connect and returns at once: a program starts, and runs on, while Redis is away. */
+/** Starts to connect and returns at once: programs start, and keep running, while Redis is down. */
 export function connectRedis(settings: RedisSettings): RedisConnection {
   const redis = new Redis(buildOptions(settings));
   const listeners = new Set<(state: RedisState, reason: string) => void>();
@@ -131,7 +131,7 @@ export function connectRedis(settings: RedisSettings): RedisConnection {
 
 /**
  * When clients hold more than `maxmemory-clients`, Redis closes the largest first: not this one, even if thousands connect that
- * have no user. A user without the right to this is served all the same.
+ * have no user. A user without permission for this is served anyway.
  */
 function keepFromEviction(redis: RedisClient): void {
   redis.client('NO-EVICT', 'ON').catch(() => {});
@@ -156,7 +156,7 @@ export function isRedisAway(error: unknown): boolean {
   return AWAY_REPLIES.test(error.message) || AWAY_CONNECTIONS.test(error.message);
 }
 
-/** The message of an error, without what ioredis attaches: the failed command, a password among its arguments. */
+/** The message of an error, without what ioredis attaches: the failed command, possibly with a password. */
 function describeError(error: Error): string {
   if ('command' in error) delete error.command;
   return error.message || String('code' in error ? error.code : error.name);
@@ -178,7 +178,7 @@ function buildOptions(settings: RedisSettings): RedisOptions {
           sentinels: address.hosts,
           name: address.masterName,
           sentinelPassword: settings.sentinelPassword,
-          // Else what is written to the old master until it is demoted, some 10 s, is lost.
+          // Otherwise writes to the old master until it is demoted, some 10 s, are lost.
           failoverDetector: true,
           ...(tls && { tls, sentinelTLS: tls, enableTLSForSentinelMode: true }),
         };
@@ -196,15 +196,15 @@ function buildOptions(settings: RedisSettings): RedisOptions {
     enableOfflineQueue: false,
     autoResubscribe: false,
     autoResendUnfulfilledCommands: false,
-    // With any other number, commands in flight at a disconnect wait for their time-out.
+    // With any other number, commands in flight at a disconnect wait for their timeout.
     maxRetriesPerRequest: 0,
     commandTimeout: timeout,
-    // A silent socket is cut, so that what is queued behind a stalled pipeline fails with it.
+    // A silent socket is closed, so that commands queued behind a stalled pipeline fail with it.
     socketTimeout: timeout,
     connectTimeout: tls ? TLS_CONNECT_TIMEOUT_MS : CONNECT_TIMEOUT_MS,
     disconnectTimeout: timeout,
     retryStrategy: (attempt) => backoffDelay(RECONNECT_BACKOFF, attempt),
-    // After a failover the old master answers as a replica: find the new one.
+    // After a failover the old master responds as a replica: find the new one.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   };
 }

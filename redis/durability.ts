@@ -1,22 +1,22 @@
-/** Whether Redis keeps what is written to it: checked before work is queued. */
+/** Whether Redis is durable: checked before work is queued. */
 
 import { FUNCTIONS, globalKeys } from '../api/redis-keys.ts';
 import type { RedisClient } from './client.ts';
 import { inspectRedis, REMEDIES, type RedisInspection } from './inspection.ts';
 
 export interface DurabilitySettings {
-  /** Queue even where a restart or eviction may lose requests. */
+  /** Queue even if a restart or eviction may lose requests. */
   allowLoss?: boolean;
 }
 
-/** Above it nothing new is queued, so that accepted requests can finish. */
+/** Above it nothing is queued, so that accepted requests can finish. */
 const MAX_MEMORY_SHARE = 0.85;
 
 export type ServerFacts = Pick<
   RedisInspection,
   'persistence' | 'reloads' | 'evictionSafe' | 'usedMemory' | 'maxMemory'
 > & {
-  /** Whether the last restart kept what functions had written, as far as is known. */
+  /** Whether the last restart kept functions' writes, as far as known. */
   keptWrites: boolean;
 };
 
@@ -28,7 +28,7 @@ export function evaluateServer(
   const { evictionSafe, usedMemory, maxMemory } = facts;
   const loss = allowLoss ? null : evaluateLoss(facts);
   if (loss !== null) return loss;
-  // Where keys are evicted, memory is full as a rule.
+  // With eviction, memory is usually full.
   if (evictionSafe && maxMemory > 0 && usedMemory >= MAX_MEMORY_SHARE * maxMemory) {
     return `Redis uses ${MAX_MEMORY_SHARE * 100} % of its memory or more.`;
   }
@@ -46,7 +46,7 @@ function evaluateLoss({ persistence, reloads, keptWrites, evictionSafe }: Server
 export interface ServerHealth {
   /** Why nothing may be queued; null = it may. */
   refusal: string | null;
-  /** Settings by which it may lose data, or be filled: it serves all the same. */
+  /** Settings by which it may lose data, or fill up: it is used anyway. */
   warnings: string[];
 }
 
@@ -62,14 +62,14 @@ export async function readServerHealth(
 
 /**
  * Checks what was written last time and rewrites it. False from the start of a server that had lost it
- * until the next start of one that had not; true where nothing was ever written, or the functions are not loaded.
+ * until the next start of one that had not; true if nothing was ever written, or the functions are not loaded.
  */
 export async function keepsFunctionWrites(redis: RedisClient, runId: string): Promise<boolean> {
   const [confirmed, forgetfulRun] = await redis.hmget(globalKeys.canary, 'confirmed', 'forgetful-run');
   const reply = await callCanary(redis, confirmed ?? '0');
   if (reply === null) return true;
   const [before, next] = reply;
-  // A command of its own, which every reload keeps, and later than the function: what it confirms was written.
+  // A plain command, which every reload keeps, sent after the function: it confirms that that was written.
   await redis.hset(globalKeys.canary, 'confirmed', String(next));
   if (before >= Number(confirmed ?? 0)) return forgetfulRun !== runId;
   await redis.hset(globalKeys.canary, 'forgetful-run', runId);

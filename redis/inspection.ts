@@ -1,4 +1,4 @@
-/** Checks whether a Redis keeps its data, and what its clients may do to it: persistence, eviction, limits, version. */
+/** Inspects a Redis: persistence, eviction, limits, version. */
 import type { RedisClient } from './client.ts';
 import { mayReload } from './reload-rights.ts';
 
@@ -8,11 +8,11 @@ export interface RedisInspection {
   runId: string;
   persistence: 'aof' | 'rdb' | 'none';
   /**
-   * What a restart restores of what functions wrote: `nothing` where the append-only file is loaded as a default user
+   * What a restart restores of functions' writes: `nothing` if the append-only file is loaded as a default user
    * without the rights to write it.
    */
   reloads: 'everything' | 'nothing';
-  /** True when no key can be dropped for want of memory. */
+  /** True if keys are never evicted. */
   evictionSafe: boolean;
   usedMemory: number;
   /** Bytes; 0 = no limit. */
@@ -21,10 +21,10 @@ export interface RedisInspection {
 }
 
 const MIN_VERSION = 7;
-/** What functions and programs can read at once of what a workspace's user wrote. */
+/** Limits on what functions and programs read at once of a workspace user's data. */
 const MAX_ARGUMENT_BYTES = 1024 * 1024;
 
-/** What is wrong, and how to fix it. */
+/** The problem, and how to fix it. */
 export const REMEDIES = {
   persistence: 'Redis does not persist data across restarts: set appendonly yes.',
   reload:
@@ -37,7 +37,7 @@ export async function inspectRedis(redis: RedisClient): Promise<RedisInspection>
   return evaluate(info, { configuration, mayReload: isReloadable });
 }
 
-/** Of CONFIG, as far as the server knows them. */
+/** From CONFIG, as far as supported by the server. */
 export interface Configuration {
   save?: string;
   'proto-max-bulk-len'?: string;
@@ -46,15 +46,15 @@ export interface Configuration {
 }
 
 export interface Settings {
-  /** Null where CONFIG is forbidden. */
+  /** Null if CONFIG is forbidden. */
   configuration: Configuration | null;
-  /** Whether the default user may load the append-only file; null where ACL is forbidden. */
+  /** Whether the default user may load the append-only file; null if ACL is forbidden. */
   mayReload: boolean | null;
 }
 
 /** Evaluates from INFO's fields and from settings. */
 export function evaluate(info: Record<string, string>, settings: Settings): RedisInspection {
-  // Valkey reports the Redis version that it is compatible with under the old name.
+  // Valkey reports its compatible Redis version under the old name.
   const version = info.redis_version ?? '0';
   const maxMemory = Number(info.maxmemory ?? 0);
   const policy = info.maxmemory_policy ?? 'unknown';
@@ -89,7 +89,7 @@ export function evaluate(info: Record<string, string>, settings: Settings): Redi
   };
 }
 
-/** What a workspace's user could fill the memory with, or make others read. What the server does not say is not evaluated. */
+/** How a workspace's user could fill memory, or make others read too much. Unreported settings are not evaluated. */
 function evaluateClientLimits(configuration: Configuration): string[] {
   const warnings: string[] = [];
   if (Number(configuration['proto-max-bulk-len'] ?? 0) > MAX_ARGUMENT_BYTES) {
@@ -132,7 +132,7 @@ async function readConfiguration(redis: RedisClient): Promise<Configuration | nu
   }
 }
 
-/** Fields of INFO by name; of one section, or of those that the server shows by itself. */
+/** Fields of INFO by name; of one section, or the default ones. */
 export async function readInfo(redis: RedisClient, section?: string): Promise<Record<string, string>> {
   const text = await (section === undefined ? redis.info() : redis.info(section));
   const lines = text.split(/\r?\n/).filter((line) => line.includes(':'));

@@ -1,11 +1,11 @@
-/** Loads the functions library. The operator and the local launcher do; gateways only call it. */
+/** Loads the functions library. Used by the operator and the local launcher; gateways only call functions. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FUNCTIONS_LIBRARY } from '../api/redis-keys.ts';
 import type { RedisClient } from './client.ts';
 
 const FOLDER = join(import.meta.dirname, 'functions');
-/** What functions share; everything else is local to its file. */
+/** Code shared by functions; everything else is local to its file. */
 const HEADERS = ['header.lua', 'header-requests.lua', 'header-deliveries.lua', 'header-heartbeats.lua'];
 
 /** The library's text: the headers, then each file of functions with its own locals. */

@@ -1,4 +1,4 @@
-/** Whether the user that Redis loads its append-only file as may run the commands in it. */
+/** Whether the user as which Redis loads its append-only file may run the commands in it. */
 import { configKeys, consoleKeys, deliveryKeys, globalKeys, workKeys } from '../api/redis-keys.ts';
 import type { RedisClient } from './client.ts';
 
@@ -12,7 +12,7 @@ const OTHER_KEYS = [
   consoleKeys.session('rights'),
 ];
 
-/** As Redis writes them into the file: times to live as moments, counters as they are. */
+/** As in the file: TTLs as timestamps, counters unchanged. */
 const WRITES: string[][] = [
   ...[KEY, ...OTHER_KEYS].map((key) => ['SET', key, '1']),
   ['DEL', KEY],
@@ -43,7 +43,7 @@ const WRITES: string[][] = [
   ['EXEC'],
 ];
 
-/** False where it may not; null where that cannot be checked: managed services forbid ACL. */
+/** False if it may not; null if unknown: managed services forbid ACL. */
 export async function mayReload(redis: RedisClient): Promise<boolean | null> {
   const batch = redis.pipeline();
   for (const write of WRITES) batch.call('ACL', 'DRYRUN', 'default', ...write);

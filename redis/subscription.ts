@@ -8,7 +8,7 @@ export interface Subscription {
 
 export interface SubscriptionListener {
   onMessage: (message: string, channel: string) => void;
-  /** After every subscription, the first included: messages may have been lost before it, so reload. */
+  /** After every subscription, including the first: earlier messages may have been lost, so reload. */
   onResume: () => void;
 }
 
@@ -16,8 +16,8 @@ const SUBSCRIBER_PING_MS = 5000;
 const RESUBSCRIBE_MS = 1000;
 
 /**
- * Listens on channels (patterns with `*`), again after every reconnect, and after a pause where it was flooded: over a
- * connection of its own where settings are given, else over one that sends commands, too, which RESP3 allows.
+ * Listens on channels (patterns with `*`), also after every reconnect, and after a pause if flooded: over a
+ * connection of its own if settings are given, else over one that also sends commands, which RESP3 allows.
  */
 export function subscribe(
   place: RedisSettings | RedisConnection,
@@ -35,7 +35,7 @@ export function subscribe(
   const exceedsLimits = createFloodGauge(limits);
   let isPaused = false;
   const receive = (message: string, channel: string) => {
-    // What arrived with the last chunk is still emitted after the disconnect.
+    // Messages of the last chunk are still emitted after the disconnect.
     if (isPaused) return;
     if (!exceedsLimits(message)) return listener.onMessage(message, channel);
     isPaused = true;
@@ -67,7 +67,7 @@ export function subscribe(
     ]).then(
       () => listener.onResume(),
       () => {
-        // A refusal leaves the connection open, so nothing else would try again.
+        // A refusal leaves the connection open, so nothing else would retry.
         retry = setTimeout(() => redis.status === 'ready' && start(), RESUBSCRIBE_MS);
       },
     );
@@ -78,7 +78,7 @@ export function subscribe(
     if (state === 'up') start();
   });
   if (connection.state === 'up') start();
-  // A socket that only listens never writes, so it would not notice a peer that vanished silently.
+  // A listening socket never writes, so it would not notice a silently lost peer.
   const ping = isShared ? undefined : setInterval(() => redis.ping().catch(() => {}), SUBSCRIBER_PING_MS);
   ping?.unref();
   return {
@@ -109,7 +109,7 @@ export const FLOOD_LIMITS: FloodLimits = {
   pauseMs: 10_000,
 };
 
-/** Tells a flood from the usual traffic: returns whether a message exceeds the limits of this second. */
+/** Detects floods: returns whether a message exceeds the limits of this second. */
 export function createFloodGauge({
   messagesPerSecond,
   bytesPerSecond,

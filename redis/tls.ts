@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 
 export interface TLSSettings {
-  /** PEM of the authorities to trust; the system's ones where there is no such file. */
+  /** PEM of the authorities to trust; the system's if there is no such file. */
   caFile?: string | undefined;
-  /** The name that the certificate must have, where it is not the host that is dialed. */
+  /** The name that the certificate must have, if it differs from the host. */
   serverName?: string | undefined;
 }
 
@@ -19,7 +19,7 @@ export function buildTLSOptions({ caFile, serverName }: TLSSettings): Connection
   };
 }
 
-/** undefined where there is no file, or nothing in it. */
+/** undefined if there is no file, or it is empty. */
 function readAuthorities(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8').trim() || undefined;

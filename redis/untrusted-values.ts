@@ -1,10 +1,10 @@
-/** Values that a workspace's own Redis user may have overwritten with anything: counters, and what replicas and fronts report. */
+/** Values that a workspace's own Redis user may have overwritten: counters, and reports of replicas and fronts. */
 import type { RedisClient } from './client.ts';
 
 /** As text: a whole number of 64 bits. */
 const MAX_DIGITS = 20;
 
-/** 0 where there is none, or what is there is no whole number; as `read_number` in redis/functions/header.lua. */
+/** 0 if there is none, or it is not a whole number; as `read_number` in redis/functions/header.lua. */
 export async function readCounter(redis: RedisClient, key: string): Promise<number> {
   const text = await redis.getrange(key, 0, MAX_DIGITS - 1);
   const value = /^-?\d+$/.test(text) ? Number(text) : 0;
@@ -13,7 +13,7 @@ export async function readCounter(redis: RedisClient, key: string): Promise<numb
 
 const MAX_TEXT_LENGTH = 253;
 
-/** null for what no program of ours wrote; each field must still be checked. */
+/** null if not written by our programs; each field must still be checked. */
 export function decodeReport<T extends { v: 1 }>(text: string): T | null {
   try {
     const value = JSON.parse(text) as T | null;

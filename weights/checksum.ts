@@ -1,4 +1,4 @@
-/** Checks the bytes of a file while they are written. */
+/** Verifies the bytes of a file while they are written. */
 import { createHash, type Hash } from 'node:crypto';
 import type { Checksum, WeightsFile } from './source.ts';
 

@@ -1,4 +1,4 @@
-/** Downloads one file: goes on where another attempt or pod stopped, and keeps it only if its checksum is right. */
+/** Downloads one file: resumes where another attempt or pod stopped, and keeps it only if its checksum is right. */
 import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Clock, sleep, systemClock } from '../kit/clock.ts';
@@ -12,21 +12,21 @@ export interface DownloadOptions {
   signal: AbortSignal;
   onBytes: (count: number) => void;
   clock?: Clock;
-  /** Without a byte for so long, the connection is given up. */
+  /** Idle timeout of the connection. */
   idleTimeoutMs?: number;
 }
 
 const IDLE_TIMEOUT_MS = 60_000;
 const BACKOFF = { baseMs: 500, maxMs: 15_000 };
-/** In a row, without a byte in between. */
+/** Consecutive, without progress in between. */
 const MAX_FAILURES = 8;
-/** Whole downloads with wrong bytes. */
+/** Complete downloads with a wrong checksum. */
 const MAX_CORRUPT = 3;
 const READ_BYTES = 1024 * 1024;
 
 /**
- * Two pods may write the same file at once, where one has lost its lock: each writes the same bytes to the same places,
- * and what is not right is found by whoever checks it.
+ * Two pods may write the same file at once, if one has lost its lock: each writes the same bytes to the same offsets,
+ * and the checksum finds errors.
  */
 export async function downloadFile(path: string, file: WeightsFile, options: DownloadOptions): Promise<void> {
   if ((await sizeOf(path)) === file.size) return options.onBytes(file.size);
@@ -64,7 +64,7 @@ async function fill(partial: string, file: WeightsFile, options: DownloadOptions
   }
 }
 
-/** How many bytes are there already. */
+/** Bytes already downloaded. */
 async function readPresent(handle: FileHandle, { size }: WeightsFile, check: Check): Promise<number> {
   const present = (await handle.stat()).size;
   if (present > size) await handle.truncate(0);
@@ -123,7 +123,7 @@ async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number)
     written += (await handle.write(bytes, written, bytes.length - written, position + written)).bytesWritten;
 }
 
-/** What the disk says is not the network's. */
+/** Disk errors, as opposed to network errors. */
 const DISK_ERRORS = new Set(['ENOSPC', 'EDQUOT', 'EACCES', 'EROFS', 'EIO', 'ESTALE', 'ENOENT', 'EBADF']);
 
 const mayPass = (error: unknown): boolean =>

@@ -1,6 +1,6 @@
 /**
- * What a cache holds of one source: a folder for each version of it, complete or none at all, the folder of one that is being
- * downloaded, a lock, and a lease for each pod that reads it. All of it is files, for any filesystem that pods share.
+ * A source's entry in a cache: a folder for each complete version, the folder of one that is being
+ * downloaded, a lock, and a lease for each pod that reads it. All are files, for any shared filesystem.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -20,17 +20,17 @@ import { join } from 'node:path';
 import { CURRENT, LEASE_TTL_MS, LEASES } from '../api/weights-cache.ts';
 import { type Manifest, totalBytes } from './source.ts';
 
-/** Of a version: its files and their sizes, written once all are there. */
+/** Of a version: its files and their sizes, written once complete. */
 const MARKER = '.json';
-/** Of a version: its age is when it was last asked for. */
+/** Of a version: its mtime is its last use. */
 const USED = '.used';
-/** Of a version whose eviction began: its marker. */
+/** Marks a version whose eviction has started. */
 const HIDDEN = '.evicted';
 const PARTIAL = 'partial-';
 /** A folder of a version. */
 const VERSION = /^[0-9a-f]{40,64}$/;
 const LOCK = 'lock';
-/** A holder writes its lock so often, and has lost it after so long. */
+/** A holder renews its lock at this interval, and has lost it after this timeout. */
 export const LOCK_INTERVAL_MS = 5_000;
 const LOCK_TTL_MS = 30_000;
 
@@ -60,10 +60,10 @@ export class CacheEntry {
     return join(this.folder, digest);
   }
 
-  /** Where a version lies until it is complete; made with a note of its size. */
+  /** Folder of a version until it is complete; created with its size. */
   async openPartial(manifest: Manifest): Promise<string> {
     const folder = join(this.folder, `${PARTIAL}${manifest.digest}`);
-    // A crash in `complete` or `evict` leaves a version without its marker: each file that is there is whole.
+    // A crash in `complete` or `evict` leaves a version without its marker: each existing file is complete.
     if (!(await this.#readMarker(manifest.digest)))
       await rename(this.folderOf(manifest.digest), folder).catch(() => {});
     await mkdir(folder, { recursive: true });
@@ -71,13 +71,13 @@ export class CacheEntry {
     return folder;
   }
 
-  /** All its files are there and right: from here on it is a version. */
+  /** All its files are present and verified: from now on it is a version. */
   async complete({ digest, files }: Manifest): Promise<void> {
-    // Where the lock was lost, another pod was faster, and engines read what it made.
+    // If the lock was lost, another pod was faster, and engines read its result.
     if (await this.isComplete(digest)) return this.dropPartial(digest);
     const partial = join(this.folder, `${PARTIAL}${digest}`);
     const folder = this.folderOf(digest);
-    // What lies there is not whole.
+    // What is there is incomplete.
     await rm(folder, { recursive: true, force: true });
     await rename(partial, folder);
     const listed = files.map(({ path, size }) => ({ path, size }));
@@ -88,7 +88,7 @@ export class CacheEntry {
     await rm(`${partial}${MARKER}`, { force: true });
   }
 
-  /** Whether all files of a version are there in their sizes. */
+  /** Whether all files of a version exist with the right sizes. */
   async isComplete(digest: string): Promise<boolean> {
     const marker = await this.#readMarker(digest);
     if (!marker) return false;
@@ -99,7 +99,7 @@ export class CacheEntry {
     return true;
   }
 
-  /** Has engines find it, and notes that it was asked for. */
+  /** Makes it current for engines, and records its use. */
   async select(digest: string): Promise<void> {
     await writeFile(`${this.folderOf(digest)}${USED}`, '.');
     if ((await this.current()) === digest) return;
@@ -108,12 +108,12 @@ export class CacheEntry {
     await rename(link, join(this.folder, CURRENT));
   }
 
-  /** The version that engines find; undefined where there is none. */
+  /** The current version for engines; undefined if there is none. */
   current(): Promise<string | undefined> {
     return readlink(join(this.folder, CURRENT)).catch(() => undefined);
   }
 
-  /** All that are complete, and those whose download began. */
+  /** All complete versions, and started downloads. */
   async list(): Promise<{ versions: Version[]; partials: { digest: string; bytes: number }[] }> {
     const names = await listNames(this.folder);
     const versions: Version[] = [];
@@ -127,7 +127,7 @@ export class CacheEntry {
     return { versions, partials };
   }
 
-  /** Before it is looked whether a version is complete: from then on nobody evicts it. The time by the volume's clock. */
+  /** Leases a version before checking that it is complete: from then on nobody evicts it. Returns the time by the volume's clock. */
   async lease(pod: string, digest: string): Promise<number> {
     const path = join(this.folder, LEASES, pod);
     await mkdir(join(this.folder, LEASES), { recursive: true });
@@ -139,7 +139,7 @@ export class CacheEntry {
     return rm(join(this.folder, LEASES, pod), { force: true });
   }
 
-  /** Versions that pods read; leases of pods that are gone are removed. */
+  /** Versions in use by pods; expired leases are removed. */
   async inUse(now: number): Promise<Set<string>> {
     const used = new Set<string>();
     for (const name of await listNames(join(this.folder, LEASES))) {
@@ -150,11 +150,11 @@ export class CacheEntry {
     return used;
   }
 
-  /** False where a pod came in between. `now`: by the volume's clock. */
+  /** False if a pod leased it meanwhile. `now`: by the volume's clock. */
   async evict(digest: string, now: number): Promise<boolean> {
     const folder = this.folderOf(digest);
     const hidden = `${folder}${HIDDEN}`;
-    // A pod leases before it looks for the marker, and this removes the marker before it looks for leases.
+    // A pod leases before it checks the marker, and this removes the marker before it checks leases.
     await rename(`${folder}${MARKER}`, hidden).catch(() => {});
     if ((await this.inUse(now)).has(digest)) {
       await rename(hidden, `${folder}${MARKER}`).catch(() => {});
@@ -162,12 +162,12 @@ export class CacheEntry {
     }
     if ((await this.current()) === digest) await rm(join(this.folder, CURRENT), { force: true });
     await this.#remove(digest);
-    // Unless anything else is in them.
+    // Unless they contain anything else.
     for (const path of [join(this.folder, LEASES), this.folder]) await rmdir(path).catch(() => {});
     return true;
   }
 
-  /** What a crash in the midst of `complete` or `evict` left, and nobody waits for. `now`: by the volume's clock. */
+  /** Leftovers of a crash in `complete` or `evict` that nobody waits for. `now`: by the volume's clock. */
   async sweep(now: number): Promise<void> {
     const names = new Set(await listNames(this.folder));
     const inUse = await this.inUse(now);
@@ -176,7 +176,7 @@ export class CacheEntry {
       if (!isLeft) continue;
       const folder = this.folderOf(name);
       const changes = [folder, `${folder}${HIDDEN}`].map((path) => timeOf(path, 'ctimeMs'));
-      // Later than that nobody is in between.
+      // After that time nobody is in between.
       if (now - Math.max(...(await Promise.all(changes))) < LOCK_TTL_MS) continue;
       await this.#remove(name);
     }
@@ -189,7 +189,7 @@ export class CacheEntry {
   }
 
   /**
-   * Who downloads, so that the others wait. Two may hold it for a moment where one was lost: that costs a download and
+   * The download lock, so that others wait. Two may hold it briefly if one was lost: that costs a download and
    * nothing else. `now`: by the volume's clock.
    */
   async lock(now: number): Promise<boolean> {
@@ -207,7 +207,7 @@ export class CacheEntry {
     return now - (await mtimeOf(join(this.folder, LOCK))) < LOCK_TTL_MS;
   }
 
-  /** False where it is another's by now. */
+  /** False if another has it by now. */
   async renewLock(): Promise<boolean> {
     const path = join(this.folder, LOCK);
     if (!(await this.#isOwner())) return false;
@@ -219,7 +219,7 @@ export class CacheEntry {
     if (await this.renewLock().catch(() => false)) await rm(join(this.folder, LOCK), { force: true });
   }
 
-  /** The files of a version whose marker is gone, and what else says that it is there. */
+  /** Removes the files of a version whose marker is gone, and other references to it. */
   async #remove(digest: string): Promise<void> {
     const folder = this.folderOf(digest);
     await rm(folder, { recursive: true, force: true });
@@ -250,7 +250,7 @@ async function writeWhole(path: string, text: string): Promise<void> {
 
 export const listNames = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
 
-/** 0 where there is no such file. */
+/** 0 if there is no such file. */
 const mtimeOf = (path: string): Promise<number> => timeOf(path, 'mtimeMs');
 
 /** `ctimeMs` counts any change, a rename included. */

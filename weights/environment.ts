@@ -1,4 +1,4 @@
-/** What the loader is told by its environment (api/weights-cache.ts). */
+/** The loader's environment (api/weights-cache.ts). */
 import { WEIGHTS_ENV } from '../api/weights-cache.ts';
 import { type Environment, parseEnvironment, type Variables } from '../kit/environment.ts';
 import type { HubOptions } from './hub-source.ts';

@@ -7,11 +7,11 @@ import { CacheEntry, listNames } from './entry.ts';
 export interface CacheOptions {
   /** Of all entries. */
   folder: string;
-  /** Bytes that all models may have; undefined: what the volume has. */
+  /** Limit of all models in bytes; undefined: the volume's size. */
   limitBytes: number | undefined;
 }
 
-/** More than a model's own bytes, for folders and what else is written meanwhile. */
+/** Reserve beside a model's own bytes, for folders and concurrent writes. */
 const SPARE_BYTES = 16 * 1024 * 1024;
 
 export class InsufficientSpaceError extends Error {
@@ -21,7 +21,7 @@ export class InsufficientSpaceError extends Error {
 interface Victim {
   name: string;
   usedAt: number;
-  /** False where a pod came in between. */
+  /** False if a pod leased it meanwhile. */
   remove(): Promise<boolean>;
 }
 
@@ -35,19 +35,19 @@ export async function readVolumeTime(folder: string): Promise<number> {
   return mtimeMs;
 }
 
-/** The version that is to come. */
+/** The version to be downloaded. */
 export interface Wanted {
   /** Of its entry. */
   folder: string;
   digest: string;
-  /** Of the whole version, and of what is not there yet. */
+  /** Of the whole version, and of what is missing. */
   bytes: number;
   missingBytes: number;
 }
 
 /**
- * Makes room for a version; answers what was evicted. Throws InsufficientSpaceError where what may go is not enough; without
- * `mayEvict` nothing may.
+ * Makes room for a version; returns what was evicted. Throws InsufficientSpaceError if evictable data is not enough; without
+ * `mayEvict` nothing is evictable.
  */
 export async function makeRoom(
   { folder, limitBytes }: CacheOptions,
@@ -87,14 +87,14 @@ async function findLack({ folder, limitBytes }: CacheOptions, wanted: Wanted): P
   return Math.max(byVolume, used - limitBytes);
 }
 
-/** Abandoned downloads first, then versions by age; what crashes left goes at once. */
+/** Abandoned downloads first, then versions by age; leftovers of crashes are removed at once. */
 async function listVictims(
   folder: string,
   { now, wanted }: { now: number; wanted: Wanted },
 ): Promise<Victim[]> {
   const victims: Victim[] = [];
   for (const entry of await listEntries(folder)) {
-    // Who makes room holds the lock of its own entry.
+    // The caller holds the lock of its own entry.
     const isOwn = entry.folder === wanted.folder;
     const isIdle = isOwn || !(await entry.isLocked(now));
     if (isIdle) await entry.sweep(now);

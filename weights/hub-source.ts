@@ -1,4 +1,4 @@
-/** A repository on a hub that speaks Hugging Face's API. */
+/** A repository on a hub with Hugging Face's API. */
 import { BodyTooLargeError, readBody } from '../kit/bounded-body.ts';
 import {
   type Checksum,
@@ -10,10 +10,10 @@ import {
 } from './source.ts';
 
 export interface HubOptions {
-  /** Origin, with a path where the mirror has one. */
+  /** Origin, with the mirror's path if it has one. */
   hub: string;
   repository: string;
-  /** Branch, tag or commit; the default branch where undefined. */
+  /** Branch, tag or commit; the default branch if undefined. */
   revision: string | undefined;
   token: string | undefined;
 }
@@ -52,7 +52,7 @@ export class HubSource implements WeightsSource {
     return checkManifest({ digest: sha, files });
   }
 
-  /** Redirects lead to where the bytes lie; `fetch` gives the token to the hub alone. */
+  /** Redirects lead to the storage of the bytes; `fetch` sends the token only to the hub. */
   async read({ path }: WeightsFile, start: number, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const encoded = path.split('/').map(encodeURIComponent).join('/');
     const url = `${this.#base}/${this.#options.repository}/resolve/${this.#commit}/${encoded}`;
@@ -64,7 +64,7 @@ export class HubSource implements WeightsSource {
   async #ask(url: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
     const { token } = this.#options;
     const answer = await fetch(url, {
-      // Bytes as they are stored: a range of a compressed answer is none of the file.
+      // Bytes as stored: a range of a compressed response is not a range of the file.
       headers: {
         'accept-encoding': 'identity',
         ...headers,
@@ -98,7 +98,7 @@ export function describeCause(error: unknown): string {
   return inner ? inner.code || inner.message : message;
 }
 
-/** Bounded, since whoever runs the hub may be anybody. */
+/** Bounded, since the hub is not trusted. */
 async function readText(answer: Response): Promise<string> {
   try {
     return answer.body ? (await readBody(answer.body, MAX_LIST_BYTES)).toString() : '';
@@ -138,7 +138,7 @@ function readChecksum(sha256: string, blobId: string): Checksum | null {
   return SHA1.test(blobId) ? { kind: 'git', hex: blobId } : null;
 }
 
-/** The same weights in other formats, which engines leave alone where there are safetensors. */
+/** The same weights in other formats, which engines ignore if there are safetensors. */
 const OTHER_FORMATS =
   /\.(bin|pt|pth|ckpt|h5|msgpack|ot|onnx|onnx_data|gguf|tflite|mlmodel)$|^(original|onnx|openvino|coreml)\//;
 /** For people and for git. */
@@ -148,7 +148,7 @@ export function chooseFiles(files: readonly WeightsFile[]): WeightsFile[] {
   const read = files.filter(({ path }) => !UNREAD.test(path));
   const hasSafetensors = read.some(({ path }) => path.endsWith('.safetensors'));
   if (!hasSafetensors) return read;
-  // A pipeline has its weights in folders; beside them may be the whole of it once more, in one file.
+  // A pipeline has its weights in folders; a single file beside them may duplicate all of it.
   const isPipeline = read.some(({ path }) => path === 'model_index.json');
   const isCopy = (path: string) => isPipeline && /^[^/]+\.safetensors$/.test(path);
   return read.filter(({ path }) => !OTHER_FORMATS.test(path) && !isCopy(path));
@@ -158,7 +158,7 @@ async function* toIterable(chunks: Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* chunks;
 }
 
-/** A server that knows no ranges begins at the beginning. */
+/** A server without range support starts at the beginning. */
 async function* skip(body: AsyncIterable<Uint8Array>, bytes: number): AsyncGenerator<Uint8Array> {
   let left = bytes;
   for await (const chunk of body) {

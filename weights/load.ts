@@ -1,4 +1,4 @@
-/** Has a source's weights in the cache: at once where they are there, by a download of its own, or by waiting for another's. */
+/** Ensures that a source's weights are cached: already present, by downloading, or by waiting for another's download. */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, sleep, systemClock } from '../kit/clock.ts';
@@ -13,7 +13,7 @@ export interface LoadOptions {
   /** Name of the source's folder in the cache. */
   entry: string;
   source: WeightsSource;
-  /** Whose engine reads the weights; undefined for a prefetch, which evicts nothing. */
+  /** The pod whose engine reads the weights; undefined for a prefetch, which evicts nothing. */
   pod: string | undefined;
   signal: AbortSignal;
   log: (message: string) => void;
@@ -25,7 +25,7 @@ export interface Loaded {
   how: 'cached' | 'downloaded' | 'awaited';
   digest: string;
   bytes: number;
-  /** Why the source itself could not be asked, where what was there is used instead. */
+  /** Why the source was unreachable, if a cached version is used instead. */
   unasked?: string;
 }
 
@@ -33,10 +33,10 @@ const WAIT_MS = 1_000;
 const FILES_AT_ONCE = 4;
 const LIST_ATTEMPTS = 5;
 const LIST_BACKOFF = { baseMs: 500, maxMs: 8_000 };
-/** Of the first files with no room, which others may take meanwhile. */
+/** Retries while others take the space meanwhile. */
 const EVICTION_ATTEMPTS = 3;
 
-/** Throws SourceError and InsufficientSpaceError, or what the volume says. */
+/** Throws SourceError, InsufficientSpaceError, or errors of the volume. */
 export async function loadWeights(options: LoadOptions): Promise<Loaded> {
   const { cache, source, pod, signal, log, clock = systemClock } = options;
   const entry = new CacheEntry(join(cache.folder, options.entry), pod);
@@ -54,7 +54,7 @@ export async function loadWeights(options: LoadOptions): Promise<Loaded> {
     signal.throwIfAborted();
     const now = await (pod === undefined ? readVolumeTime(cache.folder) : entry.lease(pod, digest));
     if (await entry.isComplete(digest)) break;
-    // A volume that shows names or sizes other than those written would never be right.
+    // A volume that shows names or sizes other than written would never pass.
     if (how === 'downloaded') throw new Error('the volume does not show what was downloaded');
     if (await entry.lock(now)) {
       how = (await downloadUnderLock(entry, listed, options)) ? 'downloaded' : 'awaited';
@@ -93,7 +93,7 @@ async function listSource({
   }
 }
 
-/** What is there from an earlier time, where the source cannot be asked for its newest version. */
+/** An earlier version, if the source is unreachable. */
 async function leaseCurrent(entry: CacheEntry, pod: string | undefined): Promise<string | undefined> {
   const digest = await entry.current();
   if (digest === undefined) return undefined;
@@ -103,7 +103,7 @@ async function leaseCurrent(entry: CacheEntry, pod: string | undefined): Promise
   return digest;
 }
 
-/** False where another pod was done before the lock was free. */
+/** False if another pod finished before the lock was free. */
 async function downloadUnderLock(
   entry: CacheEntry,
   manifest: Manifest,
@@ -200,7 +200,7 @@ async function countPresent(folder: string, { files }: Manifest): Promise<number
 
 const REPORT_MS = 10_000;
 
-/** A line now and then. */
+/** Periodic progress lines. */
 class Progress {
   readonly #total: number;
   readonly #clock: Clock;

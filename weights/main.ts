@@ -1,4 +1,4 @@
-/** Loads a model's weights into a cache that pods share, before an engine starts or ahead of it. */
+/** Loads a model's weights into a shared cache, before an engine starts or as a prefetch. */
 import { writeFile } from 'node:fs/promises';
 import { EnvironmentError } from '../kit/environment.ts';
 import { openLog } from '../kit/log.ts';
@@ -10,7 +10,7 @@ import { HubSource } from './hub-source.ts';
 import { type Loaded, loadWeights } from './load.ts';
 import { SourceError, type WeightsSource } from './source.ts';
 
-/** The kubelet shows what is in it as the container's message. */
+/** The kubelet shows its content as the container's message. */
 const TERMINATION_LOG = '/dev/termination-log';
 
 exitOnFatalErrors('weights');
@@ -39,13 +39,13 @@ async function load(environment: LoaderEnvironment): Promise<Loaded | Insufficie
       log: (message) => log.info(redactText(message)),
     });
   } catch (error) {
-    // A prefetch that finds no room has nothing to do.
+    // A prefetch without space has nothing to do.
     if (pod === undefined && error instanceof InsufficientSpaceError) return error;
     throw error;
   }
 }
 
-/** The SDK of S3 takes long to load, which most starts can do without. */
+/** The S3 SDK takes long to load, and most starts do not need it. */
 async function openSource({ hub, s3 }: LoaderEnvironment): Promise<WeightsSource> {
   if (hub) return new HubSource(hub);
   const { S3Source } = await import('./s3-source.ts');

@@ -31,7 +31,7 @@ export interface S3Options {
 const PLAIN_ETAG = /^"?([0-9a-f]{32})"?$/;
 const PARTS_ETAG = /^"?([0-9a-f]{32})-(\d+)"?$/;
 const HEADS_AT_ONCE = 8;
-/** Of an answer without a body to download. */
+/** For a response without a body to download. */
 const ANSWER_TIMEOUT_MS = 30_000;
 
 interface Listed {
@@ -46,7 +46,7 @@ export class S3Source implements WeightsSource {
   readonly #client: S3Client;
   readonly #bucket: string;
   readonly #prefix: string;
-  /** As listed, by path: what was changed since is refused. */
+  /** As listed, by path: later changes are refused. */
   readonly #objects = new Map<string, { key: string; etag: string }>();
 
   constructor({ uri, endpoint, region, pathStyle, keys, workloadIdentity }: S3Options) {
@@ -101,7 +101,7 @@ export class S3Source implements WeightsSource {
     return found;
   }
 
-  /** The ETag, where it is a checksum: not with keys of KMS, nor where the parts' size cannot be told. */
+  /** The ETag, if it is a checksum: not with KMS keys, nor if the part size is unknown. */
   async #findChecksum(file: WeightsFile, signal: AbortSignal): Promise<Checksum | null> {
     const { key, etag } = this.#objects.get(file.path)!;
     const [, whole] = PLAIN_ETAG.exec(etag) ?? [];
@@ -137,7 +137,7 @@ export class S3Source implements WeightsSource {
       return await call();
     } catch (cause) {
       const status = cause instanceof S3ServiceException ? (cause.$metadata.httpStatusCode ?? 0) : 0;
-      // Without credentials of its own a pod is refused, and not given what others downloaded.
+      // A pod without its own credentials is refused, and does not get what others downloaded.
       const isRefused = (cause as Error).name === 'CredentialsProviderError';
       const isTransient = !isRefused && (status === 0 || status === 429 || status >= 500);
       const why = status === 0 ? 'could not be reached' : `answered ${status}`;
@@ -151,10 +151,10 @@ const bound = (signal: AbortSignal) => ({
   abortSignal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
 });
 
-/** Sends requests as they are. */
+/** Sends requests unchanged. */
 const ANONYMOUS = { sign: async <T>(request: T): Promise<T> => request };
 
-/** Below the prefix; the last name of a prefix that is an object itself. `models/a` is no prefix of `models/ab`. */
+/** Below the prefix; the base name if the prefix is an object itself. `models/a` is not a prefix of `models/ab`. */
 function relativePath(key: string, prefix: string): string | undefined {
   if (key.endsWith('/')) return undefined;
   if (key === prefix) return baseName(key);

@@ -1,6 +1,6 @@
-/** Where weights come from: a list of files that never changes under its digest, and their bytes. */
+/** A source of weights: a list of files, immutable under its digest, and their bytes. */
 
-/** What a file is checked by once it is there. */
+/** How a downloaded file is verified. */
 export type Checksum =
   | { kind: 'sha256'; hex: string }
   | { kind: 'md5'; hex: string }
@@ -13,12 +13,12 @@ export interface WeightsFile {
   /** Relative, with slashes. */
   path: string;
   size: number;
-  /** null = the source reports none: the size alone is checked. */
+  /** null = the source reports none: only the size is checked. */
   checksum: Checksum | null;
 }
 
 export interface Manifest {
-  /** Names exactly these files; fit for a file name. */
+  /** Identifies exactly these files; usable as a file name. */
   digest: string;
   files: WeightsFile[];
 }
@@ -26,15 +26,15 @@ export interface Manifest {
 export interface WeightsSource {
   /** For people. */
   readonly name: string;
-  /** At each start, so it costs little; checksums may be null yet. Throws SourceError. */
+  /** Called at each start, so it is cheap; checksums may still be null. Throws SourceError. */
   list(signal: AbortSignal): Promise<Manifest>;
-  /** Fills in checksums that cost more to find out, before a download. Throws SourceError. */
+  /** Fills in more expensive checksums, before a download. Throws SourceError. */
   findChecksums?(manifest: Manifest, signal: AbortSignal): Promise<void>;
   /** The bytes of a file from `start` on. Throws SourceError. */
   read(file: WeightsFile, start: number, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
 }
 
-/** The source did not answer, or said no. */
+/** The source did not respond, or refused. */
 export class SourceError extends Error {
   override readonly name = 'SourceError';
   /** Whether another attempt may succeed. */
@@ -51,7 +51,7 @@ const MAX_PATH_LENGTH = 1_024;
 const MAX_PART_LENGTH = 255;
 const CONTROL = /[\u0000-\u001f\u007f\\]/;
 
-/** Throws SourceError for files that could not lie in a folder of their own. */
+/** Throws SourceError for files with invalid paths. */
 export function checkManifest(manifest: Manifest): Manifest {
   const { files } = manifest;
   const refuse = (why: string) => new SourceError(why, { isTransient: false });

@@ -1,4 +1,4 @@
-/** Typed calls of the functions library; all are safe to repeat after a time-out. */
+/** Typed calls of the functions library; all are safe to repeat after a timeout. */
 import { isIP } from 'node:net';
 import { FUNCTIONS, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
 import { type RedisClient, sendNow } from '../client.ts';
@@ -7,7 +7,7 @@ import { decodeReport, isCount, isShortText, readCounter } from '../untrusted-va
 const VERDICTS = ['ok', 'unknown_key', 'disabled', 'expired', 'credit', 'tpd', 'rpm'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-/** The answer to one request's admission; all times by Redis' clock, in Unix seconds. */
+/** The result of one request's admission; all times by Redis' clock, in Unix seconds. */
 export interface Admission {
   verdict: Verdict;
   /** Name of the APIKey object; '' when unknown. */
@@ -16,7 +16,7 @@ export interface Admission {
   expiresAt: number;
   /** Whether the workspace may still spend; set in all modes. */
   creditLeft: boolean;
-  /** Of the 60 s window that began with its first request; `remaining` is after this request. */
+  /** Of the 60 s window that started with its first request; `remaining` is after this request. */
   rpm: { limit: number; remaining: number; resetAt: number };
   /** Of the UTC day; `used` is what was settled before this request. */
   tpd: { limit: number; used: number; resetAt: number };
@@ -27,8 +27,8 @@ export interface Admission {
 }
 
 /**
- * `all`: credit, TPD and RPM are checked too, and the request counts; `requests`: RPM alone; `waiting`: RPM alone, of one that no
- * replica has counted; `no`: the key alone is checked.
+ * `all`: credit, TPD and RPM are checked, too, and the request counts; `requests`: only RPM; `waiting`: only RPM, for one that no
+ * replica has counted; `no`: only the key is checked.
  */
 export type Counted = 'all' | 'requests' | 'waiting' | 'no';
 
@@ -37,7 +37,7 @@ export interface AdmissionRequest {
   /** `hashApiKey` of the key. */
   sha256: string;
   counted: Counted;
-  /** Called right before it is sent: Redis has everything that was sent before. */
+  /** Called right before it is sent, so Redis has received everything sent before. */
   onSend?: () => void;
 }
 
@@ -61,7 +61,7 @@ function decodeAdmission(answer: string): Admission {
   };
 }
 
-/** Uncounts a request from its minute; false where that minute is over. `resetAt`: as returned when it was counted. */
+/** Uncounts a request from its minute; false if that minute is over. `resetAt`: as returned when it was counted. */
 export async function uncount(
   redis: RedisClient,
   { namespace, sha256, resetAt }: { namespace: string; sha256: string; resetAt: number },
@@ -69,7 +69,7 @@ export async function uncount(
   return (await redis.fcall(FUNCTIONS.uncount, 1, workKeys(namespace).rpm(sha256), resetAt)) === 1;
 }
 
-/** The same of one that was counted as `waiting`. */
+/** The same for one that was counted as `waiting`. */
 export async function uncountWaiting(
   redis: RedisClient,
   { namespace, sha256, resetAt }: { namespace: string; sha256: string; resetAt: number },
@@ -93,21 +93,21 @@ export async function settle(redis: RedisClient, settlement: Settlement): Promis
   const { namespace, sha256, tokens, micros, token } = settlement;
   const keys = workKeys(namespace);
   const amounts = [String(Math.round(tokens)), String(Math.round(micros))];
-  // Not at the end of the turn: an admission that is sent later is answered later.
+  // Not batched, since an admission sent later is answered later.
   const args = [FUNCTIONS.settle, '1', keys.settled(token), namespace, sha256, ...amounts];
   const counted = await sendNow(redis, 'fcall', args);
   return counted === 1;
 }
 
-/** The answer to a replica's heartbeat. */
+/** The reply to a replica's heartbeat. */
 export interface PeerUpdate {
   /** To be passed with the next one. */
   edition: string;
-  /** Of all live replicas, its own included; null: unchanged since the edition that it knows, but for their times. */
+  /** Of all live replicas, including its own; null: unchanged since the known edition, except for their times. */
   beats: Heartbeat[] | null;
 }
 
-/** Writes a replica's heartbeat and returns what is new to it; invalid heartbeats are left out. */
+/** Writes a replica's heartbeat and returns changes; invalid heartbeats are omitted. */
 export async function heartbeat(
   redis: RedisClient,
   replica: { namespace: string; name: string; heartbeat: Omit<Heartbeat, 'at'>; knownEdition?: string },
@@ -138,7 +138,7 @@ function decodeHeartbeat(text: string): Heartbeat | null {
   return [ready, draining].every((flag) => typeof flag === 'boolean') ? beat : null;
 }
 
-/** Takes a replica out of the registry at once, on a clean shutdown. */
+/** Removes a replica from the registry at once, on a clean shutdown. */
 export async function leave(
   redis: RedisClient,
   replica: { namespace: string; name: string; pod: string },
@@ -157,10 +157,10 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** Bounds what one call keeps Redis from doing. */
+/** Limits how long one call blocks Redis. */
 const MAX_BATCH = 100;
 const MAX_IN_FLIGHT = 2;
-/** Nobody waits longer for the answer to others: when Redis hangs, all are to find out in the time that one takes. */
+/** Callers do not wait longer for others' calls: when Redis hangs, all find out within one timeout. */
 const MAX_WAIT_MS = 10;
 const FAILED = 'failed ';
 const MODES: Record<Counted, string> = { no: '0', all: '1', requests: '2', waiting: '3' };
@@ -176,8 +176,8 @@ function findLine(redis: RedisClient): AdmissionLine {
 }
 
 /**
- * Admissions of one connection. One goes at once when none is under way. Those that come meanwhile go together: at the end of the turn of the
- * event loop, or, with two calls under way, with the next answer. On a busy gateway that spares most of their cost.
+ * Batches admissions of one connection. One is sent at once if none is in flight. Later ones are sent together: at the end of the turn of the
+ * event loop, or, with two calls in flight, with the next reply. On a busy gateway that saves most of their cost.
  */
 class AdmissionLine {
   readonly #redis: RedisClient;

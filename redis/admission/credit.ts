@@ -1,4 +1,4 @@
-/** What images cost that a client waits for; queued requests are charged by their submission. */
+/** Charges for synchronous images; queued requests are charged by their submission. */
 import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 
@@ -8,7 +8,7 @@ export interface Charge {
   token: string;
   /** Millionths; 0 only checks whether the workspace may still spend. */
   micros: number;
-  /** How long it can be given back: 20 minutes at least and if absent, 25 days at most. */
+  /** How long it can be refunded: at least and by default 20 minutes, at most 25 days. */
   rememberSeconds?: number;
 }
 
@@ -22,7 +22,7 @@ export async function chargeWorkspace(
 }
 
 /**
- * Refunds a charge, whatever became of the charge's own call. False: nothing had been charged, or it was refunded
+ * Refunds a charge, whatever the result of the charge's own call. False: nothing had been charged, or it was refunded
  * before.
  */
 export async function refundWorkspace(

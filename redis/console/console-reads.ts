@@ -1,11 +1,11 @@
-/** What the console's pages read in Redis. */
+/** Reads of Redis for the console's pages. */
 import { configKeys, FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 import { readDemand } from '../demand/demand.ts';
 import { readCounter } from '../untrusted-values.ts';
 import { readKeyUse } from '../usage/key-uses.ts';
 
-/** Requests of a deployment that wait, that run, and that its replicas' engines still work on though they were given up. */
+/** Waiting, running, and abandoned requests that engines still work on, of a deployment. */
 export async function countQueue(
   redis: RedisClient,
   { namespace, deployment, replicas }: { namespace: string; deployment: string; replicas: number },
@@ -28,7 +28,7 @@ export async function countQueue(
 
 const DAY_MS = 86_400_000;
 
-/** What one API key has used of its limits, by this machine's clock, and when (Unix milliseconds) it was last used. */
+/** Usage of one API key's limits, by this machine's clock, and when (Unix milliseconds) it was last used. */
 export async function readKeyUsage(
   redis: RedisClient,
   { namespace, sha256, now }: { namespace: string; sha256: string; now: number },
@@ -42,7 +42,7 @@ export async function readKeyUsage(
   return { requestsThisMinute: requests, tokensToday: tokens, lastUsedAt };
 }
 
-/** Of those that had requests; a workspace's own Redis user may make up any number. */
+/** Limit of those that had requests; a workspace's own Redis user may invent any number. */
 const MAX_REQUESTED = 200;
 
 /** Deployments that are published, or were and had requests, by name. */

@@ -1,8 +1,8 @@
-/** The console's sessions: sealed, so that Redis' content reveals nothing. */
+/** The console's sessions, sealed, so that Redis' content reveals nothing. */
 import { channels, consoleKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 
-/** `sha256`: of the session's id, which the browser alone has. */
+/** `sha256`: of the session's id, which only the browser has. */
 export async function saveSession(
   redis: RedisClient,
   { sha256, sealed, ttlMs }: { sha256: string; sealed: string; ttlMs: number },
@@ -13,13 +13,13 @@ export async function saveSession(
 export const readSession = (redis: RedisClient, sha256: string): Promise<string | null> =>
   redis.get(consoleKeys.session(sha256));
 
-/** Keeps its time. False if the session has ended meanwhile. */
+/** Keeps its expiry. False if the session has ended meanwhile. */
 export const replaceSession = async (
   redis: RedisClient,
   { sha256, sealed }: { sha256: string; sealed: string },
 ): Promise<boolean> => (await redis.set(consoleKeys.session(sha256), sealed, 'KEEPTTL', 'XX')) !== null;
 
-/** So that one console alone renews its token. False if another does. */
+/** Locks the renewal of its token for one console. False if another has it. */
 export const lockRenewal = async (redis: RedisClient, sha256: string, ttlMs: number): Promise<boolean> =>
   (await redis.set(consoleKeys.renewal(sha256), '1', 'PX', ttlMs, 'NX')) !== null;
 

@@ -1,16 +1,16 @@
-/** Keys of a few minutes that the console makes for a signed-in person: no object, no trace when they are over. */
+/** Short-lived keys that the console creates for a signed-in user: no object, no trace after expiry. */
 import { configKeys, type PublishedKey } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 
 export interface SessionKey extends Pick<PublishedKey, 'rpm' | 'tpd'> {
   sha256: string;
-  /** Whom it is for, as logs may show it. */
+  /** The user, for logs. */
   name: string;
   /** Unix milliseconds. */
   expiresAt: number;
 }
 
-/** Gateways take the key from now on. */
+/** Gateways accept the key from now on. */
 export async function publishSessionKey(
   redis: RedisClient,
   namespace: string,

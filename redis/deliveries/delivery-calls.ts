@@ -15,13 +15,13 @@ export interface OutboxEvent {
   body: string;
 }
 
-/** A body of 64 KiB and a URL, as the functions have it; a row that a tenant made longer is dropped. */
+/** A body of 64 KiB and a URL, as in the functions; a longer row was made by a tenant and is dropped. */
 const MAX_ROW_BYTES = 72 * 1024;
-/** How the functions begin a body: read as text, since a tenant may have written any JSON, and much of it. */
+/** Start of a body from the functions: matched as text, since a tenant may have written any amount of JSON. */
 const BODY =
   /^\{"id":"(evt_\w{1,60})","type":"(request\.(?:completed|failed|canceled))","created_at":\d{1,12},"data":\{"id":"(req_\w{1,60})"/;
 
-/** Events that are due, oldest first; those not removed within `leaseMs` come again. */
+/** Due events, oldest first; those not removed within `leaseMs` are returned again. */
 export async function takeEvents(
   redis: RedisClient,
   namespace: string,
@@ -50,7 +50,7 @@ function decodeEvent(id: string, row: string): OutboxEvent | null {
   return { id, type: type as EventType, requestId, webhookUrl: row.slice(0, end) || null, body };
 }
 
-/** Takes events out of the outbox for good. */
+/** Removes events from the outbox permanently. */
 export async function removeEvents(
   redis: RedisClient,
   namespace: string,
@@ -63,7 +63,7 @@ export async function removeEvents(
   for (const [error] of replies ?? []) if (error) throw error;
 }
 
-/** One place that one event goes to. */
+/** One destination of an event. */
 export interface DeliveryTarget {
   /** Normalized, so that equal addresses are equal texts. */
   url: string;
@@ -77,11 +77,11 @@ export interface ExpandableEvent {
   type: string;
   /** '' for a test event. */
   requestId: string;
-  /** Of a test event alone; others' lie in the outbox. */
+  /** Only for a test event; others' are in the outbox. */
   testBody?: string;
 }
 
-/** One spelling for equal addresses; null for what is no URL. */
+/** Normalized spelling of an address; null if it is not a URL. */
 export function normalizeURL(text: string): string | null {
   const url = URL.parse(text);
   if (!url) return null;
@@ -93,13 +93,13 @@ export function normalizeURL(text: string): string | null {
 export const deriveDeliveryId = (eventId: string, url: string): string =>
   `dlv_${createHash('sha256').update(`${eventId}\n${url}`).digest('hex').slice(0, 32)}`;
 
-/** Deliveries to one address wait for each other only. */
+/** Deliveries to one address wait only for each other. */
 export const deriveDestination = (url: string): string =>
   createHash('sha256').update(url).digest('hex').slice(0, 24);
 
 /**
- * Takes an event out of the outbox and makes its deliveries, in one step. Answers how many there are to make; null while
- * the workspace's deliveries hold too much, and the event stays where it is.
+ * Removes an event from the outbox and creates its deliveries, atomically. Returns their number; null while
+ * the workspace's deliveries hold too much, and the event stays in the outbox.
  */
 export async function expandEvent(
   redis: RedisClient,
@@ -144,7 +144,7 @@ export type AbandonedDelivery = Omit<LeasedDelivery, 'attempt' | 'body'>;
 export interface DeliveryLeases {
   leased: LeasedDelivery[];
   abandoned: AbandonedDelivery[];
-  /** Milliseconds until more is due; null = nothing is. */
+  /** Milliseconds until more are due; null = none. */
   nextInMs: number | null;
 }
 
@@ -183,9 +183,9 @@ export async function leaseDeliveries(
 
 export interface Attempt {
   isDelivered: boolean;
-  /** Of the answer; null when there was none. */
+  /** Of the response; null if there was none. */
   status: number | null;
-  /** One of a fixed set; '' when it was delivered. */
+  /** One of a fixed set; '' if delivered. */
   error: string;
   /** After a failure, until the next attempt or the end. */
   waitMs: number;
@@ -193,12 +193,12 @@ export interface Attempt {
   exchange: DeliveryExchange | null;
 }
 
-/** What was sent and answered, for diagnosis. */
+/** Request and response, for diagnosis. */
 export interface DeliveryExchange {
-  /** Unix milliseconds of the sender, which the signatures are of. */
+  /** Unix milliseconds of the sender, as used in the signatures. */
   sentAt: number;
   tookMs: number;
-  /** Those that are kept; none without an answer. */
+  /** Those that are kept; none without a response. */
   answerHeaders: Record<string, string>;
 }
 

@@ -16,7 +16,7 @@ export interface DeliveryRecord {
   isTest: boolean;
   state: 'pending' | 'delivered' | 'failed';
   attempts: number;
-  /** Of the latest answer. */
+  /** Of the latest response. */
   status: number | null;
   error: string;
   /** Unix milliseconds. */
@@ -27,7 +27,7 @@ export interface DeliveryRecord {
 /** A page of the log (docs/api.md, "Webhooks"). */
 export const DELIVERY_PAGE = 200;
 
-/** Deliveries of a workspace, newest first: a page of them, or of those after the one with the id `after`. */
+/** A page of a workspace's deliveries, newest first, after the one with the id `after`, if given. */
 export async function readDeliveryLog(
   redis: RedisClient,
   namespace: string,
@@ -35,7 +35,7 @@ export async function readDeliveryLog(
 ): Promise<DeliveryRecord[]> {
   const keys = deliveryKeys(namespace);
   const rank = after === undefined ? -1 : await redis.zrevrank(keys.log, after);
-  // The log's end was trimmed meanwhile: from its beginning a reader of all pages would never end.
+  // The log's end was trimmed meanwhile: restarting from its beginning, a reader of all pages would never end.
   if (rank === null) return [];
   const start = rank + 1;
   const ids = await redis.zrevrange(keys.log, start, start + limit - 1);
@@ -48,11 +48,11 @@ export interface LoggedAttempt {
   at: number;
   status: number | null;
   error: string;
-  /** null: nothing was sent, or an older front did it. */
+  /** null: nothing was sent, or by an older front. */
   exchange: DeliveryExchange | null;
 }
 
-/** What was sent of a delivery's event, null where it is not kept any more; and its latest attempts, oldest first. */
+/** The payload of a delivery's event, null if no longer kept; and its latest attempts, oldest first. */
 export async function readDeliveryDetail(
   redis: RedisClient,
   namespace: string,
@@ -76,7 +76,7 @@ function decodeAttempt(row: string): LoggedAttempt {
   };
 }
 
-/** Of a workspace that is gone: the next one of its name must not see where this one's events went. */
+/** For a deleted workspace: the next one with its name must not see where this one's events went. */
 export async function forgetDeliveries(redis: RedisClient, namespace: string): Promise<void> {
   const keys = deliveryKeys(namespace);
   const [ids, events] = await Promise.all([
@@ -116,15 +116,15 @@ function decodeDelivery(id: string, fields: Record<string, string>): DeliveryRec
 }
 
 export interface EndpointHealth {
-  /** Deliveries that failed for good, one after the other. */
+  /** Consecutive permanently failed deliveries. */
   failures: number;
-  /** Unix milliseconds; null while it is not disabled for them. */
+  /** Unix milliseconds; null while it is not disabled because of them. */
   disabledAt: number | null;
 }
 
 /**
- * Written when an endpoint is first read: where it is missing, Redis lost its data. Its value names the count,
- * so that deliveries made before another URL or a re-enabling count for nothing afterwards.
+ * Written when an endpoint is first read: if it is missing, Redis lost its data. Its value identifies the count,
+ * so that deliveries from before a change of the URL or a re-enabling no longer count.
  */
 const KNOWN = 'known';
 const nameCount = (): string => randomBytes(8).toString('hex');
@@ -138,12 +138,12 @@ export async function readEndpointHealth(
   return { failures: Number(failures ?? 0), disabledAt: disabled_at ? Number(disabled_at) : null };
 }
 
-/** Whether Redis still has what was counted of an endpoint, be it nothing. */
+/** Whether Redis still has an endpoint's count, even if zero. */
 export async function knowsEndpoint(redis: RedisClient, namespace: string, name: string): Promise<boolean> {
   return (await redis.hexists(deliveryKeys(namespace).endpoint(name), KNOWN)) === 1;
 }
 
-/** Restores what Redis lost from an object's status; does nothing where Redis still has it. */
+/** Restores lost counts from an object's status; does nothing if Redis still has them. */
 export async function restoreEndpointHealth(
   redis: RedisClient,
   namespace: string,
@@ -168,7 +168,7 @@ export async function resetEndpointHealth(
     if (error) throw error;
 }
 
-/** Of an endpoint that is gone. */
+/** For a deleted endpoint. */
 export async function forgetEndpoint(redis: RedisClient, namespace: string, name: string): Promise<void> {
   await redis.del(deliveryKeys(namespace).endpoint(name));
 }

@@ -2,7 +2,7 @@
 import { deliveryKeys, FUNCTIONS } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 
-/** As the function that gives a delivery up writes it. */
+/** As written by the function that fails a delivery permanently. */
 export interface AbandonedCallback {
   delivery: string;
   event: string;
@@ -11,7 +11,7 @@ export interface AbandonedCallback {
   url: string;
   /** Of the last attempt. */
   error: string;
-  /** When it was given up, in Unix milliseconds. */
+  /** When it failed permanently, in Unix milliseconds. */
   at: number;
 }
 
@@ -26,7 +26,7 @@ const MARKER_SECONDS = 7 * 86_400;
 const HOUR_SECONDS = 3_600;
 const MAX_DIGEST_ENTRIES = 1_000;
 
-/** Callbacks that the owner has not been notified of yet; those not removed within a minute are returned again. */
+/** Callbacks with pending notifications; those not removed within a minute are returned again. */
 export async function takeMail(redis: RedisClient, namespace: string, limit: number): Promise<DueMail[]> {
   const key = deliveryKeys(namespace).mail;
   const members = (await redis.fcall(FUNCTIONS.takeDue, 1, key, limit, LEASE_MS)) as string[];
@@ -37,7 +37,7 @@ export async function removeMail(redis: RedisClient, namespace: string, { member
   await redis.zrem(deliveryKeys(namespace).mail, member);
 }
 
-/** Notes that a message is about to be sent; false: one was, and there is no second. */
+/** Records that a message is about to be sent; false: one was already, and it is not repeated. */
 export async function markMailed(
   redis: RedisClient,
   namespace: string,
@@ -48,8 +48,8 @@ export async function markMailed(
 }
 
 /**
- * Takes that note back: the message was not taken, and is sent again when it is due again. Another front may have taken
- * it off the list in the meantime, for the note.
+ * Removes that record: the message was not accepted, and is sent again when due. Another front may have removed
+ * it from the list in the meantime, because of the record.
  */
 export async function unmarkMailed(
   redis: RedisClient,
@@ -62,7 +62,7 @@ export async function unmarkMailed(
   for (const [error] of replies ?? []) if (error) throw error;
 }
 
-/** Counts one message of this hour, which begins with its first; answers which one it is. */
+/** Counts one message of this hour, which starts with its first; returns its number. */
 export async function countMail(redis: RedisClient, namespace: string): Promise<number> {
   const key = deliveryKeys(namespace).mails;
   const replies = await redis.multi().set(key, 0, 'EX', HOUR_SECONDS, 'NX').incr(key).exec();
@@ -82,7 +82,7 @@ export async function postponeMail(
   for (const [error] of (await batch.zrem(keys.mail, member).exec()) ?? []) if (error) throw error;
 }
 
-/** What the digest holds, once its hour is over; then it is empty. */
+/** Takes the digest's content, once its hour is over. */
 export async function takeDigest(redis: RedisClient, namespace: string): Promise<AbandonedCallback[]> {
   const keys = deliveryKeys(namespace);
   if ((await redis.exists(keys.mails)) === 1) return [];
@@ -92,7 +92,7 @@ export async function takeDigest(redis: RedisClient, namespace: string): Promise
   return (members as string[]).map((member) => JSON.parse(member) as AbandonedCallback);
 }
 
-/** Puts a digest back that was not taken, to be sent an hour from now. */
+/** Restores a digest that was not accepted, to be sent an hour from now. */
 export async function postponeDigest(
   redis: RedisClient,
   namespace: string,

@@ -1,4 +1,4 @@
-/** Sends the events of ended deliveries once more. */
+/** Resends the events of ended deliveries. */
 import { deliveryKeys, FUNCTIONS } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 import { deriveDeliveryId, deriveDestination } from './delivery-calls.ts';
@@ -8,15 +8,15 @@ export type ResendAnswer = 'done' | 'unknown' | 'pending' | 'expired' | 'full';
 export interface Resend {
   id: string;
   eventId: string;
-  /** Its own, or where its endpoint leads now. */
+  /** Its own, or its endpoint's current one. */
   url: string;
 }
 
-/** As many as one call of the function takes, and of its 128 KiB what leaves room for the namespace. */
+/** The function's limit per call, and its 128 KiB minus room for the namespace. */
 const MAX_RESENDS = 50;
 const MAX_RESEND_BYTES = 120 * 1024;
 
-/** Sends the events of ended deliveries once more; answers in their order. */
+/** Resends the events of ended deliveries; returns results in their order. */
 export async function resendDeliveries(
   redis: RedisClient,
   namespace: string,

@@ -1,42 +1,42 @@
-/** A deployment's demand over time, from counters that only grow: a lost sample costs nothing. No I/O. */
+/** A deployment's demand over time, from monotonic counters: a lost sample does not matter. No I/O. */
 import type { DeploymentSample } from './demand.ts';
 import { EngineLimit } from './engine-limit.ts';
 import { AreaSeries, PeakSeries } from './series.ts';
 
-/** What a decision reads of the demand; all times in milliseconds, all demand in slots that are or would be in use. */
+/** The demand as used in decisions; all times in milliseconds, all demand in slots that are or would be in use. */
 export interface DemandReading {
-  /** Average over the last `windowMs`; undefined while less than that was seen. */
+  /** Average over the last `windowMs`; undefined while less was observed. */
   average(windowMs: number): number | undefined;
-  /** Highest average of half a stable window that lies within the last `windowMs`; undefined while less than that was seen. */
+  /** Highest average of half a stable window within the last `windowMs`; undefined while less was observed. */
   peak(windowMs: number): number | undefined;
-  /** How long it has been watched without a gap. */
+  /** How long it has been observed without a gap. */
   spanMs: number;
   /** Since something was served, held, refused or queued. */
   idleMs: number;
-  /** Somebody waits for a replica now: at a front, or in the queue. */
+  /** Requests wait for a replica: at a front, or in the queue. */
   isWanted: boolean;
   jobs: DeploymentSample['jobs'];
-  /** Requests that wait within engines now. */
+  /** Requests queued within engines. */
   queuedInEngines: number;
-  /** Requests that an engine runs at a time, by those that had others waiting lately; undefined where none had. */
+  /** Requests that an engine runs concurrently, from engines that recently had a queue; undefined if none had. */
   engineLimit: number | undefined;
 }
 
 export interface TrendWindows {
   stableMs: number;
   panicMs: number;
-  /** For how long peaks are needed. */
+  /** How long peaks are needed. */
   retentionMs: number;
 }
 
-/** How long a want holds. A front that holds requests says so each second; one that refuses them, only when the next one comes. */
+/** How long a need lasts. A front reports held requests each second; refused ones, only when the next one arrives. */
 const WANTED_FOR_MS = { served: 5_000, unserved: 60_000 };
-/** Longer without a sample, and what was between is not known. */
+/** A longer gap between samples is unknown. */
 const MAX_GAP_MS = 30_000;
 const SERVICE_MS = { fallback: 1_000, min: 100, max: 60_000 };
-/** Time of Redis that goes back by more is another clock's. */
+/** If Redis' time goes back by more, it is a different clock. */
 const MAX_CLOCK_STEP_BACK_MS = 2_000;
-/** Beside two for each replica and front: of those that left, in case they only missed a heartbeat. */
+/** Beside two per replica and front: for those that left, in case they only missed a heartbeat. */
 const SPARE_COUNTERS = 64;
 
 interface Counter {
@@ -49,13 +49,13 @@ export class DemandTrend implements DemandReading {
   readonly #stable: AreaSeries;
   readonly #panic: AreaSeries;
   readonly #peaks: PeakSeries;
-  /** Counters as last seen, by what counts and who, those seen last at the end: a restart is known by its boot id. */
+  /** Last counters, by type and source, most recent at the end: a restart is detected by the boot id. */
   readonly #counters = new Map<string, Counter>();
   readonly #engineLimit = new EngineLimit();
   #served = { busyMs: 0, arrivals: 0 };
   #area = 0;
   #firstAt = Number.NaN;
-  /** Since when all peaks are remembered, as far as they are retained. */
+  /** Since when all peaks are known, within the retention. */
   #peaksFrom = Number.NaN;
   #lastAt = Number.NaN;
   #activeAt = 0;
@@ -69,17 +69,17 @@ export class DemandTrend implements DemandReading {
     this.#peaks = new PeakSeries(windows.retentionMs);
   }
 
-  /** Of the averages whose peaks count: long enough that chance does not make them. */
+  /** Window of the averages whose peaks count: long enough not to be chance. */
   get #peakMs(): number {
     return this.#windows.stableMs / 2;
   }
 
-  /** Whether it was made for these windows; if not, another one is to be started. */
+  /** Whether it was created for these windows; if not, a new one must be started. */
   fits({ stableMs, panicMs }: Omit<TrendWindows, 'retentionMs'>): boolean {
     return this.#windows.stableMs === stableMs && this.#windows.panicMs === panicMs;
   }
 
-  /** Keeps peaks for longer from here on; those that were forgotten stay unknown. */
+  /** Keeps peaks for longer from now on; dropped ones stay unknown. */
   retain(retentionMs: number): void {
     const { retentionMs: before } = this.#windows;
     if (retentionMs <= before) return;
@@ -93,7 +93,7 @@ export class DemandTrend implements DemandReading {
     return !(at <= this.#lastAt && at >= this.#lastAt - MAX_CLOCK_STEP_BACK_MS);
   }
 
-  /** Takes the next sample; one that is not newer is ignored, after a long gap or with another clock all begins again. */
+  /** Adds the next sample; one that is not newer is ignored; a long gap or a different clock resets everything. */
   add(sample: DeploymentSample): void {
     const { at } = sample;
     if (!this.takes(at)) return;
@@ -161,13 +161,13 @@ export class DemandTrend implements DemandReading {
     for (const series of [this.#stable, this.#panic, this.#peaks]) series.clear();
   }
 
-  /** Slot-milliseconds since the last sample: busy, held, and what the refused would have taken. */
+  /** Slot-milliseconds since the last sample: busy, held, and an estimate for refused requests. */
   #measure(sample: DeploymentSample, elapsedMs: number): number {
     const isFirst = elapsedMs === 0;
     let area = 0;
     let refused = 0;
     for (const { pod, boot, busyMs, arrivals, limit, inflight } of sample.replicas) {
-      // One that started since the last sample can have done no more than this.
+      // A source that started since the last sample cannot have done more than this.
       const most = elapsedMs * Math.max(1, limit ?? inflight);
       const busy = this.#advance(`busy ${pod}`, { boot, value: busyMs }, isFirst ? 0 : most);
       const arrived = this.#advance(`arrivals ${pod}`, { boot, value: arrivals }, 0);
@@ -183,17 +183,17 @@ export class DemandTrend implements DemandReading {
     return area + refused * this.#serviceMs();
   }
 
-  /** By how much a counter grew; one of an unknown boot counts from zero, up to `most`. */
+  /** The increase of a counter; with an unknown boot id it counts from zero, up to `most`. */
   #advance(name: string, current: Counter, most: number): number {
     const known = this.#counters.get(name);
     this.#counters.delete(name);
     this.#counters.set(name, current);
     const growth = known?.boot === current.boot ? current.value - known.value : Math.min(current.value, most);
-    // It is a tenant's own to write.
+    // Tenants can write it.
     return growth > 0 && Number.isFinite(growth) ? growth : 0;
   }
 
-  /** Those that were not seen for longest. */
+  /** Drops the least recently seen ones. */
   #forgetGone(most: number): void {
     for (const name of this.#counters.keys()) {
       if (this.#counters.size <= most) return;
@@ -208,7 +208,7 @@ export class DemandTrend implements DemandReading {
     if (served.arrivals > 1_000) this.#served = { busyMs: served.busyMs / 2, arrivals: served.arrivals / 2 };
   }
 
-  /** What one request takes on average. */
+  /** Average time of a request. */
   #serviceMs(): number {
     const { busyMs, arrivals } = this.#served;
     if (arrivals === 0) return SERVICE_MS.fallback;

@@ -1,4 +1,4 @@
-/** What deployments have to do, as replicas and fronts say and the operator reads it: many of them in one call. */
+/** Deployments' demand, reported by replicas and fronts and read by the operator: many in one call. */
 import { channels, type FrontShare, FUNCTIONS, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 import { decodeReport, isCount, isShortText } from '../untrusted-values.ts';
@@ -10,12 +10,12 @@ export interface DeploymentSample {
     busyMs: number;
     arrivals: number;
     inflight: number;
-    /** How many of these wait within the engine; absent: not known. */
+    /** How many of these are queued within the engine; absent: unknown. */
     waiting?: number | undefined;
     /** Slots; null = unlimited. */
     limit: number | null;
     ready: boolean;
-    /** Jobs that were given up and that its engine still works on. */
+    /** Abandoned jobs that its engine still works on. */
     abandoned?: number;
     /** Its engine sleeps. */
     asleep?: boolean;
@@ -38,20 +38,20 @@ export interface DeploymentSample {
   at: number;
 }
 
-/** Deployments of one call, and the bytes of their keys. */
+/** Deployments per call, and the bytes of their keys. */
 export const MAX_KEYS = 100;
 const MAX_KEYS_BYTES = 12 * 1024;
-/** Of a deployment that leave or come just now, beside twice as many as are known. */
+/** Allowance for pods that come or go, beside twice the known number. */
 const SPARE_REPLICAS = 20;
 
 type Reply = [string, ...[string[], string[], number, number, string][]];
 
-/** How many pods a deployment has, as far as they are known. */
+/** Known number of pods of a deployment. */
 export type CountReplicas = (key: string) => number;
 
 /**
- * Samples of deployments by key, `namespace/name`. The words are the workspace's own to write, so what is no sane word is left
- * out, and with `countReplicas` all words of a deployment where they are many more than it has pods. Throws while Redis is away.
+ * Samples of deployments by key, `namespace/name`. The workspace itself can write the reports, so invalid ones are
+ * ignored, and with `countReplicas` all reports of a deployment that has many more than pods. Throws while Redis is down.
  */
 export async function readDemand(
   redis: RedisClient,
@@ -75,7 +75,7 @@ export async function readDemand(
         jobs: { queued, running, paceMs: Number(pace) > 0 ? Number(pace) : null },
         at,
       });
-    // A call ends early where there is much to read; at least one deployment is answered each time.
+    // A call ends early if there is much to read; it returns at least one deployment each time.
     left = left.slice(Math.max(1, found.length));
   }
   return samples;
@@ -144,7 +144,7 @@ function decodeShare(text: string, now: number): DeploymentSample['fronts'][numb
   return { front, boot, held, heldMs, refused, wantedAt: Math.min(wantedAt, now), at };
 }
 
-/** Writes a front's share of the demand for a deployment; answers how many requests all other fronts hold for it. */
+/** Writes a front's share of the demand for a deployment; returns how many requests all other fronts hold for it. */
 export async function sayShare(
   redis: RedisClient,
   deployment: { namespace: string; name: string },
@@ -154,6 +154,6 @@ export async function sayShare(
   return Number(await redis.fcall(FUNCTIONS.share, 1, key, share.front, JSON.stringify(share)));
 }
 
-/** Hints to the operator that a replica of a deployment is wanted: the truth is in the shares and queues. */
+/** Hints to the operator that a replica of a deployment is needed: shares and queues are the source of truth. */
 export const publishWake = (redis: RedisClient, { namespace, name }: { namespace: string; name: string }) =>
   redis.publish(channels.wake, `${namespace}/${name}`);

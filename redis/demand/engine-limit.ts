@@ -1,23 +1,23 @@
-/** What a replica's engine runs at a time, where that is less than it is given: long prompts fill a GPU's memory. No I/O. */
+/** An engine's actual concurrency, if lower than its slots: long prompts fill a GPU's memory. No I/O. */
 import type { DeploymentSample } from './demand.ts';
 
-/** What a sample says of now holds for no longer before it. */
+/** A sample's state covers at most this long before it. */
 const MAX_SPAN_MS = 5_000;
-/** A queue of less than this, of all replicas together, means nothing yet. */
+/** A smaller total queue of all replicas is not significant. */
 const MIN_FULL_MS = 10_000;
-/** For so long the last queue is remembered: without one, replicas that came for it would go and come again. */
+/** How long the last queue is remembered, to avoid oscillation of replicas that were added for it. */
 const MEMORY_MS = 1_800_000;
-/** How much is averaged. */
+/** Averaging window. */
 const AVERAGE_MS = 120_000;
 
 export class EngineLimit {
-  /** Requests that wait within engines now. */
+  /** Requests queued within engines. */
   queued = 0;
-  /** Integrals over the time that counts: of that time, of the part in which an engine had a queue, and of what ran. */
+  /** Integrals over the relevant time: of that time, of the part in which an engine had a queue, and of running requests. */
   #seen = { ms: 0, fullMs: 0, runMs: 0 };
   #fullAt = Number.NEGATIVE_INFINITY;
 
-  /** Takes the next sample, `elapsedMs` after the one before. */
+  /** Adds the next sample, `elapsedMs` after the previous one. */
   add({ replicas, at }: DeploymentSample, elapsedMs: number): void {
     const spanMs = Math.min(elapsedMs, MAX_SPAN_MS);
     this.queued = 0;
@@ -25,19 +25,19 @@ export class EngineLimit {
       if (draining || waiting === undefined) continue;
       this.queued += waiting;
       if (waiting > 0) this.#learn(Math.max(1, inflight - waiting), { spanMs, at, isFull: true });
-      // More at a time, and none of them waits.
+      // More concurrent requests without a queue.
       else if (inflight > (this.at(at) ?? Number.POSITIVE_INFINITY))
         this.#learn(inflight, { spanMs, at, isFull: false });
     }
   }
 
-  /** Requests at a time, on average over those that were full; undefined where none was lately. `at`: Unix milliseconds. */
+  /** Average concurrency of full engines; undefined if none was full recently. `at`: Unix milliseconds. */
   at(at: number): number | undefined {
     const { ms, fullMs, runMs } = this.#seen;
     return fullMs >= MIN_FULL_MS && this.#remembers(at) ? runMs / ms : undefined;
   }
 
-  /** Also after the clock went back; not with one that is quite another. */
+  /** Also after the clock went back slightly; not with a different clock. */
   #remembers = (at: number): boolean => Math.abs(at - this.#fullAt) <= MEMORY_MS;
 
   #learn(running: number, { spanMs, at, isFull }: { spanMs: number; at: number; isFull: boolean }): void {

@@ -1,9 +1,9 @@
-/** How deployments were scaled in the last day: the operator writes it, the console shows it. */
+/** Deployments' scaling history of the last day: the operator writes it, the console shows it. */
 import { configKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 import type { DeploymentName } from '../publication/publication.ts';
 
-/** What holds from a time on. */
+/** State from a time on. */
 export interface ScalingPoint {
   /** Unix milliseconds. */
   at: number;
@@ -12,13 +12,13 @@ export interface ScalingPoint {
   /** Replicas. */
   wanted: number;
   ready: number;
-  /** Of a point at which another number of replicas was written. */
+  /** For a point with a change of replicas. */
   change?: { from: number; reason: string };
 }
 
 export interface ScalingEntry extends DeploymentName {
   point: ScalingPoint;
-  /** It goes on with what is remembered, and begins nothing. */
+  /** Extends an existing history, but does not start one. */
   isContinuation?: boolean;
 }
 
@@ -28,7 +28,7 @@ const KEEP_SECONDS = 25 * 3_600;
 
 type Stored = [at: number, demand: number, wanted: number, ready: number, from?: number, reason?: string];
 
-/** Adds points in their order. Throws while Redis is away; what was added by then is added again by a second try. */
+/** Adds points in order. Throws while Redis is down; a retry may add points again. */
 export async function appendScaling(redis: RedisClient, entries: readonly ScalingEntry[]): Promise<void> {
   if (entries.length === 0) return;
   const batch = redis.pipeline();
@@ -42,7 +42,7 @@ export async function appendScaling(redis: RedisClient, entries: readonly Scalin
   for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
 }
 
-/** Oldest first, from `since` (Unix milliseconds) on; what held before that comes as a first point of that time. */
+/** Oldest first, from `since` (Unix milliseconds) on; the earlier state is returned as a first point at that time. */
 export async function readScaling(
   redis: RedisClient,
   { namespace, name, since }: DeploymentName & { since: number },

@@ -1,4 +1,4 @@
-/** Series over a time window in bounded memory: points that are closer than a share of the window are merged. */
+/** Series over a time window in bounded memory: points closer than a fraction of the window are merged. */
 
 const POINTS = 128;
 
@@ -12,13 +12,13 @@ abstract class Series {
   protected spacingMs: number;
   protected points: Point[] = [];
 
-  /** Remembers `windowMs` milliseconds. */
+  /** Keeps `windowMs` milliseconds. */
   constructor(windowMs: number) {
     this.windowMs = windowMs;
     this.spacingMs = windowMs / POINTS;
   }
 
-  /** Remembers this many milliseconds from here on. */
+  /** Keeps this many milliseconds from now on. */
   widen(windowMs: number): void {
     this.windowMs = windowMs;
     this.spacingMs = windowMs / POINTS;
@@ -36,11 +36,11 @@ export class AreaSeries extends Series {
     const [previous, last] = [points.at(-2), points.at(-1)];
     if (previous && last!.at - previous.at < spacingMs) points.pop();
     points.push({ at, value });
-    // The one before the window is where interpolation begins.
+    // Interpolation starts at the last point before the window.
     while (points.length > 2 && points[1]!.at <= at - this.windowMs) points.shift();
   }
 
-  /** Its value at a time, between two points in proportion; undefined before the first. */
+  /** Its value at a time, linearly interpolated; undefined before the first. */
   areaAt(at: number): number | undefined {
     const { points } = this;
     let index = points.length - 1;
@@ -52,13 +52,13 @@ export class AreaSeries extends Series {
   }
 }
 
-/** Only the values that nothing later has exceeded: the highest since any time is the first of them. */
+/** Keeps only values that no later one exceeds, so the first one since any time is the maximum. */
 export class PeakSeries extends Series {
   push(at: number, value: number): void {
     const { points, spacingMs } = this;
     while (points.length > 0 && points.at(-1)!.value <= value) points.pop();
     const [previous, last] = [points.at(-2), points.at(-1)];
-    // The higher of two close ones, at the later time: peaks are never forgotten too early.
+    // The higher of two close ones, at the later time: peaks are never dropped too early.
     if (previous && last && at - previous.at < spacingMs) {
       points.pop();
       previous.at = last.at;

@@ -2,9 +2,9 @@
 
 -- Authenticates API keys and, where requested, checks credit and limits and counts one request of each.
 -- KEYS: the RPM counter of each request's key, at most 100. ARGV: namespace, then for each request its key's SHA-256 and
--- '0' to authenticate alone, '1' to check all limits and count, '2' for RPM alone: it will spend nothing; '3' for RPM alone of
+-- '0' to only authenticate, '1' to check all limits and count, '2' for RPM alone: it will spend nothing; '3' for RPM alone of
 -- one that no replica has counted: it waits at a front, or was refused there, and counts apart until the minute is over.
--- Answers a text for each request: verdict, numbers, the key's name and its priority with spaces between; `failed` and why.
+-- Returns a text for each request: verdict, numbers, the key's name and its priority with spaces between; `failed` and why.
 -- Configuration is read undeclared: a tenant may only read it, and declared keys must be writable.
 local MAX_BATCH = 100
 local SHA256_BYTES = 64
@@ -27,7 +27,7 @@ register_frugal('admit', bounds, function(keys, args)
     or read_number('w:{' .. namespace .. '}:credit') < tonumber(granted)
 
   local function admit(counter, sha256, mode)
-    -- The counter is the caller's to name, but it must be the key's own: others would be ever more.
+    -- The caller names the counter, but it must be the key's own: otherwise counters could grow without limit.
     if counter ~= rpm_key(namespace, sha256) or #sha256 ~= SHA256_BYTES then
       error('the counter of another key')
     end
@@ -81,7 +81,7 @@ register_frugal('admit', bounds, function(keys, args)
       ttl = MINUTE_MS
     end
     if taken > key.rpm then
-      -- Taken back, so that a limit raised within the window counts served requests only.
+      -- Undone, so that after a raised limit the window counts only served requests.
       redis.call('DECR', counted)
       return answer('rpm', taken - 1, ttl, math.max(1, math.ceil(ttl / SECOND_MS)))
     end
@@ -90,14 +90,14 @@ register_frugal('admit', bounds, function(keys, args)
 
   local answers = {}
   for index = 1, #keys do
-    -- Requests of others share the call: what is wrong with one key stays with it.
+    -- Requests of others share the call: errors of one key must not affect others.
     local ok, result = pcall(admit, keys[index], args[2 * index], args[2 * index + 1])
     answers[index] = ok and result or 'failed ' .. (type(result) == 'table' and result.err or tostring(result))
   end
   return answers
 end)
 
--- Takes one request out of its API key's minute again, as long as that minute lasts.
+-- Removes one request from its API key's minute, as long as that minute lasts.
 -- KEYS: the RPM counter. ARGV: the minute's end in Unix seconds, as `admit` returned it. Returns 1 if it was uncounted.
 register_frugal('uncount', { least = 1, bytes = 1024 }, function(keys, args)
   local ttl = redis.call('PTTL', keys[1])

@@ -1,7 +1,7 @@
--- What a synchronous request costs: `charge`, `refund`.
+-- Charges of synchronous requests: `charge`, `refund`.
 
--- Takes a price at once, for what a client waits for. KEYS: the marker of the caller's token. ARGV: namespace, price in
--- millionths, seconds for which it can be given back (absent: 20 minutes). Answers `ok`, also to a repeat, or `credit` where
+-- Debits the price of a synchronous request. KEYS: the marker of the caller's token. ARGV: namespace, price in
+-- millionths, seconds for which it can be refunded (absent: 20 minutes). Returns `ok`, also for a repeat, or `credit` if
 -- what is left is insufficient.
 register('charge', { least = 2, most = 3, bytes = 1024 }, function(keys, args)
   local namespace, price = args[1], args[2]
@@ -19,8 +19,8 @@ register('charge', { least = 2, most = 3, bytes = 1024 }, function(keys, args)
   return 'ok'
 end)
 
--- Refunds what a token was charged, once; where nothing was yet, a charge that arrives late takes nothing.
--- KEYS: the marker of the caller's token. ARGV: namespace. Answers 1 if something was given back.
+-- Refunds a token's charge, once; if there was none yet, a late charge debits nothing.
+-- KEYS: the marker of the caller's token. ARGV: namespace. Returns 1 if something was refunded.
 register('refund', { least = 1, bytes = 1024 }, function(keys, args)
   local price = redis.call('GETRANGE', keys[1], 0, MAX_NUMBER_BYTES - 1)
   redis.call('SET', keys[1], '0', 'EX', CHARGE_SECONDS)

@@ -1,17 +1,17 @@
--- What deployments have to do, for the operator: live heartbeats, fronts' shares, and the queue of each.
+-- Deployments' demand, for the operator: live heartbeats, fronts' shares, and the queue of each.
 -- KEYS: the heartbeats of the first. ARGV: `namespace/name` of each, or `namespace/name/most`, the replicas that it can have.
--- Answers Redis' time, then for as many of them as the work of one call allows, in their order: heartbeats, shares, waiting
+-- Returns Redis' time, then for as many of them as one call may process, in order: heartbeats, shares, waiting
 -- requests, running ones, and the average milliseconds of a job or ''.
 local MAX_NAMES = 100
 local MAX_REPLICAS = 1100
 local MAX_FRONTS = 64
--- Of all fronts: what takes more is a tenant's own making, and fronts write theirs for all tenants.
+-- For all fronts: more was made by a tenant, and fronts write theirs for all tenants.
 local MAX_SHARES_BYTES = 64 * 1024
 -- Of all hashes in one call.
 local MAX_READ_BYTES = 4 * 1024 * 1024
 local MAX_DIGITS = 20
 
--- The live words of a hash, and the bytes that it took to look. What a tenant made of the key instead counts as none.
+-- The live reports in a hash, and the bytes read. If a tenant changed the key's type, it counts as empty.
 local function read_hash(key, now, speakers, most_bytes)
   local length = redis.pcall('HLEN', key)
   if length == 0 then
@@ -33,7 +33,7 @@ local function count(key)
   return type(members) == 'number' and members or 0
 end
 
--- Those that lost their worker wait, although they stay running to the outside.
+-- Those that lost their worker wait, although they are shown as running.
 local function read_jobs(namespace, name)
   local queued = count(index_key(namespace, name, 'queued'))
   local running = count(index_key(namespace, name, 'running'))
@@ -65,7 +65,7 @@ register_reader('demand', { least = 1, most = MAX_NAMES, bytes = 16384 }, functi
   return reply
 end)
 
--- Writes one front's share of the demand for a deployment, and answers how many requests all other fronts hold for it.
+-- Writes one front's share of the demand for a deployment, and returns how many requests all other fronts hold for it.
 -- KEYS: the deployment's fronts. ARGV: the front, its share as a JSON object without `at`.
 
 register('share', { least = 2, bytes = 4096 }, function(keys, args)

@@ -1,12 +1,12 @@
--- What the functions on webhook deliveries share (docs/webhooks.md). Their keys, `d:{ws}:`, are the front's alone.
+-- Shared by the functions on webhook deliveries (docs/webhooks.md). Only the front uses their keys, `d:{ws}:`.
 local MAX_DELIVERY_ATTEMPTS = 3
 local LOG_SIZE = 1000
 local MAX_CONSECUTIVE_FAILURES = 20
--- A receiver that was away over a weekend is sent again what it missed.
+-- A receiver that was down over a weekend can get what it missed.
 local BODY_SECONDS = 3 * DAY_SECONDS
 -- Of each delivery, resends included.
 local MAX_LOGGED_ATTEMPTS = 12
--- The log is of the latest deliveries, but not for ever: addresses are often secret.
+-- The log keeps the latest deliveries, but not forever: addresses are often secret.
 local LOG_SECONDS = 30 * DAY_SECONDS
 
 local function delivery_key(namespace, kind, rest)
@@ -29,7 +29,7 @@ local function plan_destination(namespace, destination)
   end
 end
 
--- Ended deliveries beyond the newest LOG_SIZE are removed; those that are under way stay until they have ended.
+-- Ended deliveries beyond the newest LOG_SIZE are removed; pending ones stay until they have ended.
 local function trim_log(namespace)
   local log = delivery_key(namespace, 'log')
   local excess = redis.call('ZCARD', log) - LOG_SIZE
@@ -45,12 +45,12 @@ local function trim_log(namespace)
   end
 end
 
--- What the events of a workspace hold: in the hash `held` bytes by event, and of all, `total`; in the set `pending` its
--- deliveries that are under way, by event; in the set `kept` events of which none is, by when the last one ended.
+-- Memory held by a workspace's events: in the hash `held`, bytes by event, and the `total`; in the set `pending`, its
+-- pending deliveries, by event; in the set `kept`, events without any, by when the last one ended.
 local MAX_HELD_BYTES = 16 * 1024 * 1024
--- Of `maxmemory`, where that is less.
+-- Of `maxmemory`, if that is less.
 local HELD_SHARE = 1 / 32
--- What a delivery takes beside its body and its URL: the record, its places in sets, and its attempts, of which one takes
+-- Overhead of a delivery beside its body and URL: the record, its set members, and its attempts, each of which takes
 -- up to 1 KiB.
 local DELIVERY_BYTES = 5120
 
@@ -64,7 +64,7 @@ local function read_held(namespace)
   return tonumber(redis.call('HGET', delivery_key(namespace, 'held'), 'total') or 0)
 end
 
--- Forgets what would be sent again of the event that ended first; false where all that are left are under way.
+-- Drops the payload of the event that ended first; false if all others are pending.
 local function drop_kept(namespace)
   local event = redis.call('ZPOPMIN', delivery_key(namespace, 'kept'))[1]
   if not event then
@@ -78,7 +78,7 @@ local function drop_kept(namespace)
   return true
 end
 
--- Whether so much more can be held, for which events that ended give way; one alone always can.
+-- Whether so much more can be held, if necessary by dropping ended events; a single one always can.
 local function make_room(namespace, bytes)
   local most = memory.limit > 0 and math.min(MAX_HELD_BYTES, memory.limit * HELD_SHARE) or MAX_HELD_BYTES
   while read_held(namespace) + bytes > most do
@@ -89,7 +89,7 @@ local function make_room(namespace, bytes)
   return true
 end
 
--- Keeps an event of which no delivery is under way, as one of the latest.
+-- Keeps an event without pending deliveries, as one of the latest.
 local function rest_event(namespace, event, now)
   -- `0` follows `/`.
   local under_way = redis.call('ZRANGE', delivery_key(namespace, 'pending'), '[' .. event .. '/', '(' .. event .. '0', 'BYLEX',
@@ -104,7 +104,7 @@ local function rest_event(namespace, event, now)
   end
 end
 
--- Ends a delivery for good. A record that has left the log goes at once.
+-- Ends a delivery permanently. A record no longer in the log is removed at once.
 local function end_delivery(namespace, id, state, now)
   local record = delivery_key(namespace, 'delivery:', id)
   local event = redis.call('HGET', record, 'event')
@@ -119,7 +119,7 @@ local function end_delivery(namespace, id, state, now)
   end
 end
 
--- Records one attempt for diagnosis: when it ended, the status code or '', the error or '', what was sent and answered or ''.
+-- Records one attempt for diagnosis: when it ended, the status code or '', the error or '', request and response or ''.
 local function log_attempt(namespace, id, now, code, error_words, exchange)
   local key = delivery_key(namespace, 'attempts:', id)
   redis.call('RPUSH', key, cjson.encode({ at = now, code = code, error = error_words, exchange = exchange }))
@@ -128,7 +128,7 @@ local function log_attempt(namespace, id, now, code, error_words, exchange)
 end
 
 -- The health of a subscription endpoint: `failures` in a row, and `disabled_at` once there were too many. `known`
--- names the count: another URL or a re-enabling begins another, and what was sent before then counts for nothing.
+-- identifies the count: a change of the URL or a re-enabling starts a new one, and earlier deliveries no longer count.
 local function endpoint_key(namespace, endpoint)
   return delivery_key(namespace, 'endpoint:', endpoint)
 end
@@ -161,7 +161,7 @@ local function is_counted(namespace, record)
   return (count or '') ~= '' and count == current_count(namespace, endpoint)
 end
 
--- Why nothing more of a delivery goes to its endpoint; nil while it may.
+-- Why a delivery is no longer sent to its endpoint; nil while it may be.
 local function refusal_of(namespace, endpoint, count)
   local known, disabled_at = unpack(redis.call('HMGET', endpoint_key(namespace, endpoint), 'known', 'disabled_at'))
   if disabled_at then

@@ -1,17 +1,17 @@
--- What is said again and again of a deployment, by its replicas about themselves and by fronts about the demand for it: hashes
--- that have each speaker's word, and by `@` and the speaker when it was last heard. Words are JSON objects without `at`.
+-- Periodic reports about a deployment, from its replicas and from fronts: hashes
+-- with each reporter's report, and under `@` and the reporter the time of the last one. Reports are JSON objects without `at`.
 local MIN_AGE_MS = 10 * SECOND_MS
 local MISSED = 4
--- Words from further in the future are no program's of ours, and would live for ever.
+-- Reports from further in the future are not from our programs, and would live forever.
 local MAX_AHEAD_MS = 10 * SECOND_MS
 local MAX_WORD_BYTES = 1024
--- Of all speakers together: what takes more is a tenant's own making.
+-- For all reporters together: more was made by a tenant.
 local MAX_WORDS_BYTES = 1024 * 1024
--- `@`, as a byte; alone, it is the field of what heartbeats.lua notes about all words.
+-- `@`, as a byte; alone, it is the field of heartbeats.lua's data about all reports.
 local TIME_PREFIX = 64
 local EDITION = '@'
 
--- The fields of a hash by name. The caller has seen to its length.
+-- The fields of a hash by name. The caller has checked its length.
 local function read_words(key)
   local fields, entries = {}, redis.call('HGETALL', key)
   for i = 1, #entries, 2 do
@@ -20,13 +20,13 @@ local function read_words(key)
   return fields
 end
 
--- Milliseconds until a word's next one. Without a pattern, which would be tried at each of its characters.
+-- Milliseconds until a report's next one. Without a pattern, which would be tried at each character.
 local function read_every(word)
   local _, last = string.find(word, '"every":', 1, true)
   return last and tonumber(string.match(word, '^%d+', last + 1)) or 0
 end
 
--- A speaker's word with its time, or nil where it is too old, from the future, or no word.
+-- A reporter's report with its time, or nil if it is too old, from the future, or invalid.
 local function read_live(fields, speaker, now)
   local word, at = fields[speaker], tonumber(fields['@' .. speaker])
   if not at or at > now + MAX_AHEAD_MS or #word > MAX_WORD_BYTES then
@@ -39,7 +39,7 @@ local function read_live(fields, speaker, now)
   return string.sub(word, 1, -2) .. ',"at":' .. string.format('%.0f', at) .. '}'
 end
 
--- All live words.
+-- All live reports.
 local function list_live(fields, now)
   local live = {}
   for field in pairs(fields) do
@@ -50,8 +50,8 @@ local function list_live(fields, now)
   return live
 end
 
--- Writes a speaker's word by `call`, which is `redis.call` or stands for it; answers all live ones by speaker, and whether the
--- words or the speakers have changed. Those too old are dropped. What did not change is not written again: that is most of what
+-- Writes a report with `call`, which is `redis.call` or a substitute; returns all live ones by reporter, and whether the
+-- reports or the reporters changed. Old ones are dropped. Unchanged ones are not rewritten: they would be most of what
 -- the append-only file would hold.
 local function speak(key, most, speaker, word, call)
   local now = now_ms()

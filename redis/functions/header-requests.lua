@@ -1,10 +1,10 @@
--- What the functions on requests share: their keys, their configuration, and the one way in which a request ends.
+-- Shared by the functions on requests: keys, configuration, and how a request ends.
 -- The keys are listed in api/redis-keys.ts, the states in docs/requests.md.
 local MAX_EVENT_BYTES = 65536
 local MAX_SHOWN_BYTES = 65536
--- The event's body and the request's own callback: a longer row of the outbox is a tenant's own making.
+-- The event's body and the request's own callback: a longer row of the outbox was made by a tenant.
 local MAX_ROW_BYTES = MAX_EVENT_BYTES + 8192
--- What Redis takes for a record; what takes more is a tenant's own making, too.
+-- Redis' memory for a record; more was made by a tenant, too.
 local MAX_RECORD_BYTES = 64 * 1024
 -- The least that Redis takes for a field: a hash of more than fit is too long whatever is in them, so no more need be
 -- sampled; fewer samples would let long fields hide behind short ones.
@@ -14,10 +14,10 @@ local MAX_ID_BYTES = 64
 local MAX_OBJECTS = 64
 local MAX_OBJECT_BYTES = 2048
 local MAX_OBJECTS_BYTES = 32 * 1024
--- Of what functions read of a record, most of it names and numbers.
+-- Limit of what functions read of a record, mostly names and numbers.
 local MAX_FIELD_BYTES = 253
 local LONGER_FIELDS = { inputs = MAX_OBJECTS_BYTES, webhook_url = 8192 }
--- What an end writes is counted before the next one, at least as so many bytes.
+-- The minimum that an end is counted as before the next one.
 local ENDING_BYTES = 1024
 local REQUEST_FIELDS = {
   'status', 'deployment', 'modality', 'api_key', 'order', 'queued_at', 'registration_id', 'price', 'keep_ms', 'inputs',
@@ -26,18 +26,18 @@ local REQUEST_FIELDS = {
 local MAX_LEASE_MS = 10 * MINUTE_MS
 -- Members of a set, each of which a tenant may have made as long as Redis accepts.
 local READ_AT_ONCE = 20
--- As redis/requests/request-record.ts takes them.
+-- In the order of redis/requests/request-record.ts.
 local SHOWN_FIELDS = {
   'status', 'deployment', 'registration_id', 'modality', 'model', 'size', 'seconds', 'progress', 'queued_at', 'started_at',
   'completed_at', 'error_code',
-  -- As redis/requests/request-charge.ts takes them.
+  -- In the order of redis/requests/request-charge.ts.
   'api_key', 'price', 'key_name', 'images',
   -- The request that it repeats, and the one that repeats it.
   'retry_of', 'retried_as',
 }
--- The result stands before those of the charge.
+-- The result precedes those of the charge.
 local RESULT_AT = 13
--- Longer than the call of a charge that was refunded may still be under way.
+-- Longer than the call of a refunded charge may still be in flight.
 local CHARGE_SECONDS = 1200
 -- An image may take as long as a timer can wait.
 local MAX_CHARGE_SECONDS = 25 * DAY_SECONDS
@@ -52,7 +52,7 @@ local function index_key(namespace, deployment, status)
   return 'w:{' .. namespace .. '}:by:' .. deployment .. ':' .. status
 end
 
--- What one API key has waiting, sorted by age.
+-- Waiting requests of one API key, sorted by age.
 local function queue_key(namespace, deployment, api_key)
   return 'w:{' .. namespace .. '}:queue:' .. deployment .. ':' .. api_key
 end
@@ -63,13 +63,13 @@ local function now_micros()
   return tonumber(time[1]) * 1000000 + tonumber(time[2])
 end
 
--- A whole number as text, for writers: as a number it would be formatted at every call, and at greater cost.
+-- A whole number as text, for writers: a number would be formatted at every call, at greater cost.
 local function digits(number)
   return string.format('%d', number)
 end
 
 -- The turns of API keys are sorted by when each had its last one, two years sooner for every step of its priority: higher
--- ones come first, and those of one priority go round. A turn is taken for younger than a year, and doubles hold this exactly.
+-- ones come first, and those of one priority take turns. Turns are assumed to be less than a year old, and doubles represent this exactly.
 local MAX_PRIORITY = 100
 local PRIORITY_MICROS = 730 * DAY_SECONDS * 1000000
 
@@ -86,8 +86,8 @@ local function priority_of(score, micros)
   return bound_priority(math.floor((micros - tonumber(score)) / PRIORITY_MICROS + 0.5))
 end
 
--- What submissions and claims go by: the most that may wait, milliseconds that a record stays, milliseconds of a job, and
--- the registration id, all as text; nil where nothing new is accepted or begun.
+-- Settings for submissions and claims: the maximum that may wait, milliseconds that a record is kept, milliseconds of a job, and
+-- the registration id, all as text; nil if nothing new is accepted or started.
 local function read_limits(namespace, deployment)
   local limits = redis.call('HGET', 'c:{' .. namespace .. '}:limits', deployment)
   if limits then
@@ -99,7 +99,7 @@ local function workspace_key(namespace)
   return 'c:{' .. namespace .. '}:workspace'
 end
 
--- Whether a price fits into what is left of the credit that was granted; nil or false = unlimited.
+-- Whether a price fits into the remaining credit; nil or false = unlimited.
 local function afford(namespace, price, granted)
   if not granted then
     return true
@@ -108,12 +108,12 @@ local function afford(namespace, price, granted)
   return spent < tonumber(granted) and spent + tonumber(price) <= tonumber(granted)
 end
 
--- An empty token is nobody's: it must not equal a caller's.
+-- An empty token belongs to nobody: it must not equal a caller's.
 local function token_of(value)
   return value and value ~= '' and value or nil
 end
 
--- Whether a value is of a length that a function may read; true where there is none.
+-- Whether a value is short enough for a function to read; true if there is none.
 local function is_short(key, most)
   return (redis.call('MEMORY', 'USAGE', key, 'SAMPLES', math.ceil(most / MIN_FIELD_BYTES)) or 0) <= most
 end
@@ -123,7 +123,7 @@ local function read_pace(namespace, deployment)
   return tonumber(redis.call('HGET', work_key(namespace, 'pace:', deployment), 'average_ms') or nil)
 end
 
--- The last members of a set that satisfy a condition, few read at a time. `range`: where to begin, and whether with the
+-- The last members of a set that satisfy a condition, read in small steps. `range`: where to start, and whether with the
 -- first members.
 local function read_last(key, limit, is_wanted, range)
   local members = {}
@@ -157,7 +157,7 @@ local function is_object(value)
   return type(value) == 'string' and #value <= MAX_OBJECT_BYTES
 end
 
--- The stored objects of a JSON list, or nil where it is none of ours.
+-- The stored objects of a JSON list, or nil if it is not ours.
 local function decode_objects(text)
   local objects = decode_list(text)
   for _, object in ipairs(objects) do
@@ -168,7 +168,7 @@ local function decode_objects(text)
   return #objects > 0 and objects or nil
 end
 
--- A request of a workspace, whose own Redis user may write what it likes there: nil where the record, or any of it, is longer
+-- A request of a workspace, whose own Redis user may write anything there: nil if the record, or any field, is longer
 -- than any of ours.
 local function load_request(namespace, id)
   local key = work_key(namespace, 'request:', id)
@@ -181,7 +181,7 @@ local function load_request(namespace, id)
       return nil
     end
   end
-  -- All of it is written with the request's submission: what has less is a tenant's own making.
+  -- All fields are written with the request's submission: fewer means that a tenant made it.
   if not (values[1] and values[2] and values[3] and values[4] and values[5] and values[6] and values[7] and values[8]
     and values[9]) then
     return nil
@@ -196,8 +196,8 @@ local function load_request(namespace, id)
   }
 end
 
--- What is shown of a request: its SHOWN_FIELDS and its result, or nil of an unknown one. Fronts and the console read it of
--- every workspace, whose Redis user may write what it likes: what is longer than any function writes is left out.
+-- The shown part of a request: its SHOWN_FIELDS and its result, or nil if unknown. Fronts and the console read it for
+-- every workspace, whose Redis user may write anything: values longer than any function writes are omitted.
 local function show_request(namespace, id)
   local key = work_key(namespace, 'request:', id)
   if not is_short(key, MAX_RECORD_BYTES) then
@@ -216,7 +216,7 @@ local function show_request(namespace, id)
   return shown
 end
 
--- Takes a waiting request out of its API key's queue, and the key out of the round if that was its last.
+-- Removes a waiting request from its API key's queue, and the key from the round if that was its last.
 local function leave_queue(request)
   local queue = queue_key(request.namespace, request.deployment, request.api_key)
   redis.call('ZREM', queue, request.id)
@@ -229,7 +229,7 @@ local function announce_jobs(namespace, deployment)
   redis.call('PUBLISH', 'n:{' .. namespace .. '}:jobs:' .. deployment, '1')
 end
 
--- Gives a running request up for another claim, before all that was never begun; it stays running to the outside.
+-- Releases a running request for another claim, ahead of requests that never started; it is still shown as running.
 local function release_request(request, attempts)
   redis.call('HSET', request.key, 'claim', '', 'attempts', attempts)
   redis.call('ZADD', work_key(request.namespace, 'again:', request.deployment), request.order, request.id)
@@ -245,8 +245,8 @@ local function encode_text(text)
   return (text and text ~= '') and cjson.encode(text) or 'null'
 end
 
--- The row of the outbox: callback, line break, body. It is put together as text, since cjson writes 14 digits and a
--- registration id may have 15, and in one go, since Lua hashes every long string that it makes.
+-- The row of the outbox: callback, line break, body. Built as text, since cjson writes 14 digits and a
+-- registration id may have 15, and in one step, since Lua hashes every long string.
 local function encode_event(request, now, ending, payload)
   local seconds = digits(math.floor(now / SECOND_MS))
   return table.concat({
@@ -260,7 +260,7 @@ local function encode_event(request, now, ending, payload)
   })
 end
 
--- One event a request, with the digits of the request's id, so that nothing can ever make a second one.
+-- One event per request, with the digits of the request's id, so that there can never be a second one.
 local function write_event(request, now, ending)
   ending.event = 'evt_' .. string.sub(request.id, 5)
   local payload = ending.payload and ending.payload ~= '' and ending.payload or '{}'
@@ -274,7 +274,7 @@ local function write_event(request, now, ending)
   redis.call('PUBLISH', 'n:{' .. request.namespace .. '}:events', '1')
 end
 
--- Parameters, and the prompt with them, go with the end, or stay sealed for as long as the workspace keeps inputs.
+-- Parameters, including the prompt, are removed at the end, or stay sealed for as long as the workspace keeps inputs.
 local function end_params(request)
   local params = work_key(request.namespace, 'params:', request.id)
   local keep_ms = tonumber(redis.call('HGET', workspace_key(request.namespace), 'keepInputsMs') or 0)
@@ -285,7 +285,7 @@ local function end_params(request)
   end
 end
 
--- Ends a request for good: state, indexes, credit, inputs, event. The caller has taken it out of queue or `again`.
+-- Ends a request permanently: state, indexes, credit, inputs, event. The caller has removed it from queue or `again`.
 -- `ending`: status, and as they apply code, message, by (the caller's token), output, bucket, object_key, payload.
 local function end_request(request, now, ending)
   local namespace, id = request.namespace, request.id

@@ -1,4 +1,4 @@
--- Stands before all functions of the library; the loader puts the shebang and LIBRARY above it.
+-- Precedes all functions of the library; the loader prepends the shebang and LIBRARY.
 local SECOND_MS = 1000
 local MINUTE_MS = 60 * SECOND_MS
 local DAY_SECONDS = 86400
@@ -7,7 +7,7 @@ local MAX_NUMBER_BYTES = 20
 -- Larger ones are not exact; as Number.MAX_SAFE_INTEGER.
 local MAX_NUMBER = 9007199254740991
 
--- Unix milliseconds by Redis' clock: the gateways' clocks decide nothing.
+-- Unix milliseconds by Redis' clock: the gateways' clocks are never used.
 local function now_ms()
   local time = redis.call('TIME')
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -23,7 +23,7 @@ local function tpd_key(namespace, sha256, day)
   return 'w:{' .. namespace .. '}:tpd:' .. string.sub(sha256, 1, 24) .. ':' .. string.format('%d', day)
 end
 
--- A counter, 0 where there is none, or what is there is no whole number; as readCounter in redis/untrusted-values.ts. A tenant may
+-- A counter, 0 if there is none, or it is not a whole number; as readCounter in redis/untrusted-values.ts. A tenant may
 -- have written anything there: no more is read than a number has digits.
 local function read_number(key)
   local text = redis.call('GETRANGE', key, 0, MAX_NUMBER_BYTES - 1)
@@ -31,12 +31,12 @@ local function read_number(key)
   return math.abs(value) <= MAX_NUMBER and value or 0
 end
 
--- A limit that a caller gives, of which no more is done in one call than `most`.
+-- A caller's limit, capped at `most` per call.
 local function bound(text, most)
   return math.min(most, math.max(0, math.floor(tonumber(text))))
 end
 
--- Bytes of all arguments, or nil where they are more or longer than any of our programs sends.
+-- Bytes of all arguments, or nil if they are more or longer than our programs send.
 local function measure(keys, args, bounds)
   if #keys > (bounds.keys or 1) or #args < bounds.least or #args > (bounds.most or bounds.least) then
     return nil
@@ -55,17 +55,17 @@ local function refuse_arguments()
   return redis.error_reply('ERR Too many, too few or too long arguments')
 end
 
--- Memory beyond `maxmemory` that is kept for what must still be written when it is full.
+-- Memory beyond `maxmemory` reserved for what must still be written when it is full.
 local RESERVE_SHARE = 0.05
 local RESERVE_BYTES = 1024 * 1024
 -- INFO costs as much as a whole call, so it is called once per so many bytes that may have been written.
 local UNCHECKED_BYTES = 256 * 1024
--- What a call writes at most: its arguments in several places, and its own texts.
+-- The maximum that a call writes: its arguments in several places, and its own texts.
 local WRITES_EACH = 4
 local WORDS_BYTES = 4096
 local memory = { unchecked = UNCHECKED_BYTES, is_full = false, limit = 0 }
 
--- What a call writes beside its arguments, be it of other keys: the next look is the sooner for it.
+-- Counts what a call writes beside its arguments, also from other keys, so that memory is checked sooner.
 local function note_written(bytes)
   memory.unchecked = memory.unchecked + bytes
 end
@@ -82,7 +82,7 @@ local function is_reserve_used(bytes)
   return memory.is_full
 end
 
--- Every function has bounds on its arguments, since a tenant may call it with any: `keys` (1 if absent), `least` and `most`
+-- Every function limits its arguments, since a tenant may call it with any: `keys` (1 if absent), `least` and `most`
 -- (as `least` if absent) arguments, and `bytes` of all together.
 local function register_with(flags, name, bounds, callback)
   redis.register_function({
@@ -96,22 +96,22 @@ local function register_with(flags, name, bounds, callback)
   })
 end
 
--- Functions that only read: they answer while Redis takes no writes, too.
+-- Functions that only read: they also work while Redis accepts no writes.
 local function register_reader(name, bounds, callback)
   register_with({ 'no-writes' }, name, bounds, callback)
 end
 
--- Functions that stop when memory is full: what they begin could not be kept.
+-- Functions that stop when memory is full: what they create could not be kept.
 local function register_beginning(name, bounds, callback)
   register_with({}, name, bounds, callback)
 end
 
--- Functions that need no memory of which there could be ever more: they go on when it is full.
+-- Functions whose memory use is bounded: they continue when it is full.
 local function register_frugal(name, bounds, callback)
   register_with({ 'allow-oom' }, name, bounds, callback)
 end
 
--- All others go on into the reserve when memory is full, since serving must not stop and an end must be recorded.
+-- All others continue into the reserve when memory is full, since serving must not stop and an end must be recorded.
 local function register(name, bounds, callback)
   redis.register_function({
     function_name = LIBRARY .. '_' .. name, flags = { 'allow-oom' },

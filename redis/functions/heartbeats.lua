@@ -1,7 +1,7 @@
--- Writes one replica's heartbeat and answers the live ones. KEYS: the deployment's heartbeats. ARGV: pod, its heartbeat as a
--- JSON object without `at`, and the edition of all that it has heard or ''. Answers the edition, then all of them unless it is
--- the one that was heard. A gateway of a version before sends no edition, and is answered them alone.
--- An edition is the microsecond in which a word or a speaker last changed, so that none comes again after Redis has lost them all.
+-- Writes one replica's heartbeat and returns the live ones. KEYS: the deployment's heartbeats. ARGV: pod, its heartbeat as a
+-- JSON object without `at`, and the last edition that it received or ''. Returns the edition, then all of them unless it is
+-- the same. A gateway of an earlier version sends no edition, and gets only the heartbeats.
+-- An edition is the microsecond in which a report or reporter last changed, so that none recurs after Redis has lost its data.
 -- It is kept with when dead ones were last dropped.
 local DROP_MS = 10 * SECOND_MS
 
@@ -21,9 +21,9 @@ local function next_edition(key, now)
   return math.max(now_micros(), read_edition(key, now) + 1)
 end
 
--- Whether a replica at rest has heard all that there is: then nothing more is read, whatever the number of replicas.
+-- Whether an idle replica is up to date: then nothing more is read, whatever the number of replicas.
 local function has_heard(key, pod, word, heard, now)
-  -- A field of another length is another word, which a tenant may have made long.
+  -- A field of a different length is a different report, which a tenant may have made long.
   if redis.call('HSTRLEN', key, pod) ~= #word or redis.call('HGET', key, pod) ~= word then
     return false
   end
@@ -39,14 +39,14 @@ local function resume_logging()
   redis.set_repl(redis.REPL_ALL)
 end
 
--- Writes neither for the append-only file nor for replicas of the server: a gateway that connects again says it all again. What
--- is longer there is a tenant's own, and is removed from both: else they could be made to hold what this server does not.
+-- Written neither to the append-only file nor to replicas of the server: a reconnecting gateway repeats everything. What
+-- is longer was made by a tenant, and is removed from both: otherwise they could hold what this server does not.
 local function call_unlogged(command, key, ...)
   local field, value = ...
   if value and redis.call('HSTRLEN', key, field) > 2 * #value then
     redis.call('HDEL', key, field)
   end
-  -- Where a service does not allow it, all is logged.
+  -- If a service does not allow it, everything is logged.
   pcall(stop_logging)
   redis.call(command, key, ...)
   pcall(resume_logging)
@@ -75,7 +75,7 @@ end)
 register_frugal('leave', { least = 1, bytes = 1024 }, function(keys, args)
   local removed = redis.call('HDEL', keys[1], args[1], '@' .. args[1])
   if removed > 0 and redis.call('EXISTS', keys[1]) == 1 then
-    -- It is another edition, and what was dropped when counts for nothing.
+    -- It is a new edition, so the time of the last drop no longer counts.
     call_unlogged('HSET', keys[1], EDITION, digits(next_edition(keys[1], now_ms())) .. ' 0')
   end
   return removed

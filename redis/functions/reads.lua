@@ -1,9 +1,9 @@
--- What is only read: `list`, `search`, `read`, `names`, `pace`, `usage`.
+-- Reads: `list`, `search`, `read`, `names`, `pace`, `usage`.
 
 local ID_LENGTH = 36
 local MAX_LIST = 500
 
--- The rank in an index at which to go on after an id, or nil of an unknown one.
+-- The rank in an index at which to continue after an id, or nil if unknown.
 local function rank_after(keys, after, is_ascending)
   local rank = redis.call('ZRANK', keys[1], after)
   if rank then
@@ -45,7 +45,7 @@ local function refuse_times()
 end
 
 -- Ids of an index by age. KEYS: the index; the one of every status. ARGV: how many, 500 at most; `asc` for the oldest first;
--- the id after which to begin, or '': where it has left the index for another status, its place in time counts, and nothing
+-- the id after which to start, or '': if it has left the index for another status, its time counts, and nothing
 -- follows an unknown one; times as `find_range` takes them. What is no id in length is left out, as in `show_request`.
 register_reader('list', { keys = 2, least = 1, most = 5, bytes = 1024 }, function(keys, args)
   local since, before = args[4] or '', args[5] or ''
@@ -61,7 +61,7 @@ register_reader('list', { keys = 2, least = 1, most = 5, bytes = 1024 }, functio
   end, range) or {}
 end)
 
--- Looks for requests of some submitters, newest first, among a few at a time. KEYS: the index; the one of every status. ARGV:
+-- Searches for requests of some submitters, newest first, in small steps. KEYS: the index; the one of every status. ARGV:
 -- namespace, how many to find, the id after which to begin, or '', times as `find_range` takes them, then names of API keys
 -- and digits of their hashes. Returns the last id that was examined and its time, both '' where none is left, then those found.
 local MAX_SEARCHED = 100
@@ -110,7 +110,7 @@ register_reader('search', { keys = 2, least = 6, most = 5 + MAX_SUBMITTERS, byte
   return answer
 end)
 
--- Reads requests. KEYS: the record of the first. ARGV: namespace, at most 20 ids. Answers with what is shown of each, or nil.
+-- Reads requests. KEYS: the record of the first. ARGV: namespace, at most 20 ids. Returns the shown part of each, or nil.
 register_reader('read', { least = 2, most = 1 + READ_AT_ONCE, bytes = 4096 }, function(_, args)
   local requests = {}
   for i = 2, #args do
@@ -120,7 +120,7 @@ register_reader('read', { least = 2, most = 1 + READ_AT_ONCE, bytes = 4096 }, fu
 end)
 
 -- Names of deployments that had requests, the latest first. KEYS: the deployments. ARGV: how many, 200 at most. What is
--- longer than a name is left out.
+-- longer than a name is omitted.
 local MAX_NAMES = 200
 local MAX_NAME_BYTES = 63
 
@@ -138,8 +138,8 @@ register_reader('pace', { least = 0, bytes = 1024 }, function(keys)
   return average and #average <= MAX_DIGITS and average
 end)
 
--- What a deployment served in one period. KEYS: the hash of the period. Answers its fields and counters, one after the
--- other; none where there is more than any gateway writes.
+-- A deployment's usage in one period. KEYS: the hash of the period. Returns its fields and counters,
+-- alternating; none if there is more than any gateway writes.
 local MAX_USAGE_BYTES = 512 * 1024
 
 register_reader('usage', { least = 0, bytes = 1024 }, function(keys)

@@ -1,7 +1,7 @@
--- Sends the events of ended deliveries once more, with attempts of their own: to the place that each went to, or to where its
--- endpoint leads now. KEYS: the destinations. ARGV: namespace, then for each delivery its id, and id, destination and URL to
--- send to (the same id for the same URL). Returns for each `done`, `unknown`, `pending` while it is under way, `expired` where
--- the event is not kept any more, or `full` while the workspace's events hold too much.
+-- Resends the events of ended deliveries, with new attempts: to the original destination, or to the current one of its
+-- endpoint. KEYS: the destinations. ARGV: namespace, then for each delivery its id, and id, destination and URL to
+-- send to (the same id for the same URL). Returns for each `done`, `unknown`, `pending`, `expired` if
+-- the event is no longer kept, or `full` while the workspace's events hold too much.
 local RESEND_FIELDS = 4
 local MAX_RESENDS = 50
 
@@ -20,7 +20,7 @@ local function resend(namespace, now, from, target)
     return 'expired'
   end
   local bytes = #target.url + DELIVERY_BYTES
-  -- Not to be dropped for its own room.
+  -- Not to be dropped for itself.
   redis.call('ZREM', delivery_key(namespace, 'kept'), id)
   if not make_room(namespace, bytes) then
     rest_event(namespace, id, now)
@@ -43,7 +43,7 @@ register_beginning('resend', resend_bounds, function(keys, args)
     answers[#answers + 1] = resend(namespace, now, args[i], target)
   end
   trim_log(namespace)
-  -- As what ends a request does: a front is to look.
+  -- As at the end of a request: notifies a front.
   redis.call('PUBLISH', 'n:{' .. namespace .. '}:events', '1')
   return answers
 end)

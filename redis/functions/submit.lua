@@ -34,7 +34,7 @@ local function find_field(args, name)
   end
 end
 
--- Names a repeat in the record of what it repeats, which stays its own where it is gone.
+-- Links a repeat in the record of what it repeats, if that still exists.
 local function note_retry(namespace, id, args)
   local earlier = find_field(args, 'retry_of')
   local key = earlier and #earlier == ID_LENGTH and work_key(namespace, 'request:', earlier)
@@ -48,7 +48,7 @@ local function read_priority(args)
   return bound_priority(math.floor(tonumber(find_field(args, 'priority') or 0) or 0))
 end
 
--- The one by which an API key waits for its turn, or nil. Workspaces' users may not call ZSCORE.
+-- The request for which an API key waits for its turn, or nil. Workspaces' users may not call ZSCORE.
 local function waiting_priority(turns, api_key, micros)
   local score = redis.call('ZADD', turns, 'XX', 'INCR', 0, api_key)
   return score and priority_of(score, micros)
@@ -131,7 +131,7 @@ local function submit(keys, args)
   end
   if total == 0 then
     redis.call('ZADD', work_key(namespace, 'deployments'), 'NX', 0, deployment)
-    -- A worker that waits has seen an empty queue, so the first is all that has to be announced.
+    -- A waiting worker has seen an empty queue, so only the first needs an announcement.
     announce_jobs(namespace, deployment)
   end
   return { 'accepted', id, 'queued', estimate(namespace, deployment, total, args) }

@@ -1,6 +1,6 @@
 -- Expires leases, deadlines and old records of a workspace, at most `limit` of them in one call, 100 at most.
 -- KEYS: the leases. ARGV: namespace, limit, until when (Unix ms) leases and queued requests may expire; 0 = they may not.
--- A time rather than a flag, since a call may lie in the socket of a Redis that hangs until all leases are over.
+-- A time rather than a flag, since a call may be stuck in the socket of a hanging Redis until all leases are over.
 -- Returns how many requests were ended, requeued and removed, and 1 if more is due now.
 local MAX_ATTEMPTS = 2
 local MAX_SWEPT = 100
@@ -12,7 +12,7 @@ local function read_config(namespace, deployment)
   return redis.call('HGET', 'c:{' .. namespace .. '}:deployments', deployment)
 end
 
--- A whole number of a configuration, found as text: decoding it all would cost more than the rest of a call.
+-- A whole number in a configuration, found as text: decoding everything would cost more than the rest of a call.
 -- Quotes inside JSON strings are escaped, so no value can pass for a member's name.
 local function config_number(config, field, default)
   if not config then
@@ -41,19 +41,19 @@ local function recover(request, now)
   return 'ended'
 end
 
--- Members of a set up to a score, few at a time, so that a call holds few that a tenant made long.
+-- Members of a set up to a score, in small batches, so that a call holds few that a tenant made long.
 local function read_due(key, until_when, limit)
   return redis.call('ZRANGE', key, '-inf', until_when, 'BYSCORE', 'LIMIT', 0, math.min(READ_AT_ONCE, limit))
 end
 
--- What fails at one member of a set, whose keys a tenant may have written, holds up no other: its turn comes later.
+-- An error at one member of a set, whose keys a tenant may have written, does not block others: it is retried later.
 local function attempt(key, member, retry_score, work)
   if not pcall(work) then
     redis.call('ZADD', key, digits(retry_score), member)
   end
 end
 
--- Repeats a step that does at most so many, until there is nothing left for it, or `limit` is reached.
+-- Repeats a bounded step until nothing is left, or `limit` is reached.
 local function repeat_step(limit, step)
   local done, count = 0, 0
   while done < limit do
@@ -66,8 +66,8 @@ local function repeat_step(limit, step)
   return done
 end
 
--- Ends what waits, and drops what is in the queue without a record. Like all that ends several, it stops where the memory that
--- is kept for ends is used up, since each may write much.
+-- Ends waiting requests, and drops queue entries without a record. Like everything that ends several, it stops when the memory that
+-- is reserved for ends is used up, since each may write much.
 local function end_queued(namespace, deployment, ids, now, ending)
   local waiting = index_key(namespace, deployment, 'queued')
   for i, id in ipairs(ids) do
@@ -76,7 +76,7 @@ local function end_queued(namespace, deployment, ids, now, ending)
     end
     attempt(waiting, id, (now + MINUTE_MS) * 1000, function()
       local request = load_request(namespace, id)
-      -- One that does not wait would be here again after its end.
+      -- One that does not wait would reappear here after its end.
       if not request or request.status ~= 'queued' or request.deployment ~= deployment then
         return redis.call('ZREM', waiting, id)
       end
@@ -104,7 +104,7 @@ local function forget(request)
     work_key(namespace, 'params:', id))
 end
 
--- Cancels what waits for a deployment that is gone, and fails what would wait for another worker there.
+-- Cancels requests that wait for a deleted deployment, and fails those that would wait for another worker there.
 local function clear_deployment(namespace, deployment, now, limit)
   local again = work_key(namespace, 'again:', deployment)
   local lost = redis.call('ZRANGE', again, 0, limit - 1)
@@ -163,7 +163,7 @@ local function sweep_deployment(namespace, name, now, may_expire, limit)
   return ended
 end
 
--- The longest unchecked first, so that all have their turn however many there are.
+-- The least recently checked first, so that all have their turn, however many there are.
 local function sweep_deployments(namespace, now, may_expire, limit, done)
   local deployments = work_key(namespace, 'deployments')
   local left, seen = limit, {}

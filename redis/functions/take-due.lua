@@ -1,5 +1,5 @@
--- Takes members that are due, oldest first, for as long as a lease: what is not removed by then is due again.
--- A member longer than any of ours was forged by a tenant, and is removed.
+-- Leases due members, oldest first: those not removed by the end of the lease are due again.
+-- An oversized member was forged by a tenant, and is removed.
 -- KEYS: a set sorted by time (clean-up or outbox). ARGV: limit, 200 at most, lease in milliseconds.
 local MAX_MEMBER_BYTES = 16 * 1024
 local MAX_TAKEN = 200

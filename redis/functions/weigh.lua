@@ -1,10 +1,10 @@
--- Bytes of the workspaces' own keys and of their deliveries, as far as one step of SCAN finds them. KEYS: none. ARGV: the cursor,
+-- Bytes of the workspaces' own keys and deliveries found by one step of SCAN. KEYS: none. ARGV: the cursor,
 -- then `exactly` to measure every element of a key: five samples of a large hash do not find the few long fields in it. Returns
 -- the next cursor, then names and bytes in turn. For the operator: a workspace's user may not SCAN.
 local KEYS_A_STEP = '1000'
 -- Each may take long then.
 local KEYS_AN_EXACT_STEP = '250'
--- What takes a second; more hide nothing, since they weigh more than they hide.
+-- What takes a second; more keys cannot hide anything, since they weigh more than they could hide.
 local MAX_SAMPLES = 10000000
 local SAMPLES = 5
 

@@ -1,13 +1,13 @@
 -- A worker's calls: `claim`, `renew`, `finish`, `release`.
 
--- Gives the next request to a worker under a lease: what was begun before first, then each API key in its turn, those of a
--- higher priority sooner, apart from every fourth time.
+-- Leases the next request to a worker: restarted ones first, then API keys in turn, those of a
+-- higher priority sooner, except every fourth time.
 -- KEYS: the deployment's round. ARGV: namespace, deployment, the worker's token, lease in milliseconds, pod.
 -- A repeat with the same token returns the same request while the claim holds, with a renewed lease, and none afterwards.
 local MARKER_SECONDS = 600
 -- What 4 KiB become when they are sealed (MAX_SEALED_PARAMS_LENGTH).
 local MAX_PARAMS_BYTES = 5547
--- Of those that lost their worker, examined in one call.
+-- Limit of requests that lost their worker, per call.
 local MAX_LOST = 20
 
 local function set_lease(request, now, lease)
@@ -19,7 +19,7 @@ local function answer(request, now)
   return { request.id, request.attempts, request.deadline - now, params }
 end
 
--- The oldest that lost its worker; what is past its deadline is ended on the way.
+-- The oldest that lost its worker; requests past their deadline are ended on the way.
 local function take_again(namespace, deployment, now)
   local again = work_key(namespace, 'again:', deployment)
   for i = 1, MAX_LOST do
@@ -39,12 +39,12 @@ local function take_again(namespace, deployment, now)
   return nil
 end
 
--- One of four claims, by their tokens' first hexadecimal digit: those of a low priority move on, too.
+-- One of four claims, by their tokens' first hexadecimal digit, so that low priorities progress, too.
 local function is_for_all(token)
   return (tonumber(string.sub(token, 1, 1), 16) or 1) % 4 == 0
 end
 
--- Of the first API keys of each priority, from `first` on, the one whose turn was longest ago.
+-- The first API keys of each priority, from `first` on: returns the one served longest ago.
 local function find_longest(turns, micros, first)
   local longest, priority = first, first.priority
   -- Each step reads the head of a lower priority.
@@ -63,7 +63,7 @@ local function find_longest(turns, micros, first)
   return longest
 end
 
--- Whose turn it is: of the highest priority, and there as of the round of all, the one that has waited for longest.
+-- Whose turn it is: the longest waiting of the highest priority, or, in a round of all, the longest waiting overall.
 local function find_turn(turns, micros, token)
   local head = redis.call('ZRANGE', turns, 0, 0, 'WITHSCORES')
   if not head[1] then
@@ -91,7 +91,7 @@ local function take_next(namespace, deployment, turns, micros, token)
   return taken[1], taken[2]
 end
 
--- Begins a request that waited in the queue; its deadline is fixed now for all attempts.
+-- Starts a queued request; its deadline is now fixed for all attempts.
 local function begin(namespace, deployment, job_ms, turns, micros, token)
   local id, order = take_next(namespace, deployment, turns, micros, token)
   if not id or #id > MAX_ID_BYTES then
@@ -138,9 +138,9 @@ register('claim', { least = 5, bytes = 1024 }, function(keys, args)
   return answer(request, now)
 end)
 
--- Keeps a claim alive and notes progress, which only grows. A lease that ran out but was not swept yet lives again.
+-- Renews a claim and stores progress, which never decreases. An expired lease that was not swept yet is revived.
 -- KEYS: the record. ARGV: namespace, id, the worker's token, lease in milliseconds, progress (0 to 99) or ''.
--- Answers `renewed`, `stale` (no longer this worker's) or `deadline` (its time is up).
+-- Returns `renewed`, `stale` (no longer this worker's) or `deadline` (its time is up).
 local MAX_PROGRESS = 99
 
 register('renew', { least = 5, bytes = 1024 }, function(_, args)
@@ -168,11 +168,11 @@ end)
 -- Ends a claimed request with its worker's outcome. KEYS: the record. ARGV: namespace, id, the worker's token,
 -- `succeeded` or `failed`, error code, error message, output (JSON), its bucket, its first object key,
 -- the event's result payload (JSON), objects' clean-up times as a JSON list of [object, milliseconds or -1 = keep].
--- Answers `done`, `already_done_by_you` or `stale`; after `stale` alone a worker removes its own objects.
+-- Returns `done`, `already_done_by_you` or `stale`; only after `stale` does a worker remove its own objects.
 local WEIGHT = 0.2
 local PACE_SECONDS = 30 * DAY_SECONDS
 
--- The moving average by which waiting is estimated; relearned each month, so that none outlives its deployment.
+-- The moving average for estimates of waiting times; it expires after a month, so that none outlives its deployment.
 local function note_pace(request, now)
   local key = work_key(request.namespace, 'pace:', request.deployment)
   local taken = now - request.claimed_at
@@ -195,7 +195,7 @@ local function schedule_cleanup(namespace, now, text)
   end
 end
 
--- An event of 64 KiB, the objects' keys in it and beside it.
+-- An event of 64 KiB, with the objects' keys in it and beside it.
 register('finish', { least = 11, bytes = 128 * 1024 }, function(_, args)
   local namespace, id, token, status = args[1], args[2], args[3], args[4]
   local request = load_request(namespace, id)
@@ -229,7 +229,7 @@ register('finish', { least = 11, bytes = 128 * 1024 }, function(_, args)
 end)
 
 -- Returns a claimed request to the queue unfinished, without counting an attempt: a worker that drains or shuts down.
--- KEYS: the record. ARGV: namespace, id, the worker's token. Answers 1, or 0 when it was not this worker's (any more).
+-- KEYS: the record. ARGV: namespace, id, the worker's token. Returns 1, or 0 if it was not this worker's (anymore).
 register('release', { least = 3, bytes = 1024 }, function(_, args)
   local request = load_request(args[1], args[2])
   if not request or request.status ~= 'running' or request.claim ~= args[3] then

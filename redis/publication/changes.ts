@@ -1,4 +1,4 @@
-/** Messages on the channels: which published entry changed. Hints only; the keys are the source of truth. */
+/** Channel messages about changed entries. Only hints; the keys are the source of truth. */
 export type Change =
   | { what: 'apikeys' | 'workspace'; namespace: string }
   | { what: 'deployment' | 'replicas'; namespace: string; name: string }

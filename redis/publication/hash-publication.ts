@@ -1,4 +1,4 @@
-/** Writes hashes that are published: only what differs, with the message that notifies their readers. */
+/** Writes published hashes: only differences, with the message that notifies readers. */
 import { channels, globalKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 import { type Change, encodeChange } from './changes.ts';
@@ -13,7 +13,7 @@ export interface HashField {
 export const writeField = (redis: RedisClient, field: HashField, change: Change): Promise<boolean> =>
   writeFields(redis, [field], change);
 
-/** All at once, if any differs. */
+/** All at once, if any differ. */
 export async function writeFields(
   redis: RedisClient,
   wanted: readonly HashField[],
@@ -47,7 +47,7 @@ export async function replaceHash(
   return commit(recordWorkspace(batch, change), change);
 }
 
-/** Fields of one command: arguments are bounded, and a hash of a workspace may have very many. */
+/** Fields per command: arguments are limited, and a workspace's hash may have very many. */
 const MAX_FIELDS = 1_000;
 
 const splitIntoParts = <T>(fields: readonly T[]): T[][] =>

@@ -1,4 +1,4 @@
-/** Writers of the configuration that gateways read (`c:` and `g:` keys). They write and notify only when something changed. */
+/** Writers of the configuration that gateways read (`c:` and `g:` keys). They write and notify only on changes. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import {
   configKeys,
@@ -13,7 +13,7 @@ import { openSigningSecret, sealSigningSecret } from '../../api/signing-secret.t
 import type { RedisClient } from '../client.ts';
 import { commit, type HashField, replaceHash, writeField, writeFields } from './hash-publication.ts';
 
-/** Replaces a workspace's keys (by SHA-256) exactly. True when something changed; so in every function here. */
+/** Replaces a workspace's keys (by SHA-256) exactly. Like all functions here, returns whether something changed. */
 export async function publishApiKeys(
   redis: RedisClient,
   namespace: string,
@@ -74,7 +74,7 @@ export async function removeDeployment(
   return commit(batch, { what: 'deployment', namespace, name });
 }
 
-/** Replaces the addresses of a deployment's ready pods; `pods`: of all that it has. */
+/** Replaces the addresses of a deployment's ready pods; `pods`: the number of all its pods. */
 export async function publishReplicas(
   redis: RedisClient,
   namespace: string,
@@ -90,19 +90,19 @@ export async function publishReplicas(
 }
 
 export interface PublishedWorkspace {
-  /** What the workspace may spend in all, in millionths; null = unlimited. */
+  /** The workspace's total credit, in millionths; null = unlimited. */
   creditMicros: number | null;
   /** Why nothing may be queued on this Redis (`evaluateServer`); null = it may. */
   asyncRefusal: string | null;
-  /** Who is notified of callbacks that failed for good; null = nobody. */
+  /** Who is notified of permanently failed callbacks; null = nobody. */
   ownerEmail: string | null;
-  /** How long parameters of ended requests stay; null = not at all. */
+  /** How long parameters of ended requests are kept; null = not at all. */
   keepInputsMs: number | null;
-  /** What signs webhooks, and the workspace's data key to seal it with; null = nothing does. */
+  /** The webhook signing secret, and the workspace's data key to seal it with; null = none. */
   signingSecret: { secret: string; dataKey: Buffer } | null;
 }
 
-/** Sets what is given of a workspace; the rest stays. */
+/** Sets the given settings of a workspace; the rest stays. */
 export async function publishWorkspace(
   redis: RedisClient,
   namespace: string,
@@ -120,7 +120,7 @@ export async function publishWorkspace(
   return writeFields(redis, wanted, { what: 'workspace', namespace });
 }
 
-/** The present text where it holds the same secret, since sealing gives another text each time. */
+/** The current text if it holds the same secret, since sealing gives a different text each time. */
 function sealUnlessSame(
   { secret, dataKey }: { secret: string; dataKey: Buffer },
   namespace: string,
@@ -164,7 +164,7 @@ export async function removeRequestPrefix(redis: RedisClient, prefix: string): P
   await redis.del(globalKeys.requestPrefix(prefix));
 }
 
-/** Removes all that was published about a workspace. What it spent stays: a mistake here must not refund it. */
+/** Removes all that was published about a workspace. Its spending stays: a mistake here must not refund it. */
 export async function removeWorkspace(redis: RedisClient, namespace: string): Promise<boolean> {
   const keys = configKeys(namespace);
   const published = [
@@ -216,12 +216,12 @@ export async function publishHosts(
   return replaceHash(redis, globalKeys.hosts, wanted, { what: 'hosts' });
 }
 
-/** Before everything is published, where no epoch is. */
+/** Before a full publication, if there is no epoch. */
 export async function beginEpoch(redis: RedisClient, epoch: string): Promise<void> {
   await redis.set(globalKeys.epochToBe, epoch);
 }
 
-/** Once it is; throws where Redis lost something since `beginEpoch`, what was published among it. */
+/** After a full publication; throws if Redis lost data since `beginEpoch`, including what was published. */
 export async function completeEpoch(redis: RedisClient): Promise<void> {
   await redis.rename(globalKeys.epochToBe, globalKeys.epoch).catch((error: Error) => {
     if (!/no such key/i.test(error.message)) throw error;

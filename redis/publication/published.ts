@@ -1,4 +1,4 @@
-/** Readers of what the operator published. A sidecar's user may read its own workspace's; the front all. */
+/** Readers of what the operator published. A sidecar's user may read its own workspace's; a front, all. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { parseGatewayConfig } from '../../api/gateway-config-text.ts';
 import {
@@ -20,7 +20,7 @@ export async function readDeployment(
   return text === null ? null : parseGatewayConfig(text);
 }
 
-/** Names of the published deployments of a workspace: its own list of them is for it to write. */
+/** Names of the published deployments of a workspace, not from the list that it can write itself. */
 export const listDeployments = (redis: RedisClient, namespace: string): Promise<string[]> =>
   redis.hkeys(configKeys(namespace).deployments);
 
@@ -63,7 +63,7 @@ export async function readCredentials(redis: RedisClient, namespace: string): Pr
     .map(([, text]) => JSON.parse(text) as PublishedCredential);
 }
 
-/** A workspace's StorageCredential by its id or its name; null when there is none (any more). */
+/** A workspace's StorageCredential by its id or name; null if there is none (anymore). */
 export async function readCredential(
   redis: RedisClient,
   namespace: string,
@@ -96,7 +96,7 @@ export async function readWorkspaces(redis: RedisClient): Promise<string[]> {
   return (await redis.smembers(globalKeys.workspaces)).sort();
 }
 
-/** Null when Redis lost everything, or never had it. */
+/** Null if Redis lost everything, or never had it. */
 export async function readEpoch(redis: RedisClient): Promise<string | null> {
   return redis.get(globalKeys.epoch);
 }

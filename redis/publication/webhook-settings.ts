@@ -1,4 +1,4 @@
-/** What is published of a workspace's webhooks: endpoints, signing secret, the owner's address. */
+/** A workspace's published webhook settings: endpoints, signing secret, the owner's address. */
 import { configKeys, type PublishedEndpoint } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 
@@ -17,6 +17,6 @@ export async function readEndpoints(
 export const readSigningSecret = (redis: RedisClient, namespace: string): Promise<string | null> =>
   redis.hget(configKeys(namespace).workspace, 'signingSecret');
 
-/** Who is notified of callbacks that failed for good; null = nobody. */
+/** Who is notified of permanently failed callbacks; null = nobody. */
 export const readOwnerEmail = (redis: RedisClient, namespace: string): Promise<string | null> =>
   redis.hget(configKeys(namespace).workspace, 'ownerEmail');

@@ -1,13 +1,13 @@
-/** The list of stored objects that must be removed: the front works it off, gateways only add to it. */
+/** The list of stored objects to be removed: the front processes it, gateways only add to it. */
 
 import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import type { StoredObject } from '../../api/request.ts';
 import type { RedisClient } from '../client.ts';
 
-/** The member of the list; the same object is always written alike. */
+/** The member of the list; canonical for each object. */
 export const encodeObject = ({ credential, key }: StoredObject): string => JSON.stringify([credential, key]);
 
-/** null for what `encodeObject` did not write: the workspace's own Redis user may write there. */
+/** null if not written by `encodeObject`: the workspace's own Redis user may write there. */
 function decodeObject(text: string): StoredObject | null {
   try {
     const [credential, key] = JSON.parse(text) as unknown[];
@@ -18,10 +18,10 @@ function decodeObject(text: string): StoredObject | null {
   }
 }
 
-/** What the function takes in one call. */
+/** The function's limit per call. */
 const REGISTERED_AT_ONCE = 50;
 
-/** Has objects removed in `removeInMs` unless a request takes them over before: called before they are uploaded. */
+/** Schedules removal of objects in `removeInMs` unless a request takes ownership before: called before they are uploaded. */
 export async function registerObjects(
   redis: RedisClient,
   namespace: string,

@@ -1,6 +1,6 @@
 /**
- * Samples of how many requests wait, for usage charts. Of those that wait one gateway at a time takes them, whichever comes first;
- * where none waits nothing is written, since most queues of an installation are empty.
+ * Samples of queue depth, for usage charts. One gateway at a time takes a sample, whichever is first;
+ * nothing is written for empty queues, since most queues of an installation are empty.
  */
 import { workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
@@ -14,11 +14,11 @@ const MARK_MS = 8_000;
 
 export interface QueueSample {
   waiting: number;
-  /** How long the oldest has waited; 0 where none waits. */
+  /** How long the oldest has waited; 0 if none waits. */
   oldestMs: number;
 }
 
-/** One sample; null where another gateway has just taken one. */
+/** One sample; null if another gateway has just taken one. */
 export async function sampleQueueDepth(
   redis: RedisClient,
   namespace: string,

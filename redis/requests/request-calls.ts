@@ -1,6 +1,6 @@
 /**
  * Typed calls of the functions that move a request from state to state (docs/requests.md). Each is safe to repeat
- * with the same token after a time-out, and is to be repeated until it is answered.
+ * with the same token after a timeout, and should be repeated until there is a reply.
  */
 
 import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
@@ -28,7 +28,7 @@ export interface NewRequest {
   sha256: string;
   /** Its name, for people. */
   keyName?: string;
-  /** Its priority, from -100 to 100, higher first; 0 where absent. */
+  /** Its priority, from -100 to 100, higher first; 0 if absent. */
   priority?: number;
   /** `digestIdempotencyKey`; null without the header. */
   idempotency: string | null;
@@ -36,19 +36,19 @@ export interface NewRequest {
   fingerprint?: string;
   /** `sealPrompt`; stays as long as the record. */
   sealedPrompt?: string;
-  /** Millionths, debited now and given back unless the request succeeds. */
+  /** Millionths, debited now and refunded unless the request succeeds. */
   priceMicros: number;
   /** Of all replicas, for the estimate. */
   slots: number;
-  /** What a job takes, as long as none was measured. */
+  /** Duration of a job, until one was measured. */
   expectedMs: number;
   model: string;
   size?: string;
   seconds?: string;
-  /** How many are asked for. */
+  /** How many are requested. */
   images?: number;
   webhookUrl?: string;
-  /** Of the span that submits it, where it is traced. */
+  /** Of the submitting span, if traced. */
   traceparent?: string;
   /** The id of the ended request that it repeats, whose record names this one. */
   retryOf?: string;
@@ -71,7 +71,7 @@ export type SubmissionAnswer =
     }
   /** `gone`: no such deployment, or it is being deleted. */
   | { verdict: 'queue_full' | 'credit' | 'gone' }
-  /** Nothing may be queued on this Redis now; the reason is the operator's (`evaluateServer`). */
+  /** Nothing may be queued on this Redis now; the reason comes from the operator (`evaluateServer`). */
   | { verdict: 'refused'; reason: string };
 
 /** Adds a request to its deployment's queue (docs/api.md, "Acknowledgement"). */
@@ -116,7 +116,7 @@ export async function submitRequest(redis: RedisClient, submission: NewRequest):
   return verdict === 'accepted' ? { verdict, ...answer } : { verdict, ...answer, fingerprint: fingerprint! };
 }
 
-/** 96 bits of an API key's hash name it in keys of Redis. */
+/** 96 bits of an API key's hash identify it in Redis keys. */
 const abbreviate = (sha256: string): string => sha256.slice(0, 24);
 
 /** A worker's hold on one request. */
@@ -163,7 +163,7 @@ export async function claimRequest(redis: RedisClient, request: ClaimOptions): P
 /** `stale`: another's, or ended. `deadline`: the time is up. After both, stop the job and leave it to the sweeper. */
 export type Renewal = 'renewed' | 'stale' | 'deadline';
 
-/** Keeps a claim; `progress` (0–99) is noted if it has grown. */
+/** Renews a claim; `progress` (0–99) is stored if it has increased. */
 export async function renewClaim(
   redis: RedisClient,
   claim: Claim,
@@ -202,7 +202,7 @@ export type Outcome =
 /** Only after `stale` does a worker remove what it has uploaded. */
 export type FinishAnswer = 'done' | 'already_done_by_you' | 'stale';
 
-/** Of a whole event: a larger payload would be replaced there, and be more than the function takes. */
+/** Limit of a whole event: a larger payload would be replaced there, and exceed the function's limit. */
 const MAX_PAYLOAD_BYTES = 64 * 1024;
 
 function encodePayload(payload: Record<string, unknown>): string {
@@ -210,7 +210,7 @@ function encodePayload(payload: Record<string, unknown>): string {
   return Buffer.byteLength(text) <= MAX_PAYLOAD_BYTES ? text : '{"_truncated":true}';
 }
 
-/** Ends a claimed request: its state, its event in the outbox, its objects' fate, in one step. */
+/** Ends a claimed request atomically: its state, its event in the outbox, its objects' retention. */
 export async function finishRequest(
   redis: RedisClient,
   claim: Claim,
@@ -245,7 +245,7 @@ export async function finishRequest(
   )) as FinishAnswer;
 }
 
-/** Gives a claimed request back to the head of the queue: drain, SIGTERM. False: it was not held (any more). */
+/** Releases a claimed request to the head of the queue: drain, SIGTERM. False: it was not held (anymore). */
 export async function releaseRequest(redis: RedisClient, { namespace, id, token }: Claim): Promise<boolean> {
   const key = workKeys(namespace).request(id);
   return (await redis.fcall(FUNCTIONS.release, 1, key, namespace, id, token)) === 1;

@@ -1,6 +1,6 @@
 /**
- * Reads records of requests. Fronts and the console do for every workspace, whose Redis user may write there what it likes:
- * nothing is read that is longer than the functions write it.
+ * Reads records of requests. Fronts and the console do so for every workspace, whose Redis user may write anything there:
+ * nothing longer than what the functions write is read.
  */
 
 import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
@@ -51,7 +51,7 @@ export function decodeRecord(
 
 /** A record, and who pays for it. */
 export interface ChargedRecord extends RequestRecord {
-  /** null where the record does not say. */
+  /** null if not in the record. */
   charge: Charge | null;
   /** The request that it repeats, and the latest that repeats it; null: none. */
   retryOf: string | null;
@@ -78,7 +78,7 @@ const RETRY_FIELDS = ['retry_of', 'retried_as'];
 const readId = (text: string | undefined): string | null =>
   text !== undefined && REQUEST_ID.test(text) ? text : null;
 
-/** A request as the functions return it; null where there is none. */
+/** A request from the functions; null if there is none. */
 export type ShownRequest = (string | null)[] | null;
 
 export function decodeShown(id: string, shown: ShownRequest): ChargedRecord | null {
@@ -121,11 +121,11 @@ export interface RequestQuery {
   deployment: string;
   /** Absent = every status. */
   status?: RequestStatus;
-  /** At most MAX_LIST_LIMIT, which the caller sees to. */
+  /** At most MAX_LIST_LIMIT, which the caller ensures. */
   limit: number;
   /** Newest first if absent. */
   order?: 'asc' | 'desc';
-  /** The id after which to begin, whatever its status is by now. */
+  /** The id after which to start, whatever its current status. */
   after?: string;
   /** Unix milliseconds: queued then or later. */
   since?: number;
@@ -142,10 +142,10 @@ export const indexesOf = ({ namespace, deployment, status }: RequestQuery): stri
   return [keys.index(deployment, status ?? 'all'), keys.index(deployment, 'all')];
 };
 
-/** A list is shorter than its limit after so many steps that found missing records: a tenant forged them. */
+/** After so many steps with missing records, which a tenant forged, a list may be shorter than its limit. */
 const MAX_LIST_STEPS = 10;
 
-/** Characters of a record as lists show it. Of ours it has some hundred, and a message of an error. */
+/** Characters of a record in lists. Ours have some hundred, plus an error message. */
 const MAX_LISTED_LENGTH = 16 * 1024;
 
 /**
@@ -172,17 +172,17 @@ async function listIds(redis: RedisClient, query: RequestQuery): Promise<string[
   return (await redis.fcall(FUNCTIONS.list, 2, ...indexesOf(query), ...args)) as string[];
 }
 
-/** Without those that have expired, or that are not as the functions write them. */
+/** Without expired ones, and those that the functions did not write. */
 export async function readListed(
   redis: RedisClient,
   { namespace, deployment, status }: RequestQuery,
   ids: readonly string[],
 ): Promise<ChargedRecord[]> {
   const listed: ChargedRecord[] = [];
-  // Not all in one call, which would delay everybody else's; and one after the other, for each may be as long as a record may be.
+  // Not all in one call, which would delay everyone else's; and sequentially, since each may have a record's maximum size.
   for (let at = 0; at < ids.length; at += READ_AT_ONCE)
     for (const record of await readRequests(redis, namespace, ids.slice(at, at + READ_AT_ONCE))) {
-      // What has moved on between the two steps is no longer of that status.
+      // A request may have changed its status between the two steps.
       if (record?.deployment !== deployment || (status && record.status !== status)) continue;
       const short = shorten(record);
       if (JSON.stringify(short).length <= MAX_LISTED_LENGTH) listed.push(short);
@@ -193,7 +193,7 @@ export async function readListed(
 const shorten = (record: ChargedRecord): ChargedRecord =>
   record.output ? { ...record, output: { ...record.output, keys: record.output.keys.slice(0, 1) } } : record;
 
-/** How many requests of a deployment wait, those that lost their worker included. */
+/** How many requests of a deployment wait, including those that lost their worker. */
 export async function countWaiting(
   redis: RedisClient,
   namespace: string,
@@ -207,7 +207,7 @@ export async function countWaiting(
   return queued + again;
 }
 
-/** When the oldest request that waits was queued, in Unix milliseconds; null where none does. */
+/** When the oldest waiting request was queued, in Unix milliseconds; null if none waits. */
 export async function readOldest(
   redis: RedisClient,
   namespace: string,
@@ -224,7 +224,7 @@ export async function readOldest(
 
 export interface EarlierRequest {
   record: RequestRecord;
-  /** As it was submitted. */
+  /** As submitted. */
   fingerprint: string;
 }
 
@@ -240,10 +240,10 @@ export async function findEarlierRequest(
   return record && { record, fingerprint: marker.slice(ID_LENGTH + 1) };
 }
 
-/** A request's sealed prompt; '' where none is kept. */
+/** A request's sealed prompt; '' if none is kept. */
 export const readSealedPrompt = (redis: RedisClient, namespace: string, id: string): Promise<string> =>
   redis.getrange(workKeys(namespace).prompt(id), 0, MAX_SEALED_PROMPT_LENGTH - 1);
 
-/** A request's sealed parameters; '' where none are kept (any more). */
+/** A request's sealed parameters; '' if none are kept (anymore). */
 export const readSealedParams = (redis: RedisClient, namespace: string, id: string): Promise<string> =>
   redis.getrange(workKeys(namespace).params(id), 0, MAX_SEALED_PARAMS_LENGTH - 1);

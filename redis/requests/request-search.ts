@@ -1,4 +1,4 @@
-/** Looks for requests of some API keys among a deployment's, newest first. */
+/** Searches a deployment's requests for those of some API keys, newest first. */
 import { FUNCTIONS } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 import {
@@ -9,7 +9,7 @@ import {
   readListed,
 } from './request-record.ts';
 
-/** Of one search: names of API keys, and digits of their hashes. */
+/** Limit per search: names of API keys, and digits of their hashes. */
 export const MAX_SUBMITTERS = 200;
 /** Requests that one call examines. */
 export const SEARCHED_AT_ONCE = 100;
@@ -26,7 +26,7 @@ export interface SearchResult {
   reached: { id: string; at: number } | null;
 }
 
-/** Those among the next SEARCHED_AT_ONCE requests that are of these submitters; no more than `limit`. */
+/** Those of the next SEARCHED_AT_ONCE requests that are from these submitters; at most `limit`. */
 export async function searchRequests(redis: RedisClient, query: SearchQuery): Promise<SearchResult> {
   const { namespace, limit, after = '', submitters } = query;
   const args = [namespace, limit, after, ...describeTimes(query), ...submitters];

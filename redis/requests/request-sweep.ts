@@ -3,11 +3,11 @@ import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 
 export interface SweepResult {
-  /** Expired, timed out, lost for good, or canceled with their deployment; each has its event. */
+  /** Expired, timed out, permanently lost, or canceled with their deployment; each has its event. */
   ended: number;
   /** Waiting for their second attempt. */
   released: number;
-  /** Ended long ago, and gone now. */
+  /** Ended long ago, now removed. */
   forgotten: number;
   /** Call again at once. */
   more: boolean;
@@ -41,9 +41,9 @@ export async function sweepRequests(
 export const EXPIRY_GRACE_MS = 10_000;
 
 export interface ExpiryGate {
-  /** Takes the server's run id before each sweep; returns whether leases may expire now. */
+  /** Called with the server's run id before each sweep; returns whether leases may expire now. */
   observe(runId: string): boolean;
-  /** The connection was lost: workers may have been cut off as well. */
+  /** The connection was lost: workers may have been disconnected as well. */
   reset(): void;
 }
 

@@ -1,15 +1,15 @@
-/** Where a queued request belongs in its trace, for whoever works on it later. */
+/** A queued request's trace context, for its later worker. */
 import { workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 
 export interface RequestTrace {
-  /** W3C Trace Context; null where it was not traced. */
+  /** W3C Trace Context; null if not traced. */
   traceparent: string | null;
   /** Unix milliseconds. */
   queuedAt: number | null;
 }
 
-/** Of version 00; what has another length no function wrote. */
+/** Of version 00; no function writes a different length. */
 const TRACEPARENT_LENGTH = 55;
 const MAX_TIME_LENGTH = 16;
 

@@ -1,11 +1,11 @@
-/** Reads where a request's files are, from a text that a workspace's Redis user may have written. Pure. */
+/** Parses the locations of a request's files, from a text that a workspace's Redis user may have written. Pure. */
 import type { RequestOutput } from '../../api/request.ts';
 import { findJsonFault } from '../../kit/json-cost.ts';
 
-/** Of the hundred keys that a request has at most, with room to spare; in `findJsonFault`'s bytes. */
+/** For a request's maximum of a hundred keys, with a margin; in `findJsonFault`'s bytes. */
 const MAX_VALUES_COST = 16 * 1024;
 
-/** null where it is none. */
+/** null if invalid. */
 export function readOutput(text: string): RequestOutput | null {
   if (findJsonFault(Buffer.from(text), MAX_VALUES_COST) !== null) return null;
   try {

@@ -1,4 +1,4 @@
-/** What each API key used of each deployment on each day, and what it cost: equal to the workspace's account, but for what is under way. */
+/** Usage and cost per API key, deployment and day: equal to the workspace's account, except for usage in flight. */
 import { workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 import { readUsageHashes } from './usage-hashes.ts';
@@ -19,7 +19,7 @@ export interface KeyUsageRow extends KeyUsage {
 }
 
 const DAY_MS = 86_400_000;
-/** The month before this one is complete until this one ends. */
+/** The previous month is complete until this one ends. */
 const KEEP_SECONDS = 62 * 86_400;
 export const MAX_DAYS = 62;
 /** As other keys of Redis have them. */
@@ -50,7 +50,7 @@ export async function addKeyUsage(
 
 const FIELD = /^([0-9a-f]{24}):([rioc])$/;
 
-/** `from`, `to`: Unix milliseconds, both days included; 62 days at most. Those of a deployment and a day at once, the newest day first. */
+/** `from`, `to`: Unix milliseconds, both days inclusive; at most 62 days. Yields one deployment and day at a time, the newest day first. */
 export async function* readKeyUsageRows(
   redis: RedisClient,
   {

@@ -3,9 +3,9 @@ import { workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 import { readCounter } from '../untrusted-values.ts';
 
-/** Of a key that is not used any more. */
+/** Expiry after a key's last use. */
 const KEEP_SECONDS = 90 * 86_400;
-/** What a Date can say. */
+/** The range of Date. */
 const MAX_TIME_MS = 8_640_000_000_000_000;
 
 /** `uses`: Unix milliseconds by the SHA-256 of the keys. */
@@ -21,7 +21,7 @@ export async function writeKeyUses(
   for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
 }
 
-/** Unix milliseconds, a minute too early at most; null of a key that was not used within 90 days. */
+/** Unix milliseconds, at most a minute too early; null for a key that was not used within 90 days. */
 export async function readKeyUse(
   redis: RedisClient,
   namespace: string,

@@ -1,11 +1,11 @@
-/** Times in few counters: which one a time falls into, and what a share of all stayed below. */
+/** Latency histograms: buckets, and quantiles. */
 
-/** Upper bounds in milliseconds; one more bucket holds what is longer. */
+/** Upper bounds in milliseconds; one more bucket holds longer times. */
 export const LATENCY_BOUNDS_MS = [
   50, 100, 200, 350, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 1_800_000,
 ] as const;
 
-/** Of the times to the first token, which are counted beside those of whole requests. */
+/** For times to the first token, counted beside those of whole requests. */
 export type FirstTokenBucket = `t${number}`;
 
 export const findFirstTokenBucket = (milliseconds: number): FirstTokenBucket =>
@@ -18,7 +18,7 @@ export function findBucket(milliseconds: number): number {
 
 /**
  * The time in milliseconds that `share` (0–1) of all stayed below, as if times were spread evenly within a bucket; null
- * without any. What is in the last bucket counts as its lower bound.
+ * without any. Times in the last bucket count as its lower bound.
  */
 export function estimateQuantile(counts: readonly number[], share: number): number | null {
   const total = counts.reduce((sum, count) => sum + count, 0);

@@ -1,5 +1,5 @@
 /**
- * Reads hashes of usage, each up to half a MiB of what a workspace's own Redis user may have written: few at a time on one
+ * Reads usage hashes, each up to half a MiB, possibly written by a workspace's own Redis user: few at a time on one
  * connection, which Redis closes where too much waits to be read. Workspaces take limit.
  */
 import { FUNCTIONS } from '../../api/redis-keys.ts';
@@ -7,13 +7,13 @@ import { ConcurrencyLimit } from '../../kit/concurrency-limit.ts';
 import type { RedisClient } from '../client.ts';
 
 const READS_AT_ONCE = 8;
-/** Of one question: what it has read and not yet used stays in memory. */
+/** Concurrent reads per query: data read but not yet used stays in memory. */
 const READ_AHEAD = 4;
 const limitOf = new WeakMap<RedisClient, ConcurrencyLimit>();
 
 export interface UsageHash<V> {
   key: string;
-  /** What stays of it in memory, of its fields and counters, one after the other. */
+  /** Kept in memory: its fields and counters, alternating. */
   view: (entries: readonly string[]) => V;
 }
 
@@ -27,7 +27,7 @@ export async function* readUsageHashes<V>(
   for (const hash of hashes) {
     if (ahead.length === READ_AHEAD) yield await ahead.shift()!;
     const read = readHash(redis, namespace, hash);
-    // Told where it is awaited, if it ever is.
+    // Reported where it is awaited, if ever.
     read.catch(() => {});
     ahead.push(read);
   }

@@ -1,11 +1,11 @@
-/** What deployments served over time: counters by minute for a day, by hour for a month. */
+/** Deployments' usage over time: counters by minute for a day, by hour for a month. */
 import { workKeys } from '../../api/redis-keys.ts';
 import type { UsageCounts } from '../../api/usage.ts';
 import type { RedisClient } from '../client.ts';
 import { estimateQuantile, type FirstTokenBucket, LATENCY_BOUNDS_MS } from './latency-buckets.ts';
 import { readUsageHashes } from './usage-hashes.ts';
 
-/** Short, since they stand in every field: one hash holds a period, a field one counter of one slot of it. */
+/** Short, since they are part of every field: one hash holds a period, a field one counter of one slot of it. */
 const COUNTERS = {
   requests: 'r',
   clientErrors: 'c',
@@ -17,13 +17,13 @@ const COUNTERS = {
   videos: 'v',
   /** In thousandths, since counters are whole. */
   videoMilliseconds: 'd',
-  /** Of sounds that were transcribed or translated. */
+  /** Of transcribed or translated audio. */
   audioMilliseconds: 'a',
-  /** That were spoken. */
+  /** Of generated speech. */
   characters: 'h',
   /** How often the queue depth was sampled. */
   queueSamples: 'n',
-  /** The most requests that were seen to wait at once: not a sum. */
+  /** The maximum observed queue depth: not a sum. */
   queuePeak: 'q',
 } as const;
 export type UsageCounter = keyof typeof COUNTERS;
@@ -48,13 +48,13 @@ const RESOLUTIONS: readonly Resolution[] = [
   { name: 'hour', slotSeconds: HOUR, periodSeconds: DAY, keepSeconds: 35 * DAY },
 ];
 
-/** Adds to what a deployment served at a time (Unix milliseconds). */
+/** Adds to a deployment's usage at a time (Unix milliseconds). */
 export async function addUsage(
   redis: RedisClient,
   { namespace, deployment, at, sums }: { namespace: string; deployment: string; at: number; sums: UsageSums },
 ): Promise<void> {
   if (sums.size === 0) return;
-  // Tenants' users have no transactions; a counter that is lost here is no harm.
+  // Tenants' users have no transactions; a lost counter here is harmless.
   const batch = redis.pipeline();
   for (const { name, slotSeconds, periodSeconds, keepSeconds } of RESOLUTIONS) {
     const seconds = Math.floor(at / 1000);
@@ -71,7 +71,7 @@ export async function addUsage(
   for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
 }
 
-/** As text: a whole number of 64 bits. What is longer a workspace's own Redis user wrote, and it stays so. */
+/** As text: a 64-bit whole number. Longer values were written by a workspace's own Redis user, and are kept. */
 const MAX_DIGITS = 20;
 
 const readPeak = async (redis: RedisClient, key: string, field: string): Promise<number> =>
@@ -87,14 +87,14 @@ function fieldOf(entry: UsageEntry): string {
 }
 
 export interface UsageStep extends UsageCounts {
-  /** When it began, Unix milliseconds. */
+  /** Start, Unix milliseconds. */
   at: number;
 }
 
 export interface UsageReport {
-  /** One entry a step, oldest first, steps without anything included. */
+  /** One entry per step, oldest first, including empty steps. */
   steps: UsageStep[];
-  /** Of the whole range, from all that was timed in it: quantiles of steps do not add up. */
+  /** Of the whole range, from all its times: quantiles of steps do not add up. */
   total: Omit<UsageStep, 'at'>;
 }
 
@@ -102,7 +102,7 @@ export interface UsageQuestion {
   namespace: string;
   /** Added up. */
   deployments: readonly string[];
-  /** Unix milliseconds; `to` is not part of it. */
+  /** Unix milliseconds; `to` is exclusive. */
   from: number;
   to: number;
   /** Multiple of 60; resolutions under an hour cover the last day only. */
@@ -153,7 +153,7 @@ interface PeriodCounter {
 
 const FIELD = /^(\d{1,2}):([a-z]|[bt]\d{1,2})$/;
 
-/** Skips what is not one of our counters: the workspace's own Redis user may write there. */
+/** Skips anything that is not one of our counters: the workspace's own Redis user may write there. */
 function decodePeriod(entries: readonly string[]): PeriodCounter[] {
   const counters: PeriodCounter[] = [];
   for (let i = 0; i < entries.length; i += 2) {

@@ -1,4 +1,4 @@
-/** How many connections Redis has, and the end of those that never logged in. */
+/** Counts Redis' connections, and closes those that never logged in. */
 import type { RedisClient } from '../client.ts';
 import { readInfo } from '../inspection.ts';
 import { readUser } from './users.ts';
@@ -15,8 +15,8 @@ export async function readConnectionUse(redis: RedisClient): Promise<ConnectionU
 }
 
 /**
- * Closes connections that have been without a user for so many seconds; answers how many. None where the default user is on:
- * there, they may be anybody's. Throws where the server knows no ages (before Redis 7.4 and Valkey 8.0).
+ * Closes connections that have been without a user for so many seconds; returns how many. None if the default user is on:
+ * then they may be anyone's. Throws if the server does not support ages (before Redis 7.4 and Valkey 8.0).
  */
 export async function closeAnonymous(redis: RedisClient, minAgeSeconds: number): Promise<number> {
   const user = await readUser(redis, 'default');

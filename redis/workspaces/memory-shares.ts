@@ -1,4 +1,4 @@
-/** How much of Redis' memory each workspace's own keys take, for the operator, which limits it. */
+/** Redis memory used by each workspace's own keys, which the operator limits. */
 import { FUNCTIONS } from '../../api/redis-keys.ts';
 import { type RedisClient, sendSlowCommand } from '../client.ts';
 import { readInfo } from '../inspection.ts';
@@ -21,7 +21,7 @@ export async function readMemoryUse(redis: RedisClient): Promise<MemoryUse> {
   return { used: Number(used), max: Number(max) };
 }
 
-/** Bytes by namespace, some keys a step so that Redis serves others between. */
+/** Bytes by namespace, some keys per step so that Redis serves others in between. */
 export async function weighWorkspaces(
   redis: RedisClient,
   { exactly = false, isEnough = () => false }: Weighing = {},

@@ -1,4 +1,4 @@
-/** Which workspaces have something that time must end: those that are published, and those that went and left some. */
+/** Workspaces to sweep: published ones, and deleted ones with remaining data. */
 import { deliveryKeys, globalKeys, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 import { forgetDeliveries } from '../deliveries/delivery-log.ts';

@@ -1,4 +1,4 @@
-/** One Redis user a workspace: it reads its configuration, works on its own keys and calls the functions. */
+/** One Redis user per workspace: it reads its configuration, works on its own keys and calls the functions. */
 import { createHash } from 'node:crypto';
 import { channels, configKeys, globalKeys, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
@@ -11,7 +11,7 @@ const COMMANDS = [
   'subscribe',
   'unsubscribe',
   'time',
-  // How large a value is, and whether memory is full.
+  // Sizes of values, and whether memory is full.
   'memory|usage',
   'info|memory',
   'get',
@@ -47,14 +47,14 @@ const NAMESPACE = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 export interface WorkspaceUser {
   namespace: string;
   username: string;
-  /** Redis is given its SHA-256 only. */
+  /** Redis gets only its SHA-256. */
   password: string;
-  /** It is there and may do nothing. */
+  /** It exists but is disabled. */
   isSuspended?: boolean;
 }
 
 /**
- * Makes the user, or sets it right; true when it had to. Users are neither in the AOF nor replicated, so this is
+ * Creates or corrects the user; true if it changed. Users are neither in the AOF nor replicated, so this is
  * called again for every server and after each restart.
  */
 export async function ensureWorkspaceUser(redis: RedisClient, user: WorkspaceUser): Promise<boolean> {
@@ -78,7 +78,7 @@ export async function ensureWorkspaceUser(redis: RedisClient, user: WorkspaceUse
   return true;
 }
 
-/** Turns the user off and cuts its connections, until `ensureWorkspaceUser` turns it on again. */
+/** Disables the user and closes its connections, until `ensureWorkspaceUser` enables it again. */
 export async function suspendWorkspaceUser(redis: RedisClient, username: string): Promise<void> {
   const users = (await redis.acl('USERS')) as string[];
   if (!users.includes(username)) return;
@@ -89,7 +89,7 @@ export async function suspendWorkspaceUser(redis: RedisClient, username: string)
 
 const cutConnections = (redis: RedisClient, username: string) => redis.client('KILL', 'USER', username);
 
-/** Removes the user and cuts its connections; false when there was none. */
+/** Removes the user and closes its connections; false if there was none. */
 export async function removeWorkspaceUser(redis: RedisClient, username: string): Promise<boolean> {
   const removed = await redis.acl('DELUSER', username);
   if (removed === 0) return false;
@@ -109,12 +109,12 @@ interface UserRules {
   keys: string[];
   channels: string[];
   commands: string[];
-  /** What is allowed beyond that, each only as a whole. */
+  /** Additional selectors. */
   selectors: string[];
 }
 
 function buildUser({ namespace, password, isSuspended = false }: WorkspaceUser): UserRules {
-  // A name with a wildcard in it would reach other workspaces' keys.
+  // A name with a wildcard would match other workspaces' keys.
   if (!NAMESPACE.test(namespace)) throw new Error(`"${namespace}" is not the name of a namespace`);
   const jobs = channels.jobs(namespace, '*');
   return {
@@ -132,7 +132,7 @@ function buildUser({ namespace, password, isSuspended = false }: WorkspaceUser):
   };
 }
 
-/** The rules of a user as the server has them; null where there is none. */
+/** The rules of a user on the server; null if there is none. */
 export async function readUser(redis: RedisClient, username: string): Promise<UserRules | null> {
   const reply = (await redis.acl('GETUSER', username)) as unknown[] | null;
   if (!reply) return null;
@@ -141,7 +141,7 @@ export async function readUser(redis: RedisClient, username: string): Promise<Us
     return Array.isArray(value) ? value.map(String) : String(value).split(' ').filter(Boolean);
   };
   return {
-    // Redis adds flags of its own about passwords and payloads; only whether the user is on counts.
+    // Redis adds its own flags about passwords and payloads; only whether the user is on counts.
     flags: read('flags').filter((flag) => flag === 'on' || flag === 'off' || flag === 'nopass'),
     passwords: read('passwords'),
     keys: read('keys'),
@@ -167,7 +167,7 @@ function equalUsers(a: UserRules, b: UserRules): boolean {
   return normal(a) === normal(b);
 }
 
-/** Writes the ACL file, where the server has one. */
+/** Writes the ACL file, if the server has one. */
 async function saveUsers(redis: RedisClient): Promise<void> {
   try {
     await redis.acl('SAVE');

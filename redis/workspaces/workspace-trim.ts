@@ -1,15 +1,15 @@
-/** Cuts the keys of a workspace that passed its share of Redis' memory: what others wrote there before what Berth did. */
+/** Trims the keys of a workspace over its share of Redis' memory: foreign data before Berth's own. */
 import { workKeys } from '../../api/redis-keys.ts';
 import { type RedisClient, sendSlowCommand } from '../client.ts';
 
 export interface Cut {
-  /** Of what Berth can do without, what it does not know and what is longer than it writes. */
+  /** Dispensable, unknown, and oversized keys. */
   wanted: number;
-  /** Of accepted requests and their indexes, too: no more than must be. */
+  /** Also accepted requests and their indexes: no more than necessary. */
   needed: number;
 }
 
-/** Of an id, a name or a key; and of a stored object that must be removed. */
+/** Maximum of an id, name or key; and of a stored object to be removed. */
 const MEMBER_BYTES = 256;
 const OBJECT_BYTES = 16 * 1024;
 
@@ -18,7 +18,7 @@ type Sort = 'foreign' | 'brief' | 'request' | 'index' | 'kept';
 interface Kind {
   sort: Sort;
   type: 'string' | 'hash' | 'zset';
-  /** As Redis weighs the longest that functions write. */
+  /** Redis' size of the longest that functions write. */
   most: number;
 }
 
@@ -38,7 +38,7 @@ const TEXT_BYTES = 96 * KIB;
 
 const note: Kind = { sort: 'brief', type: 'string', most: NOTE_BYTES };
 const text: Kind = { sort: 'request', type: 'string', most: TEXT_BYTES };
-/** It grows with the requests that were accepted. */
+/** It grows with the number of accepted requests. */
 const index: Kind = { sort: 'index', type: 'zset', most: Number.POSITIVE_INFINITY };
 
 /** Everything of `workKeys`, by the word after the prefix. */
@@ -75,7 +75,7 @@ const SINGLE = new Set(['credit', 'leases', 'ended', 'deployments', 'outbox', 'c
 const KEYS_A_STEP = '250';
 const MEMBERS_AT_ONCE_BYTES = 1024 * 1024;
 
-/** Removes keys until so many bytes are free, accepted requests last and never what was spent; answers the bytes. */
+/** Removes keys until so many bytes are free, accepted requests last and spending never; returns the bytes. */
 export async function trimWorkspace(redis: RedisClient, namespace: string, cut: Cut): Promise<number> {
   const isOrphan = (found: readonly Found[]) => findOrphans(redis, namespace, found);
   const dropLongMembers = async (found: readonly Found[]) => {
@@ -113,7 +113,7 @@ export async function trimWorkspace(redis: RedisClient, namespace: string, cut: 
 async function readStep(redis: RedisClient, namespace: string, cursor: string) {
   const { prefix } = workKeys(namespace);
   const args = [cursor, 'MATCH', `${prefix}*`, 'COUNT', KEYS_A_STEP];
-  // A name that is no UTF-8 must be removed by the bytes that it has.
+  // A name that is not UTF-8 must be removed by its raw bytes.
   const [next, keys] = (await sendSlowCommand(redis, 'scan', args, null)) as [Buffer, Buffer[]];
   const found = await Promise.all(
     keys.map(async (key): Promise<Found> => {
@@ -132,7 +132,7 @@ async function readStep(redis: RedisClient, namespace: string, cursor: string) {
   return { next: String(next), found };
 }
 
-/** What is named after a request that no index has: functions never leave such a one. */
+/** Keys of requests in no index: functions never leave such keys. */
 async function findOrphans(
   redis: RedisClient,
   namespace: string,
@@ -143,7 +143,7 @@ async function findOrphans(
     (await sendSlowCommand(redis, 'zscore', [indexKey, id]).catch(() => null)) !== null;
   const isKnown = async ({ kind, rest: id }: Found): Promise<boolean> => {
     if (kind === 'event') return has(keys.outbox, id);
-    // Of any other type, or too long to be one, it was removed before.
+    // A different type, or an oversized one, was removed before.
     const deployment = await sendSlowCommand(redis, 'hget', [keys.request(id), 'deployment']).catch(
       () => null,
     );
@@ -153,7 +153,7 @@ async function findOrphans(
   return new Set(found.filter((_, i) => !known[i]));
 }
 
-/** Removes the members of an index that are longer than Berth writes them, if they are much of it; answers the bytes. */
+/** Removes oversized members of an index, if they are a large part of it; returns the bytes. */
 async function shedMembers(redis: RedisClient, { key, kind, bytes }: Found): Promise<number> {
   const most = kind === 'cleanup' ? OBJECT_BYTES : MEMBER_BYTES;
   const average = bytes / Math.max(1, Number(await sendSlowCommand(redis, 'zcard', [key])));
