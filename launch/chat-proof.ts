@@ -1,4 +1,4 @@
-/** `chat-proof.ts BASE_URL API_KEY MODEL`: one chat as a user's program would hold it; prints the answer. */
+/** `chat-proof.ts BASE_URL API_KEY MODEL`: one chat, as from a user's program; prints the response. */
 import OpenAI from 'openai';
 
 const [baseURL, apiKey, model] = process.argv.slice(2);

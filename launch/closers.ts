@@ -1,9 +1,9 @@
-/** Closes what was added, in reverse order, even where some of it fails. */
+/** Closes what was added, in reverse order, even if some fail. */
 export class Closers {
   readonly #all: (() => unknown)[] = [];
   #isClosing = false;
 
-  /** After the end it closes at once and throws, so that nothing more is started. */
+  /** After closing, additions are closed at once and throw, so that nothing more is started. */
   add(close: () => unknown): void {
     if (!this.#isClosing) {
       this.#all.push(close);

@@ -1,15 +1,15 @@
-/** Who signs in to the console of `make cluster`: somebody with no right beyond the first workspace. */
+/** The user of `make cluster`'s console, without permissions beyond the first workspace. */
 import type { Cluster } from '../cluster/layout.ts';
 import { applyObjects, runKubectl } from './kubectl.ts';
 import { RELEASE, WORKSPACES } from './release.ts';
 
 const MEMBER = 'member';
-/** The API server gives no more than a day for some settings. */
+/** With some settings the API server grants at most a day. */
 const TOKEN_LIFE = '24h';
 
 export const consoleURL = ({ domain }: Cluster): string => `http://console.${domain}`;
 
-/** Makes the member, once. */
+/** Creates the member, once. */
 export async function applyMember(cluster: Cluster): Promise<void> {
   const metadata = { name: MEMBER, namespace: WORKSPACES.own };
   const rbac = 'rbac.authorization.k8s.io';
@@ -25,7 +25,7 @@ export async function applyMember(cluster: Cluster): Promise<void> {
   ]);
 }
 
-/** A bearer token of the member's. */
+/** A bearer token of the member. */
 export async function createMemberToken(cluster: Cluster): Promise<string> {
   const create = ['create', 'token', MEMBER, '-n', WORKSPACES.own, `--duration=${TOKEN_LIFE}`];
   return (await runKubectl(cluster, create)).trim();

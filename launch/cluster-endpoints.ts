@@ -1,4 +1,4 @@
-/** Describes what a cluster of ours serves, for `.berth/endpoints.json`. */
+/** Describes what the bundled cluster serves, for `.berth/endpoints.json`. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buildGatewayConfig } from '../api/gateway-config.ts';
 import type { ModelDeployment } from '../api/model-deployment.ts';
@@ -103,7 +103,7 @@ export async function describeWebhooks(cluster: Cluster): Promise<EndpointsFile[
   return { signingSecret: await readSigningSecret(cluster), receiverHost, plainHTTP: true };
 }
 
-/** The operator makes it soon after it leads. */
+/** The operator creates it soon after it leads. */
 async function readSigningSecret(cluster: Cluster): Promise<string> {
   const find = [
     'get',

@@ -1,4 +1,4 @@
-/** `make key` in a cluster: an APIKey object with the hash alone. */
+/** `make key` in a cluster: an APIKey object with only the hash. */
 import { API_VERSION } from '../api/kubernetes-types.ts';
 import type { EndpointsFile } from './endpoints-file.ts';
 import type { KeyRequest } from './key.ts';

@@ -1,4 +1,4 @@
-/** The API keys of `make cluster`: one a workspace, kept beside the cluster's state; the cluster sees hashes only. */
+/** The API keys of `make cluster`: one per workspace, kept beside the cluster's state; the cluster sees only hashes. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateApiKey, hashApiKey, hintApiKey } from '../api/identity.ts';
@@ -20,7 +20,7 @@ export function keepKeys(cluster: Cluster, namespaces: string[]): WorkspaceKeys 
   return keys;
 }
 
-/** APIKey objects with limits that no test meets by accident. */
+/** APIKey objects with limits that tests do not reach by accident. */
 export const describeKeys = (keys: WorkspaceKeys): object[] =>
   Object.entries(keys).map(([namespace, key]) => ({
     apiVersion: API_VERSION,

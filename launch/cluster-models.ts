@@ -1,4 +1,4 @@
-/** The ModelDeployments of a cluster: read, and waited for with what stands in their way. */
+/** Reads the ModelDeployments of a cluster, and waits for them, reporting obstacles. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ModelDeployment } from '../api/model-deployment.ts';
 import { type ClusterAccess, runKubectl } from './kubectl.ts';
@@ -15,7 +15,7 @@ export async function listModels(cluster: ClusterAccess, namespace?: string): Pr
 export const readCondition = ({ status }: ModelDeployment, type: string) =>
   status?.conditions?.find((condition) => condition.type === type);
 
-/** Ready for its present spec, or paused as the spec wants. */
+/** Ready for its current spec, or paused by it. */
 export function isSettled(model: ModelDeployment): boolean {
   const ready = readCondition(model, 'Ready');
   if (!ready || model.status.observedGeneration !== model.metadata.generation) return false;
@@ -23,7 +23,7 @@ export function isSettled(model: ModelDeployment): boolean {
   return ready.status === 'True' && model.status.readyReplicas === (model.spec.replicas ?? 1);
 }
 
-/** Waits until all are settled and reports each change. Throws with the reasons when that takes too long. */
+/** Waits until all are settled and reports each change. Throws with the reasons after a timeout. */
 export async function waitForModels(
   cluster: ClusterAccess,
   timeoutMs: number,

@@ -6,9 +6,9 @@ import type { Cluster } from '../cluster/layout.ts';
 import { type ClusterAccess, runKubectl } from './kubectl.ts';
 
 export const BUCKET = 'berth';
-/** By which pods reach it. */
+/** The endpoint for pods. */
 export const INTERNAL_URL = 'http://s3.storage.svc.cluster.local';
-/** By which clients reach it. */
+/** The endpoint for clients. */
 export const publicURL = ({ domain }: Cluster): string => `http://s3.${domain}`;
 
 const POLL_MS = 500;
@@ -25,19 +25,19 @@ export async function readStorageKeys(cluster: ClusterAccess): Promise<StorageKe
   return { accessKeyId: decode('accessKeyId'), secretAccessKey: decode('secretAccessKey') };
 }
 
-/** The address of the one place not public that tenants' URLs may lead to. */
+/** The only private address that tenants' URLs may resolve to. */
 export async function readServiceAddress(cluster: ClusterAccess): Promise<string> {
   const { spec } = await readJSON<{ spec: { clusterIP: string } }>(cluster, 'service', 's3', '-n', 'storage');
   return spec.clusterIP;
 }
 
-/** Undefined while nothing is known of it as it is now. */
+/** Undefined while its current state is unknown. */
 export const readVerdict = ({ metadata, status }: StorageCredential) =>
   status?.observedGeneration === metadata.generation
     ? status.conditions?.find(({ type, status }) => type === 'Verified' && status !== 'Unknown')
     : undefined;
 
-/** Resolves once each is known to work or not to work. */
+/** Resolves once each is known to work or to fail. */
 export async function waitForCredentials(
   cluster: ClusterAccess,
   timeoutMs: number,

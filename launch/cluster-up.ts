@@ -23,7 +23,7 @@ const EXAMPLES = 'examples/cluster';
 const READY_TIMEOUT_MS = 300_000;
 const VERDICT_TIMEOUT_MS = 60_000;
 
-/** Takes seconds where all of it runs already. Throws with the reasons of what is not ready. */
+/** Takes seconds if everything already runs. Throws with the reasons of what is not ready. */
 export async function installCluster(name: string): Promise<ClusterInstallation> {
   const images = [redisImage, s3Image, llamaCppImage, ...projectImages()];
   const cluster = await startCluster({ name, images });
@@ -57,7 +57,7 @@ async function applyFile(cluster: Cluster, file: string): Promise<void> {
   await runKubectl(cluster, apply, readFileSync(join(EXAMPLES, file), 'utf8'));
 }
 
-/** Their publication may end after the first pods are ready. */
+/** Their publication may complete after the first pods are ready. */
 const waitForKeys = (cluster: Cluster): Promise<string> =>
   runKubectl(cluster, [
     'wait',
@@ -68,7 +68,7 @@ const waitForKeys = (cluster: Cluster): Promise<string> =>
     `--timeout=${VERDICT_TIMEOUT_MS}ms`,
   ]);
 
-/** From a process of its own, as users' programs are. */
+/** From a separate process, like users' programs. */
 async function proveChat(cluster: Cluster, { deployments }: EndpointsFile): Promise<void> {
   const chats = deployments.filter(({ kind, paused }) => kind === 'LLM' && !paused);
   for (const { baseURL, apiKey, modelId } of chats) {

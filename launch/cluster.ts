@@ -1,4 +1,4 @@
-/** `cluster.ts up|down|status|logs`: what `make cluster` and its companions run. */
+/** `cluster.ts up|down|status|logs`: run by `make cluster` and its companions. */
 import { spawnSync } from 'node:child_process';
 import { isComponentRunning, stopCluster } from '../cluster/cluster.ts';
 import { COMPONENT_NAMES } from '../cluster/components.ts';

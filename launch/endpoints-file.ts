@@ -1,4 +1,4 @@
-/** `.berth/endpoints.json`: what `make run` and `make cluster` serve, for people's tools and tests. */
+/** `.berth/endpoints.json`: what `make run` and `make cluster` serve, for tools and tests. */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DEFAULT_FOLDER, STATE_FOLDER } from './environment.ts';
@@ -41,7 +41,7 @@ export interface EndpointsFile {
   console: { url: string; token: string } | null;
   /** Kubernetes' API to the objects of `make run`. */
   objects: { url: string; token: string } | null;
-  /** How to enter the cluster: every URL above works from a process started behind `exec`. */
+  /** How to enter the cluster: every URL above works from a process started with the `exec` prefix. */
   cluster: { kubeconfig: string; exec: string[] } | null;
 }
 

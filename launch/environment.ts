@@ -1,7 +1,7 @@
 /** The only place where `make run` and `make cluster` read `process.env`; `make key` reads its own in launch/key.ts. */
 import { parseEnvironment, type Variables } from '../kit/environment.ts';
 
-/** Where `make run` keeps its state, unless BERTH_STATE names another folder. */
+/** State folder of `make run`, unless BERTH_STATE is set. */
 export const DEFAULT_FOLDER = '.berth';
 /** The state folder of this process; tests run instances of their own in other folders. */
 export const STATE_FOLDER = process.env.BERTH_STATE || DEFAULT_FOLDER;

@@ -1,4 +1,4 @@
-/** Finds a block of loopback ports on which nothing listens. */
+/** Finds a block of free loopback ports. */
 import { createServer } from 'node:net';
 
 const BLOCK = 100;

@@ -1,8 +1,8 @@
-/** What a person sees once everything serves: addresses, and lines to paste. */
+/** The output once everything serves: addresses, and commands to paste. */
 import type { EndpointEntry, EndpointsFile } from './endpoints-file.ts';
 import { DEFAULT_FOLDER } from './environment.ts';
 
-/** `folder`: where the endpoints file lies. */
+/** `folder`: of the endpoints file. */
 export function writeGuide(endpoints: EndpointsFile, folder = DEFAULT_FOLDER): string {
   const prefix = endpoints.cluster?.exec.length ? `${endpoints.cluster.exec.join(' ')} ` : '';
   const variable = folder === DEFAULT_FOLDER ? '' : `BERTH_STATE=${folder} `;

@@ -1,4 +1,4 @@
-/** `make key`: creates an API key with the given limits for what runs here, and prints only the key. */
+/** `make key`: creates an API key with the given limits for the running models, and prints only the key. */
 import { apiKeySpec } from '../api/api-key.ts';
 import { FIELD_MESSAGES } from '../api/field-messages.ts';
 import { generateApiKey, hashApiKey, hintApiKey } from '../api/identity.ts';
@@ -16,7 +16,7 @@ export interface KeyRequest {
   expiresAt?: string;
 }
 
-/** Reads RPM, TPD, PRIORITY, EXPIRES and NAMESPACE; throws with the field and what is allowed. */
+/** Reads RPM, TPD, PRIORITY, EXPIRES and NAMESPACE; throws with the field and its allowed values. */
 function readRequest(env: NodeJS.ProcessEnv, key: string): KeyRequest {
   const given = {
     ...(env.RPM ? { rpm: Number(env.RPM) } : {}),

@@ -1,4 +1,4 @@
-/** kubectl against a cluster of ours, entered by its `exec` prefix. */
+/** kubectl against the bundled cluster, entered with its `exec` prefix. */
 import { spawn } from 'node:child_process';
 import { ensureBinary } from '../cluster/binaries.ts';
 
@@ -7,13 +7,13 @@ export interface ClusterAccess {
   exec: string[];
 }
 
-/** Runs kubectl and answers its output; throws with its error text. */
+/** Runs kubectl and returns its output; throws with its error text. */
 export async function runKubectl(cluster: ClusterAccess, args: string[], input = ''): Promise<string> {
   const kubectl = await ensureBinary('kubectl');
   return runInCluster(cluster, [kubectl, '--kubeconfig', cluster.kubeconfig, ...args], input);
 }
 
-/** Runs a program behind the cluster's `exec` prefix. */
+/** Runs a program with the cluster's `exec` prefix. */
 export function runInCluster(cluster: ClusterAccess, command: string[], input = ''): Promise<string> {
   const [program, ...args] = [...cluster.exec, ...command];
   return new Promise((resolve, reject) => {

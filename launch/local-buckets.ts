@@ -1,6 +1,6 @@
 /**
- * A customer's own bucket in `make run`: a real S3 server, where versitygw is on the machine. It stands outside, on a
- * loopback address of its own, which is the one place not public that tenants' URLs may lead to.
+ * A customer's own bucket in `make run`: a real S3 server, if versitygw is installed. It is external, on a
+ * loopback address of its own, which is the only private address that tenants' URLs may resolve to.
  */
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -23,12 +23,12 @@ export interface CustomerBucket {
   keys: StorageKeys;
 }
 
-/** Elsewhere than on Linux the loopback interface has one address only. */
+/** Except on Linux, the loopback interface has only one address. */
 export const canServeBuckets = (): boolean => process.platform === 'linux' && isBinaryReady(PROGRAM);
 
 const bucketsURL = (port: number): string => `http://${OUTSIDE_ADDRESS}:${port}`;
 
-/** One that works, and one whose keys are wrong: it is never verified. */
+/** One that works, and one with wrong keys, which is never verified. */
 export const describeBuckets = (port: number): CustomerBucket[] => [
   { id: 1, name: 'customer', endpoint: bucketsURL(port), bucket: BUCKET, keys: KEYS },
   {
@@ -43,7 +43,7 @@ export const describeBuckets = (port: number): CustomerBucket[] => [
 const HEALTH_PATH = '/healthz';
 export const readyURL = (port: number): string => `${bucketsURL(port)}${HEALTH_PATH}`;
 
-/** Buckets and their objects lie in the state folder, as folders and files. */
+/** Buckets and their objects are folders and files in the state folder. */
 export async function startBuckets(port: number, folder: string): Promise<Child> {
   const buckets = resolve(folder, 's3', 'buckets');
   const metadata = resolve(folder, 's3', 'metadata');
@@ -53,7 +53,7 @@ export async function startBuckets(port: number, folder: string): Promise<Child>
   return startChild({
     name: 's3',
     command: await ensureBinary(PROGRAM),
-    // Not every filesystem takes extended attributes.
+    // Not every filesystem supports extended attributes.
     args: [...options, 'posix', '--sidecar', metadata, buckets],
     env: { ROOT_ACCESS_KEY_ID: KEYS.accessKeyId, ROOT_SECRET_ACCESS_KEY: KEYS.secretAccessKey },
     logPath: join(folder, 'logs', 's3.log'),

@@ -11,7 +11,7 @@ const CACHE = 'node_modules/.cache';
 const SOURCES = [`${WEB}/**/*.{ts,tsx,css,html,svg}`, 'console/api.ts', 'api/*.ts', 'package-lock.json'];
 
 /**
- * A copy of the page in the state folder, which no later build takes away from the console; builds it first where a
+ * A copy of the page in the state folder, which later builds do not affect; builds it first if a
  * source is newer. Throws with the end of the log.
  */
 export async function ensurePage(folder: string): Promise<string> {
@@ -23,7 +23,7 @@ export async function ensurePage(folder: string): Promise<string> {
 }
 
 async function build(folder: string): Promise<void> {
-  // Moved when it is whole, so that nobody ever serves half a page.
+  // Moved when complete, so that a partial page is never served.
   mkdirSync(CACHE, { recursive: true });
   const fresh = mkdtempSync(join(CACHE, 'console-page-'));
   try {

@@ -1,4 +1,4 @@
-/** What `.berth/endpoints.json` says of `make run`, read from its API server. */
+/** The content of `.berth/endpoints.json` for `make run`, read from its API server. */
 
 import { buildGatewayConfig } from '../api/gateway-config.ts';
 import { deriveId } from '../api/identity.ts';
@@ -20,12 +20,12 @@ export interface LocalInstance {
   api: MemoryApi;
   ports: LocalPorts;
   masterKey: string;
-  /** What signs in to the console, and opens the API to the objects. */
+  /** Token for the console and the API server. */
   token: string;
   hasConsole: boolean;
-  /** Of the S3 server, where there is one. */
+  /** Of the S3 server, if there is one. */
   buckets: readonly Pick<CustomerBucket, 'endpoint' | 'bucket' | 'keys'>[];
-  /** undefined where there was none left. */
+  /** undefined if none was left. */
   portOf: (deployment: { namespace: string; name: string }) => number | undefined;
   addressOf: (podUid: string) => PodAddress | undefined;
 }

@@ -1,11 +1,11 @@
-/** The front of `make run`: the one of a cluster, with a folder in place of a bucket. */
+/** The front of `make run`: the same as in a cluster, with a folder instead of a bucket. */
 import { join, resolve } from 'node:path';
 import { GATEWAY_ENV } from '../api/gateway-environment.ts';
 import type { MemoryApi } from '../kube/memory/memory-api.ts';
 import { LOCAL_EGRESS, LOOPBACK, type LocalPorts, localRedisURL } from './local-plan.ts';
 import { type Child, startChild } from './processes/child-process.ts';
 
-/** Where Berth's own parts are said to be. */
+/** The namespace of Berth's own parts. */
 export const SYSTEM_NAMESPACE = 'berth-system';
 export const FRONT_SERVICE = 'berth-front';
 
@@ -37,7 +37,7 @@ export function startFront(ports: LocalPorts, folder: string, masterKey: string)
   });
 }
 
-/** What an installation has beside Berth: where the operator looks for fronts, and a class of Ingresses. */
+/** Objects that an installation provides: the front's slices for the operator, and an IngressClass. */
 export function describeInstallation(api: MemoryApi): void {
   if (!api.find('namespaces', { name: SYSTEM_NAMESPACE }))
     api.create('namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: SYSTEM_NAMESPACE } });
@@ -53,7 +53,7 @@ export function describeInstallation(api: MemoryApi): void {
     endpoints: [{ addresses: [LOOPBACK], conditions: { ready: true, serving: true, terminating: false } }],
     ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],
   });
-  // Its Ingresses are written and lead nowhere: each deployment has a port of its own.
+  // Its Ingresses have no effect: each deployment has its own port.
   api.create('ingressclasses.networking.k8s.io', {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'IngressClass',

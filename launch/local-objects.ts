@@ -1,4 +1,4 @@
-/** What `make run` itself puts into its API server: the objects of the files, a key for each workspace, an example bucket. */
+/** Objects that `make run` itself applies: those of the files, a key per workspace, an example bucket. */
 import { hashApiKey, hintApiKey } from '../api/identity.ts';
 import { API_VERSION } from '../api/kubernetes-types.ts';
 import type { MemoryApi } from '../kube/memory/memory-api.ts';
@@ -8,14 +8,14 @@ import type { KubeObject } from '../kube/object.ts';
 import type { CustomerBucket } from './local-buckets.ts';
 import type { ManifestObject } from './manifests.ts';
 
-/** Owns what is applied here: what the files do not have any more is deleted. */
+/** Field manager of what is applied here: objects no longer in the files are deleted. */
 const MANAGER = 'make-run';
 const LOCAL_KEY_NAME = 'make-run';
-/** For tests and tools: no limit that these would meet. */
+/** High limits, for tests and tools. */
 const LOCAL_RPM = 100_000;
 const LOCAL_TPD = 1_000_000_000;
 
-/** Applies all, and deletes what an earlier start applied and these are without. Throws with file and field. */
+/** Applies all, and deletes what an earlier start applied and is no longer included. Throws with file and field. */
 export function applyLocalObjects(api: MemoryApi, manifests: readonly ManifestObject[]): void {
   const kept = new Set<string>();
   const namespaces = new Set([
@@ -69,7 +69,7 @@ const describeNamespace = (name: string): KubeObject => ({
   metadata: { name },
 });
 
-/** The key of what the launcher prints. Throws where the files have another of its name. */
+/** The key that the launcher prints. Throws if the files have one with its name. */
 export function describeLocalKey(
   manifests: readonly ManifestObject[],
   namespace: string,
@@ -91,7 +91,7 @@ export function describeLocalKey(
   return { file: 'make run', object: { apiVersion: API_VERSION, kind: 'APIKey', metadata, spec } };
 }
 
-/** A bucket that the launcher provides, as a customer would describe it. */
+/** A bucket of the launcher, as a customer would configure it. */
 export function describeBucketObjects(bucket: CustomerBucket, namespace: string): ManifestObject[] {
   const { id, name, endpoint, keys } = bucket;
   const secret = `${name}-keys`;

@@ -1,4 +1,4 @@
-/** The operator of `make run`: the one of a cluster, against the memory API server. */
+/** The operator of `make run`: the same as in a cluster, against the memory API server. */
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { createAdminServer, serveMetrics } from '../kit/admin-server.ts';
@@ -29,7 +29,7 @@ export interface LocalOperator {
 }
 
 const POD_NAME = 'make-run';
-/** It is the only one: a machine that sleeps for hours must not cost it the lead. */
+/** It is the only one: it must not lose the lease while the machine sleeps for hours. */
 const LEASE = {
   name: 'berth-operator',
   durationMs: 86_400_000,
@@ -37,7 +37,7 @@ const LEASE = {
   retryMs: 10_000,
 };
 
-/** Returns at once; it works as soon as it has read what there is. */
+/** Returns at once; it reconciles as soon as its caches are filled. */
 export function startLocalOperator(options: LocalOperatorOptions): LocalOperator {
   const { ports, masterKey, kubeconfig, redis, logFolder, endpointURL } = options;
   const file = createWriteStream(join(logFolder, 'operator.log'), { flags: 'w', mode: 0o600 });

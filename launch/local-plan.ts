@@ -6,7 +6,7 @@ import { OUTSIDE_ADDRESS } from './local-buckets.ts';
 export const LOOPBACK = '127.0.0.1';
 export const DEFAULT_NAMESPACE = 'default';
 
-/** Beside what is public: receivers of webhooks on this machine, and the bucket that stands for a customer's. */
+/** Allowed private addresses: webhook receivers on this machine, and the customer's bucket. */
 export const LOCAL_EGRESS = {
   allow: [`${LOOPBACK}/32`, `${OUTSIDE_ADDRESS}/32`],
   deny: [] as string[],
@@ -14,16 +14,16 @@ export const LOCAL_EGRESS = {
 };
 
 export interface LocalPorts {
-  /** Of the front, by host names; deployments have the ports above it. */
+  /** Of the front, by host names; deployments have the following ports. */
   front: number;
   firstEndpoint: number;
   endpoints: number;
   redis: number;
   admin: number;
   metrics: number;
-  /** Of the links to results. */
+  /** Of result links. */
   storage: number;
-  /** Of the S3 server that stands for a customer's. */
+  /** Of the customer's S3 server. */
   buckets: number;
   api: number;
   console: number;
@@ -52,7 +52,7 @@ export const planPorts = (base: number): LocalPorts => ({
   operatorMetrics: base + 99,
 });
 
-/** Those that must be free, with so many deployments. */
+/** Ports that must be free, for so many deployments. */
 export function listPorts(ports: LocalPorts, deployments: number): number[] {
   const { firstEndpoint, endpoints: _, ...rest } = ports;
   return [

@@ -1,9 +1,9 @@
-/** Waits until what was applied at the start serves, or it is known why it does not. */
+/** Waits until what was applied at startup serves, or the reason is known why not. */
 import type { MemoryApi } from '../kube/memory/memory-api.ts';
 import type { KubeObject } from '../kube/object.ts';
 import { readCondition } from './local-endpoints.ts';
 
-/** What a model needs that is not there, or what is wrong with it. */
+/** Reasons that mean a missing prerequisite or a problem. */
 export interface Obstacle {
   kind: string;
   namespace: string;
@@ -17,7 +17,7 @@ const SETTLED = new Set(['Ready', 'Paused', 'ScaledToZero', 'Invalid', 'Failed',
 const isObserved = (object: KubeObject, type: string): boolean =>
   readCondition(object, type)?.observedGeneration === object.metadata.generation;
 
-/** A real engine may load its weights for an hour: nobody waits for it. */
+/** A real engine may load its weights for an hour, so it is not waited for. */
 function isSettled(model: KubeObject): boolean {
   const { phase, observedGeneration } = (model.status ?? {}) as {
     phase?: string;
@@ -36,7 +36,7 @@ const isDone = (api: MemoryApi): boolean =>
   api.list('storagecredentials.berth.dev').every((credential) => isObserved(credential, 'Verified')) &&
   api.list('workspaces.berth.dev').every((workspace) => isObserved(workspace, 'Ready'));
 
-/** Resolves when all is known, or the time is up. */
+/** Resolves when everything is known, or after the timeout. */
 export async function waitForObjects(api: MemoryApi, timeoutMs: number): Promise<void> {
   if (isDone(api)) return;
   await new Promise<void>((resolve) => {

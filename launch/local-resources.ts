@@ -1,4 +1,4 @@
-/** The kinds that the API server of `make run` knows, and what it checks of Berth's own. */
+/** The kinds of `make run`'s API server, and its validation of Berth's own. */
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { apiKey } from '../api/api-key.ts';
@@ -30,7 +30,7 @@ const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
 const MAX_NAMES: Readonly<Record<string, number>> = { ModelDeployment: 45, APIKey: 200 };
 const MODEL_NAME = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 
-/** By the schemas that the definitions are made from, whose rules are written in CEL there. */
+/** By the schemas from which the CRDs are generated, whose rules are in CEL there. */
 export const validateObject: Validator = ({ group, kind, schema }, object, before) => {
   if (group === '' && kind === 'Pod') return validatePod('spec', object.spec);
   if (group === 'apps' && kind === 'Deployment')
@@ -56,7 +56,7 @@ export const warnOfObject: Warner = ({ kind, schema }, object) => {
   return parsed?.success ? findModelWarnings(parsed.data.spec) : [];
 };
 
-/** As much as the local node reads without looking. */
+/** Types of fields that the local node reads unchecked. */
 function validatePod(field: string, spec: unknown): StatusCause[] {
   const { containers, initContainers = [] } = (spec ?? {}) as Record<string, unknown>;
   const isList = (value: unknown) =>

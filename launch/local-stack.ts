@@ -1,4 +1,4 @@
-/** The parts of `make run`, started in the order in which they need each other, and stopped in the reverse. */
+/** The parts of `make run`, started in dependency order, and stopped in reverse. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { startApiServer } from '../kube/memory/api-server.ts';
@@ -33,7 +33,7 @@ export interface LocalStackOptions {
   token: string;
   /** The state folder. */
   folder: string;
-  /** Takes what stops each part, as soon as that is started. */
+  /** Receives each part's stop function as soon as it is started. */
   closers: Closers;
 }
 
@@ -49,7 +49,7 @@ const REDIS_START_MS = 15_000;
 const OBJECTS_FILE = 'objects.json';
 const KUBECONFIG_FILE = 'kubeconfig';
 
-/** Everything runs when it resolves; whether models serve is in the status of their objects. */
+/** Everything runs when it resolves; the objects' status shows whether models serve. */
 export async function startLocalStack({
   ports,
   manifests,
@@ -71,7 +71,7 @@ export async function startLocalStack({
   const node = new LocalNode({ api, folder, logFolder, basePort: ports.front });
   closers.add(() => node.close());
   const front = add(startFront(ports, folder, masterKey));
-  // The heaviest of all to load, while the others start.
+  // The slowest to load, while the others start.
   const loading = import('./local-operator.ts');
   const endpoints = new EndpointPorts({
     api,
@@ -117,14 +117,14 @@ export async function startLocalStack({
     kubeconfig,
     redis: connection,
     logFolder,
-    // One without a port has the front, which leads to it by its host name.
+    // One without a port is reached through the front, by host name.
     endpointURL: (deployment) => `http://${LOOPBACK}:${endpoints.portOf(deployment) ?? ports.front}/v1`,
   });
   closers.add(() => operator.stop());
   return { api, node, endpoints, children };
 }
 
-/** The files' own deployments have the first ports, in the files' order; the others those that are left. */
+/** The files' own deployments get the first ports, in the files' order; others get the rest. */
 function listenForModels(
   api: MemoryApi,
   endpoints: EndpointPorts,

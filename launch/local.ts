@@ -37,21 +37,21 @@ enableCompileCache();
 
 const READY_TIMEOUT_MS = 60_000;
 const REFRESH_DELAY_MS = 50;
-/** make passes on a signal that its whole group got: both are one. */
+/** make forwards a signal that its whole group received: both count as one. */
 const SAME_SIGNAL_MS = 500;
 /** Kinds that the endpoints file describes, beside secrets. */
 const DESCRIBED_KINDS = new Set(['pods', 'modeldeployments.berth.dev', 'storagecredentials.berth.dev']);
 
-/** undefined while the folder is another process's. */
+/** undefined while another process has the folder. */
 let releaseLock: (() => void) | undefined;
-/** Of all that runs, from the moment it is started. */
+/** Of everything that runs, as soon as it is started. */
 const closers = new Closers();
 const children: Child[] = [];
 let stack: LocalStack | undefined;
 
 async function main(): Promise<void> {
   refuseSecondInstance();
-  // One that was left behind would lead to ports where nothing is.
+  // A leftover file would refer to unused ports.
   removeEndpoints(LOCAL_ENDPOINTS);
   const { models, port } = readRunEnvironment();
   const manifests = readManifests([models]);
@@ -61,7 +61,7 @@ async function main(): Promise<void> {
   const masterKey = ensureSecret(FRONT_SECRET_FILES.masterKey);
   const token = ensureSecret(CONSOLE_TOKEN_FILE);
 
-  // Built beside everything else, and only where its sources changed.
+  // Built in parallel, and only if its sources changed.
   const page = ensurePage(STATE_FOLDER);
   page.catch(() => {});
   const buckets = canServeBuckets() ? describeBuckets(ports.buckets) : [];
@@ -102,7 +102,7 @@ async function main(): Promise<void> {
 const describeBucketExamples = (buckets: readonly CustomerBucket[]): ManifestObject[] =>
   buckets.flatMap((bucket) => describeBucketObjects(bucket, DEFAULT_NAMESPACE));
 
-/** Writes the file now, and whenever its content has changed: a secret that was rolled, a deployment that was added. */
+/** Writes the file now, and whenever its content changes, such as a rolled secret or a new deployment. */
 function keepEndpoints(instance: LocalInstance): EndpointsFile {
   const first = describeEndpoints(instance);
   let written = JSON.stringify(first);
@@ -118,14 +118,14 @@ function keepEndpoints(instance: LocalInstance): EndpointsFile {
     writeEndpoints(endpoints, LOCAL_ENDPOINTS);
   };
   instance.api.store.listen(({ key }) => {
-    // A rolled secret is in the file once the call that rolled it is answered.
+    // A rolled secret must be in the file before the call that rolled it returns.
     if (key === 'secrets' || key === 'workspaces.berth.dev') refresh();
     else if (DESCRIBED_KINDS.has(key)) timer ??= setTimeout(refresh, REFRESH_DELAY_MS);
   });
   return first;
 }
 
-/** Whether there is one: endpoints serve without it. */
+/** Returns whether it started: endpoints serve without it. */
 async function serveConsole(ports: LocalPorts, page: Promise<string>, masterKey: string): Promise<boolean> {
   try {
     const child = startConsole(ports, { folder: STATE_FOLDER, page: await page, masterKey });
@@ -200,7 +200,7 @@ function onSignal(): void {
 }
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, onSignal);
 
-// Without it, one mistake would leave Redis, the front and all engines behind.
+// Otherwise one bug would leave Redis, the front and all engines running.
 for (const event of ['uncaughtException', 'unhandledRejection'])
   process.on(event, (error: unknown) => {
     console.error(error);

@@ -1,4 +1,4 @@
-/** What `.berth/endpoints.json` contains of an image or a video model besides its address. */
+/** Facts about image and video models in `.berth/endpoints.json`. */
 import type { GatewayConfig } from '../api/gateway-config.ts';
 
 export interface MediaFacts {
@@ -8,7 +8,7 @@ export interface MediaFacts {
   imageInput?: boolean;
   /** Of a video model. */
   resolutions?: string[];
-  /** Duration and frame rate where both are fixed, else null. */
+  /** Duration and frame rate if both are fixed, else null. */
   native?: { seconds: number; fps: number } | null;
 }
 

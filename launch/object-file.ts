@@ -1,9 +1,9 @@
-/** What people, `make key` and the console wrote into the API server of `make run`: kept in a file over restarts. */
+/** Persists what users, `make key` and the console wrote into `make run`'s API server in a file. */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { MemoryApi } from '../kube/memory/memory-api.ts';
 import type { KubeObject } from '../kube/object.ts';
 
-/** The rest is made again from these. */
+/** Everything else is recreated from these. */
 const KEPT = new Set([
   'namespaces',
   'secrets',
@@ -20,7 +20,7 @@ const SAVE_DELAY_MS = 300;
 
 type Entry = [key: string, object: KubeObject];
 
-/** Puts in what the file has, and writes every later change to it; the returned function writes the last ones. */
+/** Restores the file's objects, and writes every later change to it; the returned function flushes. */
 export function keepObjects(api: MemoryApi, path: string): () => void {
   for (const [key, object] of readEntries(path)) api.store.put(key, prepare(key, object));
   let timer: NodeJS.Timeout | undefined;
@@ -52,7 +52,7 @@ function readEntries(path: string): Entry[] {
     .filter(([key]) => KEPT.has(key));
 }
 
-/** None of its pods is there any more. */
+/** None of its pods exists anymore. */
 function prepare(key: string, object: KubeObject): KubeObject {
   if (key !== 'modeldeployments.berth.dev') return object;
   const { status: _, ...rest } = object;

@@ -1,4 +1,4 @@
-/** Calls the API server of `make run` for what its commands create there. */
+/** Calls of `make run`'s API server by its commands. */
 import { API_VERSION } from '../api/kubernetes-types.ts';
 import { waitUntil } from '../machine/wait-until.ts';
 import type { EndpointsFile } from './endpoints-file.ts';
@@ -8,7 +8,7 @@ interface Answer {
   status?: { conditions?: { type: string; status: string; message: string }[] };
 }
 
-/** `path`: `namespace/plural`, with a name. Throws with what the API server says. */
+/** `path`: `namespace/plural`, with a name. Throws with the API server's error. */
 export type ObjectsCall = (method: string, path: string, body?: object) => Promise<Answer>;
 
 export function createObjectsCall({ url, token }: NonNullable<EndpointsFile['objects']>): ObjectsCall {
@@ -27,7 +27,7 @@ export function createObjectsCall({ url, token }: NonNullable<EndpointsFile['obj
 const TIMEOUT_MS = 20_000;
 const INTERVAL_MS = 50;
 
-/** Resolves once a condition of the object is true, or the signal aborts; throws with its message where it takes longer than 20 s. */
+/** Resolves once a condition of the object is true, or the signal aborts; throws with its message after 20 s. */
 export async function waitForCondition(
   call: ObjectsCall,
   path: string,

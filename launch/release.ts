@@ -1,4 +1,4 @@
-/** Berth's Helm release in a cluster of ours. */
+/** Berth's Helm release in the bundled cluster. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureBinary } from '../cluster/binaries.ts';
@@ -14,7 +14,7 @@ export const RELEASE_NAMESPACE = 'berth';
 export const WORKSPACES = { own: 'default', other: 'other', exhausted: 'spent' } as const;
 const SMALL = { cpu: '20m', memory: '96Mi' };
 
-/** Installs or upgrades the release and waits until its pods are ready. `changes` go over the usual values. */
+/** Installs or upgrades the release and waits until its pods are ready. `changes` override the usual values. */
 export async function installRelease(cluster: Cluster, changes: object = {}): Promise<void> {
   const values = join(cluster.stateFolder, 'values.json');
   writeFileSync(values, JSON.stringify({ ...(await chooseValues(cluster)), ...changes }, null, 2));
@@ -31,7 +31,7 @@ export async function installRelease(cluster: Cluster, changes: object = {}): Pr
   ]);
 }
 
-/** Runs helm in the release's namespace; throws with its words. Nothing of it is written outside the cluster's folder. */
+/** Runs helm in the release's namespace; throws with its output. It writes only to the cluster's folder. */
 export async function runHelm(cluster: Cluster, args: string[]): Promise<string> {
   const helm = await ensureBinary('helm');
   const home = join(cluster.stateFolder, 'helm');
@@ -48,12 +48,12 @@ export async function runHelm(cluster: Cluster, args: string[]): Promise<string>
   ]);
 }
 
-/** Where receivers may listen: on the node. One of kind is another machine than the one that its commands run on. */
+/** Where receivers may listen: on the node. A kind node is a different machine than the one running its commands. */
 export const listReceivers = ({ provider, nodeIP }: Cluster): string[] =>
   provider === 'bundled' ? [nodeIP] : [];
 
 async function chooseValues(cluster: Cluster): Promise<object> {
-  // Images have no registry here, so a change of theirs shows in no tag: these annotations roll the pods.
+  // Images have no registry here, so tags do not show changes: these annotations roll the pods.
   const imported = readImported(cluster);
   const archives = projectImages().map(({ name }) => imported[name] ?? name);
   const podAnnotations = { 'berth.dev/image': archives.map((path) => path.split('-').at(-1)).join(' ') };
@@ -72,7 +72,7 @@ async function chooseValues(cluster: Cluster): Promise<object> {
       publicEndpoint: publicURL(cluster),
       secretName: 'berth-storage',
     },
-    // Berth's own programs speak TLS; `redisURL` of the endpoints' file is for tools that know no authority of ours.
+    // Berth's own programs use TLS; `redisURL` in the endpoints file is for tools without our CA.
     redis: { bundled: { tls: { plaintext: true } } },
     // A customer's bucket is in the cluster here, and so are receivers of webhooks.
     egress: {

@@ -1,4 +1,4 @@
-/** Programs of Debian's packages, of any release, beside this machine's packages and without its rights. */
+/** Programs from Debian packages of any release, without installing them or root access. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ export interface DebianPackage {
   name: string;
 }
 
-/** Unpacks the package and all that it needs, its C library included, into `folder`; throws with what apt-get said. */
+/** Unpacks the package and its dependencies, including the C library, into `folder`; throws with apt-get's output. */
 export function unpackFromDebian({ release, name }: DebianPackage, folder: string): void {
   const apt = join(folder, 'apt');
   for (const path of ['state/lists/partial', 'cache/archives/partial'])
@@ -38,13 +38,13 @@ export function unpackFromDebian({ release, name }: DebianPackage, folder: strin
 }
 
 export interface StarterOptions {
-  /** Where a package keeps libraries of its own, below the machine's folder of libraries. */
+  /** Where a package has its own libraries, below the machine's library folder. */
   ownLibraries?: string[];
   /** Variables whose values are files in `folder`. */
   files?: Record<string, string>;
 }
 
-/** A script in `folder` that starts a program with the C library that it was built for; its process id stays. */
+/** A script in `folder` that execs a program with the C library that it was built for. */
 export function writeStarter(
   program: string,
   folder: string,
@@ -61,7 +61,7 @@ export function writeStarter(
     .join(':');
   const text = [
     '#!/bin/sh',
-    // Found beside itself, since the folder is made under another name.
+    // Relative to itself, since the folder is created under another name.
     'here=$(dirname "$0")',
     ...Object.entries(files).map(([name, file]) => `export ${name}="$here/${file}"`),
     `exec "$here/${loader.slice(folder.length + 1)}" --library-path "${libraries}" \\`,

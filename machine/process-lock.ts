@@ -1,4 +1,4 @@
-/** One process at a time with a folder or a cluster: a file that names the process, which a killed one leaves behind. */
+/** A lock on a folder or a cluster: a file with the process's id, which a killed process leaves behind. */
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
@@ -7,7 +7,7 @@ export interface ProcessLock {
   release: () => void;
 }
 
-/** A file with this process's id may be a killed one's: in a container ids are the same at every start. */
+/** A file with this process's id may be left by a killed one: in a container ids repeat at every start. */
 const heldHere = new Set<string>();
 
 function release(path: string): void {
@@ -15,7 +15,7 @@ function release(path: string): void {
   rmSync(path, { force: true });
 }
 
-/** The lock, or the id of the process that holds it. `program`: part of a holder's command line, as ids are used again. */
+/** The lock, or the id of the process that holds it. `program`: part of a holder's command line, as ids are reused. */
 export function tryProcessLock(path: string, program: string): ProcessLock | { heldBy: number } {
   mkdirSync(dirname(path), { recursive: true });
   for (;;) {
@@ -42,7 +42,7 @@ export function awaitProcessLock(path: string, program: string): ProcessLock {
   }
 }
 
-/** False where it is there. It has its content from its first moment on. */
+/** False if it exists. Created atomically with its content. */
 function create(path: string): boolean {
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, String(process.pid));
@@ -58,8 +58,8 @@ function create(path: string): boolean {
 }
 
 /**
- * Removes a killed process's file: one process at a time, which evaluates it once more, as another one may have replaced it.
- * Answers who does so at this moment, null once it was done here.
+ * Removes a killed process's file: one process at a time, which rechecks it, as another one may have replaced it.
+ * Returns who is doing so, null once it was done here.
  */
 function removeStale(path: string, program: string): { heldBy: number } | null {
   const removal = tryProcessLock(`${path}.removal`, program);
@@ -95,7 +95,7 @@ function isRunning(pid: number, program: string): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(program);
   } catch {
-    // No /proc, as on macOS: alive is all that can be known.
+    // No /proc, as on macOS: only liveness can be checked.
     return true;
   }
 }

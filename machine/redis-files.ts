@@ -1,4 +1,4 @@
-/** What the chart configures its Redis with, for every Redis that is started without the chart. */
+/** The chart's Redis configuration, for every Redis that is started without the chart. */
 import { createHash } from 'node:crypto';
 import { appendFileSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,18 +10,18 @@ export type RedisPasswords = Record<RedisUser, string>;
 
 export interface RedisPlace {
   port: number;
-  /** Of its data; made if it is not there. */
+  /** Data folder; created if missing. */
   folder: string;
   passwords: RedisPasswords;
   /** As the chart's `redis.durability`. */
   isStrict?: boolean;
-  /** As the chart's `redis.bundled.tls`: PEM files of the server; the port takes TLS alone then. */
+  /** As the chart's `redis.bundled.tls`: PEM files of the server; the port then accepts only TLS. */
   tls?: { certFile: string; keyFile: string };
 }
 
 const CHART = join(import.meta.dirname, '../charts/berth');
 
-/** Writes the configuration and the users into the folder; answers the server's arguments, which more may follow. */
+/** Writes the configuration and the users into the folder; returns the server's arguments, to which more can be added. */
 export function prepareRedis({ port, folder, passwords, isStrict = false, tls }: RedisPlace): string[] {
   mkdirSync(folder, { recursive: true });
   const users = join(folder, 'users.acl');

@@ -1,4 +1,4 @@
-/** Installs what a command needs from Debian's packages, or says which command would. */
+/** Installs a command's Debian packages, or reports how to install them. */
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -9,7 +9,7 @@ export function findProgram(name: string): string | undefined {
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }
 
-/** Makes sure that a program is there; installs its Debian package when that is possible. Throws with the remedy. */
+/** Ensures that a program is installed, from its Debian package if possible. Throws with the remedy. */
 export function ensureProgram(name: string, debianPackage: string): string {
   const found = findProgram(name);
   if (found) return found;
@@ -23,10 +23,10 @@ export function ensureProgram(name: string, debianPackage: string): string {
   return installed;
 }
 
-/** Of another process that installs something. */
+/** Waits for another process's installation. */
 const LOCK_TIMEOUT_SECONDS = 600;
 
-/** Installs Debian packages, as root. Throws with what apt-get said. */
+/** Installs Debian packages, as root. Throws with apt-get's output. */
 export function installPackages(packages: string[]): void {
   const install = () =>
     spawnSync(

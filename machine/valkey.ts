@@ -1,4 +1,4 @@
-/** Where Valkey is: the release that the chart runs, for `make run`, all tests and the benches. */
+/** Finds or installs Valkey: the chart's release, for `make run`, all tests and benchmarks. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ export type ValkeyProgram = (typeof PROGRAMS)[number];
 const CHART_VALUES = join(import.meta.dirname, '../charts/berth/values.yaml');
 const DEBIAN_RELEASE = 'forky';
 
-/** Ubuntu and others do not come with Debian's keys; a machine may reach no mirror. */
+/** Ubuntu and others lack Debian's keys; a machine may reach no mirror. */
 const REMEDY =
   "Debian's Valkey needs its keys (on Ubuntu: apt-get install debian-archive-keyring) and access to deb.debian.org; " +
   'otherwise, install valkey-server yourself, or set BERTH_REDIS_SERVER to the path of a Redis 7 or newer';
@@ -27,7 +27,7 @@ export function readChartImage(): string {
 const readMajor = (): string => /:(\d+)/.exec(readChartImage())![1]!;
 
 /**
- * The path of a program of Valkey, of the chart's major version: the one on PATH, or Debian's, which is put into the
+ * The path of a Valkey program of the chart's major version: from PATH, or from Debian, unpacked into the
  * cache folder with the libraries that it needs. `BERTH_REDIS_SERVER` names another server to try. Throws with the remedy.
  */
 export function ensureValkey(program: ValkeyProgram = 'valkey-server'): string {
@@ -41,12 +41,12 @@ export function ensureValkey(program: ValkeyProgram = 'valkey-server'): string {
   const folder = join(CACHE_FOLDER, `valkey-${major}`);
   const cached = join(folder, program);
   if (!existsSync(folder)) install(major, folder);
-  // Of a folder that an earlier version made.
+  // For a folder created by an earlier version.
   if (!existsSync(cached)) writeStarter(program, folder);
   return cached;
 }
 
-/** Such as `9.1.2`; undefined where the program does not run. */
+/** Such as `9.1.2`; undefined if the program does not run. */
 export function readVersion(program: string): string | undefined {
   const { stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' });
   return /\bv=(\d+\.\d+\.\d+)|valkey-cli (\d+\.\d+\.\d+)/
@@ -71,7 +71,7 @@ function install(major: string, folder: string): void {
       throw new Error(
         `Valkey ${major}, which the chart runs, is not available from Debian${version ? ` (it has ${version})` : ''}: set BERTH_REDIS_SERVER`,
       );
-    // Another process may have been faster; what it made is as good.
+    // Another process may have been faster; its result is as good.
     if (!existsSync(folder)) renameSync(made, folder);
   } finally {
     rmSync(made, { recursive: true, force: true });

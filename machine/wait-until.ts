@@ -1,6 +1,6 @@
 const INTERVAL_MS = 20;
 
-/** Polls `condition` until it holds; throws an error that says `what` did not happen within `timeoutMs`, as known by then. */
+/** Polls `condition` until it is true; after `timeoutMs` throws an error with `what`, evaluated at that time. */
 export async function waitUntil(
   condition: () => boolean | Promise<boolean>,
   what: string | (() => string),

@@ -66,7 +66,7 @@ export async function startConsole(
   const access = new Access(kubernetes);
   const endpoints = new Endpoints({ redis, frontURL: env.frontURL });
   const metrics = createMetrics();
-  // Its library is loaded only where it is needed.
+  // Its library is loaded only if needed.
   const issuer = env.oidc && new (await import('./oidc/issuer.ts')).Issuer(env.oidc);
   issuer?.discover().catch(({ message }) => log.warn({ reason: message }, 'OIDC issuer cannot be used yet'));
   const renewal = issuer && new TokenRenewal({ redis, issuer, log });

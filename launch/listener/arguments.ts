@@ -58,7 +58,7 @@ const OF_RUN: Name[] = ['folder'];
 const OF_CONSOLE: Name[] = ['token-file', 'secret-file', 'endpoint', 'plain-http'];
 const LOOPBACK = /^(([a-z0-9-]+\.)*localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** Throws with what is wrong with them. */
+/** Throws with the problem. */
 export function readArguments(args: string[]): Command {
   const { values, positionals } = parse(args);
   if (values.help) return { kind: 'help' };

@@ -5,10 +5,10 @@ import { readBody } from '../../kit/bounded-body.ts';
 const CALL_TIMEOUT_MS = 10_000;
 /** Payloads and lists are smaller. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
-/** Of refusals that the same call may not meet again. */
+/** Statuses of transient refusals. */
 const PASSING = [408, 429];
 
-/** An answer of the console's that refuses the call. */
+/** A response of the console that refuses the call. */
 export class ConsoleRefusal extends Error {
   readonly status: number;
   /** Whether the same call may succeed later. */
@@ -23,10 +23,10 @@ export class ConsoleRefusal extends Error {
 export interface ConsoleOptions {
   /** Origin. */
   url: string;
-  /** Asked at each sign-in, so that it may be renewed meanwhile. */
+  /** Called at each sign-in, so that it may be renewed meanwhile. */
   readToken: () => string;
   namespace: string | null;
-  /** Ends reads. */
+  /** Aborts reads. */
   signal: AbortSignal;
 }
 
@@ -38,7 +38,7 @@ export class ConsoleClient {
     this.#options = options;
   }
 
-  /** Throws ConsoleRefusal, or a TypeError where the console does not answer. */
+  /** Throws ConsoleRefusal, or a TypeError if the console does not respond. */
   async signIn(): Promise<SessionView> {
     const { readToken, namespace } = this.#options;
     const response = await this.#send('POST', '/api/session', {
@@ -53,7 +53,7 @@ export class ConsoleClient {
     return answer as SessionView;
   }
 
-  /** Signs in once more where the session has ended. Throws as `signIn`. */
+  /** Signs in again if the session has ended. Throws as `signIn`. */
   async get<T>(path: string): Promise<T> {
     let response = await this.#send('GET', path);
     if (response.status === 401) {
@@ -80,7 +80,7 @@ export class ConsoleClient {
         ...(body && { 'content-type': 'application/json' }),
       },
       ...(body && { body: JSON.stringify(body) }),
-      // Another address would be shown the token.
+      // Another host would receive the token.
       redirect: 'manual',
       signal: method === 'GET' ? AbortSignal.any([signal, timeout]) : timeout,
     });

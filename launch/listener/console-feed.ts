@@ -1,4 +1,4 @@
-/** Follows the log of deliveries of a workspace by the console's API. */
+/** Follows a workspace's delivery log through the console's API. */
 import type { DeliveryDetail, DeliveryView } from '../../console/api.ts';
 import { type Clock, sleep } from '../../kit/clock.ts';
 import { type ConsoleClient, ConsoleRefusal } from './console-client.ts';
@@ -21,7 +21,7 @@ const PAGE = 100;
 /** Deliveries appear in the log in nearly, but not exactly, the order of their times. */
 const OVERLAP_MS = 10_000;
 
-/** Reads what is there already; `follow` then resolves when the signal aborts, and rejects when the console refuses for good. */
+/** Reads existing entries; `follow` then resolves when the signal aborts, and rejects if the console refuses permanently. */
 export async function openFeed(options: FeedOptions): Promise<{ follow(): Promise<void> }> {
   const { client, namespace, endpoint, take, print, clock, signal } = options;
   const path = `/api/namespaces/${encodeURIComponent(namespace)}/deliveries`;
@@ -82,7 +82,7 @@ export async function openFeed(options: FeedOptions): Promise<{ follow(): Promis
   return { follow };
 }
 
-/** From when on the log is read next. */
+/** Start time of the next read. */
 function startOf(deliveries: DeliveryView[], before: string | null): string | null {
   const newest = Math.max(...deliveries.map(({ createdAt }) => Date.parse(createdAt)));
   return deliveries.length === 0 ? before : new Date(newest - OVERLAP_MS).toISOString();

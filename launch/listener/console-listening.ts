@@ -1,4 +1,4 @@
-/** Deliveries of an installation, as its console shows them: forwarded with the headers that Berth sends. */
+/** Deliveries of an installation, from its console: forwarded with the headers that Berth sends. */
 import { writeDeliveryHeaders } from '../../api/webhook-headers.ts';
 import type { DeliveryDetail } from '../../console/api.ts';
 import { signDelivery, signMessage } from '../../gateway/webhooks/signature.ts';
@@ -19,7 +19,7 @@ export interface ConsoleListeningOptions {
   signal: AbortSignal;
 }
 
-/** Throws with the reason where the console refuses the token, or the right to read deliveries. */
+/** Throws with the reason if the console refuses the token, or permission to read deliveries. */
 export async function listenToConsole(options: ConsoleListeningOptions): Promise<Listening> {
   const { source, target, print, signal } = options;
   const secret = source.secretFile === null ? null : readFile(source.secretFile, '--secret-file');
@@ -54,13 +54,13 @@ export async function listenToConsole(options: ConsoleListeningOptions): Promise
   const close = async () => {
     // A read after signing out would sign in again.
     await ended.catch(() => {});
-    // The session ends by itself if the console is away.
+    // The session expires if the console is unreachable.
     await client.signOut().catch(() => {});
   };
   return { namespace, replay: inbox.replay, ended, close };
 }
 
-/** Those of an attempt that Berth makes now; without a secret there are no signatures. */
+/** Headers of a new attempt by Berth; without a secret there are no signatures. */
 export function writeHeaders(
   { id, eventId, type }: Pick<DeliveryDetail, 'id' | 'eventId' | 'type'>,
   body: Buffer,
@@ -85,7 +85,7 @@ export function writeHeaders(
 
 const SIGNATURES = ['x-service-signature', 'webhook-signature'];
 
-/** A file that can be read once only, such as a pipe, keeps the token that it had. */
+/** A file that can be read only once, such as a pipe, keeps its token. */
 function createTokenReader(file: string | null, token: string | null): () => string {
   if (file === null) {
     if (!token)

@@ -1,25 +1,25 @@
-/** Deliveries as a developer sees them: each is printed, forwarded to their own program, and kept to be replayed. */
+/** Deliveries for a developer: each is printed, forwarded to their own program, and kept for replay. */
 export interface Delivery {
   headers: Record<string, string>;
   body: Buffer;
 }
 
 export interface InboxOptions {
-  /** null: deliveries are shown only, and answered with 200. */
+  /** null: deliveries are only shown, and get a 200. */
   target: string | null;
   print: (line: string) => void;
   now: () => Date;
 }
 
 export interface Inbox {
-  /** Resolves with the status that the target answered. `note`: printed beside the event's type. */
+  /** Resolves with the target's status. `note`: printed beside the event's type. */
   take(delivery: Delivery, note?: string): Promise<number>;
-  /** Forwards a delivery again, as it came; the latest if no number is given. */
+  /** Forwards a delivery again, unchanged; the latest if no number is given. */
   replay(number?: number): Promise<void>;
 }
 
 const MAX_KEPT = 100;
-/** As Berth waits for receivers. */
+/** Berth's timeout for receivers. */
 const FORWARD_TIMEOUT_MS = 5_000;
 
 export function createInbox({ target, print, now }: InboxOptions): Inbox {
@@ -85,9 +85,9 @@ function formatBody(body: Buffer): string[] {
   }
 }
 
-/** What would move the terminal's cursor and JSON leaves as it is: those behind ASCII. */
+/** Control characters beyond ASCII, which JSON does not escape. */
 const escapeControls = (json: string): string =>
   json.replaceAll(/[\x7f-\x9f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`);
 
-/** Without what would move the terminal's cursor. */
+/** Without terminal control characters. */
 export const printable = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?');

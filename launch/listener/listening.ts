@@ -1,10 +1,10 @@
-/** What a source of deliveries is to the command. */
+/** A source of deliveries. */
 export interface Listening {
-  /** Whose deliveries come. */
+  /** Description of the source. */
   namespace: string;
   replay(number?: number): Promise<void>;
-  /** After the signal: leaves nothing of it behind. */
+  /** Cleanup after the signal. */
   close(): Promise<void>;
-  /** Rejects with the reason if no more deliveries will come; absent where that cannot be known. */
+  /** Rejects with the reason if no more deliveries will arrive; absent if that cannot be known. */
   ended?: Promise<void>;
 }

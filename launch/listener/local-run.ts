@@ -1,4 +1,4 @@
-/** Deliveries of `make run`: a relay on this machine that is one of its WebhookEndpoints meanwhile. */
+/** Deliveries of `make run`: a relay on this machine, temporarily registered as a WebhookEndpoint. */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -23,7 +23,7 @@ export interface RunOptions {
   signal: AbortSignal;
 }
 
-/** The folder that was named, of a running `make run` here or above, or of the kubeconfig that it wrote. */
+/** The given folder, that of a running `make run` here or above, or of its kubeconfig. */
 export function findStateFolder(named: string | null, cwd: string, variables: Variables): string {
   const chosen = named ?? variables.BERTH_STATE;
   if (chosen) return resolve(cwd, chosen);
@@ -37,7 +37,7 @@ export function findStateFolder(named: string | null, cwd: string, variables: Va
   return beside && isRunning(beside) ? beside : join(cwd, DEFAULT_FOLDER);
 }
 
-/** Throws with the reason where nothing runs, or nothing will be delivered; returns at once where the signal aborts. */
+/** Throws with the reason if nothing runs, or nothing will be delivered; returns at once if the signal aborts. */
 export async function listenToRun(options: RunOptions): Promise<Listening> {
   const { folder, namespace, target, print, signal } = options;
   const endpoints = readEndpoints(join(folder, FILE_NAME));

@@ -1,4 +1,4 @@
-/** `make listen` and `berth-listen`: shows the webhooks of a workspace, and forwards them to a program of your own. */
+/** `make listen` and `berth-listen`: shows a workspace's webhooks, and forwards them to a local program. */
 import { createInterface, type Interface } from 'node:readline';
 import { VERSION } from '../../api/names.ts';
 import { type Command, readArguments, USAGE } from './arguments.ts';
@@ -18,7 +18,7 @@ async function main(): Promise<void> {
 async function listen({ target, source }: Extract<Command, { kind: 'listen' }>): Promise<void> {
   const ending = new AbortController();
   const { signal } = ending;
-  // A second one ends it at once.
+  // A second one exits at once.
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ending.abort());
   const listening =
     source.kind === 'run'

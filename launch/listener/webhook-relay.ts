@@ -6,7 +6,7 @@ import { closeServer, listen } from '../../kit/http-server.ts';
 import { createInbox, type Delivery, type Inbox, printable } from './inbox.ts';
 
 export interface RelayOptions {
-  /** null: deliveries are shown only, and answered with 200. */
+  /** null: deliveries are only shown, and get a 200. */
   target: string | null;
   /** Of the workspace; null: signatures are not checked. */
   secret: string | null;
@@ -23,14 +23,14 @@ export interface WebhookRelay extends Pick<Inbox, 'replay'> {
 /** Bodies of Berth are smaller. */
 const MAX_BODY_BYTES = 1024 * 1024;
 const CLOSE_TIMEOUT_MS = 1_000;
-/** Of one hop only. */
+/** Hop-by-hop headers. */
 const OWN_HEADERS = ['host', 'connection', 'content-length', 'transfer-encoding', 'keep-alive'];
 
 export async function startWebhookRelay(options: RelayOptions): Promise<WebhookRelay> {
   const { target, secret, host, print, now = () => new Date() } = options;
   const inbox = createInbox({ target, print, now });
 
-  /** The answer of the target is what Berth gets, so that retries are as in production. */
+  /** Berth gets the target's response, so that retries are as in production. */
   const take = async (request: IncomingMessage, response: ServerResponse) => {
     const body = await readBody(request, MAX_BODY_BYTES);
     const delivery = { headers: readHeaders(request.headers), body };

@@ -1,4 +1,4 @@
-/** `kubectl logs`: a container's log as a file, its end, and what is added to it. */
+/** `kubectl logs`: a container's log file, its tail, and following it. */
 import {
   closeSync,
   fstatSync,
@@ -19,7 +19,7 @@ import type { Pod } from './pod-spec.ts';
 export const logPathOf = (folder: string, { metadata }: Pick<Pod, 'metadata'>, container: string): string =>
   join(folder, `${metadata.namespace}_${metadata.name}_${container}.log`);
 
-/** Those of pods that an earlier start had: names have no "_", so the logs of other parts stay. */
+/** Logs of earlier pods: other parts' names have no "_", so their logs stay. */
 export function removeLogs(folder: string): void {
   for (const file of readdirSync(folder))
     if (/^[^_]+_[^_]+_[^_]+\.log$/.test(file)) rmSync(join(folder, file), { force: true });
@@ -45,7 +45,7 @@ export function sendLogs(folder: string, pod: Pod, query: URLSearchParams, res: 
   else follow(path, res);
 }
 
-/** The end of a log; empty where there is none. */
+/** The end of a log; empty if there is none. */
 export const readTail = (path: string, lines: number): string =>
   (readLines(path) ?? []).slice(-lines).join('').trimEnd();
 

@@ -1,4 +1,4 @@
-/** A container as it runs: a program of this machine, or one of Berth's own in a process that several share. */
+/** A running container: a program of this machine, or one of Berth's own in a shared process. */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
@@ -8,9 +8,9 @@ import type { HostedProgram, Program } from './engine-programs.ts';
 import type { Order, Report } from './program-host.ts';
 
 export interface ContainerProcess {
-  /** The exit code, as a shell reports it. */
+  /** The exit code, as in a shell. */
   ended: Promise<number>;
-  /** Asks it to end; `force` does not ask. */
+  /** Terminates it; `force` kills it. */
   stop(force?: boolean): void;
 }
 
@@ -23,7 +23,7 @@ export interface StartOptions {
 const HOST_PROGRAM = join(import.meta.dirname, 'program-host.ts');
 const SIGNAL_CODES: Partial<Record<NodeJS.Signals, number>> = { SIGTERM: 143, SIGKILL: 137, SIGSEGV: 139 };
 
-/** One process for each of Berth's programs, started with its first container. */
+/** One process per Berth program, started with its first container. */
 export class ContainerProcesses {
   readonly #hosts = new Map<HostedProgram, ProgramHost>();
   readonly #logFolder: string;
@@ -38,7 +38,7 @@ export class ContainerProcesses {
     return this.#host(program.program).start({ program: program.program, env, logPath });
   }
 
-  /** Starts them before they are asked for. */
+  /** Starts them in advance. */
   warm(): void {
     this.#host('gateway');
     this.#host('simulator');
@@ -132,7 +132,7 @@ function startCommand(
       process.kill(-child.pid!, signal);
     } catch {}
   };
-  // With the first process of a container all others end.
+  // All processes of a container end with its first.
   child.once('exit', () => signalAll('SIGKILL'));
   const stop = (force = false) => {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;

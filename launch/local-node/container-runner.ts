@@ -1,4 +1,4 @@
-/** One container of a pod: starts it, probes it, and starts it again when it ends. */
+/** One container of a pod: starts, probes and restarts it. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { formatTime } from '../../kube/time.ts';
 import { readTail } from './container-logs.ts';
@@ -17,19 +17,19 @@ export interface PreparedContainer {
 
 export interface ContainerOptions {
   container: Container;
-  /** An init container that has to end. */
+  /** An init container that runs to completion. */
   isTask: boolean;
   /** Reads Secrets and the like. Throws ConfigError. */
   prepare: () => Promise<PreparedContainer>;
   processes: Pick<ContainerProcesses, 'start'>;
   logPath: string;
   onChange: () => void;
-  /** The first wait of a container that keeps crashing; each one doubles it. */
+  /** The first backoff of a crashing container; it doubles each time. */
   backoffMs?: number;
 }
 
 const MAX_BACKOFF_MS = 300_000;
-/** After so long a run, a crash counts as the first one. */
+/** After running this long, a crash counts as the first one. */
 const STEADY_MS = 600_000;
 /** What is missing may be installed meanwhile. */
 const RETRY_INTERVAL_MS = 3_000;
@@ -51,7 +51,7 @@ export class ContainerRunner {
     this.status = waitingFor(options.container.name, 'ContainerCreating');
   }
 
-  /** Resolves once its startup probe has succeeded; of a task, once it has ended well. */
+  /** Resolves once its startup probe has succeeded; for a task, once it has succeeded. */
   get started(): Promise<void> {
     return this.#started.promise;
   }
@@ -63,7 +63,7 @@ export class ContainerRunner {
       .finally(() => this.#done.resolve());
   }
 
-  /** Calls its preStop hook, asks it to end, and ends it by force at the signal. */
+  /** Calls its preStop hook, terminates it, and kills it at the signal. */
   async stop(deadline: AbortSignal): Promise<void> {
     const { lifecycle } = this.#options.container;
     const isUp = 'running' in this.status.state;
@@ -175,7 +175,7 @@ export class ContainerRunner {
     }
   }
 
-  /** Once for each time that it runs. */
+  /** Once per run. */
   #kill(alive: AbortSignal): void {
     this.#process?.stop();
     const timer = setTimeout(() => this.#process?.stop(true), PROBE_GRACE_MS);

@@ -1,4 +1,4 @@
-/** Keeps the pods of Deployments, as kube-controller-manager does: rollouts, scaling, status. */
+/** Manages the pods of Deployments, like kube-controller-manager: rollouts, scaling, status. */
 import { createHash, randomBytes } from 'node:crypto';
 import { ANNOTATIONS } from '../../api/names.ts';
 import type { MemoryApi } from '../../kube/memory/memory-api.ts';
@@ -33,7 +33,7 @@ export function startDeploymentController(api: MemoryApi, onError: (error: Error
         const deployment = api.find('deployments.apps', { namespace, name });
         if (deployment && !deployment.metadata.deletionTimestamp) syncDeployment(api, deployment);
       } catch (error) {
-        // The others go on.
+        // Others continue.
         onError(new Error(`Deployment ${key}: ${(error as Error).message}`));
       }
     }

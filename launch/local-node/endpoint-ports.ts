@@ -1,6 +1,6 @@
 /**
- * A port of 127.0.0.1 for each deployment, which leads where its Service leads in a cluster: to a ready pod, connection by
- * connection, and to the front while there is none.
+ * A port of 127.0.0.1 for each deployment, which routes like its Service in a cluster: each connection to a ready
+ * pod, or to the front while there is none.
  */
 import {
   createServer as createHTTPServer,
@@ -26,7 +26,7 @@ export interface EndpointPortsOptions {
   node: Pick<LocalNode, 'addressOf'>;
   host: string;
   frontPort: number;
-  /** The first port that may be given, and how many there are. */
+  /** The first port, and their number. */
   firstPort: number;
   count: number;
   onError: (error: Error) => void;
@@ -38,7 +38,7 @@ export class EndpointPorts {
   readonly #options: EndpointPortsOptions;
   readonly #ports = new Map<string, number>();
   readonly #servers = new Map<string, NetServer>();
-  /** Another program's. */
+  /** In use by another program. */
   readonly #taken = new Set<number>();
   readonly #sockets = new Set<Socket>();
   readonly #forwarder: Server;
@@ -53,7 +53,7 @@ export class EndpointPorts {
     return this.#ports.get(keyOf(deployment));
   }
 
-  /** The deployment's own port, which stays its own until it is freed; undefined where there is none left. */
+  /** The deployment's own port, until it is released; undefined if none is left. */
   reserve(deployment: DeploymentName): number | undefined {
     const key = keyOf(deployment);
     const known = this.#ports.get(key);
@@ -88,7 +88,7 @@ export class EndpointPorts {
     server.listen(port, host);
   }
 
-  /** For another deployment; what is being answered is answered. */
+  /** For another deployment; responses in progress finish. */
   free(deployment: DeploymentName): void {
     const key = keyOf(deployment);
     this.#servers.get(key)?.close();
@@ -121,7 +121,7 @@ export class EndpointPorts {
 
   #forward(req: IncomingMessage, res: ServerResponse): void {
     const { host, frontPort } = this.#options;
-    // The front knows deployments by the names of their Services too.
+    // The front also resolves deployments by the names of their Services.
     const { namespace, name } = (req.socket as Socket & { deployment: DeploymentName }).deployment;
     const headers = { ...req.headers, host: `${name}.${namespace}.svc`, connection: 'close' };
     const upstream = request(

@@ -1,4 +1,4 @@
-/** Which program of this machine stands for a container's image. */
+/** Which program of this machine replaces a container's image. */
 import { execFile } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -16,7 +16,7 @@ export type Program =
 
 interface KnownEngine {
   image: RegExp;
-  /** What the image starts where a container names no command. */
+  /** The image's entry point, if a container has no command. */
   command?: string;
   install: string;
 }
@@ -48,17 +48,17 @@ const HOSTED: Readonly<Record<string, HostedProgram>> = {
   'simulator/main.ts': 'simulator',
 };
 
-/** It ends, so it has a process of its own. */
+/** It runs to completion, so it has its own process. */
 const LOADER = { container: 'weights/main.js', file: join(import.meta.dirname, '../../weights/main.ts') };
 
 export interface Machine {
-  /** Of where its programs are. */
+  /** For finding its programs. */
   path: string;
   /** Of the container. */
   env: Readonly<Record<string, string>>;
 }
 
-/** `args` with what stands for paths, addresses and variables already in them. */
+/** `args` with paths, addresses and variables already substituted. */
 export async function resolveProgram(
   { image = '', command = [] }: Container,
   args: readonly string[],
@@ -77,7 +77,7 @@ export async function resolveProgram(
   const found = findOnPath(name, path);
   if (!found)
     return missing(`${name} is not on this machine${engine ? `; install it with: ${engine.install}` : ''}`);
-  // A preset's shell is called as what it starts.
+  // A preset's shell script is named after what it starts.
   const wanted = ['bash', 'sh'].includes(name) ? (own[2] ?? '') : '';
   if (engine && ['sglang', 'vllm'].includes(wanted) && !findOnPath(wanted, path))
     return missing(`${wanted} is not on this machine; install it with: ${engine.install}`);
@@ -94,11 +94,11 @@ const missing = (message: string): Program => ({ kind: 'missing', reason: 'Engin
 const packageOf = (module: string): string => module.split('.')[0]!;
 
 const NO_MODULE_CODE = 44;
-/** Looks for the package without importing it, which takes an engine many seconds. */
+/** Finds the package without importing it, which takes many seconds for an engine. */
 const FIND_MODULE = `import sys, importlib.util as u; sys.exit(0 if u.find_spec(sys.argv[1]) else ${NO_MODULE_CODE})`;
 const FIND_TIMEOUT_MS = 10_000;
 
-/** True also where that cannot be found out: the program itself then says why. */
+/** Also true if that cannot be determined: the program itself then reports the reason. */
 function hasModule(python: string, module: string, env: Machine['env']): Promise<boolean> {
   const options = { env: { ...process.env, ...env }, timeout: FIND_TIMEOUT_MS };
   return new Promise((resolve) => {
@@ -108,7 +108,7 @@ function hasModule(python: string, module: string, env: Machine['env']): Promise
   });
 }
 
-/** The file that a shell would run; undefined where there is none. */
+/** The file that a shell would run; undefined if there is none. */
 function findOnPath(name: string, path: string): string | undefined {
   const candidates = name.includes('/')
     ? [name]
@@ -126,7 +126,7 @@ function findOnPath(name: string, path: string): string | undefined {
 export interface Translation {
   /** Folder of this machine by a mount's path in the container. */
   paths: ReadonlyMap<string, string>;
-  /** The address that stands for the pod's loopback. */
+  /** The address that replaces the pod's loopback. */
   ip: string;
   port: (containerPort: number) => number;
   /** Ports that the containers of the pod listen on. */
@@ -135,7 +135,7 @@ export interface Translation {
 
 const LOOPBACK = '127.0.0.1';
 
-/** A word of a command line, or a variable's value, with the machine's paths, address and ports in it. */
+/** Substitutes the machine's paths, address and ports in a command-line word or variable. */
 export function translate(text: string, { paths, ip, port, ports }: Translation): string {
   const [, flag = '', value = ''] = /^(--?[\w-]+=)?(.*)$/s.exec(text) ?? [];
   if (value === LOOPBACK) return flag + ip;
@@ -151,7 +151,7 @@ export function translate(text: string, { paths, ip, port, ports }: Translation)
   );
 }
 
-/** With another port it is a service of the machine's, such as Redis. */
+/** With another port it is a service of the machine, such as Redis. */
 const OWN_ADDRESS = /(^|\/\/)127\.0\.0\.1:(\d+)(?=\/|$)/g;
 
 /** A command line: also flags whose port is the next word. */
@@ -165,13 +165,13 @@ export function translateArgs(args: readonly string[], translation: Translation)
 }
 
 /**
- * Chat templates for tools of the images of vLLM and SGLang, which their Python packages lack: with them they would not start. The
- * prompts of rerankers stay: better an engine that says that one is missing than one that ranks badly.
+ * Chat templates for tools from the images of vLLM and SGLang, which their Python packages lack: engines would not start with these flags. The
+ * prompts of rerankers stay: an engine that reports a missing one is better than one that ranks badly.
  */
 const IMAGE_FILE =
   /^--chat-template=\/(vllm-workspace|app\/vllm|sgl-workspace\/sglang)\/examples\/(.*\/)?tool_chat_template_/;
 
-/** Variables; those whose name says port are ports. */
+/** Variables; those named as ports are ports. */
 export const translateEnv = (
   env: Readonly<Record<string, string>>,
   translation: Translation,

@@ -1,4 +1,4 @@
-/** The one node of `make run`: takes every pod, and runs its containers as processes of this machine. */
+/** The only node of `make run`: runs every pod's containers as processes of this machine. */
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { MemoryApi } from '../../kube/memory/memory-api.ts';
@@ -15,7 +15,7 @@ export interface LocalNodeOptions {
   api: MemoryApi;
   folder: string;
   logFolder: string;
-  /** Of this instance alone. */
+  /** Of this instance only. */
   basePort: number;
   networkMode?: NetworkMode;
   path?: string;
@@ -23,9 +23,9 @@ export interface LocalNodeOptions {
 
 const MANAGER = 'kubelet';
 const CLOSE_GRACE_MS = 3_000;
-/** Then the processes are killed, whatever their containers say. */
+/** Then the processes are killed, whatever their grace period. */
 const MAX_CLOSE_MS = 10_000;
-/** Addresses become free as pods end. */
+/** Retry interval: addresses become free as pods end. */
 const RETRY_MS = 3_000;
 
 export class LocalNode {
@@ -55,7 +55,7 @@ export class LocalNode {
     });
   }
 
-  /** Where a pod that runs has its ports. */
+  /** The address of a running pod. */
   addressOf(uid: string): PodAddress | undefined {
     return this.#runners.get(uid)?.address;
   }
@@ -63,7 +63,7 @@ export class LocalNode {
   readLogs = (pod: KubeObject, query: URLSearchParams, res: ServerResponse): void =>
     sendLogs(this.#options.logFolder, pod as Pod, query, res);
 
-  /** Ends all pods, soon. */
+  /** Terminates all pods quickly. */
   async close(): Promise<void> {
     this.#isClosing = true;
     this.#stopListening();
@@ -123,7 +123,7 @@ export class LocalNode {
     try {
       api.delete('pods', metadata, { uid: metadata.uid, graceSeconds: 0 });
     } catch (error) {
-      // By force, in between.
+      // Force-deleted in between.
       if (!(error instanceof StatusError)) throw error;
     }
     this.#stopping.delete(metadata.uid!);

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { MemoryApi } from '../../kube/memory/memory-api.ts';
 import type { Container, EnvVar, Pod, Volume } from './pod-spec.ts';
 
-/** What a container cannot be started without; the kubelet tries again. */
+/** A missing prerequisite of a container; the kubelet retries. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -18,7 +18,7 @@ export interface FileOptions {
 const podFolder = (folder: string, { metadata }: Pod): string =>
   resolve(folder, 'pods', `${metadata.namespace}_${metadata.name}`);
 
-/** Folders by volume. Throws ConfigError where a Secret or a ConfigMap is not there, or for a kind of its own. */
+/** Folders by volume. Throws ConfigError if a Secret or a ConfigMap is missing, or for an unsupported kind. */
 export function writeVolumes({ api, folder }: FileOptions, pod: Pod): Map<string, string> {
   const found = new Map<string, string>();
   for (const volume of pod.spec.volumes ?? []) {
@@ -93,7 +93,7 @@ function readTexts(
   );
 }
 
-/** Throws ConfigError where something that it names is not there. */
+/** Throws ConfigError if a reference is missing. */
 export function readContainerEnv(
   api: MemoryApi,
   pod: Pod,

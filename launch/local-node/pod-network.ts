@@ -1,12 +1,12 @@
 /**
- * Where a pod's ports are on this machine. On Linux every address of 127.0.0.0/8 is the machine's own: each pod has one, and
+ * Maps pods' ports to this machine. On Linux all of 127.0.0.0/8 is local: each pod has its own address, and
  * its ports are what they are in a cluster, but for those that another program holds on all addresses. Elsewhere there is 127.0.0.1 alone, and each port of a pod becomes a free one.
  */
 import { createServer } from 'node:net';
 
 export interface PodAddress {
   ip: string;
-  /** The port of this machine that stands for one of the pod's. */
+  /** The port of this machine for one of the pod's. */
   port: (containerPort: number) => number;
 }
 
@@ -24,13 +24,13 @@ export class PodNetwork {
   readonly #taken = new Map<string, number>();
   #last = FIRST - 1;
 
-  /** `basePort`: of this instance alone, so that two on one machine have addresses of their own. */
+  /** `basePort`: unique to this instance, so that two on one machine have different addresses. */
   constructor({ mode, basePort }: { mode: NetworkMode; basePort: number }) {
     this.#mode = mode;
     this.#prefix = `127.${(basePort >> 8) & 255}.${basePort & 255}`;
   }
 
-  /** `ports`: those that the pod listens on. Throws where there is no address left. */
+  /** `ports`: those that the pod listens on. Throws if no address is left. */
   async attach(uid: string, ports: readonly number[]): Promise<PodAddress> {
     const ip = this.#mode === 'ports' ? '127.0.0.1' : this.#takeAddress(uid);
     const found = new Map<number, number>();
@@ -48,7 +48,7 @@ export class PodNetwork {
   #takeAddress(uid: string): string {
     const used = new Set(this.#taken.values());
     if (used.size > LAST - FIRST) throw new Error(`too many pods (limit ${LAST - FIRST + 1})`);
-    // In turn, so that an address that was in use a moment ago is not given to another pod.
+    // Round-robin, so that a recently used address is not reused at once.
     do this.#last = this.#last >= LAST ? FIRST : this.#last + 1;
     while (used.has(this.#last));
     this.#taken.set(uid, this.#last);

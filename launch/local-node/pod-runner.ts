@@ -1,4 +1,4 @@
-/** One pod: its volumes, address and containers, in the order in which the kubelet starts and ends them. */
+/** One pod: its volumes, address and containers, started and stopped in the kubelet's order. */
 import { GATEWAY_ENV } from '../../api/gateway-environment.ts';
 import { PORTS } from '../../api/names.ts';
 import type { MemoryApi } from '../../kube/memory/memory-api.ts';
@@ -20,7 +20,7 @@ export interface PodRunnerOptions {
   /** The state folder. */
   folder: string;
   logFolder: string;
-  /** Of where the programs of this machine are. */
+  /** For finding this machine's programs. */
   path: string;
 }
 
@@ -47,7 +47,7 @@ export class PodRunner {
     return this.#address;
   }
 
-  /** Resolves when all containers run, or the pod is to end. */
+  /** Resolves when all containers run, or the pod is being terminated. */
   async start(): Promise<void> {
     const { network } = this.#options;
     const { spec, metadata } = this.pod;
@@ -62,7 +62,7 @@ export class PodRunner {
     for (const container of spec.containers) this.#add(container, false).run();
   }
 
-  /** Ends its containers within the time, the engine before the gateway, then frees what it had. */
+  /** Terminates its containers within the time, the engine before the gateway, then releases its resources. */
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true;
     const { network, folder } = this.#options;
@@ -123,7 +123,7 @@ export class PodRunner {
     return { program, env, target: { container, address, env } };
   }
 
-  /** Changes of a moment are one write. */
+  /** Coalesces changes into one write. */
   #writeStatusSoon(): void {
     if (this.#isStatusDue) return;
     this.#isStatusDue = true;
@@ -152,7 +152,7 @@ export class PodRunner {
   }
 }
 
-/** What the containers say that they listen on. */
+/** The containers' declared ports. */
 function listPorts({ spec }: Pod): number[] {
   const containers = [...(spec.initContainers ?? []), ...spec.containers];
   const named = containers.flatMap(({ ports = [] }) => ports.map(({ containerPort }) => containerPort));

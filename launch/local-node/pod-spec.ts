@@ -1,4 +1,4 @@
-/** What the local node reads of a pod. */
+/** The part of a pod that the local node reads. */
 import type { KubeObject } from '../../kube/object.ts';
 
 export interface Probe {

@@ -12,7 +12,7 @@ export interface ProbeTarget {
 
 type Action = Pick<Probe, 'httpGet' | 'tcpSocket' | 'exec'>;
 
-/** One call; whatever goes wrong is a failure. */
+/** One call; any error is a failure. */
 async function callProbe(action: Action, target: ProbeTarget, timeoutMs: number): Promise<boolean> {
   const { httpGet, tcpSocket, exec } = action;
   if (httpGet) return callHTTP(httpGet, target, AbortSignal.timeout(timeoutMs));
@@ -20,7 +20,7 @@ async function callProbe(action: Action, target: ProbeTarget, timeoutMs: number)
   return exec ? callProgram(exec.command, target, timeoutMs) : true;
 }
 
-/** Resolves when the hook has ended, however. */
+/** Resolves when the hook has ended in any way. */
 export async function callHook(action: Action, target: ProbeTarget, signal: AbortSignal): Promise<void> {
   if (action.httpGet) await callHTTP(action.httpGet, target, signal);
   else if (action.exec) await callProgram(action.exec.command, target, HOOK_TIMEOUT_MS);
@@ -78,21 +78,21 @@ const callProgram = (
     child.once('error', () => resolve(false));
   });
 
-/** While it has not succeeded once, a probe is called more often than it says: nobody waits for the next second. */
+/** Until its first success, a probe is called more often than configured, to save time. */
 const STARTING_PROBE_INTERVAL_MS = 100;
 
 export interface ProbeLoopOptions {
   probe: Probe;
   target: ProbeTarget;
   signal: AbortSignal;
-  /** Called with each outcome that counts, by the probe's thresholds. */
+  /** Called with each result that reaches the probe's thresholds. */
   onOutcome: (isSuccess: boolean) => void;
   /** Ends with the first success. */
   untilSuccess?: boolean;
   sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** Calls a probe until the signal; ends after the first success where that is all that is asked. */
+/** Calls a probe until the signal; stops after the first success if requested. */
 export async function runProbe(options: ProbeLoopOptions): Promise<void> {
   const { probe, target, signal, onOutcome, untilSuccess = false, sleep } = options;
   const periodMs = (probe.periodSeconds ?? 10) * 1_000;
@@ -110,7 +110,7 @@ export async function runProbe(options: ProbeLoopOptions): Promise<void> {
       if (untilSuccess) return;
     } else {
       failedSince ??= performance.now();
-      // As long as so many periods take, however often it was called.
+      // Measured in the probe's periods, however often it was called.
       if (performance.now() - failedSince >= (failureThreshold - 1) * periodMs) onOutcome(false);
     }
     await sleep(hasSucceeded ? periodMs : Math.min(periodMs, STARTING_PROBE_INTERVAL_MS), signal);

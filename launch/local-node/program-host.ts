@@ -1,4 +1,4 @@
-/** Runs Berth's own containers of `make run` in one process, each as its program would: `node program-host.ts`, controlled by IPC. */
+/** Runs Berth's own containers of `make run` in one process: `node program-host.ts`, controlled by IPC. */
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -20,7 +20,7 @@ type Write = (line: string) => void;
 type Start = (env: Record<string, string>, write: Write, crash: () => void) => Promise<Running>;
 
 const SIMULATOR_GRACE_MS = 10_000;
-/** A gateway waits for what it serves, however it is stopped. */
+/** A gateway waits for its requests, however it is stopped. */
 const FORCE_MS = 2_000;
 
 const PROGRAMS: Record<HostedProgram, Start> = {
@@ -73,7 +73,7 @@ async function start({ id, program, env, logPath }: Order & { what: 'start' }): 
       error instanceof Error && (error.name === 'EnvironmentError' || 'cause' in error || 'code' in error);
     const message =
       isPlain || program === 'simulator' ? (error as Error).message : JSON.stringify(describeError(error));
-    // The log must be there before the end is read from it.
+    // The log must be flushed before its end is read.
     await new Promise<void>((resolve) => log.write(`${program}: ${message}\n`, () => resolve()));
     report(id, 1);
     return undefined;

@@ -1,8 +1,8 @@
-/** Which pods a Deployment makes and takes next, by Kubernetes' rules for rolling updates. Pure. */
+/** Which pods a Deployment creates and removes next, by Kubernetes' rules for rolling updates. Pure. */
 
 export interface RolloutPod {
   name: string;
-  /** Made from the template as it is now. */
+  /** Created from the current template. */
   isUpdated: boolean;
   isReady: boolean;
   /** Its deletion cost: lower ones are removed first. */
@@ -14,7 +14,7 @@ export interface RolloutSpec {
   replicas: number;
   maxSurge: number;
   maxUnavailable: number;
-  /** All old pods go before a new one comes. */
+  /** All old pods are removed before a new one is created. */
   isRecreated: boolean;
   isPaused: boolean;
 }
@@ -25,7 +25,7 @@ export interface RolloutStep {
   remove: string[];
 }
 
-/** `pods`: those that are not on their way out. */
+/** `pods`: those not being terminated. */
 export function decideRollout(pods: readonly RolloutPod[], spec: RolloutSpec): RolloutStep {
   const updated = pods.filter(({ isUpdated }) => isUpdated);
   const old = pods.filter(({ isUpdated }) => !isUpdated);
@@ -48,7 +48,7 @@ function scale(pods: readonly RolloutPod[], replicas: number): RolloutStep {
 const worstFirst = (a: RolloutPod, b: RolloutPod): number =>
   Number(a.isReady) - Number(b.isReady) || (a.cost ?? 0) - (b.cost ?? 0) || b.createdAt - a.createdAt;
 
-/** Old pods that may go while enough stay ready; those that are not ready cost nothing. */
+/** Old pods that may be removed while enough stay ready; unready ones are free. */
 function chooseOld(
   updated: readonly RolloutPod[],
   old: readonly RolloutPod[],
@@ -64,7 +64,7 @@ function chooseOld(
   return [...broken, ...healthy.slice(0, mayGo)];
 }
 
-/** `25%` or a number; surges are rounded up, what may be missing is rounded down. */
+/** `25%` or a number; maxSurge is rounded up, maxUnavailable down. */
 export function resolveCount(value: unknown, replicas: number, round: (value: number) => number): number {
   const percent = /^(\d+)%$/.exec(String(value))?.[1];
   return percent ? round((Number(percent) / 100) * replicas) : Number(value);

@@ -48,7 +48,7 @@ export async function stopChild(child: Child): Promise<void> {
   clearTimeout(timer);
 }
 
-/** The end of a child's log, to show when it failed. */
+/** The end of a failed child's log. */
 export function readLogTail(child: Child, lines = 15): string {
   return readFileSync(child.logPath, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
 }

@@ -1,4 +1,4 @@
-/** The processes that this one started, each with a group of its own, which no Ctrl-C reaches. */
+/** Child processes, each in its own process group, which Ctrl-C does not reach. */
 import type { ChildProcess } from 'node:child_process';
 
 const alive = new Set<ChildProcess>();
@@ -9,7 +9,7 @@ export function keepTrack(child: ChildProcess): void {
   child.once('exit', () => alive.delete(child));
 }
 
-/** Immediately, without a request to end. */
+/** Kills them immediately. */
 export function killGroups(): void {
   for (const child of alive)
     try {

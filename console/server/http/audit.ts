@@ -17,11 +17,11 @@ const ACTIONS: Partial<Record<string, string>> = {
 };
 const SESSION_ACTIONS: Partial<Record<string, string>> = { POST: 'sign-in', DELETE: 'sign-out' };
 const MAX_NAME_LENGTH = 253;
-/** Names may be any of these words, so each stands at its place. */
+/** Names may equal any of these words, so each is matched by position. */
 export const PLAYGROUND = /^\/api\/namespaces\/[^/]+\/deployments\/[^/]+\/v1\//;
 const DRY_RUN = /^\/api\/namespaces\/[^/]+\/deployments\/(?:[^/]+\/)?dry-run$/;
 
-/** null for what only reads or tries, and for calls of models in the playground. `answer` has the name of what was created. */
+/** null for reads, dry runs, and model calls in the playground. `answer` has the name of what was created. */
 export function describeChange(method: string, path: string, answer: unknown): AuditedChange | null {
   if (path === OIDC_CALLBACK_PATH) return { action: 'sign-in', resource: 'session' };
   if (READS.has(method) || path === '/api/oidc') return null;
@@ -30,7 +30,7 @@ export function describeChange(method: string, path: string, answer: unknown): A
     .split('/')
     .map((part) => part.slice(0, MAX_NAME_LENGTH));
   if (area !== 'namespaces') return { action: SESSION_ACTIONS[method] ?? method, resource: area };
-  // A verb stands at the end: /webhooks/NAME/test.
+  // A verb comes last: /webhooks/NAME/test.
   if (method === 'POST' && rest.length > 0)
     return { action: rest.at(-1)!, resource, namespace, name: rest.slice(0, -1).join('/') || undefined };
   return { action: ACTIONS[method] ?? method, resource, namespace, name: rest.join('/') || readName(answer) };

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestOrigin } from './request-origin.ts';
 
-/** Of the session; on the way to the OIDC issuer and back; what went wrong there, until the page has shown it. */
+/** The session; a pending OIDC sign-in; its error, until the page has shown it. */
 export type CookieName = 'session' | 'sign-in' | 'sign-in-error';
 
 export interface Cookie {
@@ -13,7 +13,7 @@ export interface Cookie {
 /** Deletes a cookie. */
 export const NO_COOKIE: Cookie = { value: '', maxAgeSeconds: 0 };
 
-/** The browser comes back from the issuer's site, which Strict cookies do not see. */
+/** The browser returns from the issuer's site, where Strict cookies would not be sent. */
 const SAME_SITE: Record<CookieName, string> = {
   session: 'Strict',
   'sign-in': 'Lax',

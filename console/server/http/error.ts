@@ -17,7 +17,7 @@ const CODES = {
   method_not_allowed: { status: 405, type: invalid },
   request_timeout: { status: 408, type: 'timeout_error' },
   conflict: { status: 409, type: invalid },
-  /** To be asked for in parts. */
+  /** Must be requested in parts. */
   answer_too_large: { status: 413, type: invalid },
   request_too_large: { status: 413, type: invalid },
   unsupported_media_type: { status: 415, type: invalid },

@@ -1,21 +1,21 @@
-/** Answers that may be large: few of them are in memory at once, from their first row until they were sent. */
+/** Limits large responses in memory, from their first row until they are sent. */
 import { once } from 'node:events';
 import type { Context } from 'koa';
 import { ConcurrencyLimit } from '../../../kit/concurrency-limit.ts';
 import { StreamSlots } from './stream-slots.ts';
 
-/** A workspace that asks for much leaves room for others. */
+/** Limit per workspace, to leave room for others. */
 const AT_ONCE = { all: 8, each: 2 };
 /** Waiting included; further ones are refused. */
 const MAX_OPEN = { all: 256, each: 32 };
-/** Whoever reads slower loses the answer, so that its place is free again. */
+/** Slower clients are disconnected, to free their slot. */
 const SEND_MS = 30_000;
 
 export class LargeAnswers {
   readonly #slots = new StreamSlots(MAX_OPEN);
   readonly #limit = new ConcurrencyLimit(AT_ONCE.all, { perOwner: AT_ONCE.each });
 
-  /** Has `make` answer when it is the workspace's turn. Throws rate_limit_exceeded, and what `make` throws. */
+  /** Runs `make` when it is the workspace's turn. Throws rate_limit_exceeded, and what `make` throws. */
   async answer(
     ctx: Pick<Context, 'res' | 'body'>,
     namespace: string,

@@ -1,4 +1,4 @@
-/** The origin by which a browser reached the console, and its cookie settings. Pure. */
+/** The origin under which a browser reached the console, and its cookie settings. Pure. */
 
 export interface OriginSettings {
   /** See CONSOLE_ENV.publicURL and plainHTTP. */
@@ -39,7 +39,7 @@ export function takesAnyHost({ listensOn, publicURL }: HostSettings): boolean {
   return !LOOPBACK.test(listensOn.includes(':') ? `[${listensOn}]` : listensOn);
 }
 
-/** `host`: the Host header in lower case. */
+/** `host`: the Host header in lowercase. */
 export const isOwnHost = (host: string, settings: HostSettings): boolean =>
   takesAnyHost(settings) || LOOPBACK.test(host);
 

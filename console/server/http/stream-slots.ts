@@ -1,4 +1,4 @@
-/** Bounds how many streams or large answers one owner, and all together, have open. */
+/** Limits open streams or large responses, per owner and in total. */
 import type { ServerResponse } from 'node:http';
 import { ConsoleError } from './error.ts';
 
@@ -12,7 +12,7 @@ export class StreamSlots {
     this.#max = max;
   }
 
-  /** Returns the way to give it back, once. Throws rate_limit_exceeded. */
+  /** Returns the release function, to be called once. Throws rate_limit_exceeded. */
   take(owner: string): () => void {
     const taken = this.#taken.get(owner) ?? 0;
     if (taken >= this.#max.each || this.#all >= this.#max.all)

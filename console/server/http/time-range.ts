@@ -1,4 +1,4 @@
-/** Filters by time, of lists. */
+/** Time filters of lists. */
 import { z } from 'zod';
 import { USAGE_RANGES, type UsageRange } from '../../api.ts';
 
@@ -20,7 +20,7 @@ const RANGE_MS: Record<UsageRange, number> = {
   '30d': 30 * 24 * HOUR_MS,
 };
 
-/** Unix milliseconds; `before` itself is left out. */
+/** Unix milliseconds; `before` is exclusive. */
 export interface TimeSpan {
   since?: number;
   before?: number;

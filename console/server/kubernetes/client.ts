@@ -39,14 +39,14 @@ export interface ResourceAttributes {
   namespace?: string;
 }
 
-/** What a write made, or would have made. */
+/** The result of a write or dry run. */
 export interface Written {
   object: KubeObject;
   /** Of admission policies. */
   warnings: string[];
 }
 
-/** Who writes: the API server notes the user beside the change. */
+/** The writer: the API server records the user with the change. */
 export interface Author {
   token: string;
   user?: string;
@@ -59,14 +59,14 @@ interface Call {
   maxBytes?: number;
 }
 
-/** What is shown of an object; undefined leaves it out. */
+/** The view of an object; undefined omits it. */
 type View<V> = (object: KubeObject) => V | undefined;
 
 const TIMEOUT_MS = 10_000;
 const PAGE_OBJECTS = 500;
-/** Nobody reads more on a page. */
+/** Maximum shown on a page. */
 const MAX_OBJECTS = 5_000;
-/** Answers that are in memory at a time: what users store may make each as large as `MAX_OBJECT_BYTES`. */
+/** Responses in memory at once: users' data may make each as large as `MAX_OBJECT_BYTES`. */
 const MAX_ANSWERS = 3;
 
 const listOf = z.object({
@@ -86,7 +86,7 @@ export class Kubernetes {
     this.#agent = new Agent({ connect: { ca }, connections: 32, headersTimeout: 0, bodyTimeout: 0 });
   }
 
-  /** What `view` makes of each object. No object itself is kept: together they may be larger than memory. */
+  /** The views of all objects. The objects themselves are not kept: together they may exceed memory. */
   list<V>(token: string, place: ObjectPlace, view: View<V>, selection: Selection = {}): Promise<V[]> {
     return this.#listAll(token, collectionPath(place), view, selection);
   }
@@ -202,7 +202,7 @@ export class Kubernetes {
     return this.#read(token, call, (answer) => answer);
   }
 
-  /** `view` has the answer; only what it returns stays in memory. */
+  /** `view` gets the response; only what it returns stays in memory. */
   async #read<R>(
     token: string,
     call: Call,
@@ -249,7 +249,7 @@ function reportNoAnswer(error: unknown): never {
   throw new KubernetesError(0, { message: (error as Error).message });
 }
 
-/** A view of objects as they are stored, with all defaults filled in; leaves out what this version cannot read. */
+/** A view of stored objects, with all defaults; omits those that this version cannot read. */
 export const viewAs =
   <S extends z.ZodType, V>(schema: S, view: (object: z.output<S>) => V): View<V> =>
   (object) => {

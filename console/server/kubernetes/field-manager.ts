@@ -1,11 +1,11 @@
 /**
- * The name under which the API server notes what the console wrote: the program's with that of its user. The console writes by
- * create, update and patch, never by apply: a field is the last writer's, and two users of the console cannot conflict.
+ * The field manager of the console's writes: the program's name with that of its user. The console writes by
+ * create, update and patch, never by apply: a field belongs to the last writer, and two users of the console cannot conflict.
  */
 
 const PROGRAM = 'berth-console';
 const SEPARATOR = ':';
-/** The API server takes no more, and only characters that can be printed. */
+/** The API server's limit; it accepts only printable characters. */
 const MAX_BYTES = 128;
 const UNPRINTABLE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu;
 
@@ -28,7 +28,7 @@ export const fieldManagerQuery = (user?: string): string =>
 
 export interface FieldManager {
   program: string;
-  /** null: nobody's in particular; Kubernetes notes none by itself. */
+  /** null: no particular user; Kubernetes itself records none. */
   user: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** Long answers of the API server, as the user: changes of a collection, and logs. */
+/** Streams of the API server, as the user: changes of a collection, and logs. */
 import type { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import { VERSION } from '../../../api/names.ts';
@@ -7,18 +7,18 @@ import { readWatchEvents } from '../../../kube/watch-stream.ts';
 import { KubernetesError } from './error.ts';
 import { collectionPath, type ObjectPlace, objectPath, type Selection } from './paths.ts';
 
-/** A watch needs a connection of its own; the callers bound how many there are. */
+/** A watch needs its own connection; callers limit their number. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const MAX_ERROR_BYTES = 64 * 1024;
 const WATCH_SECONDS = 300;
-/** What changed does not matter, only that it did: metadata alone keeps large objects of tenants out of memory. */
+/** Only the fact of a change matters: metadata keeps tenants' large objects out of memory. */
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
 
 export interface LogOptions {
   container: string;
   tailLines: number;
   limitBytes: number;
-  /** Of the run before, without following. */
+  /** Of the previous run, without following. */
   previous: boolean;
 }
 
@@ -31,7 +31,7 @@ export class KubernetesStreams {
     this.#agent = new Agent({ connect: { ca }, headersTimeout: HEADERS_TIMEOUT_MS, bodyTimeout: 0 });
   }
 
-  /** Yields once it has begun, and then on each change, until the API server ends it. Throws KubernetesError. */
+  /** Yields once it has started, and then on each change, until the API server ends it. Throws KubernetesError. */
   async *watch(
     token: string,
     place: ObjectPlace,

@@ -1,4 +1,4 @@
-/** What Redis announces of requests and deliveries, for pages that show them. */
+/** Redis' announcements of requests and deliveries, for live pages. */
 import { channels } from '../../../api/redis-keys.ts';
 import type { RedisSettings } from '../../../redis/client.ts';
 import { type Subscription, subscribe } from '../../../redis/subscription.ts';
@@ -12,7 +12,7 @@ const TOPICS: Record<string, readonly AnnouncedTopic[]> = {
   jobs: ['requests'],
 };
 
-/** null: of nothing that pages show. */
+/** null: not shown on pages. */
 export function readAnnouncement(
   channel: string,
 ): { namespace: string; topics: readonly AnnouncedTopic[] } | null {
@@ -27,6 +27,6 @@ export const followAnnouncements = (settings: RedisSettings, feeds: Pick<Feeds, 
       const announcement = readAnnouncement(channel);
       if (announcement) feeds.announce(announcement.namespace, announcement.topics);
     },
-    // What was missed, pages find by polling.
+    // Pages find missed changes by polling.
     onResume: () => {},
   });

@@ -1,4 +1,4 @@
-/** What changes in a namespace, by watches as one user and by what Redis announces, for all of their tabs. */
+/** Changes in a namespace, from watches as one user and Redis' announcements, for all of the user's tabs. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { modelDeploymentResource } from '../../../api/model-deployment.ts';
 import { LABELS } from '../../../api/names.ts';
@@ -7,10 +7,10 @@ import { KubernetesError } from '../kubernetes/error.ts';
 import type { Selection } from '../kubernetes/paths.ts';
 import type { KubernetesStreams } from '../kubernetes/streams.ts';
 
-/** Changes within this time are told together. */
+/** Changes within this time are reported together. */
 const GATHER_MS = 1_000;
 const RETRY_MS = 5_000;
-/** The user may not watch it: the page polls instead, and learns why. */
+/** The user may not watch it: the page polls instead, which shows why. */
 const REFUSED = [401, 403, 404];
 
 export const MODEL_PODS = `${LABELS.deployment},${LABELS.component}=model`;
@@ -49,14 +49,14 @@ export class Feed {
     return this.#listeners.size === 0;
   }
 
-  /** Tells at once what is watched. Returns the way to end it. */
+  /** Reports at once what is watched. Returns the unsubscribe function. */
   listen(listener: LiveListener): () => void {
     this.#listeners.add(listener);
     listener({ watched: [...this.#watched], changed: [] });
     return () => this.#listeners.delete(listener);
   }
 
-  /** Redis says that these changed. */
+  /** Redis announced that these changed. */
   announce(topics: readonly AnnouncedTopic[]): void {
     for (const topic of topics) this.#changed.add(topic);
     this.#notifySoon();

@@ -1,4 +1,4 @@
-/** The feeds of all users: one for each session and namespace, while somebody listens. */
+/** The feeds of all users: one per session and namespace, while it has listeners. */
 import type { AnnouncedTopic } from '../../api.ts';
 import { StreamSlots } from '../http/stream-slots.ts';
 import type { KubernetesStreams } from '../kubernetes/streams.ts';
@@ -20,7 +20,7 @@ export class Feeds {
     this.#sessions = sessions;
   }
 
-  /** Returns the way to end it. Throws rate_limit_exceeded. */
+  /** Returns the unsubscribe function. Throws rate_limit_exceeded. */
   listen(session: Session, namespace: string, listener: LiveListener): () => void {
     const { user, digest } = session;
     const release = this.#slots.take(user);
@@ -39,13 +39,13 @@ export class Feeds {
     };
   }
 
-  /** Redis says that these changed in a namespace. */
+  /** Redis announced that these changed in a namespace. */
   announce(namespace: string, topics: readonly AnnouncedTopic[]): void {
     for (const feed of this.#byNamespace.get(namespace) ?? []) feed.announce(topics);
   }
 
   #open(key: string, namespace: string, session: Session): Feed {
-    // A feed outlasts the request that it began with, and the token that it had.
+    // A feed outlives its first request and token.
     const readToken = async () => {
       await this.#sessions.isOpen(session);
       return session.token;

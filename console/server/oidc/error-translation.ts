@@ -2,7 +2,7 @@
 import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'openid-client';
 import { IssuerError, type IssuerErrorKind } from './issuer-error.ts';
 
-/** Errors with which the browser may come back; others are faults of the set-up. */
+/** Errors with which the browser may return; others are configuration errors. */
 const SIGN_IN_ERRORS: Partial<Record<string, IssuerErrorKind>> = {
   access_denied: 'denied',
   login_required: 'denied',
@@ -34,7 +34,7 @@ export function translateError(error: unknown): never {
 const formatError = ({ error, error_description }: AuthorizationResponseError | ResponseBodyError): string =>
   [error, error_description].filter(Boolean).join(': ');
 
-/** The cause says more than the library's summary. */
+/** The cause is more specific than the library's summary. */
 const describe = (error: unknown): string =>
   error instanceof Error && error.cause instanceof Error
     ? `${error.message}: ${error.cause.message}`

@@ -1,11 +1,11 @@
-/** HTTP to the issuer, with answers of limited size and time. */
+/** HTTP to the issuer, with responses of limited size and time. */
 import type { CustomFetch } from 'openid-client';
 import { Agent } from 'undici';
 import { VERSION } from '../../../api/names.ts';
 import { BodyTooLargeError, readBody } from '../../../kit/bounded-body.ts';
 import { IssuerError } from './issuer-error.ts';
 
-/** Of one answer, such as two tokens with hundreds of groups. */
+/** Limit of one response, such as two tokens with hundreds of groups. */
 const MAX_ANSWER_BYTES = 128 * 1024;
 const MAX_CONNECTIONS = 16;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -18,7 +18,7 @@ export class IssuerConnection {
     this.#agent = new Agent({
       connect: { ca, timeout: CONNECT_TIMEOUT_MS },
       connections: MAX_CONNECTIONS,
-      // The signal of each call covers all of it.
+      // The signal of each call covers the whole call.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -39,7 +39,7 @@ export class IssuerConnection {
         origin,
         path: pathname + search,
         method: method as 'GET' | 'POST',
-        // A compressed answer could be larger than its limit.
+        // A compressed response could decompress to more than its limit.
         headers: { ...headers, 'accept-encoding': 'identity', 'user-agent': `berth-console/${VERSION}` },
         body: body === undefined || body === null ? null : String(body),
         signal: signal ?? null,

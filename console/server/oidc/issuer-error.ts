@@ -1,8 +1,8 @@
-/** What may go wrong between the console and its OIDC issuer. */
+/** Errors between the console and its OIDC issuer. */
 
 /**
- * `away`: no answer, or none of use; `denied`: the issuer does not let the user in; `rejected`: it does not accept a code or a
- * refresh token (any more); `misconfigured`: issuer and console do not fit together.
+ * `away`: no response, or a useless one; `denied`: the issuer denies the user access; `rejected`: it does not accept a code or a
+ * refresh token (anymore); `misconfigured`: issuer and console do not match.
  */
 export type IssuerErrorKind = 'away' | 'denied' | 'rejected' | 'misconfigured';
 
@@ -12,14 +12,14 @@ export class IssuerError extends Error {
   override readonly name = 'IssuerError';
   readonly kind: IssuerErrorKind;
 
-  /** `message`: a phrase, such as what the issuer says; it can be shown to users. */
+  /** `message`: a phrase, such as the issuer's error; it can be shown to users. */
   constructor(kind: IssuerErrorKind, message: string, options?: ErrorOptions) {
     super(clean(message), options);
     this.kind = kind;
   }
 }
 
-/** For users. `provider`: who the issuer is, at the start of a sentence. */
+/** For users. `provider`: the issuer's name, at the start of a sentence. */
 export function describeIssuerError({ kind, message }: IssuerError, provider: string): string {
   switch (kind) {
     case 'away':
@@ -33,7 +33,7 @@ export function describeIssuerError({ kind, message }: IssuerError, provider: st
   }
 }
 
-/** What issuers say is shown and logged: one line of limited length. */
+/** Issuers' messages are shown and logged: one line of limited length. */
 const clean = (text: string): string =>
   text
     .replace(/[\s\p{C}]+/gu, ' ')

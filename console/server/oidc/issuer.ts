@@ -37,7 +37,7 @@ export interface OIDCSettings {
   ca: string | undefined;
 }
 
-/** What the issuer gives for a code or a refresh token. */
+/** The issuer's tokens for a code or a refresh token. */
 export interface Tokens {
   idToken: string;
   /** null: the ID token cannot be renewed. */
@@ -47,7 +47,7 @@ export interface Tokens {
   endsAt: number;
 }
 
-/** What must be the same when the browser comes back. */
+/** What must match when the browser returns. */
 export interface SignInSecrets {
   state: string;
   nonce: string;
@@ -57,7 +57,7 @@ export interface SignInSecrets {
 type GrantedTokens = TokenEndpointResponse & TokenEndpointResponseHelpers;
 
 const CALL_TIMEOUT_SECONDS = 10;
-/** How long what the issuer says about itself is used. */
+/** How long the issuer's metadata is cached. */
 const DISCOVERY_TTL_MS = 10 * 60_000;
 const DISCOVERY_RETRY_MS = 30_000;
 
@@ -81,7 +81,7 @@ export class Issuer {
     return this.#settings.name;
   }
 
-  /** Who the issuer is, at the start of a sentence. */
+  /** The issuer's name, at the start of a sentence. */
   get provider(): string {
     return this.name ?? 'The identity provider';
   }
@@ -108,7 +108,7 @@ export class Issuer {
     return { ...secrets, url };
   }
 
-  /** `url`: the redirect URI with what the issuer added. Throws IssuerError. */
+  /** `url`: the redirect URI with the issuer's parameters. Throws IssuerError. */
   async finish(url: URL, { state, nonce, verifier }: SignInSecrets): Promise<Tokens> {
     const configuration = await this.discover();
     const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier };
@@ -122,18 +122,18 @@ export class Issuer {
     if (!granted.id_token) throw new IssuerError('rejected', 'the issuer does not renew ID tokens');
     const tokens = readTokens(granted);
     if (tokens.subject !== subject) throw new IssuerError('rejected', 'the tokens are of another user');
-    // Without a new one the old one goes on.
+    // Without a new one, the old one stays valid.
     return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken };
   }
 
-  /** Where the issuer can. Throws IssuerError. */
+  /** If the issuer supports it. Throws IssuerError. */
   async revoke(refreshToken: string): Promise<void> {
     const configuration = await this.discover();
     if (configuration.serverMetadata().revocation_endpoint)
       await tokenRevocation(configuration, refreshToken).catch(translateError);
   }
 
-  /** Where the browser signs out of the issuer, too; null where the issuer has no such page, or was never reached. */
+  /** URL to sign out of the issuer, too; null if the issuer has no such page, or was never reached. */
   describeSignOut(idToken: string, returnURI: string): string | null {
     const configuration = this.#known?.configuration;
     if (!configuration?.serverMetadata().end_session_endpoint) return null;
@@ -145,7 +145,7 @@ export class Issuer {
     }
   }
 
-  /** What the issuer says about itself; what it said before if it does not respond. Throws IssuerError. */
+  /** The issuer's metadata; the cached one if it does not respond. Throws IssuerError. */
   async discover(): Promise<Configuration> {
     if (this.#known && this.#clock() < this.#known.staleAt) return this.#known.configuration;
     this.#discovering ??= this.#ask().finally(() => {
@@ -174,7 +174,7 @@ export class Issuer {
     }).catch(translateError);
   }
 
-  /** In the way that the issuer offers: in a header by the standard, unless it was refused there. */
+  /** By a method that the issuer offers: in a header, as in the standard, unless it was refused there. */
   #sendSecret(secret: string): ClientAuth {
     const basic = ClientSecretBasic(secret);
     const post = ClientSecretPost(secret);
@@ -185,7 +185,7 @@ export class Issuer {
     };
   }
 
-  /** Issuers may offer several ways for the client secret, and accept one of them for a client. Throws IssuerError. */
+  /** Issuers may offer several methods for the client secret, and accept only one for a client. Throws IssuerError. */
   async #authenticate<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await call();
@@ -197,7 +197,7 @@ export class Issuer {
   }
 }
 
-/** Browsers go there, so it must be no script. Throws IssuerError. */
+/** Browsers are sent there, so it must not be a script URL. Throws IssuerError. */
 function buildURL(build: () => URL): string {
   try {
     const { protocol, href } = build();

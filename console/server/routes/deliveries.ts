@@ -125,7 +125,7 @@ export function addDeliveryRoutes(router: Router<ConsoleState>, services: Servic
       ? record.url
       : readDeliveryURL(kubernetes, session.token, { namespace, endpoint: record.endpoint });
 
-  /** The same for many, without those whose endpoint cannot receive deliveries. */
+  /** The same for many, except those whose endpoint cannot receive deliveries. */
   const locateAll = async (
     session: Session,
     namespace: string,

@@ -1,4 +1,4 @@
-/** What each API key used of each model on each day, and what it cost: as JSON, or as CSV for spreadsheets. */
+/** Usage and cost per API key, model and day: as JSON, or as CSV for spreadsheets. */
 import { Readable } from 'node:stream';
 import type Router from '@koa/router';
 import { z } from 'zod';
@@ -82,14 +82,14 @@ export function addKeyUsageRoutes(router: Router<ConsoleState>, services: Servic
     const { rows, describe } = await readTable();
     const signal = AbortSignal.timeout(MAX_TABLE_MS);
     const table = Readable.from(formatTable(rows, describe), { objectMode: false, signal });
-    // A table without its end must not look whole.
+    // A truncated table must not look complete.
     table.once('error', () => ctx.res.destroy());
     ctx.type = 'text/csv; charset=utf-8';
     ctx.attachment(`usage-${namespace}.csv`);
     ctx.body = table;
   });
 
-  /** Of deployments that are still there. */
+  /** Of existing deployments. */
   async function readModels(namespace: string, deployments: readonly string[]): Promise<Map<string, string>> {
     const models = new Map<string, string>();
     for (const name of deployments) {
@@ -144,7 +144,7 @@ const COLUMNS = [
   ['cost', 'cost'],
 ] as const satisfies readonly [string, keyof KeyUsageView][];
 
-/** RFC 4180. Names and ids hold no commas, quotes or line breaks, and begin with a letter or digit: no spreadsheet runs them. */
+/** RFC 4180. Names and ids contain no commas, quotes or line breaks, and start with a letter or digit: no formula injection. */
 async function* formatTable(
   parts: AsyncIterable<KeyUsageRow[]>,
   describe: (row: KeyUsageRow) => KeyUsageView,

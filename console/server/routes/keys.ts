@@ -14,7 +14,7 @@ import { describeKey, hashOf } from '../views/key.ts';
 import type { Services } from './services.ts';
 
 const { plural, kind } = apiKeyResource;
-/** For which a rolled key still works. */
+/** How long a rolled key still works. */
 const OVERLAP_MS = 24 * 3_600_000;
 
 export function addKeyRoutes(router: Router<ConsoleState>, services: Services): void {
@@ -88,7 +88,7 @@ export function addKeyRoutes(router: Router<ConsoleState>, services: Services): 
       const end = wanted.keepOld ? findOverlap(old, now) : { disabled: true };
       await kubernetes.patch(session, place, name, { spec: end });
     } catch (error) {
-      // Nobody has seen its secret.
+      // Its secret was never shown.
       await kubernetes.remove(session.token, place, wanted.name).catch(() => {});
       throw error;
     }

@@ -1,4 +1,4 @@
-/** API keys by the digits of their hash, as records and counters in Redis name them. */
+/** API keys by the digits of their hash, as in Redis' records and counters. */
 import { apiKey, apiKeyResource } from '../../../api/api-key.ts';
 import { HASH_DIGITS } from '../../../redis/usage/key-usage.ts';
 import { viewAs } from '../kubernetes/client.ts';

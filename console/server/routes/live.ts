@@ -1,4 +1,4 @@
-/** Tells pages what has changed, as server-sent events; they read it again by the other routes. */
+/** Notifies pages of changes, as server-sent events; they reread data by the other routes. */
 import { PassThrough } from 'node:stream';
 import type Router from '@koa/router';
 import type { AnnouncedTopic } from '../../api.ts';
@@ -8,10 +8,10 @@ import { endWithSession } from '../sessions/session-stream.ts';
 import type { Services } from './services.ts';
 
 const HEARTBEAT_MS = 25_000;
-/** Browsers connect again, and permissions are checked again. */
+/** Browsers then reconnect, and permissions are rechecked. */
 const MAX_STREAM_MS = 10 * 60_000;
 const RECONNECT_MS = 2_000;
-/** What a browser that reads nothing may leave in memory. */
+/** Buffer limit for a browser that does not read. */
 const MAX_UNREAD_BYTES = 16 * 1024;
 
 export function addLiveRoutes(router: Router<ConsoleState>, { access, feeds, sessions }: Services): void {
@@ -47,7 +47,7 @@ export function addLiveRoutes(router: Router<ConsoleState>, { access, feeds, ses
   });
 }
 
-/** Passes on what is new to this user; where only something hidden changed, not even that it did. */
+/** Passes on changes that this user may see; changes of hidden topics are not reported at all. */
 export function hideChanges(mayRead: Record<AnnouncedTopic, boolean>, notify: LiveListener): LiveListener {
   let lastNotified: string | undefined;
   return ({ watched, changed }) => {

@@ -57,7 +57,7 @@ export function addManifestRoutes(router: Router<ConsoleState>, { kubernetes }: 
   });
 }
 
-/** Of what can be edited: the resource version also changes with each status. */
+/** Version of the editable part: the resource version also changes with each status. */
 const versionOf = (object: KubeObject): string =>
   createHash('sha256')
     .update(JSON.stringify(showManifest(object)))

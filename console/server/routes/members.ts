@@ -20,7 +20,7 @@ const RESOURCES = [
   storageCredentialResource,
 ];
 const MAX_ENTRIES = 200;
-/** Not allowed; or an API server without roles, as that of `make run`. */
+/** Not allowed; or an API server without roles, such as that of `make run`. */
 const UNREADABLE = [403, 404];
 
 export function addMemberRoutes(router: Router<ConsoleState>, { kubernetes }: Services): void {

@@ -1,4 +1,4 @@
-/** Signing in by OIDC: to the issuer and back. */
+/** Sign-in by OIDC: to the issuer and back. */
 import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { ErrorEnvelope } from '../../../api/api-objects.ts';
@@ -17,7 +17,7 @@ import type { Services } from './services.ts';
 
 /** Until the page has loaded and shown it. */
 const ERROR_SECONDS = 60;
-/** What a cookie has room for. */
+/** Size limit of a cookie. */
 const MAX_ERROR_LENGTH = 500;
 
 const CODES: Record<IssuerErrorKind, ConsoleErrorCode> = {
@@ -68,7 +68,7 @@ export function addOIDCRoutes(
         'This sign-in expired, or was started in another browser or tab. Try again.',
       );
     ctx.state.returnTo = pending.returnTo;
-    // A code is of use once.
+    // A code can be used only once.
     ctx.append('set-cookie', formatCookie(ctx.state.origin, 'sign-in', NO_COOKIE));
     signIns.admit(ctx);
     const url = new URL(pending.redirectURI);
@@ -107,7 +107,7 @@ export const showSignInErrors = (): Middleware<ConsoleState> => async (ctx, next
   redirect(ctx, ctx.state.returnTo ?? '/');
 };
 
-/** `path`: of `readReturnPath`. */
+/** `path`: from `readReturnPath`. */
 function redirect(ctx: Pick<Context, 'status' | 'body' | 'set'>, path: string): void {
   ctx.body = null;
   ctx.status = 302;

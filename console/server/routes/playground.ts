@@ -24,7 +24,7 @@ const POSTS = [
   'audio/speech',
 ];
 const GETS = /^(models|requests\/req_[0-9a-f]{32})$/;
-/** Request headers that are passed on; never cookies. */
+/** Request headers that are forwarded; never cookies. */
 const FORWARDED_HEADERS = ['content-type', 'content-length', 'accept'];
 const RELAYED_HEADERS = [
   'content-type',

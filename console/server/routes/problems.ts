@@ -1,4 +1,4 @@
-/** What is wrong in a namespace, as far as the user may read it. */
+/** Problems in a namespace, as far as the user may see them. */
 import type Router from '@koa/router';
 import { apiKey, apiKeyResource } from '../../../api/api-key.ts';
 import { modelDeployment, modelDeploymentResource } from '../../../api/model-deployment.ts';
@@ -28,10 +28,10 @@ import { describeStorageCredential } from '../views/storage-credential.ts';
 import { describeWebhook } from '../views/webhook.ts';
 import type { Services } from './services.ts';
 
-/** All tabs of a user ask, on every page. */
+/** All tabs of a user request it, on every page. */
 const TTL_MS = 5_000;
 const MAX_ENTRIES = 5_000;
-/** Of queues and keys whose counters are read. */
+/** Limit of queues and keys whose counters are read. */
 const MAX_READ = 200;
 const MAX_PROBLEMS = 100;
 const FORBIDDEN = 403;

@@ -17,7 +17,7 @@ import type { Services } from './services.ts';
 const MAX_EVENTS = 100;
 const TAIL_LINES = 1_000;
 const MAX_LOG_STREAMS = { each: LOG_LIMITS.streamsPerUser, all: 200 };
-/** No selector holds anything else. */
+/** Selectors contain nothing else. */
 const DEPLOYMENT = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 const query = z.object({
   container: z
@@ -70,7 +70,7 @@ export function addReplicaRoutes(router: Router<ConsoleState>, services: Service
     // At its time limit, or with the connection to the API server, the log just ends.
     log.on('error', () => body.end());
     body.once('close', () => log.destroy());
-    // What the client has not read by then is not sent any more.
+    // What the client has not read by then is not sent anymore.
     ending.addEventListener('abort', () => body.destroy(), { once: true });
     if (ending.aborted) body.destroy();
     ctx.type = 'text/plain; charset=utf-8';
@@ -85,7 +85,7 @@ function selectPods(deployment: string): Selection | null {
   return { labelSelector: labels.map(([name, value]) => `${name}=${value}`).join(',') };
 }
 
-/** Ends after so many bytes, also where the API server would go on. */
+/** Ends after so many bytes, even if the API server would continue. */
 function limitBytes(max: number, onLimit: () => void): Transform {
   let left = max;
   return new Transform({

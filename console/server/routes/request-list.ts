@@ -69,7 +69,7 @@ export function addRequestListRoutes(router: Router<ConsoleState>, services: Ser
     const span = readTimeSpan(asked, Date.now());
     const [names, keys] = await Promise.all([
       asked.deployment ? [asked.deployment] : readDeploymentNames(redis, namespace),
-      // Records have names of their own: what many keys cost is for who searches by them.
+      // Records have their own key names: only searches by key pay for reading many keys.
       asked.key ? readKnownKeys(services, session.token, namespace) : new Map<string, KnownKey>(),
     ]);
     const submitters = asked.key ? findSubmitters(asked.key, keys) : null;
@@ -90,7 +90,7 @@ export function addRequestListRoutes(router: Router<ConsoleState>, services: Ser
     names: readonly string[];
     status?: RequestStatus | '' | undefined;
     span: TimeSpan;
-    /** null: everybody's. */
+    /** null: everyone's. */
     submitters: string[] | null;
   }
   type Found = Omit<RequestsView, 'requests'> & { records: ChargedRecord[] };
@@ -134,14 +134,14 @@ export function addRequestListRoutes(router: Router<ConsoleState>, services: Ser
   };
 }
 
-/** Names and hashes that records may have of whom a text means: a key's name or part of it, part of its hint, or a user. */
+/** Names and hashes in records that match a text: a key's name or part of it, part of its hint, or a user. */
 function findSubmitters(text: string, keys: ReadonlyMap<string, KnownKey>): string[] {
   const words = text.toLowerCase();
   const isMeant = ({ name, hint }: KnownKey) =>
     name.toLowerCase().includes(words) || hint?.toLowerCase().includes(words);
   const exact = [...keys].filter(([, { name }]) => name === text);
   const meant = exact.length > 0 ? exact : [...keys].filter(([, key]) => isMeant(key));
-  // Keys that are gone are known by the names in records alone.
+  // Deleted keys are known only by the names in records.
   const names = new Set([text, PERSONAL_KEY_PREFIX + text, ...meant.map(([, { name }]) => name)]);
   const submitters = [...names, ...meant.map(([hash]) => hash)];
   if (submitters.length <= MAX_SUBMITTERS) return submitters;

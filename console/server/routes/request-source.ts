@@ -1,4 +1,4 @@
-/** A deployment's requests, from page to page, with bounds on how far a search goes. */
+/** Pages of a deployment's requests, with limits on how far a search goes. */
 import type { RedisClient } from '../../../redis/client.ts';
 import {
   type ChargedRecord,
@@ -17,14 +17,14 @@ export const shareBudget = (sources: number): number =>
 
 export interface RequestSource extends Source<ChargedRecord> {
   deployment: string;
-  /** The ID after which the next page begins, `last` being the last request that was shown; undefined: as this one did. */
+  /** The ID after which the next page starts, `last` being the last request shown; undefined: as for this page. */
   endAfter(last: ChargedRecord | undefined): string | undefined;
 }
 
 interface SourceOptions {
   query: Omit<RequestQuery, 'limit' | 'order' | 'after'>;
   after: string | undefined;
-  /** null: everybody's. */
+  /** null: everyone's. */
   submitters: readonly string[] | null;
   budget: number;
 }
@@ -63,7 +63,7 @@ export function openSource(
       return records;
     },
     stoppedAt: () => stoppedAt,
-    // What was read and not shown comes again.
+    // What was read but not shown is read again.
     endAfter: (last) => (last?.id === found ? reached : last?.id),
   };
 }

@@ -1,4 +1,4 @@
-/** How a deployment was scaled over time. */
+/** A deployment's scaling history. */
 import type Router from '@koa/router';
 import { z } from 'zod';
 import { modelDeployment, modelDeploymentResource } from '../../../api/model-deployment.ts';
@@ -29,7 +29,7 @@ export function addScalingRoutes(
     const to = Date.now();
     const from = to - RANGES_MS[range];
     const known = await readScaling(redis, { namespace, name, since: from });
-    // One of the same name may have been there before.
+    // An earlier one may have had the same name.
     const points = known.filter(({ at }) => at >= (Date.parse(createdAt) || 0));
     const demand = points.at(-1)?.demand ?? scaling?.demand ?? 0;
     const current = { at: to, demand, wanted: replicas.wanted, ready: replicas.ready };

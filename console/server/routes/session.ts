@@ -1,4 +1,4 @@
-/** Signing in with a token, and out. */
+/** Sign-in with a token, and sign-out. */
 import type Router from '@koa/router';
 import { VERSION } from '../../../api/names.ts';
 import type { SessionView, SignOutView } from '../../api.ts';
@@ -47,7 +47,7 @@ export function addSessionRoutes(
     await sessions.end(session);
     ctx.append('set-cookie', formatCookie(ctx.state.origin, 'session', NO_COOKIE));
     const { token, oidc } = session;
-    // Nobody waits for it: the console has forgotten the token.
+    // Not awaited: the console has dropped the token.
     if (oidc?.refreshToken) issuer?.revoke(oidc.refreshToken).catch(() => {});
     const url = oidc && issuer?.describeSignOut(token, `${ctx.state.origin.origin}/`);
     if (url) ctx.body = { url } satisfies SignOutView;

@@ -60,7 +60,7 @@ export function addUsageRoutes(
     await largeAnswers.answer(ctx, namespace, async () => {
       const span = until(Date.now(), OVERVIEW);
       const views: TrafficView[] = [];
-      // One after the other: what is read of each may be large, what is shown of it is not.
+      // Sequentially: each read may be large, but its view is not.
       for (const deployment of await readDeploymentNames(redis, namespace)) {
         const { total, steps } = await readUsage(redis, { namespace, deployments: [deployment], ...span });
         views.push({ deployment, total, requests: steps.map(({ requests }) => requests) });
@@ -70,7 +70,7 @@ export function addUsageRoutes(
   });
 }
 
-/** The last `length` seconds in steps, of which the last one is not over yet. */
+/** The last `length` seconds in steps, the last of which is not over yet. */
 const until = (to: number, { length, step }: { length: number; step: number }) => ({
   from: to - (length - step) * 1_000,
   to,

@@ -55,9 +55,9 @@ export interface ConsoleState {
   origin: RequestOrigin;
   /** Behind `requireSession`, and after a sign-in. */
   session?: Session;
-  /** Of a sign-in by OIDC: the page that the browser comes back to. */
+  /** Of a sign-in by OIDC: the page to which the browser returns. */
   returnTo?: string;
-  /** What the browser was not answered, since it was sent to the page. */
+  /** An error that was not sent, since the browser was redirected to the page. */
   signInError?: { status: number; message: string };
 }
 

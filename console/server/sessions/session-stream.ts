@@ -6,7 +6,7 @@ import type { Sessions } from './sessions.ts';
 
 /**
  * A signal that aborts at once when the session or the client is gone, and soon after
- * `isStillAllowed` is no longer true. Throws client_left if the client has gone already.
+ * `isStillAllowed` is no longer true. Throws client_left if the client has already disconnected.
  */
 export function endWithSession(
   ctx: Pick<ApiContext, 'res' | 'state'>,

@@ -47,7 +47,7 @@ export class Sessions {
   readonly #presence: RedisPresence;
   readonly #clock: () => number;
   readonly #renewal: TokenRenewal | null;
-  /** Of sessions that somebody holds. */
+  /** For sessions in use. */
   readonly #seals = new WeakMap<Session, SessionSeal>();
   /** By digest, most recently used last. */
   readonly #cached = new LRUCache<string, { session: Session; seenAt: number }>({ max: MAX_CACHED_SESSIONS });
@@ -79,7 +79,7 @@ export class Sessions {
     return { id, session };
   }
 
-  /** null if there is none (any more). Throws temporarily_unavailable if its token cannot be renewed now. */
+  /** null if there is none (anymore). Throws temporarily_unavailable if its token cannot be renewed now. */
   async find(id: string): Promise<Session | null> {
     if (!ID.test(id)) return null;
     const digest = digestOf(id);
@@ -99,8 +99,8 @@ export class Sessions {
   }
 
   /**
-   * False after sign-out; while Redis is unavailable, recently used sessions are open unless they were signed out here. Brings
-   * the session's token up to date, for streams that outlast it. Throws as `find` does.
+   * False after sign-out; while Redis is unavailable, recently used sessions stay open unless they were signed out here. Keeps
+   * the session's token up to date, for streams that outlive it. Throws as `find` does.
    */
   async isOpen(session: Session): Promise<boolean> {
     const { digest, expiresAt } = session;
@@ -115,7 +115,7 @@ export class Sessions {
     return this.#renew(session, seal);
   }
 
-  /** Calls `listener` when the session expires, or is signed out here or elsewhere. Returns the way to stop listening. */
+  /** Calls `listener` when the session expires, or is signed out here or elsewhere. Returns the unsubscribe function. */
   onEnd({ digest, expiresAt }: Session, listener: () => void): () => void {
     const timer = setTimeout(listener, expiresAt - this.#clock());
     this.#ended.on(digest, listener);
@@ -141,7 +141,7 @@ export class Sessions {
     for (const digest of await findEnded(this.#redis, [...this.#cached.keys()])) this.evict(digest);
   }
 
-  /** False if the issuer or somebody else has ended the session. */
+  /** False if the issuer or someone else has ended the session. */
   async #renew(session: Session, seal: SessionSeal): Promise<boolean> {
     if (this.#renewal === null || (await this.#renewal.refresh(session, seal))) return true;
     this.evict(session.digest);

@@ -19,14 +19,14 @@ import type { Session } from './sessions.ts';
 const MARGIN_MS = 120_000;
 /** Longer than the calls that a renewal may need: two of the issuer, and the save. */
 const LOCK_MS = 40_000;
-/** The old refresh token is of no use any more, so that a save is worth some attempts. */
+/** The old refresh token is no longer valid, so a save is worth several attempts. */
 const SAVE_BACKOFF = { baseMs: 200, maxMs: 2_000 };
 const MAX_SAVE_MS = 10_000;
 const ISSUER_RETRY_MS = 5_000;
 /** While another console renews a token that has ended. */
 const WAIT_STEP_MS = 200;
 const MAX_WAIT_MS = 5_000;
-/** How long pages wait for an issuer that is away, before they offer to sign in by other means. */
+/** How long pages wait for an unavailable issuer before they offer to sign in by other means. */
 const GRACE_MS = 60_000;
 
 /** What a session by OIDC has besides the token. */
@@ -112,7 +112,7 @@ export class TokenRenewal {
       const tokens = await issuer.renew({ refreshToken, subject });
       const renewed = { token: tokens.idToken, oidc: describeTokens(tokens, this.#now()) };
       if (await this.#save(sha256, seal({ ...session, ...renewed }))) return renewed;
-      // Somebody has signed out meanwhile.
+      // Signed out meanwhile.
       await issuer.revoke(renewed.oidc.refreshToken!).catch(() => {});
       return 'ended';
     } catch (error) {

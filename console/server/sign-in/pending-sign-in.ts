@@ -1,6 +1,6 @@
 /**
- * A sign-in on its way to the issuer and back. The browser keeps it, sealed with a key derived from `state`, which only the
- * address has: neither alone reveals the nonce and the verifier, and an answer that another browser asked for opens nothing.
+ * A pending sign-in at the issuer. The browser keeps it, sealed with a key derived from `state`, which only the
+ * URL has: neither alone reveals the nonce and the verifier, and another browser's response opens nothing.
  */
 import { hkdfSync } from 'node:crypto';
 import { z } from 'zod';
@@ -20,7 +20,7 @@ const pendingSignIn = z.object({
 });
 export type PendingSignIn = z.output<typeof pendingSignIn>;
 
-/** Enough to find a password and a second factor. */
+/** Enough time for a password and a second factor. */
 export const PENDING_SECONDS = 15 * 60;
 
 const PLACE = ['oidc-sign-in'];

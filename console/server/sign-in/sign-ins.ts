@@ -1,4 +1,4 @@
-/** Signing in, whatever the token comes from: who it belongs to, the session, its cookie. */
+/** Sign-in, whatever the token's source: its user, the session, its cookie. */
 import type { IncomingMessage } from 'node:http';
 import { GROUP } from '../../../api/names.ts';
 import { formatCookie } from '../http/cookies.ts';
@@ -22,7 +22,7 @@ export interface SignInsOptions {
 export interface Credentials extends Pick<Session, 'token' | 'oidc'> {
   /** Entered by the user. */
   namespace: string | undefined;
-  /** Of the token, where it names one. */
+  /** Of the token, if it has one. */
   tokenNamespace: string | null;
   /** Of a token that is not renewed; Unix milliseconds. */
   endsAt: number | null;
@@ -45,14 +45,14 @@ export class SignIns {
     throw new ConsoleError('rate_limit_exceeded', message, { retryAfter });
   }
 
-  /** Counts a sign-in that was refused. */
+  /** Counts a refused sign-in. */
   noteRefusal({ req }: Pick<ApiContext, 'req'>): void {
     this.#attempts.note(describeClient(req));
     this.#options.metrics.countSignIn('refused');
   }
 
   /**
-   * Begins a session and sets its cookie. `refusal`: what a token is answered that the API server does not accept. Users without any
+   * Starts a session and sets its cookie. `refusal`: the error for a token that the API server does not accept. Users without any
    * visible namespace get no session. Throws ConsoleError.
    */
   async complete(

@@ -1,4 +1,4 @@
-/** Who changed an object last, by its managed fields: one entry for each program, and each user of the console, that wrote to it. */
+/** Who changed an object last, from its managed fields: one entry per program, and per user of the console, that wrote to it. */
 import { z } from 'zod';
 import type { ChangeView } from '../../api.ts';
 import type { KubeObject } from '../kubernetes/client.ts';
@@ -15,7 +15,7 @@ type Managed = z.infer<typeof managed>;
 /** Of an object; the API server keeps few more. */
 const MAX_MANAGERS = 20;
 const MAX_FIELDS = 8;
-/** Of the object's members, those that people write. */
+/** The object's members that people write. */
 const PARTS = ['spec', 'metadata'];
 
 /** The operator sets them on every object. */
@@ -41,11 +41,11 @@ export function describeChanges(object: KubeObject): ChangeView[] {
     .filter(({ isCreation, fields }) => isCreation || fields.length > 0);
 }
 
-/** Statuses are the operator's, which writes them all the time. */
+/** The operator writes statuses all the time. */
 const isByPeople = ({ subresource, fieldsV1 }: Managed): boolean =>
   subresource !== 'status' && !('f:status' in fieldsV1);
 
-/** The API server takes both times, to the second, one after the other. */
+/** The API server takes both times separately, to the second. */
 const isNear = (time: string, other = ''): boolean => Math.abs(Date.parse(time) - Date.parse(other)) <= 1_000;
 
 /** Such as `spec.replicas`. */

@@ -27,7 +27,7 @@ export function describeState(deployment: ModelDeployment): { state: DeploymentS
   const message = ready?.message ?? '';
   if (metadata.deletionTimestamp !== undefined) return { state: 'deleting', message };
   if (ready === undefined) return { state: 'starting', message: 'Not reconciled yet.' };
-  // The status is of an older spec.
+  // The status belongs to an older spec.
   const isStale = ready.observedGeneration !== undefined && ready.observedGeneration < metadata.generation;
   if (ready.status === 'True') return describeServing(deployment, isStale);
   if (ready.reason === 'Paused' || (spec.paused && isStale)) return { state: 'paused', message: PAUSED };

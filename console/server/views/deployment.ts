@@ -30,7 +30,7 @@ export function describeDeployment(deployment: ModelDeployment): DeploymentView 
   };
 }
 
-/** What an earlier spec left in the status counts for nothing. */
+/** Status of an earlier spec is ignored. */
 function describeScaling({ spec, status }: ModelDeployment): DeploymentView['scaling'] {
   if (!spec.scaling || !status.scaling) return null;
   const {

@@ -23,7 +23,7 @@ const event = z.object({
 });
 type Event = z.infer<typeof event>;
 
-/** What all views of an event have. */
+/** Common to all views of an event. */
 const describe = ({ metadata, type, reason, message, count, ...rest }: Event) => ({
   at: rest.series?.lastObservedTime || rest.lastTimestamp || rest.eventTime || metadata.creationTimestamp,
   isWarning: type === 'Warning',
@@ -36,7 +36,7 @@ const describe = ({ metadata, type, reason, message, count, ...rest }: Event) =>
 const podNameOf = (deployment: string): RegExp =>
   new RegExp(`^${deployment.replaceAll('.', '\\.')}-[a-z0-9]+-[a-z0-9]{5}$`);
 
-/** A view of those about the deployment and its pods, including pods that are gone; undefined for others. */
+/** A view of events about the deployment and its pods, including deleted pods; undefined for others. */
 export function describeEventsOf(deployment: string): (object: KubeObject) => EventView | undefined {
   const podName = podNameOf(deployment);
   return (object) => {
@@ -49,7 +49,7 @@ export function describeEventsOf(deployment: string): (object: KubeObject) => Ev
   };
 }
 
-/** Those about Berth's objects, with the program that noted them; undefined for others. */
+/** Events about Berth's objects, with the reporting program; undefined for others. */
 export function describeNote(object: KubeObject): NoteView | undefined {
   const { data } = event.safeParse(object);
   if (!data?.involvedObject.apiVersion.startsWith(`${GROUP}/`)) return undefined;

@@ -4,13 +4,13 @@ import { ANNOTATIONS } from '../../../api/names.ts';
 import type { CreatorView, KeyView } from '../../api.ts';
 import { readFieldManager } from '../kubernetes/field-manager.ts';
 
-/** What identifies requests and counters in Redis. */
+/** Identifies requests and counters in Redis. */
 export interface KnownKey {
   name: string;
   hint: string | null;
 }
 
-/** undefined until the operator has made the key. */
+/** undefined until the operator has created the key. */
 export const hashOf = ({ spec, status }: APIKey): string | undefined => spec.sha256 ?? status.sha256;
 
 export const hintOf = ({ spec, status }: APIKey): string | null => spec.hint ?? status.hint ?? null;
@@ -42,7 +42,7 @@ interface ManagedFields {
   time?: string;
 }
 
-/** Whom the console noted, else the tool that wrote it first. */
+/** The user recorded by the console, else the tool that wrote it first. */
 export function findCreator({
   annotations,
   managedFields,

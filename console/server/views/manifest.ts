@@ -1,4 +1,4 @@
-/** A ModelDeployment as people edit it, and back. Pure. */
+/** Converts a ModelDeployment to its editable form, and back. Pure. */
 import { z } from 'zod';
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
 import { modelDeploymentResource } from '../../../api/model-deployment.ts';
@@ -14,7 +14,7 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 type Texts = Record<string, string>;
 const texts = z.record(z.string(), z.string()).optional();
 
-/** Without what the API server keeps for itself; the schema of the spec is the API server's matter. */
+/** Without the API server's own fields; the API server validates the spec. */
 const editable = z.strictObject({
   apiVersion: z.literal(API_VERSION),
   kind: z.literal(kind),
@@ -27,7 +27,7 @@ const editable = z.strictObject({
   spec: z.record(z.string(), z.unknown()),
 });
 
-/** Without status and what the API server keeps for itself. */
+/** Without status and the API server's own fields. */
 export function showManifest({ metadata, spec }: KubeObject): ManifestView['manifest'] {
   const { name, namespace, labels, annotations = {} } = metadata;
   const { [LAST_APPLIED]: _, ...shown } = annotations;
@@ -56,7 +56,7 @@ export function readManifest(
   return { ...object, metadata: { name: metadata.name, namespace, ...texts } };
 }
 
-/** What was parsed may be nested too deeply to be written again. */
+/** Parsed input may be nested too deeply to be serialized again. */
 function requireWritable(manifest: unknown): void {
   try {
     JSON.stringify(manifest);
@@ -65,7 +65,7 @@ function requireWritable(manifest: unknown): void {
   }
 }
 
-/** What is stored, with the spec, labels and annotations of the edited one: finalizers and owners stay. */
+/** The stored object with the spec, labels and annotations of the edited one: finalizers and owners stay. */
 export function mergeManifest(stored: KubeObject, edited: KubeObject): KubeObject {
   const kept = stored.metadata.annotations?.[LAST_APPLIED];
   const { labels = {}, annotations } = edited.metadata;

@@ -1,13 +1,13 @@
-/** Merges lists that are read page by page, so that no more of them is read than is shown. */
+/** Merges paged lists without reading more than is shown. */
 
 export interface Source<T> {
-  /** The next at most `limit` of them, newest first; fewer where there are no more, or where it gave up. */
+  /** The next at most `limit` of them, newest first; fewer if there are no more, or the search stopped. */
   read(limit: number): Promise<T[]>;
-  /** Where it gave up: it may have more that are older; absent or null: it did not. */
+  /** Where the search stopped, with possibly more older ones; absent or null: it did not. */
   stoppedAt?(): number | null;
 }
 
-/** What many deployments may have in memory at once, however many there are. */
+/** Memory limit for any number of deployments. */
 const READ_AT_ONCE = 8;
 const MIN_PAGE = 5;
 
@@ -24,7 +24,7 @@ export interface MergeOptions<T> {
 
 export interface Newest<T> {
   items: T[];
-  /** Sources gave up: older ones than this are not known. null: all are known, as far as there were not enough. */
+  /** Sources stopped searching: items older than this are unknown. null: complete. */
   stoppedAt: number | null;
 }
 
@@ -58,7 +58,7 @@ async function fill<T>(pages: Page<T>[], size: number): Promise<void> {
     );
 }
 
-/** The newest time at which a source gave up of which nothing is left to merge. */
+/** The newest time at which an exhausted source stopped searching. */
 function findStop<T>(pages: Page<T>[]): number | null {
   const times = pages
     .filter(({ items, isEnd }) => items.length === 0 && isEnd)
@@ -66,7 +66,7 @@ function findStop<T>(pages: Page<T>[]): number | null {
   return times.length === 0 ? null : Math.max(...times);
 }
 
-/** The page whose first item is the newest; the earlier one of two that are equal. */
+/** The page whose first item is the newest; the earlier one of equal ones. */
 function findNewest<T>(pages: Page<T>[], timeOf: (item: T) => number): Page<T> | undefined {
   let newest: Page<T> | undefined;
   for (const page of pages)

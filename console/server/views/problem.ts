@@ -1,4 +1,4 @@
-/** What is wrong in a namespace, in words, from what its pages show. Pure. */
+/** Describes a namespace's problems, from what its pages show. Pure. */
 import { formatAmount } from '../../../api/amount.ts';
 import {
   type DeploymentView,
@@ -9,13 +9,13 @@ import {
   type WebhookView,
 } from '../../api.ts';
 
-/** As the alert on queues has it. */
+/** The same as in the alert on queues. */
 export const OLD_QUEUE_MS = 30 * 60_000;
 const MINUTE_MS = 60_000;
-/** What is nearly gone. */
+/** Share of credit that counts as nearly used up. */
 const LOW_CREDIT = 0.1;
 
-/** Such as that it fails, or has too few GPUs. */
+/** Such as failing, or too few GPUs. */
 export function findDeploymentProblems(view: DeploymentView): ProblemView[] {
   const { name, state, message, conditions, scaling } = view;
   const about = { kind: 'deployment', name } as const;
@@ -44,7 +44,7 @@ export function findDeploymentProblems(view: DeploymentView): ProblemView[] {
   return [];
 }
 
-/** `oldestAt`: when the oldest request that waits was queued, Unix milliseconds; null where none does. */
+/** `oldestAt`: when the oldest waiting request was queued, Unix milliseconds; null if none waits. */
 export function findQueueProblem(name: string, oldestAt: number | null, now: number): ProblemView[] {
   if (oldestAt === null || now - oldestAt < OLD_QUEUE_MS) return [];
   const minutes = Math.floor((now - oldestAt) / MINUTE_MS);
@@ -104,7 +104,7 @@ export function findCreditProblems(granted: number | null, spent: number): Probl
   return [{ ...about, severity: 'warning', title: 'Credit nearly used up', message }];
 }
 
-/** Errors first, then by what they are about. */
+/** Errors first, then by object. */
 export const sortProblems = (problems: readonly ProblemView[]): ProblemView[] =>
   [...problems].sort(
     (one, other) =>

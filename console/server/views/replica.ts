@@ -60,7 +60,7 @@ const pod = z.object({
 });
 type Pod = z.infer<typeof pod>;
 
-/** undefined for what is no pod. */
+/** undefined if it is not a pod. */
 export function describeReplica(object: KubeObject): ReplicaView | undefined {
   const parsed = pod.safeParse(object);
   if (!parsed.success) return undefined;
@@ -82,7 +82,7 @@ export function describeReplica(object: KubeObject): ReplicaView | undefined {
   };
 }
 
-/** Restarted again and again, or waiting for what will not come by itself. */
+/** Crash-looping, or waiting for something that needs intervention. */
 const STUCK = /BackOff|^Err|Error|Invalid|NotInstalled/;
 
 function describeState({ metadata, status }: Pod): Pick<ReplicaView, 'state' | 'message'> {
