@@ -1,4 +1,4 @@
-/** Gives the path of a program that tests need: the machine's own where it fits, or else built from `go/`. */
+/** Provides programs for tests: the machine's own if suitable, else built from `go/`. */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
@@ -13,9 +13,9 @@ interface GoModule {
   package?: string;
   /** `-X` settings for the linker. */
   variables?: Record<string, string>;
-  /** Rough minutes of a first build on two cores. */
+  /** Approximate minutes of a first build on two cores. */
   minutes: number;
-  /** A program on PATH is taken instead when this command's output matches. */
+  /** A program on PATH is used instead if this command's output matches. */
   accepts?: { args: string[]; output: RegExp };
 }
 
@@ -77,8 +77,8 @@ const MODULES: Record<string, GoModule> = {
 };
 
 /**
- * The path of an executable program, built first when it is neither on PATH nor in the cache.
- * Processes that ask at the same time wait for one build. Throws with the compiler's words when a build fails.
+ * The path of an executable program, built first if it is neither on PATH nor in the cache.
+ * Concurrent processes wait for one build. Throws with the compiler's output if a build fails.
  */
 export async function ensureBinary(program: string): Promise<string> {
   const found = Object.entries(MODULES).find(([, module]) => module.programs.includes(program));
@@ -108,7 +108,7 @@ function findFitting(program: string, { accepts }: GoModule): string | undefined
   return accepts.output.test(stdout ?? '') ? path : undefined;
 }
 
-/** The program's own name as a link beside a binary of several: it acts as what it is called. */
+/** A link with the program's name to a multi-call binary. */
 function linkProgram(folder: string, binaryName: string, program: string): string {
   const path = join(folder, program);
   if (program !== binaryName && !existsSync(path))
@@ -122,7 +122,7 @@ function linkProgram(folder: string, binaryName: string, program: string): strin
 
 const moduleFolder = (name: string): string => join(import.meta.dirname, 'go', name);
 
-/** Changes when anything does that the binary is made of. */
+/** Changes with anything that the binary is built from. */
 function hashModule(name: string): string {
   const hash = createHash('sha256').update(JSON.stringify(MODULES[name]!.variables ?? {}));
   for (const file of globSync('{go.mod,go.sum,*.go}', { cwd: moduleFolder(name) }).sort())
@@ -136,7 +136,7 @@ async function build(name: string, module: GoModule, binary: string): Promise<vo
   mkdirSync(join(binary, '..'), { recursive: true });
   const variables = Object.entries(module.variables ?? {}).map(([key, value]) => `-X ${key}=${value}`);
   const compile = `go build -trimpath -ldflags '${['-s -w', ...variables].join(' ')}' -o "$1.part" ${module.package ?? '.'}`;
-  // One lock for all modules: two of these builds at once would only fight for memory and cores.
+  // One lock for all modules: concurrent builds would only compete for memory and cores.
   const args = [
     join(CACHE_FOLDER, 'bin', 'build.lock'),
     'sh',

@@ -12,7 +12,7 @@ const CERTIFICATES = '/etc/ssl/certs';
 const DEFAULT_MIRROR = '';
 const DEBOOTSTRAP_SCRIPTS = '/usr/share/debootstrap/scripts';
 
-/** The key that the image of that name was built with, if there is one. */
+/** The build key of the image with this name, if there is one. */
 export async function readImageKey(name: string): Promise<string | undefined> {
   const format = `{{index .OCIv1.Config.Labels "${KEY_LABEL}"}}`;
   const { code, output } = await tryBuildah('inspect', '--type', 'image', '--format', format, name);
@@ -33,7 +33,7 @@ export async function buildDockerfile({ name, dockerfile, context, key }: BuildO
   await buildah(['bud', '--force-rm', '--layers', '--pull-never', ...settings, ...certificates, context]);
 }
 
-/** Makes an image of Debian's smallest system. */
+/** Creates an image of a minimal Debian. */
 export async function buildDebian(name: string, release: string, key: string): Promise<void> {
   const container = (await buildah(['from', 'scratch'])).trim();
   try {
@@ -55,7 +55,7 @@ export async function buildDebian(name: string, release: string, key: string): P
 function debootstrapCommand(release: string, root: string): string[] {
   const debootstrap = ensureProgram('debootstrap', 'debootstrap');
   const command = [debootstrap, '--variant=minbase', '--include=ca-certificates', release, root];
-  // A release newer than this machine's debootstrap is made like unstable.
+  // A release newer than this machine's debootstrap is created like unstable.
   const isKnown = existsSync(join(DEBOOTSTRAP_SCRIPTS, release));
   return isKnown ? command : [...command, DEFAULT_MIRROR, join(DEBOOTSTRAP_SCRIPTS, 'sid')];
 }

@@ -34,7 +34,7 @@ const IDENTITIES: Identity[] = [
 
 const VALID_DAYS = '90';
 
-/** Makes a new authority and all that it signs in `<folder>/pki`, and `<folder>/kubeconfigs/<name>`. */
+/** Creates a new CA and its certificates in `<folder>/pki`, and `<folder>/kubeconfigs/<name>`. */
 export async function writeCertificates(folder: string): Promise<void> {
   const openssl = ensureProgram('openssl', 'openssl');
   const pki = join(folder, 'pki');

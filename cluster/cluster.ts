@@ -43,15 +43,15 @@ export interface ClusterOptions {
 }
 
 const READY_TIMEOUT_MS = 120_000;
-/** What `down` keeps for the next `up`: images, which take longest. */
+/** Kept by `down` for the next `up`: images, which take longest. */
 const KEPT_FOLDER = 'containerd';
 
 /**
- * Starts a cluster, in some 30 s once all is built, and resolves when its node is Ready. One of that name and
- * these settings that runs already is taken as it is; what a killed one left is removed first. Without root it is kind's, where Docker answers.
+ * Starts a cluster, in some 30 s once everything is built, and resolves when its node is Ready. A running one with that name and
+ * these settings is reused; leftovers of a killed one are removed first. Without root it is a kind cluster, if Docker is available.
  */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  // The bundled one has GPUs and an ingress controller, so it comes first where it can run.
+  // The bundled one has GPUs and an ingress controller, so it is preferred.
   if (process.getuid?.() !== 0 && (await hasKind())) return startKind({ ...DEFAULTS, ...options });
   const { name, domain, gpus, images } = { ...DEFAULTS, ...options };
   const progress = startProgress(7);
@@ -92,7 +92,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
 
 const DEFAULTS = { name: DEFAULT_NAME, domain: DEFAULT_DOMAIN, gpus: 2, images: [] as Image[] };
 
-/** Stops all of it and removes its namespaces. Images stay, for the next start. Nothing happens when there is none. */
+/** Stops it and removes its namespaces. Images stay, for the next start. Does nothing if there is none. */
 export async function stopCluster(name = DEFAULT_NAME): Promise<void> {
   const folder = stateFolder(name);
   if (hasCluster(name) && readCluster(name).provider === 'kind') {
@@ -113,13 +113,13 @@ export async function stopCluster(name = DEFAULT_NAME): Promise<void> {
   removeState(folder);
 }
 
-/** Builds what has changed and makes it known to the node. */
+/** Builds what has changed and loads it into the node. */
 export async function loadImages(cluster: Cluster, images: Image[]): Promise<void> {
   if (cluster.provider === 'kind') await importIntoKind(cluster.name, images);
   else await importImages(cluster, await saveImages(images));
 }
 
-/** Starts one component again, as it was. Resolves when the process is there; `waitForServer` waits for more. */
+/** Restarts one component unchanged. Resolves when the process exists; `waitForServer` waits for more. */
 export async function startComponent(cluster: Cluster, component: string): Promise<void> {
   startDaemon(cluster.stateFolder, await componentCommand(cluster, component));
 }
@@ -162,7 +162,7 @@ const makeRecord = (name: string, domain: string, gpus: number): Cluster => ({
   provider: 'bundled',
 });
 
-/** Runs with the same settings, and answers. */
+/** Whether it runs with the same settings, and responds. */
 async function isClusterRunning(wanted: Cluster): Promise<boolean> {
   if (!hasCluster(wanted.name)) return false;
   const isSame = JSON.stringify(readCluster(wanted.name)) === JSON.stringify(wanted);
@@ -216,7 +216,7 @@ async function waitForNode(cluster: Cluster): Promise<void> {
   );
 }
 
-/** What a killed cluster left: containers, and the shims that hold them. */
+/** Leftovers of a killed cluster: containers, and their shims. */
 async function killLeftovers(name: string): Promise<void> {
   await waitUntil(
     () => {
@@ -225,7 +225,7 @@ async function killLeftovers(name: string): Promise<void> {
         try {
           process.kill(pid, 'SIGKILL');
         } catch {
-          // It ended by itself just now.
+          // It has just exited.
         }
       return pids.length === 0;
     },

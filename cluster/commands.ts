@@ -1,4 +1,4 @@
-/** Runs commands to their end. */
+/** Runs commands to completion. */
 import { type SpawnOptions, spawn } from 'node:child_process';
 
 export interface CommandOptions {
@@ -14,7 +14,7 @@ export async function runCommand(argv: string[], options: CommandOptions = {}): 
   return output;
 }
 
-/** Runs a command; resolves with all that it gave, however it ended. */
+/** Runs a command; resolves with its output and exit code, whatever the result. */
 export function tryCommand(
   [command, ...args]: string[],
   { input, env, cwd }: CommandOptions = {},

@@ -59,7 +59,7 @@ const COMPONENTS: Component[] = [
       `--cluster-signing-key-file=${stateFolder}/pki/ca.key`,
       '--use-service-account-credentials',
       '--leader-elect=false',
-      // Elsewhere an outage of the API server costs it its lease: restarted, it gives nodes their time once more.
+      // Otherwise it loses its lease in an outage of the API server: restarted, it resets the nodes' grace periods.
       '--node-monitor-grace-period=3m',
     ],
   },
@@ -86,7 +86,7 @@ const COMPONENTS: Component[] = [
     name: 'traefik',
     args: () => [
       `--entrypoints.web.address=${NODE_IP}:80`,
-      // By default an upload of more than a minute is cut.
+      // By default an upload of more than a minute is aborted.
       '--entrypoints.web.transport.respondingtimeouts.readtimeout=300s',
       '--providers.kubernetesingress',
       `--providers.kubernetesingress.ingressendpoint.ip=${NODE_IP}`,
@@ -112,7 +112,7 @@ const SYSTEM_PROGRAMS = ['containerd'];
 
 export const unhealthyFile = (stateFolder: string): string => join(stateFolder, 'unhealthy-gpus');
 
-/** How a component is started. Throws when there is none of that name. */
+/** How a component is started. Throws if there is none with that name. */
 export async function componentCommand(cluster: Cluster, name: string): Promise<DaemonCommand> {
   const component = COMPONENTS.find((candidate) => candidate.name === name);
   if (!component) throw new Error(`no component ${name}; there are ${COMPONENT_NAMES.join(', ')}`);

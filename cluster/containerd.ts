@@ -1,4 +1,4 @@
-/** Speaks to the cluster's containerd: images in, leftover containers out. */
+/** Client of the cluster's containerd: loads images, removes leftover containers. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,7 +43,7 @@ export async function importImages(cluster: Cluster, images: SavedImage[]): Prom
   }
 }
 
-/** The containers of an earlier run: nobody else would remove them. */
+/** Removes the containers of an earlier run, which nothing else would. */
 export async function removeContainers(cluster: Cluster): Promise<void> {
   const list = await tryCommand(ctr(cluster, ['containers', 'list', '--quiet']));
   const ids = list.output.split('\n').filter(Boolean);

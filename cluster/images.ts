@@ -1,4 +1,4 @@
-/** The images that pods of the tests run. There is no registry: each is built here, once for what it is made of. */
+/** The images for test pods. There is no registry: each is built here, once per content. */
 import { createHash } from 'node:crypto';
 import {
   copyFileSync,
@@ -26,7 +26,7 @@ export interface Image {
   base?: Image;
   /** Of the project's own images: what Docker can build as well. */
   dockerfile?: string;
-  /** Changes when the image must be rebuilt. The base's key need not be in it. */
+  /** Changes if the image must be rebuilt. Need not include the base's key. */
   readInputs: () => Promise<string>;
   build: (key: string) => Promise<void>;
 }
@@ -67,7 +67,7 @@ export const pauseImage = localImage('pause', PAUSE_IMAGE, async (folder) =>
   copyFileSync(await ensureBinary('pause'), join(folder, 'pause')),
 );
 
-/** What the project's own images are built on. */
+/** Base of the project's own images. */
 export const nodeImage = localImage(
   'node',
   'docker.io/library/node:24-bookworm-slim',
@@ -121,14 +121,14 @@ export interface SavedImage {
   archive: string;
 }
 
-/** Archives of the images, one after the other: building two at once gains nothing. */
+/** Archives of the images, built sequentially: concurrency gains nothing. */
 export async function saveImages(images: Image[]): Promise<SavedImage[]> {
   const saved: SavedImage[] = [];
   for (const image of images) saved.push({ name: image.name, archive: await ensureArchive(image) });
   return saved;
 }
 
-/** An archive of the image, built first when anything that it is made of has changed. Resolves with its path. */
+/** An archive of the image, rebuilt if any input has changed. Resolves with its path. */
 export async function ensureArchive(image: Image): Promise<string> {
   const key = await keyOf(image);
   const archive = archivePath(image, key);
@@ -175,7 +175,7 @@ async function readContext(dockerfile: string): Promise<string> {
     ...copiedPaths(text),
   ];
   const files = (await runCommand(list, { cwd: PROJECT_FOLDER })).split('\0').filter(Boolean).sort();
-  // By their paths within the checkout: another checkout of the same sources makes the same image.
+  // By their paths within the checkout, so another checkout of the same sources gives the same image.
   for (const path of files) {
     const file = join(PROJECT_FOLDER, path);
     if (existsSync(file)) hash.update(`${path}\0`).update(readFileSync(file));

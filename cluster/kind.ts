@@ -1,4 +1,4 @@
-/** A cluster of kind's for those who are not root but have Docker: bare, without GPUs or an ingress controller. */
+/** A kind cluster for users without root but with Docker: bare, without GPUs or an ingress controller. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { findProgram } from '../machine/system-package.ts';
@@ -13,14 +13,14 @@ interface KindOptions {
   images: Image[];
 }
 
-/** Whether kind is there and Docker answers. */
+/** Whether kind is installed and Docker is available. */
 export async function hasKind(): Promise<boolean> {
   if (!findProgram('docker') || !findProgram('kind')) return false;
   const { code } = await tryCommand(['docker', 'info']);
   return code === 0;
 }
 
-/** Makes a cluster of `kind.yaml` and loads the images into it. */
+/** Creates a cluster from `kind.yaml` and loads the images into it. */
 export async function startKind({ name, domain, images }: KindOptions): Promise<Cluster> {
   const folder = stateFolder(name);
   mkdirSync(folder, { recursive: true });

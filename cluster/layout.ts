@@ -1,4 +1,4 @@
-/** What a bundled cluster is called and where its parts are. All of it follows from the cluster's name. */
+/** Names and paths of a bundled cluster, derived from its name. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CACHE_FOLDER } from '../machine/cache-folder.ts';
@@ -7,20 +7,20 @@ export interface Cluster {
   name: string;
   /** Path of the admin's kubeconfig. Its server answers inside the cluster's network namespace only. */
   kubeconfig: string;
-  /** Put before a command, it runs inside the cluster's network, where ingress hosts and Services resolve. */
+  /** A prefix that runs a command inside the cluster's network, where ingress hosts and Services resolve. */
   exec: string[];
   nodeIP: string;
   /** Every name under it resolves to the ingress controller. */
   domain: string;
   gpus: number;
   stateFolder: string;
-  /** Who runs it: the components of this folder, or kind on Docker. */
+  /** How it runs: with the components of this folder, or as kind on Docker. */
   provider: 'bundled' | 'kind';
 }
 
 export const DEFAULT_NAME = 'berth-test';
 export const DEFAULT_DOMAIN = 'berth.test';
-/** A cluster has a network of its own, so all can use the same addresses. */
+/** Each cluster has its own network, so all can use the same addresses. */
 export const NODE_IP = '172.30.0.11';
 export const NODE_NAME = 'node1';
 export const SERVICE_RANGE = '10.96.0.0/16';
@@ -48,7 +48,7 @@ export const enterCommand = (name: string): string[] => [
 
 const recordPath = (name: string): string => join(stateFolder(name), 'cluster.json');
 
-/** The cluster of that name, whether it runs or not. Throws when there is none. */
+/** The cluster with that name, running or not. Throws if there is none. */
 export function readCluster(name = DEFAULT_NAME): Cluster {
   if (!existsSync(recordPath(name))) throw new Error(`there is no cluster ${name}: start it first`);
   return JSON.parse(readFileSync(recordPath(name), 'utf8')) as Cluster;

@@ -1,4 +1,4 @@
-/** What is in the cluster before anybody puts anything there. */
+/** Initial objects of the cluster. */
 import { cpSync, existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

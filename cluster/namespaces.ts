@@ -19,12 +19,12 @@ import { join } from 'node:path';
 import { runCommand, tryCommand } from './commands.ts';
 import { enterCommand, NODE_IP, runFolder, stateFolder } from './layout.ts';
 
-/** Makes both; what an earlier cluster of that name left must have been removed before. */
+/** Creates both; leftovers of an earlier cluster with that name must have been removed before. */
 export async function createNamespaces(name: string): Promise<void> {
   await runCommand(['ip', 'netns', 'add', name]);
   await createMountNamespace(name);
   const inside = (script: string) => runCommand([...enterCommand(name), 'sh', '-ec', script]);
-  // A bridge stands in for a network card: there is not always a `dummy` device.
+  // A bridge instead of a `dummy` network device, which is not always available.
   await inside(`
     ip link set lo up
     ip link add node0 type bridge
@@ -40,7 +40,7 @@ async function createMountNamespace(name: string): Promise<void> {
   const run = runFolder(name);
   const state = stateFolder(name);
   mkdirSync(run, { recursive: true });
-  // A namespace can be kept only on a mount that is not shared.
+  // A namespace can be pinned only on a private mount.
   await runCommand(['sh', '-ec', 'mount --bind "$1" "$1"; mount --make-private "$1"', 'sh', run]);
   const handle = join(run, 'mnt');
   writeFileSync(handle, '');
@@ -62,7 +62,7 @@ async function createMountNamespace(name: string): Promise<void> {
   await runCommand([...unshare, 'sh', '-ec', script, 'sh', state]);
 }
 
-/** Removes both with all that is mounted in them. Nothing happens when they are not there. */
+/** Removes both with everything mounted in them. Does nothing if they do not exist. */
 export async function removeNamespaces(name: string): Promise<void> {
   const run = runFolder(name);
   await tryCommand(['umount', join(run, 'mnt')]);
@@ -77,7 +77,7 @@ const SHARES_PER_CORE = 1024;
 
 export const cgroupRoot = (name: string): string => `/berth-${name}`;
 
-/** The kubelet wants the parent of its cgroups to be there: in one hierarchy, or in each of version 1. */
+/** The kubelet requires the parent of its cgroups to exist: in one hierarchy, or in each of version 1. */
 function createCgroups(name: string): void {
   const isUnified = existsSync('/sys/fs/cgroup/cgroup.controllers');
   if (isUnified) {

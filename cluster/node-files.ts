@@ -34,7 +34,7 @@ export const volumeFolder = (folder: string, index: number): string =>
 function makeVolumeFolders(folder: string): void {
   for (let index = 0; index < VOLUME_COUNT; index++) {
     mkdirSync(volumeFolder(folder, index), { recursive: true });
-    // The kubelet gives a host path to no group, and images run as many users.
+    // The kubelet does not apply fsGroup to host paths, and images run as many users.
     chmodSync(volumeFolder(folder, index), 0o777);
   }
 }

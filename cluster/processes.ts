@@ -1,4 +1,4 @@
-/** Programs that outlive the command that started them, known by files in a folder: a pid and a log each. */
+/** Daemons, tracked by files in a folder: a pid and a log each. */
 
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ export interface DaemonCommand {
 const TERM_GRACE_MS = 5_000;
 const KILL_GRACE_MS = 10_000;
 
-/** Starts it with its output appended to `logs/<name>.log`. Does nothing when it runs already. */
+/** Starts it with its output appended to `logs/<name>.log`. Does nothing if it already runs. */
 export function startDaemon(folder: string, { name, argv, env }: DaemonCommand): void {
   if (isDaemonRunning(folder, name)) return;
   mkdirSync(join(folder, 'pids'), { recursive: true });
@@ -33,12 +33,12 @@ export function startDaemon(folder: string, { name, argv, env }: DaemonCommand):
   writeFileSync(pidPath(folder, name), `${child.pid} ${readStartTime(child.pid)}`);
 }
 
-/** Whether the process that was started under this name still runs; another one with its pid does not count. */
+/** Whether the process that was started with this name still runs; another one with its pid does not count. */
 export function isDaemonRunning(folder: string, name: string): boolean {
   return readPid(folder, name) !== undefined;
 }
 
-/** SIGTERM to all of them at once, SIGKILL to those that are still there after `graceMs`. */
+/** SIGTERM to all at once, SIGKILL to those that still run after `graceMs`. */
 export async function stopDaemons(folder: string, names: string[], graceMs = TERM_GRACE_MS): Promise<void> {
   signal(folder, names, 'SIGTERM');
   await waitForEnd(folder, names, graceMs).catch(() => {
@@ -48,7 +48,7 @@ export async function stopDaemons(folder: string, names: string[], graceMs = TER
   for (const name of names) rmSync(pidPath(folder, name), { force: true });
 }
 
-/** The names of all that was ever started in the folder and not stopped. */
+/** The names of all processes started in the folder and not stopped. */
 export function listDaemons(folder: string): string[] {
   try {
     return readdirSync(join(folder, 'pids')).sort();
@@ -73,7 +73,7 @@ function readPid(folder: string, name: string): number | undefined {
   }
 }
 
-/** Clock ticks from boot to the process's start, which tells it from a later one with the same pid. */
+/** Clock ticks from boot to the process's start, which distinguishes it from a later one with the same pid. */
 function readStartTime(pid: number): string | undefined {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
@@ -89,7 +89,7 @@ function signal(folder: string, names: string[], name: NodeJS.Signals): void {
       try {
         process.kill(pid, name);
       } catch {
-        // It ended by itself just now.
+        // It has just exited.
       }
 }
 

@@ -1,4 +1,4 @@
-/** Tells on standard error which step runs and how many remain. */
+/** Shows the current step and the number of remaining ones on standard error. */
 
 export interface Progress {
   /** Announces the next step. */

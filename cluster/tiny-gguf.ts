@@ -127,7 +127,7 @@ function makeTensors(vocabulary: number): Tensor[] {
   ];
 }
 
-/** Bytes and control tokens weigh nothing, so that what the model says is printable and goes on. */
+/** Bytes and control tokens have no weight, so that the output is printable and does not end. */
 function makeOutput(vocabulary: number, random: () => number): Tensor {
   const values = Float32Array.from({ length: EMBEDDING * vocabulary }, (_, index) =>
     Math.floor(index / EMBEDDING) < 259 ? 0 : random() * 0.6,

@@ -1,4 +1,4 @@
-/** What becomes of calls in flight when an engine gets SIGTERM and does not let them end: any of the ways that occur. */
+/** How engines abort calls in flight at SIGTERM: any of the ways that occur. */
 import type { Answer } from './answer.ts';
 import type { Call } from './call.ts';
 import type { Engine } from './engine.ts';
@@ -13,7 +13,7 @@ const ABORTED = new EngineError(
   'The request was aborted: the engine shuts down.',
 );
 
-/** Ends a stream of which `next` would have been the next frame; each call in the way that follows the last one's. */
+/** Ends a stream before the frame `next`; each call in the next of the ways. */
 export async function abortStream(
   engine: Engine,
   call: Call,
@@ -37,7 +37,7 @@ export async function abortStream(
   }
 }
 
-/** An answer, or a frame of one, that ends with what was said so far. */
+/** A response, or a frame of one, that ends with what was generated so far. */
 export function markAborted(body: object): object {
   const { choices, object, type, stop_reason, ...rest } = body as Fields;
   if (type === 'message') return { type, ...rest };
@@ -46,7 +46,7 @@ export function markAborted(body: object): object {
   return { ...body, choices: choices.map((choice) => ({ ...choice, finish_reason: 'abort' })) };
 }
 
-/** The last events of an answer that is told in events. */
+/** The last events of an event-based response. */
 const endEvents = (body: Fields, next: Fields): Fields[] =>
   body.object === 'response'
     ? [{ type: 'response.completed', sequence_number: next.sequence_number, response: markAborted(body) }]

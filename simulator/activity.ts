@@ -1,4 +1,4 @@
-/** What has been asked of the engine, for the control port. */
+/** Record of requests to the engine, for the control port. */
 import type { IncomingHttpHeaders } from 'node:http';
 
 export interface RecordedCall {
@@ -27,12 +27,12 @@ export class Activity {
   aborted = 0;
   last: RecordedCall | null = null;
   recent: RecentCall[] = [];
-  /** When the last piece of an answer went out, of performance.now(). */
+  /** When the last output was sent, of performance.now(). */
   outputAt = Number.NEGATIVE_INFINITY;
   /** For /metrics, which counts from the start of the process. */
   readonly totals = { answered: 0, promptTokens: 0, completionTokens: 0 };
 
-  /** One more in flight, until the function that it returns is called first. */
+  /** Counts one more in flight, until the returned function is called. */
   enter(): () => void {
     let isIn = true;
     this.inflight++;

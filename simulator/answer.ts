@@ -1,4 +1,4 @@
-/** What a route makes of a request, before anything is sent. */
+/** A route's response to a request, before anything is sent. */
 import type { Exchange } from './exchange.ts';
 import type { Fields } from './fields.ts';
 import type { PrefixCache } from './prefix-cache.ts';
@@ -50,7 +50,7 @@ export type Planner = (body: Fields, context: PlanContext, exchange: Exchange) =
 let calls = 0;
 const run = Date.now().toString(16);
 
-/** An id that no other answer has. */
+/** A unique response id. */
 export const makeAnswerId = (prefix: string): string =>
   `${prefix}-${run}${(++calls).toString(16).padStart(8, '0')}`;
 

@@ -1,4 +1,4 @@
-/** POST /v1/messages and /v1/messages/count_tokens, as Anthropic has them. */
+/** POST /v1/messages and /v1/messages/count_tokens, as in Anthropic's API. */
 import { type Answer, countCached, makeAnswerId, type PlanContext, sumUsage } from './answer.ts';
 import { type Chat, type ChatChoice, makeChat } from './chat.ts';
 import { type EngineError, refuseField } from './errors.ts';

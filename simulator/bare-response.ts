@@ -1,4 +1,4 @@
-/** Responses as llama.cpp has them: little beside the output, and events without numbers. */
+/** Responses like llama.cpp's: little beside the output, and events without numbers. */
 import type { Frame } from './answer.ts';
 import { type Fields, isObject } from './fields.ts';
 

@@ -1,15 +1,15 @@
-/** One HTTP exchange: waits that end when the client leaves, and writes that wait for a slow client. */
+/** One HTTP exchange: waits that end when the client disconnects, and writes with backpressure. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { EngineError } from './errors.ts';
 import type { Slots } from './slots.ts';
 
-/** The client has closed its connection: the work is given up. */
+/** The client disconnected: the work is aborted. */
 export class ClientDisconnectedError extends Error {}
 
 export interface CallOptions {
   /** The body of a refusal. */
   describeError: (error: EngineError) => object | string;
-  /** Told once whether the client left before its answer was complete. */
+  /** Called once with whether the client disconnected before its response was complete. */
   onClose: (isAborted: boolean) => void;
 }
 
@@ -18,7 +18,7 @@ export class Call {
   readonly response: ServerResponse;
   readonly #options: CallOptions;
   #isClosed = false;
-  /** We cut the connection ourselves: the client has not left. */
+  /** We closed the connection ourselves: the client did not disconnect. */
   #isCut = false;
   #giveUp: (() => void) | null = null;
 
@@ -80,7 +80,7 @@ export class Call {
     return this.#pause(() => () => {}) as Promise<never>;
   }
 
-  /** Sends a piece and waits while the client reads more slowly than we write. */
+  /** Sends a piece with backpressure. */
   async write(piece: string | Buffer): Promise<void> {
     if (this.response.write(piece)) return;
     await this.#pause((resume) => {
@@ -89,7 +89,7 @@ export class Call {
     });
   }
 
-  /** Cuts the connection, after `last` has been sent. */
+  /** Closes the connection, after `last` has been sent. */
   cut(last?: string | Buffer): void {
     this.#isCut = true;
     const destroy = (): void => void this.response.destroy();
@@ -97,7 +97,7 @@ export class Call {
     else this.response.write(last, destroy);
   }
 
-  /** `begin` starts a wait and returns how to stop it; the wait throws ClientDisconnectedError when the client leaves. */
+  /** `begin` starts a wait and returns its cancel function; the wait throws ClientDisconnectedError when the client disconnects. */
   #pause(begin: (resume: () => void) => () => void): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(new ClientDisconnectedError());

@@ -59,7 +59,7 @@ export function planChat(body: Fields, context: PlanContext): Answer {
   };
 }
 
-/** What the model says; how it is written depends on the dialect. */
+/** The model's output; its format depends on the dialect. */
 export function makeChat(body: Fields, context: PlanContext): Chat {
   const conversation = readConversation(body);
   const tools = planTools(body, conversation);
@@ -103,7 +103,7 @@ export function makeChat(body: Fields, context: PlanContext): Chat {
   };
 }
 
-/** The answer that the final message begins: it goes on as it would have without a break. */
+/** The continuation of the final message, as if the response had not been interrupted. */
 function readContinued(body: Fields): { said: string; promptHash: number } | null {
   const said = readSaid(body);
   if (said === null) return null;

@@ -1,4 +1,4 @@
-/** The control port: reads and changes what the engine does, while it does it. */
+/** The control port: reads and changes the engine's behavior at run time. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Engine } from './engine.ts';
 import { EngineError } from './errors.ts';

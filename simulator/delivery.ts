@@ -1,4 +1,4 @@
-/** Sends an answer at the speed that the settings ask for, or breaks it. */
+/** Sends a response at the configured speed, or breaks it. */
 import { abortStream, markAborted } from './aborted-call.ts';
 import type { Answer, Frame } from './answer.ts';
 import type { Call } from './call.ts';
@@ -16,7 +16,7 @@ export interface Delivery {
   fault: BreakingFault | null;
 }
 
-/** Throws ClientDisconnectedError when the client leaves before the end. */
+/** Throws ClientDisconnectedError if the client disconnects early. */
 export async function deliver({ engine, call }: Exchange, delivery: Delivery): Promise<void> {
   const { answer, ttftMs, itlMs, fault } = delivery;
   if (answer.frames) {
@@ -59,7 +59,7 @@ async function streamAnswer(
 ): Promise<void> {
   const { signal } = engine.stopping;
   const isNamed = answer.isNamed ?? false;
-  // Moments are reckoned from the start, so that late timers do not add up.
+  // Times are relative to the start, so that late timers do not accumulate.
   const start = performance.now() + ttftMs;
   let sent = 0;
   for (const { step, data } of frames) {

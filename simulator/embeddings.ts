@@ -1,4 +1,4 @@
-/** POST /v1/embeddings: unit vectors in which texts that share words lie near each other. */
+/** POST /v1/embeddings: unit vectors; texts that share words have similar ones. */
 import {
   type Answer,
   makeAnswerId,

@@ -14,7 +14,7 @@ export interface EngineOptions {
   /** The id that `model` must have. */
   model: string;
   kind: Kind;
-  /** For so long the engine answers 503 to everything. */
+  /** How long the engine returns 503 to everything. */
   startupSeconds: number;
   /** Whether it has vLLM's sleep mode. */
   sleepMode?: boolean;
@@ -72,7 +72,7 @@ export class Engine {
     return personalityOf(this.settings.current.like);
   }
 
-  /** It was told to stop, and gives nothing any more to the calls that it keeps. */
+  /** It was stopped, and sends nothing more to the calls that it keeps. */
   get isHanging(): boolean {
     return this.stopping.signal.aborted && this.personality.atSIGTERM === 'hang';
   }

@@ -1,4 +1,4 @@
-/** Reads the simulator's environment: the one place that knows the variables. */
+/** Reads the simulator's environment: the only place that knows the variables. */
 import { KINDS, type Kind } from './engine.ts';
 import { ENGINES } from './personality.ts';
 import type { SimulatorOptions } from './server.ts';
@@ -109,7 +109,7 @@ function readSettings(env: Environment): object {
   throw new EnvironmentError(parsed.problems.map(nameVariable).join('; '));
 }
 
-/** What is no JSON stays a string, which the settings' rules then refuse with its name. */
+/** Invalid JSON stays a string, which the settings' rules then reject with its name. */
 function parseVariable(value: string): unknown {
   try {
     return JSON.parse(value);

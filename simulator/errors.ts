@@ -26,7 +26,7 @@ export class EngineError extends Error {
 export const refuse = (message: string, param: string | null = null): EngineError =>
   new EngineError(400, 'BadRequestError', message, param);
 
-/** A field of the wrong type or missing, in the words of vLLM's schema check. */
+/** A field of the wrong type or missing, with vLLM's validation message. */
 export const refuseField = (path: (string | number)[], problem: string): EngineError => {
   const location = ['body', ...path]
     .map((part) => (typeof part === 'number' ? part : `'${part}'`))

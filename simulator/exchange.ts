@@ -11,7 +11,7 @@ export interface Exchange {
   call: Call;
   route: InferenceRoute;
   body: ParsedBody | ParsedForm;
-  /** The call counts as in flight no more, because a job of its own does. */
+  /** The call no longer counts as in flight, because its job does. */
   release: () => void;
 }
 

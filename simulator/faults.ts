@@ -4,7 +4,7 @@ import { EngineError } from './errors.ts';
 import type { ErrorShape, Fault } from './settings.ts';
 import { endFrames, formatFailure } from './sse.ts';
 
-/** A fault that lets the answer begin and then breaks it. */
+/** A fault that breaks the response after its start. */
 export type BreakingFault = Extract<Fault, { afterFrames: number }>;
 
 export const OUT_OF_MEMORY = new EngineError(
@@ -15,7 +15,7 @@ export const OUT_OF_MEMORY = new EngineError(
 );
 export const BROKEN = new EngineError(500, 'InternalServerError', 'EngineCore encountered an issue.');
 
-/** Answers the call with a fault that needs no answer to break; returns the fault where it does. */
+/** Responds with a fault that needs no response to break; returns the fault if it does. */
 export function strike(call: Call, fault: Fault, exit: () => void): BreakingFault | null {
   switch (fault.kind) {
     case 'status':

@@ -26,7 +26,7 @@ async function findProgram(): Promise<string> {
   }
 }
 
-/** Throws with the remedy when no video can be made on this machine. */
+/** Throws with the remedy if this machine cannot create videos. */
 export async function checkFilms(): Promise<void> {
   try {
     await run(await findProgram(), ['-version']);

@@ -29,7 +29,7 @@ const LIMITS = { fieldNameSize: 100, fieldSize: 1024 * 1024, fields: 64, files: 
 export const isForm = (request: IncomingMessage): boolean =>
   /^multipart\/form-data\b/i.test(request.headers['content-type'] ?? '');
 
-/** Throws an EngineError with 413 when it is too large; rejects when the client leaves half-way. */
+/** Throws an EngineError with 413 if it is too large; rejects if the client disconnects early. */
 export async function readForm(request: IncomingMessage): Promise<ParsedForm> {
   const parser = await createParser(request);
   if (typeof parser === 'string') {

@@ -5,7 +5,7 @@ import { writeMetrics } from './metrics.ts';
 import type { Personality } from './personality.ts';
 
 const POLL_MS = 10;
-/** An engine that waits for its own output checks once a second, and gives up. */
+/** An engine that waits for its own output checks once a second, and times out. */
 const CHECK_INTERVAL_MS = 1000;
 const CHECK_TIMEOUT_MS = 20_000;
 
@@ -42,7 +42,7 @@ const WAITS: Record<Personality['health'], (engine: Engine, call: Call) => Promi
     const start = performance.now();
     for (let checkMs = CHECK_INTERVAL_MS; checkMs <= CHECK_TIMEOUT_MS; checkMs += CHECK_INTERVAL_MS) {
       await call.wait(start + checkMs);
-      // An idle engine gives output for the check itself.
+      // An idle engine generates output for the check itself.
       if (slots.running === 0 || activity.outputAt > start) return true;
     }
     return false;

@@ -79,7 +79,7 @@ async function serveImages(
     const failure = findSizeFailure(size, media);
     if (failure) throw failure;
     const data = await drawImages(prompt, n, async (random) => {
-      // A client that has left ends the work here.
+      // A disconnected client ends the work here.
       await call.wait(0);
       return draw(size, random);
     });

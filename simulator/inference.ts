@@ -206,7 +206,7 @@ export interface Arrival {
   release: () => void;
 }
 
-/** Answers the call, whatever happens. */
+/** Responds to the call in every case. */
 export async function serveInference({ engine, call, path, release }: Arrival): Promise<void> {
   const route = INFERENCE_ROUTES.get(path)!;
   const { request } = call;
@@ -230,7 +230,7 @@ function showBody(body: Exchange['body']): unknown {
   return 'shown' in body ? body.shown : body.value;
 }
 
-/** Turns what a call threw into its answer. */
+/** Converts a call's error to its response. */
 export function answerFailure(call: Call, error: unknown): void {
   if (error instanceof ClientDisconnectedError || call.response.headersSent || call.response.destroyed) {
     if (!call.response.writableEnded) call.response.destroy();

@@ -1,4 +1,4 @@
-/** A value that satisfies a JSON Schema: what a model with guided decoding would answer. */
+/** A value that satisfies a JSON Schema, like a model's output with guided decoding. */
 import { refuse } from './errors.ts';
 import { type Fields, isObject } from './fields.ts';
 import { generateNumber, generateString } from './json-scalar.ts';

@@ -1,4 +1,4 @@
-/** What engines of images and videos do differently from each other. */
+/** Differences between image and video engines. */
 import type { VideoStatus } from './video-jobs.ts';
 
 export interface MediaHabits {
@@ -15,7 +15,7 @@ export interface MediaHabits {
   reportsProgress: boolean;
   /** How the states of videos that have not ended are called. */
   states: Readonly<Record<'queued' | 'in_progress', VideoStatus>>;
-  /** A poll of a failed video has the status of what went wrong. */
+  /** A poll of a failed video has the status of its failure. */
   failsPolls: boolean;
   describeFailure: (error: { status: number; type: string; message: string }) => object;
 }

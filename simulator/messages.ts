@@ -61,7 +61,7 @@ function readMedia(part: Fields, index: number): string {
   return typeof url === 'string' ? url : '';
 }
 
-/** What the assistant has said already, where `continue_final_message` asks to go on with it; null elsewhere. */
+/** The assistant's text to continue, with `continue_final_message`; null otherwise. */
 export function readSaid(body: Fields): string | null {
   const isContinuing = readBoolean(body, 'continue_final_message');
   // Its default is true, which the other one excludes.

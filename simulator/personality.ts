@@ -1,4 +1,4 @@
-/** The engine that the simulator poses as: what real ones do differently from each other, which clients of theirs must bear. */
+/** The engine that the simulator imitates: differences between real ones that clients must handle. */
 import type { EngineError } from './errors.ts';
 import { type MediaHabits, PLAIN_MEDIA, SGLANG_DIFFUSION_MEDIA, VLLM_OMNI_MEDIA } from './media-habits.ts';
 import { nameErrorOfTEI, TEI_BOUNDS } from './tei.ts';
@@ -30,7 +30,7 @@ export interface Personality {
   responses: 'whole' | 'bare';
   /**
    * Calls in flight at SIGTERM: they end, with the port closed or with an open one that takes more, or are aborted in one of the ways
-   * that occur, or are kept for ever without a word.
+   * that occur, or are kept forever without a response.
    */
   atSIGTERM: 'finish' | 'serve-on' | 'abort' | 'hang';
   media: MediaHabits;

@@ -12,7 +12,7 @@ export interface Size {
 const CELLS = 8;
 const OPACITY = 0.4;
 const MAX_INPUT_PIXELS = 2 ** 26;
-/** What may read a picture that was sent. */
+/** Limits for decoding a sent picture. */
 const LOADERS = ['VipsForeignLoadPng', 'VipsForeignLoadJpeg', 'VipsForeignLoadWebp'];
 
 let loading: Promise<SharpConstructor> | undefined;

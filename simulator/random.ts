@@ -1,4 +1,4 @@
-/** Repeatable chance: the same text and seed always give the same numbers. */
+/** Deterministic randomness: the same text and seed always give the same numbers. */
 
 export type Random = () => number;
 

@@ -5,7 +5,7 @@ import { EngineError } from './errors.ts';
 
 export const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
-/** Throws an EngineError with 413 when it is too large; rejects when the client leaves half-way. */
+/** Throws an EngineError with 413 if it is too large; rejects if the client disconnects early. */
 export function readBody(request: IncomingMessage, maxBytes = MAX_BODY_BYTES): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -23,7 +23,7 @@ export function readBody(request: IncomingMessage, maxBytes = MAX_BODY_BYTES): P
   });
 }
 
-/** Tells once when more than `maxBytes` have come. */
+/** Calls back once when more than `maxBytes` have arrived. */
 export function checkBodySize(
   request: IncomingMessage,
   onTooLarge: (error: EngineError) => void,

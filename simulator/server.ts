@@ -29,7 +29,7 @@ export interface SimulatorOptions extends EngineOptions {
 export interface Simulator {
   url: string;
   controlURL: string | null;
-  /** Takes no more calls, lets those in flight end for so long, then cuts them; at once for 0, whatever its habits are. */
+  /** Accepts no more calls, lets those in flight finish within this time, then aborts them; at once for 0, whatever its behavior. */
   stop(graceMs: number): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** vLLM's sleep mode, in as much as a client sees of it: the engine's process and its health stay, inference is refused. */
+/** vLLM's sleep mode, as seen by clients: process and health check stay, inference is refused. */
 import type { Call } from './call.ts';
 import type { Engine } from './engine.ts';
 import { EngineError, refuseRoute } from './errors.ts';

@@ -1,4 +1,4 @@
-/** How many calls are worked on at once; the others wait in the order in which they came. */
+/** Limits concurrent calls; others wait in order of arrival. */
 
 interface Waiter {
   start: () => void;

@@ -1,4 +1,4 @@
-/** Which tools an answer calls, by a rule that a test can foresee. */
+/** Which tools a response calls, by a predictable rule. */
 import { refuse, refuseField } from './errors.ts';
 import { type Fields, isObject, readList } from './fields.ts';
 import { generateValue } from './json-schema.ts';

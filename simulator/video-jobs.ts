@@ -131,7 +131,7 @@ export class VideoJobs {
     return job;
   }
 
-  /** Forgets a video; one that has not ended is given up. */
+  /** Forgets a video; one that has not ended is aborted. */
   remove(job: VideoJob): void {
     this.#jobs.delete(job.id);
     if (job.isEnded) return;
@@ -139,12 +139,12 @@ export class VideoJobs {
     this.#giveUp(job);
   }
 
-  /** Forgets a video, and goes on with it all the same. */
+  /** Forgets a video, but continues it anyway. */
   forget(job: VideoJob): void {
     this.#jobs.delete(job.id);
   }
 
-  /** Gives up all that has not ended, and waits until nothing of it is left. */
+  /** Aborts everything that has not ended, and waits for its end. */
   async stop(): Promise<void> {
     for (const job of this.#leaving.keys()) this.#giveUp(job);
     await Promise.all(this.#runs);

@@ -7,7 +7,7 @@ import Mocha from 'mocha';
 const { EVENT_HOOK_END, EVENT_RUN_END, EVENT_TEST_END, EVENT_TEST_FAIL, EVENT_TEST_PASS } =
   Mocha.Runner.constants;
 
-/** What is worth a look where a stage is to be shorter. */
+/** Candidates for making a stage shorter. */
 const MAX_SLOW_FILES = 12;
 const SLOW_MS = 10_000;
 
@@ -22,7 +22,7 @@ class FileReporter extends Mocha.reporters.Spec {
     runner.on(EVENT_TEST_END, addDuration);
     runner.on(EVENT_HOOK_END, addDuration);
     runner.on(EVENT_TEST_PASS, ({ file }) => passed.set(file!, (passed.get(file!) ?? 0) + 1));
-    // What breaks outside every test has no file.
+    // Failures outside of tests have no file.
     runner.on(EVENT_TEST_FAIL, ({ file }) => failed.add(file ?? 'unknown'));
     runner.once(EVENT_RUN_END, () => {
       const slow = [...durationsMs].filter(([, ms]) => ms >= SLOW_MS).sort((a, b) => b[1] - a[1]);

@@ -99,7 +99,7 @@ function testOn(server: string, name: string): Outcome {
   console.log(stdout);
   const count = (word: string) => Number(new RegExp(`^ *(\\d+) ${word}\\b`, 'm').exec(stdout)?.[1] ?? 0);
   const [passed, failed] = [count('passing'), count('failing')];
-  // A run that broke off before its summary, or ran nothing, has failed too.
+  // A run without a summary, or without tests, has failed, too.
   return { server: name, passed, failed: failed === 0 && (status !== 0 || passed === 0) ? 1 : failed };
 }
 

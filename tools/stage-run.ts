@@ -9,7 +9,7 @@ export interface Stage {
   command: string[];
   /** Mocha's counts are read from its output; other stages count as one. */
   isMocha: boolean;
-  /** Its tests are of real processes: what fails in one or two files is run once more. */
+  /** Its tests use real processes: one or two failed files are rerun. */
   isRepeated?: boolean;
   /** Processes that share the files, side by side; 1. */
   shards?: number;
@@ -20,12 +20,12 @@ export interface Counts {
   failed: number;
   /** What a reader of the last lines needs to know of the failed tests. */
   failures?: string;
-  /** What failed once and passed when its file was run again. */
+  /** Tests that failed once and passed when their file was rerun. */
   flaky?: string;
 }
 
 interface Run extends Counts {
-  /** Null where what failed belongs to no file, or the run broke off. */
+  /** Null if a failure belongs to no file, or the run was interrupted. */
   failedFiles: { path: string; passed: number }[] | null;
 }
 
@@ -35,7 +35,7 @@ const NODE_COMPILE_CACHE = join(tmpdir(), 'node-compile-cache');
 /** Of what is reported once more at the end. */
 const MAX_FAILURES_SHOWN = 8;
 const MAX_FAILURE_LINES = 6;
-/** Failed in more files than this, a stage is broken, not unlucky. */
+/** With more failed files than this, a stage is broken, not flaky. */
 const MAX_FILES_TO_RERUN = 2;
 
 /** `prefix`: of each line that it writes, where another stage writes at the same time. */
@@ -77,7 +77,7 @@ function readRun({ code, output }: CommandEnd, { isMocha }: Stage): Run {
   const failedFiles = [...output.matchAll(/^failed file (\S+) \((\d+) passed\)$/gm)].map(
     ([, path, count]) => ({ path: path!, passed: Number(count) }),
   );
-  // A run that broke off before its summary, or ran nothing, has failed too.
+  // A run without a summary, or without tests, has failed, too.
   if (failed === 0 && (code !== 0 || passed === 0)) return { passed, failed: 1, failedFiles: null };
   const hasStray = failedFiles.some(({ path }) => !path.endsWith('.test.ts'));
   return { passed, failed, failures: readFailures(output), failedFiles: hasStray ? null : failedFiles };

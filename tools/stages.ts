@@ -1,6 +1,6 @@
 /**
  * `stages.ts STAGE…`: runs the stages of `make test` in order, each with its time, and ends with `N passed, N failed`.
- * BESIDE=e2e has that stage go on beside the others: it mostly waits, and shares nothing with them but the machine.
+ * BESIDE=e2e runs that stage in parallel to the others: it mostly waits, and shares nothing with them but the machine.
  */
 import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,7 +39,7 @@ const CHART_PROGRAMS = ['etcd', 'kube-apiserver', 'helm', 'kubeconform', 'helm-u
 /** Files at a time, in processes of their own: their tests mostly wait for something. */
 const JOBS = Number(process.env.JOBS ?? 2);
 const PARALLEL = JOBS > 1 ? ['--parallel', '--jobs', String(JOBS)] : [];
-/** These begin first, so that none of them is what everything waits for at the end. */
+/** These start first, so that they do not delay the end. */
 const LONGEST = [
   'integration/jobs/storm',
   'integration/redis/sentinel',

@@ -1,4 +1,4 @@
-/** Rewrites zod's JSON Schema into the structural schema that Kubernetes takes. */
+/** Converts zod's JSON Schema to the structural schema that Kubernetes accepts. */
 import { z } from 'zod';
 
 type Schema = Record<string, unknown>;
@@ -25,7 +25,7 @@ function rewrite(schema: Schema): Schema {
   return result;
 }
 
-/** Kubernetes wants a schema for the values, and none beside preserve-unknown-fields or properties. */
+/** Kubernetes requires a schema for the values, and none beside preserve-unknown-fields or properties. */
 function addAdditionalProperties(result: Schema, schema: Schema, value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   if (schema['x-kubernetes-preserve-unknown-fields'] || schema.properties) return;
