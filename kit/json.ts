@@ -26,7 +26,7 @@ export function skipSpace(text: string, from: number): number {
 const ESCAPED_NAME = /\\.[^"\\]*"\s*:/s;
 
 /**
- * As JSON.parse, for texts whose member names may contain escapes. V8 compares such a name, unescaped, with the one
+ * As JSON.parse, for texts whose member names may contain escapes. V8 compares such a name, as it is written, with the one
  * that came at its place in an object before, and may take that one: after `{"a":1,"x\\u":1}` it reads `{"a":1,"x\\u0079z":1}` wrongly.
  * A caller could thus hide a member from a check, which an engine would still find.
  */

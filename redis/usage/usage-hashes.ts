@@ -1,6 +1,6 @@
 /**
  * Reads usage hashes, each up to half a MiB, possibly written by a workspace's own Redis user: few at a time on one
- * connection, which Redis closes where too much waits to be read. Workspaces take limit.
+ * connection, which Redis closes where too much waits to be read. Workspaces take turns.
  */
 import { FUNCTIONS } from '../../api/redis-keys.ts';
 import { ConcurrencyLimit } from '../../kit/concurrency-limit.ts';
