@@ -1,5 +1,5 @@
 /**
- * The objects that an endpoint answers with (docs/api.md, "Objects"). The gateway's answers are typed by these schemas,
+ * The objects that an endpoint returns (docs/api.md, "Objects"). The gateway's responses are typed by these schemas,
  * and the OpenAPI document is generated from them.
  */
 import { z } from 'zod';
@@ -140,7 +140,7 @@ const usage = z.object({
 const completionBasics = { id: z.string(), created: unixSeconds('When it was created'), model: z.string() };
 const finishReason = z.string().nullable().describe('`stop`, `length` or an engine-specific reason.');
 
-/** What every engine's answer has; all further fields of OpenAI's schema go through as the engine sends them. */
+/** Common to every engine's response; further fields of OpenAI's schema pass unchanged. */
 export const chatCompletion = z.object({
   ...completionBasics,
   object: z.literal('chat.completion'),
@@ -194,7 +194,7 @@ export const anthropicError = z.object({
   request_id: z.string(),
 });
 
-/** Cohere's message beside the envelope of all others. */
+/** Cohere's message beside the common envelope. */
 export const cohereError = errorEnvelope.extend({ message: z.string().describe('The same as within.') });
 
 export const embeddingList = z.object({
@@ -232,7 +232,7 @@ const ranked = {
 
 export const rerankList = z.object({ ...ranked, object: z.literal('list') });
 
-/** Of the second version of Cohere's API. */
+/** Of Cohere's API v2. */
 export const rerankListV2 = z.object({
   ...ranked,
   meta: z.object({
@@ -260,7 +260,7 @@ export const tokenList = z.object({
 
 export const detokenizedText = z.object({ prompt: z.string() });
 
-/** Further members (`language`, `duration`, `segments` …) are there with `verbose_json`. */
+/** Further members (`language`, `duration`, `segments` …) with `verbose_json`. */
 export const transcript = z.object({
   text: z.string(),
   usage: z.object({ type: z.string(), seconds: z.number().optional().describe('Of the audio.') }).optional(),

@@ -13,7 +13,7 @@ export const CONSOLE_ENV = {
   kubernetesURL: 'CONSOLE_KUBERNETES_URL',
   /** PEM file of its authority; the pod's own if absent. */
   kubernetesCA: 'CONSOLE_KUBERNETES_CA',
-  /** File of the console's own token, for what users have no right to; the pod's own if absent. */
+  /** File of the console's own token, for what users are not permitted to do; the pod's own if absent. */
   tokenPath: 'CONSOLE_TOKEN_PATH',
   redisURL: 'CONSOLE_REDIS_URL',
   /** Folder of the mounted Secret: redis-username, redis-password, redis-ca.crt, oidc-client-secret, oidc-ca.crt. */
@@ -24,7 +24,7 @@ export const CONSOLE_ENV = {
   publicURL: 'CONSOLE_PUBLIC_URL',
   /** Base URL of the published documentation, for the page's link; without it, the page links to its own list of errors. */
   documentationURL: 'CONSOLE_DOCUMENTATION_URL',
-  /** `true`: serves browsers by plain http on any host, with a cookie that is not Secure. On loopback http is always taken. */
+  /** `true`: serves browsers by plain http on any host, with a cookie that is not Secure. On loopback http is always accepted. */
   plainHTTP: 'CONSOLE_PLAIN_HTTP',
   /** URL of the OpenID Connect issuer that the API server trusts, too; no sign-in by OIDC if absent. */
   oidcIssuer: 'CONSOLE_OIDC_ISSUER',

@@ -1,5 +1,5 @@
 /**
- * What the console asks the API server, by a SelfSubjectAccessReview as the user, before it reads or acts on its own:
+ * Permissions that the console checks, by a SelfSubjectAccessReview as the user, before it reads or acts on its own:
  * verbs on subresources that exist in RBAC only. The chart's ClusterRole for members grants the same names.
  */
 export interface ConsoleRight {
@@ -21,13 +21,13 @@ export const CONSOLE_RIGHTS = {
   resendDeliveries: { verb: 'create', resource: 'webhookendpoints', subresource: 'deliveries' },
   sendTests: { verb: 'create', resource: 'webhookendpoints', subresource: 'test' },
   rollSecret: { verb: 'update', resource: 'workspaces', subresource: 'signingsecret' },
-  /** The console writes the Secret; members have no right on Secrets. */
+  /** The console writes the Secret; members have no permissions on Secrets. */
   storeKeys: { verb: 'create', resource: 'storagecredentials', subresource: 'keys' },
 } as const satisfies Record<string, ConsoleRight>;
 
 export type ConsoleRightName = keyof typeof CONSOLE_RIGHTS;
 
-/** What else a member needs to use every page: done as the user, so the API server itself decides. */
+/** Other permissions of a member for using every page: calls are made as the user, so the API server itself decides. */
 export const CONSOLE_WRITES = {
   manageDeployments: rightsOn('modeldeployments', ['create', 'update', 'patch', 'delete']),
   manageKeys: rightsOn('apikeys', ['create', 'patch', 'delete']),
@@ -35,7 +35,7 @@ export const CONSOLE_WRITES = {
   manageStorage: [...rightsOn('storagecredentials', ['create', 'patch', 'delete']), CONSOLE_RIGHTS.storeKeys],
 } as const satisfies Record<string, readonly ConsoleRight[]>;
 
-/** What a member reads of Kubernetes' own resources, as the user: what the pods of a deployment do. */
+/** Kubernetes' own resources that a member reads, as the user: the pods of a deployment. */
 export const POD_READS = {
   readReplicas: { group: '', verb: 'list', resource: 'pods' },
   readLogs: { group: '', verb: 'get', resource: 'pods', subresource: 'log' },

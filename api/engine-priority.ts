@@ -1,4 +1,4 @@
-/** How engines take the `priority` of a request. */
+/** How engines handle the `priority` of a request. */
 import type { ModelDeploymentSpec } from './model-deployment.ts';
 
 export const ENGINE_PRIORITIES = ['lower-first', 'higher-first'] as const;
@@ -9,10 +9,10 @@ const ORDERS: Partial<Record<ModelDeploymentSpec['engine']['preset'], EnginePrio
   vllm: 'lower-first',
   sglang: 'higher-first',
 };
-/** Flags of these two engines by which a spec changes what the presets' own arguments have them do. */
+/** Flags of these two engines with which a spec overrides the presets' arguments. */
 const FLAG = /^--(no-)?(scheduling-policy|schedule-policy|schedule-low-priority|enable-priority-scheduling)/;
 
-/** Undefined for an engine that takes none, or that the spec starts in its own way. */
+/** Undefined for an engine without priorities, or with the spec's own command. */
 export function enginePriorityOf({ kind, engine }: ModelDeploymentSpec): EnginePriority | undefined {
   const isChanged =
     engine.command !== undefined || engine.args.some((arg) => FLAG.test(arg.replaceAll('_', '-')));

@@ -1,6 +1,6 @@
 /**
- * Which of the endpoint's text routes an engine can answer. A deployment serves exactly these of its kind; routes for images
- * and videos are the gateway's own, by kind alone.
+ * Which of the endpoint's text routes an engine can serve. A deployment serves exactly these of its kind; routes for images
+ * and videos are the gateway's own, and depend only on the kind.
  */
 import type { EnginePreset, ModelKind } from './engine-presets.ts';
 
@@ -34,7 +34,7 @@ const ALL_DIALECTS: Routes = [
   ...TOKENS,
 ];
 const EMBEDDINGS: Routes = ['/v1/embeddings'];
-/** The second is Cohere's, which the gateway asks the engine for by the first. */
+/** The second is Cohere's, for which the gateway uses the engine's first. */
 const RERANK: Routes = ['/v1/rerank', '/v2/rerank'];
 const RERANK_AND_SCORE: Routes = [...RERANK, '/v1/score'];
 
@@ -54,7 +54,7 @@ const SPOKEN: Record<EnginePreset, Partial<Record<ModelKind, Routes>>> = {
   'llama-cpp': ALL_TEXT,
   simulator: { ...ALL_TEXT, Transcription: AUDIO_TO_TEXT, Speech: SPEECH },
   tei: { Embedding: ALL_TEXT.Embedding, Rerank: ALL_TEXT.Rerank },
-  // Unknown, so what nearly every engine speaks; `spec.engine.routes` adds more.
+  // Unknown, so what nearly every engine supports; `spec.engine.routes` adds more.
   custom: {
     LLM: OPENAI,
     Embedding: EMBEDDINGS,

@@ -1,7 +1,7 @@
-/** What follows from the engine that a spec names. */
+/** Properties of a spec's engine. */
 import type { ModelDeploymentSpec } from './model-deployment.ts';
 
-/** SGLang takes no colon, behind which it expects the name of an adapter. */
+/** SGLang accepts no colon, after which it expects the name of an adapter. */
 export function servedModelName({ engine, model }: Pick<ModelDeploymentSpec, 'engine' | 'model'>): string {
   if (engine.servedModelName !== undefined) return engine.servedModelName;
   return engine.preset === 'sglang' ? model.id.replaceAll(':', '-') : model.id;
@@ -9,11 +9,11 @@ export function servedModelName({ engine, model }: Pick<ModelDeploymentSpec, 'en
 
 type Spec = Pick<ModelDeploymentSpec, 'kind' | 'engine' | 'gpu' | 'scaling'>;
 
-/** vLLM can on GPUs alone; of the simulator, what it can play of vLLM. */
+/** vLLM supports it only on GPUs; the simulator, as it imitates vLLM. */
 export function canSleep({ kind, engine, gpu }: Omit<Spec, 'scaling'>): boolean {
   if (engine.preset === 'vllm') return gpu?.count !== 0;
   return engine.preset === 'simulator' && !['Image', 'Video', 'Speech'].includes(kind);
 }
 
-/** Whether its last replica sleeps while it is idle, instead of being removed. */
+/** Whether its last replica sleeps while idle, instead of being removed. */
 export const sleepsWhenIdle = (spec: Spec): boolean => spec.scaling?.idle === 'Sleep' && canSleep(spec);

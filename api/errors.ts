@@ -6,7 +6,7 @@ export interface ErrorDefinition {
   type: string;
   /** Whether an SDK may retry by itself; false sends `x-should-retry: false`. */
   retry: boolean;
-  /** When it is answered. */
+  /** When it is returned. */
   when: string;
   /** What the caller can do. */
   remedy: string;

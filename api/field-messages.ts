@@ -1,11 +1,11 @@
-/** Messages about invalid fields, in place of zod's own: what is allowed, and what the value was. Pure. */
+/** Messages about invalid fields, instead of zod's own: what is allowed, and what the value was. Pure. */
 import { z } from 'zod';
 
 const MAX_QUOTE = 40;
 
 /**
  * For the options of a schema's `parse`: the message continues after the field's name. A schema's own messages take precedence.
- * Texts whose length alone is checked are never repeated, since they may be secrets.
+ * Texts of which only the length is checked are never repeated, since they may be secrets.
  */
 export const FIELD_MESSAGES = { error: describeIssue };
 
@@ -47,7 +47,7 @@ function describeSchema(schema: unknown): string {
   return 'another value';
 }
 
-/** Begins with a space; '' without bounds. Zod gives integers the bounds of what can be reckoned with. */
+/** Starts with a space; '' without limits. Zod limits integers to the safe range. */
 function describeRange(least: number | null, most: number | null): string {
   const isGiven = (bound: number | null): bound is number =>
     bound !== null && Math.abs(bound) < Number.MAX_SAFE_INTEGER;

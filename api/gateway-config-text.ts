@@ -1,4 +1,4 @@
-/** Reads a published GatewayConfig. Apart from its schema, and without zod, which would double a gateway's start-up. */
+/** Parses a published GatewayConfig. Separate from its schema, and without zod, which would double a gateway's startup time. */
 
 import type { EnginePreset } from './engine-presets.ts';
 import { listEngineRoutes } from './engine-routes.ts';
@@ -15,7 +15,7 @@ const STRINGS = [
   'kind',
 ] as const;
 
-/** Milliseconds that timers run for: one over 24 days would end at once. The schema refuses it, older objects may have it. */
+/** Limit of timers: one over 24 days would fire at once. The schema rejects it, but older objects may have it. */
 const TIMERS = [
   'requestTimeoutMs',
   'imageTimeoutMs',
@@ -27,12 +27,12 @@ const TIMERS = [
   'uploadTimeoutMs',
 ] as const satisfies readonly (keyof ResolvedLimits)[];
 const MAX_TIMER_MS = 24 * 86_400_000;
-/** As the schema of `limits.jsonBody` has it, which older objects may exceed, too. */
+/** The same limit as in the schema of `limits.jsonBody`, which older objects may exceed. */
 const MAX_JSON_BODY_BYTES = 160 * 1024 * 1024;
 
 /**
- * The operator alone writes it, by the schema; this refuses only what this version cannot serve by. Fields of a newer
- * operator are left as they are. Throws an error that names what is wrong.
+ * Only the operator writes it, by the schema; this rejects only what this version cannot serve with. Fields of a newer
+ * operator are kept. Throws an error that describes the problem.
  */
 export function parseGatewayConfig(text: string): GatewayConfig {
   const config = JSON.parse(text) as Partial<GatewayConfig> | null;
@@ -52,7 +52,7 @@ export function parseGatewayConfig(text: string): GatewayConfig {
   if (!Array.isArray(config.cordoned)) config.cordoned = [];
   if (!Array.isArray(config.sleeping)) delete config.sleeping;
   if (config.scaling !== undefined) checkScaling(config.scaling);
-  // Only what is there: an older operator publishes fewer of them, and NaN would be no limit at all.
+  // Only present ones: an older operator publishes fewer, and NaN would mean no limit.
   for (const timer of TIMERS) if (config.limits[timer] > MAX_TIMER_MS) config.limits[timer] = MAX_TIMER_MS;
   config.limits.jsonBodyBytes = Math.min(config.limits.jsonBodyBytes, MAX_JSON_BODY_BYTES);
   return config as GatewayConfig;

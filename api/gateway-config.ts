@@ -1,6 +1,6 @@
 /**
- * The configuration of a gateway for one deployment. One pure function makes it, in the cluster and in `make run`,
- * so the two cannot drift. All of it can change live; none of it is part of the pod template.
+ * The configuration of a gateway for one deployment. One pure function creates it, in the cluster and in `make run`,
+ * so the two cannot drift. Everything in it can change live; nothing of it is part of the pod template.
  */
 import { z } from 'zod';
 import { parseAmount } from './amount.ts';
@@ -24,7 +24,7 @@ export const gatewayConfig = z.object({
   name: z.string(),
   registrationId: z.int(),
   modelId: z.string(),
-  /** The engine's own name of the model, written into requests. */
+  /** The engine's own model name, used in its requests. */
   servedModelName: z.string(),
   displayName: z.string(),
   ownedBy: z.string(),
@@ -34,7 +34,7 @@ export const gatewayConfig = z.object({
   /** Slots of a replica; null = unlimited. */
   concurrency: z.int().nullable(),
   paused: z.boolean(),
-  /** Pods wanted; absent while `scaling` decides. */
+  /** Desired pods; absent while `scaling` decides. */
   replicas: z.int().optional(),
   /** Absent: `replicas` are. */
   scaling: z
@@ -46,24 +46,24 @@ export const gatewayConfig = z.object({
       loadTimeMs: z.number().nullable(),
     })
     .optional(),
-  /** Names of pods that are to become idle: they stay ready, and leave new work to their peers. */
+  /** Names of cordoned pods: they stay ready, but leave new work to their peers. */
   cordoned: z.array(z.string()).default([]),
-  /** Names of pods whose engines are to sleep until a request comes; absent: they cannot. */
+  /** Names of pods whose engines should sleep until a request arrives; absent: they cannot. */
   sleeping: z.array(z.string()).optional(),
   /** True while the object has a deletion timestamp: new work gets 503. */
   deleting: z.boolean(),
   enginePreset: z.string(),
   /** Text routes that the engine serves. */
   routes: z.array(z.string()),
-  /** Which numbers of a request's `priority` the engine serves first; absent: it takes none. */
+  /** Which numbers of a request's `priority` the engine serves first; absent: no priorities. */
   enginePriority: z.enum(ENGINE_PRIORITIES).optional(),
   /** Absent: the gateway's own rule. */
   engineStalledMs: z.number().optional(),
-  /** How a request finds its replica; absent: where it came while there is a slot, else the least loaded one. */
+  /** How a request is routed to a replica; absent: where it arrived while there is a slot, else the least loaded one. */
   balance: z.enum(ROUTE_BALANCES).optional(),
-  /** Whether streams that their engine broke go on elsewhere; absent = no. */
+  /** Whether streams broken by their engine continue elsewhere; absent = no. */
   continueStreams: z.boolean().optional(),
-  /** Whose keeping is counted; absent: none. */
+  /** Objectives to measure; absent: none. */
   slo: z
     .object({
       /** Share of requests. */
@@ -83,20 +83,20 @@ export const gatewayConfig = z.object({
     perMillionCharacters: z.int().nullable().optional(),
     perMillionInputTokens: z.int().nullable(),
     perMillionOutputTokens: z.int().nullable(),
-    /** Absent or null: as other input tokens. */
+    /** Absent or null: the same as other input tokens. */
     perMillionCachedInputTokens: z.int().nullish(),
   }),
   storageCredential: z.string().nullable(),
   /** Origins whose pages may call the endpoint; absent = none, `*` = any. */
   corsOrigins: z.array(z.string()).optional(),
-  /** Base URL of the published documentation, where errors lead to; absent = none. */
+  /** Base URL of the published documentation, to which errors link; absent = none. */
   documentationURL: z.string().optional(),
 });
 export type GatewayConfig = z.infer<typeof gatewayConfig>;
 
 const price = (text: string | undefined): number | null => (text === undefined ? null : parseAmount(text));
 
-/** What the installation adds to every deployment's. */
+/** Settings that the installation adds to every deployment's. */
 export interface InstallationSettings {
   documentationURL?: string | undefined;
 }
@@ -110,12 +110,12 @@ export interface LiveScaling {
   sleeping: string[];
 }
 
-/** vLLM does not take up a message of gpt-oss, which it writes by other means than a chat template. */
+/** vLLM cannot continue a message of gpt-oss, which it does not render with a chat template. */
 const speaksHarmony = ({ engine, model: { id, source } }: ModelDeployment['spec']): boolean =>
   engine.preset === 'vllm' &&
   (engine.family === undefined ? /gpt-oss/i.test(JSON.stringify([id, source])) : engine.family === 'gpt-oss');
 
-/** The configuration that a deployment's gateways serve by. */
+/** The configuration of a deployment's gateways. */
 export function buildGatewayConfig(
   deployment: ModelDeployment,
   { documentationURL }: InstallationSettings = {},

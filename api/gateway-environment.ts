@@ -5,7 +5,7 @@ export const GATEWAY_ENV = {
   role: 'GATEWAY_ROLE',
   /** host:port, or redis:// or rediss:// URL without credentials. */
   redisURL: 'GATEWAY_REDIS_URL',
-  /** Where the mounted Secret (below) has none. */
+  /** If the mounted Secret (below) has none. */
   redisUsername: 'GATEWAY_REDIS_USERNAME',
   redisPassword: 'GATEWAY_REDIS_PASSWORD',
   /** Folder of the mounted Secret (SIDECAR_SECRET_FILES). */
@@ -13,15 +13,15 @@ export const GATEWAY_ENV = {
   /** Sidecar: origin of the engine, such as http://127.0.0.1:8000. */
   engineURL: 'GATEWAY_ENGINE_URL',
   engineHealthPath: 'GATEWAY_ENGINE_HEALTH_PATH',
-  /** Sidecar: path of the engine's own metrics, which ENGINE_METRICS_PATH relays; none where absent. */
+  /** Sidecar: path of the engine's own metrics, which ENGINE_METRICS_PATH relays; none if absent. */
   engineMetricsPath: 'GATEWAY_ENGINE_METRICS_PATH',
-  /** Sidecar: file that says that this pod reads weights of a shared cache; none where absent. */
+  /** Sidecar: file that marks shared cached weights as in use by this pod; none if absent. */
   weightsLease: 'GATEWAY_WEIGHTS_LEASE',
-  /** Sidecar: file that the engine's shell writes when the engine ran out of GPU memory; none where absent. */
+  /** Sidecar: file that the engine's shell writes when the engine runs out of GPU memory; none if absent. */
   memoryMark: 'GATEWAY_MEMORY_MARK',
   /** Guards /drain on the admin port against accidents. */
   drainToken: 'GATEWAY_DRAIN_TOKEN',
-  /** Milliseconds that a drain may take; shortly before, unfinished jobs are given back. */
+  /** Milliseconds that a drain may take; shortly before, unfinished jobs are released. */
   drainTimeoutMs: 'GATEWAY_DRAIN_TIMEOUT_MS',
   podName: 'GATEWAY_POD_NAME',
   podIP: 'GATEWAY_POD_IP',
@@ -30,28 +30,28 @@ export const GATEWAY_ENV = {
   httpPort: 'GATEWAY_HTTP_PORT',
   adminPort: 'GATEWAY_ADMIN_PORT',
   metricsPort: 'GATEWAY_METRICS_PORT',
-  /** Front: the port on which it dials replicas; only tests set it. */
+  /** Front: the port of replicas; only tests set it. */
   replicaPort: 'GATEWAY_REPLICA_PORT',
-  /** CIDRs, separated by commas, that tenants' URLs may lead to although they are not public. */
+  /** CIDRs, separated by commas, that tenants' URLs may resolve to although they are not public. */
   egressAllow: 'GATEWAY_EGRESS_ALLOW',
-  /** Public CIDRs that tenants' URLs must not lead to, such as a cluster's pod, service and node ranges. */
+  /** Public CIDRs that tenants' URLs must not resolve to, such as a cluster's pod, service and node ranges. */
   egressDeny: 'GATEWAY_EGRESS_DENY',
-  /** `true`: tenants' URLs may be http: where they lead to what GATEWAY_EGRESS_ALLOW lists. */
+  /** `true`: tenants' URLs may be http: if they resolve to what GATEWAY_EGRESS_ALLOW lists. */
   egressPlainHTTP: 'GATEWAY_EGRESS_PLAIN_HTTP',
   /** Sidecar: origin of the front's storage service. */
   storageURL: 'GATEWAY_STORAGE_URL',
   /** Front: base URL of the published documentation; sidecars find it in their configuration. */
   documentationURL: 'GATEWAY_DOCUMENTATION_URL',
-  /** Folder for uploads and results on their way; emptied at the start. */
+  /** Folder for uploads and results in transit; emptied at startup. */
   spoolPath: 'GATEWAY_SPOOL_PATH',
   /** Bytes that it may hold. */
   spoolBytes: 'GATEWAY_SPOOL_BYTES',
-  /** Front: most bytes that it takes of any deployment's requests, whatever the deployment allows. */
+  /** Front: maximum bytes of any deployment's requests, whatever the deployment allows. */
   maxJsonBody: 'GATEWAY_MAX_JSON_BODY',
   maxFile: 'GATEWAY_MAX_FILE',
   maxMultipartBody: 'GATEWAY_MAX_MULTIPART_BODY',
   maxPromptCharacters: 'GATEWAY_MAX_PROMPT_CHARACTERS',
-  /** Front: most requests that wait for a replica, of all deployments and of each. */
+  /** Front: maximum number of requests that wait for a replica, of all deployments and of each. */
   maxHeld: 'GATEWAY_MAX_HELD',
   maxHeldPerDeployment: 'GATEWAY_MAX_HELD_PER_DEPLOYMENT',
   /** Front: port of the storage service. */
@@ -60,22 +60,22 @@ export const GATEWAY_ENV = {
   s3Bucket: 'GATEWAY_S3_BUCKET',
   /** URL; AWS if absent. */
   s3Endpoint: 'GATEWAY_S3_ENDPOINT',
-  /** By which clients reach it, where that differs. */
+  /** Its endpoint for clients, if different. */
   s3PublicEndpoint: 'GATEWAY_S3_PUBLIC_ENDPOINT',
   s3Region: 'GATEWAY_S3_REGION',
   /** Prepended to every key. */
   s3Prefix: 'GATEWAY_S3_PREFIX',
-  /** `false`: the bucket is a part of the host's name. */
+  /** `false`: the bucket is part of the host name. */
   s3PathStyle: 'GATEWAY_S3_PATH_STYLE',
-  /** Front: a folder in place of a bucket, and the port of its links. */
+  /** Front: a folder instead of a bucket, and the port of its links. */
   storageFolder: 'GATEWAY_STORAGE_FOLDER',
   storagePort: 'GATEWAY_STORAGE_PORT',
-  /** Front: the address that messages to owners come from. The SMTP server is in the mounted Secret. */
+  /** Front: the sender address of messages to owners. The SMTP server is in the mounted Secret. */
   mailFrom: 'GATEWAY_MAIL_FROM',
   logLevel: 'GATEWAY_LOG_LEVEL',
-  /** Origin of an OTLP receiver of traces; without it nothing is traced. */
+  /** Origin of an OTLP receiver of traces; without it tracing is off. */
   tracingEndpoint: 'GATEWAY_TRACING_ENDPOINT',
-  /** Of the traces that begin at a gateway, from 0 to 1. */
+  /** Sampling ratio of traces that start at a gateway, from 0 to 1. */
   tracingRatio: 'GATEWAY_TRACING_RATIO',
 } as const;
 
@@ -83,18 +83,18 @@ export const GATEWAY_ENV = {
 export const ADMIN_PATHS = {
   /** The gateway's own startupProbe: it listens. */
   startup: '/startup',
-  /** The gateway's livenessProbe: the process answers. */
+  /** The gateway's livenessProbe: the process responds. */
   healthz: '/healthz',
   /** The gateway's readinessProbe: sidecar: the engine is healthy; front: Redis has been seen. */
   readyz: '/readyz',
   /** The engine's startupProbe: it is healthy. */
   engineStartup: '/engine/startup',
-  /** The engine's livenessProbe, which acts after 5 minutes of failures: a gateway that restarts costs no loaded model. */
+  /** The engine's livenessProbe, which acts after 5 minutes of failures: a gateway's restart must not cost a loaded model. */
   engineLiveness: '/engine/liveness',
-  /** The engine's preStop hook, with DRAIN_TOKEN_HEADER: answers when the work in flight has ended. */
+  /** The engine's preStop hook, with DRAIN_TOKEN_HEADER: responds when the work in flight has ended. */
   drain: '/drain',
 } as const;
-/** How often the kubelet asks; the sidecar answers a probe of an engine that starts only shortly before the next one. */
+/** The kubelet's probe interval; while an engine starts, the sidecar holds its response until shortly before the next one. */
 export const PROBE_PERIOD_SECONDS = { readyz: 2, engineStartup: 5 } as const;
 export const DRAIN_TOKEN_HEADER = 'x-berth-drain-token';
 /** On PORTS.metrics. */

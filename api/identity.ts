@@ -21,19 +21,19 @@ export const workspaceDataKey = (masterKey: string, namespace: string) =>
   deriveSecret(masterKey, `data/${namespace}`);
 export const peerToken = (masterKey: string, namespace: string, name: string) =>
   deriveSecret(masterKey, `peer/${namespace}/${name}`).toString('base64url');
-/** By which a replica knows requests that a front holds and sends again; of its peer token, which stays inside. */
+/** Marks requests that a front holds and resends, for replicas; derived from the peer token, which stays internal. */
 export const heldToken = (peer: string) => deriveSecret(peer, 'held').toString('base64url');
 export const storageToken = (masterKey: string, namespace: string) =>
   deriveSecret(masterKey, `storage/${namespace}`).toString('base64url');
-/** Seals what a workspace's requests ask for; beside an engine, where no data key is, the token alone gives it. */
+/** Seals the parameters of a workspace's requests; in a sidecar, which has no data key, it derives from the token alone. */
 export const promptKey = (token: string): Buffer =>
   Buffer.from(hkdfSync('sha256', token, 'berth', 'v1/prompts', 32));
-/** What the operator shows the front. */
+/** The operator's token for the front. */
 export const operatorToken = (masterKey: string) => deriveSecret(masterKey, 'operator').toString('base64url');
 export const drainToken = (masterKey: string, namespace: string, name: string) =>
   deriveSecret(masterKey, `drain/${namespace}/${name}`).toString('base64url').slice(0, 22);
 
-/** The first 8 hex digits of a workspace's request ids: tells "another workspace's" from "unknown". */
+/** The first 8 hex digits of a workspace's request ids: distinguishes "another workspace's" from "unknown". */
 export const workspacePrefix = (masterKey: string, namespace: string): string =>
   createHmac('sha256', deriveSecret(masterKey, 'request-prefix')).update(namespace).digest('hex').slice(0, 8);
 
@@ -42,11 +42,11 @@ const API_KEY_PREFIX = 'sk-berth-';
 export const formatApiKey = (bits: Buffer): string => `${API_KEY_PREFIX}${bits.toString('base64url')}`;
 export const generateApiKey = (): string => formatApiKey(randomBytes(32));
 
-/** Of a key so long, what is shown leaves more than nobody can guess. */
+/** Minimum length at which the rest of a key remains unguessable despite the hint. */
 const MIN_HINTED_LENGTH = 32;
 const KEY_END = /[\w-]{4}$/;
 
-/** What people know a key by, such as `sk-berth-…x3a0`; undefined of one too short, or with other characters at its end. */
+/** The hint of a key, such as `sk-berth-…x3a0`; undefined if it is too short, or ends with other characters. */
 export function hintApiKey(key: string): string | undefined {
   const [end] = KEY_END.exec(key) ?? [];
   if (end === undefined || key.length < MIN_HINTED_LENGTH) return undefined;

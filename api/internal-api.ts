@@ -1,4 +1,4 @@
-/** The front's internal service (PORTS.internal): what gateways and the operator ask it for. All take POST and JSON. */
+/** The API of the front's internal service (PORTS.internal) for gateways and the operator. All routes take POST and JSON. */
 
 export const INTERNAL_PATHS = {
   /** For gateways: signed links to write objects of their workspace. */
@@ -9,7 +9,7 @@ export const INTERNAL_PATHS = {
   verify: '/internal/storage/verify',
   /** For the operator: whether a tenant's URL may be called, by the rules for tenants' addresses. */
   checkURL: '/internal/egress/check',
-  /** For the operator: what a repository of a model hub says of the memory that its model takes. */
+  /** For the operator: memory facts of a model from its repository on a model hub. */
   lookUpModel: '/internal/models/look-up',
 } as const;
 
@@ -26,7 +26,7 @@ export interface VerifyAnswer {
   verified: boolean;
   /** A StorageReason, in CamelCase for a condition: `Denied`, `Unreachable` …; `Verified` if it is. */
   reason: string;
-  /** For people; goes on after the bucket's name where it is not verified. */
+  /** For people; follows the bucket's name if it is not verified. */
   message: string;
 }
 
@@ -36,14 +36,14 @@ export interface CheckURLQuestion {
 
 export interface CheckURLAnswer {
   ok: boolean;
-  /** For people; goes on after the name of what holds the URL. Empty when all is well. */
+  /** For people; follows the name of the field with the URL. Empty if valid. */
   message: string;
 }
 
-/** As model hubs name repositories: none leads to another path. */
+/** Repository names of model hubs, without path traversal. */
 export const HUB_REPOSITORY = /^[A-Za-z0-9][\w.-]*(\/[A-Za-z0-9][\w.-]*)?$/;
 
-/** As a part of a URL's path these would lead to another. */
+/** Path segments that would change the path. */
 export const HUB_REVISION = /^(?!\.{1,2}$)/;
 
 export interface LookUpModelQuestion {
@@ -54,16 +54,16 @@ export interface LookUpModelQuestion {
   revision: string;
 }
 
-/** `found: false`: the message, for people, goes on after the repository's name. */
+/** `found: false`: the message, for people, follows the repository's name. */
 export type LookUpModelAnswer =
   | { found: true; shape: ModelShape | null; weightBytes: number | null }
   | { found: false; isFinal: boolean; message: string };
 
-/** What of a language model decides the size of its KV cache. */
+/** What determines the size of a language model's KV cache. */
 export interface ModelShape {
-  /** Layers whose keys and values of each token of the context are kept. */
+  /** Layers that keep keys and values of all tokens of the context. */
   fullLayers: number;
-  /** Layers that keep those of the last `window` tokens only. */
+  /** Layers that keep only those of the last `window` tokens. */
   windowLayers: number;
   /** Tokens; 0 without such layers. */
   window: number;
@@ -75,8 +75,8 @@ export interface ModelShape {
   headElements: number;
   /** Of an element of the cache, unless the engine is configured otherwise. */
   cacheBytes: number;
-  /** Of an element of the weights in their files; null where they are quantized, or the config does not say. */
+  /** Bytes of a weight in the files; null if they are quantized, or not in the config. */
   weightElementBytes: number | null;
-  /** Tokens; null where the config does not say. */
+  /** Tokens; null if not in the config. */
   maxContext: number | null;
 }

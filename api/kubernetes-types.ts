@@ -4,7 +4,7 @@ import { GROUP } from './names.ts';
 
 export const API_VERSION = `${GROUP}/v1alpha1`;
 
-/** A piece of a Kubernetes object that is passed on as it is; the API server checks it in the pod. */
+/** A part of a Kubernetes object that is passed on unchanged; the API server validates it in the pod. */
 export const passthrough = (describe: string) =>
   z
     .record(z.string(), z.unknown())
@@ -38,7 +38,7 @@ export const conditions = z
   .default([])
   .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] });
 
-/** What Berth reads of an object's metadata. */
+/** The part of an object's metadata that Berth reads. */
 export const objectMeta = z.looseObject({
   name: z.string(),
   namespace: z.string(),
@@ -67,7 +67,7 @@ export const customObject = <K extends string, S extends z.ZodType, T extends z.
     status: status.prefault({} as z.input<T>),
   });
 
-/** What `make generate` needs beside the schemas to write a CustomResourceDefinition. */
+/** Input of `make generate` beside the schemas, for CustomResourceDefinitions. */
 export interface ResourceDefinition {
   kind: string;
   plural: string;
@@ -82,7 +82,7 @@ export interface ResourceDefinition {
 }
 
 export interface CelRule {
-  /** Gives `oldSelf` as an optional, so that the rule is asked about new objects too; from Kubernetes 1.30 on. */
+  /** Makes `oldSelf` optional, so that the rule also applies to new objects; from Kubernetes 1.30 on. */
   optionalOldSelf?: boolean;
   rule: string;
   message?: string;

@@ -1,4 +1,4 @@
-/** What the engines of images and videos read and refuse, by preset: refused before a request is queued. */
+/** What image and video engines support, by preset: unsupported parameters are rejected before a request is queued. */
 
 /** In the order in which they are listed. Here and not with the schemas, which sidecars do not load. */
 export const MEDIA_PARAMETERS = [
@@ -21,18 +21,18 @@ export interface Bounds {
 }
 
 export interface MediaEngine {
-  /** As messages call it. */
+  /** Name in messages. */
   name: string;
   /** Parameters that it reads. */
   reads: Readonly<Record<MediaTask, readonly MediaParameter[]>>;
-  /** Of these, those that a model takes that lists none; undefined: all. */
+  /** Defaults of these for a model that lists none; undefined: all. */
   usual?: Readonly<Record<MediaTask, readonly MediaParameter[]>>;
   /** Tasks whose models get the members of `extra_params`. */
   extraParams: readonly MediaTask[];
-  /** Its name of an edit's mask; null: it reads none. */
+  /** Its field for an edit's mask; null: unsupported. */
   maskField: string | null;
   seed: Bounds;
-  /** Without a seed it takes the same one each time: the same words would always make the same picture. */
+  /** Without a seed it always uses the same one: the same prompt would always give the same picture. */
   hasFixedSeed?: true;
   guidanceScale: Bounds;
   trueCfgScale: Bounds;
@@ -40,13 +40,13 @@ export interface MediaEngine {
   maxSteps: number;
   /** Sides of its images and videos are multiples of it. */
   sideStep: number;
-  /** Images that a video may begin with, or follow, at most. */
+  /** Maximum number of a video's reference images. */
   maxReferences: number;
-  /** Their name where there are several. */
+  /** Their field if there are several. */
   referencesField: string;
   /** Most images of one request. */
   maxImages: number;
-  /** Its DELETE of a video that is being made ends the work; otherwise it only forgets the video, and works on. */
+  /** Its DELETE of a running video stops the work; otherwise it only forgets the video, and continues. */
   deleteEndsWork: boolean;
 }
 
@@ -61,7 +61,7 @@ const VIDEO = [...COMMON, 'guidance_scale', 'true_cfg_scale', 'flow_shift', 'fps
 const EDIT = [...OF_ALL_IMAGES, 'true_cfg_scale', 'output_format'] as const;
 const GENERATION = [...EDIT, 'flow_shift'] as const;
 
-/** Both real engines read the shift of a schedule for images from words alone. */
+/** Both real engines read the schedule shift only for images without an input image. */
 const READS = { txt2img: GENERATION, img2img: EDIT, t2v: VIDEO, i2v: VIDEO } as const;
 
 const VLLM_OMNI: MediaEngine = {
@@ -84,7 +84,7 @@ const VLLM_OMNI: MediaEngine = {
 const SGLANG_DIFFUSION: MediaEngine = {
   name: 'SGLang Diffusion',
   reads: READS,
-  // It reads their members as fields of the request, some of which name files of its machine.
+  // It reads their members as fields of the request, some of which are local file paths.
   extraParams: [],
   maskField: null,
   seed: { min: 0, max: Number.MAX_SAFE_INTEGER },
@@ -94,7 +94,7 @@ const SGLANG_DIFFUSION: MediaEngine = {
   flowShift: SCALE,
   maxSteps: 1000,
   sideStep: 1,
-  // It takes the first one of several.
+  // It uses only the first of several.
   maxReferences: 1,
   referencesField: 'input_reference',
   maxImages: 10,

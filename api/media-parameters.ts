@@ -1,14 +1,14 @@
-/** Which parameters a media model applies, by its spec and its engine. Pure. */
+/** Which parameters a media model supports, by its spec and its engine. Pure. */
 import type { GatewayConfig } from './gateway-config.ts';
 import { findMediaEngine, MEDIA_PARAMETERS, type MediaParameter, type MediaTask } from './media-engines.ts';
 import type { ImageModel, VideoModel } from './model-media.ts';
 
 export type Extra = MediaParameter | 'extra_params';
 
-/** What is known of a deployment's media, by which its requests are read and described. */
+/** Facts about a deployment's media, for parsing and describing its requests. */
 export type MediaFacts = Pick<GatewayConfig, 'image' | 'video' | 'enginePreset'>;
 
-/** In the order in which errors name them; `task` has to be one of the model's kind. */
+/** In the order of error messages; `task` has to be one of the model's kind. */
 export function listExtras({ image, video, enginePreset }: MediaFacts, task: MediaTask): Extra[] {
   const model: ImageModel | VideoModel = image ?? video!;
   const native = video?.native;
@@ -18,14 +18,14 @@ export function listExtras({ image, video, enginePreset }: MediaFacts, task: Med
       (model.parameters === undefined
         ? usual[task].includes(parameter)
         : model.parameters.includes(parameter) && reads[task].includes(parameter)) &&
-      // Told with its range, or not at all.
+      // Listed with its range, or not at all.
       (parameter !== 'num_inference_steps' || model.steps !== undefined) &&
       !(native && parameter === 'fps'),
   );
   return [
     ...applied,
     ...(model.extraParams && extraParams.includes(task) ? ['extra_params' as const] : []),
-    // A pinned model takes it only to check it.
+    // For a pinned model it is only validated.
     ...(native ? ['fps' as const] : []),
   ];
 }

@@ -201,7 +201,7 @@ export const modelDeploymentStatus = z.object({
 });
 export type ModelDeploymentStatus = z.infer<typeof modelDeploymentStatus>;
 
-/** Children have its name, a Service among them, and the host begins with it: one DNS label. */
+/** Children have its name, including a Service, and the host starts with it: one DNS label. */
 const NAME = '^[a-z]([-a-z0-9]*[a-z0-9])?$';
 const MAX_NAME = 45;
 const NAME_RULE = `must be one DNS label of at most ${MAX_NAME} characters: lowercase letters, digits and -, beginning with a letter and ending with a letter or digit`;
@@ -232,7 +232,7 @@ export const modelDeploymentResource: ResourceDefinition = {
   },
   rules: [
     {
-      // New objects alone: status and finalizers of those that were there before the rule must stay writable. `dyn`, since
+      // Only new objects: status and finalizers of those that predate the rule must stay writable. `dyn`, since
       // Kubernetes 1.29 ignores optionalOldSelf, and oldSelf is the object itself there.
       optionalOldSelf: true,
       rule: `dyn(optional.none()) != dyn(oldSelf) || self.metadata.name.size() <= ${MAX_NAME} && self.metadata.name.matches('${NAME}')`,

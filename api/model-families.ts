@@ -59,5 +59,5 @@ export const MODEL_FAMILIES = [
   'holo-2',
   'none',
 ] as const;
-/** `none`: nothing is known of the model, and nothing is to be guessed from its name. */
+/** `none`: the model is unknown, and nothing is guessed from its name. */
 export type ModelFamily = (typeof MODEL_FAMILIES)[number];

@@ -1,4 +1,4 @@
-/** The endpoint's times and sizes (docs/api.md, "Limits"), each with its default. */
+/** The endpoint's timeouts and size limits (docs/api.md, "Limits"), each with its default. */
 import { z } from 'zod';
 import {
   duration,
@@ -27,7 +27,7 @@ export const modelLimits = z
       '24h',
     ),
     recordRetention: duration('How long ended requests are remembered.', MAX_RETENTION_DAYS).default('7d'),
-    // What a gateway with 1Gi of memory, as the chart gives it, can hold for one caller.
+    // What a gateway with the chart's 1Gi of memory can hold for one caller.
     jsonBody: quantityUpTo('160Mi', 'Largest JSON body.').default('32Mi'),
     file: quantity('Largest uploaded file.').default('50Mi'),
     multipartBody: quantity('Largest multipart body.').default('64Mi'),

@@ -1,4 +1,4 @@
-/** What an image or a video model takes (docs/api.md, "Model", "POST /v1/videos"). */
+/** Parameters of an image or a video model (docs/api.md, "Model", "POST /v1/videos"). */
 import { z } from 'zod';
 import { cel } from './kubernetes-types.ts';
 import { MEDIA_PARAMETERS } from './media-engines.ts';
@@ -27,7 +27,7 @@ const parameters = z
       'that the engine reads; with simulator and custom those that all engines read.',
   );
 
-/** An engine may take a path or an address under one of its own names: none is passed on that nobody has listed. */
+/** Some engine parameters are paths or URLs: only listed ones are passed on. */
 const extraParams = z
   .array(
     z
@@ -42,7 +42,7 @@ const extraParams = z
     "Members of the request's extra_params that are passed to the model, for engines that accept any (vllm-omni, custom). None if absent.",
   );
 
-/** A model that listed it without a range would not take it, since the range is documented with it. */
+/** A model that lists it without a range does not support it, since the range is documented with it. */
 const rangedSteps = cel({
   rule: "!has(self.parameters) || !('num_inference_steps' in self.parameters) || has(self.steps)",
   message: 'the parameter num_inference_steps needs steps: {min, max, default}',

@@ -100,7 +100,7 @@ export const modelGPU = z
     'Accelerators of each replica. If absent: what the preset needs (1 for vllm, sglang, tei and the diffusion engines, else 0).',
   );
 
-/** Kubernetes takes `cpu: 2` as well as `cpu: "2"`. */
+/** Kubernetes accepts `cpu: 2` as well as `cpu: "2"`. */
 const resourceMap = z.record(z.string(), z.union([z.string(), z.number()]).transform(String));
 export const modelResources = z
   .object({ requests: resourceMap.optional(), limits: resourceMap.optional() })

@@ -1,4 +1,4 @@
-/** How a deployment is reached from outside. */
+/** How a deployment is exposed. */
 import { z } from 'zod';
 import { objectName, stringMap } from './kubernetes-types.ts';
 
@@ -85,11 +85,11 @@ interface Balanced {
 /** Of vLLM, SGLang and llama.cpp. */
 const NO_PREFIX_CACHE = /^(--no-enable-prefix-caching|--disable-radix-cache|--no-cache-prompt)$/;
 
-/** Whether the engine is told to forget each prompt. */
+/** Whether the engine's prefix cache is disabled. */
 export const hasNoPrefixCache = ({ args }: Balanced['engine']): boolean =>
   args.some((arg) => NO_PREFIX_CACHE.test(arg));
 
-/** How a request finds its replica. */
+/** How a request is routed to a replica. */
 export function decideBalance({ kind, engine, route }: Balanced): RouteBalance {
   if (route.balance) return route.balance;
   return kind === 'LLM' && !hasNoPrefixCache(engine) ? 'Prefix' : 'LeastLoaded';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { cel } from './kubernetes-types.ts';
 import { duration } from './quantity.ts';
 
-/** Letters only as names of three: `#`, `W`, `L` and `+` of some dialects can take long to look up. */
+/** Letters only in three-letter names: the extensions `#`, `W`, `L` and `+` can take long to evaluate. */
 const CRON_FIELD = '([0-9*?/,-]|[A-Za-z]{3}){1,40}';
 
 const schedule = z

@@ -1,4 +1,4 @@
-/** What the owner of a deployment promises its callers: alerts and dashboards measure what is served by it. */
+/** A deployment's service level objectives, measured by alerts and dashboards. */
 import { z } from 'zod';
 import { duration } from './quantity.ts';
 
@@ -21,7 +21,7 @@ export const modelSLO = z
   );
 export type ModelSLO = z.infer<typeof modelSLO>;
 
-/** As metrics name them. */
+/** Names in metrics. */
 export type Objective = 'availability' | 'time_to_first_token';
 
 /** Shares of requests, by objective. */
@@ -32,5 +32,5 @@ export function listTargets({ availability, timeToFirstToken }: ModelSLO): [Obje
   return targets;
 }
 
-/** Without the digits that a division adds. */
+/** Without rounding errors of the division. */
 const toRatio = (percent: number): number => Number((percent / 100).toPrecision(12));

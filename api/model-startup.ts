@@ -1,4 +1,4 @@
-/** How the last start of a replica went: what `status.startup` says. */
+/** The last start of a replica, in `status.startup`. */
 import { z } from 'zod';
 
 /** In the order of a pod's life. */

@@ -1,10 +1,10 @@
-/** What `kubectl apply` is warned of, by the object alone: also written in CEL, in charts/berth/templates/model-warnings-policy.yaml. Pure. */
+/** Warnings for `kubectl apply`, from the object alone: also written in CEL, in charts/berth/templates/model-warnings-policy.yaml. Pure. */
 import { canSleep } from './engine-traits.ts';
 import type { ModelDeploymentSpec } from './model-deployment.ts';
 import { hasNoPrefixCache } from './model-route.ts';
 
 const GIBIBYTE = 1024 ** 3;
-/** The largest that most clusters have; `spec.gpu.memory` says if others are meant. */
+/** The largest GPU of most clusters; `spec.gpu.memory` overrides it. */
 const USUAL_GIB = 80;
 const SLICE_GIB = 0.95;
 const UTILIZATION = 0.9;
@@ -62,13 +62,13 @@ function warnOfSize({ engine, gpu, model }: Sized, count: number): string[] {
   ];
 }
 
-/** An id may be any name that clients use: it says something only where nothing else does. */
+/** An id may be any name that clients use: used only if there is no other hint. */
 function nameOf({ id, source: { huggingFace, s3, pvc, image } }: ModelDeploymentSpec['model']): string {
   const path = s3?.uri ?? pvc?.path ?? (image && (image.path || image.reference));
   return huggingFace?.repo ?? path ?? id;
 }
 
-/** 0: the name does not say. */
+/** 0: not in the name. */
 function bytesOfParameter(name: string): number {
   if (name.includes('gguf')) return 0;
   if (/awq|gptq|int4|4bit|w4a16|fp4|bnb|gpt-oss|autoround|exl[23]|bpw|hqq|-q[2-8]/.test(name)) return 0.55;

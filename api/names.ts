@@ -9,7 +9,7 @@ export const VERSION = '0.1.0';
 export const FINALIZER = `${GROUP}/cleanup`;
 export const FIELD_MANAGER = 'berth-operator';
 export const STATUS_FIELD_MANAGER = 'berth-operator-status';
-/** Of `spec.replicas` alone, where a deployment is scaled. */
+/** Only for `spec.replicas`, if a deployment is scaled. */
 export const SCALER_FIELD_MANAGER = 'berth-scaler';
 export const MANAGED_BY = 'berth';
 
@@ -26,7 +26,7 @@ export const LABELS = {
 } as const;
 
 export const ANNOTATIONS = {
-  /** Hash of the spec fields that make the pod template. */
+  /** Hash of the spec fields that determine the pod template. */
   templateInputs: `${GROUP}/template-inputs`,
   /** The template as it was last applied: kept while its inputs are unchanged, so an upgrade restarts nothing. */
   template: `${GROUP}/template`,
@@ -45,14 +45,14 @@ export const ANNOTATIONS = {
   /** Of a Job that downloads weights ahead: hash of what it downloads. */
   prefetched: `${GROUP}/prefetched`,
   reEnable: `${GROUP}/re-enable`,
-  /** Of a StorageCredential: a new value has its bucket tried at once. */
+  /** Of a StorageCredential: a new value triggers a check of its bucket. */
   verify: `${GROUP}/verify`,
-  /** Of what the console writes by its own right: the user who asked for it. */
+  /** Of what the console writes with its own token: the requesting user. */
   madeFor: `${GROUP}/made-for`,
-  /** Of an APIKey that was made in the console: by which user. */
+  /** Of an APIKey created in the console: by which user. */
   createdBy: `${GROUP}/created-by`,
   rolledBy: `${GROUP}/rolled-by`,
-  /** Of a Workspace: a new value has the operator read its signing secret at once. */
+  /** Of a Workspace: a new value makes the operator read its signing secret at once. */
   rolledAt: `${GROUP}/rolled-at`,
 } as const;
 
@@ -69,7 +69,7 @@ export const SIDECAR_SECRET_FILES = {
   config: 'config.json',
   redisUsername: 'redis-username',
   redisPassword: 'redis-password',
-  /** Authorities that Redis' certificate is checked by; the system's ones where there is no such file. */
+  /** Authorities that verify Redis' certificate; the system's if there is no such file. */
   redisCA: 'redis-ca.crt',
   peerToken: 'peer-token',
   /** Proves the workspace to the front's storage service. */
@@ -86,11 +86,11 @@ export const FRONT_SECRET_FILES = {
   redisCA: SIDECAR_SECRET_FILES.redisCA,
   s3AccessKeyId: 's3-access-key-id',
   s3SecretAccessKey: 's3-secret-access-key',
-  /** smtp://user:password@host:587; none: nobody is written to. */
+  /** smtp://user:password@host:587; none: no e-mail is sent. */
   smtpURL: 'smtp-url',
 } as const;
 
-/** Of the Secrets that Berth makes in a workspace: no engine may be given one that is named so. */
+/** Names of the Secrets that Berth creates in a workspace: engines must not use them. */
 export const SIDECAR_SECRET_SUFFIX = '-gateway';
 export const API_KEY_SECRET_SUFFIX = '-api-key';
 
@@ -118,8 +118,8 @@ export const podSelector = (name: string) => ({ [LABELS.deployment]: name, [LABE
 const MAX_DNS_LABEL = 63;
 
 /**
- * `<name>--<namespace>.<domain>`: one DNS label, so that one wildcard certificate covers all. What is too long, or would
- * read as another's since a name has `--` in it, ends with a hash after a second `--`, which no other label has.
+ * `<name>--<namespace>.<domain>`: one DNS label, so that one wildcard certificate covers all. A label that is too long, or could
+ * be another's since a name contains `--`, ends with a hash after a second `--`, which no other label has.
  */
 export function defaultHost(name: string, namespace: string, domain: string): string {
   const label = `${name}--${namespace}`;
@@ -131,8 +131,8 @@ export function defaultHost(name: string, namespace: string, domain: string): st
   return `${readable.replace(/-+$/, '')}--${hash}.${domain}`;
 }
 
-/** 48 bits: nobody finds another name with the same ones. */
+/** 48 bits: collisions are infeasible. */
 const HASH_DIGITS = 12;
 
-/** With it, and `true`, a client asks a gateway what its request cost. */
+/** With `true`, a client requests a receipt. */
 export const RECEIPT_HEADER = 'x-berth-receipt';

@@ -1,4 +1,4 @@
-/** Durations, quantities and amounts as Kubernetes objects carry them, and their numbers. */
+/** Parses durations, quantities and amounts of Kubernetes objects. */
 import { z } from 'zod';
 import { cel } from './kubernetes-types.ts';
 
@@ -22,12 +22,12 @@ const UNITS: Record<string, number> = {
 
 const DAY_MS = 86_400_000;
 
-/** Timers hold no more: a longer one would end at once. */
+/** Limit of timers: a longer one would fire at once. */
 export const MAX_TIMER_DAYS = 24;
-/** Of what is kept rather than waited for. */
+/** For retention rather than timers. */
 export const MAX_RETENTION_DAYS = 3_650;
 
-/** For the API server, which takes the days alone from a mixture such as `23d12h`; the schema adds them all up. */
+/** For the API server, whose rule reads only the days of a mixture such as `23d12h`; the schema adds everything up. */
 const limitDays = (days: number) =>
   cel({
     rule:
@@ -74,7 +74,7 @@ export function parseDuration(text: string): number {
   return total;
 }
 
-/** The number of a quantity (bytes, or cores), or NaN where it is none. */
+/** The number of a quantity (bytes, or cores), or NaN if it is none. */
 export function parseQuantity(text: string): number {
   const match = QUANTITY.exec(text);
   return match ? Number(match[1]) * UNITS[match[3] ?? '']! : Number.NaN;

@@ -1,6 +1,6 @@
 /**
  * The table of Redis keys and channels. `c:{ws}:` is written by the operator and read by the workspace's gateways;
- * `w:{ws}:` is theirs to write; `g:` is the front's and the operator's alone. A workspace's keys share one hash tag.
+ * they write `w:{ws}:`; `g:` is only for the front and the operator. A workspace's keys share one hash tag.
  */
 
 /** The functions library that this version calls; older ones stay loaded while a live sidecar pins them. */
@@ -17,9 +17,9 @@ export const FUNCTIONS = {
   charge: `${FUNCTIONS_LIBRARY}_charge`,
   /** Refunds a charge. */
   refund: `${FUNCTIONS_LIBRARY}_refund`,
-  /** Writes one replica's heartbeat and reads its peers' where they have changed. */
+  /** Writes one replica's heartbeat and reads its peers' if they changed. */
   heartbeat: `${FUNCTIONS_LIBRARY}_heartbeat`,
-  /** Reads what several deployments have to do. */
+  /** Reads several deployments' demand. */
   demand: `${FUNCTIONS_LIBRARY}_demand`,
   /** Writes one front's share of the demand for a deployment. */
   share: `${FUNCTIONS_LIBRARY}_share`,
@@ -37,15 +37,15 @@ export const FUNCTIONS = {
   release: `${FUNCTIONS_LIBRARY}_release`,
   /** Cancels a queued request. */
   cancel: `${FUNCTIONS_LIBRARY}_cancel`,
-  /** Reads requests, as far as they are of a length that functions write. */
+  /** Reads requests, without oversized values. */
   read: `${FUNCTIONS_LIBRARY}_read`,
   /** Reads the newest ids of an index. */
   list: `${FUNCTIONS_LIBRARY}_list`,
-  /** Looks for requests of some API keys, among a few at a time. */
+  /** Searches for requests of some API keys, in small steps. */
   search: `${FUNCTIONS_LIBRARY}_search`,
-  /** Reads how long a deployment's jobs take. */
+  /** Reads the average duration of a deployment's jobs. */
   pace: `${FUNCTIONS_LIBRARY}_pace`,
-  /** Reads what a deployment served in one period. */
+  /** Reads a deployment's usage in one period. */
   usage: `${FUNCTIONS_LIBRARY}_usage`,
   /** Reads the names of deployments that had requests. */
   names: `${FUNCTIONS_LIBRARY}_names`,
@@ -53,19 +53,19 @@ export const FUNCTIONS = {
   sweep: `${FUNCTIONS_LIBRARY}_sweep`,
   /** Records stored objects to remove at a time. */
   registerObjects: `${FUNCTIONS_LIBRARY}_register_objects`,
-  /** Takes what is due of the clean-up list or the outbox, under a lease. */
+  /** Leases due members of the clean-up list or the outbox. */
   takeDue: `${FUNCTIONS_LIBRARY}_take_due`,
   /** Creates the deliveries of one event. */
   expand: `${FUNCTIONS_LIBRARY}_expand`,
   /** Leases deliveries that are due, each for one attempt. */
   leaseDeliveries: `${FUNCTIONS_LIBRARY}_lease_deliveries`,
-  /** Counts in two places at once, so that a restart shows whether Redis keeps what functions write. */
+  /** Counts in two places at once, so that a restart shows whether Redis keeps functions' writes. */
   canary: `${FUNCTIONS_LIBRARY}_canary`,
   /** Records the outcome of an attempt. */
   settleDelivery: `${FUNCTIONS_LIBRARY}_settle_delivery`,
-  /** Sends the events of ended deliveries once more. */
+  /** Resends the events of ended deliveries. */
   resend: `${FUNCTIONS_LIBRARY}_resend`,
-  /** Measures the workspaces' own keys, for the operator alone. */
+  /** Measures the workspaces' own keys, only for the operator. */
   weigh: `${FUNCTIONS_LIBRARY}_weigh`,
 } as const;
 
@@ -74,7 +74,7 @@ const tagged = (family: 'c' | 'w', namespace: string, rest: string) => `${family
 export const configKeys = (namespace: string) => ({
   /** Hash: SHA-256 of a key → PublishedKey as JSON. */
   apiKeys: tagged('c', namespace, 'apikeys'),
-  /** String, one for each key of a signed-in person: PublishedKey as JSON. Redis removes it when it expires. */
+  /** String, one per key of a signed-in user: PublishedKey as JSON. Redis removes it when it expires. */
   sessionKey: (sha256: string) => tagged('c', namespace, `session-key:${sha256}`),
   /**
    * Hash: fields of the workspace: `creditMicros` (absent = unlimited), `asyncRefusal` (why nothing may be queued on
@@ -113,20 +113,20 @@ export const workKeys = (namespace: string) => ({
   credit: tagged('w', namespace, 'credit'),
   /** Marker that one settlement is done, by the caller's token. */
   settled: (token: string) => tagged('w', namespace, `settled:${token}`),
-  /** What one charge took, in millionths, by the caller's token; `0` once it is refunded. */
+  /** The debited amount of one charge, in millionths, by the caller's token; `0` once refunded. */
   charged: (token: string) => tagged('w', namespace, `charged:${token}`),
   /**
    * Hash: pod name → Heartbeat as JSON without `at`; `@` and the pod name → `at`; `@` → the edition of all of them. Not in the
-   * append-only file: they are said again.
+   * append-only file: they are repeated anyway.
    */
   heartbeats: (deployment: string) => tagged('w', namespace, `replicas:${deployment}`),
   /** Hash, as that of heartbeats: pod name of a front → FrontShare as JSON without `at`; `@` and the pod name → `at`. */
   fronts: (deployment: string) => tagged('w', namespace, `fronts:${deployment}`),
   /** Hash: the record of a request, as redis/requests/request-record.ts reads it. */
   request: (id: string) => tagged('w', namespace, `request:${id}`),
-  /** String: what the worker needs, sealed; gone when the request ends, or after `keepInputsMs`. */
+  /** String: the worker's parameters, sealed; removed when the request ends, or after `keepInputsMs`. */
   params: (id: string) => tagged('w', namespace, `params:${id}`),
-  /** String: a video's prompt, sealed; gone with the record. */
+  /** String: a video's prompt, sealed; removed with the record. */
   prompt: (id: string) => tagged('w', namespace, `prompt:${id}`),
   /** String: where the files of a succeeded request are (RequestOutput as JSON), or why one failed. */
   result: (id: string) => tagged('w', namespace, `result:${id}`),
@@ -136,22 +136,22 @@ export const workKeys = (namespace: string) => ({
   claimed: (token: string) => tagged('w', namespace, `claimed:${token}`),
   /** Sorted set: ids of a deployment's requests in one status, or all, by age in Unix microseconds; so all below. */
   index: (deployment: string, status: string) => tagged('w', namespace, `by:${deployment}:${status}`),
-  /** Sorted set: ids that one API key (24 digits of its hash) has waiting. */
+  /** Sorted set: waiting ids of one API key (24 digits of its hash). */
   queue: (deployment: string, apiKey: string) => tagged('w', namespace, `queue:${deployment}:${apiKey}`),
-  /** Sorted set: API keys with something waiting, by priority and when they last had their turn. */
+  /** Sorted set: API keys with waiting requests, by priority and last turn. */
   turns: (deployment: string) => tagged('w', namespace, `turns:${deployment}`),
   /** Sorted set: ids of running requests that lost their worker and wait for another. */
   again: (deployment: string) => tagged('w', namespace, `again:${deployment}`),
   /** Hash: `average_ms`, the moving average of a job's time. */
   pace: (deployment: string) => tagged('w', namespace, `pace:${deployment}`),
-  /** Hash: counters of what it served (redis/usage/usage.ts) by minute of one hour, or by hour of one day, since 1970. */
+  /** Hash: usage counters (redis/usage/usage.ts) by minute of one hour, or by hour of one day, since 1970. */
   usage: (deployment: string, resolution: 'minute' | 'hour', period: number) =>
     tagged('w', namespace, `usage:${deployment}:${resolution}:${period}`),
-  /** Hash: what each API key (24 digits of its hash) used on one UTC day since 1970 (redis/usage/key-usage.ts). */
+  /** Hash: usage of each API key (24 digits of its hash) on one UTC day since 1970 (redis/usage/key-usage.ts). */
   keyUsage: (deployment: string, day: number) => tagged('w', namespace, `usage:${deployment}:keys:${day}`),
   /** String: a gateway has just sampled the deployment's queue depth for these counters. */
   sampled: (deployment: string) => tagged('w', namespace, `sampled:${deployment}`),
-  /** Sorted set: ids of running requests, by when (Unix ms) the sweeper takes their worker for lost. */
+  /** Sorted set: ids of running requests, by when (Unix ms) the sweeper considers their worker lost. */
   leases: tagged('w', namespace, 'leases'),
   /** Sorted set: ids of requests that have ended, by when (Unix ms) they are removed. */
   ended: tagged('w', namespace, 'ended'),
@@ -166,34 +166,34 @@ export const workKeys = (namespace: string) => ({
   prefix: `w:{${namespace}}:`,
 });
 
-/** Webhook deliveries: the front's and the operator's alone. */
+/** Webhook deliveries: only for the front and the operator. */
 export const deliveryKeys = (namespace: string) => ({
-  /** Sorted set: destinations with something to deliver, by when (Unix ms) they are due. */
+  /** Sorted set: destinations with pending deliveries, by when (Unix ms) they are due. */
   destinations: `d:{${namespace}}:destinations`,
   /** Sorted set: ids of a destination's deliveries, by when (Unix ms) they are due. */
   due: (destination: string) => `d:{${namespace}}:due:${destination}`,
-  /** Sorted set: ids of those that are being attempted, by when (Unix ms) their lease ends. */
+  /** Sorted set: ids of attempts in progress, by when (Unix ms) their lease ends. */
   leased: (destination: string) => `d:{${namespace}}:leased:${destination}`,
   /** Hash: one delivery. */
   delivery: (id: string) => `d:{${namespace}}:delivery:${id}`,
-  /** String: what is sent of one event. */
+  /** String: the payload of one event. */
   body: (eventId: string) => `d:{${namespace}}:body:${eventId}`,
   /** Hash: bytes that events hold with their deliveries, by event, and `total`. */
   held: `d:{${namespace}}:held`,
-  /** Sorted set: `event/delivery` of those that are under way. */
+  /** Sorted set: `event/delivery` of pending ones. */
   pending: `d:{${namespace}}:pending`,
-  /** Sorted set: events of which none is, by when (Unix ms) the last one ended. */
+  /** Sorted set: events without pending ones, by when (Unix ms) the last one ended. */
   kept: `d:{${namespace}}:kept`,
   /** List: the latest attempts of a delivery, oldest first: { at (Unix ms), code, error } as JSON. */
   attempts: (id: string) => `d:{${namespace}}:attempts:${id}`,
   /** Sorted set: ids of the latest 1,000 deliveries, by age in Unix microseconds. */
   log: `d:{${namespace}}:log`,
   /**
-   * Hash: `failures` in a row and `disabled_at` (Unix ms) of a WebhookEndpoint; `known`, once the operator saw it, names
+   * Hash: consecutive `failures` and `disabled_at` (Unix ms) of a WebhookEndpoint; `known`, once the operator saw it, identifies
    * this count.
    */
   endpoint: (name: string) => `d:{${namespace}}:endpoint:${name}`,
-  /** Sorted set: callbacks that failed for good (AbandonedCallback as JSON), by when (Unix ms) the owner is notified. */
+  /** Sorted set: permanently failed callbacks (AbandonedCallback as JSON), by when (Unix ms) the owner is notified. */
   mail: `d:{${namespace}}:mail`,
   /** String: the owner was notified of a delivery. */
   mailed: (deliveryId: string) => `d:{${namespace}}:mailed:${deliveryId}`,
@@ -208,15 +208,15 @@ export const globalKeys = {
   hosts: 'g:hosts',
   /** String; its absence means that Redis lost everything. */
   epoch: 'g:epoch',
-  /** Hash: shows whether a restart keeps what functions write, as redis/durability.ts has it. */
+  /** Hash: shows whether a restart keeps functions' writes (redis/durability.ts). */
   canary: 'g:canary',
-  /** String: the epoch that a publication under way will give; gone with whatever else was written meanwhile. */
+  /** String: the epoch that a publication in progress will set; lost with other recent writes. */
   epochToBe: 'g:epoch-to-be',
   /** Set of namespaces that have published configuration. */
   workspaces: 'g:workspaces',
-  /** Set of namespaces that the sweeper knows: those above, and removed ones that left something to do. */
+  /** Set of namespaces for the sweeper: those above, and removed ones with remaining work. */
   swept: 'g:swept',
-  /** String, one for each workspace: its request ids begin so. Any gateway may check whether it exists. */
+  /** String, one per prefix of a workspace's request ids. Any gateway may check whether it exists. */
   requestPrefix: (prefix: string) => `g:prefix:${prefix}`,
 } as const;
 
@@ -230,9 +230,9 @@ export const consoleKeys = {
 export const channels = {
   /** Notifies a workspace's gateways that its configuration changed. */
   workspace: (namespace: string) => `n:{${namespace}}`,
-  /** Notifies a deployment's workers that something waits. */
+  /** Notifies a deployment's workers of queued requests. */
   jobs: (namespace: string, deployment: string) => `n:{${namespace}}:jobs:${deployment}`,
-  /** Notifies the front that something is in the outbox, or is to be delivered. */
+  /** Notifies the front of events in the outbox, or of due deliveries. */
   events: (namespace: string) => `n:{${namespace}}:events`,
   /** Pattern of all workspaces' `jobs`. */
   allJobs: 'n:{*}:jobs:*',
@@ -240,13 +240,13 @@ export const channels = {
   allEvents: 'n:{*}:events',
   /** Notifies the front that hosts, replicas or configuration changed. */
   front: 'n:front',
-  /** Tells the operator that a front wants a replica of a deployment: `namespace/name`. */
+  /** Notifies the operator that a front needs a replica of a deployment: `namespace/name`. */
   wake: 'n:wake',
   /** Sends each console the SHA-256 of a session that ended. */
   consoleSessions: 'n:console:sessions',
 } as const;
 
-/** Names of keys that the console makes for a signed-in person begin so: no APIKey can be named so. */
+/** Prefix of names of keys that the console creates for a signed-in user: no APIKey can have such a name. */
 export const PERSONAL_KEY_PREFIX = 'console:';
 
 /** Member of c:…:apikeys; short names, since it is decoded on every request. */
@@ -263,7 +263,7 @@ export interface PublishedKey {
   pri?: number;
 }
 
-/** A StorageCredential as gateways see it; the front alone can open `sealed`. */
+/** A StorageCredential as gateways see it; only the front can open `sealed`. */
 export interface PublishedCredential {
   v: 1;
   id: number;
@@ -286,72 +286,72 @@ export interface PublishedEndpoint {
   url: string;
   eventTypes: string[];
   enabled: boolean;
-  /** It is signed with a secret of its own, never with the workspace's. */
+  /** Signed with its own secret, never with the workspace's. */
   hasOwnSecret?: true;
 }
 
-/** Ready replicas of a deployment, from its pods; the front dials these on PORTS.http. */
+/** Ready replicas of a deployment, from its pods; the front connects to these on PORTS.http. */
 export interface PublishedReplicas {
   addresses: string[];
-  /** All of its pods, those that start or end too; absent: no others, or of an older operator. */
+  /** Number of all its pods, including starting and terminating ones; absent: no others, or an older operator. */
   pods?: number;
 }
 
-/** What a process has had to do since it started: the difference of two readings is exact, however many were lost between. */
+/** A process's load counters since its start: the difference of two readings is exact, even if some in between were lost. */
 export interface WorkCounters {
-  /** Random id of the process: with another one, the counters restart. */
+  /** Random id of the process: with a new one, the counters restart. */
   boot: string;
   /**
-   * Integral over time of the requests that are served or wait for a slot, jobs included, in whole milliseconds: their average
+   * Integral over time of requests being served or waiting for a slot, including jobs, in whole milliseconds: their average
    * number over any time is its difference by the time.
    */
   busyMs: number;
   /** Requests and jobs so far. */
   arrivals: number;
-  /** Unix milliseconds by its own clock: when it last had something to do; at first, when it started. */
+  /** Unix milliseconds by its own clock: when it last had work; initially, when it started. */
   activeAt: number;
 }
 
-/** A replica's report about itself. Of one that is idle no word changes. */
+/** A replica's report about itself. Constant while it is idle. */
 export interface Heartbeat extends WorkCounters {
   v: 1;
   pod: string;
   address: string;
   port: number;
   inflight: number;
-  /** How many of these have been waiting within the engine for some seconds; absent: not known, or it changes. */
+  /** How many of these have been queued within the engine for some seconds; absent: unknown, or changing. */
   waiting?: number;
   /** Slots; null = unlimited. */
   limit: number | null;
   ready: boolean;
-  /** Jobs that were given up and that its engine still works on; absent: none. */
+  /** Abandoned jobs that its engine still works on; absent: none. */
   abandoned?: number;
-  /** Its engine sleeps until a request comes; absent: it does not. */
+  /** Its engine sleeps until a request arrives; absent: it does not. */
   asleep?: boolean;
   draining: boolean;
   version: string;
-  /** Milliseconds until its next one, at the latest. */
+  /** Maximum milliseconds until its next one. */
   every: number;
   /** Unix milliseconds by Redis' clock; set by the function. */
   at: number;
 }
 
-/** What one front has to say about the demand for a deployment. */
+/** One front's report on the demand for a deployment. */
 export interface FrontShare {
   v: 1;
   /** Its pod. */
   front: string;
-  /** Random id of the process: with another one, the counters restart. */
+  /** Random id of the process: with a new one, the counters restart. */
   boot: string;
-  /** Requests that wait for a replica now. */
+  /** Requests waiting for a replica. */
   held: number;
   /** Integral over time of those, in whole milliseconds. */
   heldMs: number;
-  /** Requests so far that were refused for want of a replica, and would have been served. */
+  /** Requests so far that were refused only for want of a replica. */
   refused: number;
   /** Unix milliseconds by its own clock: when a request last found no replica. */
   wantedAt: number;
-  /** Milliseconds until it says so again, at the latest. */
+  /** Maximum milliseconds until its next report. */
   every: number;
   /** Unix milliseconds by Redis' clock; set by the function. */
   at: number;

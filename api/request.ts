@@ -7,7 +7,7 @@ export type RequestStatus = (typeof REQUEST_STATUSES)[number];
 export const MODALITIES = ['image', 'video'] as const;
 export type Modality = (typeof MODALITIES)[number];
 
-/** The same states as a Video object names them (docs/api.md, "States"). */
+/** The same states in a Video object (docs/api.md, "States"). */
 export const VIDEO_STATUS = {
   queued: 'queued',
   running: 'in_progress',
@@ -17,7 +17,7 @@ export const VIDEO_STATUS = {
 } as const satisfies Record<RequestStatus, string>;
 export type VideoStatus = (typeof VIDEO_STATUS)[RequestStatus];
 
-/** What `error_code` of a failed request may say. */
+/** Values of a failed request's `error_code`. */
 export const FAILURE_CODES = {
   vram_exceeded: 'The engine ran out of GPU memory.',
   model_timeout: 'The job ran longer than allowed.',
@@ -42,7 +42,7 @@ export const MAX_LIST_LIMIT = 200;
 /** Of a failed request's message. */
 export const MAX_MESSAGE_LENGTH = 2000;
 
-/** Longer parameters go to the bucket; Redis is no place for them. */
+/** Longer parameters are stored in the bucket instead of Redis. */
 export const MAX_PARAMS_BYTES = 4096;
 
 export const REQUEST_ID = /^req_[0-9a-f]{32}$/;
@@ -51,7 +51,7 @@ export const REQUEST_ID = /^req_[0-9a-f]{32}$/;
 export const generateRequestId = (workspacePrefix: string): string =>
   `req_${workspacePrefix}${randomBytes(12).toString('hex')}`;
 
-/** What scopes an `Idempotency-Key` (docs/api.md, "Limits"); the header itself is kept nowhere. */
+/** The scope of an `Idempotency-Key` (docs/api.md, "Limits"); the header itself is not stored. */
 export function digestIdempotencyKey(scope: {
   /** `hashApiKey` of the API key. */
   sha256: string;
@@ -71,16 +71,16 @@ export interface StoredObject {
   key: string;
 }
 
-/** Where a succeeded request's files are. */
+/** Location of a successful request's files. */
 export interface RequestOutput {
   bucket: string;
-  /** One a file, in the order of the results. */
+  /** One per file, in the order of the results. */
   keys: string[];
   /** Name of the StorageCredential; null = managed storage. */
   credential: string | null;
   /** `storage_provider` of a request; null = managed storage. */
   provider: string | null;
-  /** How long after `completedAt` the files stay; null = for ever. */
+  /** How long after `completedAt` the files are kept; null = forever. */
   retentionMs: number | null;
 }
 

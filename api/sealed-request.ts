@@ -1,15 +1,15 @@
 /**
- * What people wrote, as it lies in Redis: sealed. A request's parameters until it ends, for its worker; a video's prompt for as
+ * User content in Redis, sealed: a request's parameters until it ends, for its worker; a video's prompt for as
  * long as its record, for the Video object to show.
  */
 import { workKeys } from './redis-keys.ts';
 import { MAX_PARAMS_BYTES } from './request.ts';
 import { openText, sealText } from './sealed-text.ts';
 
-/** Redis is no place for more; what is over is cut. */
+/** Limit in Redis; the rest is truncated. */
 export const MAX_PROMPT_BYTES = 4096;
 export const MAX_SEALED_PROMPT_LENGTH = measureSealed(MAX_PROMPT_BYTES);
-/** As `worker.lua` reads them. */
+/** As read by `worker.lua`. */
 export const MAX_SEALED_PARAMS_LENGTH = measureSealed(MAX_PARAMS_BYTES);
 
 const CUT = '…';
@@ -21,23 +21,23 @@ interface RequestName {
   id: string;
 }
 
-/** `key`: as promptKey gives. */
+/** `key`: from promptKey. */
 export const sealPrompt = (prompt: string, request: RequestName, key: Buffer): string =>
   sealText(limitPrompt(prompt), promptPlace(request), key);
 
-/** null for what was changed or belongs to another request. */
+/** null if it was changed or belongs to another request. */
 export const openPrompt = (sealed: string, request: RequestName, key: Buffer): string | null =>
   openText(sealed, promptPlace(request), key);
 
-/** `params`: at most MAX_PARAMS_BYTES. `key`: as promptKey gives. */
+/** `params`: at most MAX_PARAMS_BYTES. `key`: from promptKey. */
 export const sealParams = (params: string, request: RequestName, key: Buffer): string =>
   sealText(params, paramsPlace(request), key);
 
-/** null for what was changed or belongs to another request. */
+/** null if it was changed or belongs to another request. */
 export const openParams = (sealed: string, request: RequestName, key: Buffer): string | null =>
   openText(sealed, paramsPlace(request), key);
 
-/** Characters of base64url, with space for what sealing adds. */
+/** Characters of base64url, including the overhead of sealing. */
 function measureSealed(bytes: number): number {
   return Math.ceil(((bytes + 64) / 3) * 4);
 }

@@ -1,4 +1,4 @@
-/** Secrets as they lie in Redis: sealed with the workspace's data key, of use in their own place only. */
+/** Secrets in Redis: sealed with the workspace's data key and bound to their place. */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 const ALGORITHM = 'aes-256-gcm';
@@ -7,10 +7,10 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const HEADER_BYTES = 1 + NONCE_BYTES;
 
-/** Where a sealed text belongs, such as its Redis key and what it is; elsewhere it does not open. */
+/** The place of a sealed text, such as its Redis key and purpose; elsewhere it does not open. */
 export type SealPlace = readonly (string | number)[];
 
-/** Base64url of version, nonce, ciphertext and tag. `dataKey`: 32 bytes, as workspaceDataKey gives. */
+/** Base64url of version, nonce, ciphertext and tag. `dataKey`: 32 bytes, from workspaceDataKey. */
 export function sealText(text: string, place: SealPlace, dataKey: Buffer): string {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(ALGORITHM, dataKey, nonce).setAAD(describePlace(place));
@@ -18,7 +18,7 @@ export function sealText(text: string, place: SealPlace, dataKey: Buffer): strin
   return Buffer.concat([Buffer.from([VERSION]), nonce, ...sealed]).toString('base64url');
 }
 
-/** null for what was changed, belongs elsewhere or was sealed with another key. */
+/** null if it was changed, belongs elsewhere or was sealed with another key. */
 export function openText(sealed: string, place: SealPlace, dataKey: Buffer): string | null {
   const bytes = Buffer.from(sealed, 'base64url');
   if (bytes.length < HEADER_BYTES + TAG_BYTES || bytes[0] !== VERSION) return null;

@@ -1,4 +1,4 @@
-/** What signs a workspace's webhooks: as fields of a Secret, and as it lies in Redis, sealed with the workspace's data key. */
+/** A workspace's webhook signing secrets: as fields of a Secret, and in Redis, sealed with the workspace's data key. */
 import { createHash } from 'node:crypto';
 import { SIGNING_SECRET_FIELD } from './names.ts';
 import { configKeys } from './redis-keys.ts';
@@ -7,7 +7,7 @@ import { openText, sealText } from './sealed-text.ts';
 /** What signs a delivery. */
 export interface SigningSecrets {
   current: string;
-  /** Signs beside it until then (Unix milliseconds), for receivers that do not know the new one yet. */
+  /** Also signs until then (Unix milliseconds), for receivers that do not have the new one yet. */
   previous: { secret: string; until: number } | null;
 }
 
@@ -32,7 +32,7 @@ export const WORKSPACE_SECRET_FIELDS: SecretFields = {
   previousUntil: 'previous-until',
 };
 
-/** No name of an object has an underscore, so what follows the name is never a part of another's. */
+/** Object names have no underscores, so the suffix is never part of another name. */
 const ENDPOINT_FIELD = /^endpoint_[^_]+/;
 /** A field has 253 characters at most. */
 const MAX_NAME_LENGTH = 200;
@@ -54,7 +54,7 @@ export const listStaleFields = (fields: readonly string[], kept: Iterable<string
   });
 };
 
-/** From the texts of a Secret's fields; undefined where it holds none. */
+/** From the texts of a Secret's fields; undefined if it has none. */
 export function readSigningSecrets(
   texts: Readonly<Record<string, string>>,
   fields: SecretFields = WORKSPACE_SECRET_FIELDS,
@@ -79,10 +79,10 @@ export function readEndpointSecrets(
   );
 }
 
-/** No secret that anybody types has it. */
+/** Not in any typed secret. */
 const SEPARATOR = '\u0000';
 
-/** As one text, to be sealed: the workspace's secret alone where it was not rolled with an overlap and no endpoint has one. */
+/** As one text, to be sealed: just the workspace's secret if it was not rolled with an overlap and no endpoint has one. */
 export function joinSigningSecrets({ workspace, endpoints }: WorkspaceSecrets): string {
   const { current, previous } = workspace;
   if (endpoints.size > 0)
@@ -100,10 +100,10 @@ export function splitSigningSecrets(text: string): WorkspaceSecrets {
 
 const placeOf = (namespace: string) => [configKeys(namespace).workspace, 'signing-secret'];
 
-/** `dataKey`: as workspaceDataKey gives. */
+/** `dataKey`: from workspaceDataKey. */
 export const sealSigningSecret = (secret: string, namespace: string, dataKey: Buffer): string =>
   sealText(secret, placeOf(namespace), dataKey);
 
-/** null for what was changed or belongs to another workspace. */
+/** null if it was changed or belongs to another workspace. */
 export const openSigningSecret = (sealed: string, namespace: string, dataKey: Buffer): string | null =>
   openText(sealed, placeOf(namespace), dataKey);

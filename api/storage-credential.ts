@@ -17,7 +17,7 @@ const PREFIX = {
     'must be empty or such as berth/results/: letters, digits, "-", "_" and ".", no "/" at the beginning, no ".."',
 };
 
-/** A text that both sides check, the API server with words in place of the pattern. */
+/** A text that both sides validate, the API server with a readable message instead of the pattern. */
 const checked = (text: z.ZodString, { pattern, message }: { pattern: string; message: string }) => {
   const expression = new RegExp(pattern);
   return text

@@ -1,7 +1,7 @@
-/** A StorageCredential's keys as they lie in Redis: sealed with the workspace's data key. */
+/** A StorageCredential's keys in Redis, sealed with the workspace's data key. */
 import { openText, sealText } from './sealed-text.ts';
 
-/** Static ones only: a session token would end before a link of 7 days does. */
+/** Only static ones: a session token would expire before a link of 7 days. */
 export interface StorageKeys {
   accessKeyId: string;
   secretAccessKey: string;
@@ -9,19 +9,19 @@ export interface StorageKeys {
 
 /** Where sealed keys belong; elsewhere they do not open. */
 export interface SealPlace {
-  /** The Redis key in which they lie. */
+  /** Their Redis key. */
   redisKey: string;
   credentialId: number;
 }
 
-/** `dataKey`: 32 bytes, as workspaceDataKey gives. */
+/** `dataKey`: 32 bytes, from workspaceDataKey. */
 export const sealStorageKeys = (
   { accessKeyId, secretAccessKey }: StorageKeys,
   { redisKey, credentialId }: SealPlace,
   dataKey: Buffer,
 ): string => sealText(JSON.stringify([accessKeyId, secretAccessKey]), [redisKey, credentialId], dataKey);
 
-/** null for what was changed, belongs elsewhere or was sealed with another key. */
+/** null if it was changed, belongs elsewhere or was sealed with another key. */
 export function openStorageKeys(
   sealed: string,
   { redisKey, credentialId }: SealPlace,

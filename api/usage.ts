@@ -1,4 +1,4 @@
-/** What a deployment, or several, served in some time, as charts show it. */
+/** Usage of one or more deployments over time, for charts. */
 export interface UsageCounts {
   requests: number;
   clientErrors: number;

@@ -1,4 +1,4 @@
-/** What the operator tells the program that fills a cache of weights, and where things lie in the cache's volume. */
+/** Settings of the program that fills a weights cache, and the layout of the cache's volume. */
 
 /** Environment variables that the loader reads (weights/environment.ts). */
 export const WEIGHTS_ENV = {
@@ -6,9 +6,9 @@ export const WEIGHTS_ENV = {
   cachePath: 'WEIGHTS_CACHE_PATH',
   /** Folder within the cache for this source alone. */
   entry: 'WEIGHTS_ENTRY',
-  /** Bytes that all models in the cache may have; what the volume has where absent. */
+  /** Limit of all models in the cache in bytes; the volume's size if absent. */
   limitBytes: 'WEIGHTS_LIMIT_BYTES',
-  /** Whose engine will read the weights; absent for a prefetch, which makes room for nothing. */
+  /** The pod whose engine will read the weights; absent for a prefetch, which evicts nothing. */
   podName: 'WEIGHTS_POD_NAME',
   /** Repository on a hub, or… */
   repository: 'WEIGHTS_REPOSITORY',
@@ -30,7 +30,7 @@ export const WEIGHTS_ENV = {
 export const CURRENT = 'current';
 /** Folder of an entry with a file for each pod that reads it: what is in use is never evicted. */
 export const LEASES = 'leases';
-/** The gateway beside the engine renews its pod's lease so often. */
+/** Renewal interval of a pod's lease, by the gateway beside the engine. */
 export const LEASE_INTERVAL_MS = 60_000;
-/** One that was not renewed for so long is its pod's no more. */
+/** A lease that was not renewed for this long has expired. */
 export const LEASE_TTL_MS = 10 * LEASE_INTERVAL_MS;

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { conditions, customObject, objectName, type ResourceDefinition } from './kubernetes-types.ts';
 import { amount, duration } from './quantity.ts';
 
-/** The one name a Workspace may have. */
+/** The only allowed name of a Workspace. */
 export const WORKSPACE_NAME = 'workspace';
 
-/** They take memory of Redis. */
+/** They use Redis memory. */
 const MAX_KEEP_INPUTS_DAYS = 30;
 
 export const workspaceSpec = z.object({

@@ -17,7 +17,7 @@ export const CSRF_HEADER = 'x-berth-console';
  * or a `SignOutView`.
  */
 export interface SessionView {
-  /** As the API server names them. */
+  /** The user's name in the API server. */
   user: string;
   /** ISO. */
   expiresAt: string;
@@ -44,7 +44,7 @@ export interface SignInView {
 }
 
 /**
- * `POST /api/oidc` with `{ returnTo, namespace? }`: begins a sign-in by OIDC, after which the browser comes back to the page `returnTo`
+ * `POST /api/oidc` with `{ returnTo, namespace? }`: starts a sign-in by OIDC, after which the browser returns to the page `returnTo`
  * (path and query). `namespace`: as for a token.
  */
 export interface OIDCSignInView {
@@ -98,18 +98,18 @@ export interface DeploymentView {
   conditions: Condition[];
   isPaused: boolean;
   replicas: { ready: number; wanted: number };
-  /** What the spec asks for: a number, or the bounds of the autoscaler. */
+  /** The spec's replicas: a number, or the limits of the autoscaler. */
   size: { replicas: number } | { min: number; max: number };
   /** What the autoscaler sees and does; null for a deployment without `scaling`, or before its first sample. */
   scaling: {
-    /** Requests under way, waiting and held, on average. */
+    /** Requests in flight, waiting and held, on average. */
     demand: number;
     /** Replicas that the demand needs. */
     needed: number;
-    /** The cluster has no room for all of them. */
+    /** The cluster lacks capacity for all of them. */
     isShort: boolean;
     reason: string;
-    /** From the placing of a pod to its readiness, such as `95s`; null before it was measured. */
+    /** From the scheduling of a pod to its readiness, such as `95s`; null before it was measured. */
     loadTime: string | null;
     lastChange: { at: string; from: number; to: number; reason: string } | null;
   } | null;
@@ -123,7 +123,7 @@ export interface DeploymentView {
     expected: string | null;
   } | null;
   /**
-   * Waiting and running requests, and those that were given up and that engines still work on; null for kinds without a queue,
+   * Waiting and running requests, and abandoned ones that engines still work on; null for kinds without a queue,
    * or without permission.
    */
   queue: { waiting: number; running: number; abandoned: number } | null;
@@ -138,7 +138,7 @@ export interface DeploymentView {
     /** What it cannot do. */
     message?: string;
   };
-  /** Whether streams go on when their engine dies. */
+  /** Whether streams continue when their engine dies. */
   continuesStreams: boolean;
   /** As the spec has them; empty where all is free. */
   prices: { of: string; amount: string }[];
@@ -160,7 +160,7 @@ export type ScalingRange = (typeof SCALING_RANGES)[number];
 
 /** `GET ns/deployments/{name}/scaling?range=`: how it was scaled, as far as that is remembered; 1h by default. */
 export interface ScalingHistoryView {
-  /** ISO; the range that was asked for. */
+  /** ISO; the requested range. */
   from: string;
   to: string;
   /** Oldest first, at any distance: each holds until the next one. The last is now. */
@@ -170,7 +170,7 @@ export interface ScalingHistoryView {
 }
 export interface ScalingPointView {
   at: string;
-  /** Requests under way, waiting and held, on average. */
+  /** Requests in flight, waiting and held, on average. */
   demand: number;
   /** Replicas. */
   wanted: number;
@@ -276,7 +276,7 @@ export interface KeyView {
   creator: CreatorView | null;
   usage: KeyUsage | null;
 }
-/** Who made it in the console; else the tool that wrote it first, such as `kubectl-create`. For information: members may change it. */
+/** Who created it in the console; else the tool that wrote it first, such as `kubectl-create`. For information: members may change it. */
 export interface CreatorView {
   kind: 'user' | 'tool';
   name: string;
@@ -356,7 +356,7 @@ export interface TestView {
   delivery: DeliveryView | null;
 }
 
-/** `POST ns/signing-secret/roll`, `POST ns/webhooks/{name}/signing-secret/roll`: takes SecretRoll, answers the new secret, shown once. */
+/** `POST ns/signing-secret/roll`, `POST ns/webhooks/{name}/signing-secret/roll`: takes SecretRoll, returns the new secret, shown once. */
 export interface SecretRoll {
   /** The old secret also signs for 24 h; otherwise it expires immediately. */
   keepOld: boolean;
@@ -431,7 +431,7 @@ export interface ResendView {
  * of a failed or canceled request whose input is kept; answers RetryView.
  */
 export interface RequestInputView {
-  /** As the engine was asked for; null: not kept. */
+  /** As sent to the engine; null: not kept. */
   parameters: Record<string, unknown> | null;
   /** Input files, whose contents are not kept. */
   files: { contentType: string; fileName: string; bytes: number }[];
@@ -466,11 +466,11 @@ export interface ChargeView {
   submitter: SubmitterView | null;
   /** In the currency of the prices; refunded if it failed or was canceled. null: not known. */
   price: string | null;
-  /** That were asked for; null for videos. */
+  /** The requested number; null for videos. */
   images: number | null;
 }
 export interface RequestDetail extends RequestView {
-  /** Signed links; [] if there are no results (any more). */
+  /** Signed links; [] if there are no results (anymore). */
   outputURLs: string[];
   /** The request that it repeats, and the latest that repeats it; null: none. */
   retryOf: string | null;
@@ -569,7 +569,7 @@ export interface MemberView {
 
 /**
  * `GET ns/changes`: what each program, and each user of the console, wrote last to each object that still exists, and what the
- * operator and Kubernetes noted about them within the last hour; newest first, at most 200 together.
+ * operator and Kubernetes recorded about them within the last hour; newest first, at most 200 together.
  */
 export interface ChangesView {
   entries: ((ChangeView & { kind: string }) | NoteView)[];
@@ -591,7 +591,7 @@ export interface ChangeView {
 export interface NoteView extends EventView {
   type: 'event';
   kind: string;
-  /** That noted it, such as `berth.dev/operator`. */
+  /** The reporting program, such as `berth.dev/operator`. */
   program: string;
 }
 
