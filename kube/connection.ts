@@ -180,7 +180,7 @@ export class Connection {
   }
 }
 
-/** undici lets go of a request that waits for its connection only once that is made or has failed, 10 s later. */
+/** undici releases a request that waits for a connection only once that is established or has failed, 10 s later. */
 function settleByAbort<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

@@ -130,7 +130,7 @@ export function createLeaderLease(options: LeaderLeaseOptions) {
           // An attempt without a response leaves time for another.
           if (await attempt(Math.min(leftMs, renewDeadlineMs / 2), stopping.signal)) continue;
           const holder = observed?.spec?.holderIdentity;
-          // A conflict with somebody who wrote our own record (an annotation) is no loss: read it again.
+          // A conflict with a writer of our own record (such as an annotation) is not a loss: reread it.
           if (!holder || holder === identity) continue;
           reason = `held by ${holder}`;
         } catch (error) {

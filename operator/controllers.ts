@@ -120,7 +120,7 @@ const parentKeyOf = (child: KubeObject): string[] => (controllerOf(child) ? mode
 const signingNamespaceOf = ({ metadata }: KubeObject): string[] =>
   metadata.name === SIGNING_SECRET_NAME ? [metadata.namespace!] : [];
 
-/** The APIKey that a Secret was made for. */
+/** The APIKey that a Secret was created for. */
 function apiKeyOf(secret: KubeObject): string[] {
   const owner = controllerOf(secret);
   return owner?.kind === BERTH_RESOURCES.APIKey.kind ? [`${secret.metadata.namespace}/${owner.name}`] : [];

@@ -14,7 +14,7 @@ export function streamChat(chat: Chat): Iterable<Frame> {
   return chat.withContinuousUsage ? addUsage(chat, listFrames(chat)) : listFrames(chat);
 }
 
-/** Tells with each frame what has been said by then; every token has a frame of its own. */
+/** Reports the text so far with each frame; every token has its own frame. */
 function* addUsage({ usage }: Chat, frames: Iterable<Frame>): Generator<Frame> {
   let said = 0;
   for (const frame of frames) {

@@ -34,7 +34,7 @@ export class Engine {
   readonly created = Math.floor(Date.now() / 1000);
   /** Aborted when SIGTERM has come and calls in flight do not end as they would. */
   readonly stopping = new AbortController();
-  /** SIGTERM has come, and it goes on serving until nothing is in flight. */
+  /** After SIGTERM, it keeps serving until nothing is in flight. */
   isDraining = false;
   isAsleep = false;
   /** It was put to sleep while it worked. */

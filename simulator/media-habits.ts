@@ -9,7 +9,7 @@ export interface MediaHabits {
   maxGuidance: number;
   /** Sides that are no multiples of it fail in the middle of the work. */
   sideStep: number;
-  /** A DELETE ends the work on a video; otherwise the video is forgotten and its work goes on. */
+  /** A DELETE ends the work on a video; otherwise the video is forgotten and its work continues. */
   deleteEndsWork: boolean;
   /** How far a video is can be seen before its end. */
   reportsProgress: boolean;

@@ -18,7 +18,7 @@ export interface Personality {
   tokensPerFrame: number;
   /** Vectors as bytes, which a header describes. */
   embedsBytes: boolean;
-  /** Inputs of one call, and of all that are under way; null: no bound. */
+  /** Inputs of one call, and of all in flight; null: no limit. */
   bounds: { inputs: number | null; permits: number | null };
   /** Of a conversation, too. */
   embedsMessages: boolean;

@@ -62,7 +62,7 @@ export const DEFAULT_SETTINGS: Settings = {
   faultTimes: 1,
 };
 
-/** What each setting may be, in the words of an error message. */
+/** Allowed values of each setting, for error messages. */
 const ALLOWED: Record<string, string> = {
   ttftMs: `a number of milliseconds from 0 to ${DAY_MS}`,
   itlMs: `a number of milliseconds from 0 to ${DAY_MS}`,

@@ -12,7 +12,7 @@ export const TEI_BOUNDS = { inputs: 32, permits: 512 } as const;
 
 const MAX_INPUT_TOKENS = 512;
 
-/** The type of an error, in the words of the engine. */
+/** The engine's type of an error. */
 export function nameErrorOfTEI(status: number): string {
   if (status === 429) return 'Overloaded';
   if (status === 503) return 'Unhealthy';
@@ -38,7 +38,7 @@ export interface Inputs {
   isBatch: boolean;
 }
 
-/** Inputs under way, with those that wait. */
+/** Inputs in flight, including waiting ones. */
 export class Permits {
   #taken = 0;
 
@@ -53,7 +53,7 @@ export class Permits {
   }
 }
 
-/** GET /info, as far as anybody reads it. */
+/** GET /info, as far as it is used. */
 export const describeInfo = ({ options: { model, kind } }: Engine): object => ({
   model_id: model,
   model_type:

@@ -2,7 +2,7 @@
  * What a machine without a GPU cannot show: `URL=https://…/v1 KEY=sk-… node tools/gpu-check.ts` for an endpoint whose engine runs on
  * a GPU, whatever its model does: images and videos in SIZE, of SECONDS; the text of the file SOUND; the words of a VOICE. With
  * DEPLOYMENT (and NAMESPACE, CONTEXT) it looks at the pods with kubectl, too, replaces one of them, kills an engine whose streams are
- * to go on, and waits for one that is to sleep. PRIORITY_KEY goes before KEY. ONLY is a part of
+ * to continue, and waits for one that is to sleep. PRIORITY_KEY has priority over KEY. ONLY is a part of
  * the titles of those checks that run. KEY needs 1,000 requests per minute, and 10 million
  * tokens per day for a model that chats. Writes a line for each check; exits with 1 if one failed, and with 2 if nothing could be checked.
  */

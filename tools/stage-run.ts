@@ -32,7 +32,7 @@ interface Run extends Counts {
 /** Each test's programs load the same modules; where Node looks for them by itself, too. */
 const NODE_COMPILE_CACHE = join(tmpdir(), 'node-compile-cache');
 
-/** Of what is reported once more at the end. */
+/** Limit of what is repeated at the end. */
 const MAX_FAILURES_SHOWN = 8;
 const MAX_FAILURE_LINES = 6;
 /** With more failed files than this, a stage is broken, not flaky. */

@@ -8,7 +8,7 @@ interface Start {
   since: number | null;
   /** Of the last start; null before the first. */
   lastMs: number | null;
-  /** No request needs it any more, but it may become ready. */
+  /** No request needs it anymore, but it may become ready. */
   hasLapsed: boolean;
 }
 

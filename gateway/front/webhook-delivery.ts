@@ -14,7 +14,7 @@ export interface WebhookDeliveryOptions {
   settings: RedisSettings;
   masterKey: string;
   egress: EgressSettings;
-  /** null: nobody is written to. */
+  /** null: no e-mail is sent. */
   mail: MailerOptions | null;
   log: Logger;
   metrics: Pick<GatewayMetrics, 'webhookAttempts' | 'webhookDuration'>;

@@ -32,7 +32,7 @@ export type EnginePhase = 'starting' | 'healthy' | 'busy' | 'unhealthy';
 
 export interface EngineVerdict {
   phase: EnginePhase;
-  /** In words; empty while healthy. */
+  /** Description; empty while healthy. */
   reason: string;
   /** When the phase started. */
   since: number;

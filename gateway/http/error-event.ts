@@ -1,4 +1,4 @@
-/** The last event of a stream that breaks (docs/api.md, "Streaming"), in the words of its route. */
+/** The last event of a broken stream (docs/api.md, "Streaming"), in the format of its route. */
 import type { IncomingMessage } from 'node:http';
 import { buildAnthropicError, readErrorDialect } from './error-dialect.ts';
 import { type ApiError, buildEnvelope } from './error-response.ts';

@@ -105,7 +105,7 @@ export function watchEngine(options: WatchedEngineOptions): WatchedEngine {
 export const isQueued = ({ kind }: Pick<GatewayConfig, 'kind'>): boolean =>
   kind === 'Image' || kind === 'Video';
 
-/** A deployment of jobs runs few at a time, each for long. */
+/** Job deployments run few jobs at once, each for long. */
 const JOB_BOUNDS: Partial<EngineBounds> = { stalledTasks: 2 };
 
 function readStalledMs({ kind, limits, engineStalledMs }: GatewayConfig): number {

@@ -47,7 +47,7 @@ const SMALL_BYTES = 16 * 1024;
 /** Memory of a body while it is edited: its text, the changed text, and intermediate copies. */
 const COPIES = 5;
 
-/** As `answerFromEngine`; rejects with the error that broke the stream where it cannot go on. */
+/** As `answerFromEngine`; rejects with the error that broke the stream if it cannot continue. */
 export const askContinued = (
   services: ContinuationServices,
   state: GatewayState,

@@ -17,7 +17,7 @@ export interface ManagedFields extends ManagedFieldsEntry {
 /** How a list is merged: as a whole, by its values, or by keys of its items. */
 export type ListType = 'atomic' | 'set' | readonly string[];
 
-/** Tells by the path of field names from the object's root. */
+/** By the path of field names from the object's root. */
 export type ListTypes = (path: readonly string[], items: readonly unknown[]) => ListType;
 
 const KEY_DEFAULTS: Fields = { protocol: 'TCP' };

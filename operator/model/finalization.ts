@@ -95,7 +95,7 @@ export class Finalization {
     return 0;
   }
 
-  /** True when Redis holds nothing of it any more, or has been unavailable for too long to wait. */
+  /** True if Redis no longer holds anything of it, or has been unavailable for too long to wait. */
   async #leaveRedis(key: string, live: KubeObject): Promise<boolean> {
     const { publisher, record, log, now } = this.#context;
     try {

@@ -179,7 +179,7 @@ export class Publisher {
     }
   }
 
-  /** Also after a failure: where there is nothing to write, only a check tells that Redis answers again. */
+  /** Also after a failure: with nothing to write, only a check shows that Redis has recovered. */
   get #isCheckDue(): boolean {
     return this.#everything || this.outage !== undefined || isPast(this.#lastCheck, this.#checkIntervalMs);
   }

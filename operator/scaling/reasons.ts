@@ -24,7 +24,7 @@ export const NO_DEMAND: Reason = { reason: 'no demand', cause: 'idle' };
 interface Target {
   /** Slots of demand per replica. */
   target: number;
-  /** It is what engines run at a time. */
+  /** Limited to what engines run concurrently. */
   isEngineFull?: boolean;
 }
 

@@ -42,7 +42,7 @@ export async function openChat(fields: object, options: StreamOptions = {}): Pro
     return text;
   };
   const text = read().finally(begun.resolve);
-  // Told once all have ended.
+  // Reported once all have ended.
   text.catch(() => {});
   return { id: response.headers.get('x-request-id') ?? '', begun: begun.promise, text };
 }

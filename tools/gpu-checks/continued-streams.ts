@@ -1,4 +1,4 @@
-/** With `resilience.continueStreams`: chats whose engine is killed on its GPU go on at another replica. */
+/** With `resilience.continueStreams`: chats whose engine is killed on its GPU continue at another replica. */
 import { CONTAINERS } from '../../api/names.ts';
 import { type ChatStream, CONTENT, isWhole, openChat } from './chat-streams.ts';
 import { readDeployment, selectPods } from './deployment.ts';
@@ -35,7 +35,7 @@ export async function checkContinued(): Promise<Outcome> {
   if (!spec.resilience?.continueStreams) return skipped('set spec.resilience.continueStreams');
   const names = (await kubectl('get', 'pods', ...selectPods(), '-o', 'name'))!.split('\n').filter(Boolean);
   if (names.length < 2) return skipped('it takes two replicas, one of which goes on');
-  // Engines do not go on in the midst of a thought.
+  // Engines cannot continue partial reasoning.
   const fields = status.engine?.reasoningParser && { chat_template_kwargs: { enable_thinking: false } };
   const count = STREAMS_PER_POD * names.length;
   const stories = await Promise.all(Array.from({ length: count }, () => openStory({ ...fields })));

@@ -1,4 +1,4 @@
-/** Requests to the endpoint that is checked, and what a check tells. */
+/** Requests to the endpoint under test, and the results of checks. */
 import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -82,7 +82,7 @@ function adviseKey(refusal: string): string {
 export interface Model {
   id: string;
   routes: string[];
-  /** Tokens of a request; absent until the engine has told them. */
+  /** Context length; absent until the engine has reported it. */
   max_model_len?: number;
   /** Of images and videos, by task: txt2img, img2img, t2v, i2v. */
   supported_parameters?: Record<string, { parameters: string[] }>;

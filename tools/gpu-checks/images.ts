@@ -44,7 +44,7 @@ const makeImage = async (...args: Parameters<typeof makeImages>): Promise<Buffer
 const isPicture = (bytes: Buffer): boolean =>
   /^(\x89PNG|\xff\xd8\xff|RIFF)/.test(bytes.toString('latin1', 0, 4));
 
-/** The same seed gives the same image, on a GPU up to rounding: that is told, and not judged. */
+/** The same seed gives the same image, on a GPU up to rounding: this is reported, but not judged. */
 async function checkImage(model: Model): Promise<Outcome> {
   const first = await makeImage(model, { seed: 7 });
   const second = await makeImage(model, { seed: 7 });
@@ -63,7 +63,7 @@ async function checkSeveral(model: Model): Promise<Outcome> {
   );
 }
 
-/** The next client does not wait for what nobody gets. An engine that cannot stop ends its image first. */
+/** The next client does not wait for abandoned work. An engine that cannot stop finishes its image first. */
 async function checkImageLeaving(model: Model): Promise<Outcome> {
   const quiet = await timeOf(() => makeImage(model));
   const client = new AbortController();

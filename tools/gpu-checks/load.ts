@@ -88,7 +88,7 @@ async function checkLongPrompts(): Promise<Outcome> {
 
 const readCount = (text: string): number => Number(/.*"completion_tokens": ?(\d+)/s.exec(text)?.[1]);
 
-/** More than the KV cache holds, of most models: what is given up for others is computed again. */
+/** More than most models' KV cache holds: preempted requests are recomputed. */
 async function checkManyStreams(): Promise<Outcome> {
   const prompts = await preparePrompts();
   if (typeof prompts === 'string') return skipped(prompts);

@@ -75,7 +75,7 @@ export async function watchPods<T>(work: () => Promise<T>): Promise<[T, PodRepor
   }
 }
 
-/** How often vLLM gave up the memory of an answer and computed it again; undefined where nothing tells. */
+/** vLLM's preemptions; undefined if not reported. */
 export async function countPreemptions(): Promise<number | undefined> {
   const read = async ({ metadata: { namespace, name } }: Pod): Promise<number> => {
     const path = `/api/v1/namespaces/${namespace}/pods/${name}:${PORTS.metrics}/proxy${ENGINE_METRICS_PATH}`;

@@ -23,7 +23,7 @@ const ask = (sentences: number): Messages => ({
   messages: [{ role: 'user', content: `${randomUUID()}: ${SENTENCE.repeat(sentences)}${QUESTION}` }],
 });
 
-/** Why there are none: the engine does not tell its context, or it is short. */
+/** Why there are none: the engine does not report its context, or it is short. */
 export async function preparePrompts(): Promise<Prompts | string> {
   const { max_model_len: context } = await readModel();
   if (!context) return 'the endpoint tells no max_model_len';

@@ -34,7 +34,7 @@ export interface Leaving {
   open: (signal: AbortSignal) => Promise<Response>;
 }
 
-/** The endpoint's own answers after clients left are as fast as before: the engine does not go on with what nobody reads. */
+/** The endpoint's own answers after clients left are as fast as before: the engine does not continue abandoned work. */
 export async function checkLeaving({ clients, ask, open }: Leaving): Promise<Outcome> {
   const quiet = await timeOf(ask);
   const leaving = Array.from({ length: clients }, async () => {

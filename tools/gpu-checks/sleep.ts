@@ -11,7 +11,7 @@ const QUERY = ['nvidia-smi', '--query-gpu=memory.used', '--format=csv,noheader,n
 
 const listPods = (): Promise<string | undefined> => kubectl('get', 'pods', ...selectPods(), '-o', 'name');
 
-/** MiB of all GPUs of its pod; undefined where nothing tells. */
+/** MiB of all GPUs of its pod; undefined if not reported. */
 async function readMemory(): Promise<number | undefined> {
   const [pod] = (await listPods())!.split('\n');
   const text = await kubectl('exec', pod!, '-c', CONTAINERS.engine, '--', ...QUERY).catch(() => undefined);

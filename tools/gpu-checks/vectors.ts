@@ -5,7 +5,7 @@ import { measureRates } from './rates.ts';
 const QUERY = 'When do ships come into the harbor?';
 const FITTING = 'Ships come into the harbor at dawn.';
 const STRANGE = 'Bread is baked in the oven of a village.';
-/** Of one request: more than an engine computes at once, and than TEI takes unless it is told to. */
+/** Per request: more than an engine computes at once, and than TEI accepts by default. */
 const MANY = 100;
 const AT_ONCE = 16;
 const TOO_LONG = 'harbor '.repeat(200_000);

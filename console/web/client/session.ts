@@ -55,7 +55,7 @@ export function useSignInOptions(): { isUnknown: boolean; options: SignInView | 
   return { isUnknown: isPending && failureCount === 0, options: data };
 }
 
-/** Leaves the page for the identity provider's; the browser comes back to where the user is. */
+/** Redirects to the identity provider; the browser returns to the current page. */
 export function useOIDCSignIn() {
   return useMutation({
     mutationFn: (namespace: string) => {

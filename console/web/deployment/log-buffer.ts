@@ -11,7 +11,7 @@ export class LogBuffer {
 
   add(text: string): void {
     const lines = (this.#rest + text).split('\n');
-    // A line without an end must not grow for ever. What a progress bar writes over is not needed.
+    // An unterminated line must not grow forever. What a progress bar overwrites is not needed.
     const rest = lines.pop()!;
     this.#rest = rest.slice(findLastState(rest).start).slice(0, MAX_LINE_CHARS);
     this.#lines.push(...lines.map(cleanLine));

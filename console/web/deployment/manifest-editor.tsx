@@ -140,7 +140,7 @@ function Warnings({ warnings }: { warnings: string[] }) {
   );
 }
 
-/** Gives up an edit. */
+/** Discards an edit. */
 export function DiscardButton({ onClick }: { onClick: () => void }) {
   return (
     <Button variant="default" onClick={onClick}>

@@ -91,7 +91,7 @@ export function KeyForm<Body>({ submission, action, body, fields, children }: Ke
   );
 }
 
-/** What nobody sees again. */
+/** The secret, which is shown only once. */
 function Secret({ secret, onConfirm }: { secret: string; onConfirm: () => void }) {
   return (
     <Stack>

@@ -1,4 +1,4 @@
-/** What is seldom done with a key, or cannot be undone: behind one button, so that nobody does it by accident. */
+/** Rare or irreversible actions on a key, behind one button to prevent accidents. */
 import { ActionIcon, Menu } from '@mantine/core';
 import { IconDots } from '@tabler/icons-react';
 import { useRef } from 'react';

@@ -1,4 +1,4 @@
-/** Changes and events in words. Pure. */
+/** Descriptions of changes and events. Pure. */
 import type { ChangesView } from '../../api.ts';
 
 type Entry = ChangesView['entries'][number];

@@ -1,4 +1,4 @@
-/** What roles and permissions mean for Berth, in words. Pure. */
+/** Descriptions of roles and permissions. Pure. */
 import type { AccessView } from '../../api.ts';
 
 /** The chart's roles have its release's name before them. */

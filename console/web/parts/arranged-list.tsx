@@ -109,7 +109,7 @@ export function ListOrder<T>({ label, list }: { label: string; list: Arrangement
   );
 }
 
-/** A table with a field that filters it, above it, and headings that sort it. `rest`: columns that nobody sorts by. */
+/** A table with a field that filters it, above it, and headings that sort it. `rest`: columns without sorting. */
 export function ArrangedTable<T>(props: {
   label: string;
   minWidth: number;

@@ -53,7 +53,7 @@ export function sortRows<T>(rows: readonly T[], columns: readonly Column<T>[], o
   });
 }
 
-/** Those in whose texts each word of the filter is, in any case. */
+/** Those whose texts contain each word of the filter, case-insensitively. */
 export function filterRows<T>(
   rows: readonly T[],
   filter: string,

@@ -1,4 +1,4 @@
-/** A small line of how a number went; what it says is told in words beside it. */
+/** A sparkline of a number; a text beside it has the same information. */
 import { findRuns, HEIGHT, WIDTH } from './sparkline-path.ts';
 
 /** null: nothing was measured, which is a gap. */

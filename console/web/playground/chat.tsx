@@ -22,7 +22,7 @@ export function ChatPlayground({ deployment, path, permission }: PlaygroundProps
     buildBody: (messages) => buildChatBody(modelId, settings, messages),
     onTakenBack: (question) => setPrompt((typed) => typed || question),
     onEnd: () => {
-      // Whoever went on to the parameters stays there.
+      // Keep the focus if the user has moved to the parameters.
       const { activeElement } = document;
       const isHere = activeElement === document.body || input.current?.form?.contains(activeElement);
       if (isHere) input.current?.focus();

@@ -1,4 +1,4 @@
-/** Who pays for a request, and how much, in words. Pure. */
+/** Descriptions of a request's payer and price. Pure. */
 import type { RequestDetail } from '../../api.ts';
 
 /** Of what fails or is canceled, the price is refunded. */

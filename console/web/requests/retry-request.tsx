@@ -1,4 +1,4 @@
-/** Submits a failed or canceled request once more, and shows the new one. */
+/** Resubmits a failed or canceled request, and shows the new one. */
 import { useQueryClient } from '@tanstack/react-query';
 import type { RequestDetail, RetryView } from '../../api.ts';
 import { call } from '../client/call.ts';
