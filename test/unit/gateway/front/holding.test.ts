@@ -93,5 +93,7 @@ describe('a held request that no replica comes for', () => {
         retryAfter,
       });
       expect(clock.pending).to.equal(0);
+      // Returns its share of the memory for bodies, which all tests of the process have.
+      state.exchange.res.emit('close');
     });
 });
