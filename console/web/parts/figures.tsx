@@ -1,13 +1,6 @@
 /** Numbers side by side, each with what it is and what is to be known of it. */
+import type { Figure } from './figure.ts';
 import { Sparkline } from './sparkline.tsx';
-
-export interface Figure {
-  label: string;
-  value: string;
-  more?: string;
-  /** How it went; null where nothing was measured. */
-  course?: readonly (number | null)[];
-}
 
 export function Figures({ figures }: { figures: readonly Figure[] }) {
   return (
