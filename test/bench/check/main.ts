@@ -1,5 +1,6 @@
 /**
- * `make bench-check`: whether the gateway has become slower than in `test/bench/baseline.json`; RECORD=1 writes that file.
+ * `make bench-check`: whether the gateway has become slower than in `test/bench/baseline.json`; RECORD=1 writes that file, TRACING=1
+ * compares the gateway with traces to the one without instead.
  * `--wide`, for `make test`: with bands that hold on busy machines and on others than the recorded one.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -22,11 +23,14 @@ import {
   takeBetter,
   widen,
 } from './regression.ts';
-import { measureShortRun } from './short-run.ts';
+import { findSystem, measureShortRun } from './short-run.ts';
+import { describeTraced, startTraceSink } from './traced-system.ts';
+import { formatTracing } from './tracing.ts';
 
 const FILE = 'test/bench/baseline.json';
 const IS_WIDE = process.argv.includes('--wide');
 const IS_RECORDING = process.env.RECORD === '1';
+const IS_TRACING = process.env.TRACING === '1';
 const ROUNDS = Number(process.env.ROUNDS ?? (IS_WIDE ? 3 : 5));
 const REPEATS = Number(process.env.REPEATS ?? 5);
 /** What else those who compare need to know of it, such as `2 cores, busy`. */
@@ -59,6 +63,14 @@ async function record(): Promise<void> {
   console.log(`\n${formatBaseline(baseline)}\n\nwritten: ${FILE}`);
 }
 
+async function compareTracing(): Promise<void> {
+  const { receiver, peer, peerAdmin, peerMetrics } = PORTS;
+  await refuseTakenPorts([receiver, peer, peerAdmin, peerMetrics]);
+  const stopSink = await startTraceSink();
+  const pair = { floor: findSystem('berth'), berth: describeTraced() };
+  console.log(`\n${formatTracing(await measureShortRun(ROUNDS, pair).finally(stopSink))}\n`);
+}
+
 async function main(): Promise<void> {
   ensureBenchPrograms();
   await compileGatewayBench();
@@ -66,7 +78,8 @@ async function main(): Promise<void> {
   await refuseTakenPorts([engine, redis, floor, berth, berthAdmin, berthMetrics]);
   await startBenchRedis();
   await withRedis(publishBench);
-  await (IS_RECORDING ? record() : check());
+  if (IS_TRACING) await compareTracing();
+  else await (IS_RECORDING ? record() : check());
 }
 
 if (IS_WIDE && !canPin()) {

@@ -26,17 +26,25 @@ export interface ShortRun {
   rounds: ShortRound[];
 }
 
+/** What takes turns. */
+export interface Pair {
+  floor: System;
+  berth: System;
+}
+
 /** Takes about 20 s, and 7 s for each round. */
-export async function measureShortRun(rounds: number): Promise<ShortRun> {
+export async function measureShortRun(rounds: number, pair: Partial<Pair> = {}): Promise<ShortRun> {
+  const compared: Pair = { floor: findSystem('floor'), berth: findSystem('berth'), ...pair };
   const engine = await startEngine();
   const started: StartedSystem[] = [];
-  const start = async (name: string) => {
-    const system = await startSystem(findSystem(name));
-    started.push(system);
-    return system;
+  const start = async (system: System) => {
+    const running = await startSystem(system);
+    started.push(running);
+    return running;
   };
   try {
-    const [direct, floor, berth] = [await start('direct'), await start('floor'), await start('berth')];
+    const direct = await start(findSystem('direct'));
+    const [floor, berth] = [await start(compared.floor), await start(compared.berth)];
     const idleMiB = readMemory(berth.pid!);
     for (const { target } of [floor, berth]) await warm(target);
     const run: ShortRun = { idleMiB, rounds: [] };
@@ -56,7 +64,7 @@ export async function measureShortRun(rounds: number): Promise<ShortRun> {
   }
 }
 
-const findSystem = (name: string): System => listSystems().find((system) => system.name === name)!;
+export const findSystem = (name: string): System => listSystems().find((system) => system.name === name)!;
 
 async function warm(target: Target): Promise<void> {
   await loadRequests(target, 64, WARMING_SECONDS);
