@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { CSRF_HEADER } from '../../console/api.ts';
 import { ensurePython, usePython } from '../support/python.ts';
+import { findFaults } from './support/accessibility.ts';
 import { NAMESPACE, useConsole } from './support/console.ts';
 
 const run = promisify(execFile);
@@ -120,6 +121,12 @@ describe('the pages of deployments', () => {
     expect(await row.textContent()).to.include('1 of 1 replicas ready');
     await page.reload();
     await row.waitFor();
+    await page.getByRole('searchbox', { name: 'Filter conditions' }).fill('replicas ready');
+    await page.getByRole('row', { name: /^Accepted/ }).waitFor({ state: 'detached' });
+    await row.waitFor();
+    await page.getByRole('button', { name: 'Last transition' }).press('Enter');
+    await page.waitForURL(/condition-sort=-transition/);
+    expect(await findFaults(page)).to.deep.equal([]);
     await page.context().close();
   });
 

@@ -31,6 +31,16 @@ describe('problems', () => {
     const row = page.getByRole('row').filter({ hasText: 'Failing' });
     await row.getByText('The image was not found.').waitFor();
     expect(await findFaults(page)).to.deep.equal([]);
+    const names = page.getByRole('link', { name: /^(Deployment|Key) / });
+    await page.getByRole('button', { name: 'Problem', exact: true }).click();
+    await page.getByRole('button', { name: 'Problem', exact: true }).click();
+    await page.waitForURL(/sort=-problem/);
+    expect(await names.allTextContents()).to.deep.equal(['Key shop', 'Deployment tiny-chat']);
+    const filter = page.getByRole('searchbox', { name: 'Filter problems' });
+    await filter.fill('429');
+    await row.waitFor({ state: 'detached' });
+    expect(await names.allTextContents()).to.deep.equal(['Key shop']);
+    await filter.fill('');
     const key = page.getByRole('link', { name: 'Key shop' });
     expect(await key.getAttribute('href')).to.equal('/default/keys?filter=shop');
     await row.getByRole('link', { name: 'Deployment tiny-chat' }).click();

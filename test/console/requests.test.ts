@@ -47,6 +47,9 @@ describe('the page of requests', () => {
     await page.route(`**/requests/free-video/${id}`, (route) => route.fulfill({ json: request }));
     await page.goto(`/default/requests?request=free-video%2F${id}`);
     await page.getByRole('row', { name: 'Cost' }).getByText('0 (0.04 refunded)').waitFor();
+    const receipt = page.getByRole('region', { name: 'Receipt' });
+    expect(await receipt.textContent()).to.include('"refunded": "0.04"');
+    await receipt.getByRole('button', { name: 'Copy receipt' }).waitFor();
     await page.context().close();
   });
 

@@ -75,7 +75,7 @@ describe('the page of webhooks', () => {
 
     receiver.status = 500;
     await button('Send test event to tested').click();
-    await result.getByText('HTTP 500').waitFor();
+    await result.getByText(/^Delivery failed \(500\)\./).waitFor();
     expect(await result.textContent()).to.include('Test failed');
     expect(await findFaults(page)).to.deep.equal([]);
 
@@ -194,7 +194,7 @@ describe('the page of webhooks', () => {
     const row = deliveries.getByRole('row').filter({ hasText: 'request.completed' });
     await row.getByText('delivered').waitFor();
     await row.getByRole('link', { name: `Request ${id}` }).click();
-    await deliveries.getByRole('dialog', { name: 'Request' }).getByText(id).waitFor();
+    await deliveries.getByRole('dialog', { name: 'Request' }).getByText(id, { exact: true }).waitFor();
     await deliveries.context().close();
   });
 

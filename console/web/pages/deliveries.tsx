@@ -17,10 +17,9 @@ import { StateBadge } from '../parts/state-badge.tsx';
 import { TIME_FILTERS, TimeFilter } from '../parts/time-filter.tsx';
 import { Timestamp } from '../parts/timestamp.tsx';
 import { DeliveryDrawer } from '../webhooks/delivery-drawer.tsx';
-import { MAX_ATTEMPTS, nameState } from '../webhooks/delivery-state.ts';
+import { describeAnswer, MAX_ATTEMPTS, nameState } from '../webhooks/delivery-state.ts';
 import { Recover } from '../webhooks/recover.tsx';
 import { ResendDelivery } from '../webhooks/resend-delivery.tsx';
-import { describeAnswer } from '../webhooks/test-result.tsx';
 
 const FILTERS = ['endpoint', 'request', 'state', ...TIME_FILTERS];
 const PAGE_SIZE = 50;

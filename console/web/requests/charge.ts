@@ -27,3 +27,27 @@ export function describeSubmitter({ submitter }: Pick<RequestDetail, 'submitter'
   const { name, hint } = submitter;
   return hint === null ? `Key ${name}` : `Key ${name} (${hint})`;
 }
+
+/** As JSON, for who keeps books. null while it runs, and where the price is not known. */
+export function formatReceipt(request: RequestDetail): string | null {
+  const { id, deployment, model, modality, status, price, images, size, seconds } = request;
+  const isRefunded = status === 'failed' || status === 'canceled';
+  if (price === null || (status !== 'succeeded' && !isRefunded)) return null;
+  const receipt = {
+    request_id: id,
+    deployment,
+    model,
+    status,
+    submitted_by: request.submitter && describeSubmitter(request),
+    cost: isRefunded ? '0' : price,
+    refunded: isRefunded ? price : '0',
+    modality,
+    ...(images !== null && { images }),
+    ...(seconds !== null && { seconds: Number(seconds) }),
+    ...(size !== null && { size }),
+    queued_at: request.queuedAt,
+    started_at: request.startedAt,
+    completed_at: request.completedAt,
+  };
+  return JSON.stringify(receipt, null, 2);
+}

@@ -1,5 +1,5 @@
 /** Details and result of a request. */
-import { Anchor, Stack, Table } from '@mantine/core';
+import { Anchor, Stack, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { RequestDetail } from '../../api.ts';
@@ -10,7 +10,7 @@ import { SideDrawer } from '../parts/side-drawer.tsx';
 import { describeSpan } from '../parts/time-format.ts';
 import { Timestamp } from '../parts/timestamp.tsx';
 import { CancelRequest } from './cancel-request.tsx';
-import { describeCost, describeSubmitter } from './charge.ts';
+import { describeCost, describeSubmitter, formatReceipt } from './charge.ts';
 import { RequestProgress } from './progress.tsx';
 import { RequestInput } from './request-input.tsx';
 import { hasEnded, useRequest } from './request-query.ts';
@@ -41,10 +41,24 @@ function Detail({ deployment, id }: { deployment: string; id: string }) {
           )}
           <Copyable text={request.id} label="request ID" />
           <Facts request={request} />
+          <Receipt request={request} />
           {hasEnded(request) && <RequestInput request={request} />}
         </Stack>
       )}
     </Loaded>
+  );
+}
+
+function Receipt({ request }: { request: RequestDetail }) {
+  const receipt = formatReceipt(request);
+  if (receipt === null) return null;
+  return (
+    <Stack gap={4} component="section" aria-label="Receipt">
+      <Text fw={600} size="sm">
+        Receipt
+      </Text>
+      <Copyable text={receipt} label="receipt" />
+    </Stack>
   );
 }
 

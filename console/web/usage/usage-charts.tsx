@@ -12,9 +12,9 @@ import { countErrors, countOf, formatCount, formatMs } from './totals.ts';
 
 const REQUESTS: Series[] = [
   { name: 'succeeded', label: 'Succeeded', color: CHART.good },
-  { name: 'clientErrors', label: 'Client errors', color: CHART.caution },
-  { name: 'rateLimited', label: 'Rate limited', color: CHART.limit },
-  { name: 'serverErrors', label: 'Server errors', color: CHART.bad },
+  { name: 'clientErrors', label: 'Client errors (4xx)', color: CHART.caution },
+  { name: 'rateLimited', label: 'Rate limited (429)', color: CHART.limit },
+  { name: 'serverErrors', label: 'Server errors (5xx)', color: CHART.bad },
 ];
 const TOKENS: Series[] = [
   { name: 'inputTokens', label: 'Input', color: CHART.main },

@@ -12,9 +12,8 @@ import { SideDrawer } from '../parts/side-drawer.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { formatDateTime } from '../parts/time-format.ts';
 import { formatMs } from '../usage/totals.ts';
-import { nameState } from './delivery-state.ts';
+import { describeAnswer, nameState } from './delivery-state.ts';
 import { ResendDelivery } from './resend-delivery.tsx';
-import { describeAnswer } from './test-result.tsx';
 
 /** `id` null: closed. */
 export function DeliveryDrawer({ id, onClose }: { id: string | null; onClose: () => void }) {

@@ -1,6 +1,7 @@
 /** The result of a test event. */
 import { Alert, Text } from '@mantine/core';
-import type { DeliveryView, TestView } from '../../api.ts';
+import type { TestView } from '../../api.ts';
+import { describeAnswer, describeFailure } from './delivery-state.ts';
 
 export function TestResult({ result: { delivery, eventId } }: { result: TestView }) {
   if (!delivery)
@@ -13,16 +14,8 @@ export function TestResult({ result: { delivery, eventId } }: { result: TestView
   return (
     <Alert color={isTaken ? 'green' : 'red'} role="status" title={isTaken ? 'Test delivered' : 'Test failed'}>
       <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-        {describeAnswer(delivery)}
-        {delivery.state === 'pending' && '; retrying'}
+        {isTaken ? describeAnswer(delivery) : describeFailure(delivery)}
       </Text>
     </Alert>
   );
-}
-
-/** The receiver's answer as text; null before the first attempt has ended. */
-export function describeAnswer({ status, error }: Pick<DeliveryView, 'status' | 'error'>): string | null {
-  if (status === null) return error;
-  // The log's "answered 500" would repeat the status.
-  return error === null || /^answered [0-9]+$/.test(error) ? `HTTP ${status}` : `HTTP ${status}, ${error}`;
 }

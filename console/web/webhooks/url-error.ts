@@ -14,7 +14,7 @@ const INSIDE = [
 /** null if there is no problem; the operator decides. `isPlainHTTP`: whether the console was opened over plain HTTP. */
 export function findURLError(text: string, isPlainHTTP: boolean): string | null {
   const url = URL.parse(text.trim());
-  if (!url) return 'Enter a valid URL, such as https://example.com/hook.';
+  if (!url) return 'Enter a URL, e.g. https://example.com/hook.';
   if (url.protocol !== 'https:' && !(isPlainHTTP && url.protocol === 'http:'))
     return 'The URL must start with https://.';
   if (url.username !== '' || url.password !== '') return 'The URL must not contain a username or password.';

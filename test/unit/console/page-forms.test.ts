@@ -1,9 +1,11 @@
 /** What the console's page reckons by itself. */
 import { expect } from 'chai';
+import type { RequestDetail } from '../../../console/api.ts';
 import { findExpiry, findFirstDate } from '../../../console/web/keys/expiry.ts';
 import { describeSpan } from '../../../console/web/parts/time-format.ts';
 import { readEvents } from '../../../console/web/playground/event-stream.ts';
-import { describeCost, describeSubmitter } from '../../../console/web/requests/charge.ts';
+import { describeCost, describeSubmitter, formatReceipt } from '../../../console/web/requests/charge.ts';
+import { makeRequest } from '../../console/support/answers.ts';
 
 describe("the console's page", () => {
   const now = Date.parse('2026-02-27T12:00:00Z');
@@ -33,6 +35,39 @@ describe("the console's page", () => {
     it(`words the cost ${price} of a request that is ${status} as ${expected}`, () => {
       expect(describeCost({ price, status })).to.equal(expected);
     });
+
+  it('has a receipt of a request that ended, with what was refunded', () => {
+    const request = {
+      ...makeRequest('req_1', 'succeeded'),
+      modality: 'image',
+      submitter: { kind: 'key', name: 'shop', hint: null },
+      price: '0.08',
+      images: 2,
+      queuedAt: '2026-02-27T12:00:00.000Z',
+      startedAt: '2026-02-27T12:00:01.000Z',
+      completedAt: '2026-02-27T12:00:03.000Z',
+    } as RequestDetail;
+    expect(JSON.parse(formatReceipt(request)!)).to.deep.equal({
+      request_id: 'req_1',
+      deployment: 'free-video',
+      model: 'berth/free-video',
+      status: 'succeeded',
+      submitted_by: 'Key shop',
+      cost: '0.08',
+      refunded: '0',
+      modality: 'image',
+      images: 2,
+      queued_at: '2026-02-27T12:00:00.000Z',
+      started_at: '2026-02-27T12:00:01.000Z',
+      completed_at: '2026-02-27T12:00:03.000Z',
+    });
+    expect(JSON.parse(formatReceipt({ ...request, status: 'failed' })!)).to.include({
+      cost: '0',
+      refunded: '0.08',
+    });
+    for (const open of [{ status: 'running' }, { price: null }] as const)
+      expect(formatReceipt({ ...request, ...open })).to.equal(null);
+  });
 
   it('words who submitted a request', () => {
     const key = { kind: 'key', name: 'shop' } as const;

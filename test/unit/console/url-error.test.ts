@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import { findURLError } from '../../../console/web/webhooks/url-error.ts';
 
 const WRONG: [string, RegExp][] = [
-  ['hook', /valid URL/],
-  ['https://', /valid URL/],
+  ['hook', /^Enter a URL, e\.g\. /],
+  ['https://', /^Enter a URL, e\.g\. /],
   ['ftp://example.com/', /https:\/\//],
   ['http://example.com/', /https:\/\//],
   ['https://me:secret@example.com/', /username/],
