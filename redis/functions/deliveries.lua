@@ -1,7 +1,7 @@
 -- Webhook deliveries: `expand`, `lease_deliveries`, `settle_delivery`.
 
--- Creates one event's deliveries, once: whoever removes it from the outbox creates them. Test events have no place there.
--- While the workspace's events hold too much, none is created and the event stays in the outbox: the answer is nil then.
+-- Creates one event's deliveries, once: whoever removes it from the outbox creates them. Test events are not in it.
+-- While the workspace's events hold too much, none is created and the event stays in the outbox: returns nil.
 -- KEYS: the outbox. ARGV: namespace, event, type, request or '', body of a test event or '', then for each delivery
 -- its id, destination, URL and endpoint ('' = the request's own callback). Returns how many were created: one for equal
 -- URLs, in the name of the first endpoint that is not disabled; `callback` notes that it is the request's own, too.
@@ -31,7 +31,7 @@ local function add_delivery(namespace, now, event, delivery)
   local record = delivery_key(namespace, 'delivery:', delivery.id)
   if redis.call('EXISTS', record) == 1 then
     if delivery.endpoint == '' and redis.call('HGET', record, 'state') ~= 'pending' then
-      -- Dropped a moment ago for its disabled endpoint: the request's own callback does not end with that.
+      -- Just dropped for its disabled endpoint: that does not end the request's own callback.
       redis.call('DEL', record)
       plan_delivery(namespace, now, event, delivery)
     elseif delivery.endpoint == '' then
@@ -41,7 +41,7 @@ local function add_delivery(namespace, now, event, delivery)
   end
   plan_delivery(namespace, now, event, delivery)
   if event.test == '' and is_disabled(namespace, delivery.endpoint) then
-    -- Nothing is sent, but what was missed can be sent once the endpoint is enabled again.
+    -- Nothing is sent, but missed events can be resent once the endpoint is enabled again.
     drop_delivery(namespace, delivery, now, 'the endpoint was disabled')
   end
   return 1
@@ -77,29 +77,29 @@ register('expand', expand_bounds, function(keys, args)
     made = made + add_delivery(namespace, now, event, target)
   end
   rest_event(namespace, event.id, now)
-  -- What they tell of has expired by then.
+  -- Their requests have expired by then.
   redis.call('EXPIRE', delivery_key(namespace, 'held'), BODY_SECONDS)
   redis.call('EXPIRE', delivery_key(namespace, 'kept'), BODY_SECONDS)
   trim_log(namespace)
   redis.call('EXPIRE', delivery_key(namespace, 'log'), LOG_SECONDS)
   if event.test ~= '' then
-    -- What ends a request announces its event itself.
+    -- The function that ends a request announces its event itself.
     redis.call('PUBLISH', 'n:{' .. namespace .. '}:events', '1')
   end
   return made
 end)
 
--- Takes due deliveries for one attempt each. Every destination has a number of places, so one that hangs holds up
--- nobody else; the one that was leased from least recently comes first.
+-- Leases due deliveries for one attempt each. Concurrency per destination is limited, so one that hangs delays
+-- no other; the least recently leased one comes first.
 -- KEYS: the destinations. ARGV: namespace, limit, places of a destination, lease in milliseconds.
--- Answers { milliseconds until the next is due or -1, lists of id, attempt, event, type, request, url, endpoint, test,
--- body }. What has had its last attempt and its last wait is ended instead, with `given_up` for the attempt.
+-- Returns { milliseconds until the next is due or -1, lists of id, attempt, event, type, request, url, endpoint, test,
+-- body }. After the last attempt and the last wait a delivery is ended instead, with `given_up` for the attempt.
 local MAX_DESTINATIONS = 100
 local MAX_LEASED = 1000
 -- Pending notifications of the owner; one message of so many is enough.
 local MAX_MAIL = 1000
 
--- Leases that ran out: their front is gone, so the attempt counts and the delivery is due again.
+-- Expired leases: their front is gone, so the attempt counts and the delivery is due again.
 local function recover_leases(namespace, destination, now)
   local leased = delivery_key(namespace, 'leased:', destination)
   for _, id in ipairs(redis.call('ZRANGE', leased, '-inf', now, 'BYSCORE', 'LIMIT', 0, MAX_LEASED)) do
@@ -149,7 +149,7 @@ local function take(namespace, destination, id, now, lease)
       end_delivery(namespace, id, 'failed', now)
       return nil
     end
-    -- It goes on as the request's own callback, which does not end with an endpoint of the same address.
+    -- It continues as the request's own callback, which does not end with an endpoint of the same address.
     redis.call('HSET', record, 'endpoint', '')
   end
   local body = redis.call('GET', delivery_key(namespace, 'body:', event))
@@ -192,9 +192,9 @@ register_frugal('lease_deliveries', { least = 4, bytes = 1024 }, function(keys, 
   return { next_at and math.max(0, tonumber(next_at) - now) or -1, taken }
 end)
 
--- Notes how an attempt ended. KEYS: the destinations. ARGV: namespace, destination, id, attempt, '1' if it was
--- delivered, status code or '', error or '', milliseconds to wait after a failure, what was sent and answered or ''.
--- Answers `done`, or `stale` where another attempt has begun or the delivery has ended.
+-- Records the result of an attempt. KEYS: the destinations. ARGV: namespace, destination, id, attempt, '1' if it was
+-- delivered, status code or '', error or '', milliseconds to wait after a failure, request and response or ''.
+-- Returns `done`, or `stale` if another attempt has started or the delivery has ended.
 register_frugal('settle_delivery', { least = 9, bytes = 4096 }, function(keys, args)
   local namespace, destination, id = args[1], args[2], args[3]
   local record = delivery_key(namespace, 'delivery:', id)
