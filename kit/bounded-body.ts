@@ -6,21 +6,25 @@ export class BodyTooLargeError extends Error {
   }
 }
 
-/** `onBytes` is awaited with the size so far, and may throw. Throws BodyTooLargeError, or the source's error. */
-export async function readBody(
-  source: AsyncIterable<Uint8Array>,
+/** `take` is awaited with each part and the size with it, and may throw. Throws BodyTooLargeError, or the source's error. */
+export async function takeBody<Chunk extends Uint8Array>(
+  source: AsyncIterable<Chunk>,
   maxBytes: number,
-  onBytes?: (bytes: number) => Promise<void>,
-): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
+  take: (chunk: Chunk, bytes: number) => Promise<void> | void,
+): Promise<void> {
   let bytes = 0;
   for await (const chunk of source) {
     bytes += chunk.length;
     if (bytes > maxBytes) throw new BodyTooLargeError(maxBytes);
-    await onBytes?.(bytes);
-    chunks.push(chunk);
+    await take(chunk, bytes);
   }
-  return Buffer.concat(chunks, bytes);
+}
+
+/** Throws BodyTooLargeError, or the source's error. */
+export async function readBody(source: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  await takeBody(source, maxBytes, (chunk) => void chunks.push(chunk));
+  return Buffer.concat(chunks);
 }
 
 /** At most `maxBytes` of the start of a body, or what arrived before the source failed. */

@@ -4,7 +4,8 @@ import type { EngineTarget } from '../capacity/capacity.ts';
 import { sniffMediaType } from '../egress/media-type.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { TraceContext } from '../tracing/trace-context.ts';
-import { EngineConnectionError, readResponse, requestEngine } from '../upstream/engine-request.ts';
+import { EngineConnectionError, requestEngine, takeResponse } from '../upstream/engine-request.ts';
+import { Base64Reader } from './base64-reader.ts';
 import type { EnginePool } from './engine-call.ts';
 import {
   describeConnectionLoss,
@@ -64,7 +65,7 @@ export async function generateImages(call: ImageCall): Promise<GeneratedImage[]>
     parameters.task === 'txt2img'
       ? buildGenerationBody(servedModelName, parameters)
       : buildEditBody(servedModelName, parameters, { images, mask, maskField });
-  let answer: Buffer;
+  let answer: Base64Reader;
   try {
     answer = await ask(call, body);
   } finally {
@@ -73,7 +74,7 @@ export async function generateImages(call: ImageCall): Promise<GeneratedImage[]>
   return readImages(answer, parameters.n);
 }
 
-async function ask(call: ImageCall, body: ImageBody): Promise<Buffer> {
+async function ask(call: ImageCall, body: ImageBody): Promise<Base64Reader> {
   const { pool, target, requestId, trace, signal } = call;
   const startedAt = Date.now();
   let hasResponded = false;
@@ -92,12 +93,20 @@ async function ask(call: ImageCall, body: ImageBody): Promise<Buffer> {
       signal,
     });
     hasResponded = true;
-    if (response.statusCode === 200)
-      return await readResponse(response.body, {
-        maxBytes: MAX_ANSWER_BYTES,
-        onBytes: (bytes) => reserve(call, bytes),
-        signal,
-      });
+    if (response.statusCode === 200) {
+      const reader = new Base64Reader(
+        Math.min(Number(response.headers['content-length'] ?? 0), MAX_ANSWER_BYTES),
+      );
+      await takeResponse(
+        response.body,
+        { maxBytes: MAX_ANSWER_BYTES, signal },
+        async (chunk: Buffer, bytes) => {
+          await reserve(call, bytes);
+          reader.write(chunk);
+        },
+      );
+      return reader;
+    }
     const start = await readBodyStart(response.body, MAX_ERROR_BYTES);
     signal.throwIfAborted();
     const error = readEngineError(response.statusCode, start);
@@ -128,12 +137,12 @@ async function reserve(call: ImageCall, bytes: number): Promise<void> {
   });
 }
 
-function readImages(answer: Buffer, wanted: number): GeneratedImage[] {
-  const value = parse(answer);
+function readImages(answer: Base64Reader, wanted: number): GeneratedImage[] {
+  const value = parse(answer.end());
   const failure = findEngineError(value);
   if (failure) throw failure;
   const data = (value as { data?: unknown } | null)?.data;
-  const images = (Array.isArray(data) ? data : []).slice(0, wanted).map(decodeImage);
+  const images = (Array.isArray(data) ? data : []).slice(0, wanted).map((item) => readImage(item, answer));
   if (images.length < wanted)
     throw new ApiError('upstream_error', `The engine returned ${images.length} of ${wanted} images.`);
   return images;
@@ -141,12 +150,11 @@ function readImages(answer: Buffer, wanted: number): GeneratedImage[] {
 
 const DATA_URL = /^data:[^,]{0,100},/;
 
-function decodeImage(item: unknown): GeneratedImage {
+function readImage(item: unknown, answer: Base64Reader): GeneratedImage {
   const text = (item as { b64_json?: unknown } | null)?.b64_json;
   if (typeof text !== 'string' || text === '')
     throw new ApiError('upstream_error', 'The engine returned no image.');
-  const [prefix = ''] = DATA_URL.exec(text) ?? [];
-  const bytes = Buffer.from(text.slice(prefix.length), 'base64');
+  const bytes = answer.find(text) ?? decode(text);
   const contentType = sniffMediaType(bytes, 'image');
   if (contentType === null || !IMAGE_TYPES.has(contentType))
     throw new ApiError(
@@ -156,9 +164,14 @@ function decodeImage(item: unknown): GeneratedImage {
   return { bytes, contentType };
 }
 
-function parse(answer: Buffer): unknown {
+function decode(text: string): Buffer {
+  const [prefix = ''] = DATA_URL.exec(text) ?? [];
+  return Buffer.from(text.slice(prefix.length), 'base64');
+}
+
+function parse(answer: string): unknown {
   try {
-    return JSON.parse(answer.toString('utf8'));
+    return JSON.parse(answer);
   } catch {
     throw new ApiError('upstream_error', 'The engine returned something other than JSON.');
   }

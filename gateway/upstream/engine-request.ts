@@ -1,7 +1,7 @@
 /** Requests to an engine whose response is read as a whole; text uses `engine-call.ts`, which streams. */
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { BodyTooLargeError, readBody } from '../../kit/bounded-body.ts';
+import { BodyTooLargeError, takeBody } from '../../kit/bounded-body.ts';
 import { isNotConnected, readConnectionFailure } from '../../kit/connection-error.ts';
 import { ApiError } from '../http/error-response.ts';
 
@@ -55,17 +55,26 @@ export async function fetchFromEngine(
   return { status: statusCode, body: await readResponse(body, { maxBytes, signal: request.signal }) };
 }
 
-/** Throws ApiError for a response over `maxBytes`, what `onBytes` throws, EngineConnectionError or the signal's reason. */
-export async function readResponse(
+export interface ResponseOptions {
+  maxBytes: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** Throws ApiError for a response over `maxBytes`, EngineConnectionError or the signal's reason. */
+export async function readResponse(body: AsyncIterable<Buffer>, options: ResponseOptions): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  await takeResponse(body, options, (chunk) => void chunks.push(chunk));
+  return Buffer.concat(chunks);
+}
+
+/** `take` is awaited with each part and the size with it. Throws what it throws, and what `readResponse` throws. */
+export async function takeResponse(
   body: AsyncIterable<Buffer>,
-  {
-    maxBytes,
-    onBytes,
-    signal,
-  }: { maxBytes: number; onBytes?: (bytes: number) => Promise<void>; signal?: AbortSignal | undefined },
-): Promise<Buffer> {
+  { maxBytes, signal }: ResponseOptions,
+  take: (chunk: Buffer, bytes: number) => Promise<void> | void,
+): Promise<void> {
   try {
-    return await readBody(body, maxBytes, onBytes);
+    await takeBody(body, maxBytes, take);
   } catch (error) {
     if (error instanceof BodyTooLargeError)
       throw new ApiError('upstream_error', `The engine's response exceeds ${maxBytes} bytes.`);
