@@ -97,7 +97,7 @@ bench: $(INSTALLED) ## Run the benchmarks against their baselines (ONLY=berth,wa
 	@node test/bench/main.ts
 
 .PHONY: bench-check
-bench-check: $(INSTALLED) ## Compare the gateway's speed with what was recorded, in a minute (RECORD=1 records a new baseline, in four)
+bench-check: $(INSTALLED) ## Compare the gateway's speed with what was recorded, in a minute (RECORD=1 records a new baseline, in five)
 	@node test/bench/check/main.ts
 
 ##@ Help

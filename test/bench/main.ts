@@ -16,7 +16,15 @@ import { measureQueue, OPERATIONS, RECORDS } from './queue.ts';
 import { formatQueue, listQueueGoals } from './queue-report.ts';
 import { formatQueueWait, listQueueWaitGoals, measureQueueWait } from './queue-wait.ts';
 import { startBenchRedis, withRedis } from './redis.ts';
-import { formatGoals, formatTable, type Goal, listGoals, type Medians, summarize } from './report.ts';
+import {
+  formatAdded,
+  formatGoals,
+  formatTable,
+  type Goal,
+  listGoals,
+  type Medians,
+  summarize,
+} from './report.ts';
 import { measureSystem, type Round } from './rounds.ts';
 import { formatScaling, listScalingGoals, measureScaling } from './scaling/replay.ts';
 import { listSystems, PORTS, publishBench } from './systems.ts';
@@ -141,7 +149,8 @@ async function main(): Promise<void> {
   }
 }
 
-const showRounds = (medians: Medians): void => show(formatTable(medians), listGoals(medians));
+const showRounds = (medians: Medians): void =>
+  show(`${formatTable(medians)}\n\n${formatAdded(medians)}`.trimEnd(), listGoals(medians));
 
 const isWanted = (name: string): boolean => !ONLY || ONLY.includes(name);
 

@@ -57,6 +57,20 @@ export function formatTable(medians: Medians): string {
 const formatFigure = (value: number, digits: number): string =>
   Number.isNaN(value) ? '–' : value.toFixed(digits);
 
+const ADDED: Figure[] = ['singleP50Ms', 'rateP50Ms', 'rateP99Ms', 'firstFrameP50Ms', 'firstFrameP99Ms'];
+
+/** What Berth adds to the load with the engine alone, and to the floor; empty where either was not measured. */
+export function formatAdded(medians: Medians): string {
+  const [direct, floor, berth] = ['direct', 'floor', 'berth'].map((name) => medians.get(name));
+  if (!direct || !floor || !berth) return '';
+  const rows = FIGURES.filter(([figure]) => ADDED.includes(figure)).map(([figure, label, digits]) => [
+    label,
+    formatFigure(berth[figure] - direct[figure], digits),
+    formatFigure(berth[figure] - floor[figure], digits),
+  ]);
+  return formatRows([['added by berth', 'over direct', 'over floor'], ...rows]);
+}
+
 export interface Goal {
   label: string;
   value: number;
