@@ -2,9 +2,10 @@
  * Measures large bodies on their way to the bucket, from an engine and from a client: the sidecar's peak of memory, and its speed
  * beside curl, which holds them in a file, too. Part of `make bench` (ONLY=results).
  */
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { RedisClient } from '../../redis/client.ts';
 import { makeFolder } from './folders.ts';
 import { buildImage } from './large-image.ts';
@@ -34,13 +35,15 @@ interface Transfer {
   name: string;
   kind: 'image' | 'video';
   times: number;
-  /** Before it is idle. */
-  warm(pod: MediaPod): Promise<unknown>;
+  /** One of the same kind. */
+  runSmall(pod: MediaPod): Promise<unknown>;
   /** These resolve with MB/s. */
   run(pod: MediaPod): Promise<number>;
   copyByCurl(): Promise<number>;
 }
 
+/** Until the heap has what any request leaves there. */
+const WARMINGS = 20;
 const SMALL_BYTES = 1_000;
 const folder = makeFolder();
 const smallFile = join(folder, 'small.png');
@@ -52,7 +55,7 @@ const TRANSFERS: Transfer[] = [
     name: `videos of ${LARGE_BYTES / 1e6} MB, engine → bucket`,
     kind: 'video',
     times: 5,
-    warm: (pod) => pod.run('small'),
+    runSmall: (pod) => pod.run('small'),
     run: (pod) => runLarge(pod, LARGE_BYTES),
     copyByCurl: () => copy(LARGE_BYTES, `${MEDIA_ENGINE_URL}/v1/videos/large/content`),
   },
@@ -60,7 +63,7 @@ const TRANSFERS: Transfer[] = [
     name: 'uploads of 32 MiB for edits that are queued, client → bucket',
     kind: 'image',
     times: 15,
-    warm: (pod) => edit(pod, smallFile),
+    runSmall: (pod) => edit(pod, smallFile),
     run: async (pod) => IMAGE_BYTES / 1e6 / (await edit(pod, imageFile)),
     copyByCurl: () => copy(IMAGE_BYTES, `${MEDIA_ENGINE_URL}/image/content`),
   },
@@ -68,7 +71,7 @@ const TRANSFERS: Transfer[] = [
     name: 'images of 32 MiB, engine → bucket',
     kind: 'image',
     times: 15,
-    warm: (pod) => pod.run('small'),
+    runSmall: (pod) => pod.run('small'),
     run: (pod) => runLarge(pod, IMAGE_BYTES),
     copyByCurl: copyImage,
   },
@@ -85,11 +88,11 @@ export async function measureLargeResults(redis: RedisClient): Promise<TransferF
 /** A sidecar of its own each, since what one leaves of its heap would be the next one's idle memory. */
 async function measureTransfer(
   redis: RedisClient,
-  { name, kind, times, warm, run, copyByCurl }: Transfer,
+  { name, kind, times, runSmall, run, copyByCurl }: Transfer,
 ): Promise<TransferFigures> {
   const pod = await startMediaPod(redis, kind);
   try {
-    await warm(pod);
+    for (let i = 0; i < WARMINGS; i++) await runSmall(pod);
     const idleMiB = readMemory(pod.pid);
     // From here on the kernel's high-water mark is measured from zero.
     writeFileSync(`/proc/${pod.pid}/clear_refs`, '5');
@@ -118,7 +121,7 @@ async function runLarge(pod: MediaPod, bytes: number): Promise<number> {
 
 /** The seconds until the client has its answer, for which all is stored; then the edit is made, with the image from the bucket. */
 async function edit(pod: MediaPod, file: string): Promise<number> {
-  const answer = curl(
+  const answer = await curl(
     LOAD_CORE,
     ...[
       '-H',
@@ -137,24 +140,39 @@ async function edit(pod: MediaPod, file: string): Promise<number> {
   return Number(seconds);
 }
 
-function copy(bytes: number, url: string): Promise<number> {
-  curl(SYSTEM_CORE, '-o', copyFile, url);
-  curl(SYSTEM_CORE, '-T', copyFile, `${MEDIA_ENGINE_URL}/bucket/curl`);
+async function copy(bytes: number, url: string): Promise<number> {
+  await curl(SYSTEM_CORE, '-o', copyFile, url);
+  await curl(SYSTEM_CORE, '-T', copyFile, `${MEDIA_ENGINE_URL}/bucket/curl`);
   return readSpeed(bytes);
 }
 
 /** It stores the image that lies there, for it decodes nothing. */
-function copyImage(): Promise<number> {
-  curl(SYSTEM_CORE, '-o', copyFile, '-d', '{"prompt":"large"}', `${MEDIA_ENGINE_URL}/v1/images/generations`);
-  curl(SYSTEM_CORE, '-T', imageFile, `${MEDIA_ENGINE_URL}/bucket/curl`);
+async function copyImage(): Promise<number> {
+  await curl(
+    SYSTEM_CORE,
+    '-o',
+    copyFile,
+    '-d',
+    '{"prompt":"large"}',
+    `${MEDIA_ENGINE_URL}/v1/images/generations`,
+  );
+  await curl(SYSTEM_CORE, '-T', imageFile, `${MEDIA_ENGINE_URL}/bucket/curl`);
   return readSpeed(IMAGE_BYTES);
 }
 
-const curl = (core: number, ...args: string[]): string =>
-  execFileSync('taskset', ['-c', String(core), 'curl', '-sS', '--fail-with-body', ...args], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+const execute = promisify(execFile);
+
+async function curl(core: number, ...args: string[]): Promise<string> {
+  const { stdout } = await execute('taskset', [
+    '-c',
+    String(core),
+    'curl',
+    '-sS',
+    '--fail-with-body',
+    ...args,
+  ]);
+  return stdout;
+}
 
 async function readSpeed(bytes: number): Promise<number> {
   const response = await fetch(`${MEDIA_ENGINE_URL}/times`);
