@@ -260,7 +260,10 @@ describe('the life of the operator and of what it runs', function () {
     });
   });
 
-  describe('scale', () => {
+  describe('scale', function () {
+    // Of work for 200 deployments, beside other tests.
+    this.timeout(300_000);
+
     it('rewrites the slices of 200 deployments at zero when the fronts change', async () => {
       const { cluster, startOperator, settle } = harness;
       const operator = startOperator();

@@ -21,6 +21,8 @@ const CRD: Resource = {
   plural: 'customresourcedefinitions',
   namespaced: false,
 };
+/** For hundreds of deployments on a busy machine. */
+const SETTLE_MS = 120_000;
 const CRD_FOLDER = join(import.meta.dirname, '../../../crds');
 
 export interface RunningOperator {
@@ -132,7 +134,7 @@ export function useHarness(): Harness {
     },
     startOperator,
     settle: async ({ program }) => {
-      await pollUntil(() => program.isLeading() && program.isIdle(), 'the operator to settle');
+      await pollUntil(() => program.isLeading() && program.isIdle(), 'the operator to settle', SETTLE_MS);
     },
   };
 }
