@@ -8,13 +8,13 @@ import { createRandom, pickInteger, type Random } from '../../simulator/random.t
 import { pollUntil } from '../support/poll.ts';
 import { ask, type Fields, type Target } from './answers.ts';
 import { readEngine } from './catalog.ts';
+import { ENGINE_PORT } from './engine-processes.ts';
 import { tellMeasure } from './measures.ts';
 import { openStream, readStream } from './open-stream.ts';
 import { type ServedModel, serveModel } from './served-model.ts';
 
 const { name } = readEngine();
 const CHAT = '/chat/completions';
-const ENGINE_PORT = 8000;
 const USERS = 8;
 const CONVERSATIONS = 24;
 const TURNS = 5;
