@@ -93,7 +93,8 @@ function formatTime(): string {
 /** Maximum of unread lines; more are dropped. */
 const MAX_PENDING_BYTES = 4 * 1024 ** 2;
 const COLLECT_MS = 10;
-const MAX_COLLECTED_CHARACTERS = 64 * 1024;
+/** A pipe takes so much as a whole (PIPE_BUF): what the exit writes would tear larger writes that are still under way. */
+const MAX_WRITE_BYTES = 4 * 1024;
 
 /**
  * Standard output: only the process's exit waits for its reader. Lines are batched into one write, since one
@@ -107,13 +108,18 @@ class Output {
   constructor() {
     // Before pino's own, which synchronously writes what the destination holds.
     process.on('exit', () => this.#flush());
-    this.#destination = pino.destination({ dest: 1, sync: false, maxLength: MAX_PENDING_BYTES });
+    this.#destination = pino.destination({
+      dest: 1,
+      sync: false,
+      maxLength: MAX_PENDING_BYTES,
+      maxWrite: MAX_WRITE_BYTES,
+    });
   }
 
   write(line: string): void {
+    if (this.#lines.length + line.length > MAX_WRITE_BYTES) this.#flush();
     this.#lines += line;
-    if (this.#lines.length >= MAX_COLLECTED_CHARACTERS) this.#flush();
-    else this.#timer ??= setTimeout(() => this.#flush(), COLLECT_MS);
+    this.#timer ??= setTimeout(() => this.#flush(), COLLECT_MS);
   }
 
   #flush(): void {

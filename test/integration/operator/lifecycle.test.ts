@@ -279,7 +279,7 @@ describe('the life of the operator and of what it runs', function () {
             namespace,
           )
         ).filter(({ metadata }) => metadata.name.endsWith('-front'));
-      await pollUntil(async () => (await slices()).length === 200, undefined, 60_000);
+      await pollUntil(async () => (await slices()).length === 200, undefined, 150_000);
       await settle(operator);
       await cluster.setFronts(['10.9.0.1', '10.9.0.2']);
       await pollUntil(
