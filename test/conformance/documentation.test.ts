@@ -49,7 +49,7 @@ describe('the documentation of images and videos', () => {
     const script = ['set -eo pipefail', ...lines].join('\n');
     const { stdout } = await run('bash', ['-c', script], { cwd: folder, timeout: 60_000 });
     expect(JSON.parse(stdout).data[0].url).to.match(/^http/);
-    expect(await describePicture(readFileSync(join(folder, 'harbour.png')))).to.equal('png 512x512');
+    expect(await describePicture(readFileSync(join(folder, 'harbor.png')))).to.equal('png 512x512');
     expect((await probeFilm(readFileSync(join(folder, 'ship.mp4')))).frames).to.equal(49);
   });
 
