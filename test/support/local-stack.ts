@@ -24,10 +24,18 @@ const START_TIMEOUT_MS = 110_000;
 /** The folder of a `make run` with real engines, to which the tests are to be held instead. */
 const RUNNING = process.env.RUNNING_STACK;
 export const isSimulated = !RUNNING;
+/** `it` of the file that calls it: a process of several files has another one for each. */
+const itWhere =
+  (isRun: boolean) =>
+  (title: string, body: () => Promise<void>): void => {
+    if (isRun) it(title, body);
+    else it.skip(title, body);
+  };
+
 /** A test that needs the simulator: its controls, or a model that says what the test expects. */
-export const itSimulated = isSimulated ? it : it.skip;
+export const itSimulated = itWhere(isSimulated);
 /** Random weights call a tool, and keep to a format of responses, only where the engine forces them to, which llama.cpp does not. */
-export const itForced = process.env.ENGINE === 'llama-cpp' ? it.skip : it;
+export const itForced = itWhere(process.env.ENGINE !== 'llama-cpp');
 
 /** In a folder of its own that goes with it, unless BERTH_STATE names one. */
 export async function startLocalStack(env: Record<string, string> = {}): Promise<LocalStack> {
