@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { findFaults } from './support/accessibility.ts';
 import { useConsole } from './support/console.ts';
 import { readExcess } from './support/page-facts.ts';
-import { openScene, SCENES } from './support/scenes.ts';
+import { listScenes, openScene } from './support/scenes.ts';
 
 const SCREENSHOTS = 'test/console/screenshots';
 const PAGES = [
@@ -74,7 +74,7 @@ for (const look of LOOKS)
         await keepScreenshot(page, path, look);
       });
 
-    for (const scene of SCENES)
+    for (const scene of listScenes())
       it(`can use ${scene.name}`, async () => {
         const shown = await use().open('deployments', { ...look, reducedMotion: 'reduce' });
         await openScene(shown, scene);

@@ -127,7 +127,8 @@ const openKeyMenu = (item: string) => async (page: Page) => {
 const LIVE_KEYS = { keys: KEYS, 'usage/keys/totals': [] };
 const OWN = `deployments/${NAME}`;
 
-export const SCENES: readonly Scene[] = [
+/** Times within are relative to the call. */
+export const listScenes = (): Scene[] => [
   {
     name: 'scaling',
     path: `${OWN}?tab=scaling`,
