@@ -1,5 +1,5 @@
 /** Bytes that come as base64, piece by piece, in one buffer. */
-const LEAST_CAPACITY = 64 * 1024;
+const MIN_CAPACITY = 64 * 1024;
 
 export class GrowingBytes {
   #buffer: Buffer;
@@ -8,7 +8,7 @@ export class GrowingBytes {
   /** `capacity`: up to as many bytes are never copied. */
   constructor(capacity: number) {
     // The system gives memory once it is written to.
-    this.#buffer = Buffer.allocUnsafeSlow(Math.max(capacity, LEAST_CAPACITY));
+    this.#buffer = Buffer.allocUnsafeSlow(Math.max(capacity, MIN_CAPACITY));
   }
 
   /** Whole groups of four characters; false, with nothing added, where one of them is no base64. */

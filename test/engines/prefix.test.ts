@@ -21,7 +21,7 @@ const TURNS = 5;
 const ANSWER_TOKENS = 16;
 /** Of the system prompt that all share, and of what users say. */
 const SYSTEM_WORDS = 150;
-const [LEAST_WORDS, MOST_WORDS] = [40, 90];
+const [MIN_WORDS, MAX_WORDS] = [40, 90];
 const WORDS = 'the quick brown fox jumps over lazy dog and then it says hello to world of small models'.split(
   ' ',
 );
@@ -92,7 +92,7 @@ describe(`conversations before two replicas of ${name}`, function () {
   async function play(random: Random): Promise<Played> {
     const system: Message = { role: 'system', content: write(random, SYSTEM_WORDS) };
     const conversations = Array.from({ length: CONVERSATIONS }, () =>
-      Array.from({ length: TURNS }, () => write(random, pickInteger(random, LEAST_WORDS, MOST_WORDS))),
+      Array.from({ length: TURNS }, () => write(random, pickInteger(random, MIN_WORDS, MAX_WORDS))),
     ).values();
     const played: Played = { firstTokens: [], errors: 0 };
     let requests = 0;
