@@ -1,10 +1,14 @@
 /**
  * Which replica answers a conversation, with the prefix caches of real engines: conversations of several turns before two replicas, by
- * `route.balance`. No part of a run of all tests: `ENGINE=vllm mocha --exit --timeout 900000 test/engines/prefix.test.ts`.
+ * `route.balance`, in turn, and by two routers. No part of a run of all tests:
+ * `ENGINE=vllm mocha --exit --timeout 900000 test/engines/prefix.test.ts`.
  */
 import { expect } from 'chai';
 import { PORTS } from '../../api/names.ts';
 import { createRandom, pickInteger, type Random } from '../../simulator/random.ts';
+import { SYSTEM_CORE, startPinned, stopAllPinned, stopPinned } from '../bench/pinned-process.ts';
+import { buildSGLangRouter, buildVLLMRouter } from '../bench/rust-gateways.ts';
+import { PORTS as BENCH_PORTS } from '../bench/systems.ts';
 import { pollUntil } from '../support/poll.ts';
 import { ask, type Fields, type Target } from './answers.ts';
 import { readEngine } from './catalog.ts';
@@ -26,6 +30,12 @@ const WORDS = 'the quick brown fox jumps over lazy dog and then it says hello to
   ' ',
 );
 
+/** Long enough to be led somewhere by its beginning. */
+const QUESTION: Fields = {
+  messages: [{ role: 'user', content: WORDS.join(' ').repeat(10) }],
+  max_tokens: 1,
+};
+
 interface Message {
   role: 'system' | 'user' | 'assistant';
   content: string;
@@ -34,6 +44,7 @@ interface Message {
 interface Played {
   firstTokens: number[];
   errors: number;
+  seconds: number;
 }
 
 interface CacheCounts {
@@ -44,8 +55,9 @@ interface CacheCounts {
 describe(`conversations before two replicas of ${name}`, function () {
   this.timeout(900_000);
   let served: ServedModel;
-  /** The gateway of each replica, asked in turn as from an ingress, and the engines' own addresses. */
+  /** The gateway of each replica, asked in turn as from an ingress; the engines themselves, and their addresses. */
   let gateways: Target[];
+  let engines: Target[];
   let addresses: string[];
   before(async () => {
     served = await serveModel(name, {
@@ -57,21 +69,59 @@ describe(`conversations before two replicas of ${name}`, function () {
       ...served.gateway,
       baseURL: `http://${address}:${PORTS.http}/v1`,
     }));
+    engines = addresses.map((address) => ({
+      ...served.engine,
+      baseURL: `http://${address}:${ENGINE_PORT}/v1`,
+    }));
+    // The first prompts of each length are compiled for.
+    await play(createRandom(0), engines);
   });
-  after(() => served?.stop());
+  after(async () => {
+    await stopAllPinned();
+    await served?.stop();
+  });
 
   it('find more of themselves in the cache with Prefix than with LeastLoaded', async () => {
-    const prefix = await measure('Prefix', 1);
+    const prefix = await measure('Prefix', 1, gateways);
     await served.patch({ route: { balance: 'LeastLoaded' } });
     await pollUntil(async () => !(await isChosenByPrefix()), 'the change of route.balance');
-    const leastLoaded = await measure('LeastLoaded', 2);
+    const leastLoaded = await measure('LeastLoaded', 2, gateways);
     expect(prefix).to.be.greaterThan(leastLoaded);
   });
 
+  it('find no less of themselves with Prefix than where they come in turn', async () => {
+    const inTurn = await measure('round robin', 3, engines);
+    await served.patch({ route: { balance: 'Prefix' } });
+    await pollUntil(isChosenByPrefix, 'the change of route.balance');
+    expect(await measure('Prefix', 4, gateways)).to.be.greaterThan(inTurn);
+  });
+
+  it('are led by routers that see all of them, for comparison', async () => {
+    const port = BENCH_PORTS.vllmRouter;
+    const options = {
+      port,
+      metricsPort: BENCH_PORTS.vllmRouterMetrics,
+      engines: engines.map(({ baseURL }) => new URL(baseURL).origin),
+      policy: 'cache_aware',
+    } as const;
+    const target = { ...served.engine, baseURL: `http://127.0.0.1:${port}/v1` };
+    for (const [seed, [router, command]] of Object.entries({
+      'vllm-router': buildVLLMRouter(options),
+      'sglang-router': buildSGLangRouter(options),
+    }).entries()) {
+      const process = startPinned(SYSTEM_CORE, command, '/dev/null');
+      const isAnswered = async () =>
+        (await ask(target, CHAT, QUESTION).catch(() => undefined))?.status === 200;
+      await pollUntil(isAnswered, `an answer through ${router}`, 60_000);
+      await measure(router, 5 + seed, [target]);
+      await stopPinned(process);
+    }
+  });
+
   /** The hit rate of both caches; another seed has other words, of which neither knows any. */
-  async function measure(balance: string, seed: number): Promise<number> {
+  async function measure(name: string, seed: number, targets: readonly Target[]): Promise<number> {
     const before = await countCached();
-    const { firstTokens, errors } = await play(createRandom(seed));
+    const { firstTokens, errors, seconds } = await play(createRandom(seed), targets);
     const after = await countCached();
     const rates = after.map(
       ({ queries, hits }, index) => (hits - before[index]!.hits) / (queries - before[index]!.queries),
@@ -80,33 +130,41 @@ describe(`conversations before two replicas of ${name}`, function () {
       after.reduce((total, counts, index) => total + counts[figure] - before[index]![figure], 0);
     const rate = sum('hits') / sum('queries');
     const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
-    tellMeasure(`${balance}, hit rate`, `${percent(rate)} (${rates.map(percent).join(', ')})`);
+    const queries = after.map((counts, index) => counts.queries - before[index]!.queries);
+    tellMeasure(`${name}, hit rate`, `${percent(rate)} (${rates.map(percent).join(', ')})`);
     tellMeasure(
-      `${balance}, time to first token p50, p95`,
+      `${name}, time to first token p50, p95`,
       [0.5, 0.95].map((share) => `${percentile(firstTokens, share).toFixed(0)} ms`).join(', '),
+    );
+    tellMeasure(`${name}, requests/s`, (firstTokens.length / seconds).toFixed(1));
+    tellMeasure(
+      `${name}, most tokens of a replica`,
+      `${((2 * Math.max(...queries)) / sum('queries')).toFixed(2)} of the mean`,
     );
     expect(errors).to.equal(0);
     return rate;
   }
 
-  async function play(random: Random): Promise<Played> {
+  async function play(random: Random, targets: readonly Target[]): Promise<Played> {
     const system: Message = { role: 'system', content: write(random, SYSTEM_WORDS) };
     const conversations = Array.from({ length: CONVERSATIONS }, () =>
       Array.from({ length: TURNS }, () => write(random, pickInteger(random, MIN_WORDS, MAX_WORDS))),
     ).values();
-    const played: Played = { firstTokens: [], errors: 0 };
+    const played: Played = { firstTokens: [], errors: 0, seconds: 0 };
+    const start = performance.now();
     let requests = 0;
     const playUser = async () => {
       for (const questions of conversations) {
         const messages = [system];
         for (const content of questions) {
           messages.push({ role: 'user', content });
-          const answer = await stream(gateways[requests++ % gateways.length]!, messages, played);
+          const answer = await stream(targets[requests++ % targets.length]!, messages, played);
           messages.push({ role: 'assistant', content: answer });
         }
       }
     };
     await Promise.all(Array.from({ length: USERS }, playUser));
+    played.seconds = (performance.now() - start) / 1_000;
     return played;
   }
 
@@ -124,8 +182,7 @@ describe(`conversations before two replicas of ${name}`, function () {
   /** Whether a prompt that is long enough is led somewhere. */
   async function isChosenByPrefix(): Promise<boolean> {
     const before = await countChoices();
-    const messages = [{ role: 'user', content: WORDS.join(' ').repeat(10) }];
-    for (const gateway of gateways) await ask(gateway, CHAT, { messages, max_tokens: 1 });
+    for (const gateway of gateways) await ask(gateway, CHAT, QUESTION);
     return (await countChoices()) > before;
   }
 

@@ -1,4 +1,4 @@
-/** The chat that aiperf asks: one that is named, one that is served here, or that of a `make run` started for it. */
+/** The chat that aiperf asks: one that URL or MODEL names, the first one that is served here, or that of a `make run` started for it. */
 import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -60,7 +60,12 @@ export async function openTarget(): Promise<OpenTarget> {
 const toOrigin = (url: string): string => url.replace(/\/(v1\/?)?$/, '');
 
 async function describeTarget(endpoints: EndpointsFile): Promise<ChatTarget> {
-  const { baseURL, modelId } = endpoints.deployments.find(({ kind, paused }) => kind === 'LLM' && !paused)!;
+  const { MODEL } = process.env;
+  const isAsked = ({ kind, paused, modelId }: EndpointsFile['deployments'][number]) =>
+    MODEL === undefined ? kind === 'LLM' && !paused : modelId === MODEL;
+  const asked = endpoints.deployments.find(isAsked);
+  if (!asked) throw new Error(`no ${MODEL ?? 'chat'} is served here`);
+  const { baseURL, modelId } = asked;
   const isCluster = endpoints.mode === 'cluster';
   const key = generateApiKey();
   const sha256 = hashApiKey(key);
