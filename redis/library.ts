@@ -6,7 +6,13 @@ import type { RedisClient } from './client.ts';
 
 const FOLDER = join(import.meta.dirname, 'functions');
 /** Code shared by functions; everything else is local to its file. */
-const HEADERS = ['header.lua', 'header-requests.lua', 'header-deliveries.lua', 'header-heartbeats.lua'];
+const HEADERS = [
+  'header.lua',
+  'header-requests.lua',
+  'header-request-ends.lua',
+  'header-deliveries.lua',
+  'header-heartbeats.lua',
+];
 
 /** The library's text: the headers, then each file of functions with its own locals. */
 function assembleLibrary(): string {

@@ -1,9 +1,6 @@
--- Shared by the functions on requests: keys, configuration, and how a request ends.
+-- Shared by the functions on requests: keys, configuration, records and queues.
 -- The keys are listed in api/redis-keys.ts, the states in docs/requests.md.
-local MAX_EVENT_BYTES = 65536
 local MAX_SHOWN_BYTES = 65536
--- The event's body and the request's own callback: a longer row of the outbox was made by a tenant.
-local MAX_ROW_BYTES = MAX_EVENT_BYTES + 8192
 -- Redis' memory for a record; more was made by a tenant, too.
 local MAX_RECORD_BYTES = 64 * 1024
 -- The least that Redis takes for a field: a hash of more than fit is too long whatever is in them, so no more need be
@@ -17,8 +14,6 @@ local MAX_OBJECTS_BYTES = 32 * 1024
 -- Limit of what functions read of a record, mostly names and numbers.
 local MAX_FIELD_BYTES = 253
 local LONGER_FIELDS = { inputs = MAX_OBJECTS_BYTES, webhook_url = 8192 }
--- The minimum that an end is counted as before the next one.
-local ENDING_BYTES = 1024
 local REQUEST_FIELDS = {
   'status', 'deployment', 'modality', 'api_key', 'order', 'queued_at', 'registration_id', 'price', 'keep_ms', 'inputs',
   'webhook_url', 'claim', 'deadline', 'attempts', 'ended_by', 'claimed_at', 'started_at',
@@ -41,7 +36,6 @@ local RESULT_AT = 13
 local CHARGE_SECONDS = 1200
 -- An image may take as long as a timer can wait.
 local MAX_CHARGE_SECONDS = 25 * DAY_SECONDS
-local DEADLINE_MESSAGE = 'The request ran for longer than allowed.'
 
 local function work_key(namespace, kind, rest)
   return 'w:{' .. namespace .. '}:' .. kind .. (rest or '')
@@ -237,81 +231,4 @@ local function release_request(request, attempts)
   -- The sweeper may have crossed a deleted deployment off already.
   redis.call('ZADD', work_key(request.namespace, 'deployments'), 'NX', 0, request.deployment)
   announce_jobs(request.namespace, request.deployment)
-end
-
-local EVENT_TYPES = { succeeded = 'request.completed', failed = 'request.failed', canceled = 'request.canceled' }
-
-local function encode_text(text)
-  return (text and text ~= '') and cjson.encode(text) or 'null'
-end
-
--- The row of the outbox: callback, line break, body. Built as text, since cjson writes 14 digits and a
--- registration id may have 15, and in one step, since Lua hashes every long string.
-local function encode_event(request, now, ending, payload)
-  local seconds = digits(math.floor(now / SECOND_MS))
-  return table.concat({
-    request.webhook_url, '\n{"id":"', ending.event, '","type":"', EVENT_TYPES[ending.status], '","created_at":', seconds,
-    ',"data":{"id":"', request.id, '","status":"', ending.status, '","modality":"', request.modality,
-    '","namespace_name":"', request.namespace, '","registration_id":', request.registration_id,
-    ',"created_at":', digits(math.floor(request.queued_at / SECOND_MS)), ',"completed_at":', seconds,
-    ',"output_object_key":', encode_text(ending.object_key), ',"output_bucket":', encode_text(ending.bucket),
-    ',"result_payload":', payload, ',"error_code":', encode_text(ending.code),
-    ',"error_message":', encode_text(ending.message), '}}',
-  })
-end
-
--- One event per request, with the digits of the request's id, so that there can never be a second one.
-local function write_event(request, now, ending)
-  ending.event = 'evt_' .. string.sub(request.id, 5)
-  local payload = ending.payload and ending.payload ~= '' and ending.payload or '{}'
-  local row = encode_event(request, now, ending, payload)
-  if #row - #request.webhook_url - 1 > MAX_EVENT_BYTES then
-    row = encode_event(request, now, ending, '{"_truncated":true}')
-  end
-  note_written(#row)
-  redis.call('SET', work_key(request.namespace, 'event:', ending.event), row)
-  redis.call('ZADD', work_key(request.namespace, 'outbox'), digits(now), ending.event)
-  redis.call('PUBLISH', 'n:{' .. request.namespace .. '}:events', '1')
-end
-
--- Parameters, including the prompt, are removed at the end, or stay sealed for as long as the workspace keeps inputs.
-local function end_params(request)
-  local params = work_key(request.namespace, 'params:', request.id)
-  local keep_ms = tonumber(redis.call('HGET', workspace_key(request.namespace), 'keepInputsMs') or 0)
-  if keep_ms and keep_ms > 0 then
-    redis.call('PEXPIRE', params, digits(math.min(keep_ms, request.keep_ms)))
-  else
-    redis.call('UNLINK', params)
-  end
-end
-
--- Ends a request permanently: state, indexes, credit, inputs, event. The caller has removed it from queue or `again`.
--- `ending`: status, and as they apply code, message, by (the caller's token), output, bucket, object_key, payload.
-local function end_request(request, now, ending)
-  local namespace, id = request.namespace, request.id
-  local at = digits(now)
-  redis.call('ZREM', index_key(namespace, request.deployment, request.status), id)
-  redis.call('ZADD', index_key(namespace, request.deployment, ending.status), request.order, id)
-  if request.status == 'running' then
-    redis.call('ZREM', work_key(namespace, 'leases'), id)
-  end
-  redis.call('ZADD', work_key(namespace, 'ended'), digits(now + request.keep_ms), id)
-  redis.call('HSET', request.key, 'status', ending.status, 'completed_at', at, 'ended_by', ending.by or '',
-    'error_code', ending.code or '')
-  -- Apart from the record, which stays small and flat that way.
-  local result = ending.output or ending.message
-  if result then
-    redis.call('SET', work_key(namespace, 'result:', id), result)
-  end
-  end_params(request)
-  if ending.status ~= 'succeeded' and request.price ~= '0' then
-    redis.call('INCRBY', work_key(namespace, 'credit'), '-' .. request.price)
-  end
-  if request.inputs then
-    note_written(WRITES_EACH * #request.inputs)
-    for _, object in ipairs(decode_objects(request.inputs) or {}) do
-      redis.call('ZADD', work_key(namespace, 'cleanup'), at, object)
-    end
-  end
-  write_event(request, now, ending)
 end
