@@ -5,7 +5,7 @@ import type { QueueSample } from '../kube/work-queue.ts';
 import type { MemoryUse } from '../redis/workspaces/memory-shares.ts';
 import { describeCredits, describeDeployments, listFailingConditions } from './object-metrics.ts';
 import type { WrittenChange } from './scaling/replica-writer.ts';
-import type { ScalingSample } from './scaling/scaler.ts';
+import type { ScalingSample } from './scaling/scaled-deployments.ts';
 import type { SidecarCounts } from './sidecar/rollout.ts';
 
 export interface MetricSources {

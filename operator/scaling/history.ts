@@ -1,7 +1,7 @@
 /** Records deployments' scaling in Redis: points if something differs, at most once a minute, and each change. */
 import type { ScalingEntry, ScalingPoint } from '../../redis/demand/scaling-history.ts';
 import type { WrittenChange } from './replica-writer.ts';
-import type { ScalingSample } from './scaler.ts';
+import type { ScalingSample } from './scaled-deployments.ts';
 
 /** Between two points of a deployment, unless its replicas changed. */
 const INTERVAL_MS = 60_000;

@@ -2,7 +2,7 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import { toMillis } from '../../kube/time.ts';
 import { isReady } from '../status/pod-findings.ts';
-import type { PodCounts } from './decision.ts';
+import type { PodCounts } from './scale-question.ts';
 
 type Conditions = NonNullable<NonNullable<V1Pod['status']>['conditions']>;
 

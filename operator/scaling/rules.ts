@@ -4,7 +4,7 @@ import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import type { ModelScaling } from '../../api/model-scaling.ts';
 import { parseDuration } from '../../api/quantity.ts';
 import type { Calendar } from '../resources/schedules.ts';
-import type { ScalingRules } from './decision.ts';
+import type { ScalingRules } from './scale-question.ts';
 
 /** Default for text, whose concurrency is unlimited unless set. */
 const DEFAULT_TARGET = 16;

@@ -9,11 +9,12 @@ import { isRolling } from '../resources/rolling.ts';
 import { Calendar } from '../resources/schedules.ts';
 import { isReady } from '../status/pod-findings.ts';
 import { Cordon } from './cordon.ts';
-import { decideScale, type PodCounts, type ScaleDecision, type ScaleMemory } from './decision.ts';
+import { decideScale, type ScaleDecision } from './decision.ts';
 import { countPods, listStaying, measureLoad } from './pods.ts';
 import { FIRST_REQUEST, NO_DEMAND } from './reasons.ts';
 import type { LiveDeployment } from './replica-writer.ts';
 import { resolveRules } from './rules.ts';
+import type { PodCounts, ScaleMemory } from './scale-question.ts';
 import { readLoadTime, StatusReport } from './scaling-status.ts';
 
 export type ScaledModel = ModelDeployment & { spec: { scaling: ModelScaling } };

@@ -20,7 +20,8 @@ import {
   ReplicaWriter,
   type ReplicaWriterOptions,
 } from './replica-writer.ts';
-import { isAsleep, ScaledDeployment, type ScaledModel, type ScaleOutcome } from './scaled-deployment.ts';
+import { isAsleep, type ScaledDeployment, type ScaledModel, type ScaleOutcome } from './scaled-deployment.ts';
+import { ScaledDeployments, type ScalingSample } from './scaled-deployments.ts';
 import { ScaledView, type ScaledViewOptions } from './scaled-view.ts';
 import { readLoadTime, type ScalingStatus } from './scaling-status.ts';
 
@@ -40,23 +41,11 @@ export interface ScalerOptions extends ScaledViewOptions {
   onWritten?: ReplicaWriterOptions['onWritten'];
 }
 
-/** A deployment for metrics. */
-export interface ScalingSample {
-  namespace: string;
-  name: string;
-  wanted: number;
-  ready: number;
-  demand: number;
-  held: number;
-  /** Since the last decision. */
-  ageMs: number;
-}
-
 export class Scaler {
   readonly #options: ScalerOptions;
   readonly #view: ScaledView;
   readonly #writer: ReplicaWriter;
-  readonly #deployments = new Map<string, ScaledDeployment>();
+  readonly #deployments = new ScaledDeployments();
   readonly #probes = new CapacityProbes();
 
   constructor(options: ScalerOptions) {
@@ -82,18 +71,18 @@ export class Scaler {
   wantedOf(model: ModelDeployment, live: LiveDeployment | undefined): number {
     const { paused, scaling } = model.spec;
     if (paused) return 0;
-    const wanted = this.#find(model)?.wanted;
+    const wanted = this.#deployments.find(model)?.wanted;
     return wanted ?? (live ? this.#writer.current(live) : (scaling?.min ?? 1));
   }
 
   /** For the status. */
   statusOf(model: ModelDeployment): ScalingStatus | undefined {
-    return this.#find(model)?.report.current ?? model.status.scaling;
+    return this.#deployments.find(model)?.report.current ?? model.status.scaling;
   }
 
   /** For the gateways. */
   liveOf(model: ModelDeployment): LiveScaling {
-    const deployment = this.#find(model);
+    const deployment = this.#deployments.find(model);
     const loadTimeMs = deployment ? deployment.loadTimeMs : readLoadTime(model.status.scaling);
     const { cordon, sleeping = [] } = deployment ?? {};
     return { loadTimeMs, cordoned: cordon?.names() ?? [], sleeping };
@@ -101,11 +90,7 @@ export class Scaler {
 
   /** Of scaled ones with at least one decision. */
   list(): ScalingSample[] {
-    const now = this.#options.now();
-    return [...this.#deployments].flatMap(([key, { wanted, decidedAt, seen }]) => {
-      const [namespace = '', name = ''] = key.split('/');
-      return wanted === undefined ? [] : [{ namespace, name, wanted, ...seen, ageMs: now - decidedAt }];
-    });
+    return this.#deployments.list(this.#options.now());
   }
 
   /** Takes ownership of `spec.replicas` from the reconciler, which omits it from now on. */
@@ -138,7 +123,7 @@ export class Scaler {
 
   /** Older decisions, as from before an outage of Redis, may be outdated. */
   #isFresh(model: ModelDeployment): boolean {
-    const decidedAt = this.#find(model)?.decidedAt ?? 0;
+    const decidedAt = this.#deployments.find(model)?.decidedAt ?? 0;
     return this.#options.now() - decidedAt <= FRESH_MS;
   }
 
@@ -152,7 +137,7 @@ export class Scaler {
     const model = this.#view.modelOf(key);
     const live = this.#view.liveOf(key);
     if (!model || !live) return;
-    const deployment = this.#ensure(key, model);
+    const deployment = this.#deployments.ensure(key, model);
     if ((deployment.wanted ?? this.#writer.current(live)) > 0) return;
     deployment.waitingSince ??= this.#options.now();
     if (!this.#mayProbe(key, model)) return;
@@ -172,10 +157,9 @@ export class Scaler {
   /** Before the demand of all deployments is sampled, of which these are `scaled` now. */
   begin(scaled: ReadonlySet<string>): void {
     const now = this.#options.now();
-    // One that is paused or no longer scaled is reset.
-    for (const [key, deployment] of this.#deployments) if (!scaled.has(key)) deployment.forget();
+    this.#deployments.resetOthers(scaled);
     this.#probes.update(
-      [...this.#deployments].flatMap((each) => this.#placementOf(...each, now)),
+      [...this.#deployments.entries()].flatMap((each) => this.#placementOf(...each, now)),
       now,
     );
   }
@@ -203,7 +187,7 @@ export class Scaler {
       return 'asleep';
     }
     const mayProbe = this.#mayProbe(key, model);
-    const deployment = this.#ensure(key, model);
+    const deployment = this.#deployments.ensure(key, model);
     const outcome = deployment.decide({ model, live, pods, sample, current, mayProbe, now: now() });
     if (outcome) this.#carryOut(model, live, outcome);
     return 'awake';
@@ -211,7 +195,7 @@ export class Scaler {
 
   #sleep(key: string, model: ScaledModel): void {
     const { now, enqueue } = this.#options;
-    const deployment = this.#find(model);
+    const deployment = this.#deployments.find(model);
     // An obsolete need must not compete for capacity.
     if (deployment) {
       deployment.waitingSince = undefined;
@@ -220,7 +204,11 @@ export class Scaler {
     if (deployment && now() - deployment.decidedAt <= FRESH_MS) return;
     // Another leader may have taken the step to zero without reporting it.
     const status = this.statusOf(model);
-    if (status && (status.wanted > 0 || status.needed > 0) && this.#ensure(key, model).rest(now()))
+    if (
+      status &&
+      (status.wanted > 0 || status.needed > 0) &&
+      this.#deployments.ensure(key, model).rest(now())
+    )
       enqueue(key, 'slow');
   }
 
@@ -268,17 +256,4 @@ export class Scaler {
 
   #mayProbe = (key: string, { spec }: ScaledModel): boolean =>
     this.#probes.mayProbe(key, describeCapacityNeed(spec));
-
-  #ensure(key: string, model: ScaledModel): ScaledDeployment {
-    const known = this.#find(model);
-    if (known) return known;
-    const made = new ScaledDeployment(model);
-    this.#deployments.set(key, made);
-    return made;
-  }
-
-  #find({ metadata }: ModelDeployment): ScaledDeployment | undefined {
-    const known = this.#deployments.get(`${metadata.namespace}/${metadata.name}`);
-    return known?.uid === metadata.uid ? known : undefined;
-  }
 }

@@ -1,7 +1,7 @@
 /** Bursty days of one deployment, seeded and synthetic, under Berth's autoscaler, Knative's and an HPA, beside one that knew it all. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ScalingRules } from '../../../operator/scaling/decision.ts';
+import type { ScalingRules } from '../../../operator/scaling/scale-question.ts';
 import { createBerthAutoscaler } from '../../support/scaling/berth-autoscaler.ts';
 import {
   type Autoscaler,

@@ -1,5 +1,6 @@
 /** Berth's decision as an autoscaler of the simulation: a sample each tick, as the operator reads it from Redis. */
-import { decideScale, type ScaleMemory, type ScalingRules } from '../../../operator/scaling/decision.ts';
+import { decideScale } from '../../../operator/scaling/decision.ts';
+import type { ScaleMemory, ScalingRules } from '../../../operator/scaling/scale-question.ts';
 import type { DeploymentSample } from '../../../redis/demand/demand.ts';
 import { DemandTrend } from '../../../redis/demand/demand-trend.ts';
 import type { Autoscaler, Observation } from './simulation.ts';

@@ -1,10 +1,6 @@
 import { expect } from 'chai';
-import {
-  decideScale,
-  type PodCounts,
-  type ScaleMemory,
-  type ScalingRules,
-} from '../../../../operator/scaling/decision.ts';
+import { decideScale } from '../../../../operator/scaling/decision.ts';
+import type { PodCounts, ScaleMemory, ScalingRules } from '../../../../operator/scaling/scale-question.ts';
 import type { DemandReading } from '../../../../redis/demand/demand-trend.ts';
 
 const NOW = 1_800_000_000_000;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ScalingHistory } from '../../../../operator/scaling/history.ts';
-import type { ScalingSample } from '../../../../operator/scaling/scaler.ts';
+import type { ScalingSample } from '../../../../operator/scaling/scaled-deployments.ts';
 import type { ScalingEntry } from '../../../../redis/demand/scaling-history.ts';
 
 const START = 1_800_000_000_000;

@@ -1,6 +1,6 @@
 /** The decision under whole loads, replayed by a virtual clock with fixed seeds. */
 import { expect } from 'chai';
-import type { ScalingRules } from '../../../../operator/scaling/decision.ts';
+import type { ScalingRules } from '../../../../operator/scaling/scale-question.ts';
 import { listSeeds } from '../../../support/random-seeds.ts';
 import { createBerthAutoscaler } from '../../../support/scaling/berth-autoscaler.ts';
 import { evenLoad, poissonLoad, squareWave } from '../../../support/scaling/loads.ts';
