@@ -15,7 +15,6 @@ import { createChildApplier } from './child-applier.ts';
 import { type Controllers, createControllers, keepStores } from './controllers.ts';
 import { createBucketChecker } from './credential/bucket-check.ts';
 import { CredentialStore } from './credential/credential-store.ts';
-import { createDesiredState } from './desired-state.ts';
 import type { OperatorSettings } from './environment.ts';
 import { createModelLookup, Fits } from './fit/fits.ts';
 import { createClusterView } from './framework/cluster-view.ts';
@@ -24,9 +23,7 @@ import { listMetricSources } from './metric-sources.ts';
 import type { OperatorMetrics } from './metrics.ts';
 import { ModelStore } from './model/model-store.ts';
 import { SecretKeys } from './model/secret-keys.ts';
-import { Publisher } from './publish/publisher.ts';
-import { createRedisGuards } from './redis-guards.ts';
-import { RedisReports } from './redis-reports.ts';
+import { createPublication } from './publication.ts';
 import { buildChildren } from './resources/children.ts';
 import { isHostAllowed } from './resources/route.ts';
 import { sidecarImage, sidecarRevision } from './resources/sidecar-revision.ts';
@@ -78,55 +75,23 @@ export function createProgram(options: ProgramOptions) {
   const endpoints = new EndpointStore();
   const signingSecrets = new Map<string, string | null>();
   const events = createEventRecorder({ client, controller: `${GROUP}/operator`, instance: podName, log });
-  const reports = new RedisReports({
+  const stores = { models, keys, credentials, endpoints };
+  const { publisher, guards, reports } = createPublication({
+    ...stores,
     client,
-    pod: { name: podName, namespace },
-    record: events.record,
-    log,
-  });
-  const guards = createRedisGuards({
     redis,
     settings,
     view,
+    signingSecrets,
+    liveScaling: (model) => scaler.liveOf(model),
+    podName,
     record: events.record,
-    onChange: (namespace) => {
-      publisher.mark({ what: 'workspace', namespace });
-      controllers.workspaces.queue.add(namespace);
-    },
+    enqueueModel: (key, lane) => controllers.models.queue.add(key, lane),
+    enqueueWorkspace: (namespace) => controllers.workspaces.queue.add(namespace),
     now: options.now,
     log,
-  });
-  const publisher = new Publisher({
-    guard: guards.memory,
-    connection: redis,
-    desired: createDesiredState({
-      settings,
-      view,
-      models,
-      keys,
-      credentials,
-      endpoints,
-      signingSecrets,
-      liveScaling: (model) => scaler.liveOf(model),
-    }),
-    users: settings.redisUsers,
-    masterKey: settings.masterKey,
-    allowVolatileQueue: settings.allowVolatileQueue,
-    log,
     checkIntervalMs: options.checkIntervalMs,
-    onDeploymentChange: (name, { isFull }) =>
-      controllers.models.queue.add(`${name.namespace}/${name.name}`, isFull ? 'slow' : 'fast'),
-    onStateChange: (state, reason) => reports.reportState(state, reason),
-    onRefusalChange: (refusal) => {
-      reports.reportRefusal(refusal);
-      enqueueWorkspaces();
-    },
-    onWarningsChange: (warnings) => {
-      reports.reportWarnings(warnings);
-      enqueueWorkspaces();
-    },
   });
-  const stores = { models, keys, credentials, endpoints };
   keepStores(view, stores, {
     enqueue: (kind, key) => controllers[kind].queue.add(key),
     mark: (target) => publisher.mark(target),
@@ -217,10 +182,6 @@ export function createProgram(options: ProgramOptions) {
       memory: guards.memory,
     }),
   );
-
-  function enqueueWorkspaces(): void {
-    for (const { metadata } of view.workspaces.list()) controllers.workspaces.queue.add(metadata.namespace!);
-  }
 
   return {
     view,
