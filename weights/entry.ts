@@ -6,7 +6,6 @@ import { randomUUID } from 'node:crypto';
 import {
   mkdir,
   open,
-  readdir,
   readFile,
   readlink,
   rename,
@@ -18,7 +17,9 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CURRENT, LEASE_TTL_MS, LEASES } from '../api/weights-cache.ts';
+import { DownloadLock, LOCK_TTL_MS } from './download-lock.ts';
 import { type Manifest, totalBytes } from './source.ts';
+import { listNames, readMtime, readTime } from './volume.ts';
 
 /** Of a version: its files and their sizes, written once complete. */
 const MARKER = '.json';
@@ -29,10 +30,6 @@ const HIDDEN = '.evicted';
 const PARTIAL = 'partial-';
 /** A folder of a version. */
 const VERSION = /^[0-9a-f]{40,64}$/;
-const LOCK = 'lock';
-/** A holder renews its lock at this interval, and has lost it after this timeout. */
-export const LOCK_INTERVAL_MS = 5_000;
-const LOCK_TTL_MS = 30_000;
 
 export interface Version {
   digest: string;
@@ -48,12 +45,12 @@ interface Marker {
 
 export class CacheEntry {
   readonly folder: string;
-  readonly #owner: string;
+  readonly lock: DownloadLock;
 
   /** `owner`: of its lock; a pod's own is taken over after a restart. */
   constructor(folder: string, owner: string = randomUUID()) {
     this.folder = folder;
-    this.#owner = owner;
+    this.lock = new DownloadLock(folder, owner);
   }
 
   folderOf(digest: string): string {
@@ -122,7 +119,7 @@ export class CacheEntry {
       const digest = name.slice(0, -MARKER.length);
       const bytes = (await this.#readMarker(digest))?.bytes ?? 0;
       if (digest.startsWith(PARTIAL)) partials.push({ digest: digest.slice(PARTIAL.length), bytes });
-      else versions.push({ digest, bytes, usedAt: await mtimeOf(`${this.folderOf(digest)}${USED}`) });
+      else versions.push({ digest, bytes, usedAt: await readMtime(`${this.folderOf(digest)}${USED}`) });
     }
     return { versions, partials };
   }
@@ -132,7 +129,7 @@ export class CacheEntry {
     const path = join(this.folder, LEASES, pod);
     await mkdir(join(this.folder, LEASES), { recursive: true });
     await writeFile(path, digest);
-    return mtimeOf(path);
+    return readMtime(path);
   }
 
   release(pod: string): Promise<void> {
@@ -144,7 +141,7 @@ export class CacheEntry {
     const used = new Set<string>();
     for (const name of await listNames(join(this.folder, LEASES))) {
       const path = join(this.folder, LEASES, name);
-      if (now - (await mtimeOf(path)) > LEASE_TTL_MS) await rm(path, { force: true });
+      if (now - (await readMtime(path)) > LEASE_TTL_MS) await rm(path, { force: true });
       else used.add(await readFile(path, 'utf8').catch(() => ''));
     }
     return used;
@@ -175,7 +172,7 @@ export class CacheEntry {
       const isLeft = VERSION.test(name) && !names.has(`${name}${MARKER}`) && !inUse.has(name);
       if (!isLeft) continue;
       const folder = this.folderOf(name);
-      const changes = [folder, `${folder}${HIDDEN}`].map((path) => timeOf(path, 'ctimeMs'));
+      const changes = [folder, `${folder}${HIDDEN}`].map((path) => readTime(path, 'ctimeMs'));
       // After that time nobody is in between.
       if (now - Math.max(...(await Promise.all(changes))) < LOCK_TTL_MS) continue;
       await this.#remove(name);
@@ -188,46 +185,11 @@ export class CacheEntry {
     await rm(`${folder}${MARKER}`, { force: true });
   }
 
-  /**
-   * The download lock, so that others wait. Two may hold it briefly if one was lost: that costs a download and
-   * nothing else. `now`: by the volume's clock.
-   */
-  async lock(now: number): Promise<boolean> {
-    const path = join(this.folder, LOCK);
-    await mkdir(this.folder, { recursive: true });
-    if ((await this.isLocked(now)) && !(await this.#isOwner())) return false;
-    await rm(path, { force: true });
-    const handle = await open(path, 'wx').catch(() => undefined);
-    await handle?.writeFile(this.#owner);
-    await handle?.close();
-    return handle !== undefined;
-  }
-
-  async isLocked(now: number): Promise<boolean> {
-    return now - (await mtimeOf(join(this.folder, LOCK))) < LOCK_TTL_MS;
-  }
-
-  /** False if another has it by now. */
-  async renewLock(): Promise<boolean> {
-    const path = join(this.folder, LOCK);
-    if (!(await this.#isOwner())) return false;
-    await writeFile(path, this.#owner);
-    return true;
-  }
-
-  async unlock(): Promise<void> {
-    if (await this.renewLock().catch(() => false)) await rm(join(this.folder, LOCK), { force: true });
-  }
-
   /** Removes the files of a version whose marker is gone, and other references to it. */
   async #remove(digest: string): Promise<void> {
     const folder = this.folderOf(digest);
     await rm(folder, { recursive: true, force: true });
     for (const suffix of [HIDDEN, USED]) await rm(`${folder}${suffix}`, { force: true });
-  }
-
-  async #isOwner(): Promise<boolean> {
-    return (await readFile(join(this.folder, LOCK), 'utf8').catch(() => '')) === this.#owner;
   }
 
   async #readMarker(digest: string): Promise<Marker | undefined> {
@@ -247,15 +209,3 @@ async function writeWhole(path: string, text: string): Promise<void> {
   await handle.close();
   await rename(temporary, path);
 }
-
-export const listNames = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
-
-/** 0 if there is no such file. */
-const mtimeOf = (path: string): Promise<number> => timeOf(path, 'mtimeMs');
-
-/** `ctimeMs` counts any change, a rename included. */
-const timeOf = (path: string, which: 'mtimeMs' | 'ctimeMs'): Promise<number> =>
-  stat(path).then(
-    (found) => found[which],
-    () => 0,
-  );

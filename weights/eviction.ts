@@ -1,8 +1,8 @@
 /** Room in a cache: LRU eviction, except of what a pod reads. */
-import { randomUUID } from 'node:crypto';
-import { mkdir, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CacheEntry, listNames } from './entry.ts';
+import { CacheEntry } from './entry.ts';
+import { listNames, readVolumeTime } from './volume.ts';
 
 export interface CacheOptions {
   /** Of all entries. */
@@ -23,16 +23,6 @@ interface Victim {
   usedAt: number;
   /** False if a pod leased it meanwhile. */
   remove(): Promise<boolean>;
-}
-
-/** The time by the volume's clock, since those of nodes differ. */
-export async function readVolumeTime(folder: string): Promise<number> {
-  await mkdir(folder, { recursive: true });
-  const probe = join(folder, `.time-${randomUUID()}`);
-  await writeFile(probe, '');
-  const { mtimeMs } = await stat(probe);
-  await rm(probe, { force: true });
-  return mtimeMs;
 }
 
 /** The version to be downloaded. */
@@ -96,7 +86,7 @@ async function listVictims(
   for (const entry of await listEntries(folder)) {
     // The caller holds the lock of its own entry.
     const isOwn = entry.folder === wanted.folder;
-    const isIdle = isOwn || !(await entry.isLocked(now));
+    const isIdle = isOwn || !(await entry.lock.isHeld(now));
     if (isIdle) await entry.sweep(now);
     const { versions, partials } = await entry.list();
     const inUse = await entry.inUse(now);

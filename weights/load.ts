@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { type Clock, sleep, systemClock } from '../kit/clock.ts';
 import { retry } from '../kit/retry.ts';
 import { downloadFile } from './download.ts';
-import { CacheEntry, LOCK_INTERVAL_MS } from './entry.ts';
-import { type CacheOptions, formatGibibytes, makeRoom, readVolumeTime } from './eviction.ts';
+import { CacheEntry } from './entry.ts';
+import { type CacheOptions, formatGibibytes, makeRoom } from './eviction.ts';
 import { type Manifest, SourceError, totalBytes, type WeightsSource } from './source.ts';
+import { readVolumeTime } from './volume.ts';
 
 export interface LoadOptions {
   cache: CacheOptions;
@@ -56,7 +57,7 @@ export async function loadWeights(options: LoadOptions): Promise<Loaded> {
     if (await entry.isComplete(digest)) break;
     // A volume that shows names or sizes other than written would never pass.
     if (how === 'downloaded') throw new Error('the volume does not show what was downloaded');
-    if (await entry.lock(now)) {
+    if (await entry.lock.acquire(now)) {
       how = (await downloadUnderLock(entry, listed, options)) ? 'downloaded' : 'awaited';
     } else {
       how = 'awaited';
@@ -110,7 +111,7 @@ async function downloadUnderLock(
   options: LoadOptions,
 ): Promise<boolean> {
   const { clock = systemClock, log } = options;
-  const stop = keepLock(entry, clock);
+  const stop = entry.lock.keep(clock);
   try {
     if (await entry.isComplete(manifest.digest)) return false;
     for (let attempt = 1; ; attempt++) {
@@ -128,29 +129,6 @@ async function downloadUnderLock(
   } finally {
     await stop();
   }
-}
-
-/** Until its function is called. */
-function keepLock(entry: CacheEntry, clock: Clock): () => Promise<void> {
-  let isStopped = false;
-  let cancel = () => {};
-  const renew = () => {
-    if (isStopped) return;
-    cancel = clock.after(
-      LOCK_INTERVAL_MS,
-      () =>
-        void entry
-          .renewLock()
-          .catch(() => false)
-          .finally(renew),
-    );
-  };
-  renew();
-  return async () => {
-    isStopped = true;
-    cancel();
-    await entry.unlock();
-  };
 }
 
 async function download(entry: CacheEntry, manifest: Manifest, options: LoadOptions): Promise<void> {

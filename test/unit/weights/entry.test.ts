@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { CacheEntry } from '../../../weights/entry.ts';
-import { makeRoom, readVolumeTime } from '../../../weights/eviction.ts';
+import { makeRoom } from '../../../weights/eviction.ts';
 import { loadWeights } from '../../../weights/load.ts';
 import type { Manifest } from '../../../weights/source.ts';
+import { readVolumeTime } from '../../../weights/volume.ts';
 
 const ONE = '1'.repeat(40);
 const TWO = '2'.repeat(40);
@@ -110,7 +111,7 @@ describe('a version of a model in the cache', () => {
     const other = new CacheEntry(join(cache, 'b'), 'pod-3');
     await begin(TWO, other);
     const now = await readVolumeTime(cache);
-    expect(await entry.lock(now)).to.equal(true);
+    expect(await entry.lock.acquire(now)).to.equal(true);
     const wanted = { folder: entry.folder, digest: TWO, bytes: 4, missingBytes: 4 };
     expect(await makeRoom({ folder: cache, limitBytes: 12 }, wanted, true)).to.deep.equal([]);
     expect((await other.list()).partials).to.have.length(1);
