@@ -8,27 +8,8 @@ import { isTooLarge } from '../../../kube/api-error.ts';
 import { MAX_ANSWER_BYTES, MAX_OBJECT_BYTES, readText } from '../../../kube/bounded-text.ts';
 import { KubernetesError } from './error.ts';
 import { fieldManagerQuery } from './field-manager.ts';
+import type { KubeObject, ObjectView } from './object.ts';
 import { collectionPath, type ObjectPlace, objectPath, type Selection } from './paths.ts';
-
-export interface KubeObject {
-  apiVersion?: string;
-  kind?: string;
-  metadata: {
-    name: string;
-    namespace?: string;
-    uid?: string;
-    generation?: number;
-    resourceVersion?: string;
-    creationTimestamp?: string;
-    deletionTimestamp?: string;
-    labels?: Record<string, string>;
-    annotations?: Record<string, string>;
-    ownerReferences?: object[];
-  };
-  spec?: unknown;
-  status?: unknown;
-  [field: string]: unknown;
-}
 
 export interface ResourceAttributes {
   verb: string;
@@ -59,9 +40,6 @@ interface Call {
   maxBytes?: number;
 }
 
-/** The view of an object; undefined omits it. */
-type View<V> = (object: KubeObject) => V | undefined;
-
 const TIMEOUT_MS = 10_000;
 const PAGE_OBJECTS = 500;
 /** Maximum shown on a page. */
@@ -87,7 +65,7 @@ export class Kubernetes {
   }
 
   /** The views of all objects. The objects themselves are not kept: together they may exceed memory. */
-  list<V>(token: string, place: ObjectPlace, view: View<V>, selection: Selection = {}): Promise<V[]> {
+  list<V>(token: string, place: ObjectPlace, view: ObjectView<V>, selection: Selection = {}): Promise<V[]> {
     return this.#listAll(token, collectionPath(place), view, selection);
   }
 
@@ -170,7 +148,7 @@ export class Kubernetes {
     return this.#agent.destroy();
   }
 
-  async #listAll<V>(token: string, path: string, view: View<V>, selection: Selection): Promise<V[]> {
+  async #listAll<V>(token: string, path: string, view: ObjectView<V>, selection: Selection): Promise<V[]> {
     const views: V[] = [];
     let limit = PAGE_OBJECTS;
     let seen = 0;
@@ -248,11 +226,3 @@ function reportNoAnswer(error: unknown): never {
   if (isTooLarge(error)) throw error;
   throw new KubernetesError(0, { message: (error as Error).message });
 }
-
-/** A view of stored objects, with all defaults; omits those that this version cannot read. */
-export const viewAs =
-  <S extends z.ZodType, V>(schema: S, view: (object: z.output<S>) => V): View<V> =>
-  (object) => {
-    const parsed = schema.safeParse(object);
-    return parsed.success ? view(parsed.data) : undefined;
-  };

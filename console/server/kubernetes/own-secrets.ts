@@ -5,8 +5,9 @@ import { type SecretFields, WORKSPACE_SECRET_FIELDS } from '../../../api/signing
 import { WORKSPACE_NAME, workspaceResource } from '../../../api/workspace.ts';
 import type { Logger } from '../../../kit/log.ts';
 import { ConsoleError } from '../http/error.ts';
-import type { KubeObject, Kubernetes } from './client.ts';
+import type { Kubernetes } from './client.ts';
 import { KubernetesError } from './error.ts';
+import type { KubeObject } from './object.ts';
 
 const SECRETS = 'secrets';
 

@@ -4,7 +4,7 @@ import { modelDeployment, modelDeploymentResource } from '../../../api/model-dep
 import { countQueue } from '../../../redis/console/console-reads.ts';
 import type { DeploymentView } from '../../api.ts';
 import { deploymentChangeBody, readBody } from '../http/bodies.ts';
-import { viewAs } from '../kubernetes/client.ts';
+import { viewAs } from '../kubernetes/object.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import { describeDeployment, isQueued } from '../views/deployment.ts';
 import type { Services } from './services.ts';

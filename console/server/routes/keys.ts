@@ -7,7 +7,7 @@ import { ANNOTATIONS } from '../../../api/names.ts';
 import { readKeyUsage } from '../../../redis/console/console-reads.ts';
 import type { KeyUsage, NewKey, NewKeyView } from '../../api.ts';
 import { keyChangeBody, keyRollBody, newKeyBody, readBody } from '../http/bodies.ts';
-import { viewAs } from '../kubernetes/client.ts';
+import { viewAs } from '../kubernetes/object.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import type { Session } from '../sessions/sessions.ts';
 import { describeKey, hashOf } from '../views/key.ts';

@@ -1,8 +1,8 @@
 /** API keys by the digits of their hash, as in Redis' records and counters. */
 import { apiKey, apiKeyResource } from '../../../api/api-key.ts';
 import { HASH_DIGITS } from '../../../redis/usage/key-usage.ts';
-import { viewAs } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/error.ts';
+import { viewAs } from '../kubernetes/object.ts';
 import { hashOf, hintOf, type KnownKey } from '../views/key.ts';
 import type { Services } from './services.ts';
 

@@ -12,7 +12,8 @@ import {
 import type { StorageCredentialView } from '../../api.ts';
 import { newStorageCredentialBody, readBody } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
-import { type Author, viewAs } from '../kubernetes/client.ts';
+import type { Author } from '../kubernetes/client.ts';
+import { viewAs } from '../kubernetes/object.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import { describeStorageCredential, PENDING } from '../views/storage-credential.ts';
 import { pollUntil } from './poll.ts';

@@ -14,7 +14,7 @@ import { readDelivery } from '../../../redis/deliveries/delivery-log.ts';
 import type { TestView } from '../../api.ts';
 import { newWebhookBody, readBody, webhookChangeBody } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
-import { viewAs } from '../kubernetes/client.ts';
+import { viewAs } from '../kubernetes/object.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import {
   describeDelivery,

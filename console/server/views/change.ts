@@ -1,8 +1,8 @@
 /** Who changed an object last, from its managed fields: one entry per program, and per user of the console, that wrote to it. */
 import { z } from 'zod';
 import type { ChangeView } from '../../api.ts';
-import type { KubeObject } from '../kubernetes/client.ts';
 import { readFieldManager } from '../kubernetes/field-manager.ts';
+import type { KubeObject } from '../kubernetes/object.ts';
 
 const managed = z.object({
   manager: z.string(),

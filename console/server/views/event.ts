@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { GROUP } from '../../../api/names.ts';
 import type { EventView, NoteView } from '../../api.ts';
-import type { KubeObject } from '../kubernetes/client.ts';
+import type { KubeObject } from '../kubernetes/object.ts';
 
 const text = z.string().catch('');
 const event = z.object({

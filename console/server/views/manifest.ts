@@ -5,7 +5,7 @@ import { modelDeploymentResource } from '../../../api/model-deployment.ts';
 import type { ManifestView } from '../../api.ts';
 import { check } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
-import type { KubeObject } from '../kubernetes/client.ts';
+import type { KubeObject } from '../kubernetes/object.ts';
 
 const { kind } = modelDeploymentResource;
 /** Written by kubectl, a copy of the whole object. */

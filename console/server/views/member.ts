@@ -1,7 +1,7 @@
 /** A role binding as the page shows it: one entry for each of its subjects. */
 import { z } from 'zod';
 import type { MemberView } from '../../api.ts';
-import type { KubeObject } from '../kubernetes/client.ts';
+import type { KubeObject } from '../kubernetes/object.ts';
 
 const binding = z.object({
   metadata: z.object({ name: z.string() }),
