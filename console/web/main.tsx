@@ -1,6 +1,11 @@
 /** Entry point: look, data cache, routes. */
 import './theme/styles.ts';
 import './theme/global.css';
+import './theme/frame.css';
+import './theme/tables.css';
+import './theme/states.css';
+import './theme/figures.css';
+import './theme/palette.css';
 import { MantineProvider } from '@mantine/core';
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';

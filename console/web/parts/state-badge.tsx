@@ -1,4 +1,4 @@
-/** A state as a word with a mark, whose shape and color (in theme/global.css) say how much it matters; never by color alone. */
+/** A state as a word with a mark, whose shape and color (in theme/states.css) say how much it matters; never by color alone. */
 type Tone = 'good' | 'moving' | 'caution' | 'bad';
 const TONES: Record<string, Tone> = {
   ready: 'good',

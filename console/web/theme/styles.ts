@@ -1,4 +1,4 @@
-/** Mantine's styles of the frame and the first page, in Mantine's order. Other pages add theirs; in a layer, so that those that come late do not override theme/global.css. */
+/** Mantine's styles of the frame and the first page, in Mantine's order. Other pages add theirs; in a layer, so that those that come late do not override the style sheets beside this file. */
 import '@mantine/core/styles/baseline.layer.css';
 import '@mantine/core/styles/default-css-variables.layer.css';
 import '@mantine/core/styles/global.layer.css';
