@@ -1,4 +1,5 @@
 /** The text generated so far, kept within limits for an engine that continues it. */
+import { GrowingBuffer } from './growing-buffer.ts';
 
 export interface GeneratedTextOptions {
   /** Reserves memory; false if there is none left. */
@@ -70,34 +71,17 @@ const FIRST_BYTES = 1_024;
 /** Of a character of UTF-16. */
 const MAX_CHARACTER_BYTES = 3;
 
-/** A string for each of thousands of pieces would take ten times the memory of the text. */
-class GrowingText {
-  #buffer = Buffer.alloc(0);
-  /** In bytes. */
-  length = 0;
-
-  get capacity(): number {
-    return this.#buffer.length;
+class GrowingText extends GrowingBuffer {
+  constructor() {
+    super(0, FIRST_BYTES);
   }
 
   add(piece: string): void {
-    const needed = this.length + piece.length * MAX_CHARACTER_BYTES;
-    if (needed > this.#buffer.length) this.#grow(needed);
-    this.length += this.#buffer.write(piece, this.length, 'utf8');
+    this.reserve(piece.length * MAX_CHARACTER_BYTES);
+    this.length += this.buffer.write(piece, this.length, 'utf8');
   }
 
-  clear(): void {
-    this.#buffer = Buffer.alloc(0);
-    this.length = 0;
-  }
-
-  toString(): string {
-    return this.#buffer.toString('utf8', 0, this.length);
-  }
-
-  #grow(needed: number): void {
-    const larger = Buffer.alloc(Math.max(needed, 2 * this.#buffer.length, FIRST_BYTES));
-    this.#buffer.copy(larger, 0, 0, this.length);
-    this.#buffer = larger;
+  override toString(): string {
+    return this.buffer.toString('utf8', 0, this.length);
   }
 }
