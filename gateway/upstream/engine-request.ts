@@ -1,7 +1,7 @@
 /** Requests to an engine whose response is read as a whole; text uses `engine-call.ts`, which streams. */
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { BodyTooLargeError, takeBody } from '../../kit/bounded-body.ts';
+import { BodyTooLargeError, readBody, takeBody } from '../../kit/bounded-body.ts';
 import { isNotConnected, readConnectionFailure } from '../../kit/connection-error.ts';
 import { ApiError } from '../http/error-response.ts';
 
@@ -61,20 +61,19 @@ export interface ResponseOptions {
 }
 
 /** Throws ApiError for a response over `maxBytes`, EngineConnectionError or the signal's reason. */
-export async function readResponse(body: AsyncIterable<Buffer>, options: ResponseOptions): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  await takeResponse(body, options, (chunk) => void chunks.push(chunk));
-  return Buffer.concat(chunks);
-}
+export const readResponse = (body: AsyncIterable<Buffer>, options: ResponseOptions): Promise<Buffer> =>
+  reportFailure(options, () => readBody(body, options.maxBytes));
 
 /** `take` is awaited with each part and the size with it. Throws what it throws, and what `readResponse` throws. */
-export async function takeResponse(
+export const takeResponse = (
   body: AsyncIterable<Buffer>,
-  { maxBytes, signal }: ResponseOptions,
+  options: ResponseOptions,
   take: (chunk: Buffer, bytes: number) => Promise<void> | void,
-): Promise<void> {
+): Promise<void> => reportFailure(options, () => takeBody(body, options.maxBytes, take));
+
+async function reportFailure<R>({ maxBytes, signal }: ResponseOptions, read: () => Promise<R>): Promise<R> {
   try {
-    await takeBody(body, maxBytes, take);
+    return await read();
   } catch (error) {
     if (error instanceof BodyTooLargeError)
       throw new ApiError('upstream_error', `The engine's response exceeds ${maxBytes} bytes.`);
