@@ -4,16 +4,11 @@ import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import type { IdempotentRepeat, ImageRequest } from '../jobs/media-request.ts';
 import type { MediaServices } from '../jobs/services.ts';
+import { completeRequest } from './destination.ts';
 import { type FieldReader, requireField } from './field-reader.ts';
 import { type ImageConfig, readImageParameters } from './image-parameters.ts';
-import type { FormFields } from './multipart.ts';
-import {
-  checkDestination,
-  parseDestination,
-  readAsync,
-  readFormRequest,
-  readJsonFields,
-} from './request-fields.ts';
+import type { Form, FormFields } from './multipart.ts';
+import { readAsync, readFormRequest, readJsonFields } from './request-fields.ts';
 import { takesMask } from './supported-parameters.ts';
 import { readUploadedImages } from './uploaded-images.ts';
 
@@ -31,24 +26,15 @@ export async function readImageGeneration(
     mayRepeat: isQueued,
   });
   if (known.kind === 'repeat') return known;
-  const config = services.config(state);
-  const { fields, idempotencyKey, fingerprint } = known;
-  const destinationFields = parseDestination(fields);
-  const { parameters, responseFormat } = readImageParameters(fields, 'txt2img', config);
-  const destination = await checkDestination(destinationFields, config, services);
-  state.exchange.check();
-  return {
+  const { fields } = known;
+  return completeRequest(state, services, known, () => ({
     kind: 'image',
-    parameters,
+    ...readImageParameters(fields, 'txt2img', services.config(state)),
     images: [],
     mask: null,
-    responseFormat,
     isAsync: isQueued(fields),
     isStream: fields.isTrue('stream'),
-    idempotencyKey,
-    fingerprint,
-    ...destination,
-  };
+  }));
 }
 
 /** As many as OpenAI accepts. */
@@ -90,37 +76,30 @@ export async function readImageEdit(
   const isAsyncByQuery = readAsync(state.exchange.req.url!);
   const isQueued = (fields: FieldReader) => isAsyncByQuery || fields.isTrue('async');
   const source = { modality: 'image', form: EDIT_FORM, mayRepeat: isQueued } as const;
-  return readFormRequest(state, services, source, async ({ fields, idempotencyKey, fingerprint }, form) => {
-    const isAsync = isQueued(fields);
-    const destinationFields = parseDestination(fields);
-    const hasMask = form.files.some(({ field }) => field === 'mask');
-    if (hasMask && !takesMask(config)) throw refuseMask(config);
-    if (!form.files.some(({ field }) => field === 'image'))
-      throw requireField('image', 'a PNG, JPEG or WebP file');
-    if (hasMask && isAsync)
-      throw new ApiError(
-        'async_mask_unsupported',
-        '`mask` cannot be sent with async=true: omit it, or send the edit without async=true.',
-        { param: 'mask' },
-      );
-    const { parameters, responseFormat } = readImageParameters(fields, 'img2img', config);
-    const images = await readUploadedImages(form.files, 'image');
-    const [mask = null] = await readUploadedImages(form.files, 'mask');
-    const destination = await checkDestination(destinationFields, config, services);
-    state.exchange.check();
-    return {
-      kind: 'image',
-      parameters,
-      images,
-      mask,
-      responseFormat,
-      isAsync,
-      isStream: fields.isTrue('stream'),
-      idempotencyKey,
-      fingerprint,
-      ...destination,
-    };
-  });
+  return readFormRequest(state, services, source, (known, { files }) =>
+    completeRequest(state, services, known, async () => {
+      const { fields } = known;
+      const isAsync = isQueued(fields);
+      checkEditFiles(files, isAsync, config);
+      const { parameters, responseFormat } = readImageParameters(fields, 'img2img', config);
+      const images = await readUploadedImages(files, 'image');
+      const [mask = null] = await readUploadedImages(files, 'mask');
+      const isStream = fields.isTrue('stream');
+      return { kind: 'image', parameters, images, mask, responseFormat, isAsync, isStream };
+    }),
+  );
+}
+
+function checkEditFiles(files: Form['files'], isAsync: boolean, config: ImageConfig): void {
+  const hasMask = files.some(({ field }) => field === 'mask');
+  if (hasMask && !takesMask(config)) throw refuseMask(config);
+  if (!files.some(({ field }) => field === 'image')) throw requireField('image', 'a PNG, JPEG or WebP file');
+  if (hasMask && isAsync)
+    throw new ApiError(
+      'async_mask_unsupported',
+      '`mask` cannot be sent with async=true: omit it, or send the edit without async=true.',
+      { param: 'mask' },
+    );
 }
 
 /** If ignored, the whole image would be edited, and charged for. */

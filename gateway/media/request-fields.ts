@@ -1,10 +1,7 @@
-/** Fields common to all media routes: the body, unless it repeats an earlier request; prompt, model, steps, `async`, the idempotency key, storage and callback. */
+/** Fields common to all media routes: the body, unless it repeats an earlier request; prompt, model, steps, `async` and the idempotency key. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { Extra } from '../../api/media-parameters.ts';
 import type { Modality } from '../../api/request.ts';
-import { normalizeURL } from '../../redis/deliveries/delivery-calls.ts';
-import { readCredential } from '../../redis/publication/published.ts';
-import { EgressError } from '../egress/egress-error.ts';
 import type { ExtraParameters } from '../engine/job.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
@@ -115,78 +112,6 @@ export const listSizes = (sizes: readonly string[]): string => sizes.toSorted(by
 /** The documented default, or the model's first if it lacks that: an omitted field never fails. */
 export const chooseDefault = (sizes: readonly string[], usual: string): string =>
   sizes.includes(usual) ? usual : sizes[0]!;
-
-const WEBHOOK_URL = 'a public HTTPS address, such as https://example.com/hook';
-
-/** From the request, with types checked. */
-interface DestinationFields {
-  webhookUrl: string | undefined;
-  credentialId: number | undefined;
-}
-
-/** Throws ApiError. */
-export const parseDestination = (fields: FieldReader): DestinationFields => ({
-  webhookUrl: fields.text('webhook_url', WEBHOOK_URL, 'invalid_webhook_url'),
-  credentialId: fields.integer('storage_credential_id'),
-});
-
-export interface Destination {
-  webhookUrl: string | null;
-  credential: string | null;
-}
-
-/** Throws ApiError: 422 for a URL that is not public HTTPS, or a credential that is unknown or not verified. */
-export async function checkDestination(
-  { webhookUrl, credentialId }: DestinationFields,
-  config: GatewayConfig,
-  { redis, egress }: Pick<MediaServices, 'redis' | 'egress'>,
-): Promise<Destination> {
-  const checked = webhookUrl === undefined ? null : await checkWebhookUrl(webhookUrl, egress);
-  const credential = await findCredential(credentialId, config, redis);
-  return { webhookUrl: checked, credential };
-}
-
-/** Returns the URL as parsed: line breaks, which parsers drop, would corrupt the event's row. */
-async function checkWebhookUrl(url: string, egress: MediaServices['egress']): Promise<string | null> {
-  try {
-    await egress.check(url);
-    return normalizeURL(url);
-  } catch (error) {
-    if (!(error instanceof EgressError)) throw error;
-    throw new ApiError(
-      'invalid_webhook_url',
-      `\`webhook_url\` ${error.message}; it must be ${WEBHOOK_URL}.`,
-      { param: 'webhook_url' },
-    );
-  }
-}
-
-/** The request's own or the deployment's: a job whose result cannot be delivered would waste GPU time. */
-async function findCredential(
-  id: number | undefined,
-  { namespace, storageCredential: usual }: GatewayConfig,
-  redis: MediaServices['redis'],
-): Promise<string | null> {
-  if (id === undefined && usual === null) return null;
-  const which = id === undefined ? { name: usual! } : { id };
-  const credential = await readCredential(redis, namespace, which);
-  const param = 'storage_credential_id';
-  if (!credential)
-    throw new ApiError(
-      'storage_credential_not_found',
-      id === undefined
-        ? `This deployment's StorageCredential "${usual}" does not exist: specify another with \`${param}\`.`
-        : `\`${param}\` ${id} does not identify a StorageCredential of this workspace: send the ID from the status of one, or omit it.`,
-      { param },
-    );
-  if (!credential.verified)
-    throw new ApiError(
-      'storage_credential_not_verified',
-      `The StorageCredential "${credential.name}" (\`${param}\` ${credential.id}) is not verified: see its Verified condition.`,
-      { param },
-    );
-  return credential.name;
-}
 
 /** What identifies a repeat of a request. */
 interface FieldSource {

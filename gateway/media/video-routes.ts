@@ -14,8 +14,9 @@ import { cancel } from '../jobs/request-routes.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { type AcceptedRequest, describeRepeat, enqueueRequest } from '../jobs/submission.ts';
 import { listVideos } from '../jobs/video-list.ts';
+import { completeRequest } from './destination.ts';
 import type { FormFields } from './multipart.ts';
-import { checkDestination, parseDestination, readFormRequest, readJsonFields } from './request-fields.ts';
+import { readFormRequest, readJsonFields } from './request-fields.ts';
 import { readUploadedImages } from './uploaded-images.ts';
 import { readVideoFormParameters, readVideoGenerationParameters } from './video-parameters.ts';
 
@@ -141,22 +142,11 @@ export async function readVideoGeneration(
 ): Promise<VideoRequest | IdempotentRepeat> {
   const known = await readJsonFields(state, services, { modality: 'video', names: VIDEO_JSON_FIELDS });
   if (known.kind === 'repeat') return known;
-  const config = services.config(state);
-  const { fields, idempotencyKey, fingerprint } = known;
-  const destinationFields = parseDestination(fields);
-  const { parameters, seconds, askedSeconds } = readVideoGenerationParameters(fields, config);
-  const destination = await checkDestination(destinationFields, config, services);
-  state.exchange.check();
-  return {
+  return completeRequest(state, services, known, () => ({
     kind: 'video',
-    parameters,
-    seconds,
-    askedSeconds,
+    ...readVideoGenerationParameters(known.fields, services.config(state)),
     references: [],
-    idempotencyKey,
-    fingerprint,
-    ...destination,
-  };
+  }));
 }
 
 export const VIDEO_FORM: FormFields = {
@@ -200,26 +190,11 @@ export function readVideoForm(
 ): Promise<VideoRequest | IdempotentRepeat> {
   const config = services.config(state);
   const source = { modality: 'video', form: formOf(config) } as const;
-  return readFormRequest(
-    state,
-    services,
-    source,
-    async ({ fields, idempotencyKey, fingerprint }, { files }) => {
-      const destinationFields = parseDestination(fields);
-      const { parameters, seconds, askedSeconds } = readVideoFormParameters(fields, files.length > 0, config);
-      const references = await readUploadedImages(files, 'input_reference');
-      const destination = await checkDestination(destinationFields, config, services);
-      state.exchange.check();
-      return {
-        kind: 'video',
-        parameters,
-        seconds,
-        askedSeconds,
-        references,
-        idempotencyKey,
-        fingerprint,
-        ...destination,
-      };
-    },
+  return readFormRequest(state, services, source, (known, { files }) =>
+    completeRequest(state, services, known, async () => ({
+      kind: 'video',
+      ...readVideoFormParameters(known.fields, files.length > 0, config),
+      references: await readUploadedImages(files, 'input_reference'),
+    })),
   );
 }
