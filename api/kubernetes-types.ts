@@ -22,6 +22,15 @@ export const objectName = (describe: string) =>
 export const secretKey = (describe: string) =>
   z.object({ name: objectName('Name of the Secret.'), key: z.string().min(1).max(253) }).describe(describe);
 
+/** A number of 48 bits that never changes; `deriveId` makes it of the object's name if absent. */
+export const immutableId = (description: string) =>
+  z
+    .int()
+    .min(1)
+    .max(2 ** 48 - 1)
+    .optional()
+    .meta({ description, ...cel({ rule: 'self == oldSelf', message: 'id is immutable' }) });
+
 /** A condition as `kubectl wait` and kstatus read it. */
 export const condition = z.object({
   type: z.string(),

@@ -5,6 +5,7 @@ import {
   cel,
   conditions,
   customObject,
+  immutableId,
   objectMeta,
   objectName,
   type ResourceDefinition,
@@ -55,15 +56,7 @@ const pricing = z
 
 export const modelDeploymentSpec = z
   .object({
-    id: z
-      .int()
-      .min(1)
-      .max(281_474_976_710_655)
-      .optional()
-      .meta({
-        description: 'Registration id; derived from the name if absent.',
-        ...cel({ rule: 'self == oldSelf', message: 'id is immutable' }),
-      }),
+    id: immutableId('Registration id; derived from the name if absent.'),
     kind: z.enum(MODEL_KINDS).describe('Vision-language models are LLM.'),
     model,
     engine: modelEngine,

@@ -1,6 +1,13 @@
 /** The StorageCredential resource: a customer's own bucket. */
 import { z } from 'zod';
-import { cel, conditions, customObject, objectName, type ResourceDefinition } from './kubernetes-types.ts';
+import {
+  cel,
+  conditions,
+  customObject,
+  immutableId,
+  objectName,
+  type ResourceDefinition,
+} from './kubernetes-types.ts';
 
 const ENDPOINT = {
   pattern: '^https?://[^/?#@ ]+/?$',
@@ -26,15 +33,7 @@ const checked = (text: z.ZodString, { pattern, message }: { pattern: string; mes
 };
 
 export const storageCredentialSpec = z.object({
-  id: z
-    .int()
-    .min(1)
-    .max(281_474_976_710_655)
-    .optional()
-    .meta({
-      description: 'Value of storage_credential_id; derived from the name if absent.',
-      ...cel({ rule: 'self == oldSelf', message: 'id is immutable' }),
-    }),
+  id: immutableId('Value of storage_credential_id; derived from the name if absent.'),
   endpoint: checked(z.string().max(512), ENDPOINT)
     .optional()
     .describe('URL of the store, without a path; AWS if absent.'),

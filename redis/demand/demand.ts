@@ -4,34 +4,8 @@ import type { RedisClient } from '../client.ts';
 import { decodeReport, isCount, isShortText } from '../untrusted-values.ts';
 
 export interface DeploymentSample {
-  replicas: {
-    pod: string;
-    boot: string;
-    busyMs: number;
-    arrivals: number;
-    inflight: number;
-    /** How many of these are queued within the engine; absent: unknown. */
-    waiting?: number | undefined;
-    /** Slots; null = unlimited. */
-    limit: number | null;
-    ready: boolean;
-    /** Abandoned jobs that its engine still works on. */
-    abandoned?: number;
-    /** Its engine sleeps. */
-    asleep?: boolean;
-    draining: boolean;
-    activeAt: number;
-    at: number;
-  }[];
-  fronts: {
-    front: string;
-    boot: string;
-    held: number;
-    heldMs: number;
-    refused: number;
-    wantedAt: number;
-    at: number;
-  }[];
+  replicas: Omit<Heartbeat, 'v' | 'address' | 'port' | 'version' | 'every'>[];
+  fronts: Omit<FrontShare, 'v' | 'every'>[];
   /** `paceMs`: the average of a job; null before the first has ended. */
   jobs: { queued: number; running: number; paceMs: number | null };
   /** Unix milliseconds by Redis' clock; so `at` above. */
