@@ -1,5 +1,6 @@
 /** Pauses, resumes, scales and deletes a deployment. */
-import { Button, Group, Modal, NumberInput, Stack, Text } from '@mantine/core';
+
+import { Group, Modal, NumberInput, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
@@ -11,6 +12,7 @@ import { useAction } from '../parts/action.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { announce } from '../parts/announcer.tsx';
 import { Confirm } from '../parts/confirm.tsx';
+import { FormEnd } from '../parts/form-end.tsx';
 import { ErrorAlert } from '../parts/page-states.tsx';
 
 const REASON = "You don't have permission to change deployments in this namespace.";
@@ -145,12 +147,9 @@ function ScaleForm({
             />
           </Group>
         )}
-        {wrong.rest && <ErrorAlert error={wrong.rest} />}
-        <Group justify="flex-end">
-          <Button type="submit" loading={change.isPending}>
-            Scale
-          </Button>
-        </Group>
+        <FormEnd error={wrong.rest} isBusy={change.isPending}>
+          Scale
+        </FormEnd>
       </Stack>
     </form>
   );

@@ -1,4 +1,5 @@
 /** A dialog that makes a key: first a form, then the key's secret, which is shown only once. */
+
 import { Alert, Button, Group, Modal, Stack } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
@@ -8,7 +9,7 @@ import { call, splitError } from '../client/call.ts';
 import { useBase } from '../client/session.ts';
 import { useAction } from '../parts/action.ts';
 import { Copyable } from '../parts/copyable.tsx';
-import { ErrorAlert } from '../parts/page-states.tsx';
+import { FormEnd } from '../parts/form-end.tsx';
 
 /** How a form in the dialog sends what it makes. */
 export interface KeySubmission<Body> {
@@ -80,12 +81,9 @@ export function KeyForm<Body>({ submission, action, body, fields, children }: Ke
     <form onSubmit={submit}>
       <Stack>
         {children(wrong.fields)}
-        {wrong.rest && <ErrorAlert error={wrong.rest} />}
-        <Group justify="flex-end">
-          <Button type="submit" loading={submission.isPending}>
-            {action}
-          </Button>
-        </Group>
+        <FormEnd error={wrong.rest} isBusy={submission.isPending}>
+          {action}
+        </FormEnd>
       </Stack>
     </form>
   );

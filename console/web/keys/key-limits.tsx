@@ -1,5 +1,6 @@
 /** The limits of a key: their fields, and the dialog that changes those of a key that exists. */
-import { Button, Group, Modal, NumberInput, Stack } from '@mantine/core';
+
+import { Group, Modal, NumberInput, Stack } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import type { KeyChange, KeyLimits, KeyView } from '../../api.ts';
@@ -7,7 +8,7 @@ import { call, splitError } from '../client/call.ts';
 import { useBase } from '../client/session.ts';
 import { useAction } from '../parts/action.ts';
 import { announce } from '../parts/announcer.tsx';
-import { ErrorAlert } from '../parts/page-states.tsx';
+import { FormEnd } from '../parts/form-end.tsx';
 
 export const LIMITS = ['rpm', 'tpd', 'priority'] as const;
 const DEFAULTS: KeyLimits = { rpm: 60, tpd: 1_000_000, priority: 0 };
@@ -94,12 +95,9 @@ function LimitsForm({ apiKey, onDone }: { apiKey: KeyView; onDone: () => void })
     <form onSubmit={submit}>
       <Stack>
         {render(wrong.fields)}
-        {wrong.rest && <ErrorAlert error={wrong.rest} />}
-        <Group justify="flex-end">
-          <Button type="submit" loading={save.isPending}>
-            Save
-          </Button>
-        </Group>
+        <FormEnd error={wrong.rest} isBusy={save.isPending}>
+          Save
+        </FormEnd>
       </Stack>
     </form>
   );

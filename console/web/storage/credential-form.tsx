@@ -1,13 +1,14 @@
 /** Adds a bucket with its access keys, which is verified immediately. */
-import { Button, Checkbox, Group, Modal, PasswordInput, Stack, TextInput } from '@mantine/core';
+
+import { Checkbox, Modal, PasswordInput, Stack, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { NewStorageCredential, StorageCredentialView } from '../../api.ts';
 import { call, splitError } from '../client/call.ts';
 import { useBase } from '../client/session.ts';
 import { useAction } from '../parts/action.ts';
+import { FormEnd } from '../parts/form-end.tsx';
 import { NameField } from '../parts/name-field.tsx';
-import { ErrorAlert } from '../parts/page-states.tsx';
 
 const EMPTY = {
   name: '',
@@ -98,12 +99,9 @@ function CredentialForm({ onDone }: { onDone: () => void }) {
           visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the secret access key', tabIndex: 0 }}
           required
         />
-        {wrong.rest && <ErrorAlert error={wrong.rest} />}
-        <Group justify="flex-end">
-          <Button type="submit" loading={create.isPending}>
-            Add
-          </Button>
-        </Group>
+        <FormEnd error={wrong.rest} isBusy={create.isPending}>
+          Add
+        </FormEnd>
       </Stack>
     </form>
   );

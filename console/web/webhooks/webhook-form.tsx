@@ -1,13 +1,14 @@
 /** Adds or edits an endpoint, with immediate checks of its URL. */
-import { Alert, Button, Checkbox, Group, Modal, Stack, TextInput } from '@mantine/core';
+
+import { Alert, Checkbox, Modal, Stack, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { NewWebhook, SigningSecretView, WebhookChange, WebhookView } from '../../api.ts';
 import { call, splitError } from '../client/call.ts';
 import { useBase } from '../client/session.ts';
 import { useAction } from '../parts/action.ts';
+import { FormEnd } from '../parts/form-end.tsx';
 import { NameField } from '../parts/name-field.tsx';
-import { ErrorAlert } from '../parts/page-states.tsx';
 import { NewSecret } from './signing-secret.tsx';
 import { findURLError } from './url-error.ts';
 
@@ -144,12 +145,9 @@ function WebhookForm({ webhook, onDone, onSecret }: WebhookFormProps) {
             The endpoint is saved, but nothing is sent to it until you change its URL.
           </Alert>
         )}
-        {wrong.rest && <ErrorAlert error={wrong.rest} />}
-        <Group justify="flex-end">
-          <Button type="submit" loading={save.isPending}>
-            {present ? 'Save' : 'Add'}
-          </Button>
-        </Group>
+        <FormEnd error={wrong.rest} isBusy={save.isPending}>
+          {present ? 'Save' : 'Add'}
+        </FormEnd>
       </Stack>
     </form>
   );
