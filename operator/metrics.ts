@@ -29,6 +29,8 @@ export interface MetricSources {
   redisMemory: () => MemoryUse | null;
 }
 
+const SECONDS_BUCKETS = [0.005, 0.02, 0.1, 0.5, 2, 10, 60];
+
 export type OperatorMetrics = ReturnType<typeof createMetrics>;
 
 export function createMetrics() {
@@ -45,14 +47,14 @@ export function createMetrics() {
     name: 'berth_operator_reconcile_seconds',
     help: 'Time of a run.',
     labelNames: ['controller'],
-    buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60],
+    buckets: SECONDS_BUCKETS,
     registers,
   });
   const waits = new Histogram({
     name: 'berth_operator_queue_wait_seconds',
     help: 'Time a key waited in the queue.',
     labelNames: ['controller', 'lane'],
-    buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60],
+    buckets: SECONDS_BUCKETS,
     registers,
   });
   const calls = new Counter({
@@ -65,7 +67,7 @@ export function createMetrics() {
     name: 'berth_operator_api_call_seconds',
     help: 'Time of a call to the API server; of a watch, until its first byte.',
     labelNames: ['verb'],
-    buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60],
+    buckets: SECONDS_BUCKETS,
     registers,
   });
   const changes = new Counter({
