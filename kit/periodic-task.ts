@@ -20,10 +20,11 @@ export class PeriodicTask {
     this.#options = options;
   }
 
-  /** The first run starts at once. */
-  start(): void {
+  /** `delayMs`: to the first run, which starts at once if absent. */
+  start(delayMs?: number): void {
     this.#isStopped = false;
-    this.#running = this.#runOnce();
+    if (delayMs === undefined) this.#running = this.#runOnce();
+    else this.#plan(delayMs);
   }
 
   /** Resolves when the current run has ended. */
@@ -34,14 +35,18 @@ export class PeriodicTask {
   }
 
   async #runOnce(): Promise<void> {
-    const { run, intervalMs, onError, clock = systemClock } = this.#options;
+    const { run, intervalMs, onError } = this.#options;
     try {
       await run();
     } catch (error) {
       onError(error as Error);
     }
-    if (this.#isStopped) return;
-    this.#cancelNext = clock.after(intervalMs, () => {
+    if (!this.#isStopped) this.#plan(intervalMs);
+  }
+
+  #plan(ms: number): void {
+    const { clock = systemClock } = this.#options;
+    this.#cancelNext = clock.after(ms, () => {
       this.#running = this.#runOnce();
     });
   }

@@ -5,6 +5,7 @@
 import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../kit/clock.ts';
+import { PeriodicTask } from '../kit/periodic-task.ts';
 import { readMtime } from './volume.ts';
 
 /** A holder renews its lock at this interval, and has lost it after `LOCK_TTL_MS`. */
@@ -40,22 +41,18 @@ export class DownloadLock {
 
   /** Renews an acquired lock until the returned function is called, which releases it. */
   keep(clock: Clock): () => Promise<void> {
-    let isStopped = false;
-    let cancel = () => {};
-    const renew = () => {
-      if (isStopped) return;
-      cancel = clock.after(
-        RENEWAL_INTERVAL_MS,
-        () =>
-          void this.#renew()
-            .catch(() => false)
-            .finally(renew),
-      );
-    };
-    renew();
+    const task = new PeriodicTask({
+      run: async () => {
+        await this.#renew();
+      },
+      intervalMs: RENEWAL_INTERVAL_MS,
+      // The next one may succeed.
+      onError: () => {},
+      clock,
+    });
+    task.start(RENEWAL_INTERVAL_MS);
     return async () => {
-      isStopped = true;
-      cancel();
+      await task.stop();
       await this.#release();
     };
   }

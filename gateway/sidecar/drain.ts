@@ -1,4 +1,5 @@
 /** Delays stopping the engine until work in flight has ended. */
+import { sleep, systemClock } from '../../kit/clock.ts';
 import type { Activity } from '../http/activity.ts';
 
 export interface DrainOptions {
@@ -78,7 +79,7 @@ export class Drain {
     const since = this.#startedAt ?? Number.NEGATIVE_INFINITY;
     const limit = performance.now() + this.#timing.quietAtMostMs;
     while (performance.now() < limit && this.remainingMs > 0 && !this.#isQuietSince(since))
-      await new Promise((resolve) => setTimeout(resolve, this.#timing.stepMs));
+      await sleep(systemClock, this.#timing.stepMs);
   }
 
   /**
@@ -102,7 +103,7 @@ export class Drain {
       if (this.remainingMs === 0) return 'timeout';
       const isQuiet = performance.now() - startedAt >= quietAtMostMs || this.#isQuietSince(startedAt);
       if (isQuiet && activity.inflight + countWork() === 0) return 'drained';
-      await new Promise((resolve) => setTimeout(resolve, stepMs));
+      await sleep(systemClock, stepMs);
     }
   }
 

@@ -1,5 +1,6 @@
 /** One deployment's configuration as published in Redis; the last known one while Redis is unavailable. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { PeriodicTask } from '../../kit/periodic-task.ts';
 
 export interface LiveConfig {
   readonly current: GatewayConfig;
@@ -51,8 +52,9 @@ export function watchConfig(options: LiveConfigOptions): LiveConfig {
     reading ??= readUntilFresh();
     return reading;
   };
-  const timer = setInterval(refresh, options.pollMs ?? POLL_MS);
-  timer.unref();
+  const intervalMs = options.pollMs ?? POLL_MS;
+  const polls = new PeriodicTask({ run: refresh, intervalMs, onError });
+  polls.start(intervalMs);
   return {
     get current() {
       return current;
@@ -62,6 +64,6 @@ export function watchConfig(options: LiveConfigOptions): LiveConfig {
       return () => listeners.delete(listener);
     },
     refresh,
-    close: () => clearInterval(timer),
+    close: () => void polls.stop(),
   };
 }

@@ -2,7 +2,8 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LEASE_INTERVAL_MS } from '../../api/weights-cache.ts';
-import { type Clock, systemClock } from '../../kit/clock.ts';
+import type { Clock } from '../../kit/clock.ts';
+import { PeriodicTask } from '../../kit/periodic-task.ts';
 import type { Logger } from '../telemetry/log.ts';
 
 export interface LeaseOptions {
@@ -24,24 +25,20 @@ export function keepWeightsLease({
   podName,
   log,
   intervalMs = LEASE_INTERVAL_MS,
-  clock = systemClock,
+  clock,
   renew = rewrite,
 }: LeaseOptions): () => void {
   if (folder === null) return () => {};
-  let isStopped = false;
-  let cancel = () => {};
-  const wait = () => {
-    if (!isStopped) cancel = clock.after(intervalMs, () => void keep().finally(wait));
-  };
-  const keep = () =>
-    renew(join(folder, podName)).catch((error: NodeJS.ErrnoException) => {
+  const task = new PeriodicTask({
+    run: () => renew(join(folder, podName)),
+    intervalMs,
+    onError: (error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') log.warn({ err: error }, 'weights lease not renewed');
-    });
-  wait();
-  return () => {
-    isStopped = true;
-    cancel();
-  };
+    },
+    clock,
+  });
+  task.start(intervalMs);
+  return () => void task.stop();
 }
 
 /** The digest of a version; anything longer was written by another pod. */

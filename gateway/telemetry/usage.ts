@@ -1,4 +1,5 @@
 /** Deployments' usage, for the console's charts: aggregated in memory, written every few seconds. */
+import { PeriodicTask } from '../../kit/periodic-task.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import { countSample, SAMPLE_INTERVAL_MS, sampleQueueDepth } from '../../redis/requests/queue-depth.ts';
 import { addKeyUsage, HASH_DIGITS, type KeyUsage } from '../../redis/usage/key-usage.ts';
@@ -72,12 +73,16 @@ interface Entry {
 export class UsageMeter {
   readonly #options: UsageMeterOptions;
   readonly #entries = new Map<string, Entry>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #flushes: PeriodicTask;
 
   constructor(options: UsageMeterOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.flush(), SAMPLE_INTERVAL_MS);
-    this.#timer.unref();
+    this.#flushes = new PeriodicTask({
+      run: () => this.flush(),
+      intervalMs: SAMPLE_INTERVAL_MS,
+      onError: (error) => options.log.error({ err: error }, 'writing usage failed'),
+    });
+    this.#flushes.start(SAMPLE_INTERVAL_MS);
   }
 
   /** `hasQueue`: its queue depth is read with every flush. */
@@ -96,7 +101,7 @@ export class UsageMeter {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer);
+    await this.#flushes.stop();
     await this.flush();
   }
 

@@ -2,6 +2,7 @@
 
 import { channels, deliveryKeys, workKeys } from '../../api/redis-keys.ts';
 import { openSigningSecret, splitSigningSecrets } from '../../api/signing-secret.ts';
+import { PeriodicTask } from '../../kit/periodic-task.ts';
 import { isRedisAway, type RedisClient, type RedisSettings } from '../../redis/client.ts';
 import {
   readEndpoints,
@@ -98,33 +99,32 @@ export function startWebhooks(options: WebhookServiceOptions): WebhookService {
 
   /** Covers lost pub/sub messages, and work that a lost front had started. */
   const scan = async () => {
-    try {
-      for (const namespace of await listWorkspaces()) {
-        const keys = deliveryKeys(namespace);
-        const [waiting, mails] = await Promise.all([
-          redis.exists(workKeys(namespace).outbox, keys.destinations),
-          redis.exists(keys.mail, keys.digest),
-        ]);
-        if (waiting > 0) dispatcher.wake(namespace);
-        if (mails > 0) ownerMail.wake(namespace);
-      }
-    } catch (error) {
-      if (!isRedisAway(error)) log.error({ err: error }, 'webhook scan failed');
+    for (const namespace of await listWorkspaces()) {
+      const keys = deliveryKeys(namespace);
+      const [waiting, mails] = await Promise.all([
+        redis.exists(workKeys(namespace).outbox, keys.destinations),
+        redis.exists(keys.mail, keys.digest),
+      ]);
+      if (waiting > 0) dispatcher.wake(namespace);
+      if (mails > 0) ownerMail.wake(namespace);
     }
   };
-  const timer = setInterval(() => void scan(), scanIntervalMs);
-  timer.unref();
+  const reportScan = (error: Error) => {
+    if (!isRedisAway(error)) log.error({ err: error }, 'webhook scan failed');
+  };
+  const scans = new PeriodicTask({ run: scan, intervalMs: scanIntervalMs, onError: reportScan });
+  scans.start(scanIntervalMs);
   const subscription = subscribe(settings, [channels.allEvents], {
     onMessage: (_, channel) => {
       const namespace = CHANNEL.exec(channel)?.[1];
       if (namespace) dispatcher.wake(namespace);
     },
-    onResume: () => void scan(),
+    onResume: () => void scan().catch(reportScan),
   });
 
   return {
     close: async () => {
-      clearInterval(timer);
+      await scans.stop();
       await subscription.close();
       await dispatcher.close();
       await ownerMail.close();

@@ -1,5 +1,6 @@
 /** Rolls out new sidecars without a change of specs: checks every few seconds what may start, and has the reconciler do it. */
 import { ANNOTATIONS } from '../../api/names.ts';
+import { PeriodicTask } from '../../kit/periodic-task.ts';
 import type { ObjectName } from '../../kube/call.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { EventNote } from '../../kube/events.ts';
@@ -54,8 +55,7 @@ export class SidecarRollout {
   /** Rollouts that were reported as failed, by key. */
   readonly #reported = new Map<string, number>();
   readonly #stopping = new AbortController();
-  #timer: NodeJS.Timeout | undefined;
-  #checking: Promise<void> = Promise.resolve();
+  #task: PeriodicTask | undefined;
   #last: Pick<Decision, 'rolling' | 'failed' | 'stop'> = { rolling: [], failed: [], stop: undefined };
 
   constructor(options: SidecarRolloutOptions) {
@@ -89,22 +89,19 @@ export class SidecarRollout {
   start(): void {
     const { settings, log, intervalMs = CHECK_INTERVAL_MS } = this.#options;
     if (!settings) return;
-    const run = () => {
-      this.#checking = this.check()
-        .catch((error: Error) => {
-          if (!this.#stopping.signal.aborted) log.warn({ err: error }, 'sidecar rollout check failed');
-        })
-        .finally(() => {
-          if (!this.#stopping.signal.aborted) this.#timer = setTimeout(run, intervalMs);
-        });
-    };
-    run();
+    this.#task = new PeriodicTask({
+      run: () => this.check(),
+      intervalMs,
+      onError: (error) => {
+        if (!this.#stopping.signal.aborted) log.warn({ err: error }, 'sidecar rollout check failed');
+      },
+    });
+    this.#task.start();
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    clearTimeout(this.#timer);
-    await this.#checking;
+    await this.#task?.stop();
   }
 
   /** For the metrics. */

@@ -1,5 +1,6 @@
 /** Aborts relayed calls when the client disconnects or loses permission. */
 import type { ServerResponse } from 'node:http';
+import { PeriodicTask } from '../../../kit/periodic-task.ts';
 
 /** How often permissions of a running stream are checked. */
 const RECHECK_INTERVAL_MS = 60_000;
@@ -16,14 +17,16 @@ export function endWith(
     controller.abort();
     return controller.signal;
   }
-  const timer = setInterval(() => {
-    isStillAllowed().then(
-      (isAllowed) => isAllowed || controller.abort(),
-      () => controller.abort(),
-    );
-  }, recheckMs);
+  const checks = new PeriodicTask({
+    run: async () => {
+      if (!(await isStillAllowed())) controller.abort();
+    },
+    intervalMs: recheckMs,
+    onError: () => controller.abort(),
+  });
+  checks.start(recheckMs);
   response.once('close', () => {
-    clearInterval(timer);
+    void checks.stop();
     if (!response.writableFinished) controller.abort();
   });
   return controller.signal;

@@ -1,4 +1,5 @@
 /** Polls until a condition is met, or a timeout. */
+import { sleep, systemClock } from '../../../kit/clock.ts';
 
 const MIN_INTERVAL_MS = 100;
 const MAX_INTERVAL_MS = 400;
@@ -14,6 +15,6 @@ export async function pollUntil<T>(
     const seen = await read();
     if (isWanted(seen)) return { seen, isWanted: true };
     if (performance.now() + wait > deadline) return { seen, isWanted: false };
-    await new Promise((resolve) => setTimeout(resolve, wait));
+    await sleep(systemClock, wait);
   }
 }

@@ -1,4 +1,5 @@
 /** Visits all workspaces periodically in short turns: one that fails or is slow does not delay the others. */
+import { PeriodicTask } from '../../../kit/periodic-task.ts';
 
 export interface RoundsOptions {
   list: () => Promise<readonly string[]>;
@@ -6,7 +7,7 @@ export interface RoundsOptions {
   visit: (namespace: string) => Promise<boolean>;
   /** `namespace` is null if the list could not be read. */
   onError: (error: unknown, namespace: string | null) => void;
-  /** Between the starts of two rounds. */
+  /** From the end of a round to the start of the next one. */
   intervalMs: number;
 }
 
@@ -16,39 +17,30 @@ const MAX_STEPS_PER_ROUND = 50;
 
 export class Rounds {
   readonly #options: RoundsOptions;
-  readonly #timer: NodeJS.Timeout;
-  #round: Promise<void> | null = null;
+  readonly #task: PeriodicTask;
   #isClosed = false;
 
   constructor(options: RoundsOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.#begin(), options.intervalMs);
-    this.#timer.unref();
-    this.#begin();
+    this.#task = new PeriodicTask({
+      run: () => this.#run(),
+      intervalMs: options.intervalMs,
+      onError: (error) => options.onError(error, null),
+    });
+    this.#task.start();
   }
 
   /** Resolves when the steps in progress have ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearInterval(this.#timer);
-    await this.#round;
-  }
-
-  #begin(): void {
-    this.#round ??= this.#run().finally(() => {
-      this.#round = null;
-    });
+    await this.#task.stop();
   }
 
   async #run(): Promise<void> {
-    const { list, onError } = this.#options;
-    try {
-      // A workspace with more to do goes to the end of the queue.
-      const turns = (await list()).map((namespace) => ({ namespace, left: MAX_STEPS_PER_ROUND }));
-      await Promise.all(Array.from({ length: MAX_CONCURRENT_VISITS }, () => this.#visitAll(turns)));
-    } catch (error) {
-      onError(error, null);
-    }
+    const namespaces = await this.#options.list();
+    // A workspace with more to do goes to the end of the queue.
+    const turns = namespaces.map((namespace) => ({ namespace, left: MAX_STEPS_PER_ROUND }));
+    await Promise.all(Array.from({ length: MAX_CONCURRENT_VISITS }, () => this.#visitAll(turns)));
   }
 
   async #visitAll(turns: { namespace: string; left: number }[]): Promise<void> {

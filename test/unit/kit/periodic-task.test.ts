@@ -43,6 +43,17 @@ describe('a periodic task', () => {
     expect(runs).to.have.length(2);
   });
 
+  it('runs first after a delay where it is told so', async () => {
+    task.start(2 * INTERVAL_MS);
+    await clock.advance(2 * INTERVAL_MS - 1);
+    expect(runs).to.have.length(0);
+    await clock.advance(1);
+    expect(runs).to.have.length(1);
+    await end();
+    await clock.advance(INTERVAL_MS);
+    expect(runs).to.have.length(2);
+  });
+
   it('reports a run that failed, and goes on', async () => {
     task.start();
     await end(new Error('broken'));
