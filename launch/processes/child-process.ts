@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { sleep, systemClock } from '../../kit/clock.ts';
 import { keepTrack } from './process-groups.ts';
 
 export interface Child {
@@ -71,7 +72,7 @@ export async function waitForURL(child: Child, url: string): Promise<void> {
       () => false,
     );
     if (isReady) return;
-    await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL_MS));
+    await sleep(systemClock, POLL_INTERVAL_MS);
   }
   throw new Error(`${child.name} did not start; last lines of ${child.logPath}:\n${readLogTail(child)}`);
 }
