@@ -25,7 +25,7 @@ export type ModelSLO = z.infer<typeof modelSLO>;
 export type Objective = 'availability' | 'time_to_first_token';
 
 /** Shares of requests, by objective. */
-export function listTargets({ availability, timeToFirstToken }: ModelSLO): [Objective, number][] {
+export function listObjectives({ availability, timeToFirstToken }: ModelSLO): [Objective, number][] {
   const targets: [Objective, number][] = [];
   if (availability !== undefined) targets.push(['availability', toRatio(availability)]);
   if (timeToFirstToken) targets.push(['time_to_first_token', toRatio(timeToFirstToken.percent)]);

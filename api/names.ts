@@ -1,6 +1,12 @@
 /** The only place that names things: objects, labels, annotations, ports, hosts. */
 import { createHash } from 'node:crypto';
 
+/** Which ModelDeployment. */
+export interface DeploymentName {
+  namespace: string;
+  name: string;
+}
+
 /** The API group of Berth's resources. */
 export const GROUP = 'berth.dev';
 /** Berth's version: of the chart, the images and `status.sidecarVersion`. */

@@ -29,12 +29,13 @@ export const FAILURE_CODES = {
 } as const;
 export type FailureCode = keyof typeof FAILURE_CODES;
 
-export const EVENT_TYPES = {
+/** What webhook endpoints are sent, by the status of a request that ended. */
+export const EVENT_OF_STATUS = {
   succeeded: 'request.completed',
   failed: 'request.failed',
   canceled: 'request.canceled',
 } as const satisfies Partial<Record<RequestStatus, string>>;
-export type EventType = (typeof EVENT_TYPES)[keyof typeof EVENT_TYPES];
+export type EventType = (typeof EVENT_OF_STATUS)[keyof typeof EVENT_OF_STATUS];
 
 export const DEFAULT_LIST_LIMIT = 50;
 export const MAX_LIST_LIMIT = 200;

@@ -8,7 +8,7 @@ export interface StorageKeys {
 }
 
 /** Where sealed keys belong; elsewhere they do not open. */
-export interface SealPlace {
+export interface StorageKeysPlace {
   /** Their Redis key. */
   redisKey: string;
   credentialId: number;
@@ -17,14 +17,14 @@ export interface SealPlace {
 /** `dataKey`: 32 bytes, from workspaceDataKey. */
 export const sealStorageKeys = (
   { accessKeyId, secretAccessKey }: StorageKeys,
-  { redisKey, credentialId }: SealPlace,
+  { redisKey, credentialId }: StorageKeysPlace,
   dataKey: Buffer,
 ): string => sealText(JSON.stringify([accessKeyId, secretAccessKey]), [redisKey, credentialId], dataKey);
 
 /** null if it was changed, belongs elsewhere or was sealed with another key. */
 export function openStorageKeys(
   sealed: string,
-  { redisKey, credentialId }: SealPlace,
+  { redisKey, credentialId }: StorageKeysPlace,
   dataKey: Buffer,
 ): StorageKeys | null {
   const text = openText(sealed, [redisKey, credentialId], dataKey);

@@ -1,8 +1,9 @@
 /** The WebhookEndpoint resource: a subscription to events (docs/api.md, "Webhooks"). */
 import { z } from 'zod';
 import { conditions, customObject, type ResourceDefinition } from './kubernetes-types.ts';
+import { EVENT_OF_STATUS, type EventType } from './request.ts';
 
-export const EVENT_TYPES = ['request.completed', 'request.failed', 'request.canceled'] as const;
+const EVENT_TYPES = Object.values(EVENT_OF_STATUS) as [EventType, ...EventType[]];
 
 export const webhookEndpointSpec = z.object({
   url: z.string().min(1).max(2048).describe('Public HTTPS address.'),

@@ -1,5 +1,5 @@
 /** Errors of the API server and of the connection to it, and predicates for their kinds. */
-export interface ApiErrorFields {
+export interface KubeApiErrorFields {
   /** HTTP status, or 0 if there was no response. */
   code: number;
   /** The server's reason (`NotFound`, `Conflict`, …), or `Timeout`, `Unreachable`. */
@@ -9,14 +9,14 @@ export interface ApiErrorFields {
   causes?: string[];
 }
 
-export class ApiError extends Error {
-  override readonly name = 'ApiError';
+export class KubeApiError extends Error {
+  override readonly name = 'KubeApiError';
   readonly code: number;
   readonly reason: string;
   /** Reasons of the single causes, such as `NamespaceTerminating`. */
   readonly causes: readonly string[];
 
-  constructor(fields: ApiErrorFields, message: string, options?: ErrorOptions) {
+  constructor(fields: KubeApiErrorFields, message: string, options?: ErrorOptions) {
     super(`${fields.call}: ${fields.code || 'no answer'} ${fields.reason}: ${message}`, options);
     this.code = fields.code;
     this.reason = fields.reason;
@@ -34,7 +34,7 @@ interface StatusBody {
 }
 
 /** The error of an unsuccessful response; `body` is a Status object, or text from a proxy. */
-export function parseApiError(call: string, code: number, body: string): ApiError {
+export function parseApiError(call: string, code: number, body: string): KubeApiError {
   let status: StatusBody = {};
   try {
     status = JSON.parse(body) as StatusBody;
@@ -43,11 +43,12 @@ export function parseApiError(call: string, code: number, body: string): ApiErro
   }
   const causes = status.details?.causes?.flatMap(({ reason }) => reason ?? []);
   const reason = status.reason || `HTTP${code}`;
-  return new ApiError({ code, reason, call, causes }, status.message || 'no message');
+  return new KubeApiError({ code, reason, call, causes }, status.message || 'no message');
 }
 
-const hasCode = (error: unknown, code: number) => error instanceof ApiError && error.code === code;
-const hasReason = (error: unknown, reason: string) => error instanceof ApiError && error.reason === reason;
+const hasCode = (error: unknown, code: number) => error instanceof KubeApiError && error.code === code;
+const hasReason = (error: unknown, reason: string) =>
+  error instanceof KubeApiError && error.reason === reason;
 
 export const isNotFound = (error: unknown) => hasCode(error, 404);
 /** Someone else changed the object in between: reread and decide again. */
@@ -62,4 +63,4 @@ export const isUnauthorized = (error: unknown) => hasCode(error, 401);
 /** The object itself is refused (also a change of an immutable field). */
 export const isInvalid = (error: unknown) => hasCode(error, 422);
 export const isNamespaceTerminating = (error: unknown) =>
-  error instanceof ApiError && error.causes.includes('NamespaceTerminating');
+  error instanceof KubeApiError && error.causes.includes('NamespaceTerminating');

@@ -35,10 +35,10 @@ export class NotOwnedError extends Error {
   }
 }
 
-export type Outcome = 'created' | 'updated' | 'unchanged' | 'deleted';
+export type ApplyOutcome = 'created' | 'updated' | 'unchanged' | 'deleted';
 
-export interface Change {
-  outcome: Outcome;
+export interface AppliedChange {
+  outcome: ApplyOutcome;
   object: KubeObject;
 }
 
@@ -108,7 +108,11 @@ export function createApplier({
   }
 
   /** Applies `object` as a child of `owner`; throws `NotOwnedError`. */
-  async function apply(object: KubeObject, owner: KubeObject, { signal }: ApplyCall = {}): Promise<Change> {
+  async function apply(
+    object: KubeObject,
+    owner: KubeObject,
+    { signal }: ApplyCall = {},
+  ): Promise<AppliedChange> {
     const { resource, cache } = entryOf(object);
     const wanted = withOwner(object, owner);
     const hash = hashOf(wanted);
@@ -137,7 +141,11 @@ export function createApplier({
   }
 
   /** Deletes an object if the owner controls it; a missing one is not an error. */
-  async function remove(object: KubeObject, owner: KubeObject, { signal }: ApplyCall = {}): Promise<Change> {
+  async function remove(
+    object: KubeObject,
+    owner: KubeObject,
+    { signal }: ApplyCall = {},
+  ): Promise<AppliedChange> {
     if (controllerOf(object)?.uid !== owner.metadata.uid) throw new NotOwnedError(object, owner);
     const { uid } = object.metadata;
     await client.delete(entryOf(object).resource, object.metadata, { uid, signal }).catch((error) => {
@@ -152,8 +160,8 @@ export function createApplier({
     wanted: readonly KubeObject[],
     owner: KubeObject,
     call: ApplyCall = {},
-  ): Promise<Change[]> {
-    const changes: Change[] = [];
+  ): Promise<AppliedChange[]> {
+    const changes: AppliedChange[] = [];
     for (const object of wanted) changes.push(await apply(object, owner, call));
     const kept = new Set(wanted.map((object) => `${kindOf(object)} ${objectKey(withOwner(object, owner))}`));
     for (const { cache } of resources)
@@ -193,7 +201,7 @@ const describeWrite = ({ kind, metadata: { namespace, name } }: KubeObject, owne
 
 const hashOf = (value: unknown): string => digest('sha256', stableStringify(value), 'hex').slice(0, 32);
 
-function outcomeOf(live: KubeObject | undefined, result: KubeObject): Outcome {
+function outcomeOf(live: KubeObject | undefined, result: KubeObject): ApplyOutcome {
   if (!live) return 'created';
   return live.metadata.resourceVersion === result.metadata.resourceVersion ? 'unchanged' : 'updated';
 }

@@ -1,7 +1,7 @@
 /** Reads the API server's responses with a size limit, since they contain tenants' data. */
 import type { Readable } from 'node:stream';
 import { BodyTooLargeError, readBody } from '../kit/bounded-body.ts';
-import { ApiError, TOO_LARGE } from './api-error.ts';
+import { KubeApiError, TOO_LARGE } from './api-error.ts';
 
 /** For a response with many objects. */
 export const MAX_ANSWER_BYTES = 6 * 1024 * 1024;
@@ -11,7 +11,7 @@ export const MAX_ANSWER_BYTES = 6 * 1024 * 1024;
  */
 export const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
 
-/** Throws an `ApiError` (see `isTooLarge`) for a response of more than `maxBytes` bytes. */
+/** Throws an `KubeApiError` (see `isTooLarge`) for a response of more than `maxBytes` bytes. */
 export async function readText(body: Readable, call: string, maxBytes: number): Promise<string> {
   try {
     return (await readBody(body, maxBytes)).toString('utf8');
@@ -20,5 +20,5 @@ export async function readText(body: Readable, call: string, maxBytes: number): 
   }
 }
 
-export const tooLarge = (call: string, maxBytes: number): ApiError =>
-  new ApiError({ code: 413, reason: TOO_LARGE, call }, `more than ${maxBytes} bytes`);
+export const tooLarge = (call: string, maxBytes: number): KubeApiError =>
+  new KubeApiError({ code: 413, reason: TOO_LARGE, call }, `more than ${maxBytes} bytes`);

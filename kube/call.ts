@@ -1,6 +1,6 @@
 /** One call to the API server: its URL, its description in errors, and its deadline. */
 
-import { ApiError } from './api-error.ts';
+import { KubeApiError } from './api-error.ts';
 import { type Resource, type ResourceLocation, resourcePath } from './resource.ts';
 
 export interface CallOptions {
@@ -111,7 +111,7 @@ export function startDeadline(timeoutMs: number, parent?: AbortSignal): Deadline
     explain(cause, call) {
       const reason = late ? 'Timeout' : parent?.aborted ? 'Aborted' : 'Unreachable';
       const message = late ? `no response within ${timeoutMs} ms` : describeCause(cause);
-      return new ApiError({ code: 0, reason, call }, message, { cause });
+      return new KubeApiError({ code: 0, reason, call }, message, { cause });
     },
   };
 }

@@ -1,6 +1,6 @@
 /** Calls to the API server: each with a deadline, readable errors and metrics. */
 import type { KubeConfig } from '@kubernetes/client-node';
-import { ApiError, isNotFound, isUnauthorized, parseApiError } from './api-error.ts';
+import { isNotFound, isUnauthorized, KubeApiError, parseApiError } from './api-error.ts';
 import { MAX_ANSWER_BYTES, MAX_OBJECT_BYTES, readText } from './bounded-text.ts';
 import {
   type ApplyOptions,
@@ -129,13 +129,13 @@ export function createKubeClient(options: ClientOptions) {
 
   function explain(error: unknown, request: Call, deadline: Deadline): Error {
     if (isUnauthorized(error)) connection.expireCredentials();
-    return error instanceof ApiError ? error : deadline.explain(error, describeCall(request));
+    return error instanceof KubeApiError ? error : deadline.explain(error, describeCall(request));
   }
 
   const read = async <T>(request: Call): Promise<T> => JSON.parse(await send(request)) as T;
 
   return {
-    /** Reads one object; throws an `ApiError` (see `isNotFound`) if there is none. */
+    /** Reads one object; throws an `KubeApiError` (see `isNotFound`) if there is none. */
     get: <T extends KubeObject = KubeObject>(resource: Resource, at: ObjectName, call: CallOptions = {}) =>
       read<T>({ ...call, verb: 'get', resource, at, method: 'GET' }),
 

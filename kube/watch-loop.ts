@@ -2,7 +2,7 @@
 
 import { type Clock, sleep } from '../kit/clock.ts';
 import { backoffDelay } from '../kit/retry.ts';
-import { type ApiError, isForbidden, isGone } from './api-error.ts';
+import { isForbidden, isGone, type KubeApiError } from './api-error.ts';
 import type { Selection } from './call.ts';
 import type { KubeClient } from './client.ts';
 import { SilenceError } from './connection.ts';
@@ -256,7 +256,7 @@ export class WatchLoop<T extends KubeObject> {
   #warn(message: string, error: unknown): void {
     const { log, resource, selection } = this.#options;
     if (this.#stopped) return;
-    const { message: reason } = error as ApiError;
+    const { message: reason } = error as KubeApiError;
     log.warn({ resource: resource.plural, namespace: selection.namespace, reason }, message);
   }
 }

@@ -1,6 +1,6 @@
 /** One watch from the API server: JSON lines until it ends, or the reader stops. */
 import type { Readable } from 'node:stream';
-import { type ApiError, parseApiError } from './api-error.ts';
+import { type KubeApiError, parseApiError } from './api-error.ts';
 import { MAX_OBJECT_BYTES, tooLarge } from './bounded-text.ts';
 
 export interface WatchEvent<T> {
@@ -8,7 +8,7 @@ export interface WatchEvent<T> {
   object: T;
 }
 
-/** Yields the events of a watch's body; an ERROR event is thrown as the `ApiError` that it carries. */
+/** Yields the events of a watch's body; an ERROR event is thrown as the `KubeApiError` that it carries. */
 export async function* readWatchEvents<T>(body: Readable, call: string): AsyncGenerator<WatchEvent<T>> {
   // Destroying the body below makes it emit an error that nobody handles anymore.
   body.on('error', () => {});
@@ -41,6 +41,6 @@ async function* readLines(body: Readable, call: string): AsyncGenerator<string> 
   }
 }
 
-function errorOf(status: unknown, call: string): ApiError {
+function errorOf(status: unknown, call: string): KubeApiError {
   return parseApiError(call, (status as { code?: number }).code ?? 500, JSON.stringify(status));
 }

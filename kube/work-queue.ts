@@ -11,7 +11,7 @@ export interface Requeue {
   requeueAfterMs?: number;
 }
 
-export interface QueueSample {
+export interface ReconcileSample {
   queue: string;
   outcome: 'success' | 'requeued' | 'conflict' | 'error';
   lane: Lane;
@@ -33,7 +33,7 @@ export interface WorkQueueOptions {
   clock?: Clock;
   random?: () => number;
   log?: Log;
-  onProcessed?: (sample: QueueSample) => void;
+  onProcessed?: (sample: ReconcileSample) => void;
 }
 
 interface Timer {
@@ -105,7 +105,7 @@ export function createWorkQueue(options: WorkQueueOptions) {
       freeWorker();
       startRuns();
     });
-    let outcome: QueueSample['outcome'];
+    let outcome: ReconcileSample['outcome'];
     try {
       const result = await process(key, controller.signal);
       outcome = succeed(key, result ?? {});
@@ -121,14 +121,14 @@ export function createWorkQueue(options: WorkQueueOptions) {
     startRuns();
   }
 
-  function succeed(key: string, { requeueAfterMs }: Requeue): QueueSample['outcome'] {
+  function succeed(key: string, { requeueAfterMs }: Requeue): ReconcileSample['outcome'] {
     failures.delete(key);
     if (requeueAfterMs === undefined) return 'success';
     addAfter(key, requeueAfterMs);
     return 'requeued';
   }
 
-  function fail(key: string, lane: Lane, error: unknown): QueueSample['outcome'] {
+  function fail(key: string, lane: Lane, error: unknown): ReconcileSample['outcome'] {
     const attempt = (failures.get(key) ?? 0) + 1;
     failures.set(key, attempt);
     const conflict = isConflict(error);

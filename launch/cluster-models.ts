@@ -1,6 +1,7 @@
 /** Reads the ModelDeployments of a cluster, and waits for them, reporting obstacles. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ModelDeployment } from '../api/model-deployment.ts';
+import { readCondition } from './conditions.ts';
 import { type ClusterAccess, runKubectl } from './kubectl.ts';
 
 const POLL_MS = 1_000;
@@ -11,9 +12,6 @@ export async function listModels(cluster: ClusterAccess, namespace?: string): Pr
   const list = await runKubectl(cluster, ['get', 'modeldeployments', ...scope, '-o', 'json']);
   return JSON.parse(list).items;
 }
-
-export const readCondition = ({ status }: ModelDeployment, type: string) =>
-  status?.conditions?.find((condition) => condition.type === type);
 
 /** Ready for its current spec, or paused by it. */
 export function isSettled(model: ModelDeployment): boolean {

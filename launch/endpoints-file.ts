@@ -2,13 +2,13 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DEFAULT_FOLDER, STATE_FOLDER } from './environment.ts';
-import type { MediaFacts } from './media-facts.ts';
+import type { ListedMedia } from './media-facts.ts';
 
 export const FILE_NAME = 'endpoints.json';
 const DEFAULT_PATH = join(DEFAULT_FOLDER, FILE_NAME);
 export const LOCAL_ENDPOINTS = join(STATE_FOLDER, FILE_NAME);
 
-export interface EndpointEntry extends MediaFacts {
+export interface EndpointEntry extends ListedMedia {
   name: string;
   namespace: string;
   kind: string;

@@ -5,7 +5,7 @@ import { deriveId } from '../api/identity.ts';
 import { type ModelDeployment, modelDeployment } from '../api/model-deployment.ts';
 import { CONTAINERS, LABELS, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../api/names.ts';
 import type { MemoryApi } from '../kube/memory/memory-api.ts';
-import type { KubeObject } from '../kube/object.ts';
+import { readCondition } from './conditions.ts';
 import type { EndpointEntry, EndpointsFile } from './endpoints-file.ts';
 import type { CustomerBucket } from './local-buckets.ts';
 import { LOCAL_IMAGE } from './local-node/engine-programs.ts';
@@ -123,17 +123,6 @@ function describeCredentials(api: MemoryApi): EndpointsFile['storageCredentials'
     })
     .sort((a, b) => a.id - b.id);
 }
-
-export interface Condition {
-  type: string;
-  status: string;
-  reason: string;
-  message: string;
-  observedGeneration?: number;
-}
-
-export const readCondition = ({ status }: KubeObject, type: string): Condition | undefined =>
-  ((status as { conditions?: Condition[] } | undefined)?.conditions ?? []).find((each) => each.type === type);
 
 function readSigningSecret(api: MemoryApi): string {
   const [workspace] = api.list('workspaces.berth.dev', DEFAULT_NAMESPACE);

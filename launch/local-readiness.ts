@@ -1,7 +1,7 @@
 /** Waits until what was applied at startup serves, or the reason is known why not. */
 import type { MemoryApi } from '../kube/memory/memory-api.ts';
 import type { KubeObject } from '../kube/object.ts';
-import { readCondition } from './local-endpoints.ts';
+import { readCondition } from './conditions.ts';
 
 /** Reasons that mean a missing prerequisite or a problem. */
 export interface Obstacle {

@@ -1,7 +1,7 @@
 /** Facts about image and video models in `.berth/endpoints.json`. */
 import type { GatewayConfig } from '../api/gateway-config.ts';
 
-export interface MediaFacts {
+export interface ListedMedia {
   /** Of an image model. */
   sizes?: string[];
   /** Whether it takes images as input. */
@@ -12,7 +12,7 @@ export interface MediaFacts {
   native?: { seconds: number; fps: number } | null;
 }
 
-export function describeMedia({ image, video }: Pick<GatewayConfig, 'image' | 'video'>): MediaFacts {
+export function describeMedia({ image, video }: Pick<GatewayConfig, 'image' | 'video'>): ListedMedia {
   if (image) return { sizes: image.sizes, imageInput: image.tasks.includes('img2img') };
   if (video) return { resolutions: video.resolutions, native: video.native ?? null };
   return {};

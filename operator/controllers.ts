@@ -4,7 +4,7 @@ import { SIGNING_SECRET_NAME } from '../api/names.ts';
 import { type Controller, createController, watchOf } from '../kube/controller.ts';
 import { controllerOf, type KubeObject, objectKey } from '../kube/object.ts';
 import type { Watcher } from '../kube/watcher.ts';
-import type { QueueSample } from '../kube/work-queue.ts';
+import type { ReconcileSample } from '../kube/work-queue.ts';
 import { type CredentialContext, CredentialReconciler } from './credential/credential-reconciler.ts';
 import type { CredentialStore } from './credential/credential-store.ts';
 import { BERTH_RESOURCES, type ClusterView, modelKeyOf } from './framework/cluster-view.ts';
@@ -23,7 +23,7 @@ import { type WorkspaceContext, WorkspaceReconciler } from './workspace/workspac
 
 export interface ControllersOptions {
   workers?: number;
-  onProcessed?: (sample: QueueSample) => void;
+  onProcessed?: (sample: ReconcileSample) => void;
 }
 
 export interface Controllers {
@@ -144,7 +144,7 @@ function withoutStatus({ status, metadata, ...rest }: KubeObject): object {
   return { ...rest, metadata: kept };
 }
 
-export interface Stores {
+export interface ParsedStores {
   models: ModelStore;
   keys: KeyStore;
   credentials: CredentialStore;
@@ -152,7 +152,7 @@ export interface Stores {
 }
 
 export interface StoreListeners {
-  enqueue: (kind: keyof Stores, key: string) => void;
+  enqueue: (kind: keyof ParsedStores, key: string) => void;
   mark: (target: Target) => void;
 }
 
@@ -160,8 +160,8 @@ export interface StoreListeners {
  * Keeps the stores in sync with the watches, and enqueues objects that are affected by another's change. Call before any
  * controller listens, so that a reconcile finds the stores as new as the caches.
  */
-export function keepStores(view: ClusterView, stores: Stores, { enqueue, mark }: StoreListeners): void {
-  for (const kind of Object.keys(stores) as (keyof Stores)[])
+export function keepStores(view: ClusterView, stores: ParsedStores, { enqueue, mark }: StoreListeners): void {
+  for (const kind of Object.keys(stores) as (keyof ParsedStores)[])
     keepStore(view[kind], stores[kind], (key) => enqueue(kind, key));
   view.keys.onChange((old, current) => {
     const only = new Set([old, current].flatMap((object) => (object ? listHashes(object) : [])));

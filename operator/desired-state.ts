@@ -3,13 +3,14 @@ import type { V1Pod } from '@kubernetes/client-node';
 import { parseAmount } from '../api/amount.ts';
 import { buildGatewayConfig, type InstallationSettings, type LiveScaling } from '../api/gateway-config.ts';
 import type { ModelDeployment } from '../api/model-deployment.ts';
+import type { DeploymentName } from '../api/names.ts';
 import { parseDuration } from '../api/quantity.ts';
 import { WORKSPACE_NAME, type Workspace, workspaceSpec } from '../api/workspace.ts';
 import type { CredentialStore } from './credential/credential-store.ts';
 import { BY_MODEL, type ClusterView } from './framework/cluster-view.ts';
 import type { KeyStore } from './key/key-store.ts';
 import type { ModelStore } from './model/model-store.ts';
-import type { DeploymentName, DesiredState, PublishedDeployment } from './publish/desired-state.ts';
+import type { DesiredState, PublishedDeployment } from './publish/desired-state.ts';
 import { isServing } from './status/pod-findings.ts';
 import type { EndpointStore } from './webhook/endpoint-store.ts';
 

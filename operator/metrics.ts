@@ -1,7 +1,7 @@
 /** The operator's metrics; the owner of prom-client here. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { KubeObject } from '../kube/object.ts';
-import type { QueueSample } from '../kube/work-queue.ts';
+import type { ReconcileSample } from '../kube/work-queue.ts';
 import type { MemoryUse } from '../redis/workspaces/memory-shares.ts';
 import { describeCredits, describeDeployments, listFailingConditions } from './object-metrics.ts';
 import type { WrittenChange } from './scaling/replica-writer.ts';
@@ -78,7 +78,7 @@ export function createMetrics() {
   });
 
   return {
-    onProcessed(sample: QueueSample): void {
+    onProcessed(sample: ReconcileSample): void {
       reconciles.inc({ controller: sample.queue, outcome: sample.outcome });
       seconds.observe({ controller: sample.queue }, sample.seconds);
       waits.observe({ controller: sample.queue, lane: sample.lane }, sample.waitSeconds);

@@ -1,5 +1,5 @@
 /** What dashboards and alerts read of Berth's objects as the watches show them. Pure. */
-import { listTargets, type ModelSLO, type Objective } from '../api/model-slo.ts';
+import { listObjectives, type ModelSLO, type Objective } from '../api/model-slo.ts';
 import type { KubeObject } from '../kube/object.ts';
 
 export interface FailingCondition {
@@ -10,7 +10,7 @@ export interface FailingCondition {
   reason: string;
 }
 
-export interface DeploymentSample {
+export interface DeploymentGauges {
   namespace: string;
   deployment: string;
   phase: string;
@@ -70,7 +70,7 @@ export function listFailingConditions(objects: Iterable<KubeObject>): FailingCon
 }
 
 /** Of ModelDeployments. */
-export function* describeDeployments(objects: Iterable<KubeObject>): Generator<DeploymentSample> {
+export function* describeDeployments(objects: Iterable<KubeObject>): Generator<DeploymentGauges> {
   for (const object of objects) {
     const { namespace = '', name = '' } = object.metadata;
     const { phase, desiredReplicas, readyReplicas } = statusOf(object);
@@ -81,7 +81,7 @@ export function* describeDeployments(objects: Iterable<KubeObject>): Generator<D
       phase: typeof phase === 'string' ? phase : 'Unknown',
       desired: toNumber(desiredReplicas),
       ready: toNumber(readyReplicas),
-      targets: slo ? listTargets(slo) : [],
+      targets: slo ? listObjectives(slo) : [],
     };
   }
 }

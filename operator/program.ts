@@ -34,7 +34,7 @@ import { createEndpointHealth } from './webhook/endpoint-health.ts';
 import { EndpointStore } from './webhook/endpoint-store.ts';
 import { createURLChecker } from './webhook/url-check.ts';
 
-export interface ProgramOptions {
+export interface OperatorOptions {
   client: KubeClient;
   /** For the lease only, so that no slow call delays a renewal. */
   leaseClient: KubeClient;
@@ -58,7 +58,7 @@ export type Program = ReturnType<typeof createProgram>;
 /** Reopening does not help a watch that is silent for longer. */
 const STALE_MS = 10 * 60_000;
 
-export function createProgram(options: ProgramOptions) {
+export function createProgram(options: OperatorOptions) {
   const { redis, settings, log, metrics, podName } = options;
   const { namespace } = settings;
   const stopping = new AbortController();

@@ -45,7 +45,7 @@ export interface Configuration {
   'maxmemory-clients'?: string;
 }
 
-export interface Settings {
+export interface RedisServerSettings {
   /** Null if CONFIG is forbidden. */
   configuration: Configuration | null;
   /** Whether the default user may load the append-only file; null if ACL is forbidden. */
@@ -53,7 +53,7 @@ export interface Settings {
 }
 
 /** Evaluates from INFO's fields and from settings. */
-export function evaluate(info: Record<string, string>, settings: Settings): RedisInspection {
+export function evaluate(info: Record<string, string>, settings: RedisServerSettings): RedisInspection {
   // Valkey reports its compatible Redis version under the old name.
   const version = info.redis_version ?? '0';
   const maxMemory = Number(info.maxmemory ?? 0);

@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import { CURRENT, LEASE_TTL_MS, LEASES } from '../api/weights-cache.ts';
 import { DownloadLock, LOCK_TTL_MS } from './download-lock.ts';
 import { type Manifest, totalBytes } from './source.ts';
-import { listNames, readMtime, readTime } from './volume.ts';
+import { listFolder, readMtime, readTime } from './volume.ts';
 
 /** Of a version: its files and their sizes, written once complete. */
 const MARKER = '.json';
@@ -112,7 +112,7 @@ export class CacheEntry {
 
   /** All complete versions, and started downloads. */
   async list(): Promise<{ versions: Version[]; partials: { digest: string; bytes: number }[] }> {
-    const names = await listNames(this.folder);
+    const names = await listFolder(this.folder);
     const versions: Version[] = [];
     const partials: { digest: string; bytes: number }[] = [];
     for (const name of names.filter((each) => each.endsWith(MARKER))) {
@@ -139,7 +139,7 @@ export class CacheEntry {
   /** Versions in use by pods; expired leases are removed. */
   async inUse(now: number): Promise<Set<string>> {
     const used = new Set<string>();
-    for (const name of await listNames(join(this.folder, LEASES))) {
+    for (const name of await listFolder(join(this.folder, LEASES))) {
       const path = join(this.folder, LEASES, name);
       if (now - (await readMtime(path)) > LEASE_TTL_MS) await rm(path, { force: true });
       else used.add(await readFile(path, 'utf8').catch(() => ''));
@@ -166,7 +166,7 @@ export class CacheEntry {
 
   /** Leftovers of a crash in `complete` or `evict` that nobody waits for. `now`: by the volume's clock. */
   async sweep(now: number): Promise<void> {
-    const names = new Set(await listNames(this.folder));
+    const names = new Set(await listFolder(this.folder));
     const inUse = await this.inUse(now);
     for (const name of names) {
       const isLeft = VERSION.test(name) && !names.has(`${name}${MARKER}`) && !inUse.has(name);

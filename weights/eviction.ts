@@ -2,7 +2,7 @@
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CacheEntry } from './entry.ts';
-import { listNames, readVolumeTime } from './volume.ts';
+import { listFolder, readVolumeTime } from './volume.ts';
 
 export interface CacheOptions {
   /** Of all entries. */
@@ -105,6 +105,6 @@ async function listVictims(
 }
 
 async function listEntries(folder: string): Promise<CacheEntry[]> {
-  const names = await listNames(folder);
+  const names = await listFolder(folder);
   return names.filter((name) => !name.startsWith('.')).map((name) => new CacheEntry(join(folder, name)));
 }

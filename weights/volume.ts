@@ -14,7 +14,7 @@ export async function readVolumeTime(folder: string): Promise<number> {
 }
 
 /** [] if there is no such folder. */
-export const listNames = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
+export const listFolder = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
 
 /** Milliseconds by the volume's clock; 0 if there is no such file. */
 export const readMtime = (path: string): Promise<number> => readTime(path, 'mtimeMs');

@@ -10,7 +10,7 @@ import {
   answerFromEngine,
   type EngineQuestion,
   reserveLazily,
-  startDeadline,
+  startRequestDeadline,
 } from '../text/engine-question.ts';
 import type { TextServices } from '../text/text-routes.ts';
 import { readSpeech } from './speech-request.ts';
@@ -119,7 +119,7 @@ async function runAtEngine(
 ): Promise<void> {
   const { exchange } = state;
   const { requestTimeoutMs } = services.config().limits;
-  const deadline = startDeadline(exchange, requestTimeoutMs, Math.floor(exchange.elapsed()));
+  const deadline = startRequestDeadline(exchange, requestTimeoutMs, Math.floor(exchange.elapsed()));
   await answerFromEngine(services, state, question).finally(() => clearTimeout(deadline));
 }
 

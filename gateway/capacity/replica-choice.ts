@@ -1,14 +1,14 @@
 /** Which replica serves a request: the one that its prefix routes to, unless that has more than its share of load. Pure. */
 import { mixBits } from './prefix-hash.ts';
 
-export interface Load {
+export interface ReplicaLoad {
   /** Requests at its engine. */
   inflight: number;
   /** The same over the last seconds. */
   average: number;
 }
 
-export interface Choosable extends Load {
+export interface Choosable extends ReplicaLoad {
   /** A hash of the replica's name, the same at all gateways. */
   seed: number;
   /** Slots; null = unlimited. */
@@ -18,7 +18,7 @@ export interface Choosable extends Load {
 }
 
 /** Load limits of a replica for one more request routed to it. */
-export interface Bounds {
+export interface LoadBounds {
   /** Below this load it is always accepted. */
   share: number;
   /** Below this load it is accepted while the replica's average is not above others': arrivals are random. */
@@ -35,7 +35,7 @@ const BURST_DEVIATIONS = 1.5;
 /** So many at once are no load for any engine. */
 const MIN_SHARE = 2;
 
-export function computeBounds(loads: readonly Load[]): Bounds {
+export function computeBounds(loads: readonly ReplicaLoad[]): LoadBounds {
   let total = 1;
   let averages = 0;
   for (const { inflight, average } of loads) {
@@ -50,8 +50,10 @@ export function computeBounds(loads: readonly Load[]): Bounds {
   };
 }
 
-export const isWithin = ({ inflight, average }: Load, { share, burst, mostOnAverage }: Bounds): boolean =>
-  inflight < share || (inflight < burst && average <= mostOnAverage);
+export const isWithin = (
+  { inflight, average }: ReplicaLoad,
+  { share, burst, mostOnAverage }: LoadBounds,
+): boolean => inflight < share || (inflight < burst && average <= mostOnAverage);
 
 /**
  * Consistent hashing with bounded load: the first replica in the order of the prefix (rendezvous hashing) that is within the

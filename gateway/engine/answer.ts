@@ -31,7 +31,7 @@ export interface Usage {
 const count = (value: unknown): number => (typeof value === 'number' && value > 0 ? value : 0);
 
 /** Reads OpenAI's `usage`; null if it is missing or empty. */
-export function readUsage(value: unknown): Usage | null {
+export function readOpenAIUsage(value: unknown): Usage | null {
   if (typeof value !== 'object' || value === null) return null;
   const usage = value as Record<string, unknown>;
   const inputTokens = count(usage.prompt_tokens);

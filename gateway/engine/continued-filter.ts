@@ -9,7 +9,7 @@ import { estimateUsage, type Usage } from './answer.ts';
 import { GeneratedText } from './generated-text.ts';
 import { Seam } from './seam.ts';
 import { SseFilter } from './sse-filter.ts';
-import { parseObject, readData } from './sse-frames.ts';
+import { parseJSONObject, readData } from './sse-frames.ts';
 import type { StreamWatch } from './stream-answer.ts';
 
 export interface ContinuedFilterOptions {
@@ -143,7 +143,7 @@ export class ContinuedFilter implements StreamWatch {
 
   #passFrame(frame: string): string {
     const data = readData(Buffer.from(frame, 'latin1').toString('utf8'));
-    const payload = data === null ? undefined : parseObject(data);
+    const payload = data === null ? undefined : parseJSONObject(data);
     if (!payload || !Array.isArray(payload.choices)) return frame;
     if (this.#seam === null) this.#noteHead(payload);
     else if (!this.#join(payload, payload.choices)) return DROPPED;

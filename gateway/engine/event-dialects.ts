@@ -17,7 +17,7 @@ const findError = (name: string, payload: EventPayload): ApiError | null =>
 /** If an engine ends a response by itself, it has generated at least the end token. */
 const hasNoTokens = (usage: unknown): boolean => isObject(usage) && usage.output_tokens === 0;
 
-export const RESPONSES: EventDialect = {
+export const RESPONSES_DIALECT: EventDialect = {
   isOutput: (name) => name.endsWith('.delta'),
   isEnd: (name) => RESPONSE_ENDS.has(name),
   findFailure: (name, payload, isEmpty): ApiError | null => {
@@ -32,7 +32,7 @@ export const RESPONSES: EventDialect = {
   readUsage: readResponsesUsage,
 };
 
-export const MESSAGES: EventDialect = {
+export const MESSAGES_DIALECT: EventDialect = {
   isOutput: (name) => name === 'content_block_delta',
   isEnd: (name) => name === 'message_stop',
   findFailure: (name, payload, isEmpty): ApiError | null => {

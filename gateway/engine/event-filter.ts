@@ -6,7 +6,7 @@ import { isObject } from '../../kit/json.ts';
 import type { ApiError } from '../http/error-response.ts';
 import { toBytesText } from '../http/event-stream.ts';
 import type { Usage } from './answer.ts';
-import { parseObject, readData } from './sse-frames.ts';
+import { parseJSONObject, readData } from './sse-frames.ts';
 import { StreamFilter } from './stream-answer.ts';
 
 export type EventPayload = Record<string, unknown>;
@@ -87,7 +87,7 @@ export class EventFilter extends StreamFilter {
   #inspect(frame: Buffer, named: string): string | null {
     const text = readData(frame.toString('utf8'));
     if (text === null || text === '') return null;
-    const payload = parseObject(text);
+    const payload = parseJSONObject(text);
     // Such as `[DONE]`, which these dialects do not have.
     if (!payload) return '';
     // llama.cpp's error events have the error's own type.

@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 
 /** A file on disk. */
-export interface FormFile {
+export interface PartFile {
   path: string;
   bytes: number;
   contentType: string;
@@ -14,7 +14,7 @@ export interface FormPart {
   /** Of the field. */
   name: string;
   fileName: string;
-  file: FormFile;
+  file: PartFile;
 }
 
 export interface EngineForm {

@@ -1,11 +1,11 @@
 /** Requests to an image engine: JSON for generation, a form with files for an edit. */
 import type { Readable } from 'node:stream';
 import { listExtraFields, writeFormValue } from './extra-fields.ts';
-import { buildForm, type FormFile } from './form.ts';
+import { buildForm, type PartFile } from './form.ts';
 import type { ImageParameters } from './job.ts';
 
 /** An image on disk: image/png, image/jpeg or image/webp. */
-export type ImageFile = FormFile;
+export type ImageFile = PartFile;
 
 export interface EditFiles {
   images: readonly ImageFile[];

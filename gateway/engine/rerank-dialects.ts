@@ -3,7 +3,7 @@
  * Inference and SGLang have others.
  */
 import { isObject } from '../../kit/json.ts';
-import { readUsage } from './answer.ts';
+import { readOpenAIUsage } from './answer.ts';
 
 /** Relevance of texts to a query. */
 export interface RerankQuestion {
@@ -35,7 +35,7 @@ const JINA: RerankDialect = {
     isObject(answer) && Array.isArray(answer.results)
       ? {
           rated: answer.results.flatMap((each) => readRated(each, 'relevance_score')),
-          tokens: readUsage(answer.usage)?.totalTokens ?? null,
+          tokens: readOpenAIUsage(answer.usage)?.totalTokens ?? null,
         }
       : null,
 };

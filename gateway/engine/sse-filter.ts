@@ -4,9 +4,9 @@
  * the client never receives half a frame.
  */
 import { toBytesText } from '../http/event-stream.ts';
-import { readUsage, type Usage } from './answer.ts';
+import { readOpenAIUsage, type Usage } from './answer.ts';
 import { EngineAbortedError, findAbortedError, findEngineError } from './engine-error.ts';
-import { parseJSON, parseObject, readData } from './sse-frames.ts';
+import { parseJSON, parseJSONObject, readData } from './sse-frames.ts';
 import { StreamFilter } from './stream-answer.ts';
 
 export interface SseFilterOptions {
@@ -131,13 +131,13 @@ export class SseFilter extends StreamFilter {
       this.#seeDone();
       return this.failure ? '' : null;
     }
-    const payload: Payload | undefined = parseObject(text);
+    const payload: Payload | undefined = parseJSONObject(text);
     if (!payload) return null;
     this.failure = findEngineError(payload) ?? findAbortedError(payload);
     if (this.failure) return '';
     if (Array.isArray(payload.choices)) this.estimate.weigh(frame.length, payload.choices);
     if (!payload.usage) return null;
-    this.usage = readUsage(payload.usage) ?? this.usage;
+    this.usage = readOpenAIUsage(payload.usage) ?? this.usage;
     if (this.#isUsageWanted) return null;
     if (Array.isArray(payload.choices) && payload.choices.length === 0) return '';
     delete payload.usage;

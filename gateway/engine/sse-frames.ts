@@ -104,7 +104,7 @@ export function parseJSON(text: string): unknown {
 }
 
 /** Undefined if it is not an object or array. */
-export function parseObject(text: string): Record<string, unknown> | undefined {
+export function parseJSONObject(text: string): Record<string, unknown> | undefined {
   const value = parseJSON(text);
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
 }

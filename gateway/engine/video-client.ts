@@ -11,7 +11,7 @@ import {
 import type { EnginePool } from './engine-call.ts';
 import { findEngineError, readEngineError } from './engine-error.ts';
 import { listExtraFields, writeFormValue } from './extra-fields.ts';
-import { buildForm, type FormFile } from './form.ts';
+import { buildForm, type PartFile } from './form.ts';
 import type { VideoParameters } from './job.ts';
 
 export interface EngineVideo {
@@ -139,7 +139,7 @@ function parse(body: Buffer): Record<string, unknown> {
 }
 
 /** A reference image of a video, on disk. */
-export interface ReferenceFile extends FormFile {
+export interface ReferenceFile extends PartFile {
   fileName: string;
 }
 

@@ -2,6 +2,7 @@
 
 import type { RequestListener } from 'node:http';
 import Koa from 'koa';
+import type { DeploymentName } from '../../api/names.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { allowOrigins } from '../http/cross-origin.ts';
@@ -24,13 +25,7 @@ import { identifyCaller } from './authentication.ts';
 import type { ColdStarts } from './cold-starts.ts';
 import type { DemandWatch } from './demand/demand-watch.ts';
 import { answerDemand, parseDemandPath } from './demand-route.ts';
-import {
-  type DeploymentName,
-  type Directory,
-  type KnownDeployment,
-  parseHost,
-  parseServiceHost,
-} from './directory.ts';
+import { type Directory, type KnownDeployment, parseHost, parseServiceHost } from './directory.ts';
 import { type ProxyOptions, proxyRequest } from './proxy.ts';
 import {
   type FrontMiddleware,

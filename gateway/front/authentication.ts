@@ -3,9 +3,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { hashApiKey } from '../../api/identity.ts';
 import {
   type Admission,
+  type AdmissionVerdict,
   admit,
   uncountWaiting,
-  type Verdict,
 } from '../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { buildRefusal } from '../auth/admission.ts';
@@ -13,13 +13,13 @@ import { readApiKey } from '../auth/authentication.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Route } from '../http/routes.ts';
 
-const REFUSALS: Partial<Record<Verdict, string>> = {
+const REFUSALS: Partial<Record<AdmissionVerdict, string>> = {
   expired: 'has expired',
   disabled: 'is disabled',
   unknown_key: 'is not valid for this endpoint',
 };
 
-export interface Caller {
+export interface IdentifiedCaller {
   namespace: string;
   /** Of its key. */
   sha256: string;
@@ -31,7 +31,7 @@ export async function identifyCaller(
   redis: RedisClient,
   namespace: string,
   headers: IncomingHttpHeaders,
-): Promise<Caller> {
+): Promise<IdentifiedCaller> {
   const sha256 = hashApiKey(readApiKey(headers));
   const admission = await admit(redis, { namespace, sha256, counted: 'no' });
   const refusal = REFUSALS[admission.verdict];
@@ -45,12 +45,12 @@ export async function identifyCaller(
  */
 export async function requireAdmissible(
   redis: RedisClient,
-  caller: Caller,
+  caller: IdentifiedCaller,
   route: Pick<Route, 'spendsNothing'>,
 ): Promise<() => void> {
   const refusal = findRefusal(caller, route);
   if (refusal) throw refusal;
-  const counted = await countWaiting(redis, caller);
+  const counted = await countWaitingRequest(redis, caller);
   if (counted.verdict !== 'ok') throw buildRefusal(counted);
   const { namespace, sha256 } = caller;
   let isCounted = true;
@@ -62,12 +62,14 @@ export async function requireAdmissible(
 }
 
 /** Counts one request that no replica has counted; refused where the key has as many as its RPM. */
-export const countWaiting = (redis: RedisClient, { namespace, sha256 }: Caller): Promise<Admission> =>
-  admit(redis, { namespace, sha256, counted: 'waiting' });
+export const countWaitingRequest = (
+  redis: RedisClient,
+  { namespace, sha256 }: IdentifiedCaller,
+): Promise<Admission> => admit(redis, { namespace, sha256, counted: 'waiting' });
 
 /** A replica's error for a caller over a limit; undefined for others. */
 export function findRefusal(
-  { admission }: Caller,
+  { admission }: IdentifiedCaller,
   { spendsNothing }: Pick<Route, 'spendsNothing'>,
 ): ApiError | undefined {
   const { creditLeft, rpm, tpd } = admission;

@@ -1,6 +1,7 @@
 /** `GET /demand/{workspace}/{deployment}` at the front's own address: for KEDA's `metrics-api` scaler and others. */
+
+import type { DeploymentName } from '../../api/names.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import type { DeploymentName } from '../../redis/publication/publication.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayContext } from '../http/exchange.ts';
 import { sendJSON } from '../http/json-answer.ts';

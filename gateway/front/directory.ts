@@ -1,13 +1,9 @@
 /** Which deployment a host name belongs to, and where its replicas are. */
 
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { DeploymentName } from '../../api/names.ts';
 import type { SharedLimits } from '../environment/environment.ts';
 import { FreshCache } from '../http/fresh-cache.ts';
-
-export interface DeploymentName {
-  namespace: string;
-  name: string;
-}
 
 export interface KnownDeployment {
   config: GatewayConfig;

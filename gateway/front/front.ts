@@ -15,7 +15,7 @@ import {
 } from '../../redis/client.ts';
 import { readDemand } from '../../redis/demand/demand.ts';
 import {
-  countPods,
+  countPublishedPods,
   readCredential,
   readDeployment,
   readHost,
@@ -206,7 +206,7 @@ const openDemandWatch = (redis: RedisClient, log: Logger): DemandWatch =>
   new DemandWatch({
     listWorkspaces: () => readWorkspaces(redis),
     read: async (namespaces) => {
-      const pods = await countPods(redis, namespaces, MAX_WATCHED_DEPLOYMENTS);
+      const pods = await countPublishedPods(redis, namespaces, MAX_WATCHED_DEPLOYMENTS);
       return readDemand(redis, [...pods.keys()], (key) => pods.get(key) ?? 0);
     },
     onError: (error) => {

@@ -1,7 +1,7 @@
 /** A replica's response to a held request: relayed, also into a started stream, unless it has to wait again. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { ERRORS, type ErrorCode } from '../../api/errors.ts';
-import { parseObject } from '../engine/sse-frames.ts';
+import { parseJSONObject } from '../engine/sse-frames.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { PlainAnswer, type RelayAnswer } from '../upstream/relay.ts';
@@ -100,7 +100,7 @@ export class HeldAnswer implements RelayAnswer {
   }
 
   #readError(): ApiError {
-    const { error } = parseObject(Buffer.concat(this.#collected).toString('utf8')) ?? {};
+    const { error } = parseJSONObject(Buffer.concat(this.#collected).toString('utf8')) ?? {};
     const { code, message, param } = (error ?? {}) as Record<string, unknown>;
     const known = typeof code === 'string' && Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : null;
     const retryAfter = Number(this.#headers['retry-after']);

@@ -1,5 +1,6 @@
 /** Holds one request until a replica responds (docs/api.md, "Cold starts"). */
 import { heldToken } from '../../api/identity.ts';
+import type { DeploymentName } from '../../api/names.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { HELD_HEADER } from '../capacity/peer-protocol.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -13,7 +14,7 @@ import { HoldNotices } from './demand/hold-notices.ts';
 import type { HoldEnd, Turn } from './demand/hold-queue.ts';
 import type { Hold } from './demand/hold-queues.ts';
 import { readPreferredWait } from './demand/prefer.ts';
-import type { DeploymentName, Directory, KnownDeployment } from './directory.ts';
+import type { Directory, KnownDeployment } from './directory.ts';
 import { HeldAnswer } from './held-answer.ts';
 import { formatBreak, type ProxyOptions, proxyRequest } from './proxy.ts';
 

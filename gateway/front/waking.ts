@@ -1,19 +1,25 @@
 /** Starts replicas for requests that find none, and holds or refuses them meanwhile. */
 
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { DeploymentName } from '../../api/names.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayMiddleware, GatewayState } from '../http/exchange.ts';
 import type { Route } from '../http/routes.ts';
 import { describeUnavailability } from '../http/routing.ts';
-import { type Caller, countWaiting, findRefusal, requireAdmissible } from './authentication.ts';
+import {
+  countWaitingRequest,
+  findRefusal,
+  type IdentifiedCaller,
+  requireAdmissible,
+} from './authentication.ts';
 import type { ColdStarts } from './cold-starts.ts';
-import type { DeploymentName, KnownDeployment } from './directory.ts';
+import type { KnownDeployment } from './directory.ts';
 import { type HoldingServices, holdRequest } from './holding.ts';
 
 export interface FrontState extends GatewayState {
   deployment: KnownDeployment;
-  caller: Caller;
+  caller: IdentifiedCaller;
 }
 export type FrontMiddleware = GatewayMiddleware<FrontState>;
 
@@ -51,10 +57,10 @@ export const wakeOrHold =
 /** For external autoscalers: at most what the key's RPM would allow, so that one key cannot fake demand. */
 async function countForeign(
   { redis, replicaDemand }: Pick<HoldingServices, 'redis' | 'replicaDemand'>,
-  caller: Caller,
+  caller: IdentifiedCaller,
   deployment: DeploymentName,
 ): Promise<void> {
-  if ((await countWaiting(redis, caller)).verdict === 'ok') replicaDemand.countRefused(deployment);
+  if ((await countWaitingRequest(redis, caller)).verdict === 'ok') replicaDemand.countRefused(deployment);
 }
 
 /** Clients list models before they use one, which would start it: missing replicas do not matter to them. */
@@ -90,7 +96,7 @@ export const wakeForMedia =
       }
       if (addresses.length === 0) starts.begin(config);
       // Its RPM does not limit media, only how much one key can have refused.
-      if ((await countWaiting(redis, caller)).verdict === 'ok') replicaDemand.refuse(config);
+      if ((await countWaitingRequest(redis, caller)).verdict === 'ok') replicaDemand.refuse(config);
       else replicaDemand.ask(config);
       const retryAfter = describeUnavailability(config, starts.estimateSeconds(config)).retryAfter;
       throw new ApiError(error.code, error.message, { ...error.details, retryAfter });

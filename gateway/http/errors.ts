@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { PERSONAL_KEY_PREFIX } from '../../api/redis-keys.ts';
 import { writePlain } from '../../kit/log.ts';
-import type { Operation } from '../telemetry/gen-ai-metrics.ts';
+import type { GenAIOperation } from '../telemetry/gen-ai-metrics.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { PromisedService } from '../telemetry/slo-metrics.ts';
@@ -17,7 +17,7 @@ import {
   type GatewayMiddleware,
   type GatewayState,
 } from './exchange.ts';
-import { describeRequest } from './request-log.ts';
+import { describeRequestLine } from './request-log.ts';
 import { endRequestSpan } from './request-span.ts';
 
 const CLIENT_LEFT = 499;
@@ -39,7 +39,7 @@ export interface Sinks<S extends GatewayState = GatewayState> {
 }
 
 /** As labeled in metrics. */
-export type ServingModel = Pick<Operation, 'provider' | 'model'>;
+export type ServingModel = Pick<GenAIOperation, 'provider' | 'model'>;
 
 export const answerErrors =
   <S extends GatewayState>({ log, metrics, findUsage, model, findService }: Sinks<S>): GatewayMiddleware<S> =>
@@ -187,7 +187,7 @@ function record(state: GatewayState, { log, metrics, model }: RecordSinks): numb
   // Unauthenticated requests, and those that a front only relays, would fill the log.
   const level = errorMessage !== null ? 'warn' : state.keyHash === undefined ? 'debug' : 'info';
   if (log.isLevelEnabled(level)) {
-    const fields = describeRequest(state, { route, status, durationMs });
+    const fields = describeRequestLine(state, { route, status, durationMs });
     if (errorMessage !== null) log[level](fields, errorMessage);
     else writePlain(log, level, { fields, message: 'request' });
   }

@@ -33,7 +33,7 @@ export type RequestLine = {
 };
 
 /** Unknown fields are undefined, which a line omits. */
-export function describeRequest(
+export function describeRequestLine(
   { exchange, keyHash, keyName }: Pick<GatewayState, 'exchange' | 'keyHash' | 'keyName'>,
   { route, status, durationMs }: { route: string; status: number; durationMs: number },
 ): RequestLine {

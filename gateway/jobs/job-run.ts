@@ -4,7 +4,7 @@ import { registerObjects } from '../../redis/requests/object-cleanup.ts';
 import {
   type ClaimedJob,
   finishRequest,
-  type Outcome,
+  type JobOutcome,
   releaseRequest,
   renewClaim,
 } from '../../redis/requests/request-calls.ts';
@@ -138,7 +138,7 @@ export class JobRun {
   }
 
   /** null: the run was aborted. */
-  async #work(): Promise<Outcome | null> {
+  async #work(): Promise<JobOutcome | null> {
     const { signal } = this.#abandoned;
     try {
       return await this.#make();
@@ -163,7 +163,7 @@ export class JobRun {
     }
   }
 
-  async #make(): Promise<Outcome> {
+  async #make(): Promise<JobOutcome> {
     let job: Job;
     try {
       job = this.#check(await readJob(this.#storage, this.#job.params));

@@ -2,7 +2,7 @@
 import { isRedisAway } from '../../redis/client.ts';
 import { RENEWAL_MS, type Renewal } from '../../redis/requests/request-calls.ts';
 
-export interface LeaseOptions {
+export interface JobLeaseOptions {
   /** Until the deadline. */
   remainingMs: number;
   renew: () => Promise<Renewal>;
@@ -24,7 +24,7 @@ export function keepLease({
   onLost,
   onError,
   renewalMs = RENEWAL_MS,
-}: LeaseOptions): () => void {
+}: JobLeaseOptions): () => void {
   let isOver = false;
   let timer: NodeJS.Timeout;
   const end = () => {

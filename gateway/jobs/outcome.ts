@@ -1,7 +1,7 @@
 /** The end of a request: the result of a successful job, or its failure as shown in requests (docs/requests.md). */
 import type { ResolvedLimits } from '../../api/model-limits.ts';
 import { FAILURE_CODES, type FailureCode } from '../../api/request.ts';
-import type { Outcome } from '../../redis/requests/request-calls.ts';
+import type { JobOutcome } from '../../redis/requests/request-calls.ts';
 import { EngineMemoryError } from '../engine/engine-error.ts';
 import type { Job } from '../engine/job.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -27,7 +27,7 @@ export interface SuccessDetails {
 export function buildSuccess(
   { bucket, provider, objects }: StoredFiles,
   { credential, links, limits, now = Date.now() }: SuccessDetails,
-): Outcome {
+): JobOutcome {
   const retentionMs = credential === null ? limits.resultRetentionMs : null;
   const removeInMs = retentionMs === null ? null : retentionMs + LINK_LIFE_MS;
   return {

@@ -1,7 +1,7 @@
 /** The charge for synchronous images: debited before the engine starts, refunded if none was delivered. */
 import { randomUUID } from 'node:crypto';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import { type Charge, chargeWorkspace, refundWorkspace } from '../../redis/admission/credit.ts';
+import { type CreditCharge, chargeWorkspace, refundWorkspace } from '../../redis/admission/credit.ts';
 import { isRedisAway } from '../../redis/client.ts';
 import { ApiError } from '../http/error-response.ts';
 import { type ImageRequest, priceRequest } from '../jobs/media-request.ts';
@@ -17,7 +17,7 @@ const MARGIN_MS = 2 * 60_000;
 
 export class ImageCharge {
   readonly #services: MediaServices;
-  readonly #bill: Charge;
+  readonly #bill: CreditCharge;
   #isTaken = false;
 
   constructor(request: ImageRequest, config: GatewayConfig, services: MediaServices) {

@@ -2,7 +2,7 @@
 import { SPEECH_FIELDS, SPEECH_TYPES } from '../audio/speech-request.ts';
 import { TRANSCRIPT_FORMATS } from '../audio/transcript.ts';
 import type { JsonSchema } from '../text/fields.ts';
-import type { Answer, Body, Facts, Operation } from './operation.ts';
+import type { Body, Facts, Operation, OperationAnswer } from './operation.ts';
 import { LIMIT_HEADERS, TEXT_ERRORS, textBody } from './text-operations.ts';
 
 const transcriptionBody = ({ modelId }: Facts): Body => ({
@@ -20,7 +20,7 @@ const transcriptionBody = ({ modelId }: Facts): Body => ({
   files: { file: 'audio/*, video/mp4, video/webm' },
 });
 
-const TRANSCRIPT: Record<number, Answer> = {
+const TRANSCRIPT: Record<number, OperationAnswer> = {
   200: {
     description: 'The transcript, in OpenAI’s schema.',
     schema: 'Transcript',

@@ -9,7 +9,7 @@ import { ALL_ROUTES, isSpoken, type Route, type RouteName } from '../http/routes
 import type { JsonSchema } from '../text/fields.ts';
 import { AUDIO_OPERATIONS } from './audio-operations.ts';
 import { IMAGE_OPERATIONS } from './image-operations.ts';
-import type { Answer, Body, Facts, Operation, SchemaName } from './operation.ts';
+import type { Body, Facts, Operation, OperationAnswer, SchemaName } from './operation.ts';
 import { RECORD_OPERATIONS } from './record-operations.ts';
 import { describeSchema } from './response-schemas.ts';
 import { TEXT_OPERATIONS } from './text-operations.ts';
@@ -149,7 +149,13 @@ const describeBody = ({ required, properties, files }: Body): JsonSchema => ({
 const describeAnswers = (answers: Operation['answers']): JsonSchema =>
   Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer)]));
 
-const describeAnswer = ({ description, schema, types = [], canStream, headers }: Answer): JsonSchema => ({
+const describeAnswer = ({
+  description,
+  schema,
+  types = [],
+  canStream,
+  headers,
+}: OperationAnswer): JsonSchema => ({
   description,
   headers: { ...REQUEST_ID, ...headers },
   ...((schema || types.length > 0) && {

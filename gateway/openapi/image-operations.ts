@@ -13,7 +13,7 @@ import {
   IMAGE_FILE_TYPES,
   MEDIA_ERRORS,
 } from './media-fields.ts';
-import { type Answer, type Facts, jsonBody, type Operation, type Parameter } from './operation.ts';
+import { type Facts, jsonBody, type Operation, type OperationAnswer, type Parameter } from './operation.ts';
 
 const ASYNC: Parameter = {
   name: 'async',
@@ -23,7 +23,7 @@ const ASYNC: Parameter = {
   schema: { type: 'boolean', default: false },
 };
 
-const ANSWERS: Record<number, Answer> = {
+const ANSWERS: Record<number, OperationAnswer> = {
   200: {
     description: 'The images; with `stream: true`, one event per image.',
     schema: 'ImageList',

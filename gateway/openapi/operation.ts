@@ -27,7 +27,7 @@ export interface Body {
   files?: Readonly<Record<string, string>>;
 }
 
-export interface Answer {
+export interface OperationAnswer {
   description: string;
   /** JSON of this schema; without it the response has no body. */
   schema?: SchemaName;
@@ -46,7 +46,7 @@ export interface Operation {
   description?: string;
   parameters?: readonly Parameter[];
   body?: Body;
-  answers: Readonly<Record<number, Answer>>;
+  answers: Readonly<Record<number, OperationAnswer>>;
   /** Besides those that every route returns. */
   errors: readonly OperationError[];
   /** OpenAI's if absent. */

@@ -11,7 +11,7 @@ import {
 } from '../text/fields.ts';
 import { RERANK_FIELDS, SCORE_FIELDS } from '../text/rerank.ts';
 import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS } from '../text/tokens.ts';
-import { type Answer, BODY_ERRORS, type Facts, jsonBody, type Operation } from './operation.ts';
+import { BODY_ERRORS, type Facts, jsonBody, type Operation, type OperationAnswer } from './operation.ts';
 
 export const TEXT_ERRORS = [
   ...BODY_ERRORS,
@@ -37,9 +37,9 @@ export const LIMIT_HEADERS = {
 } as const;
 
 const answer = (
-  more: Pick<Answer, 'schema' | 'canStream'>,
+  more: Pick<OperationAnswer, 'schema' | 'canStream'>,
   description = 'The engine’s response, in OpenAI’s schema.',
-): Record<number, Answer> => ({ 200: { description, headers: LIMIT_HEADERS, ...more } });
+): Record<number, OperationAnswer> => ({ 200: { description, headers: LIMIT_HEADERS, ...more } });
 
 export function textBody(fields: Fields, { modelId }: Facts) {
   const required = Object.keys(fields).filter((name) => fields[name]!.isRequired);

@@ -6,7 +6,7 @@ import type { Clock } from '../../kit/clock.ts';
 import { PeriodicTask } from '../../kit/periodic-task.ts';
 import type { Logger } from '../telemetry/log.ts';
 
-export interface LeaseOptions {
+export interface WeightsLeaseOptions {
   /** Folder of all leases of these weights; null = the engine reads no cache. */
   folder: string | null;
   podName: string;
@@ -27,7 +27,7 @@ export function keepWeightsLease({
   intervalMs = LEASE_INTERVAL_MS,
   clock,
   renew = rewrite,
-}: LeaseOptions): () => void {
+}: WeightsLeaseOptions): () => void {
   if (folder === null) return () => {};
   const task = new PeriodicTask({
     run: () => renew(join(folder, podName)),

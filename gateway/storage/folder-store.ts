@@ -8,9 +8,9 @@ import {
   MAX_LINK_SECONDS,
   type ObjectFacts,
   type ObjectStore,
+  type OpenedObject,
   type PutGrant,
   type SignedPut,
-  type StoredObject,
 } from './object-store.ts';
 import { probeStore } from './probe.ts';
 
@@ -50,7 +50,7 @@ export class FolderStore implements ObjectStore {
     return this.#options.objects.write(key, body, contentType);
   }
 
-  async get(key: string): Promise<StoredObject | null> {
+  async get(key: string): Promise<OpenedObject | null> {
     const object = await this.#options.objects.open(key);
     return (
       object && {

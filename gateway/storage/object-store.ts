@@ -35,7 +35,7 @@ export interface ObjectFacts {
   contentLength: number;
 }
 
-export interface StoredObject extends ObjectFacts {
+export interface OpenedObject extends ObjectFacts {
   body: Readable;
 }
 
@@ -51,7 +51,7 @@ export interface ObjectStore {
   /** For data that the front has in memory, such as inputs. */
   put(key: string, body: Buffer, contentType: string): Promise<void>;
   /** null if there is no such object; the body must be read to its end, or destroyed. */
-  get(key: string): Promise<StoredObject | null>;
+  get(key: string): Promise<OpenedObject | null>;
   /** null if there is no such object. */
   head(key: string): Promise<ObjectFacts | null>;
   /** Does nothing if there is no such object. */

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { addAbortSignal } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import type { ObjectStore, StoredObject } from './object-store.ts';
+import type { ObjectStore, OpenedObject } from './object-store.ts';
 import { classifyFailure, StorageError } from './storage-error.ts';
 
 /** Cleans up if it may delete. Throws StorageError. */
@@ -24,7 +24,7 @@ export async function probeStore(store: Pick<ObjectStore, 'put' | 'get' | 'delet
 const READ_TIMEOUT_MS = 10_000;
 
 /** Reads no more than expected: a tenant's server may send anything. */
-async function holds({ body, contentLength }: StoredObject, content: Buffer): Promise<boolean> {
+async function holds({ body, contentLength }: OpenedObject, content: Buffer): Promise<boolean> {
   try {
     if (contentLength !== content.length) return false;
     return content.equals(await buffer(addAbortSignal(AbortSignal.timeout(READ_TIMEOUT_MS), body)));

@@ -18,9 +18,9 @@ import {
   type GetGrant,
   type ObjectFacts,
   type ObjectStore,
+  type OpenedObject,
   type PutGrant,
   type SignedPut,
-  type StoredObject,
 } from './object-store.ts';
 import { probeStore } from './probe.ts';
 import { classifyAnswer, classifyFailure, StorageError } from './storage-error.ts';
@@ -118,7 +118,7 @@ export class S3Store implements ObjectStore {
     await this.#ask(() => this.#client.send(command));
   }
 
-  async get(key: string): Promise<StoredObject | null> {
+  async get(key: string): Promise<OpenedObject | null> {
     const command = new GetObjectCommand(this.#place(key));
     const answer = await this.#find(() => this.#client.send(command));
     return answer && { ...readFacts(answer), body: answer.Body as Readable };

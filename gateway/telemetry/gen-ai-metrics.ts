@@ -32,7 +32,7 @@ const OPERATIONS: Record<string, string> = {
 /** The convention's name of a route's operation; undefined if it has none. */
 export const findOperation = (route: string): string | undefined => OPERATIONS[route];
 
-export interface Operation {
+export interface GenAIOperation {
   route: string;
   /** The engine's preset. */
   provider: string;
@@ -48,7 +48,7 @@ export interface Operation {
 
 export interface GenAIMetrics {
   /** Routes without an operation are not counted. */
-  observe(operation: Operation): void;
+  observe(operation: GenAIOperation): void;
 }
 
 const SEPARATOR = '\n';
@@ -100,7 +100,7 @@ export function createGenAIMetrics(register: Registry): GenAIMetrics {
     bounds: TOKENS,
   });
   const known = new Map<string, OperationSeries>();
-  const find = ({ route, provider, model }: Operation): OperationSeries | null => {
+  const find = ({ route, provider, model }: GenAIOperation): OperationSeries | null => {
     const latest = known.get(route);
     if (latest?.provider === provider && latest.model === model) return latest;
     const operation = OPERATIONS[route];

@@ -135,7 +135,7 @@ function addHeaders(headers: string[], more: Readonly<Record<string, string>>): 
 }
 
 /** docs/api.md, "Limits". Counts from `from`, else from the request's start; before the first byte, expiry is a 504. */
-export function startDeadline(exchange: Exchange, timeoutMs: number, from = 0): NodeJS.Timeout {
+export function startRequestDeadline(exchange: Exchange, timeoutMs: number, from = 0): NodeJS.Timeout {
   return setTimeout(
     () => {
       const message = `The request took longer than ${timeoutMs / 1000} s.`;

@@ -1,6 +1,6 @@
 /** Chat, completions and embeddings (docs/api.md, "POST /v1/chat/completions" and the two that follow). */
 import type { JSONObject } from '../../kit/json.ts';
-import { readUsage } from '../engine/answer.ts';
+import { readOpenAIUsage } from '../engine/answer.ts';
 import { SseFilter } from '../engine/sse-filter.ts';
 import { estimateOutput } from '../engine/token-estimate.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -23,7 +23,7 @@ export const CHAT: TextRoute = {
   stream: chunks,
   readContinuable,
   complete: completeChat,
-  readUsage,
+  readUsage: readOpenAIUsage,
   estimateOutput,
 };
 
@@ -34,7 +34,7 @@ export const COMPLETIONS: TextRoute = {
   readPrompt: ({ cache_salt: salt, prompt }) => [salt, prompt],
   stream: chunks,
   complete: completeCompletion,
-  readUsage,
+  readUsage: readOpenAIUsage,
   estimateOutput,
 };
 
@@ -51,7 +51,7 @@ export const EMBEDDINGS: TextRoute = {
   },
   stream: null,
   complete: (answer, modelId, { encoding }) => completeEmbedding(answer, modelId, encoding),
-  readUsage,
+  readUsage: readOpenAIUsage,
   // Vectors are not tokens: only the input counts.
   estimateOutput: () => 0,
 };

@@ -1,6 +1,6 @@
 /** Rerank and score; engines without a route that scores pairs use their rerank route. */
 import { isObject, type JSONObject } from '../../kit/json.ts';
-import { readUsage } from '../engine/answer.ts';
+import { readOpenAIUsage } from '../engine/answer.ts';
 import { dialectOf, type RerankQuestion } from '../engine/rerank-dialects.ts';
 import { BYTES_PER_TOKEN } from '../engine/token-estimate.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -136,7 +136,7 @@ export function translateScore(given: JSONObject, preset: string): Translation {
       body: { ...passOn(given, SCORE_FIELDS, ALIAS_NAMES), text_1: value.text_1, text_2: value.text_2 },
       read: (answer) => {
         if (!isObject(answer) || !Array.isArray(answer.data)) return null;
-        return { ...answer, usage: readUsage(answer.usage) ? answer.usage : countUsage(estimate) };
+        return { ...answer, usage: readOpenAIUsage(answer.usage) ? answer.usage : countUsage(estimate) };
       },
     };
   if (ones.length !== 1)

@@ -1,7 +1,7 @@
 /** OpenAI's Responses (docs/api.md, "POST /v1/responses"), without features that need a store or server-side tools. */
 import type { JSONObject } from '../../kit/json.ts';
 import { readResponsesUsage } from '../engine/answer.ts';
-import { RESPONSES as EVENTS } from '../engine/event-dialects.ts';
+import { RESPONSES_DIALECT } from '../engine/event-dialects.ts';
 import { EventFilter } from '../engine/event-filter.ts';
 import { estimateOutput } from '../engine/token-estimate.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -41,7 +41,7 @@ const readContext = (modelId: string, request: TextRequest): ResponseContext => 
 });
 
 function watchEvents(modelId: string, request: TextRequest): EventFilter {
-  return new EventFilter(EVENTS, new ResponseEvents(readContext(modelId, request)));
+  return new EventFilter(RESPONSES_DIALECT, new ResponseEvents(readContext(modelId, request)));
 }
 
 /** Members that refer to stored objects, and what to send instead. */

@@ -13,7 +13,7 @@ import { openLease, readJsonBody } from '../http/json-body.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
 import { isBytes } from './answer-schema.ts';
 import { askContinued, type ContinuationServices } from './continued-answer.ts';
-import { answerFromEngine, reserveLazily, startDeadline } from './engine-question.ts';
+import { answerFromEngine, reserveLazily, startRequestDeadline } from './engine-question.ts';
 import { inlineMedia } from './media-inlining.ts';
 import { COUNT_TOKENS, MESSAGES } from './messages-route.ts';
 import { CHAT, COMPLETIONS, EMBEDDINGS } from './openai-routes.ts';
@@ -56,7 +56,7 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
     isKept: true,
   });
   const request = read instanceof Promise ? await read : read;
-  const deadline = startDeadline(exchange, config.limits.requestTimeoutMs);
+  const deadline = startRequestDeadline(exchange, config.limits.requestTimeoutMs);
   try {
     // Before a slot on an engine is acquired, which would be idle meanwhile.
     if (request.media.length > 0) {

@@ -1,5 +1,5 @@
 /** Rerank, score and tokens, for which each engine has its own API. */
-import { readUsage } from '../engine/answer.ts';
+import { readOpenAIUsage } from '../engine/answer.ts';
 import { completeModel } from './answer-schema.ts';
 import { readBodyMedia as readMedia } from './message-media.ts';
 import { RERANK_FIELDS, translateRerank, translateRerankV2, translateScore } from './rerank.ts';
@@ -13,7 +13,7 @@ export const RERANK: TextRoute = {
   translate: translateRerank,
   stream: null,
   complete: completeModel,
-  readUsage,
+  readUsage: readOpenAIUsage,
   estimateOutput: () => 0,
 };
 
@@ -24,7 +24,7 @@ export const RERANK_V2: TextRoute = {
   translate: translateRerankV2,
   stream: null,
   complete: completeModel,
-  readUsage,
+  readUsage: readOpenAIUsage,
   estimateOutput: () => 0,
 };
 
@@ -36,7 +36,7 @@ export const SCORE: TextRoute = {
   translate: translateScore,
   stream: null,
   complete: completeModel,
-  readUsage,
+  readUsage: readOpenAIUsage,
   estimateOutput: () => 0,
 };
 
@@ -47,7 +47,7 @@ export const TOKENIZE: TextRoute = {
   translate: translateTokenize,
   stream: null,
   complete: () => false,
-  readUsage,
+  readUsage: readOpenAIUsage,
 };
 
 export const DETOKENIZE: TextRoute = {
@@ -57,5 +57,5 @@ export const DETOKENIZE: TextRoute = {
   translate: translateDetokenize,
   stream: null,
   complete: () => false,
-  readUsage,
+  readUsage: readOpenAIUsage,
 };

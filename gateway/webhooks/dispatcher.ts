@@ -133,7 +133,9 @@ export class Dispatcher {
     if (events.length === 0) return false;
     const endpoints = await readEndpoints(namespace);
     const made = await Promise.all(
-      events.map((event) => expandEvent(redis, { ...event, namespace }, listTargets(event, endpoints))),
+      events.map((event) =>
+        expandEvent(redis, { ...event, namespace }, listDeliveryTargets(event, endpoints)),
+      ),
     );
     const isFull = made.includes(null);
     if (isFull) {
@@ -225,7 +227,7 @@ export class Dispatcher {
  * The subscribed endpoints, then the request's own callback. Equal URLs are kept: which of them gets the one delivery
  * is decided when it is created, since an endpoint may be disabled by then (docs/api.md, "Webhooks").
  */
-export function listTargets(
+export function listDeliveryTargets(
   event: { type: string; webhookUrl: string | null },
   endpoints: ReadonlyMap<string, PublishedEndpoint>,
 ): DeliveryTarget[] {

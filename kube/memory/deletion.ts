@@ -1,7 +1,7 @@
 /** Deletes an object, or marks it for its finalizers and grace period. */
 import type { KubeObject } from '../object.ts';
 import { formatTime } from '../time.ts';
-import type { ObjectStore } from './object-store.ts';
+import type { MemoryStore } from './object-store.ts';
 import { type ResourceType, readAs, storeKey, typeKey } from './resource-type.ts';
 
 export interface DeleteOptions {
@@ -16,7 +16,7 @@ const DEFAULT_GRACE_SECONDS = 30;
 
 /** Returns the object if it is not gone yet. */
 export function deleteObject(
-  { store, now }: { store: ObjectStore; now: () => Date },
+  { store, now }: { store: MemoryStore; now: () => Date },
   type: ResourceType,
   live: KubeObject,
   options: DeleteOptions,
@@ -43,7 +43,7 @@ export function deleteObject(
 }
 
 /** Orphans its children, so that nothing deletes them. */
-function orphanChildren(store: ObjectStore, uid: string): void {
+function orphanChildren(store: MemoryStore, uid: string): void {
   for (const { key, object } of [...store.all()]) {
     const { ownerReferences = [], ...metadata } = object.metadata;
     const others = ownerReferences.filter((reference) => reference.uid !== uid);

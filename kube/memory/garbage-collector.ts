@@ -1,6 +1,6 @@
 /** Deletes the children of deleted objects, and the content of deleted namespaces. */
 import type { MemoryApi } from './memory-api.ts';
-import type { Change } from './object-store.ts';
+import type { ObjectChange } from './object-store.ts';
 
 /** Until the returned function is called. */
 export function startGarbageCollector(api: MemoryApi): () => void {
@@ -10,7 +10,7 @@ export function startGarbageCollector(api: MemoryApi): () => void {
   });
 }
 
-function collect(api: MemoryApi, { key, object: owner }: Change): void {
+function collect(api: MemoryApi, { key, object: owner }: ObjectChange): void {
   const { uid, name } = owner.metadata;
   for (const { key: childKey, object } of [...api.store.all()]) {
     const { ownerReferences = [], namespace, deletionTimestamp } = object.metadata;

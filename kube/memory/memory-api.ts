@@ -6,11 +6,11 @@ import { isObject } from '../../kit/json.ts';
 import type { KubeObject, ObjectMeta } from '../object.ts';
 import { formatTime } from '../time.ts';
 import { type DeleteOptions, deleteObject } from './deletion.ts';
-import { ObjectStore } from './object-store.ts';
+import { MemoryStore } from './object-store.ts';
 import { jsonPatch, mergePatch, strategicMergePatch } from './patches.ts';
 import { groupVersion, listTypesOf, type ResourceType, readAs, storeKey, typeKey } from './resource-type.ts';
 import { fillDefaults, prune } from './schema.ts';
-import { applyObject, recordUpdate, type Writer } from './server-side-apply.ts';
+import { applyObject, type FieldWriter, recordUpdate } from './server-side-apply.ts';
 import { badRequest, conflict, invalid, notFound, type StatusCause, StatusError } from './status-error.ts';
 import { completeSecret, contentOf, isSame, requirePlace, takePart, validateName } from './write-rules.ts';
 
@@ -52,7 +52,7 @@ export interface MemoryApiOptions {
 }
 
 export class MemoryApi {
-  readonly store = new ObjectStore();
+  readonly store = new MemoryStore();
   readonly types: readonly ResourceType[];
   readonly #byKey: ReadonlyMap<string, ResourceType>;
   readonly #validate: Validator;
@@ -179,7 +179,7 @@ export class MemoryApi {
     requirePlace(type, wanted, before);
     const part = takePart(type, before, wanted, subresource);
     const object = this.#complete(type, before, part, options);
-    const writer: Writer = { manager, ...(subresource ? { subresource } : {}) };
+    const writer: FieldWriter = { manager, ...(subresource ? { subresource } : {}) };
     const managedFields =
       books ?? recordUpdate(before, object, { writer, types: listTypesOf(type), now: this.now() });
     const full = { ...object, metadata: { ...object.metadata, managedFields } };

@@ -1,7 +1,7 @@
 /** Objects by kind, with a version that increases with every change, and the changes for watches. */
 import type { KubeObject } from '../object.ts';
 
-export interface Change {
+export interface ObjectChange {
   type: 'ADDED' | 'MODIFIED' | 'DELETED';
   /** Of the resource. */
   key: string;
@@ -10,7 +10,7 @@ export interface Change {
   before: KubeObject | undefined;
 }
 
-export type Listener = (change: Change) => void;
+export type Listener = (change: ObjectChange) => void;
 
 /** Changes from which a watch can resume; a client with an older version has to relist. */
 const MAX_HISTORY = 5_000;
@@ -18,10 +18,10 @@ const MAX_HISTORY = 5_000;
 const pathOf = (namespace: string | undefined, name: string): string => `${namespace ?? ''}/${name}`;
 
 /** Objects in it are immutable: every change stores a new one. */
-export class ObjectStore {
+export class MemoryStore {
   readonly #objects = new Map<string, Map<string, KubeObject>>();
   readonly #listeners = new Set<Listener>();
-  readonly #history: Change[] = [];
+  readonly #history: ObjectChange[] = [];
   #forgotten = 0;
   #version = 1;
 
@@ -70,7 +70,7 @@ export class ObjectStore {
   }
 
   /** Changes after a version; undefined if they are no longer kept. */
-  since(version: number): Change[] | undefined {
+  since(version: number): ObjectChange[] | undefined {
     if (version < this.#forgotten) return undefined;
     return this.#history.filter((change) => change.version > version);
   }
@@ -85,7 +85,7 @@ export class ObjectStore {
     return { ...object, metadata: { ...object.metadata, resourceVersion: String(++this.#version) } };
   }
 
-  #emit(change: Change): void {
+  #emit(change: ObjectChange): void {
     this.#history.push(change);
     if (this.#history.length > MAX_HISTORY) this.#forgotten = this.#history.shift()!.version;
     for (const listener of this.#listeners) listener(change);

@@ -18,7 +18,7 @@ import {
 } from './field-set.ts';
 import { StatusError } from './status-error.ts';
 
-export interface Writer {
+export interface FieldWriter {
   manager: string;
   subresource?: string;
 }
@@ -39,7 +39,7 @@ const IDENTITY = new Set([
 ]);
 
 /** The part of an object that fields of a (sub)resource are owned in. */
-function ownable(object: KubeObject, { subresource }: Pick<Writer, 'subresource'>): Fields {
+function ownable(object: KubeObject, { subresource }: Pick<FieldWriter, 'subresource'>): Fields {
   const { apiVersion: _, kind: __, metadata, status, ...rest } = object;
   if (subresource === 'status') return status === undefined ? {} : { status };
   const owned = Object.entries(metadata).filter(
@@ -52,7 +52,7 @@ function ownable(object: KubeObject, { subresource }: Pick<Writer, 'subresource'
 export interface Applied {
   live: KubeObject | undefined;
   wanted: KubeObject;
-  writer: Writer;
+  writer: FieldWriter;
   /** Take fields from other managers instead of failing with a conflict. */
   force: boolean;
   types: ListTypes;
@@ -122,7 +122,7 @@ function listPaths(set: FieldSet, prefix = ''): string[] {
 export function recordUpdate(
   before: KubeObject | undefined,
   after: KubeObject,
-  { writer, types, now }: { writer: Writer; types: ListTypes; now: Date },
+  { writer, types, now }: { writer: FieldWriter; types: ListTypes; now: Date },
 ): ManagedFields[] {
   const books = readManagedFields(before);
   const was = before ? ownable(before, writer) : {};
@@ -149,7 +149,7 @@ export function recordUpdate(
 
 function describe(
   { apiVersion }: KubeObject,
-  entry: Writer & { operation: 'Apply' | 'Update'; fields: FieldSet; now: Date },
+  entry: FieldWriter & { operation: 'Apply' | 'Update'; fields: FieldSet; now: Date },
 ): ManagedFields {
   const { manager, subresource, operation, fields, now } = entry;
   return {
@@ -167,7 +167,7 @@ function describe(
 function put(
   object: KubeObject,
   part: Fields,
-  { managedFields, writer }: { managedFields: ManagedFields[]; writer: Writer },
+  { managedFields, writer }: { managedFields: ManagedFields[]; writer: FieldWriter },
 ): KubeObject {
   const { apiVersion, kind, metadata } = object;
   if (writer.subresource === 'status')

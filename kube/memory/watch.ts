@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { KubeObject } from '../object.ts';
 import type { MemoryApi } from './memory-api.ts';
-import type { Change } from './object-store.ts';
+import type { ObjectChange } from './object-store.ts';
 import { typeKey } from './resource-type.ts';
 import type { Predicate } from './selectors.ts';
 import { gone } from './status-error.ts';
@@ -34,7 +34,7 @@ export function serveWatch(api: MemoryApi, res: ServerResponse, request: WatchRe
   res.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache' });
   res.flushHeaders();
   const send = (event: string, object: object) => res.write(`${JSON.stringify({ type: event, object })}\n`);
-  const sendChange = (change: Change) => {
+  const sendChange = (change: ObjectChange) => {
     if (change.key !== stored) return;
     const [object, before] = [show(change.object), change.before && show(change.before)];
     const was = before !== undefined && selects(before);

@@ -10,16 +10,11 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { connect, createServer, type Server as NetServer, type Socket } from 'node:net';
-import { LABELS, PORTS } from '../../api/names.ts';
+import { type DeploymentName, LABELS, PORTS } from '../../api/names.ts';
 import type { MemoryApi } from '../../kube/memory/memory-api.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import type { LocalNode } from './local-node.ts';
 import { isPodReady } from './pod-status.ts';
-
-export interface DeploymentName {
-  namespace: string;
-  name: string;
-}
 
 export interface EndpointPortsOptions {
   api: MemoryApi;

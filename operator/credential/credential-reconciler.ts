@@ -8,7 +8,7 @@ import { type KubeObject, objectKey, splitKey } from '../../kube/object.ts';
 import type { Requeue } from '../../kube/work-queue.ts';
 import { isRedisAway } from '../../redis/client.ts';
 import { BERTH_RESOURCES } from '../framework/cluster-view.ts';
-import { type CheckState, startCheck } from '../framework/external-check.ts';
+import { type CheckState, startExternalCheck } from '../framework/external-check.ts';
 import { conditionsOf, type ReconcileContext, Reconciler } from '../framework/reconciler.ts';
 import { ACCEPTED, findCondition, type Verdict, verdict } from '../status/condition-list.ts';
 import type { Problem } from '../status/problem.ts';
@@ -136,7 +136,10 @@ export class CredentialReconciler extends Reconciler<StorageCredential, Credenti
     const reported = findCondition(conditionsOf(live), 'Verified');
     const passed =
       known === undefined && entry.verified && reported?.status === 'True' ? reported : undefined;
-    return startCheck({ passed, pending: VERIFYING }, { now: this.context.now(), random: Math.random() });
+    return startExternalCheck(
+      { passed, pending: VERIFYING },
+      { now: this.context.now(), random: Math.random() },
+    );
   }
 
   #findConflict(credential: StorageCredential): Problem | undefined {

@@ -4,7 +4,7 @@
  */
 import { findPlace } from './sorted-list.ts';
 
-export interface Claim {
+export interface OwnershipClaim {
   /** `namespace/name` of the claimant. */
   key: string;
   /** It derives from the claimant's name, so an older claimant cannot take it. */
@@ -15,11 +15,11 @@ export interface Claim {
 
 export class ClaimIndex {
   /** The owner first. */
-  readonly #byThing = new Map<string, Claim[]>();
-  readonly #byKey = new Map<string, { thing: string; claim: Claim }>();
+  readonly #byThing = new Map<string, OwnershipClaim[]>();
+  readonly #byKey = new Map<string, { thing: string; claim: OwnershipClaim }>();
 
   /** Claims `thing` for `key` instead of its previous claim; returns the keys whose ownership may have changed. */
-  claim(thing: string | undefined, claim: Claim): string[] {
+  claim(thing: string | undefined, claim: OwnershipClaim): string[] {
     if (this.#byKey.get(claim.key)?.thing === thing) return [];
     const affected = this.release(claim.key);
     if (thing === undefined) return affected;
@@ -48,7 +48,7 @@ export class ClaimIndex {
   }
 }
 
-const compareClaims = (a: Claim, b: Claim): number =>
+const compareClaims = (a: OwnershipClaim, b: OwnershipClaim): number =>
   Number(b.byName ?? false) - Number(a.byName ?? false) ||
   a.since - b.since ||
   (a.key < b.key ? -1 : Number(a.key > b.key));

@@ -26,7 +26,7 @@ const BACKOFF = { baseMs: 15_000, maxMs: 5 * 60_000 };
 const RECHECK_MS = 3_600_000;
 
 /** The initial state: what passed before a restart is checked within the next hour, all else now. */
-export function startCheck(
+export function startExternalCheck(
   known: { passed: Verdict | undefined; pending: Verdict },
   { now, random }: CheckTime,
 ): CheckState {

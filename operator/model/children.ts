@@ -1,11 +1,11 @@
 /** Applies a deployment's children in an order that keeps it reachable, and reports what the API server refuses. */
 import { childNames } from '../../api/names.ts';
 import {
-  ApiError,
   isForbidden,
   isInvalid,
   isNamespaceTerminating,
   isNotFound,
+  KubeApiError,
 } from '../../kube/api-error.ts';
 import { NotOwnedError } from '../../kube/apply.ts';
 import { controllerOf, type KubeObject, objectKey } from '../../kube/object.ts';
@@ -84,14 +84,14 @@ function describeRefusal(error: unknown, live: KubeObject): Problem | undefined 
   if (error instanceof NotOwnedError)
     return isPredecessors(error, live) ? undefined : { reason: 'NotOwned', message: error.message };
   if (isNamespaceTerminating(error)) return undefined;
-  if (isNotFound(error) && (error as ApiError).message.includes(RESOURCES.HTTPRoute.plural))
+  if (isNotFound(error) && (error as KubeApiError).message.includes(RESOURCES.HTTPRoute.plural))
     return {
       reason: 'NoHTTPRoute',
       message: 'the cluster has no HTTPRoute resource: install the Gateway API CRDs',
     };
-  const isMalformed = error instanceof ApiError && error.code === 400;
+  const isMalformed = error instanceof KubeApiError && error.code === 400;
   if (isInvalid(error) || isForbidden(error) || isMalformed)
-    return { reason: 'Rejected', message: (error as ApiError).message };
+    return { reason: 'Rejected', message: (error as KubeApiError).message };
   return undefined;
 }
 

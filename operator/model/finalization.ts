@@ -21,7 +21,7 @@ const REDIS_TIMEOUT_MS = 5 * 60_000;
 const RECHECK_MS = 15_000;
 const REDIS_RECHECK_MS = 2_000;
 
-export interface Leaving {
+export interface LeavingModel {
   key: string;
   live: KubeObject;
   /** Undefined if the spec is invalid: it is removed anyway. */
@@ -41,7 +41,7 @@ export class Finalization {
   }
 
   /** One step towards the end; called again until the object is gone. */
-  async advance(leaving: Leaving): Promise<Requeue> {
+  async advance(leaving: LeavingModel): Promise<Requeue> {
     const { key, live, signal } = leaving;
     if (!live.metadata.finalizers?.includes(FINALIZER)) return {};
     // First, so that no worker claims another request, and the sweeper cancels queued ones.
@@ -70,7 +70,7 @@ export class Finalization {
   }
 
   /** Starts terminating the pods and returns how long to wait; 0 once they are gone or the time is up. */
-  async #removePods({ key, live, model, signal }: Leaving): Promise<number> {
+  async #removePods({ key, live, model, signal }: LeavingModel): Promise<number> {
     const { client, view, applier, record, now } = this.#context;
     try {
       await attachFront(this.#context, key, 'Serving', signal);

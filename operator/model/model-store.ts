@@ -4,7 +4,7 @@ import { type ModelDeployment, modelDeployment } from '../../api/model-deploymen
 import { defaultHost } from '../../api/names.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { toMillis } from '../../kube/time.ts';
-import { type Claim, ClaimIndex } from '../framework/claim-index.ts';
+import { ClaimIndex, type OwnershipClaim } from '../framework/claim-index.ts';
 import { type Parsed, ParsedStore, type RawObject } from '../framework/parsed-store.ts';
 
 type IsHostAllowed = (model: ModelDeployment, host: string) => boolean;
@@ -35,13 +35,13 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
     return [...this.#hosts.release(key), ...this.#ids.release(key)];
   }
 
-  #claimHost(model: ModelDeployment, claim: Claim): string[] {
+  #claimHost(model: ModelDeployment, claim: OwnershipClaim): string[] {
     const host = this.hostOf(model);
     if (host === undefined || !this.mayHave(model, host)) return this.#hosts.claim(undefined, claim);
     return this.#hosts.claim(host, { ...claim, byName: host === this.#defaultHostOf(model) });
   }
 
-  #claimId(model: ModelDeployment, claim: Claim): string[] {
+  #claimId(model: ModelDeployment, claim: OwnershipClaim): string[] {
     const id = registrationIdOf(model);
     return this.#ids.claim(String(id), { ...claim, byName: id === derivedIdOf(model) });
   }

@@ -4,7 +4,7 @@ import type { V1EndpointSlice } from '@kubernetes/client-node';
 import type { Lane } from '../../kube/due-keys.ts';
 import type { Wire } from '../../kube/object.ts';
 import { modelKeyOf } from '../framework/cluster-view.ts';
-import type { Family, Fronts } from '../resources/front-slices.ts';
+import type { AddressFamily, Fronts } from '../resources/front-slices.ts';
 
 type Endpoints = NonNullable<V1EndpointSlice['endpoints']>;
 
@@ -19,7 +19,7 @@ export function listOutdated(
     const known = verdicts.get(addressType) ?? new Map<Endpoints, boolean>();
     verdicts.set(addressType, known);
     if (!known.has(endpoints))
-      known.set(endpoints, !isDeepStrictEqual(listFronts(endpoints), fronts[addressType as Family]));
+      known.set(endpoints, !isDeepStrictEqual(listFronts(endpoints), fronts[addressType as AddressFamily]));
     return known.get(endpoints)!;
   };
   const outdated = slices.filter(isOutdated).map((slice) => {

@@ -1,11 +1,8 @@
 /** What should be in Redis, from the cluster's current state, and the units in which it is published. */
-import type { GatewayConfig } from '../../api/gateway-config.ts';
-import type { PublishedCredential, PublishedEndpoint, PublishedKey } from '../../api/redis-keys.ts';
 
-export interface DeploymentName {
-  namespace: string;
-  name: string;
-}
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { DeploymentName } from '../../api/names.ts';
+import type { PublishedCredential, PublishedEndpoint, PublishedKey } from '../../api/redis-keys.ts';
 
 export interface PublishedDeployment {
   /** Undefined = its spec is invalid, so Redis keeps what it holds of it, including the host; the pods are known. */

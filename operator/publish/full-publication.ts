@@ -1,6 +1,7 @@
 /** A full publication's steps around writing each target: an epoch, and the removal of what is obsolete. */
 import { randomUUID } from 'node:crypto';
 import { workspaceRedisUser } from '../../api/identity.ts';
+import type { DeploymentName } from '../../api/names.ts';
 import { configKeys } from '../../api/redis-keys.ts';
 import { libraryIsLoaded, loadLibrary } from '../../redis/library.ts';
 import {
@@ -11,7 +12,6 @@ import {
 } from '../../redis/publication/publication.ts';
 import { readEpoch, readHosts, readWorkspaces } from '../../redis/publication/published.ts';
 import { listWorkspaceUsers, removeWorkspaceUser } from '../../redis/workspaces/users.ts';
-import type { DeploymentName } from './desired-state.ts';
 import type { Writer, WriterSettings } from './writing.ts';
 
 export class FullPublication {

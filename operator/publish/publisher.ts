@@ -1,18 +1,13 @@
 /** Syncs Redis with the desired state: changes soon, everything after Redis lost it. */
+
+import type { DeploymentName } from '../../api/names.ts';
 import { exponentialDelay } from '../../kit/retry.ts';
 import type { Log } from '../../kube/log.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
 import { Audits } from './audit.ts';
 import { Backlog, describe } from './backlog.ts';
 import { Batches } from './batches.ts';
-import {
-  type DeploymentName,
-  type DesiredState,
-  deploymentTarget,
-  listTargets,
-  type Target,
-  targetKey,
-} from './desired-state.ts';
+import { type DesiredState, deploymentTarget, listTargets, type Target, targetKey } from './desired-state.ts';
 import { FullPublication } from './full-publication.ts';
 import { Outage } from './outage.ts';
 import { Writer, type WriterSettings } from './writing.ts';

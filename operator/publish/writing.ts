@@ -5,6 +5,7 @@ import {
   workspaceRedisPassword,
   workspaceRedisUser,
 } from '../../api/identity.ts';
+import type { DeploymentName } from '../../api/names.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { readServerHealth } from '../../redis/durability.ts';
 import {
@@ -22,7 +23,7 @@ import {
 } from '../../redis/publication/publication.ts';
 import { isKnownPrefix } from '../../redis/publication/published.ts';
 import { ensureWorkspaceUser, removeWorkspaceUser } from '../../redis/workspaces/users.ts';
-import type { ApiKeysTarget, DeploymentName, DesiredState, Target } from './desired-state.ts';
+import type { ApiKeysTarget, DesiredState, Target } from './desired-state.ts';
 import { writeCredentials, writeEndpoints } from './known-entries.ts';
 import type { MemoryGuard } from './memory-guard.ts';
 

@@ -8,17 +8,17 @@ export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 export const SLICE_MANAGER_LABEL = 'endpointslice.kubernetes.io/managed-by';
 
 const FAMILIES = ['IPv4', 'IPv6'] as const;
-export type Family = (typeof FAMILIES)[number];
+export type AddressFamily = (typeof FAMILIES)[number];
 
 /** The fronts that can respond now, by address family. */
-export type Fronts = Record<Family, readonly { address: string; nodeName?: string }[]>;
+export type Fronts = Record<AddressFamily, readonly { address: string; nodeName?: string }[]>;
 
 /**
  * Reads the slices of the front's Service: ready and not terminating, in a stable order. If none is ready, those that are
  * not: an empty slice is useless, and after an outage of the API server fronts serve before they count as ready again.
  */
 export function collectFronts(slices: readonly Wire<V1EndpointSlice>[]): Fronts {
-  const collect = (family: Family) => {
+  const collect = (family: AddressFamily) => {
     const staying = slices
       .filter(({ addressType }) => addressType === family)
       .flatMap(({ endpoints }) => endpoints ?? [])
@@ -51,7 +51,7 @@ export function buildFrontSlices(
   fronts: Fronts,
   role: FrontRole,
 ): KubeObject[] {
-  const families = (service.spec?.ipFamilies ?? ['IPv4']) as Family[];
+  const families = (service.spec?.ipFamilies ?? ['IPv4']) as AddressFamily[];
   return families.map((family) => ({
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
@@ -78,7 +78,7 @@ export function buildFrontSlices(
 /** Proxies match slices of one Service by port name. */
 const portName = (service: Wire<V1Service>): string => service.spec?.ports?.[0]?.name ?? HTTP_PORT_NAME;
 
-const frontSliceName = (name: string, family: Family): string =>
+const frontSliceName = (name: string, family: AddressFamily): string =>
   family === 'IPv4' ? childNames(name).frontSlice : `${childNames(name).frontSlice}-ipv6`;
 
 export const frontSliceNames = (name: string): string[] =>

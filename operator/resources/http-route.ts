@@ -2,13 +2,13 @@
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { RouteVia } from '../../api/model-route.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import { decideGateway, decideHost, decideTarget } from './route.ts';
+import { decideGateway, decideHost, decideRouteTarget } from './route.ts';
 import { decidePreset, presetTimeouts } from './route-presets.ts';
 import type { BuildSettings } from './settings.ts';
 
 export function buildHTTPRoute(model: ModelDeployment, settings: BuildSettings, via: RouteVia): KubeObject {
   const { route } = model.spec;
-  const { metadata, service, port } = decideTarget(model, via, settings, route.annotations);
+  const { metadata, service, port } = decideRouteTarget(model, via, settings, route.annotations);
   const timeouts = presetTimeouts(decidePreset(model, settings));
   const { name, namespace, sectionName } = decideGateway(model, settings)!;
   return {

@@ -4,14 +4,14 @@ import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { resolveLimits } from '../../api/model-limits.ts';
 import type { RouteVia } from '../../api/model-route.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import { decideHost, decideTarget } from './route.ts';
+import { decideHost, decideRouteTarget } from './route.ts';
 import { decidePreset, presetAnnotations } from './route-presets.ts';
 import type { BuildSettings } from './settings.ts';
 
 export function buildIngress(model: ModelDeployment, settings: BuildSettings, via: RouteVia): KubeObject {
   const { route, limits } = model.spec;
   const host = decideHost(model, settings);
-  const { metadata, service, port } = decideTarget(model, via, settings, {
+  const { metadata, service, port } = decideRouteTarget(model, via, settings, {
     ...presetAnnotations(decidePreset(model, settings), resolveLimits(limits)),
     ...route.annotations,
   });

@@ -100,7 +100,7 @@ export interface RouteTarget {
 type TargetSettings = Pick<BuildSettings, 'namespace' | 'frontService' | 'frontServicePort'>;
 
 /** An object cannot own one in another namespace, so the front's routes have no owner here. */
-export function decideTarget(
+export function decideRouteTarget(
   model: ModelDeployment,
   via: 'Direct' | 'Front',
   settings: TargetSettings,

@@ -28,7 +28,7 @@ interface Target {
   isEngineFull?: boolean;
 }
 
-export interface Load {
+export interface ExplainedLoad {
   rules: Target & { min: number; max: number; stableMs: number };
   demand: Pick<DemandReading, 'jobs' | 'isWanted' | 'queuedInEngines'>;
   /** Slots of demand, and the queue's part of these. */
@@ -39,7 +39,7 @@ export interface Load {
   load: number;
 }
 
-export function explainLoad({ rules, demand, slots, backlog, isBurst, load }: Load): Reason {
+export function explainLoad({ rules, demand, slots, backlog, isBurst, load }: ExplainedLoad): Reason {
   const { queued, paceMs } = demand.jobs;
   if (load < rules.min) return explainMinimum(rules.min);
   const cap = load > rules.max ? `, at most ${rules.max} allowed` : '';

@@ -23,7 +23,7 @@ export interface WrittenChange extends Reason {
 }
 
 /** Which pods to remove. */
-export interface Drain extends ReplicaChange {
+export interface DrainChange extends ReplicaChange {
   pods: readonly string[];
 }
 
@@ -87,7 +87,11 @@ export class ReplicaWriter {
   }
 
   /** Marks the pods to remove first, then, if they `mayGo`, writes; in the background, and once at a time. */
-  drain(live: LiveDeployment, drain: Drain, checks: { mayGo: () => boolean; isStill: () => boolean }): void {
+  drain(
+    live: LiveDeployment,
+    drain: DrainChange,
+    checks: { mayGo: () => boolean; isStill: () => boolean },
+  ): void {
     const key = objectKey(live);
     if (this.#draining.has(key)) return;
     this.#draining.add(key);

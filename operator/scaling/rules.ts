@@ -9,7 +9,7 @@ import type { ScalingRules } from './scale-question.ts';
 /** Default for text, whose concurrency is unlimited unless set. */
 const DEFAULT_TARGET = 16;
 
-export function decideTarget({ kind, concurrency, scaling }: ModelDeploymentSpec): number {
+export function decideTargetLoad({ kind, concurrency, scaling }: ModelDeploymentSpec): number {
   const isMedia = kind === 'Image' || kind === 'Video';
   return scaling?.targetConcurrency ?? concurrency ?? (isMedia ? 1 : DEFAULT_TARGET);
 }
@@ -27,7 +27,7 @@ export function resolveRules(
   return {
     min: Math.min(min, max),
     max,
-    target: decideTarget(spec),
+    target: decideTargetLoad(spec),
     stableMs: parseDuration(scaling.stableWindow),
     panicMs: Math.min(parseDuration(scaling.panicWindow), parseDuration(scaling.stableWindow)),
     idleMs: parseDuration(scaling.idleTimeout),

@@ -20,7 +20,7 @@ import { readLoadTime, StatusReport } from './scaling-status.ts';
 export type ScaledModel = ModelDeployment & { spec: { scaling: ModelScaling } };
 
 /** Observations of one sample. */
-export interface Observation {
+export interface ScalingObservation {
   model: ScaledModel;
   live: LiveDeployment;
   pods: readonly V1Pod[];
@@ -83,7 +83,7 @@ export class ScaledDeployment {
   }
 
   /** Processes a sample and decides; `observed.current` is not changed yet. Undefined if the sample is not newer than the last one. */
-  decide(observed: Observation): ScaleOutcome | undefined {
+  decide(observed: ScalingObservation): ScaleOutcome | undefined {
     const { model, live, sample, current, mayProbe, now } = observed;
     if (this.#trend?.takes(sample.at) === false) return undefined;
     const staying = listStaying(observed.pods);
@@ -186,7 +186,7 @@ export class ScaledDeployment {
   #describeLive = (): string => [this.loadTimeMs, this.cordon.names().join(), this.sleeping.join()].join(' ');
 
   #plan(
-    { sample, current, now }: Observation,
+    { sample, current, now }: ScalingObservation,
     { decision, counts, staying }: { decision: ScaleDecision; counts: PodCounts; staying: V1Pod[] },
   ): Step {
     const { wanted } = decision;

@@ -14,7 +14,7 @@ import {
 } from './capacity-probes.ts';
 import { explainMinimum, FIRST_REQUEST, NO_DEMAND } from './reasons.ts';
 import {
-  type Drain,
+  type DrainChange,
   type LiveDeployment,
   type ReplicaChange,
   ReplicaWriter,
@@ -228,7 +228,7 @@ export class Scaler {
     else if (outcome.isStatusChanged) enqueue(key, 'slow');
   }
 
-  #drain(key: string, live: LiveDeployment, change: Drain): void {
+  #drain(key: string, live: LiveDeployment, change: DrainChange): void {
     this.#writer.drain(live, change, {
       mayGo: () => {
         const deployment = this.#deployments.get(key);

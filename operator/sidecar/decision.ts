@@ -29,7 +29,7 @@ export interface StopRecord {
   resumedAt: number;
 }
 
-export interface Outcome {
+export interface RolloutOutcome {
   key: string;
   /** Unix milliseconds at which it was decided. */
   at: number;
@@ -42,7 +42,7 @@ export interface Decision {
   start: string[];
   /** In progress, or monitored for errors. */
   rolling: string[];
-  failed: Outcome[];
+  failed: RolloutOutcome[];
   outdated: number;
   /** Why nothing is started, until resumed. */
   stop: string | undefined;
@@ -59,7 +59,7 @@ export interface Question {
   settings: SidecarRolloutSettings;
 }
 
-type Assessment = 'none' | 'left' | 'rolling' | Outcome;
+type Assessment = 'none' | 'left' | 'rolling' | RolloutOutcome;
 
 export function decideRollout(question: Question): Decision {
   const { candidates, record, revision, now, settings } = question;
@@ -138,7 +138,10 @@ const percentOf = ({ requests, errors }: ErrorCount): number =>
 
 const MAX_NAMED = 5;
 
-function evaluateOutcomes(outcomes: readonly Outcome[], { now, settings }: Question): string | undefined {
+function evaluateOutcomes(
+  outcomes: readonly RolloutOutcome[],
+  { now, settings }: Question,
+): string | undefined {
   const { failedPercent, periodMs } = settings.stop;
   const recent = outcomes.filter(({ at }) => at > now - periodMs);
   const failed = recent.filter(({ failure }) => failure !== undefined);

@@ -6,7 +6,7 @@ import {
   failCheck,
   passCheck,
   postponeCheck,
-  startCheck,
+  startExternalCheck,
 } from '../framework/external-check.ts';
 import {
   createFrontCheck,
@@ -32,7 +32,7 @@ const CHECKING = verdict('Unknown', 'Checking', 'spec.url is being checked');
 
 /** `wasAccepted`: by the object's status, before a restart. */
 export const startURLCheck = (wasAccepted: boolean, time: CheckTime): CheckState =>
-  startCheck({ passed: wasAccepted ? ACCEPTED : undefined, pending: CHECKING }, time);
+  startExternalCheck({ passed: wasAccepted ? ACCEPTED : undefined, pending: CHECKING }, time);
 
 export function evaluateURL(
   before: CheckState,

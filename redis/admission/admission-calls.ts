@@ -5,11 +5,11 @@ import { type RedisClient, sendNow } from '../client.ts';
 import { decodeReport, isCount, isShortText, readCounter } from '../untrusted-values.ts';
 
 const VERDICTS = ['ok', 'unknown_key', 'disabled', 'expired', 'credit', 'tpd', 'rpm'] as const;
-export type Verdict = (typeof VERDICTS)[number];
+export type AdmissionVerdict = (typeof VERDICTS)[number];
 
 /** The result of one request's admission; all times by Redis' clock, in Unix seconds. */
 export interface Admission {
-  verdict: Verdict;
+  verdict: AdmissionVerdict;
   /** Name of the APIKey object; '' when unknown. */
   keyName: string;
   /** 0 = never. */
@@ -49,7 +49,7 @@ function decodeAdmission(answer: string): Admission {
   const fields = answer.split(' ');
   const number = (index: number) => Number(fields[index]);
   return {
-    verdict: fields[0] as Verdict,
+    verdict: fields[0] as AdmissionVerdict,
     keyName: fields[10]!,
     expiresAt: number(1),
     creditLeft: fields[2] === '1',

@@ -2,7 +2,7 @@
 import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 
-export interface Charge {
+export interface CreditCharge {
   namespace: string;
   /** Unique to this charge, the same in its repeats and its refund. */
   token: string;
@@ -15,7 +15,7 @@ export interface Charge {
 /** Debits a price. False: the workspace's credit is insufficient, and nothing was debited. */
 export async function chargeWorkspace(
   redis: RedisClient,
-  { namespace, token, micros, rememberSeconds = 0 }: Charge,
+  { namespace, token, micros, rememberSeconds = 0 }: CreditCharge,
 ): Promise<boolean> {
   const args = [workKeys(namespace).charged(token), namespace, Math.round(micros), rememberSeconds];
   return (await redis.fcall(FUNCTIONS.charge, 1, ...args)) === 'ok';
@@ -27,7 +27,7 @@ export async function chargeWorkspace(
  */
 export async function refundWorkspace(
   redis: RedisClient,
-  { namespace, token }: Pick<Charge, 'namespace' | 'token'>,
+  { namespace, token }: Pick<CreditCharge, 'namespace' | 'token'>,
 ): Promise<boolean> {
   return (await redis.fcall(FUNCTIONS.refund, 1, workKeys(namespace).charged(token), namespace)) === 1;
 }

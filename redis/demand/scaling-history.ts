@@ -1,7 +1,8 @@
 /** Deployments' scaling history of the last day: the operator writes it, the console shows it. */
+
+import type { DeploymentName } from '../../api/names.ts';
 import { configKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
-import type { DeploymentName } from '../publication/publication.ts';
 
 /** State from a time on. */
 export interface ScalingPoint {

@@ -1,13 +1,13 @@
 /** Channel messages about changed entries. Only hints; the keys are the source of truth. */
-export type Change =
+export type PublishedChange =
   | { what: 'apikeys' | 'workspace'; namespace: string }
   | { what: 'deployment' | 'replicas'; namespace: string; name: string }
   | { what: 'hosts' };
 
-export const encodeChange = (change: Change): string => JSON.stringify(change);
+export const encodeChange = (change: PublishedChange): string => JSON.stringify(change);
 
 /** Reads a message of either channel; null for one unknown to this version. */
-export function decodeChange(message: string): Change | null {
+export function decodeChange(message: string): PublishedChange | null {
   const [what, namespace, name] = readParts(message);
   if (what === 'hosts') return { what };
   if ((what === 'apikeys' || what === 'workspace') && namespace) return { what, namespace };

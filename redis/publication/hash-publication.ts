@@ -1,7 +1,7 @@
 /** Writes published hashes: only differences, with the message that notifies readers. */
 import { channels, globalKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
-import { type Change, encodeChange } from './changes.ts';
+import { encodeChange, type PublishedChange } from './changes.ts';
 
 export interface HashField {
   key: string;
@@ -10,14 +10,14 @@ export interface HashField {
   value: string | null;
 }
 
-export const writeField = (redis: RedisClient, field: HashField, change: Change): Promise<boolean> =>
+export const writeField = (redis: RedisClient, field: HashField, change: PublishedChange): Promise<boolean> =>
   writeFields(redis, [field], change);
 
 /** All at once, if any differ. */
 export async function writeFields(
   redis: RedisClient,
   wanted: readonly HashField[],
-  change: Change,
+  change: PublishedChange,
 ): Promise<boolean> {
   const present = await Promise.all(wanted.map(({ key, field }) => redis.hget(key, field)));
   const changed = wanted.filter(({ value }, index) => value !== present[index]);
@@ -35,7 +35,7 @@ export async function replaceHash(
   redis: RedisClient,
   key: string,
   wanted: ReadonlyMap<string, string>,
-  change: Change,
+  change: PublishedChange,
 ): Promise<boolean> {
   const present = await redis.hgetall(key);
   const written = [...wanted].filter(([field, value]) => present[field] !== value);
@@ -57,12 +57,12 @@ const splitIntoParts = <T>(fields: readonly T[]): T[][] =>
 
 type Batch = ReturnType<RedisClient['multi']>;
 
-function recordWorkspace(batch: Batch, change: Change): Batch {
+function recordWorkspace(batch: Batch, change: PublishedChange): Batch {
   return change.what === 'hosts' ? batch : batch.sadd(globalKeys.workspaces, change.namespace);
 }
 
 /** Runs the batch and announces the change. */
-export async function commit(batch: Batch, change: Change): Promise<true> {
+export async function commit(batch: Batch, change: PublishedChange): Promise<true> {
   const message = encodeChange(change);
   batch.publish(channels.front, message);
   if (change.what !== 'hosts') batch.publish(channels.workspace(change.namespace), message);

@@ -1,5 +1,7 @@
 /** Writers of the configuration that gateways read (`c:` and `g:` keys). They write and notify only on changes. */
+
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { DeploymentName } from '../../api/names.ts';
 import {
   configKeys,
   globalKeys,
@@ -186,11 +188,6 @@ export async function removeWorkspace(redis: RedisClient, namespace: string): Pr
     .del(...published)
     .srem(globalKeys.workspaces, namespace);
   return commit(batch, { what: 'workspace', namespace });
-}
-
-export interface DeploymentName {
-  namespace: string;
-  name: string;
 }
 
 const encodeOwner = ({ namespace, name }: DeploymentName) => `${namespace}/${name}`;

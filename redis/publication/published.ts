@@ -1,6 +1,7 @@
 /** Readers of what the operator published. A sidecar's user may read its own workspace's; a front, all. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { parseGatewayConfig } from '../../api/gateway-config-text.ts';
+import type { DeploymentName } from '../../api/names.ts';
 import {
   configKeys,
   globalKeys,
@@ -8,7 +9,6 @@ import {
   type PublishedReplicas,
 } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
-import type { DeploymentName } from './publication.ts';
 
 /** A deployment's configuration, or null if none is published. Throws on one that this version cannot read. */
 export async function readDeployment(
@@ -34,7 +34,7 @@ export async function readReplicas(redis: RedisClient, namespace: string, name: 
  * How many pods each published deployment of these workspaces has, by `namespace/name`: `most` deployments of each. One
  * round trip.
  */
-export async function countPods(
+export async function countPublishedPods(
   redis: RedisClient,
   namespaces: readonly string[],
   most: number,

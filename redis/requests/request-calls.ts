@@ -189,7 +189,7 @@ export interface ObjectRetention {
   removeInMs: number | null;
 }
 
-export type Outcome =
+export type JobOutcome =
   | {
       status: 'succeeded';
       output: RequestOutput;
@@ -214,7 +214,7 @@ function encodePayload(payload: Record<string, unknown>): string {
 export async function finishRequest(
   redis: RedisClient,
   claim: Claim,
-  outcome: Outcome,
+  outcome: JobOutcome,
 ): Promise<FinishAnswer> {
   const { namespace, id, token } = claim;
   const retentions = outcome.objects.map(({ object, removeInMs }) => [

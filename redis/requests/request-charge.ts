@@ -6,7 +6,7 @@ type Field = keyof typeof FIELDS;
 /** Fields of a record, in the functions' order. */
 export const CHARGE_FIELDS = Object.keys(FIELDS) as Field[];
 
-export interface Charge {
+export interface RequestCharge {
   /** 24 digits of the SHA-256 of the key that submitted it. */
   keyHash: string;
   /** Of the APIKey, or `console:` and a user; null if the record is older than the field. */
@@ -18,7 +18,7 @@ export interface Charge {
 }
 
 /** Whose request it was, and its price; null if not in the record. */
-export function decodeCharge(fields: Partial<Record<Field, string | undefined>>): Charge | null {
+export function decodeCharge(fields: Partial<Record<Field, string | undefined>>): RequestCharge | null {
   if (CHARGE_FIELDS.some((field) => (fields[field] ?? '').length > FIELDS[field])) return null;
   const { api_key: keyHash, price, key_name: keyName, images } = fields;
   if (!keyHash || !price || !Number.isSafeInteger(Number(price))) return null;

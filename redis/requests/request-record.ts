@@ -14,7 +14,7 @@ import {
 } from '../../api/request.ts';
 import { MAX_SEALED_PARAMS_LENGTH, MAX_SEALED_PROMPT_LENGTH } from '../../api/sealed-request.ts';
 import type { RedisClient } from '../client.ts';
-import { CHARGE_FIELDS, type Charge, decodeCharge } from './request-charge.ts';
+import { CHARGE_FIELDS, decodeCharge, type RequestCharge } from './request-charge.ts';
 import { readOutput } from './stored-output.ts';
 
 const ID_LENGTH = 36;
@@ -52,7 +52,7 @@ export function decodeRecord(
 /** A record, and who pays for it. */
 export interface ChargedRecord extends RequestRecord {
   /** null if not in the record. */
-  charge: Charge | null;
+  charge: RequestCharge | null;
   /** The request that it repeats, and the latest that repeats it; null: none. */
   retryOf: string | null;
   retriedAs: string | null;

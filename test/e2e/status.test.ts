@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readCondition } from '../../launch/cluster-models.ts';
+import { readCondition } from '../../launch/conditions.ts';
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
 import { expectError, postChat } from './envelope.ts';
 import { deploySimulator, kubectl, readModel, removeModel, waitUntil } from './installation.ts';

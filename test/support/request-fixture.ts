@@ -6,7 +6,7 @@ import type { ResolvedLimits } from '../../api/model-limits.ts';
 import { generateRequestId, type RequestOutput, type StoredObject } from '../../api/request.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { publishDeployment } from '../../redis/publication/publication.ts';
-import type { NewRequest, Outcome } from '../../redis/requests/request-calls.ts';
+import type { JobOutcome, NewRequest } from '../../redis/requests/request-calls.ts';
 
 export const PREFIX = '0a1b2c3d';
 export const newToken = (): string => randomBytes(16).toString('hex');
@@ -63,14 +63,14 @@ export const outputOf = (...keys: string[]): RequestOutput => ({
 
 export const success = (
   objects: { object: StoredObject; removeInMs: number | null }[] = [],
-): Outcome & { status: 'succeeded' } => ({
+): JobOutcome & { status: 'succeeded' } => ({
   status: 'succeeded',
   output: outputOf('results/one.mp4'),
   payload: { outputs: 1 },
   objects,
 });
 
-export const failure = (): Outcome => ({
+export const failure = (): JobOutcome => ({
   status: 'failed',
   code: 'upstream_error',
   message: 'The engine said "no".',

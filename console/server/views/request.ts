@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { formatAmount } from '../../../api/amount.ts';
 import { PERSONAL_KEY_PREFIX } from '../../../api/redis-keys.ts';
 import type { RequestRecord } from '../../../api/request.ts';
-import type { Charge } from '../../../redis/requests/request-charge.ts';
+import type { RequestCharge } from '../../../redis/requests/request-charge.ts';
 import type { ChargeView, RequestView, SubmitterView } from '../../api.ts';
 import { ConsoleError, type ConsoleErrorCode } from '../http/error.ts';
 import type { KnownKey } from './key.ts';
@@ -28,7 +28,10 @@ export const describeRecord = (record: RequestRecord): Omit<RequestView, keyof C
 });
 
 /** `keys`: of the workspace, by the digits of their hash. */
-export function describeCharge(charge: Charge | null, keys: ReadonlyMap<string, KnownKey>): ChargeView {
+export function describeCharge(
+  charge: RequestCharge | null,
+  keys: ReadonlyMap<string, KnownKey>,
+): ChargeView {
   if (charge === null) return { submitter: null, price: null, images: null };
   const { keyHash, keyName, micros, images } = charge;
   return {

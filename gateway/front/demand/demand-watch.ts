@@ -1,9 +1,9 @@
 /** Deployments' demand, for external autoscalers: sampled only while it is requested. */
 import { LRUCache } from 'lru-cache';
+import type { DeploymentName } from '../../../api/names.ts';
 import { type Clock, systemClock } from '../../../kit/clock.ts';
 import type { DeploymentSample } from '../../../redis/demand/demand.ts';
 import { DemandTrend } from '../../../redis/demand/demand-trend.ts';
-import type { DeploymentName } from '../../../redis/publication/publication.ts';
 
 /** Demand as shown to callers. */
 export interface DemandFigures {

@@ -1,5 +1,5 @@
 /** The queue of one deployment: waiters, turns, and limits per caller. */
-import type { DeploymentName } from '../../../redis/publication/publication.ts';
+import type { DeploymentName } from '../../../api/names.ts';
 
 export interface HoldLimits {
   /** For all deployments together; a workspace may have twice as many as are still free. */

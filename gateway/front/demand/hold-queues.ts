@@ -1,7 +1,7 @@
 /** Requests that wait for a replica: by deployment, oldest first, bounded, released only as slots allow. */
 import type { GatewayConfig } from '../../../api/gateway-config.ts';
+import type { DeploymentName } from '../../../api/names.ts';
 import { type Clock, systemClock } from '../../../kit/clock.ts';
-import type { DeploymentName } from '../../../redis/publication/publication.ts';
 import { BodyMemory } from '../../http/body-memory.ts';
 import {
   addLoad,

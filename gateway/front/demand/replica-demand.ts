@@ -1,8 +1,8 @@
 /** Deployments that this front needs a replica of: reported until one is ready, with the number of waiting and refused requests. */
 
+import type { DeploymentName } from '../../../api/names.ts';
 import type { FrontShare } from '../../../api/redis-keys.ts';
 import { type Clock, systemClock } from '../../../kit/clock.ts';
-import type { DeploymentName } from '../../../redis/publication/publication.ts';
 import { BusyTime } from '../../capacity/busy-time.ts';
 
 export interface ReplicaDemandOptions {

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import {
-  ApiError,
   isAlreadyExists,
   isConflict,
   isInvalid,
   isNotFound,
   isUnauthorized,
+  KubeApiError,
 } from '../../../kube/api-error.ts';
 import { createKubeClient } from '../../../kube/client.ts';
 import { loadKubeConfig } from '../../../kube/connection.ts';
@@ -36,12 +36,12 @@ describe('The client on a real API server', () => {
     return proxy;
   };
 
-  const failure = (promise: Promise<unknown>): Promise<ApiError> =>
+  const failure = (promise: Promise<unknown>): Promise<KubeApiError> =>
     promise.then(
       () => Promise.reject(new Error('expected a failure')),
       (error) => {
-        expect(error).to.be.instanceOf(ApiError);
-        return error as ApiError;
+        expect(error).to.be.instanceOf(KubeApiError);
+        return error as KubeApiError;
       },
     );
 

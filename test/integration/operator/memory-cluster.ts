@@ -1,6 +1,6 @@
 /** A cluster in memory, whose watches lag behind at random, so that one process can play thousands of histories. */
 import { isDeepStrictEqual } from 'node:util';
-import { ApiError } from '../../../kube/api-error.ts';
+import { KubeApiError } from '../../../kube/api-error.ts';
 import type { ListOptions, ObjectName, WatchOptions } from '../../../kube/call.ts';
 import type { KubeClient } from '../../../kube/client.ts';
 import { type KubeObject, objectKey } from '../../../kube/object.ts';
@@ -10,7 +10,8 @@ import type { WatchEvent } from '../../../kube/watch-stream.ts';
 type Store = Map<string, KubeObject>;
 type Listener = (event: WatchEvent<KubeObject>) => void;
 
-const refuse = (code: number, reason: string) => new ApiError({ code, reason, call: 'memory' }, 'refused');
+const refuse = (code: number, reason: string) =>
+  new KubeApiError({ code, reason, call: 'memory' }, 'refused');
 
 export class MemoryCluster {
   readonly #stores = new Map<string, Store>();

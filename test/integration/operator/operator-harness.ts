@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { silentLog } from '../../../kube/log.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES, type Resource } from '../../../kube/resource.ts';
-import { createProgram, type Program, type ProgramOptions } from '../../../operator/program.ts';
+import { createProgram, type OperatorOptions, type Program } from '../../../operator/program.ts';
 import { connectRedis, type RedisConnection } from '../../../redis/client.ts';
 import { createKubeRequest } from '../../support/kube-request.ts';
 import { pollUntil } from '../../support/poll.ts';
@@ -44,7 +44,7 @@ export interface Harness {
   cluster: Cluster;
   redis: RedisConnection;
   server: RedisServer;
-  startOperator(change?: Partial<ProgramOptions>): RunningOperator;
+  startOperator(change?: Partial<OperatorOptions>): RunningOperator;
   /** Waits until an operator leads and has nothing left to do. */
   settle(operator: RunningOperator): Promise<void>;
 }

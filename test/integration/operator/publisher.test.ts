@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import { buildGatewayConfig } from '../../../api/gateway-config.ts';
 import { workspacePrefix, workspaceRedisPassword, workspaceRedisUser } from '../../../api/identity.ts';
 import { modelDeployment } from '../../../api/model-deployment.ts';
+import type { DeploymentName } from '../../../api/names.ts';
 import { configKeys, globalKeys, type PublishedKey } from '../../../api/redis-keys.ts';
 import { silentLog } from '../../../kube/log.ts';
 import type {
-  DeploymentName,
   DesiredState,
   PublishedDeployment,
   WantedCredential,

@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import { configKeys, type PublishedKey, workKeys } from '../../../api/redis-keys.ts';
 import {
   type Admission,
+  type AdmissionVerdict,
   admit,
   settle,
   uncount,
   uncountWaiting,
-  type Verdict,
 } from '../../../redis/admission/admission-calls.ts';
 import { readKeyUsage } from '../../../redis/console/console-reads.ts';
 import { publishSessionKey } from '../../../redis/console/session-keys.ts';
@@ -100,7 +100,11 @@ describe('admission', () => {
     }
   });
 
-  const verdicts: [string, Partial<typeof published>, { counted: Verdict; uncounted: Verdict }][] = [
+  const verdicts: [
+    string,
+    Partial<typeof published>,
+    { counted: AdmissionVerdict; uncounted: AdmissionVerdict },
+  ][] = [
     ['a good key', {}, { counted: 'ok', uncounted: 'ok' }],
     ['a key that expires later', { exp: FUTURE }, { counted: 'ok', uncounted: 'ok' }],
     ['an expired key', { exp: PAST }, { counted: 'expired', uncounted: 'expired' }],

@@ -13,7 +13,7 @@ import {
 } from '../../../api/redis-keys.ts';
 import { openSigningSecret } from '../../../api/signing-secret.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
-import { type Change, decodeChange } from '../../../redis/publication/changes.ts';
+import { decodeChange, type PublishedChange } from '../../../redis/publication/changes.ts';
 import * as publication from '../../../redis/publication/publication.ts';
 import * as published from '../../../redis/publication/published.ts';
 import {
@@ -76,7 +76,7 @@ describe('publication', () => {
   let server: RedisServer;
   let connection: RedisConnection;
   let closeSubscription: () => Promise<void>;
-  const heard: { channel: string; change: Change | null }[] = [];
+  const heard: { channel: string; change: PublishedChange | null }[] = [];
 
   before(async () => {
     server = await startRedis();
@@ -113,16 +113,16 @@ describe('publication', () => {
   }
 
   /** Messages arrive in order, so one sent last says that all have. */
-  async function hear(): Promise<{ channel: string; change: Change | null }[]> {
+  async function hear(): Promise<{ channel: string; change: PublishedChange | null }[]> {
     const mark = JSON.stringify({ what: 'workspace', namespace: 'mark' });
     await connection.redis.publish(channels.front, mark);
-    const isMark = ({ change }: { change: Change | null }) =>
+    const isMark = ({ change }: { change: PublishedChange | null }) =>
       change?.what === 'workspace' && change.namespace === 'mark';
     await pollUntil(() => heard.some(isMark), 'the mark');
     return heard.splice(0).filter((message) => !isMark(message));
   }
 
-  const writers: [string, () => Promise<boolean>, Change][] = [
+  const writers: [string, () => Promise<boolean>, PublishedChange][] = [
     [
       'publishApiKeys',
       () =>
@@ -306,7 +306,7 @@ describe('publication', () => {
   it('tells of pods that only start, whose heartbeats count as well', async () => {
     const { redis } = connection;
     const count = async () =>
-      Object.fromEntries(await published.countPods(redis, ['many-pods', 'nobody'], 2));
+      Object.fromEntries(await published.countPublishedPods(redis, ['many-pods', 'nobody'], 2));
     for (const name of ['starting', 'growing', 'third'])
       await publication.publishDeployment(redis, { ...CONFIG, namespace: 'many-pods', name });
     await publication.publishReplicas(redis, 'many-pods', 'starting', [], 30);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { workKeys } from '../../../api/redis-keys.ts';
-import { EVENT_TYPES } from '../../../api/request.ts';
+import { EVENT_OF_STATUS } from '../../../api/request.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { takeEvents } from '../../../redis/deliveries/delivery-calls.ts';
 import { loadLibrary } from '../../../redis/library.ts';
@@ -111,7 +111,7 @@ describe('requests and a model of them', () => {
     expect([...told.keys()].sort()).to.deep.equal([...accepted].sort());
     for (const { id, requestId, type, body } of events) {
       expect(id).to.equal(deriveEventId(requestId));
-      expect(type).to.equal(EVENT_TYPES[model.events.get(requestId) as keyof typeof EVENT_TYPES]);
+      expect(type).to.equal(EVENT_OF_STATUS[model.events.get(requestId) as keyof typeof EVENT_OF_STATUS]);
       expect(JSON.parse(body).data.id).to.equal(requestId);
     }
     const removed = await takeDueObjects(admin, namespace, ALL);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { deliveryKeys, FUNCTIONS, workKeys } from '../../../api/redis-keys.ts';
-import { listTargets } from '../../../gateway/webhooks/dispatcher.ts';
+import { listDeliveryTargets } from '../../../gateway/webhooks/dispatcher.ts';
 import { heartbeat, readSpentMicros, settle } from '../../../redis/admission/admission-calls.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { readDeploymentNames, readKeyUsage } from '../../../redis/console/console-reads.ts';
@@ -199,7 +199,9 @@ describe('a malicious Redis user of a workspace', () => {
       event,
     ).to.deep.equal(['evt_a']);
     await Promise.all(
-      taken.map((each) => expandEvent(stack.redis, { ...each, namespace }, listTargets(each, new Map()))),
+      taken.map((each) =>
+        expandEvent(stack.redis, { ...each, namespace }, listDeliveryTargets(each, new Map())),
+      ),
     );
     expect(await stack.redis.zcard(deliveryKeys(namespace).log)).to.equal(0);
     expect(await stack.redis.zcard(keys.outbox)).to.equal(0);

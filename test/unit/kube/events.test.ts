@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ApiError } from '../../../kube/api-error.ts';
+import { KubeApiError } from '../../../kube/api-error.ts';
 import { createEventRecorder, type EventRecorderOptions } from '../../../kube/events.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -60,7 +60,7 @@ describe('An event recorder', () => {
     await recorder.flush();
     expect(created).to.have.length(2);
     await clock.advance(30_000);
-    failure = new ApiError({ code: 404, reason: 'NotFound', call: 'patch' }, 'not found');
+    failure = new KubeApiError({ code: 404, reason: 'NotFound', call: 'patch' }, 'not found');
     recorder.record(subject, warning('no room'));
     await recorder.flush();
     failure = undefined;

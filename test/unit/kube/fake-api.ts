@@ -1,14 +1,15 @@
-import { ApiError } from '../../../kube/api-error.ts';
+import { KubeApiError } from '../../../kube/api-error.ts';
 import type { ListOptions, ListPage, WatchOptions } from '../../../kube/call.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import type { Resource } from '../../../kube/resource.ts';
 import type { WatchEvent } from '../../../kube/watch-stream.ts';
 
-export const gone = () => new ApiError({ code: 410, reason: 'Expired', call: 'watch things' }, 'too old');
-export const broken = () => new ApiError({ code: 0, reason: 'Unreachable', call: 'x' }, 'connection refused');
+export const gone = () => new KubeApiError({ code: 410, reason: 'Expired', call: 'watch things' }, 'too old');
+export const broken = () =>
+  new KubeApiError({ code: 0, reason: 'Unreachable', call: 'x' }, 'connection refused');
 
 export const forbidden = () =>
-  new ApiError({ code: 403, reason: 'Forbidden', call: 'list things' }, 'no right');
+  new KubeApiError({ code: 403, reason: 'Forbidden', call: 'list things' }, 'no right');
 
 export function thing(name: string, version: number, namespace = 'ns'): KubeObject {
   return { apiVersion: 'v1', kind: 'Thing', metadata: { name, namespace, resourceVersion: String(version) } };

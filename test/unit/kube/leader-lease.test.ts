@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { sleep } from '../../../kit/clock.ts';
-import { ApiError } from '../../../kube/api-error.ts';
+import { KubeApiError } from '../../../kube/api-error.ts';
 import type { CallOptions } from '../../../kube/call.ts';
 import { createLeaderLease, type LeaderLeaseOptions, type LeaseSpec } from '../../../kube/leader-lease.ts';
 import type { KubeObject } from '../../../kube/object.ts';
@@ -29,14 +29,15 @@ class FakeLease {
       this.#answer(call, () => structuredClone(this.lease)),
     create: async (_: unknown, object: KubeObject, call: CallOptions) =>
       this.#answer(call, () => {
-        if (this.lease) throw new ApiError({ code: 409, reason: 'AlreadyExists', call: 'create' }, 'exists');
+        if (this.lease)
+          throw new KubeApiError({ code: 409, reason: 'AlreadyExists', call: 'create' }, 'exists');
         this.hold(object.spec as LeaseSpec);
         return structuredClone(this.lease);
       }),
     update: async (_: unknown, object: KubeObject, call: CallOptions) =>
       this.#answer(call, () => {
         if (object.metadata.resourceVersion !== this.lease?.metadata.resourceVersion)
-          throw new ApiError({ code: 409, reason: 'Conflict', call: 'update' }, 'changed');
+          throw new KubeApiError({ code: 409, reason: 'Conflict', call: 'update' }, 'changed');
         this.hold(object.spec as LeaseSpec);
         return structuredClone(this.lease);
       }),

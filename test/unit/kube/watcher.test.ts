@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ApiError, TOO_LARGE } from '../../../kube/api-error.ts';
+import { KubeApiError, TOO_LARGE } from '../../../kube/api-error.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { createWatcher, type Watcher, type WatcherOptions } from '../../../kube/watcher.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
@@ -74,7 +74,8 @@ describe('A watcher', () => {
   it('lists fewer at once where a page is larger than it is read', async () => {
     api.objects = [thing('a', 1), thing('b', 2)];
     api.onList = ({ limit = Number.POSITIVE_INFINITY }) => {
-      if (limit > 10) throw new ApiError({ code: 413, reason: TOO_LARGE, call: 'list things' }, 'too large');
+      if (limit > 10)
+        throw new KubeApiError({ code: 413, reason: TOO_LARGE, call: 'list things' }, 'too large');
       return undefined;
     };
     await start();

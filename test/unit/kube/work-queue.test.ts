@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { ApiError } from '../../../kube/api-error.ts';
+import { KubeApiError } from '../../../kube/api-error.ts';
 import {
   createWorkQueue,
-  type QueueSample,
+  type ReconcileSample,
   type Requeue,
   type WorkQueueOptions,
 } from '../../../kube/work-queue.ts';
@@ -20,7 +20,7 @@ interface Run {
 describe('A work queue', () => {
   let clock: FakeClock;
   let runs: Run[];
-  let samples: QueueSample[];
+  let samples: ReconcileSample[];
   let log: ReturnType<typeof recordLog>;
   beforeEach(() => {
     clock = new FakeClock();
@@ -228,7 +228,7 @@ describe('A work queue', () => {
   it('tries again after a conflict soon and without a warning', async () => {
     const queue = start({ backoff: { baseMs: 60_000, maxMs: 60_000 } });
     queue.add('a');
-    runs[0]!.fail(new ApiError({ code: 409, reason: 'Conflict', call: 'update x' }, 'changed'));
+    runs[0]!.fail(new KubeApiError({ code: 409, reason: 'Conflict', call: 'update x' }, 'changed'));
     await clock.advance(1_000);
     expect(runs).to.have.length(2);
     expect(samples[0]!.outcome).to.equal('conflict');

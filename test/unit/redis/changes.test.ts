@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { type Change, decodeChange, encodeChange } from '../../../redis/publication/changes.ts';
+import { decodeChange, encodeChange, type PublishedChange } from '../../../redis/publication/changes.ts';
 
 describe('messages on the channels', () => {
-  const changes: Change[] = [
+  const changes: PublishedChange[] = [
     { what: 'apikeys', namespace: 'one' },
     { what: 'workspace', namespace: 'one' },
     { what: 'deployment', namespace: 'one', name: 'chat' },

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { MESSAGES, RESPONSES } from '../../../../gateway/engine/event-dialects.ts';
+import { MESSAGES_DIALECT, RESPONSES_DIALECT } from '../../../../gateway/engine/event-dialects.ts';
 import {
   type EventCompletion,
   type EventDialect,
@@ -60,7 +60,7 @@ describe('the filter of a streamed response', () => {
   for (const size of SIZES)
     it(`passes it unchanged and reads its usage, in chunks of ${size} bytes`, () => {
       const text = created + delta + delta + completed;
-      const { text: passed, filter } = pass(text, RESPONSES, size);
+      const { text: passed, filter } = pass(text, RESPONSES_DIALECT, size);
       expect(passed).to.equal(text);
       expect(filter).to.include({ isDone: true, failure: null, estimatedTokens: 18, events: 4 });
       expect(filter.usage).to.include({
@@ -74,13 +74,13 @@ describe('the filter of a streamed response', () => {
   for (const size of SIZES)
     it(`puts the model's id in the place of the engine's name, in chunks of ${size} bytes`, () => {
       const own = (text: string) => text.replaceAll(JSON.stringify(MODEL), '"/weights"');
-      const { text: passed } = pass(own(created) + delta + own(completed), RESPONSES, size);
+      const { text: passed } = pass(own(created) + delta + own(completed), RESPONSES_DIALECT, size);
       expect(passed).to.equal(created + delta + completed);
     });
 
   it('ends with what a limit cut, too, and lets nothing pass after the end', () => {
     const cut = event({ type: 'response.incomplete', response: { ...response, usage } });
-    const { text, filter } = pass(`${created}${cut}data: [DONE]\n\n${delta}`, RESPONSES);
+    const { text, filter } = pass(`${created}${cut}data: [DONE]\n\n${delta}`, RESPONSES_DIALECT);
     expect(text).to.equal(created + cut);
     expect(filter.isDone).to.equal(true);
   });
@@ -88,16 +88,17 @@ describe('the filter of a streamed response', () => {
   it('sees that the engine gave it up before its first token, though it calls it complete', () => {
     const nothing = { ...usage, output_tokens: 0, total_tokens: 7 };
     const end = event({ type: 'response.completed', response: { ...response, usage: nothing } });
-    const { text, filter } = pass(created + end, RESPONSES);
+    const { text, filter } = pass(created + end, RESPONSES_DIALECT);
     expect(text).to.equal(created);
     expect([filter.isDone, filter.failure?.code]).to.deep.equal([false, 'upstream_error']);
-    expect(pass(created + delta + end, RESPONSES).filter.isDone, 'an engine that does not count').to.equal(
-      true,
-    );
+    expect(
+      pass(created + delta + end, RESPONSES_DIALECT).filter.isDone,
+      'an engine that does not count',
+    ).to.equal(true);
   });
 
   it('takes out what is no event, such as [DONE], and keeps comments', () => {
-    const { text } = pass(`: ping\n\n${created}data: [DONE]\n\n${delta}`, RESPONSES);
+    const { text } = pass(`: ping\n\n${created}data: [DONE]\n\n${delta}`, RESPONSES_DIALECT);
     expect(text).to.equal(`: ping\n\n${created}${delta}`);
   });
 
@@ -105,19 +106,19 @@ describe('the filter of a streamed response', () => {
     const text =
       unnamed({ type: 'response.output_text.delta', delta: 'a' }) +
       unnamed({ type: 'response.completed', response: { ...response, usage } });
-    const { text: passed, filter } = pass(text, RESPONSES);
+    const { text: passed, filter } = pass(text, RESPONSES_DIALECT);
     expect(passed).to.equal(text);
     expect(filter).to.include({ isDone: true, estimatedTokens: 1 });
   });
 
   it('takes an end without a blank line', () => {
-    const { filter, text } = pass(created + completed.trimEnd(), RESPONSES);
+    const { filter, text } = pass(created + completed.trimEnd(), RESPONSES_DIALECT);
     expect(filter.isDone).to.equal(true);
     expect(text).to.equal(created + completed);
   });
 
   it('drops half an event', () => {
-    const { filter, text } = pass(created + completed.slice(0, 60), RESPONSES);
+    const { filter, text } = pass(created + completed.slice(0, 60), RESPONSES_DIALECT);
     expect(filter.isDone).to.equal(false);
     expect(text).to.equal(created);
   });
@@ -136,7 +137,7 @@ describe('the filter of a streamed response', () => {
   failures.push(...UNNAMED_FAILURES);
   for (const [what, text] of failures)
     it(`stops at ${what}`, () => {
-      const { text: passed, filter } = pass(created + delta + text + completed, RESPONSES);
+      const { text: passed, filter } = pass(created + delta + text + completed, RESPONSES_DIALECT);
       expect(passed).to.equal(created + delta);
       expect(filter.failure).to.include({ code: 'upstream_error' });
       expect(filter.failure!.message).to.include('boom');
@@ -147,25 +148,25 @@ describe('the filter of a streamed response', () => {
       type: 'response.completed',
       response: { ...response, object: 'response', status: 'cancelled' },
     });
-    const { text, filter } = pass(created + delta + canceled, RESPONSES);
+    const { text, filter } = pass(created + delta + canceled, RESPONSES_DIALECT);
     expect(text).to.equal(created + delta);
     expect(filter.failure!.message).to.include('aborted');
   });
 
   it('keeps a failure that ends without a blank line', () => {
-    const { filter } = pass(created + event({ type: 'error', message: 'boom' }).trimEnd(), RESPONSES);
+    const { filter } = pass(created + event({ type: 'error', message: 'boom' }).trimEnd(), RESPONSES_DIALECT);
     expect(filter.failure!.message).to.include('boom');
   });
 
   for (const size of SIZES)
     it(`does not mind a blank line too many, in chunks of ${size} bytes`, () => {
       const text = `${created}\n${delta}\n\n${completed}`;
-      expect(pass(text, RESPONSES, size).filter.isDone).to.equal(true);
-      expect(pass(`${delta}\n`, RESPONSES, size).filter.events).to.equal(1);
+      expect(pass(text, RESPONSES_DIALECT, size).filter.isDone).to.equal(true);
+      expect(pass(`${delta}\n`, RESPONSES_DIALECT, size).filter.events).to.equal(1);
     });
 
   it('refuses an event that does not end', () => {
-    const filter = new EventFilter(RESPONSES, completeModels);
+    const filter = new EventFilter(RESPONSES_DIALECT, completeModels);
     filter.push(Buffer.from('event: x\n'));
     filter.push(Buffer.alloc(16 * 1024 * 1024, 'a'));
     expect(filter.failure).to.include({ code: 'upstream_error' });
@@ -198,7 +199,7 @@ describe('the filter of a streamed message', () => {
   for (const size of SIZES)
     it(`passes it unchanged and adds cached tokens to its input, in chunks of ${size} bytes`, () => {
       const text = start + ping + delta + end + stop;
-      const { text: passed, filter } = pass(text, MESSAGES, size);
+      const { text: passed, filter } = pass(text, MESSAGES_DIALECT, size);
       expect(passed).to.equal(text);
       expect(filter).to.include({ isDone: true, estimatedTokens: 1 });
       expect(filter.usage).to.include({
@@ -210,7 +211,7 @@ describe('the filter of a streamed message', () => {
     });
 
   it('counts the output of a stream that broke off by its events', () => {
-    const { filter } = pass(start + delta + delta, MESSAGES);
+    const { filter } = pass(start + delta + delta, MESSAGES_DIALECT);
     expect(filter.usage).to.include({ inputTokens: 16, outputTokens: 2, totalTokens: 18 });
   });
 
@@ -219,12 +220,12 @@ describe('the filter of a streamed message', () => {
       type: 'message_start',
       message: { model: MODEL, usage: { input_tokens: 0, output_tokens: 0 } },
     });
-    expect(pass(told + delta, MESSAGES).filter).to.include({ usage: null, estimatedTokens: 1 });
+    expect(pass(told + delta, MESSAGES_DIALECT).filter).to.include({ usage: null, estimatedTokens: 1 });
   });
 
   for (const [what, error] of UNNAMED_FAILURES)
     it(`stops at ${what}`, () => {
-      const { text, filter } = pass(start + delta + error + stop, MESSAGES);
+      const { text, filter } = pass(start + delta + error + stop, MESSAGES_DIALECT);
       expect(text).to.equal(start + delta);
       expect(filter.failure!.message).to.include('boom');
     });
@@ -235,7 +236,7 @@ describe('the filter of a streamed message', () => {
       delta: { stop_reason: null },
       usage: { output_tokens: 3 },
     });
-    const { text, filter } = pass(start + delta + aborted + stop, MESSAGES);
+    const { text, filter } = pass(start + delta + aborted + stop, MESSAGES_DIALECT);
     expect(text).to.equal(start + delta);
     expect(filter.failure!.message).to.include('aborted');
   });
@@ -246,15 +247,17 @@ describe('the filter of a streamed message', () => {
       delta: { stop_reason: 'end_turn' },
       usage: { output_tokens: 0 },
     });
-    const { text, filter } = pass(start + empty + stop, MESSAGES);
+    const { text, filter } = pass(start + empty + stop, MESSAGES_DIALECT);
     expect(text).to.equal(start);
     expect(filter.failure!.message).to.include('aborted');
-    expect(pass(start + delta + empty + stop, MESSAGES).filter.isDone, 'does not count').to.equal(true);
+    expect(pass(start + delta + empty + stop, MESSAGES_DIALECT).filter.isDone, 'does not count').to.equal(
+      true,
+    );
   });
 
   it('stops at an error', () => {
     const error = event({ type: 'error', error: { type: 'overloaded_error', message: 'full' } });
-    const { text, filter } = pass(start + error + stop, MESSAGES);
+    const { text, filter } = pass(start + error + stop, MESSAGES_DIALECT);
     expect(text).to.equal(start);
     expect(filter.failure!.message).to.include('full');
   });

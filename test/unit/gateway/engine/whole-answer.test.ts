@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readUsage } from '../../../../gateway/engine/answer.ts';
+import { readOpenAIUsage } from '../../../../gateway/engine/answer.ts';
 import { estimateOutput } from '../../../../gateway/engine/token-estimate.ts';
 import { WholeAnswer, type WholeAnswerOptions } from '../../../../gateway/engine/whole-answer.ts';
 import type { Exchange } from '../../../../gateway/http/exchange.ts';
@@ -43,7 +43,7 @@ describe('a whole answer', () => {
       const exchange = { headers: [], receiptHeaders: () => [], res: { writeHead: () => {}, end: () => {} } };
       const whole = new WholeAnswer(exchange as unknown as Exchange, {
         complete: () => false,
-        readUsage,
+        readUsage: readOpenAIUsage,
         ...options,
       });
       whole.write(Buffer.from(JSON.stringify(answer)));

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { RESPONSES } from '../../../../gateway/engine/event-dialects.ts';
+import { RESPONSES_DIALECT } from '../../../../gateway/engine/event-dialects.ts';
 import { EventFilter } from '../../../../gateway/engine/event-filter.ts';
 import { ResponseEvents } from '../../../../gateway/text/response-events.ts';
 import { type NamedEvent, readEvents, writeEvents } from '../../../support/named-events.ts';
@@ -16,7 +16,7 @@ function pass(events: readonly NamedEvent[], size = 1_000_000) {
     echo: { read: (name: string) => request[name] },
     now: () => seconds++ * 1000,
   };
-  const filter = new EventFilter(RESPONSES, new ResponseEvents(context));
+  const filter = new EventFilter(RESPONSES_DIALECT, new ResponseEvents(context));
   const bytes = Buffer.from(writeEvents(events));
   let output = '';
   for (let start = 0; start < bytes.length; start += size)

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { readUsage } from '../../../../gateway/engine/answer.ts';
+import { readOpenAIUsage } from '../../../../gateway/engine/answer.ts';
 import { priceTokens } from '../../../../gateway/text/text-routes.ts';
 
 describe('the price of tokens', () => {
   const usage = (cached?: unknown) =>
-    readUsage({
+    readOpenAIUsage({
       prompt_tokens: 1_000,
       completion_tokens: 100,
       total_tokens: 1_100,

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ANNOTATIONS } from '../../../../api/names.ts';
-import { ApiError } from '../../../../kube/api-error.ts';
+import { KubeApiError } from '../../../../kube/api-error.ts';
 import type { KubeObject } from '../../../../kube/object.ts';
 import { WeightsPrefetch } from '../../../../operator/model/weights-prefetch.ts';
 
@@ -18,7 +18,7 @@ describe('a prefetch that the API server does not take', () => {
       find: async () => undefined,
       create: async () => {
         calls.push('create');
-        throw new ApiError({ code, reason, call: 'create jobs' }, 'no');
+        throw new KubeApiError({ code, reason, call: 'create jobs' }, 'no');
       },
     };
     const log = { info: () => {}, warn: () => calls.push('warn') };
@@ -42,6 +42,6 @@ describe('a prefetch that the API server does not take', () => {
 
   it('is tried again where the server only failed', async () => {
     const { ensure } = open(500, 'InternalError');
-    expect(await ensure().catch((error: Error) => error.name)).to.equal('ApiError');
+    expect(await ensure().catch((error: Error) => error.name)).to.equal('KubeApiError');
   });
 });

@@ -1,9 +1,9 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import { expect } from 'chai';
 import {
-  type Observation,
   ScaledDeployment,
   type ScaledModel,
+  type ScalingObservation,
 } from '../../../../operator/scaling/scaled-deployment.ts';
 import type { DeploymentSample } from '../../../../redis/demand/demand.ts';
 import { makeModel } from '../resources/fixtures.ts';
@@ -47,7 +47,7 @@ describe('a scaled deployment', () => {
 
   const look = (
     seconds: number,
-    seen: { pods: V1Pod[]; loads?: Record<string, number> } & Partial<Observation>,
+    seen: { pods: V1Pod[]; loads?: Record<string, number> } & Partial<ScalingObservation>,
   ) => {
     const { pods, loads = Object.fromEntries(pods.map(({ metadata }) => [metadata!.name!, 0])) } = seen;
     return deployment.decide({
@@ -55,7 +55,7 @@ describe('a scaled deployment', () => {
       live: {
         metadata: { name: 'qwen', namespace: 'team-a' },
         spec: { replicas: pods.length },
-      } as Observation['live'],
+      } as ScalingObservation['live'],
       sample: makeSample(seconds, loads),
       current: pods.length,
       mayProbe: true,
@@ -110,7 +110,7 @@ describe('a scaled deployment', () => {
       metadata: { name: 'qwen', namespace: 'team-a', generation: 2 },
       spec: { replicas: 2 },
       status: { observedGeneration: 1 },
-    } as Observation['live'];
+    } as ScalingObservation['live'];
     const draining = (second: number) => {
       const sample = makeSample(second, { p1: 0, p2: 0 });
       sample.replicas[1]!.draining = true;
