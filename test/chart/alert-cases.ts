@@ -1,4 +1,4 @@
-/** For each alert: series under which it fires once, and stops. */
+/** For each alert: series with which it fires once, and resolves. */
 
 /** Of alerts over days. */
 export const LONG_STEP = 10;
@@ -8,7 +8,7 @@ export interface AlertCase {
   minutes?: number;
   /** By series, in promtool's notation. */
   series: Record<string, string>;
-  /** Minutes at which it does not fire yet, fires, and has stopped. */
+  /** Minutes at which it does not fire yet, fires, and is resolved. */
   before: number;
   firing: number;
   after: number;
@@ -22,11 +22,11 @@ const requests = (outcome: 'good' | 'bad') =>
   `berth_slo_requests_total{${CHAT}, pod="chat-1", objective="availability", outcome="${outcome}"}`;
 const condition = (name: string, reason: string) =>
   `berth_operator_failing_conditions{kind="ModelDeployment", namespace="team", name="chat", condition="${name}", reason="${reason}"}`;
-/** A condition that is there for an hour, and gone then. */
+/** A condition that lasts for an hour. */
 const anHour = '_x10 1x60 stale';
 
 export const ALERT_CASES: Record<string, AlertCase> = {
-  // An hour at 30 % of errors, where 1 % may be.
+  // An hour with 30 % errors; the objective allows 1 %.
   BerthErrorBudgetBurnsFast: {
     series: {
       ...SLO,
@@ -37,7 +37,7 @@ export const ALERT_CASES: Record<string, AlertCase> = {
     firing: 115,
     after: 500,
   },
-  // 2 % for days, where 1 % may be.
+  // Days with 2 % errors; the objective allows 1 %.
   BerthErrorBudgetBurnsSlowly: {
     minutes: LONG_STEP,
     series: {
@@ -115,7 +115,7 @@ export const ALERT_CASES: Record<string, AlertCase> = {
     firing: 45,
     after: 75,
   },
-  // Jobs of the queue and images whose clients wait count together.
+  // Queued jobs and synchronous images are counted together.
   BerthStorageFailing: {
     series: {
       [`berth_gateway_jobs_total{${CHAT}, pod="chat-1", outcome="storage_upload_failed"}`]: '0x10 0+1x1 1x70',
@@ -137,7 +137,7 @@ export const ALERT_CASES: Record<string, AlertCase> = {
     firing: 35,
     after: 50,
   },
-  // A follower's connection is its own matter.
+  // Only the leader's connection counts.
   BerthRedisUnavailable: {
     series: {
       'berth_operator_redis_up{instance="a"}': '1x10 0x20 1x20',

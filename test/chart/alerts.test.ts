@@ -57,7 +57,7 @@ describe("the chart's alerts", () => {
     const queries = DASHBOARDS.flatMap(({ panels }) => panels.flatMap((panel) => panel.queries));
     const records = queries.map(({ expr }, index) => ({
       record: `query:${index}`,
-      // What Grafana puts there; names of namespaces and deployments stand in quotes.
+      // As Grafana would replace it; other variables, such as namespaces, are within quotes.
       expr: expr.replaceAll('$__rate_interval', '2m'),
     }));
     const file = join(folder, 'queries.json');

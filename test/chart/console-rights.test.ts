@@ -61,7 +61,7 @@ describe("the chart's rights for the console", () => {
       expect(may('view', right), `view: ${JSON.stringify(right)}`).to.equal(isRead);
       if (!isRead) expect(may('edit', right), `edit: ${JSON.stringify(right)}`).to.equal(true);
     }
-    // The built-in view role has them, which Berth's rules are added to.
+    // Granted by the built-in view role, to which Berth's rules are added.
     for (const right of Object.values(POD_READS) as ConsoleRight[])
       expect(may('member', right), `member: ${JSON.stringify(right)}`).to.equal(true);
   });

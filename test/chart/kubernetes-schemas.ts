@@ -10,7 +10,7 @@ interface Definition {
   'x-kubernetes-group-version-kind'?: { group: string; version: string; kind: string }[];
 }
 
-/** Writes one file a kind, named as kubeconform's `{{ .ResourceKind }}{{ .KindSuffix }}.json`; answers the folder. */
+/** Writes a file per kind, named by kubeconform's `{{ .ResourceKind }}{{ .KindSuffix }}.json`; returns the folder. */
 export async function writeKubernetesSchemas(request: KubeRequest): Promise<string> {
   const { body } = await request('GET', '/openapi/v2');
   const definitions = body.definitions as Record<string, Definition>;
@@ -25,7 +25,7 @@ export async function writeKubernetesSchemas(request: KubeRequest): Promise<stri
   return folder;
 }
 
-/** Unknown fields are mistakes. */
+/** Rejects unknown fields. */
 function closeDefinition(definition: Definition): void {
   if (definition.properties && definition.additionalProperties === undefined)
     definition.additionalProperties = false;

@@ -47,7 +47,7 @@ describe('warnings about models by kubectl on a real API server with the chart',
     const { stdout } = await run(await ensureBinary('helm'), [...chart, ...only]);
     writeFileSync(join(folder, 'policy.yaml'), stdout);
     await call(['apply', '-f', join(folder, 'policy.yaml')]);
-    // A policy works some time after it was made.
+    // A policy takes effect some time after its creation.
     const { spec } = WARNING_CASES[0]!;
     const isWarned = async () =>
       readWarnings((await apply(spec, '--dry-run=server').catch((error) => error)).stderr).length > 0;

@@ -42,7 +42,7 @@ const template = (more: object) => ({ template: more });
 const source = (more: object) => ({ model: { id: 'm', source: more } });
 const variable = (valueFrom: object) => engine({ env: [{ name: 'A', valueFrom }] });
 
-/** What each group guards, one after the other. */
+/** A spec for each field that a group protects. */
 const GUARDED: [group: (typeof POD_FIELD_GROUPS)[number], spec: object][] = [
   ['images', engine({ image: 'own:1' })],
   ['images', engine({ command: ['sh'] })],
@@ -68,7 +68,7 @@ const GUARDED: [group: (typeof POD_FIELD_GROUPS)[number], spec: object][] = [
   ['priority', template({ priorityClassName: 'system-node-critical' })],
   ['runtime', { gpu: { runtimeClassName: 'other' } }],
 ];
-/** What every member may write. */
+/** Fields that every member may write. */
 const FREE: [what: string, spec: object][] = [
   ['the least', {}],
   ['plain environment and arguments', engine({ args: ['--a'], env: [{ name: 'A', value: 'b' }] })],
@@ -158,7 +158,7 @@ describe('pod fields on a real API server with the chart', () => {
     await bind('ben', { kind: 'ClusterRole', name: 'berth-member' });
     await bind('ben', { kind: 'ClusterRole', name: 'berth-pod-fields' });
     await bind('eve', { kind: 'ClusterRole', name: 'berth-edit' });
-    // A policy works some time after it was made.
+    // A policy takes effect some time after its creation.
     const probe = makeModel(template({ priorityClassName: 'a' }));
     const deadline = Date.now() + 60_000;
     for (;;) {

@@ -24,11 +24,11 @@ const deployment = 'film';
 interface Rendered {
   /** Of the ConfigMap. */
   config: Record<string, string>;
-  /** Of the Secret with the certificate that the chart made. */
+  /** Of the Secret with the certificate that the chart generated. */
   certificate: Record<string, string>;
 }
 
-/** What the pod of the bundled Redis mounts, as the chart renders it. */
+/** Files that the pod of the bundled Redis mounts, as the chart renders them. */
 async function renderFiles(...values: string[]): Promise<Rendered> {
   const settings = values.flatMap((value) => ['--set', value]);
   const { stdout } = await run(
@@ -44,7 +44,7 @@ async function renderFiles(...values: string[]): Promise<Rendered> {
   return { config: find('redis.conf'), certificate: Object.fromEntries(decoded) };
 }
 
-/** What the pod of the bundled Redis does, in a folder in place of its root. */
+/** Runs the commands of the pod of the bundled Redis, with a folder as its root. */
 describe('the bundled Redis as the chart configures it', function () {
   this.timeout(120_000);
   let root: string;

@@ -1,4 +1,4 @@
-/** Anthropic's messages, by its SDK for Node, and what Claude Code does besides. */
+/** Anthropic's messages through its SDK for Node, and further requests of Claude Code. */
 import Anthropic from '@anthropic-ai/sdk';
 import { expect } from 'chai';
 import {

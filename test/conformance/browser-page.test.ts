@@ -16,12 +16,12 @@ spec:
   engine: { preset: simulator }
   route: { cors: { origins: ['${PAGE}'] } }
 `;
-/** What a page may send without asking first (Fetch: CORS-safelisted request headers). */
+/** Request headers that need no preflight (Fetch: CORS-safelisted request headers). */
 const SAFELISTED = new Set(['accept', 'accept-language', 'content-language']);
-/** And read without being told that it may. */
+/** Response headers that need no permission to be read. */
 const READABLE = new Set(['content-type', 'content-length', 'cache-control', 'expires', 'last-modified']);
 
-/** A fetch as a browser's page has it: it asks first where it must, and shows only what the page may read. */
+/** A fetch as in a browser: with a preflight where one is required, and only the headers that the page may read. */
 async function fetchAsPage(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   // A browser sends its own.

@@ -1,15 +1,15 @@
-/** A fetch for SDKs that checks every answer and every stream chunk on the wire, below the SDK. */
+/** A fetch for SDKs that validates every response and every stream chunk before the SDK reads it. */
 import { findViolations, type WireType } from './wire-schema.ts';
 
 interface Route {
   path: RegExp;
   /** Any if absent. */
   method?: string;
-  /** Type of the whole answer. */
+  /** Type of the whole response. */
   whole: WireType;
   /** Of each event of a stream. */
   event?: WireType;
-  /** Of a 202, where it differs. */
+  /** Type of a 202, if it differs. */
   accepted?: WireType;
 }
 
@@ -44,7 +44,7 @@ const ACCEPTED = 202;
 export interface CheckedFetch {
   fetch: typeof fetch;
   violations: string[];
-  /** Bodies and chunks that were checked. */
+  /** Number of validated bodies and chunks. */
   checked: number;
 }
 
@@ -84,7 +84,7 @@ const listData = (text: string): string[] =>
     .filter((line) => line.startsWith('data: ') && line !== 'data: [DONE]')
     .map((line) => line.slice('data: '.length));
 
-/** The SDK declares embeddings as numbers, and decodes the base64 that it asks for by itself. */
+/** The SDK declares embeddings as numbers, but requests and decodes base64. */
 function allowBase64(body: { data?: { embedding?: unknown }[] }): unknown {
   if (!Array.isArray(body.data)) return body;
   const data = body.data.map((item) =>

@@ -1,8 +1,8 @@
-/** Reranking by Cohere's client for Node, in both versions of its API. */
+/** Reranking through Cohere's client for Node, in both versions of its API. */
 import { expect } from 'chai';
 import { itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
 
-/** Imported by a text that TypeScript does not follow: its 1,600 files of types would slow each check of the repository's. */
+/** As a string that TypeScript does not resolve: its 1,600 files of types would slow down each type check. */
 const PACKAGE: string = 'cohere-ai';
 
 interface Answer {
@@ -25,7 +25,6 @@ const once = { maxRetries: 0 };
 describe('Cohere’s client', () => {
   let stack: LocalStack;
   let model: string;
-  /** Of a version of the API. */
   let open: (version: 'v1' | 'v2', options?: object) => Client;
 
   before(async () => {
@@ -48,7 +47,7 @@ describe('Cohere’s client', () => {
         expect(results[0]!.relevanceScore).to.be.at.least(results[1]!.relevanceScore);
       });
 
-      // What is relevant, only such a model knows, and how its scores are bounded.
+      // Other models have random weights, and other ranges of scores.
       itSimulated('gets scores between 0 and 1, the highest for what is relevant', async () => {
         const { results } = await open(version).rerank({ ...question, model }, once);
         expect(results.map(({ index }) => index)).to.deep.equal([1, 2, 0]);

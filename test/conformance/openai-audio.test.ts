@@ -42,7 +42,7 @@ describe('audio with OpenAI’s SDKs', () => {
         expect(usage).to.deep.equal({ type: 'duration', seconds: 3 });
       });
 
-      // A model of random weights does not say when something was said.
+      // A model with random weights returns no timestamps.
       itSimulated('transcribes with times, and as subtitles', async () => {
         const { audio, model } = connect('Transcription');
         const { text } = await audio.transcriptions.create({ model, file: await file() });
@@ -68,7 +68,7 @@ describe('audio with OpenAI’s SDKs', () => {
           else if (event.type === 'transcript.text.done') done = event.text;
         expect(streamed).to.match(/\w/);
         expect(done).to.equal(streamed);
-        // Engines cut white space of a whole text otherwise.
+        // Real engines trim the white space of a whole text differently.
         if (!isSimulated) return;
         const { text } = await audio.transcriptions.create({ model, file: await file() });
         expect(done).to.equal(text);

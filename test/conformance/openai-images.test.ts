@@ -17,7 +17,7 @@ const prompt = 'A harbor at dawn';
 const NO_IMAGE = 'an edit by a model that takes no image';
 const JOB_TIMEOUT_MS = isSimulated ? 20_000 : 240_000;
 
-/** SGLang Diffusion makes JPEGs where no other format is asked for. */
+/** SGLang Diffusion returns JPEG by default. */
 const pictureOf = (size: string): RegExp => new RegExp(`^${isSimulated ? 'png' : '(png|jpeg)'} ${size}$`);
 
 const decode = (base64: string | undefined): Buffer => Buffer.from(base64 ?? '', 'base64');

@@ -14,7 +14,7 @@ const weather = {
 };
 const messages = [{ role: 'user' as const, content: 'Tell me about ships.' }];
 
-// The two majors share these calls; the newer one's types serve for both.
+// Both major versions have these calls; the types of the newer one are used for both.
 const SDKS: [string, typeof OpenAI7][] = [
   ['openai 7.x', OpenAI7],
   ['openai 6.x', OpenAI6 as unknown as typeof OpenAI7],

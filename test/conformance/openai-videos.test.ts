@@ -13,7 +13,7 @@ const SDKS: [string, typeof OpenAI7][] = [
 ];
 const SIZE = '320x192';
 const prompt = 'A ship leaves';
-/** Real engines on a CPU take their time. */
+/** Real engines on a CPU are slow. */
 const TIMEOUT_FACTOR = isSimulated ? 1 : 10;
 
 describe('videos', () => {
@@ -27,7 +27,7 @@ describe('videos', () => {
     stack.endpoints.deployments.find(
       ({ kind, native }) => kind === 'Video' && (native !== null) === isPinned,
     )!;
-  /** A real engine takes its own time. */
+  /** A real engine cannot be controlled. */
   const steer = async (isPinned: boolean, settings: object) => {
     if (isSimulated)
       await fetch(`${find(isPinned).simulatorURL}/control`, {

@@ -8,7 +8,7 @@ import { ensurePython } from '../support/python.ts';
 
 const SCHEMATHESIS = 'schemathesis==4.32.5';
 const CONFIG = resolve('test/conformance/schemathesis.toml');
-/** Some hundred requests a deployment take seconds, and minutes where other work takes the cores. */
+/** Some hundred requests per deployment take seconds, and minutes on a busy machine. */
 const TIMEOUT_MS = 600_000;
 
 interface Failure extends Error {

@@ -1,4 +1,4 @@
-/** OpenAI's Responses, by both majors of its SDK, and the cases by which Open Responses evaluates implementations. */
+/** OpenAI's Responses through both major versions of its SDK, and the cases of Open Responses' compliance test. */
 import { expect } from 'chai';
 import OpenAI7 from 'openai';
 import OpenAI6 from 'openai-6';
@@ -20,7 +20,7 @@ const weather: Tool = {
     required: ['city'],
     additionalProperties: false,
   },
-  // Else an engine that calls a tool because it has to may call it with anything.
+  // Otherwise an engine that is forced to call a tool may pass any arguments.
   strict: true,
 };
 const input = 'Tell me about ships.';
@@ -177,7 +177,7 @@ describe('responses', () => {
       });
     });
 
-  // openresponses/openresponses, bin/compliance-test.ts: what each case sends, and what has to come.
+  // From openresponses/openresponses, bin/compliance-test.ts: the request of each case, and the expected response.
   describe('as Open Responses has them', () => {
     const user = (content: unknown) => ({ type: 'message', role: 'user', content });
     const tools = [{ ...weather, strict: undefined }];
@@ -237,7 +237,7 @@ describe('responses', () => {
       return events;
     };
 
-    // Whether to call a tool, and what is in a picture, only such a model knows.
+    // Models with random weights neither decide to call tools nor describe images.
     for (const [what, body, type] of cases) {
       const itModel = ['a tool', 'an image'].includes(what) ? itSimulated : it;
       itModel(`answer ${what}, completed`, async () => {

@@ -67,7 +67,7 @@ describe('Vercel AI SDK', () => {
       model,
       prompt: { text: 'At night', images: [await makePicture(256, 256)] },
       size: '256x256',
-      // The SDK follows no links to loopback addresses, where make run's are.
+      // The SDK does not follow links to loopback addresses, which those of `make run` are.
       providerOptions: { berth: { response_format: 'b64_json' } },
     });
     expect(await describePicture(image.uint8Array)).to.equal('png 256x256');

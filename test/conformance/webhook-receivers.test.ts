@@ -1,4 +1,4 @@
-/** The receivers of docs/webhooks.md, each as its own program, and Stripe's SDK, against what Berth signs. */
+/** The receivers in docs/webhooks.md, each as a program of its own, and Stripe's SDK verify Berth's signatures. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -14,11 +14,11 @@ const BODY = Buffer.from(
 const now = () => Math.floor(Date.now() / 1000);
 const signed = (at = now(), body = BODY, secret = SECRET) =>
   signDelivery(body, { current: secret, previous: null }, at * 1_000);
-/** While a rolled secret overlaps with the one before. */
+/** While a new secret overlaps with the previous one. */
 const signedTwice = (current: string, previous: string) =>
   signDelivery(BODY, { current, previous: { secret: previous, until: Date.now() + 60_000 } }, Date.now());
 
-/** What a delivery carries, and whether it is to be taken. */
+/** Deliveries, and whether a receiver must accept them. */
 const DELIVERIES: [title: string, header: () => string | undefined, body: Buffer, isGenuine: boolean][] = [
   ['a genuine delivery', () => signed(), BODY, true],
   ['one by a new secret and this one', () => signedTwice('whsec_new', SECRET), BODY, true],
@@ -60,7 +60,7 @@ for (const [name, command] of Object.entries(RECEIVERS))
     });
 
     after(() => {
-      // `go run` starts what it built as a child of its own.
+      // `go run` starts the built program as its child.
       process.kill(-receiver.pid!, 'SIGKILL');
     });
 
@@ -92,7 +92,7 @@ describe('examples/webhooks/verify.sh', () => {
 });
 
 describe("Stripe's SDK", () => {
-  // It takes times that lie ahead, as the API does not forbid.
+  // It accepts times in the future, which the API does not forbid.
   for (const [title, header, body, isGenuine] of DELIVERIES.filter(([each]) => !/future/.test(each)))
     it(`${isGenuine ? 'takes' : 'refuses'} ${title}`, () => {
       const verify = () =>

@@ -1,4 +1,4 @@
-/** SDKs that verify Standard Webhooks signatures, against what Berth signs. */
+/** SDKs for Standard Webhooks verify Berth's signatures. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-/** The types whose JSON every answer must match, taken from the OpenAI SDK's own published declarations. */
+/** Types that every response must match, from the OpenAI SDK's published declarations. */
 import type {
   RawMessageStreamEvent as AnthropicEvent,
   Message as AnthropicMessage,
@@ -35,7 +35,7 @@ export type {
   Model,
 };
 
-/** OpenAI's model knows four sizes and cancels nothing. */
+/** OpenAI's has four sizes only, and no status for canceled videos. */
 export type Video = Omit<OpenAIVideo, 'size' | 'status'> & {
   size: string;
   status: OpenAIVideo['status'] | 'canceled';
@@ -81,14 +81,14 @@ export interface RequestList {
   data: InferenceRequest[];
 }
 
-/** The SDK declares one type for both; a chunk before the last has no reason to finish yet. */
+/** The SDK has one type for both, but only the last chunk has a finish reason. */
 export type CompletionChunk = Omit<Completion, 'choices'> & {
   choices: (Omit<Completion['choices'][number], 'finish_reason'> & {
     finish_reason: Completion['choices'][number]['finish_reason'] | null;
   })[];
 };
 
-/** Without what the SDK adds itself, and what OpenAI alone has. */
+/** Without fields that the SDK adds, or only OpenAI has. */
 export type Response = Omit<OpenAIResponse, 'output_text' | 'access_programs' | 'usage'> & {
   usage: ResponseUsage | null;
 };
@@ -111,7 +111,7 @@ export type ResponseStreamEvent =
 
 export type { MessageTokensCount };
 
-/** Without what Anthropic alone has, such as citations, callers of tools and containers. */
+/** Without fields that only Anthropic has, such as citations, callers of tools and containers. */
 type Block = Omit<TextBlock, 'citations'> | Omit<ToolUseBlock, 'caller'> | Omit<ThinkingBlock, 'signature'>;
 
 export type Message = Pick<

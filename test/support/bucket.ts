@@ -1,4 +1,4 @@
-/** What lies in a bucket, as its owner sees it. */
+/** The contents of a bucket, with its owner's rights. */
 import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { EndpointsFile } from '../../launch/endpoints-file.ts';
@@ -28,6 +28,6 @@ export async function listObjects(server: Server, bucket = server.bucket, prefix
   return keys;
 }
 
-/** A link of the same kind as a gateway signs, for so many seconds. */
+/** A link like those that a gateway signs, valid for `expiresIn` seconds. */
 export const signLink = (server: Server, key: string, expiresIn: number): Promise<string> =>
   getSignedUrl(connect(server), new GetObjectCommand({ Bucket: server.bucket, Key: key }), { expiresIn });

@@ -1,4 +1,4 @@
-/** What the chart gives a program: its memory, and Node's options for that memory. */
+/** The memory that the chart gives a program, and Node's options for it. */
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 
@@ -7,7 +7,7 @@ const CHART = 'charts/berth';
 export interface ChartLimits {
   /** The container's limit. */
   memoryMiB: number;
-  /** The heap as it is in that container: Node takes its percentage of the container's limit, here of the machine's. */
+  /** With the heap's size in that container: Node computes percentages from the container's limit, here from the machine's memory. */
   nodeOptions: string;
 }
 

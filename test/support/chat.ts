@@ -1,4 +1,4 @@
-/** Calls of a text endpoint, streams among them, as a client sees them. */
+/** Calls of a text endpoint, including streams, from a client's view. */
 import { fetchByHost } from './host-fetch.ts';
 import { API_KEY } from './model-replica.ts';
 
@@ -29,7 +29,7 @@ export function callChat(baseURL: string, options: ChatOptions = {}): Promise<Re
 export interface StreamedChat {
   status: number;
   headers: Headers;
-  /** Resolves with all that came; `isWhole` when it ended with [DONE], `error` when it was cut. */
+  /** Resolves with all that arrived; `isWhole` if it ended with [DONE], `error` if it broke off. */
   ended: Promise<{ text: string; isWhole: boolean; error: unknown }>;
   /** Frames so far. */
   frames(): number;
@@ -55,7 +55,7 @@ export async function streamChat(baseURL: string, options: ChatOptions = {}): Pr
   };
 }
 
-/** The envelope of an error answer, with its status. */
+/** The envelope of an error response, with its status. */
 export async function readError(
   response: Response,
 ): Promise<{ status: number; code: string | null; message: string; retryAfter: string | null }> {

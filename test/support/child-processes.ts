@@ -4,7 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 
 const STOP_GRACE_MS = 3_000;
 
-/** The first argument is the program's name: one binary acts as several. Dies with this process, however it ends. */
+/** The first argument is the program's name, since one binary may be several programs. Killed when this process ends in any way. */
 export function startProcess(command: string, [name, ...args]: string[], logPath: string): ChildProcess {
   const log = openSync(logPath, 'a');
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', command, ...args], { stdio: ['ignore', log, log] });
@@ -13,7 +13,7 @@ export function startProcess(command: string, [name, ...args]: string[], logPath
   return child;
 }
 
-/** SIGTERM, and SIGKILL to what is slow to leave. */
+/** SIGTERM, then SIGKILL after a while. */
 export async function stopProcess(child: ChildProcess): Promise<void> {
   if (hasEnded(child)) return;
   const ended = new Promise((resolve) => child.once('exit', resolve));

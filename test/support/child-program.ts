@@ -1,4 +1,4 @@
-/** One of Berth's programs as a child process, with its output at hand. */
+/** One of Berth's programs as a child process, with its output. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -9,9 +9,9 @@ export interface ChildProgram {
   readonly output: string;
   /** Exit code or signal; null while it runs. */
   readonly ended: number | string | null;
-  /** The first match in what it writes; throws when it ends or is silent for too long. */
+  /** The first match in its output; throws if it exits, or after a timeout. */
   waitFor(pattern: RegExp): Promise<RegExpExecArray>;
-  /** SIGTERM unless told otherwise; resolves at its end. */
+  /** SIGTERM by default; resolves when it has exited. */
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
@@ -58,10 +58,10 @@ export function startProgram(file: string, env: Record<string, string>): ChildPr
   };
 }
 
-/** Processes of tests that run side by side, of which Mocha numbers each. */
+/** Test processes that run in parallel, numbered by Mocha. */
 const MAX_PROCESSES = 4;
 
-/** One at random from this process' own part of `count` ports. */
+/** A random one from this process' share of `count` ports. */
 export function pickPort(first: number, count: number): number {
   const own = ownPorts(first, count);
   return own.first + Math.floor(Math.random() * own.count);

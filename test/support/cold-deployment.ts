@@ -1,4 +1,4 @@
-/** A deployment that scales to zero, a front before it, and a replica that starts when the test says so. */
+/** A deployment that scales to zero, a front, and a replica that the test starts. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { GATEWAY_ENV } from '../../api/gateway-environment.ts';
 import { peerToken } from '../../api/identity.ts';

@@ -13,19 +13,19 @@ import { findFreePort } from './child-program.ts';
 import { pollUntil } from './poll.ts';
 
 export interface ControlPlane {
-  /** Path of a kubeconfig whose user may do everything. */
+  /** Path of a kubeconfig with all permissions. */
   kubeconfig: string;
   url: string;
   /** The admin's bearer token, for plain `fetch` and for impersonation. */
   token: string;
-  /** PEM of what signs the API server's certificate. */
+  /** The CA of the API server's certificate, as PEM. */
   authority: string;
   /** Stops the API server; etcd keeps everything. Watches break, connections are refused. */
   stop(): Promise<void>;
-  /** Starts it again on the same address. Resolves when it is ready. */
+  /** Restarts it on the same address. Resolves when it is ready. */
   start(): Promise<void>;
   restart(): Promise<void>;
-  /** Stops all and removes what was written. */
+  /** Stops both and removes their files. */
   close(): Promise<void>;
 }
 
@@ -115,7 +115,7 @@ const apiserverArguments = (folder: string, port: number, etcdPort: number): str
   'kube-apiserver',
   '--bind-address=127.0.0.1',
   '--advertise-address=127.0.0.1',
-  // The address above is loopback, which an Endpoints object may not hold.
+  // An Endpoints object may not contain a loopback address.
   '--endpoint-reconciler-type=none',
   `--secure-port=${port}`,
   `--cert-dir=${join(folder, 'certificates')}`,
@@ -126,14 +126,14 @@ const apiserverArguments = (folder: string, port: number, etcdPort: number): str
   `--service-account-signing-key-file=${join(folder, 'accounts.key')}`,
   '--service-account-issuer=https://kubernetes.default.svc.cluster.local',
   '--service-cluster-ip-range=10.96.0.0/16',
-  // No controller makes service accounts here, and pods need none.
+  // No controller creates service accounts here, and pods need none.
   '--disable-admission-plugins=ServiceAccount',
 ];
 
 const readTail = (folder: string): string =>
   readFileSync(join(folder, 'kube-apiserver.log'), 'utf8').trimEnd().split('\n').slice(-15).join('\n');
 
-/** Asks without checking the certificate: the server writes it only while it starts. */
+/** Without verifying the certificate, which the server writes while it starts. */
 function isReady(url: string, token: string): Promise<boolean> {
   return new Promise((resolve) => {
     const options = {

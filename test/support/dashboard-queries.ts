@@ -1,14 +1,14 @@
-/** What the dashboards and alerts ask, put to a real Prometheus. */
+/** Queries of the dashboards and alerts, for a real Prometheus. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { DASHBOARDS } from '../../tools/generate/dashboards/grafana.ts';
 import type { RunningPrometheus, Sample } from './running-prometheus.ts';
 
 export const ALERTS = 'charts/berth/files/prometheus/alerts.yaml';
-/** In place of Grafana's, which follows the interval of scrapes. */
+/** Instead of Grafana's, which depends on the scrape interval. */
 const RATE_INTERVAL = '30s';
 const SELECTORS = /\b(?:berth[_:]|gen_ai_)[\w:]+(?:\{[^}]*\})?/g;
-/** Selectors of faults, whose series are not there before one has happened. */
+/** Selectors of faults, whose series exist only after a fault. */
 const FAULT = /outcome=|phase=|condition=|error_type=/;
 
 export interface AskedQuery {
@@ -35,7 +35,7 @@ const listPanelQueries = (): AskedQuery[] =>
     ),
   );
 
-/** An alert that does not fire returns nothing: what is asked is each of its selectors, and of those of a fault the metric itself. */
+/** An alert that does not fire returns nothing, so its selectors are queried; of a fault, only the metric. */
 const listRuleQueries = (): AskedQuery[] =>
   readAlerts().groups.flatMap(({ rules }) =>
     rules.flatMap(({ alert, record, expr }) =>
@@ -52,7 +52,7 @@ const listRuleQueries = (): AskedQuery[] =>
   );
 
 export interface Question {
-  /** Of the variables of dashboards: any of these deployments may have the data. */
+  /** Values of the dashboards' variables; any of these deployments may have the data. */
   namespace: string;
   deployments: readonly string[];
   /** Before each round of queries. */
@@ -60,7 +60,7 @@ export interface Question {
   timeoutMs: number;
 }
 
-/** Asks until all have data but those of faults. Answers the ones that have none. */
+/** Repeats the queries until all except those of faults have data. Returns those without. */
 export async function askUntilAnswered(
   prometheus: RunningPrometheus,
   asked: readonly AskedQuery[],
@@ -74,7 +74,7 @@ export async function askUntilAnswered(
   const ask = async (query: AskedQuery) => {
     for (const deployment of deployments) {
       const samples = await prometheus.query(fillIn(query.expr, deployment));
-      // A quantile of nothing is no number.
+      // A quantile of no samples is NaN.
       query.found = samples.filter(({ value }) => Number.isFinite(value));
       if (query.found.length > 0) return;
     }
@@ -88,7 +88,7 @@ export async function askUntilAnswered(
   return listEmpty().map(({ place, expr }) => `${place}: ${expr}`);
 }
 
-/** Each query and its result as Markdown, where PROMETHEUS_TABLE names a file. */
+/** Writes each query and its result as Markdown if PROMETHEUS_TABLE names a file. */
 export function writeTable(asked: readonly AskedQuery[]): void {
   const path = process.env.PROMETHEUS_TABLE;
   if (!path) return;

@@ -1,4 +1,4 @@
-/** Traffic after which every panel of the dashboards has data: of all kinds, with each trouble that a client or an engine can make. */
+/** Traffic after which every panel of the dashboards has data: of all kinds, with all failures of clients and engines. */
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
 import { makePicture } from './media-files.ts';
 
@@ -18,7 +18,7 @@ interface EnvironmentVariable {
   value: string;
 }
 
-/** A workspace with credit, a credential whose bucket cannot be reached, and the deployments that are asked. */
+/** A workspace with credit, a credential with an unreachable bucket, and the deployments that are called. */
 export function describeObjects(namespace: string, env: EnvironmentVariable[] = []) {
   const apiVersion = 'berth.dev/v1alpha1';
   const engine = { ...SIMULATOR, env: [...SIMULATOR.env, ...env] };
@@ -40,7 +40,7 @@ export function describeObjects(namespace: string, env: EnvironmentVariable[] = 
     describeModel('picture', { kind: 'Image', image: { sizes: ['64x64'], tasks: ['txt2img', 'img2img'] } }),
     describeModel('asleep', { scaling: { min: 0, max: 1, coldStart: { mode: 'Hold', holdFor: '2m' } } }),
     describe('Workspace', 'workspace', { ownerEmail: 'owner@example.com', credit: '1000' }),
-    // Whose condition fails.
+    // Its condition fails.
     describe('StorageCredential', 'unreachable', {
       endpoint: 'http://127.0.0.1:1',
       bucket: 'none',
@@ -53,7 +53,7 @@ type Name = (typeof DEPLOYMENTS)[number];
 
 export interface TrafficOptions {
   find: (name: Name) => Pick<EndpointEntry, 'baseURL' | 'apiKey'>;
-  /** The next call of this deployment's engines fails so. */
+  /** Makes the next call of this deployment's engines fail. */
   failNext: (name: Name, fault: object) => Promise<void>;
   webhookURL: string;
   consoleURL: string;
@@ -93,7 +93,7 @@ export async function makeTraffic(options: TrafficOptions): Promise<void> {
   await post('picture', '/images/generations', picture);
   await leave();
   await Promise.all([
-    // More than the replicas take: some are forwarded, some refused.
+    // More than the replicas can serve: some are forwarded, some refused.
     ...Array.from({ length: STREAMS }, () => post('chat', '/chat/completions', { ...CHAT, stream: true })),
     post('picture', '/images/generations?async=true', { ...picture, webhook_url: webhookURL }),
     post('picture', '/images/edits?async=true', await describeEdit()),

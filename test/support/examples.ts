@@ -1,15 +1,15 @@
-/** The files of `examples/` as a person applies them, and what became of each of their objects. */
+/** The files of `examples/` in the order that a user applies them, and the outcome of each of their objects. */
 import { globSync, readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 import { API_VERSION, type Condition } from '../../api/kubernetes-types.ts';
 
 export interface Example {
   file: string;
-  /** Those of Berth, all in the namespace default. */
+  /** Berth's objects, all in the namespace default. */
   objects: { kind: ExampleKind; name: string }[];
 }
 
-/** Each with the condition that tells whether it does what it is for. */
+/** By kind, the condition that shows whether an object works. */
 const VERDICTS = {
   ModelDeployment: 'Ready',
   APIKey: 'Ready',
@@ -20,7 +20,7 @@ export type ExampleKind = keyof typeof VERDICTS;
 
 type Written = { apiVersion: string; kind: ExampleKind; metadata: { name: string } };
 
-/** Those that a person applies one by one. */
+/** Those that a user applies one by one. */
 export const listExamples = (): Example[] =>
   globSync('examples/*.yaml')
     .sort()
@@ -32,7 +32,7 @@ export const listExamples = (): Example[] =>
         .map(({ kind, metadata: { name } }) => ({ kind, name })),
     }));
 
-/** What a start passes through: none of them is a reason why a model is not served. */
+/** Reasons during a start, which are not failures. */
 const PASSING: ReadonlySet<string | undefined> = new Set([
   undefined,
   'Starting',
@@ -50,7 +50,7 @@ export interface ExampleState {
   status?: { observedGeneration?: number; conditions?: Condition[] };
 }
 
-/** `served`, or why it is not; undefined while that is open. */
+/** `served`, or why it is not; undefined while undecided. */
 export function describeOutcome(kind: ExampleKind, { metadata, status }: ExampleState): string | undefined {
   if (status?.observedGeneration !== metadata.generation) return undefined;
   const verdict = status?.conditions?.find(({ type }) => type === VERDICTS[kind]);

@@ -1,4 +1,4 @@
-/** A small adapter that gives HPAs Berth's demand as an external metric, as it would come from the front by way of Prometheus. */
+/** A small adapter that offers Berth's demand to HPAs as an external metric, as Prometheus and its adapter would. */
 import { createServer } from 'node:https';
 import { listen, readServerPort } from '../../kit/http-server.ts';
 import { makeCertificates } from './test-certificates.ts';
@@ -8,9 +8,9 @@ const NAME = 'external-metrics';
 const NAMESPACE = 'default';
 
 export interface ExternalMetrics {
-  /** To be applied, so that the API server hands requests for the metrics on to this process, which runs beside it. */
+  /** To be applied, so that the API server forwards requests for these metrics to this process. */
   objects: object[];
-  /** Values that were handed out, by deployment. */
+  /** Values returned so far, by deployment. */
   readonly values: ReadonlyMap<string, number>;
   close(): void;
 }

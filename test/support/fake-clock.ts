@@ -5,7 +5,7 @@ interface Timer {
   callback: () => void;
 }
 
-/** Time that stands still until it is moved. */
+/** Time that stands still until it is advanced. */
 export class FakeClock implements Clock {
   #time = 0;
   readonly #timers = new Set<Timer>();
@@ -20,12 +20,12 @@ export class FakeClock implements Clock {
     };
   };
 
-  /** Timers that are set. */
+  /** The number of pending timers. */
   get pending(): number {
     return this.#timers.size;
   }
 
-  /** Moves time on, running each timer at its moment and everything that follows from it. */
+  /** Advances time, running each timer when it is due and everything that follows from it. */
   async advance(ms: number): Promise<void> {
     const end = this.#time + ms;
     await settle();
@@ -41,7 +41,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets all promises that can go on do so. */
+/** Lets all pending promises that can continue do so. */
 export async function settle(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
 }

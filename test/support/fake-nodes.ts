@@ -18,11 +18,11 @@ import { pollUntil } from './poll.ts';
 
 export interface FakeNodesOptions {
   nodes: number;
-  /** Of each node; by default room for 110 pods, as a kubelet has, with a GPU each. */
+  /** Of each node; by default for 110 pods with a GPU each, as of a kubelet. */
   allocatable?: Record<string, string>;
   /** From a pod's scheduling to its being ready; 0 by default. */
   startMs?: number;
-  /** More of kube-controller-manager's. */
+  /** Further controllers of kube-controller-manager. */
   controllers?: string[];
 }
 
@@ -44,9 +44,9 @@ const CONTROLLERS = [
   'node-lifecycle-controller',
   'taint-eviction-controller',
 ];
-/** Calls per second: by default controllers make 20, which 5,000 deployments would wait for. */
+/** Calls per second: the default of 20 would delay 5,000 deployments. */
 const QPS = 1_000;
-/** kwok renews leases when a quarter of them is over, and late on a busy machine. */
+/** kwok renews leases after a quarter of their time, and late on a busy machine. */
 const NODE_LEASE_SECONDS = 120;
 const NODE_GRACE = '10m';
 
@@ -117,7 +117,7 @@ function listPrograms({
       `--kubeconfig=${kubeconfig}`,
       `--config=${writeStages(folder, startMs)}`,
       '--manage-all-nodes=true',
-      // Without leases no node has a heartbeat, and all are lost once the grace period is over.
+      // Without leases nodes have no heartbeats, and are lost after the grace period.
       `--node-lease-duration-seconds=${NODE_LEASE_SECONDS}`,
       '--cidr=10.128.0.0/12',
       '--node-port=0',

@@ -19,12 +19,12 @@ export interface FrontProcess {
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Resolves when it listens; Redis may be away. */
+/** Resolves when it listens; Redis may be unavailable. */
 export async function startFrontProcess(settings: {
   redisURL: string;
-  /** Of the replicas that it dials. */
+  /** Of the replicas that it connects to. */
   replicaPort: number;
-  /** More files of its Secret, such as the keys of a bucket. */
+  /** Further files of its Secret, such as the keys of a bucket. */
   secrets?: Partial<Record<keyof typeof FRONT_SECRET_FILES, string>>;
   /** The gateway's program; its source by default. */
   script?: string;

@@ -33,7 +33,7 @@ export const runCheck = (env: Record<string, string>): Promise<CheckRun> =>
     });
   });
 
-/** A key of so many requests per minute. */
+/** A key with this limit of requests per minute. */
 export async function createCheckKey({ endpoints }: LocalStack, rpm: number, priority = 0): Promise<string> {
   const name = `check-${rpm}-${priority}`;
   const key = `sk-berth-for-the-${name}`;

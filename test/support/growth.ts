@@ -4,7 +4,7 @@ const ROUNDS = 15;
 /** Times below this are noise. */
 const MIN_MS = 0.02;
 
-/** That eight times the length takes not much more than eight times as long: if quadratic, it would be 64 times. */
+/** Expects that eight times the length takes not much more than eight times as long; quadratic time would be 64 times. */
 export function expectLinear(run: (length: number) => void, what: string, length = 1_000): void {
   const measure = (each: number) => {
     let best = Number.POSITIVE_INFINITY;

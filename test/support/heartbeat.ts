@@ -1,9 +1,9 @@
-/** What a replica of a test says about itself. */
+/** The heartbeat of a replica in a test. */
 import type { Heartbeat } from '../../api/redis-keys.ts';
 
 type Word = Omit<Heartbeat, 'at'>;
 
-/** Idle and ready, unless told otherwise. */
+/** Idle and ready by default. */
 export const describeReplica = (fields: Partial<Word> = {}): Word => ({
   v: 1,
   pod: 'pod',

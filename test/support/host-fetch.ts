@@ -1,4 +1,4 @@
-/** `fetch` with a Host header of one's own, which the real one overwrites. */
+/** `fetch` with a given Host header, which the real one overwrites. */
 import { request } from 'node:http';
 import { Readable } from 'node:stream';
 
@@ -16,7 +16,7 @@ export const fetchByHost = (url: string, host: string, options: HostFetchOptions
       const received = new Headers();
       for (let index = 0; index < message.rawHeaders.length; index += 2)
         received.append(message.rawHeaders[index]!, message.rawHeaders[index + 1]!);
-      // A Response of status 204 takes no stream, not even an empty one.
+      // A Response with status 204 accepts no stream, not even an empty one.
       const content =
         message.statusCode === 204 ? null : (Readable.toWeb(message) as ReadableStream<Uint8Array>);
       if (content === null) message.resume();

@@ -16,7 +16,7 @@ export interface KubeRequest {
     body?: object,
     accept?: string,
   ): Promise<KubeAnswer>;
-  /** Repeats a request until the answer satisfies; throws after 20 s. */
+  /** Repeats a request until the response meets the condition; throws after 20 s. */
   until(
     method: 'GET' | 'POST',
     path: string,

@@ -19,7 +19,7 @@ export interface LocalPrometheusOptions {
   ruleFile: string;
 }
 
-/** Pods that come later are scraped from the next `tellTargets` on. */
+/** Later pods are scraped from the next `tellTargets` on. */
 export async function startLocalPrometheus({
   program,
   stack,

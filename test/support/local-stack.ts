@@ -9,22 +9,22 @@ import { pollUntil } from './poll.ts';
 
 export interface LocalStack {
   endpoints: EndpointsFile;
-  /** Where it keeps what it makes. */
+  /** Of its state. */
   folder: string;
-  /** Of the launcher, which contains the operator and the API server; undefined where the tests did not start it. */
+  /** Of the launcher, which contains the operator and the API server; undefined if the tests did not start it. */
   pid: number | undefined;
   find(kind: string): EndpointEntry;
-  /** What it printed so far. */
+  /** Its output so far. */
   output(): string;
   stop(): Promise<void>;
 }
 
 const START_TIMEOUT_MS = 110_000;
 
-/** The folder of a `make run` with real engines, to which the tests are to be held instead. */
+/** The folder of a running `make run` with real engines, which is tested instead. */
 const RUNNING = process.env.RUNNING_STACK;
 export const isSimulated = !RUNNING;
-/** `it` of the file that calls it: a process of several files has another one for each. */
+/** Looked up at each call: `it` differs between the files of a process. */
 const itWhere =
   (isRun: boolean) =>
   (title: string, body: () => Promise<void>): void => {
@@ -32,16 +32,16 @@ const itWhere =
     else it.skip(title, body);
   };
 
-/** A test that needs the simulator: its controls, or a model that says what the test expects. */
+/** A test that needs the simulator: its controls, or responses that the test can predict. */
 export const itSimulated = itWhere(isSimulated);
-/** Random weights call a tool, and keep to a format of responses, only where the engine forces them to, which llama.cpp does not. */
+/** A model with random weights calls tools and keeps to a response format only if the engine forces it to; llama.cpp does not. */
 export const itForced = itWhere(process.env.ENGINE !== 'llama-cpp');
 
-/** In a folder of its own that goes with it, unless BERTH_STATE names one. */
+/** In a folder that is removed with it, unless BERTH_STATE names one. */
 export async function startLocalStack(env: Record<string, string> = {}): Promise<LocalStack> {
   if (RUNNING && !env.BERTH_STATE) return joinStack(RUNNING);
   const folder = env.BERTH_STATE ?? mkdtempSync(join(tmpdir(), 'berth-local-'));
-  // All that it takes from there on lies below the ports that the system gives to outgoing connections (32768).
+  // All its ports are below those of outgoing connections (from 32768 on).
   const port = 100 * pickPort(100, 100);
   const child = spawn(process.execPath, ['launch/local.ts'], {
     env: { ...process.env, BERTH_STATE: folder, PORT: String(port), ...env },
@@ -88,7 +88,7 @@ const findKind =
   (kind: string) =>
     deployments.find((entry) => entry.kind === kind && !entry.paused)!;
 
-/** A part that exited by itself is why tests fail, and its log is deleted with the folder. */
+/** Parts that exited by themselves explain failures; their logs are deleted with the folder. */
 export const readExits = (output: string): string =>
   [...output.matchAll(/^.+ exited; see (.+)$/gm)]
     .map(([line, logPath]) => `${line}\n${readLog(logPath!)}`)

@@ -1,4 +1,4 @@
-/** Pictures to send, and what is in the pictures and films that come back. */
+/** Images to send, and properties of returned images and videos. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ export const makePicture = (width: number, height: number, alpha = 1): Promise<B
     .png()
     .toBuffer();
 
-/** Format and size, as `png 512x512`. Throws for what is no picture. */
+/** Format and size, such as `png 512x512`. Throws if it is no image. */
 export async function describePicture(bytes: Buffer | Uint8Array | ArrayBuffer): Promise<string> {
   const { format, width, height } = await sharp(bytes as Buffer).metadata();
   return `${format} ${width}x${height}`;
@@ -27,7 +27,7 @@ export interface Film {
   fps: number;
 }
 
-/** Throws, with ffprobe's words, for what is no film. */
+/** Throws with ffprobe's error if it is no video. */
 export async function probeFilm(bytes: Uint8Array | ArrayBuffer): Promise<Film> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-film-'));
   const file = join(folder, 'film.mp4');

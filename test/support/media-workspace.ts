@@ -31,9 +31,9 @@ export interface MediaWorkspace {
   submitted(fields?: Partial<NewRequest>): Promise<string>;
   claim(token?: string, leaseMs?: number): Promise<ClaimedJob | null>;
   cancel(id: string, token?: string): Promise<Cancellation>;
-  /** A record that must be there. */
+  /** A record that must exist. */
   read(id: string): Promise<RequestRecord>;
-  /** Events that were not taken before. */
+  /** Events since the last call. */
   events(): Promise<OutboxEvent[]>;
   /** Millionths. */
   spent(): Promise<number>;

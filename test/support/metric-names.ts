@@ -1,14 +1,14 @@
-/** The metrics that Berth exports, by the code that exports them. */
+/** The metrics that Berth exports, according to its code. */
 import { readFileSync } from 'node:fs';
 import { createMetrics as createConsoleMetrics } from '../../console/server/http/metrics.ts';
 import { createMetrics as createGatewayMetrics } from '../../gateway/telemetry/metrics.ts';
 import { createMetrics as createOperatorMetrics } from '../../operator/metrics.ts';
 
 const FAMILY = /^# TYPE (\S+) (\S+)$/gm;
-/** Written as they are into their texts. */
+/** Files with literal metric names. */
 const RELAYED = ['gateway/sidecar/engine-metrics.ts', 'simulator/metrics.ts'];
 
-/** Names of series: of histograms those of their buckets, sum and count. */
+/** Names of series, including the buckets, sum and count of histograms. */
 export async function listMetricNames(): Promise<Set<string>> {
   const gateway = createGatewayMetrics();
   gateway.exportDemand(() => []);
@@ -39,7 +39,7 @@ export async function listMetricNames(): Promise<Set<string>> {
   return names;
 }
 
-/** Names of Berth's series in a query: not of its labels. */
+/** Names of Berth's series in a query, without labels. */
 export function findMetricNames(expr: string): string[] {
   const withoutLabels = expr
     .replaceAll(/\{[^}]*\}/g, '')

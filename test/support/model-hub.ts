@@ -1,4 +1,4 @@
-/** A hub with one repository, on the wire of Hugging Face's: a list, redirects to a second host for large files, ranges, tokens. */
+/** A hub with one repository and Hugging Face's protocol: a list, redirects to a second host for large files, ranges, tokens. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -6,26 +6,26 @@ import type { AddressInfo } from 'node:net';
 
 export interface Download {
   path: string;
-  /** First byte that was asked for. */
+  /** First requested byte. */
   start: number;
 }
 
 export interface ModelHub {
   url: string;
-  /** By path; what is put here is served from now on, as another commit. */
+  /** By path; changes are served as another commit. */
   readonly files: Map<string, Buffer>;
   readonly downloads: Download[];
-  /** Every answer's status instead of its own. */
+  /** The status of every response instead. */
   refuseWith: number | undefined;
   /** Of a private repository. */
   token: string | undefined;
-  /** Ends the connection of a download after so many bytes, once for each number. */
+  /** Breaks off a download after this many bytes, once for each number. */
   cuts: number[];
-  /** Changes what a download sends. */
+  /** Changes the content of downloads. */
   corrupt: ((bytes: Buffer) => Buffer) | undefined;
   /** Holds each download until it resolves, after its first bytes. */
   gate: Promise<void> | undefined;
-  /** Authorization that the second host was given: none is to be. */
+  /** Authorization headers that the second host received; there must be none. */
   readonly leaked: string[];
   commit(): string;
   stop(): Promise<void>;
@@ -59,7 +59,7 @@ export async function startModelHub(repository: string, host = '127.0.0.1'): Pro
     const status = hub.refuseWith ?? answerRepository(req, res);
     if (status !== undefined) res.writeHead(status).end();
   });
-  /** A status where there is nothing to answer. */
+  /** Returns a status if there is no content. */
   function answerRepository(req: IncomingMessage, res: ServerResponse): number | undefined {
     if (hub.token !== undefined && req.headers.authorization !== `Bearer ${hub.token}`) return 401;
     const [route = ''] = req.url!.split('?');

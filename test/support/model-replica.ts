@@ -28,7 +28,7 @@ export function describeModel(
       kind: 'LLM',
       model: { id: 'berth/chat', source: { none: {} } },
       engine: { preset: 'simulator' },
-      // Tests of full replicas await their refusal.
+      // Tests of full replicas expect an immediate refusal.
       limits: { waitForSlot: '0s' },
       ...spec,
     },
@@ -39,7 +39,7 @@ export function describeModel(
 export interface Engine {
   program: ChildProgram;
   url: string;
-  /** Sets what its control port can set. */
+  /** Changes settings through its control port. */
   control(settings: Record<string, unknown>): Promise<void>;
   read(): Promise<{
     inflight: number;
@@ -82,11 +82,11 @@ export interface ReplicaSettings {
   config?: GatewayConfig;
   /** Loopback address and name of the pod. */
   address: string;
-  /** The same for all replicas that a front is to find. */
+  /** The same for all replicas of a front. */
   port: number;
   /** Of the fronts' storage service, with the workspace's token for it. */
   storage?: { url: string; token: string; requestPrefix: string };
-  /** As a front derives it, where its requests are to be known. */
+  /** As a front derives it, if its requests are to be recognized. */
   peerToken?: string;
   /** The gateway's program; its source by default. */
   script?: string;
@@ -107,7 +107,7 @@ export interface ModelReplica {
 
 export const GATEWAY = 'gateway/main.ts';
 
-/** Resolves when the sidecar listens; the engine may be away. */
+/** Resolves when the sidecar listens; the engine may be unavailable. */
 export async function startReplica(settings: ReplicaSettings): Promise<ModelReplica> {
   const { address, port } = settings;
   const folder = mkdtempSync(join(tmpdir(), 'berth-secret-'));
@@ -154,7 +154,7 @@ export async function startReplica(settings: ReplicaSettings): Promise<ModelRepl
   };
 }
 
-/** Waits until a started program answers 200. */
+/** Waits until a started program responds with 200. */
 export async function waitForAnswer(program: ChildProgram, ask: () => Promise<Response>): Promise<void> {
   await pollUntil(
     () => {

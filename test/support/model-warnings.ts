@@ -1,9 +1,9 @@
-/** What kubectl is to warn of: held to the function of `make run` and to the chart's policy alike. */
+/** Warnings that kubectl shows, by the function of `make run` and by the chart's policy alike. */
 
 interface WarningCase {
   what: string;
   spec: object;
-  /** Undefined: nothing. */
+  /** Undefined: none. */
   warning: RegExp | undefined;
 }
 

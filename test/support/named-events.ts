@@ -11,7 +11,7 @@ export interface NamedEvent extends Fields {
 export const writeEvents = (events: readonly NamedEvent[]): string =>
   events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
 
-/** `text`: one character a byte. */
+/** `text`: one character per byte. */
 export const readEvents = (text: string): NamedEvent[] =>
   Buffer.from(text, 'latin1')
     .toString()

@@ -1,4 +1,4 @@
-/** A browser as far as a sign-in by OIDC can tell: it keeps cookies, follows redirects, and fills in the issuer's form. */
+/** The part of a browser that a sign-in by OIDC needs: cookies, redirects, and the issuer's form. */
 import { Agent, request } from 'undici';
 import { CSRF_HEADER } from '../../console/api.ts';
 
@@ -16,7 +16,7 @@ const MAX_REDIRECTS = 12;
 export class OIDCBrowser {
   readonly #origin: string;
   readonly #agent: Agent;
-  /** By host and name; a cookie does not see the port, but both sites here have names of their own. */
+  /** By host and name: cookies do not depend on the port, but both sites have different host names. */
   readonly cookies = new Map<string, string>();
 
   /** `origin`: of the console; `ca`: of the issuer. */
@@ -54,7 +54,7 @@ export class OIDCBrowser {
     return { status, body: text === '' ? null : JSON.parse(text) };
   }
 
-  /** Follows redirects until a page that is none, or that `isEnd` says to be the last. */
+  /** Follows redirects up to the first page that is none, or for which `isEnd` is true. */
   async follow(url: string, isEnd: (page: Page) => boolean = () => false): Promise<Page> {
     for (let page = await this.open(url), count = 0; ; count++) {
       if (page.location === null || isEnd(page)) return page;
@@ -63,14 +63,14 @@ export class OIDCBrowser {
     }
   }
 
-  /** Up to the issuer's form, whose page it answers. */
+  /** Returns the page with the issuer's form. */
   async begin(returnTo = '/', namespace?: string): Promise<Page> {
     const { status, body } = await this.call('POST', '/api/oidc', { returnTo, namespace });
     if (status !== 200) throw new Error(`sign-in did not begin: ${status} ${JSON.stringify(body)}`);
     return this.follow(body.url, isCallback);
   }
 
-  /** Fills in the issuer's form, and answers the console's page after it, or what leads there if `follows` is false. */
+  /** Submits the issuer's form; returns the console's page after it, or the first redirect if `follows` is false. */
   async submit(form: Page, fields: Record<string, string>, { follows = true } = {}): Promise<Page> {
     const answer = await this.open(form.url.href, {
       method: 'POST',
@@ -82,13 +82,13 @@ export class OIDCBrowser {
     return follows && last.location !== null && isLeadingToCallback(last) ? this.open(last.location) : last;
   }
 
-  /** As a user with this name; answers the callback's response. */
+  /** As a user with this name; returns the callback's response. */
   async signIn(login: string, returnTo = '/', namespace?: string): Promise<Page> {
     const page = await this.begin(returnTo, namespace);
     return isCallback(page) ? page : this.submit(page, { login });
   }
 
-  /** Without an answer, 401 for instance. */
+  /** Status 401 if there is none. */
   session = () => this.call('GET', '/api/session');
 
   close(): Promise<void> {

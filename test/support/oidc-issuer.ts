@@ -1,4 +1,4 @@
-/** A real OIDC provider over https, with users who sign in by name in a form; can be away or answer nonsense. */
+/** A real OIDC provider over https, where users sign in with a name; it can be made to fail. */
 import { generateKeyPairSync } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
@@ -10,7 +10,7 @@ export const CLIENT = { id: 'berth-console', secret: 'a-secret-of-the-tests' };
 
 const LONG = { RefreshToken: 86_400, Session: 86_400, Grant: 86_400, Interaction: 3_600 };
 
-/** Instead of the provider's answer. */
+/** Responds instead of the provider. */
 export type Misbehavior = (req: IncomingMessage, res: ServerResponse) => boolean;
 
 export interface TestIssuer {
@@ -20,7 +20,7 @@ export interface TestIssuer {
   provider: Provider;
   /** Paths of requests so far, such as `POST /token`. */
   calls: string[];
-  /** True = answered. */
+  /** Returns true if it has responded. */
   misbehave: Misbehavior;
   stop(): Promise<void>;
 }
@@ -30,7 +30,7 @@ export interface IssuerOptions {
   origins: string[];
   /** Of ID tokens; 3600 by default. */
   idTokenSeconds?: number;
-  /** 0 = any that is free. */
+  /** 0 takes a free one. */
   port?: number;
 }
 

@@ -103,13 +103,13 @@ const NUMBERS: [RegExp, string][] = [
 
 const validate = new Ajv({ strict: false, allErrors: true }).compile(RESPONSE);
 
-/** In words; empty where it has all that is required. */
+/** As text; empty if it is valid. */
 export function findResponseFaults(response: unknown): string[] {
   if (validate(response)) return [];
   return (validate.errors ?? []).map(({ instancePath, message }) => `response${instancePath} ${message}`);
 }
 
-/** The same of an event of its stream. */
+/** The same for an event of its stream. */
 export function findEventFaults(
   event: { type: string; response?: unknown } & Record<string, unknown>,
 ): string[] {

@@ -26,9 +26,9 @@ export interface ScrapeConfig {
   metric_relabel_configs: object[];
 }
 
-/** Of the part whose PodMonitor's name ends so: `models`, `engines`; `component` for the operator, fronts and the console. */
+/** `part`: the end of the PodMonitor's name: `models`, `engines`, or `component` for the operator, fronts and the console. */
 export function readScrapeConfig(part: string): ScrapeConfig {
-  // Helm is not needed for what is the same in all installations.
+  // The same in all installations, so it need not be rendered by Helm.
   const text = readFileSync(TEMPLATE, 'utf8')
     .replaceAll(/^\{\{.*\}\}$/gm, '')
     .replaceAll(/\{\{[^}]*\}\}/g, 'x')
@@ -57,7 +57,7 @@ export function readScrapeConfig(part: string): ScrapeConfig {
 
 const nameLabel = (label: string): string => `__meta_kubernetes_pod_label_${label.replaceAll(/\W/g, '_')}`;
 
-/** What Prometheus' own discovery knows of pods, which Debian's lacks: a target for each port. */
+/** As Prometheus' discovery of pods, which Debian's build lacks: a target for each port. */
 export const describeTargets = (pods: readonly V1Pod[]): { targets: string[]; labels: object }[] =>
   pods.flatMap(({ metadata = {}, spec, status }) =>
     [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].flatMap(({ name, ports = [] }) =>

@@ -1,4 +1,4 @@
-/** When each pod of a model came, found a node, was ready and went, as a watch shows it. */
+/** When each pod of a model was created, scheduled, ready and deleted, from a watch. */
 import type { V1Pod } from '@kubernetes/client-node';
 import { LABELS } from '../../api/names.ts';
 import type { KubeClient } from '../../kube/client.ts';
@@ -19,7 +19,7 @@ export interface PodRecord {
   createdAt: number;
   placedAt?: number;
   readyAt?: number;
-  /** It is to go. */
+  /** Its deletion was requested. */
   leavingAt?: number;
   goneAt?: number;
 }
@@ -27,7 +27,7 @@ export interface PodRecord {
 export interface PodWatch {
   /** By uid, in the order of their arrival. */
   readonly records: ReadonlyMap<string, PodRecord>;
-  /** Those of a model that are not gone. */
+  /** Existing pods of a model. */
   present(model: string): PodRecord[];
   close(): void;
 }
@@ -53,7 +53,7 @@ export function watchPods(client: KubeClient): PodWatch {
       } catch (error) {
         if (signal.aborted) return;
         console.error('the watch of pods broke off:', (error as Error).message);
-        // The API server may be away.
+        // The API server may be unavailable.
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
   };

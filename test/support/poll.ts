@@ -1,6 +1,6 @@
 import { waitUntil } from '../../machine/wait-until.ts';
 
-/** The tests' way to wait for something: it is named by its own code where `what` is left out. */
+/** How tests wait for a condition; without `what`, errors name it by its code. */
 export const pollUntil = (
   condition: () => boolean | Promise<boolean>,
   what: string = condition.toString(),
@@ -8,7 +8,7 @@ export const pollUntil = (
   intervalMs?: number,
 ): Promise<void> => waitUntil(condition, what, timeoutMs, intervalMs);
 
-/** Creation times are whole seconds: what is created from here on is younger than what was there. */
+/** Creation times have whole seconds: later objects then have a later time than earlier ones. */
 export function passSecond(): Promise<void> {
   const second = Math.floor(Date.now() / 1_000);
   return pollUntil(() => Math.floor(Date.now() / 1_000) > second);

@@ -1,18 +1,18 @@
-/** What an attack costs a process: the most memory that it took, and the longest that it left a question unanswered. */
+/** The cost of an attack for a process: its peak of memory, and its slowest response. */
 import { readFileSync } from 'node:fs';
 import type { ChildProgram } from './child-program.ts';
 
 export interface ProcessLoad {
   /** Resident, since the process began. */
   peakMiB(): number;
-  /** Of the answers to `ask` so far. */
+  /** The slowest `ask` so far. */
   readonly slowestMs: number;
   stop(): Promise<void>;
 }
 
 const ASK_INTERVAL_MS = 50;
 
-/** Asks from now on; `ask` rejects if the answer is not the right one. */
+/** Calls `ask` repeatedly, which rejects on a wrong response. */
 export function watchLoad({ process }: ChildProgram, ask: () => Promise<void>): ProcessLoad {
   let slowestMs = 0;
   let isStopped = false;
@@ -25,7 +25,7 @@ export function watchLoad({ process }: ChildProgram, ask: () => Promise<void>): 
     }
   };
   const running = run();
-  // Told by stop().
+  // Reported by stop().
   running.catch(() => {});
   return {
     peakMiB: () =>

@@ -10,7 +10,7 @@ type Program = (typeof PROGRAMS)[number];
 
 const FETCH_TIMEOUT_MS = 600_000;
 
-/** For the tests of a suite: what has to be fetched is before them, as it may take minutes. */
+/** For the tests of a suite: downloads take place before them, since they may take minutes. */
 export function usePrometheus(program: Program): () => string {
   before(function () {
     this.timeout(FETCH_TIMEOUT_MS);

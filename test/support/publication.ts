@@ -1,4 +1,4 @@
-/** Reads and writes single entries that the operator only publishes as a whole. */
+/** Reads and writes single entries, which the operator publishes only together. */
 import { configKeys, type PublishedKey } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { writeField } from '../../redis/publication/hash-publication.ts';

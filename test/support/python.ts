@@ -28,7 +28,7 @@ export function ensurePython(packages: string[]): string {
   return python;
 }
 
-/** The same for the tests of a suite: what has to be installed is before them, as it may take minutes. */
+/** The same for the tests of a suite: installed before them, since it may take minutes. */
 export function usePython(packages: string[]): () => string {
   before(function () {
     this.timeout(INSTALL_TIMEOUT_MS);

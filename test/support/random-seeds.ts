@@ -1,15 +1,15 @@
-/** Random histories that can be played again: `make test` plays the same ones each time, `make fuzz` new ones. */
+/** Seeds of random histories: `make test` uses the same ones each time, `make fuzz` new ones. */
 
 const FIXED_SEEDS = [1, 2, 3, 4];
 
-/** The seeds to play: `SEED` that one, `SEEDS` as many new ones, else the same four each time. */
+/** With `SEED` this one, with `SEEDS` as many new ones, otherwise always the same four. */
 export function listSeeds({ SEED, SEEDS } = process.env): number[] {
   if (SEED) return [Number(SEED)];
   if (!SEEDS) return FIXED_SEEDS;
   return Array.from({ length: Number(SEEDS) }, () => Math.floor(Math.random() * 1e9));
 }
 
-/** Random numbers that a seed repeats (mulberry32). */
+/** Pseudorandom numbers from a seed (mulberry32). */
 export function seedRandom(seed: number): () => number {
   let state = seed;
   return () => {

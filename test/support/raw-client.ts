@@ -1,15 +1,15 @@
-/** Bytes on a socket, for what no HTTP client would send. */
+/** Writes bytes to a socket, for requests that no HTTP client sends. */
 import { connect, type Socket } from 'node:net';
 
 export interface RawAnswer {
   status: number;
   head: string;
   body: string;
-  /** The envelope's code; null where the body is no envelope. */
+  /** The envelope's code; null if the body is no envelope. */
   code: string | null;
 }
 
-/** Sends the pieces with a pause between them, and reads until the server closes or an answer is complete. */
+/** Sends the pieces with pauses, and reads until the server closes or a response is complete. */
 export async function sendRaw(port: number, ...pieces: (string | Buffer)[]): Promise<RawAnswer> {
   const socket = await openSocket(port);
   let text = '';

@@ -1,4 +1,4 @@
-/** Connections to a test's Redis, and the wait for what happens there. */
+/** Connections to a test's Redis. */
 
 import {
   connectRedis,
@@ -8,11 +8,11 @@ import {
 } from '../../redis/client.ts';
 import type { RedisServer } from './redis-server.ts';
 
-/** On a machine whose cores are all busy; only what hangs takes as long. */
+/** For a busy machine: only what hangs takes as long. */
 const WAIT_MS = 60_000;
 export const COMMAND_TIMEOUT_MS = 20_000;
 
-/** Connects as the operator unless told otherwise, and waits until connected. */
+/** Connects, by default as the operator, and waits until connected. */
 export async function connectTo(
   server: Pick<RedisServer, 'url'>,
   settings: Partial<RedisSettings> = {},
@@ -41,7 +41,7 @@ export const rejection = (promise: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-/** Leaves Redis no more memory than it has in use. */
+/** Sets `maxmemory` to what is in use. */
 export async function fillMemory(redis: RedisClient): Promise<void> {
   const used = /^used_memory:(\d+)/m.exec(await redis.info('memory'))![1]!;
   await redis.config('SET', 'maxmemory', String(Number(used) - 100_000));

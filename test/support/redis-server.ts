@@ -8,17 +8,17 @@ import { ensureValkey } from '../../machine/valkey.ts';
 import { findFreePort } from './child-program.ts';
 
 export interface RedisServerOptions {
-  /** More arguments of the server, such as ['--maxmemory', '4mb']. */
+  /** Further arguments of the server, such as ['--maxmemory', '4mb']. */
   args?: string[];
   /** Starts a Sentinel that watches this server as `mymaster`. */
   watch?: RedisServer;
   /** Fills the server's folder before it starts for the first time. */
   prepare?: (folder: string) => void;
-  /** In place of the default user's line, for tests of what goes wrong then. */
+  /** Replaces the line of the default user in the ACL file, for tests of wrong ones. */
   defaultUser?: string;
-  /** What it answered is on the disk: for tests that kill it. */
+  /** Writes are on disk before the reply: for tests that kill it. */
   isStrict?: boolean;
-  /** Takes TLS alone, with this certificate (PEM). */
+  /** Accepts only TLS, with this certificate (PEM). */
   tls?: ServerCertificate;
 }
 
@@ -28,19 +28,19 @@ export interface ServerCertificate {
 }
 
 export interface RedisServer {
-  /** With the operator's user and password, which may do everything. */
+  /** With the operator's user and password, which has all permissions. */
   readonly url: string;
   readonly port: number;
   /** Ends the server and removes its files. */
   stop(): Promise<void>;
   /** SIGKILL; the files stay for `restart`. */
   kill(): Promise<void>;
-  /** Ends the server in good order if it runs and starts it on the same port and files. */
+  /** Shuts the server down if it runs, and starts it with the same port and files. */
   restart(): Promise<void>;
   /** Freezes the server: connections stay open and nothing answers. */
   pause(): void;
   resume(): void;
-  /** Puts another certificate in the place of the one that it was started with; it takes a restart to be read. */
+  /** Replaces its certificate, which is read at the next restart. */
   replaceCertificate(certificate: ServerCertificate): void;
 }
 
@@ -125,7 +125,7 @@ function writeSentinelFile(folder: string, { port }: RedisServer): string {
   return path;
 }
 
-/** A free port may be taken between looking and listening, so this tries again. */
+/** A free port may be taken before the server listens, so this retries. */
 async function startOnFreePort(
   start: (port: number) => Promise<ChildProcess>,
 ): Promise<{ port: number; child: ChildProcess }> {
@@ -161,7 +161,7 @@ function spawnServer(args: string[]): Promise<ChildProcess> {
   });
 }
 
-/** A busy system stops a process a moment after it was told to, and it may answer until then. */
+/** SIGSTOP takes effect after a moment on a busy system, and the process may respond until then. */
 function awaitStop(pid: number): void {
   if (!existsSync('/proc/self/stat')) return;
   const isStopped = () => /\) [Tt] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
@@ -174,7 +174,7 @@ function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
   return new Promise((resolve) => {
     child.once('exit', () => resolve());
-    // A frozen process takes SIGKILL at once, and must not answer before; any other signal only when it goes on.
+    // A frozen process handles SIGKILL at once, and must not respond before; other signals only once it continues.
     if (signal !== 'SIGKILL') child.kill('SIGCONT');
     child.kill(signal);
   });

@@ -1,4 +1,4 @@
-/** Replicas of one deployment, each with an engine and an address of its own, and a key that they take. */
+/** Replicas of one deployment, each with an engine and an address of its own, and a valid key. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { hashApiKey } from '../../api/identity.ts';
 import type { PublishedKey } from '../../api/redis-keys.ts';
@@ -15,7 +15,7 @@ import { TestStack } from './test-stack.ts';
 /** A key whose limits no test reaches. */
 const TEST_KEY: PublishedKey = { n: 'test', rpm: 100_000, tpd: 1_000_000_000, exp: 0, off: 0 };
 
-/** What an operator publishes of a deployment, with `API_KEY` for its workspace. */
+/** Publishes a deployment like the operator, with `API_KEY` for its workspace. */
 export async function publishModel(
   redis: RedisClient,
   config: GatewayConfig,
@@ -26,7 +26,7 @@ export async function publishModel(
 }
 
 export interface ReplicaStackOptions {
-  /** An engine of its own for each test, and all else; for the whole block otherwise. */
+  /** Started for each test instead of once for the whole block. */
   isPerTest?: boolean;
   startEngine?: (address: string) => Promise<Engine>;
   /** Of the replicas. */
@@ -36,21 +36,21 @@ export interface ReplicaStackOptions {
 export interface ReplicaStack {
   readonly redis: RedisClient;
   readonly redisURL: string;
-  /** By address, as are the replicas; one that is started again takes its place. */
+  /** By address, like the replicas; a restarted one takes its place. */
   readonly engines: Engine[];
   readonly replicas: ModelReplica[];
   readHeartbeats(): ReturnType<typeof readHeartbeats>;
-  /** How many requests each engine has had. */
+  /** How many requests each engine has received. */
   countRequests(): Promise<number[]>;
-  /** Sets what the control ports of all engines can set. */
+  /** Changes settings through the control ports of all engines. */
   control(settings: Record<string, unknown>): Promise<void>;
-  /** Resolves once so many are ready and idle, and each has read the others' heartbeats since. Each is sent a request for that. */
+  /** Resolves once `count` are ready and idle, and each has read the others' heartbeats since. Sends a request to each. */
   untilPeersKnown(count?: number): Promise<void>;
-  /** Starts a replica at an address again, after it was stopped; resolves once it is ready. */
+  /** Restarts a stopped replica at its address; resolves once it is ready. */
   restart(index: number): Promise<void>;
 }
 
-/** Starts them before the tests of the block in which it is called, and stops them after these. */
+/** Starts them before the tests of the calling block, and stops them afterwards. */
 export function useReplicas(
   config: GatewayConfig,
   addresses: string[],
@@ -80,7 +80,7 @@ export function useReplicas(
       const all = await beats();
       return all.length === count && all.every(({ ready, inflight }) => ready && inflight === 0);
     }, 'all replicas to be ready and idle');
-    // A replica reads those of the others with its own next heartbeat.
+    // A replica reads others' heartbeats with its own next one.
     const last = Math.max(...(await beats()).map(({ at }) => at));
     await Promise.all(replicas.map(({ url }) => callChat(url).catch(() => {})));
     await pollUntil(

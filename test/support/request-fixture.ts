@@ -77,7 +77,7 @@ export const failure = (): JobOutcome => ({
   objects: [],
 });
 
-/** Waits until Redis' clock has passed the present millisecond by `ms`. */
+/** Waits until `ms` have passed by Redis' clock, beyond the current millisecond. */
 export async function passTime(redis: RedisClient, ms: number): Promise<void> {
   const read = async () => {
     const [seconds, micros] = await redis.time();

@@ -1,9 +1,9 @@
-/** The queue as plain data in memory: what the functions on a real Redis must agree with, step by step. */
+/** A model of the queue in memory, with which the functions on a real Redis must agree at each step. */
 import type { RequestStatus } from '../../api/request.ts';
 
 export const API_KEYS = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(64));
 
-/** Times are either over as soon as the step is done, or not in this test. */
+/** A time is over either right after the step, or not within this test. */
 export type Term = 'short' | 'long';
 
 export interface Limits {
@@ -79,7 +79,7 @@ export class RequestModel {
     this.granted = granted;
   }
 
-  /** Does one step and answers what the functions must answer. */
+  /** Applies one step and returns what the functions must return. */
   apply(operation: Operation): unknown {
     switch (operation.do) {
       case 'configure': {

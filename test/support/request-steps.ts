@@ -1,4 +1,4 @@
-/** Random steps of the queue's life, and their doing on a real Redis. */
+/** Random steps of the queue, and their execution on a real Redis. */
 import type { ResolvedLimits } from '../../api/model-limits.ts';
 import { REQUEST_STATUSES, type StoredObject } from '../../api/request.ts';
 import type { RedisClient } from '../../redis/client.ts';
@@ -33,10 +33,10 @@ export interface Parties {
 
 export const inputOf = (id: string): StoredObject => ({ credential: null, key: `inputs/${id}` });
 
-/** Does one step on Redis and answers in the model's words. */
+/** Executes one step on Redis; returns the result in the model's format. */
 export async function perform(parties: Parties, operation: Operation): Promise<unknown> {
   const answer = await call(parties, operation);
-  // What is short is over in the next millisecond.
+  // A short time is over in the next millisecond.
   if (operation.do !== 'list') await passTime(parties.admin, 0);
   return answer;
 }
@@ -105,7 +105,7 @@ const resolve = ({ maxQueued, queue, job, records }: Limits): Partial<ResolvedLi
   recordRetentionMs: MILLISECONDS[records],
 });
 
-/** Draws steps that suit the model's present state, old ones again among them, as late or repeated calls are. */
+/** Draws steps that fit the model's state, and repeats of old ones, like late or repeated calls. */
 export function createStepSource(random: () => number, deployments: readonly string[]) {
   const history: Operation[] = [];
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
@@ -125,7 +125,7 @@ export function createStepSource(random: () => number, deployments: readonly str
     if (chance < 30) {
       const digest = random() < 0.3 ? `digest-${Math.floor(random() * 40)}` : null;
       const apiKey = pick(API_KEYS);
-      // Of each key its own, changed now and then.
+      // Each key has its own, which changes now and then.
       const priority = random() < 0.8 ? PRIORITIES[API_KEYS.indexOf(apiKey)]! : pick(PRIORITIES);
       const price = Math.floor(random() * 5);
       return { do: 'submit', id: `req_${hex(32)}`, deployment, apiKey, priority, digest, price };
@@ -152,7 +152,7 @@ export function createStepSource(random: () => number, deployments: readonly str
   };
   return (model: RequestModel): Operation => {
     const late = random() < 0.12 ? pick([...history.slice(-3), ...history]) : undefined;
-    // What was forgotten would be created again; a week later nobody repeats a call.
+    // A repeated submission of a removed request would create it again; calls are not repeated after a week.
     if (late && (late.do !== 'submit' || model.requests.has(late.id))) return late;
     const operation = draw(model);
     if (!['configure', 'list', 'sweep'].includes(operation.do)) history.push(operation);

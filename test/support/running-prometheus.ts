@@ -1,4 +1,4 @@
-/** A Prometheus that scrapes what a test starts, and answers its queries. */
+/** A Prometheus that scrapes programs of a test, for queries. */
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

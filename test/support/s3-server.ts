@@ -25,7 +25,7 @@ export interface S3Server {
   /** A folder is a bucket, a file in it an object. */
   readonly folder: string;
   createBucket(name: string): void;
-  /** Keys that are known and may do nothing yet. */
+  /** Valid keys without any permission. */
   createUser(): { accessKeyId: string; secretAccessKey: string };
   /** Freezes the server: connections stay open and nothing answers. */
   pause(): void;
@@ -51,7 +51,7 @@ export async function startS3(options: S3ServerOptions = {}): Promise<S3Server> 
   const port = await findFreePort([host]);
   const args = ['--port', `${host}:${port}`, '--region', region, '--iam-dir', users, '--quiet'];
   if (options.virtualDomain) args.push('--virtual-domain', options.virtualDomain);
-  // Not every filesystem takes extended attributes.
+  // Not every filesystem supports extended attributes.
   const child = spawn(program, [...args, 'posix', '--sidecar', metadata, folder], {
     env: { ROOT_ACCESS_KEY_ID: KEYS.accessKeyId, ROOT_SECRET_ACCESS_KEY: KEYS.secretAccessKey },
     stdio: 'ignore',

@@ -1,8 +1,8 @@
-/** The chart's alerts in a hurry: the same expressions over seconds instead of minutes and days. */
+/** The chart's alerts with short windows: the same expressions over seconds instead of minutes and days. */
 import { readFileSync } from 'node:fs';
 import { ALERTS } from './dashboard-queries.ts';
 
-/** By the window that the chart has. Each is long enough for ten scrapes a second apart, and the order stays. */
+/** By the chart's window. Each is long enough for ten scrapes a second apart, in the same order. */
 const WINDOWS: Record<string, string> = {
   '5m': '10s',
   '30m': '12s',

@@ -1,4 +1,4 @@
-/** Storage as sidecars see it: a service that signs, before a folder with links of its own. */
+/** Storage as sidecars see it: the signing service, with a folder as the store. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -15,15 +15,15 @@ import { StoreUrlSigner } from '../../gateway/storage/store-url-signer.ts';
 import type { GetUrlsRequest, PutUrlsRequest, UrlSigner } from '../../gateway/storage/url-signer.ts';
 
 export interface StorageService {
-  /** What sidecars are told. */
+  /** For the environment of sidecars. */
   url: string;
   urlSigner: UrlSigner;
   store: FolderStore;
-  /** Keys of all that is stored. */
+  /** Keys of all stored objects. */
   listObjects(): string[];
-  /** What is asked of it while it is closed is broken off. */
+  /** While closed, it breaks off all requests. */
   setOpen(isOpen: boolean): void;
-  /** Questions that were broken off. */
+  /** How many requests it broke off. */
   readonly refusals: number;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** An endpoint in this process: the gateway's real app and server, before a given engine and a real Redis. */
+/** An endpoint in this process: the gateway's real app and server, with a given engine and a real Redis. */
 
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -29,7 +29,7 @@ export interface TextEndpoint {
   config: GatewayConfig;
   slots: Slots;
   metrics: GatewayMetrics;
-  /** Makes a key with high limits, unless told otherwise. */
+  /** Creates a key, by default with high limits. */
   makeKey(fields?: Partial<PublishedKey>): Promise<string>;
   stop(): Promise<void>;
 }
@@ -81,7 +81,7 @@ export async function startTextEndpoint(options: TextEndpointOptions): Promise<T
   };
 }
 
-/** An engine that answers as the test says. */
+/** An engine whose responses the test writes. */
 export async function startScriptedEngine(
   listener: RequestListener,
 ): Promise<{ url: string; stop(): Promise<void> }> {

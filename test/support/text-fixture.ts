@@ -1,4 +1,4 @@
-/** What tests of the request path share: a Redis, a simulator and an endpoint, and calls as a client makes them. */
+/** For tests of the request path: a Redis, a simulator and an endpoint, with a client's calls. */
 
 import type { ModelKind } from '../../api/engine-presets.ts';
 import type { RedisConnection } from '../../redis/client.ts';

@@ -1,4 +1,4 @@
-/** A receiver of traces by OTLP over HTTP, as a collector is one. */
+/** A receiver of traces by OTLP over HTTP, like a collector. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -26,9 +26,9 @@ export interface ReceivedSpan {
 export interface TraceReceiver {
   endpoint: string;
   spans: ReceivedSpan[];
-  /** All that was received, as it came. */
+  /** All received bodies. */
   bodies: string[];
-  /** Of its answers. */
+  /** Of its responses. */
   status: number;
   answer: string;
   /** The spans of a trace, once these are among them. */

@@ -1,4 +1,4 @@
-/** What a gateway saw of a real engine, as `test/engines/health.test.ts` recorded it, and what it has to conclude. */
+/** A gateway's observations of a real engine, recorded by `test/engines/health.test.ts`, and the required conclusions. */
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -25,9 +25,9 @@ export interface RecordedTrace {
 const FOLDER = join(import.meta.dirname, 'recorded');
 /** The gateway's default for text. */
 const STALLED_MS = 600_000;
-/** A probe when healthy comes every 5 s and takes up to 10 s; what is slow waits for a second one. */
+/** Probes of a healthy engine are sent every 5 s and take up to 10 s; slowness takes a second one. */
 const NOTICED_MS = 20_000;
-/** No sign of life for a minute, and the probe that says so. */
+/** A minute without a sign of life, and the probe that shows it. */
 const SILENT_MS = 75_000;
 
 export const listRecordedTraces = (): RecordedTrace[] =>
@@ -35,14 +35,14 @@ export const listRecordedTraces = (): RecordedTrace[] =>
     .sort()
     .map((name) => JSON.parse(readFileSync(join(FOLDER, name), 'utf8')));
 
-/** Replaces the one before. */
+/** Replaces the previous one. */
 export function writeRecordedTrace(trace: RecordedTrace): void {
   mkdirSync(FOLDER, { recursive: true });
   const path = join(FOLDER, `${trace.engine}-${trace.situation}.json`);
   writeFileSync(path, `${JSON.stringify(trace, null, 2)}\n`);
 }
 
-/** Throws where a gateway would conclude what is wrong. */
+/** Throws if a gateway would draw a wrong conclusion. */
 export function checkTrace({ situation, lines }: Pick<RecordedTrace, 'situation' | 'lines'>): void {
   const steps = readTrace(lines);
   CHECKS[situation](new Replay(steps));
@@ -57,7 +57,7 @@ class Replay {
     this.#judgments = replay(steps, STALLED_MS);
   }
 
-  /** When something was done to the engine. */
+  /** The time of an action on the engine. */
   find(did: string): number {
     const step = this.#steps.find((step) => step.did === did);
     if (!step) throw new Error(`nothing was recorded of ${did}`);
@@ -78,7 +78,7 @@ class Replay {
     return this.#judgments.at(-1)!;
   }
 
-  /** From `from` on it is so within a time, and stays so until `to`. */
+  /** Expects that `is` holds within a time after `from`, and until `to`. */
   becomes(is: (judgment: Judgment) => boolean, { from, within, to }: Span, what: string): void {
     const late = this.between(from + within, to).find((judgment) => !is(judgment));
     expect(late, `${what} from ${(from + within) / 1000} s on`).to.equal(undefined);

@@ -9,7 +9,7 @@ import type { EngineVerdict, Observation, WorkOutcome } from '../../../gateway/h
 export interface TraceStep {
   /** Milliseconds. */
   at: number;
-  /** Null where something was done to the engine. */
+  /** Null for an action on the engine. */
   seen: Observation | null;
   did: string;
   expected: string[];
@@ -24,7 +24,7 @@ export interface Judgment {
 /** As often as the gateway evaluates by itself. */
 const JUDGE_INTERVAL_MS = 500;
 
-/** In the order of time, as lines may overlap. */
+/** Sorted by time, since lines may overlap. */
 export const readTrace = (lines: readonly string[]): TraceStep[] =>
   lines
     .filter((line) => line.trim() !== '')
@@ -74,7 +74,7 @@ function readObservation(what: string, [first = '', second = '', ...rest]: strin
   }
 }
 
-/** The line that `readTrace` reads as this. */
+/** The line from which `readTrace` reads this. */
 export function formatStep(at: number, seen: Observation | string): string {
   return `${(at / 1000).toFixed(3)} ${typeof seen === 'string' ? `did ${seen}` : formatObservation(seen)}`;
 }
@@ -98,7 +98,7 @@ function formatObservation(seen: Observation): string {
   }
 }
 
-/** All that a gateway with its usual bounds concludes, whenever it evaluates. */
+/** The conclusions of a gateway with default bounds at each evaluation. */
 export function replay(steps: readonly TraceStep[], stalledMs: number): Judgment[] {
   const state = new EngineState(0);
   const judgments: Judgment[] = [];

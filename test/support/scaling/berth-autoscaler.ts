@@ -1,14 +1,14 @@
-/** Berth's decision as an autoscaler of the simulation: a sample each tick, as the operator reads it from Redis. */
+/** Berth's decision as an autoscaler in the simulation, with a sample per tick as the operator reads it from Redis. */
 import { decideScale } from '../../../operator/scaling/decision.ts';
 import type { ScaleMemory, ScalingRules } from '../../../operator/scaling/scale-question.ts';
 import type { DeploymentSample } from '../../../redis/demand/demand.ts';
 import { DemandTrend } from '../../../redis/demand/demand-trend.ts';
 import type { Autoscaler, Observation } from './simulation.ts';
 
-/** Wall-clock time at which a simulation begins. */
+/** Wall-clock time of the start of a simulation. */
 const EPOCH = 1_800_000_000_000;
 
-/** With `isEngineFull`, who waits does so within the engines, which take fewer than the target. */
+/** `isEngineFull`: requests wait within the engines, which run fewer than the target. */
 export function createBerthAutoscaler(
   rules: ScalingRules,
   loadTimeMs: number,
@@ -59,7 +59,7 @@ export function createBerthAutoscaler(
   };
 }
 
-/** One with all that there is to do; or where engines have queues, all of them with an equal part of what they run and queue. */
+/** One replica with the whole load; or, if engines queue, all replicas with equal shares of it. */
 function listReplicas(seen: Observation, isEngineFull: boolean): DeploymentSample['replicas'] {
   const at = EPOCH + seen.now;
   const rest = {

@@ -8,9 +8,9 @@ export interface PoissonOptions {
   seed: number;
   durationMs: number;
   serviceMs: number;
-  /** Requests in service at a time, on average, if nobody waits; by time in milliseconds. */
+  /** Average requests in service at a time (milliseconds) if none wait. */
   concurrency: (at: number) => number;
-  /** Highest that `concurrency` answers. */
+  /** Maximum of `concurrency`. */
   peak: number;
 }
 
@@ -31,7 +31,7 @@ export const squareWave =
   (at: number): number =>
     at % periodMs < periodMs / 2 ? high : low;
 
-/** Arrivals as even as a clock: what changes is the curve alone. */
+/** Regular arrivals, so that only the curve changes. */
 export function evenLoad({
   durationMs,
   serviceMs,

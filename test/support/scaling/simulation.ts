@@ -1,4 +1,4 @@
-/** Replays requests on replicas under an autoscaler, by a virtual clock: who waited, what ran, what changed. */
+/** Replays requests on replicas under an autoscaler with a virtual clock: waits, running replicas and changes. */
 
 export interface SimulatedRequest {
   /** Milliseconds. */
@@ -6,10 +6,10 @@ export interface SimulatedRequest {
   serviceMs: number;
 }
 
-/** What an autoscaler may read; counters only grow. */
+/** What an autoscaler may read; counters only increase. */
 export interface Observation {
   now: number;
-  /** Replicas that it asked for last. */
+  /** Replicas that it last requested. */
   wanted: number;
   ready: number;
   starting: number;
@@ -31,7 +31,7 @@ export interface SimulationOptions {
   loadMs: number;
   initial: number;
   durationMs: number;
-  /** Between two looks of the autoscaler. */
+  /** Between two decisions of the autoscaler. */
   tickMs: number;
   scale: Autoscaler;
 }
@@ -58,7 +58,7 @@ export interface SimulationResult {
   points: Point[];
 }
 
-/** A replica serves `slots` requests at once; others wait in line. One that is not wanted any more ends when idle. */
+/** A replica serves `slots` requests at once; others wait in line. Surplus replicas end when idle. */
 export function simulate(options: SimulationOptions): SimulationResult {
   const { requests, slots, loadMs, durationMs, tickMs, scale } = options;
   const ends = new Heap();
@@ -81,7 +81,7 @@ export function simulate(options: SimulationOptions): SimulationResult {
     now = to;
   };
   const settle = () => {
-    // Replicas that are too many go as soon as the others can take what is under way.
+    // Surplus replicas end as soon as the others can take the requests in progress.
     while (ready + loading.length > wanted && ends.size <= (ready - 1) * slots && ready > 0) ready--;
     while (waiting() > 0 && ends.size < ready * slots) {
       const request = line[lineHead++]!;
@@ -125,7 +125,7 @@ export function simulate(options: SimulationOptions): SimulationResult {
       nextTick += tickMs;
     }
   }
-  // Those who still wait at the end have waited as long as that.
+  // Requests that still wait at the end have waited until then.
   for (const { at } of line.slice(lineHead)) waits.push(durationMs - at);
   return { changes, waits: [...Float64Array.from(waits).sort()], gpuSeconds: gpuMs / 1000, points };
 }

@@ -1,5 +1,5 @@
-/** What tests of sessions need of Redis. */
-/** A Redis of one map that can be away; `onPublish`: what each of its clients is told. */
+/** A fake of Redis for tests of sessions. */
+/** Keeps its values in one map, and can be unavailable; `onPublish` receives every published message. */
 export function makeRedis() {
   const held = new Map<string, string>();
   const redis = { isAway: false, held, get, set, del, exists, multi, onPublish: (_digest: string) => {} };

@@ -4,7 +4,7 @@ import { callTimeout, readEndpointJSON } from '../../../console/server/endpoints
 import type { EndpointAnswer } from '../../../console/server/endpoints/endpoints.ts';
 
 const MAX_BYTES = 256 * 1024;
-/** JSON of so many bytes, in chunks as a connection has them. */
+/** JSON of this size, in chunks as a connection delivers them. */
 const bodyOf = (bytes: number) => {
   const text = Buffer.from(JSON.stringify({ id: 'x'.repeat(bytes - '{"id":""}'.length) }));
   const chunks = Array.from({ length: Math.ceil(bytes / 65_536) }, (_, i) =>

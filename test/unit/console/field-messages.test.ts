@@ -1,4 +1,4 @@
-/** What people read of a field that the console's API does not take. */
+/** Messages about fields that the console's API rejects. */
 import { expect } from 'chai';
 import { z } from 'zod';
 import {

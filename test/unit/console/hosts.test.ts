@@ -1,4 +1,4 @@
-/** Under which names the console serves: without Redis and without an API server, which pages do not need. */
+/** Host names under which the console serves. Pages need neither Redis nor an API server, so there are none. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';

@@ -8,7 +8,7 @@ import { rejection } from '../../support/redis-client.ts';
 
 const MIB = 1024 * 1024;
 const PLACE = { plural: 'modeldeployments', namespace: 'team' };
-/** A list of one object, in as many bytes. */
+/** A list with one object, in this many bytes. */
 const pageOf = (bytes: number) => {
   const [head, tail] = ['{"items":[{"metadata":{"name":"large"},"note":"', '"}]}'];
   return Buffer.concat([
@@ -18,7 +18,7 @@ const pageOf = (bytes: number) => {
   ]);
 };
 
-/** What members store decides how large the answers are. */
+/** The size of responses depends on what members store. */
 describe('what the console reads from the API server', () => {
   let server: Server;
   let kubernetes: Kubernetes;

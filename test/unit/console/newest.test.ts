@@ -16,7 +16,7 @@ describe('the newest of several lists', () => {
   const search = (limit: number, sources: Source<number>[]) =>
     mergeNewest(sources, { limit, timeOf: (time) => time });
   const merge = async (...args: Parameters<typeof search>) => (await search(...args)).items;
-  /** A list that gives up. */
+  /** A list that was not searched to its end. */
   const stopping = (stoppedAt: number, ...items: number[]) => ({
     ...list(...items),
     stoppedAt: () => stoppedAt,

@@ -1,4 +1,4 @@
-/** The parts of a sign-in by OIDC that need no issuer, and one that hangs. */
+/** The parts of a sign-in by OIDC that need no issuer, and an issuer that hangs. */
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';

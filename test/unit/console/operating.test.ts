@@ -1,4 +1,4 @@
-/** What the pages of deployments reckon by themselves. */
+/** Pure functions of the pages of deployments. */
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { readWarnings } from '../../../console/server/kubernetes/client.ts';

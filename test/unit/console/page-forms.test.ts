@@ -1,4 +1,4 @@
-/** What the console's page reckons by itself. */
+/** Pure functions of the console's forms. */
 import { expect } from 'chai';
 import type { RequestDetail } from '../../../console/api.ts';
 import { findExpiry, findFirstDate } from '../../../console/web/keys/expiry.ts';

@@ -51,7 +51,7 @@ describe("the console's built files", () => {
     }
   });
 
-  // What fetch reads of a body that says it is compressed, and is not, is an error: headers tell enough.
+  // Only headers are checked: fetch cannot read a body that is not compressed as its header claims.
   for (const [accepted, encoding, length] of [
     ['gzip, deflate, br', 'br', '6'],
     ['gzip', 'gzip', '4'],
@@ -76,7 +76,7 @@ describe("the console's built files", () => {
       '<svg/>',
     ]);
     expect(first.headers.get('cache-control')).to.equal('no-cache');
-    // Without this fetch asks for a reload.
+    // Otherwise fetch sends `no-cache`.
     const known = { 'if-none-match': first.headers.get('etag')!, 'cache-control': 'max-age=0' };
     const again = await get('/icon.svg', known);
     expect([again.status, await again.text()]).to.deep.equal([304, '']);

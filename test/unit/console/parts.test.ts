@@ -95,7 +95,7 @@ describe("what the API server refuses, in the console's envelope", () => {
     message,
     details: field && { causes: [{ field }] },
   });
-  /** As API servers say it. */
+  /** An error as API servers send it. */
   const invalid = (field: string, cause: string) => ({
     message: `APIKey.berth.dev "x" is invalid: ${field}: ${cause}`,
     reason: 'Invalid',

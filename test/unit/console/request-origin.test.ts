@@ -60,7 +60,7 @@ describe('the names by which the console is reached', () => {
     ['127.0.0.1', null, LOCAL, [...REBOUND, '10.0.0.1', '', '@localhost']],
     ['localhost', null, LOCAL, REBOUND],
     ['::1', null, LOCAL, REBOUND],
-    // Its origin is the public one whatever the name, so that another's page writes nothing.
+    // The public origin counts whatever the host name, so that pages of other sites cannot write.
     ['127.0.0.1', PUBLIC, [...LOCAL, ...REBOUND], []],
     [undefined, null, [...LOCAL, ...REBOUND], []],
     ['10.0.0.1', null, [...LOCAL, ...REBOUND], []],

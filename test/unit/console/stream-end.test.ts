@@ -10,7 +10,7 @@ describe('the end of a call for a page', () => {
     response.destroy();
     if (!response.closed) await once(response, 'close');
   };
-  /** Resolves once a call that goes on was checked a few times. */
+  /** Resolves once a running call was checked a few times. */
   const passChecks = async () => {
     const response = open();
     await new Promise<void>((resolve) => {

@@ -6,14 +6,14 @@ const STYLES = 'node_modules/@mantine/core/styles';
 const CODE = 'node_modules/@mantine/core/esm';
 const WEB = 'console/web';
 const FIRST = `${WEB}/theme/styles.ts`;
-/** A part of Checkbox that nothing here shows. */
+/** A part of Checkbox that the console does not use. */
 const UNUSED = 'CheckboxCard';
 const LATER = `${WEB}/theme/later-styles.ts`;
 
 const readStyles = (file: string): string[] =>
   [...readFileSync(file, 'utf8').matchAll(/styles\/(\S+)\.layer\.css'/g)].map(([, name]) => name!);
 
-/** The files that these import, directly or not, without those that are loaded later. */
+/** Files that these import statically, directly or indirectly. */
 function followImports(starts: readonly string[], pattern: RegExp): Set<string> {
   const found = new Set<string>();
   const follow = (file: string) => {
@@ -27,7 +27,7 @@ function followImports(starts: readonly string[], pattern: RegExp): Set<string> 
 
 const SOURCE_IMPORT = /(?:from|^import) '(\.[^']+\.tsx?)'/gm;
 
-/** Of Mantine's components in these files and of those that they are made of, which have styles. */
+/** Mantine's components with styles that these files use, directly or within other components. */
 function findStyles(files: Iterable<string>): Set<string> {
   const names = [...files].flatMap((file) =>
     [...readFileSync(file, 'utf8').matchAll(/import \{([^}]*)\} from '@mantine\/core'/g)].flatMap(

@@ -1,4 +1,4 @@
-/** Tokens of sessions by OIDC: when they are renewed, by whom, and what becomes of sessions that cannot be. */
+/** Tokens of sessions by OIDC: when and by which console they are renewed, and what happens if that fails. */
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { consoleKeys } from '../../../api/redis-keys.ts';

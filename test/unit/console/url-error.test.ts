@@ -1,4 +1,4 @@
-/** What the page says of a receiver's address at once. */
+/** Errors in a receiver's URL that the page reports without asking the server. */
 import { expect } from 'chai';
 import { findURLError } from '../../../console/web/webhooks/url-error.ts';
 

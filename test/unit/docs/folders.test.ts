@@ -23,7 +23,7 @@ const TOP = [
   'images',
   'charts/berth',
 ];
-/** Their folders are for one subject each, which the table names as a whole. */
+/** The table describes each of these as a whole, without its subfolders. */
 const WHOLE = /^(cluster|console\/web|test|simulator)\//;
 
 describe('the map of folders in docs/architecture.md', () => {
@@ -32,7 +32,7 @@ describe('the map of folders in docs/architecture.md', () => {
   )!;
   const rows = table.split('\n').slice(2);
   const nameOf = (folder: string) => `\`${folder.split('/').at(-1)}/\``;
-  /** Named in full, or by its last part in a row about the folder that it is in; a program by its folders. */
+  /** Named in full, by its last part in the row of its parent, or by a subfolder. */
   const isNamed = (folder: string): boolean =>
     rows.some((row) => {
       const parent = dirname(folder);

@@ -17,7 +17,7 @@ function listFiles(line: string): string[] {
   return chat.slice(chat.indexOf(first), chat.indexOf(last) + 1);
 }
 
-/** What the others are given when a program is put together: they import its type alone, from elsewhere. */
+/** Injected when a program is composed: the others only import its interface, from another file. */
 const INJECTED = new Set([
   'gateway/capacity/replica-capacity.ts',
   'gateway/health/watched-dispatcher.ts',

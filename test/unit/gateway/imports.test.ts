@@ -5,7 +5,7 @@ import { expect } from 'chai';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** URLs of all that a new process loads for a program's modules. */
+/** URLs of all modules that a new process loads for these files. */
 function listLoaded(files: string[]): string[] {
   const urls = files.map((file) => pathToFileURL(join(ROOT, file)).href);
   const script = `

@@ -14,7 +14,7 @@ describe('a line of plain fields', () => {
     lines.length = 0;
   });
 
-  /** Both must be the same but for the time. */
+  /** Both must be equal except for the time. */
   function writeBoth(fields: PlainFields): [plain: string, pino: string] {
     writePlain(log, 'info', { fields, message: 'request' });
     log.info(fields, 'request');

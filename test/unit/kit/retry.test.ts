@@ -12,7 +12,7 @@ describe('a retry', () => {
     calls = [];
   });
 
-  /** Fails so many times. */
+  /** Fails this many times. */
   const start = (
     failures: number,
     { error = new Error('away'), ...options }: Partial<RetryOptions> & { error?: Error } = {},

@@ -26,7 +26,7 @@ describe('the audit lines of what the operator applies', () => {
       client: {
         find: async <T>() => stored as T | undefined,
         delete: async () => {},
-        // As an API server does: a version for each change.
+        // A new version for each change, as of an API server.
         apply: async <T extends KubeObject>(_: unknown, object: T) => {
           const isSame = JSON.stringify(stored?.spec) === JSON.stringify(object.spec);
           if (!isSame) version++;
@@ -69,7 +69,7 @@ describe('the audit lines of what the operator applies', () => {
   it('are not there of what is as wanted, nor of a write that changed nothing', async () => {
     await createTested().apply(service(80), OWNER);
     lines = [];
-    // It remembers nothing, and writes once more.
+    // A new applier has no memory of it, and writes once more.
     await createTested().apply(service(80), OWNER);
     const applier = createTested();
     await applier.apply(service(80), OWNER);

@@ -58,7 +58,7 @@ describe('how much of an answer of the API server is read', () => {
     ['an event of a watch', 16],
   ] as const)
     it(`is ${mebibytes} MiB of ${what}`, async () => {
-      // The line feed after an event does not count.
+      // The line feed after an event is not counted.
       bytes = mebibytes * MIB;
       await reads[what]!();
       bytes = mebibytes * MIB + 2;

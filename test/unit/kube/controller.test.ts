@@ -23,7 +23,7 @@ describe('A controller', () => {
     expect(clock.pending).to.equal(0);
   });
 
-  /** Things of several kinds, each of which leads to the key it is named by. */
+  /** Watches objects of several kinds; each maps to the key that is its name. */
   async function start(kinds: KubeObject[][]): Promise<void> {
     watchers = kinds.map((objects, index) => {
       const api = new FakeApi();

@@ -15,7 +15,7 @@ export function thing(name: string, version: number, namespace = 'ns'): KubeObje
   return { apiVersion: 'v1', kind: 'Thing', metadata: { name, namespace, resourceVersion: String(version) } };
 }
 
-/** One watch that the code under test has opened. */
+/** A watch that the code under test has opened. */
 export class FakeWatch {
   readonly options: WatchOptions;
   readonly #queue: (WatchEvent<KubeObject> | Error | 'end')[] = [];
@@ -60,13 +60,13 @@ export class FakeWatch {
   }
 }
 
-/** Lists and watches that do what the test says. */
+/** Lists and watches under the control of a test. */
 export class FakeApi {
   objects: KubeObject[] = [];
   version = 1;
   lists: ListOptions[] = [];
   watches: FakeWatch[] = [];
-  /** Called for every list; throw, or return what to answer instead. */
+  /** Called for every list; may throw, or return another page. */
   onList: (options: ListOptions) => ListPage<KubeObject> | undefined = () => undefined;
   onWatch: (watch: FakeWatch) => void = () => {};
 
@@ -77,7 +77,7 @@ export class FakeApi {
     return this.watches.at(-1)!;
   }
 
-  /** The methods as a client has them. */
+  /** The part of KubeClient that watches use. */
   readonly client = {
     list: async <T extends KubeObject>(_: Resource, options: ListOptions = {}): Promise<ListPage<T>> => {
       this.lists.push(options);

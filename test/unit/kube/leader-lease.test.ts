@@ -9,11 +9,11 @@ import { broken } from './fake-api.ts';
 
 type Lease = KubeObject & { spec: LeaseSpec };
 
-/** A Lease as an API server keeps it: a stale resource version is a conflict. */
+/** A Lease as of an API server: a stale resource version is a conflict. */
 class FakeLease {
   lease: Lease | undefined;
   down = false;
-  /** Calls get no answer, and fail when their time is over. */
+  /** Calls get no response, and time out. */
   silent = false;
   clock: FakeClock | undefined;
   calls = 0;

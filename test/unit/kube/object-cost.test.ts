@@ -10,7 +10,7 @@ const collectGarbage: () => void = runInNewContext('gc');
 const nest = (depth: number): unknown => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`);
 
 const list = <T>(make: (i: number) => T): T[] => Array.from({ length: 1_000 }, (_, i) => make(i));
-/** By what they are made of, with what is different in each; what tenants might write to take more than is counted. */
+/** Contents by which tenants might use more memory than is counted; `id` makes each object different. */
 const SHAPES: Record<string, (id: number) => unknown> = {
   'long text': (id) => 'x'.repeat(50_000) + id,
   'long text with a character beyond Latin-1': (id) => `${'x'.repeat(50_000)}€${id}`,

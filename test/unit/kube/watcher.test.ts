@@ -131,7 +131,7 @@ describe('A watcher', () => {
     };
     await clock.advance(30_000);
     expect(watcher.hasSynced()).to.equal(false);
-    // Of 1, 2, 4, 8, 8 … seconds three quarters each, as chance has it here.
+    // Three quarters of 1, 2, 4, 8, 8 … seconds, with this random number.
     expect(at).to.deep.equal([750, 2_250, 5_250, 11_250, 17_250, 23_250, 29_250]);
     api.onList = () => undefined;
     await clock.advance(10_000);

@@ -29,7 +29,7 @@ describe('A work queue', () => {
     log = recordLog();
   });
 
-  /** A queue whose runs end when the test says so. */
+  /** A queue whose runs the test ends. */
   function start(options: Partial<WorkQueueOptions> = {}) {
     const queue = createWorkQueue({
       name: 'test',

@@ -109,7 +109,7 @@ describe('the program of an engine that is a Python module', () => {
   let path: string;
   before(() => {
     path = mkdtempSync(join(tmpdir(), 'berth-python-'));
-    // Asked for a module by its last argument, it finds one alone.
+    // Finds only one module, which is the last argument.
     const script = '#!/bin/sh\nfor last; do :; done\n[ "$last" = "$INSTALLED" ] || exit 44\n';
     writeFileSync(join(path, 'python3'), script, { mode: 0o755 });
   });

@@ -35,7 +35,7 @@ describe('the lock file', () => {
       ([path, { link }]) => path.startsWith('node_modules/') && !link,
     );
     const without = fetched.filter(([, { integrity }]) => !integrity);
-    // Optional programs of Biome for other systems; npm writes no hash for what it has not seen.
+    // Optional binaries of Biome for other systems: npm records no hash of what it did not download.
     const others = /^node_modules\/@biomejs\/cli-(android|darwin|win32|linux-[a-z0-9]+-musl)/;
     for (const [path] of without) expect(path).to.match(others);
   });

@@ -8,7 +8,7 @@ describe('the ports of a pod of make run', () => {
   let other: Server;
   let port: number;
 
-  /** Of another program of this machine. */
+  /** Taken by another program on this machine. */
   beforeEach(async () => {
     other = createServer();
     port = await findFreePort(['0.0.0.0']);

@@ -1,4 +1,4 @@
-/** A process that tries for a lock and releases it when it is told to; answers whether it got it. */
+/** A process that tries to take a lock, reports whether it did, and releases it on request. */
 import { type ProcessLock, tryProcessLock } from '../../../machine/process-lock.ts';
 
 const path = process.argv[2]!;

@@ -46,7 +46,7 @@ describe('the lock of a folder', () => {
   });
 });
 
-/** Beyond the largest id that Linux gives. */
+/** Above the largest process id of Linux. */
 const NOBODY = 2 ** 22 + 1;
 const CONTENDER = join(import.meta.dirname, 'lock-contender.ts');
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { findProgram } from '../../../machine/system-package.ts';
 
-/** Asks for Valkey on a machine whose apt-get and dpkg do as these scripts. */
+/** Installs Valkey with these scripts as apt-get and dpkg. */
 function ask(folder: string, apt: string, dpkg: string): string {
   for (const [name, script] of Object.entries({ 'apt-get': apt, dpkg }))
     writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
@@ -35,7 +35,7 @@ describe('fetching Valkey', () => {
   });
 
   it('keeps no release but the one of the chart', () => {
-    // `dpkg -x archive folder`: what stands for the C library's loader is what is run.
+    // `dpkg -x archive folder`; the script in place of the C library's loader is what is executed.
     const dpkg = [
       'mkdir -p "$3/usr/lib/x86_64-linux-gnu" "$3/usr/bin"',
       'printf "#!/bin/sh\\necho Valkey server v=99.0.0\\n" > "$3/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"',

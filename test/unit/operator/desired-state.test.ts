@@ -46,7 +46,7 @@ describe('what ought to be in Redis', () => {
     ['no Workspace', undefined, null, null],
     ['one that sets nothing', {}, null, null],
     ['one that sets both', { credit: '2', ownerEmail: 'a@example.com' }, 2_000_000, 'a@example.com'],
-    // The API server takes it: its `\s` knows no such space.
+    // The API server accepts it: its `\s` does not match this kind of space.
     [
       'an owner with a no-break space',
       { credit: '2', ownerEmail: 'a@example.com\u00a0' },

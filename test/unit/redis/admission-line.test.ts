@@ -5,7 +5,7 @@ import { type AdmissionRequest, admit } from '../../../redis/admission/admission
 import type { RedisClient } from '../../../redis/client.ts';
 
 interface Call {
-  /** The digits by which the test tells keys from each other. */
+  /** The digits that distinguish keys. */
   keys: string[];
   answer(): void;
   fail(error: Error): void;
@@ -13,7 +13,7 @@ interface Call {
 
 const SHA = /^[0-9a-z]$/;
 
-/** A connection whose calls are answered by hand. */
+/** A connection whose calls the test answers. */
 function openRedis(): { redis: RedisClient; calls: Call[] } {
   const calls: Call[] = [];
   const redis = {

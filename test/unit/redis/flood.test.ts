@@ -4,7 +4,7 @@ import { createFloodGauge, FLOOD_LIMITS } from '../../../redis/subscription.ts';
 const KIB = 1024;
 
 describe('what a subscription takes for a flood', () => {
-  /** How many messages in a row are none. */
+  /** How many of a series of messages are accepted. */
   const countTaken = (message: string) => {
     const isFlood = createFloodGauge(FLOOD_LIMITS);
     let taken = 0;

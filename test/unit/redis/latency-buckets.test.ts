@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { estimateQuantile, findBucket, LATENCY_BOUNDS_MS } from '../../../redis/usage/latency-buckets.ts';
 
-/** Counts with so many in each of the given buckets. */
+/** Counts with these amounts in the given buckets. */
 const spread = (amounts: Record<number, number>): number[] =>
   Array.from({ length: LATENCY_BOUNDS_MS.length + 1 }, (_, index) => amounts[index] ?? 0);
 

@@ -11,10 +11,10 @@ const MAX_RESULT = 65_500;
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
 
-/** Redis as a workspace's user may have filled it. */
+/** A Redis with values that a workspace's user may have written. */
 function fill(values: { deployment?: string; model?: string; status?: string; result: string }): RedisClient {
   const { deployment = 'film', model = '', status = 'succeeded', result } = values;
-  // Each is a string of its own, as from a connection.
+  // A new string for each value, as from a connection.
   const copy = (text: string) => Buffer.from(text).toString();
   const show = () =>
     [status, deployment, '1', 'image', model, '', '', '0', '1', '', '', '', result].map(copy);

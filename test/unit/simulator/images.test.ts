@@ -22,7 +22,7 @@ const makePicture = (background: string, format: 'png' | 'jpeg' | 'webp' = 'png'
   sharp({ create: { width: 40, height: 40, channels: 3, background } })
     .toFormat(format)
     .toBuffer();
-/** Mean of each channel in a part of the picture. */
+/** Mean of each channel in a part of the image. */
 const readColor = async (picture: Buffer, left: number, width: number): Promise<number[]> => {
   const part = await sharp(picture).extract({ left, top: 0, width, height: 48 }).png().toBuffer();
   return (await sharp(part).stats()).channels.map(({ mean }) => Math.round(mean));

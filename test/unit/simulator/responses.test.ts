@@ -15,7 +15,7 @@ const readEvents = async (response: Response): Promise<Event[]> =>
       return { name: event!.slice('event: '.length), data: JSON.parse(data!.slice('data: '.length)) };
     });
 
-/** What is read of the answers of both. */
+/** The common part of both formats. */
 interface Said {
   type: string;
   stop_reason: string;

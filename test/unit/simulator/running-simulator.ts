@@ -1,4 +1,4 @@
-/** A simulator in this process, on free ports, and what tests ask of it. */
+/** A simulator in this process, on free ports, with calls for tests. */
 import type { Kind } from '../../../simulator/engine.ts';
 import { type Simulator, startSimulator } from '../../../simulator/server.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../../simulator/settings.ts';

@@ -1,4 +1,4 @@
-/** What becomes of calls in flight when the engine that the simulator poses as is told to stop. */
+/** What happens to calls in flight when the simulated engine is stopped. */
 import { expect } from 'chai';
 import { pollUntil } from '../../support/poll.ts';
 import { chatOf, RunningSimulator, readStream } from './running-simulator.ts';

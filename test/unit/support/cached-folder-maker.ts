@@ -1,4 +1,4 @@
-/** A process that asks for a folder of the cache when it is told to, and makes it slowly; answers its path. */
+/** A process that requests a folder of the cache, creates it slowly, and prints its path. */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureFolder } from '../../engines/cached-folder.ts';
@@ -10,7 +10,7 @@ process.on('message', () => {
     within: process.argv[2]!,
     make: () => {
       appendFileSync(join(process.argv[2]!, 'makers'), `${process.pid}\n`);
-      // Long enough for the others to come meanwhile.
+      // Long enough for the others to request it meanwhile.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
     },
   });

@@ -24,7 +24,7 @@ describe('a folder of the cache', () => {
       expect(new Set(folders)).to.have.property('size', 1);
       expect(readFileSync(join(within, 'makers'), 'utf8').trim().split('\n')).to.have.length(1);
       expect(readdirSync(folders[0]!)).to.deep.equal(['ready']);
-      // No lock is left.
+      // No lock remains.
       expect(readdirSync(within)).to.have.length(2);
     } finally {
       for (const maker of makers) maker.kill();

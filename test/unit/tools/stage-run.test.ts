@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { runStage } from '../../../tools/stage-run.ts';
 
-/** Keeps what these stages write apart from the results of this run. */
+/** Keeps the output of these stages apart from the results of this run. */
 const PREFIX = 'of a test| ';
 
 describe('a stage', () => {

@@ -1,4 +1,4 @@
-/** Sounds as programs write them, and as somebody would write them who wants to pay for less than is played. */
+/** Sounds as programs write them, and forged ones that claim to be shorter than they are. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { seedRandom } from '../../../support/random-seeds.ts';
 
 const SECONDS = 7.5;
 const DAY = 86_400;
-/** Codecs fill their last frame, and begin with some samples more. */
+/** Codecs pad the start and the last frame. */
 const FRAME = 0.1;
 const FILES: Record<string, string[]> = {
   'opus.ogg': ['-c:a', 'libopus', '-b:a', '24k'],
@@ -143,7 +143,7 @@ describe('the length of a sound as programs write it', function () {
   });
 });
 
-/** Of whole numbers below a bound. */
+/** Random integers below a bound. */
 function chooser(seed: number): (bound: number) => number {
   const random = seedRandom(seed);
   return (bound) => Math.floor(random() * bound);
@@ -160,7 +160,7 @@ function mapPages(file: Buffer, change: (page: Buffer) => Buffer): Buffer {
   return Buffer.concat(pages);
 }
 
-/** With the checksum that belongs to it. */
+/** Corrects the checksum of an Ogg page. */
 function sign(page: Buffer): Buffer {
   page.writeUInt32LE(checksum(page), 22);
   expect(checkPage(page)).to.equal(true);

@@ -44,7 +44,7 @@ describe('a question to a peer', () => {
       const { status, headers } = await ask();
       expect([status, headers['x-id']]).to.deep.equal([201, '7']);
     }
-    // The pool may not have it back when the next question comes.
+    // A connection may not be back in the pool when the next question is sent.
     expect(ports.size).to.be.at.most(2);
   });
 

@@ -12,14 +12,14 @@ interface Replica {
   beat: Heartbeat;
   balance: PrefixBalance;
   slots: { inflight: number; limit: number | null };
-  /** Places that it gave to peers. */
+  /** Slots that it granted to peers. */
   taken: number;
   choices: PrefixChoice[];
-  /** `isOlder`: it does not say how much it has to do. */
+  /** `isOlder`: of a version that does not report its load. */
   state: { isOn: boolean; isOpen: boolean; isLeaving: boolean; isSilent: boolean; isOlder: boolean };
 }
 
-/** Replicas that ask each other without a network. */
+/** Replicas that call each other directly, without a network. */
 function startFleet(count: number): Replica[] {
   const replicas: Replica[] = Array.from({ length: count }, (_, index) => {
     const pod = `pod-${index}`;
@@ -58,7 +58,7 @@ function startFleet(count: number): Replica[] {
   return replicas;
 }
 
-/** A second later all replicas say how much they have to do: nothing, where all requests have ended. */
+/** All replicas report their load a second later; `isIdle`: after all requests have ended. */
 function beat(replicas: readonly Replica[], { isIdle = false } = {}): void {
   now += 1_000;
   for (const { beat: heartbeat, slots } of replicas) {
@@ -69,7 +69,7 @@ function beat(replicas: readonly Replica[], { isIdle = false } = {}): void {
 
 const prompt = (name: string) => [{ role: 'system', content: `${name} `.repeat(200) }];
 
-/** The pod where a request runs that a gateway gets; it stays there. */
+/** Returns the pod where the request runs; it keeps its slot. */
 async function send(gateway: Replica, parts: readonly unknown[]): Promise<string> {
   const prefix = gateway.balance.read(parts);
   const target = typeof prefix === 'number' ? await gateway.balance.acquire(prefix, never) : null;
@@ -77,7 +77,7 @@ async function send(gateway: Replica, parts: readonly unknown[]): Promise<string
   return target?.origin ?? gateway.beat.pod;
 }
 
-/** One that leads from the gateway to this peer while nothing runs. */
+/** A prefix that is routed from the gateway to this peer while all are idle. */
 function findPrefix(gateway: Replica, { beat: { pod } }: Replica): number {
   const seeds = [gateway.beat.pod, pod].map((each) => deriveSeed(SECRET, each));
   for (let prefix = 1; ; prefix++) {
@@ -112,7 +112,7 @@ describe('balancing by prefix', () => {
       load.set(pod, (load.get(pod) ?? 0) + 1);
     }
     expect(Math.max(...load.values())).to.be.most(125);
-    // Those that come again go where they were, by then.
+    // From then on, repeated prompts are routed to the same replica.
     const parts = [...prompt('shared'), { role: 'user', content: 'question 7' }];
     beat(replicas, { isIdle: true });
     const first = await send(replicas[0]!, parts);
@@ -129,7 +129,7 @@ describe('balancing by prefix', () => {
     for (let turn = 0; turn < 60; turn++)
       for (const [talk, parts] of talks.entries()) {
         const pod = await send(replicas[(turn + talk) % 4]!, parts);
-        // By then all gateways know what the conversations have in common.
+        // By then all gateways have learned the common prefix.
         if (turn >= 20) pods[talk]!.add(pod);
         beat(replicas, { isIdle: true });
         parts.push({ role: 'assistant', content: `turn ${turn} of ${talk} `.repeat(10) });

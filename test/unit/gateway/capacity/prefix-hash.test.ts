@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { hashPrefix, MAX_PREFIX, MIN_PREFIX } from '../../../../gateway/capacity/prefix-hash.ts';
 
 const SEED = 12_345;
-/** The hashes of all beginnings that are read. */
+/** The hashes of all prefixes that are considered. */
 function listHashes(parts: readonly unknown[], seed = SEED): number[] {
   const hashes: number[] = [];
   hashPrefix(parts, seed, (hash) => {

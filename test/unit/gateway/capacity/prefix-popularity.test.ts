@@ -4,7 +4,7 @@ import { mixBits } from '../../../../gateway/capacity/prefix-hash.ts';
 
 const POPULAR = 0xabcdef;
 
-/** Counts so many requests, every n-th of them with the popular prefix; answers how often each was called popular. */
+/** Counts requests, every n-th with the popular prefix; returns how often each prefix was judged popular. */
 function play(popularity: Popularity, requests: number, everyNth: number) {
   const said = { popular: 0, others: 0 };
   for (let index = 0; index < requests; index++) {

@@ -26,7 +26,7 @@ const fleet = (count: number, more: Partial<Choosable> = {}) =>
 const REQUEST_INTERVAL_MS = 50;
 const PREFIXES = Array.from({ length: 2_000 }, (_, index) => mixBits(index + 1));
 
-/** Requests come as others end, so that always as many are in flight; answers the highest load over the mean, over all of the time. */
+/** Keeps `concurrency` requests in flight; returns the highest average load of a replica over the mean. */
 function play(replicas: Replica[], prefixes: readonly number[], concurrency: number) {
   const running: Replica[] = [];
   const sums = new Map<Replica, number>();
@@ -38,7 +38,7 @@ function play(replicas: Replica[], prefixes: readonly number[], concurrency: num
     running.push(chosen);
     for (const each of replicas) {
       each.average = averages.get(each)!.add(each.inflight, index * REQUEST_INTERVAL_MS);
-      // By then it is known who had how much to do.
+      // After the averages have settled.
       if (index > prefixes.length / 4) sums.set(each, (sums.get(each) ?? 0) + each.inflight);
     }
   }

@@ -79,7 +79,7 @@ describe('reservations for peers', () => {
   });
 });
 
-/** The reservation's timer does not keep a process alive; this does. */
+/** The reservation's timer does not keep the process alive, so this does. */
 async function keepAlive(until: Promise<void>): Promise<void> {
   const timer = setInterval(() => {}, 10);
   await until;

@@ -11,7 +11,7 @@ describe('a place on an engine that sleeps', () => {
   let wakes: number;
   let isAwake: boolean;
   let engine: 'wakes' | 'fails' | 'hangs';
-  /** What there is without this engine. */
+  /** The acquisition from a peer. */
   let elsewhere: Acquisition;
 
   const acquire = (signal = new AbortController().signal) => {
@@ -73,7 +73,7 @@ describe('an engine that never wakes', () => {
       expect(isAlive(at)).to.equal(true);
     }
     expect(state.verdict.isInDoubt).to.equal(true);
-    // Asleep, nothing can be tried.
+    // A sleeping engine gives no result.
     state.observe(61_000, { kind: 'tried', result: 'unknown' });
     for (let at = 61_000; at <= 400_000; at += 5_000) {
       state.observe(at, { kind: 'probe', result: 'good' });

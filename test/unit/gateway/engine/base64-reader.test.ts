@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { Base64Reader } from '../../../../gateway/engine/base64-reader.ts';
 import { seedRandom } from '../../../support/random-seeds.ts';
 
-/** What the text stands for, with each `b64_json` as its bytes; a word where it is no JSON. */
+/** Parses the text and puts the bytes in place of each `b64_json`; a fixed text if it is not JSON. */
 function resolve(text: string, find: (value: string) => Buffer | undefined): unknown {
   try {
     return JSON.parse(text, (key, value) =>

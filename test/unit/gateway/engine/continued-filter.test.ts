@@ -38,7 +38,7 @@ type Payload = object | typeof DONE;
 const format = (payloads: Payload[]): string =>
   payloads.map((each) => `data: ${typeof each === 'string' ? each : JSON.stringify(each)}\n\n`).join('');
 
-/** Pushes frames in pieces of a few bytes; answers what goes to the client. */
+/** Pushes frames in small pieces; returns what is sent to the client. */
 function push(filter: ContinuedFilter, payloads: Payload[], size = 17): string {
   const bytes = Buffer.from(format(payloads));
   let output = '';

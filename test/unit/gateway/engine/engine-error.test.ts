@@ -5,7 +5,7 @@ import { expectLinear } from '../../../support/growth.ts';
 const read = (status: number, body: unknown) =>
   readEngineError(status, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)));
 
-/** In the words of each engine. */
+/** The errors as each engine sends them. */
 const overflows: [engine: string, status: number, body: object][] = [
   [
     'vLLM',

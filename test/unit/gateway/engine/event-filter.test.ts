@@ -32,7 +32,7 @@ function pass(text: string, dialect: EventDialect, size = 1_000_000) {
   return { text: Buffer.from(output, 'latin1').toString(), filter };
 }
 
-/** As llama.cpp and others have them within a stream, whatever its dialect. */
+/** llama.cpp and others send these in streams of any dialect. */
 const UNNAMED_FAILURES: [what: string, text: string][] = [
   [
     'an error event whose type is the error’s',

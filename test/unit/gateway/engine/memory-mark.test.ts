@@ -12,7 +12,7 @@ describe('the note of an engine that it ran out of memory', () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   const NOW = Date.parse('2026-03-04T12:00:00Z');
-  /** A clock whose waits end at once, after `meanwhile`. */
+  /** Waits end at once, after `meanwhile`. */
   const ask = (since: number, meanwhile: (waited: number) => void = () => {}) => {
     let waited = 0;
     const clock = {

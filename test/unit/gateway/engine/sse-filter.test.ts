@@ -13,7 +13,7 @@ interface Passed {
   filter: SseFilter;
 }
 
-/** Pushes a text in pieces of so many bytes. */
+/** Pushes a text in pieces of `size` bytes. */
 function pass(text: string, size: number, options: Partial<SseFilterOptions> = {}): Passed {
   const filter = new SseFilter({ modelId: MODEL, isUsageWanted: false, ...options });
   const bytes = Buffer.from(text);

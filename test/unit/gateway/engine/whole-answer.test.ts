@@ -50,7 +50,7 @@ describe('a whole answer', () => {
       expect(whole.end()).to.equal(null);
       return whole.estimatedTokens;
     };
-    // Eight tokens of four bytes.
+    // 32 bytes: eight tokens of four.
     const text = 'Ships lie at a berth in harbours';
     const called = { name: 'look', arguments: '{"at":"the harbours!"}' };
 

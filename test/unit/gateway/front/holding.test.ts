@@ -20,7 +20,7 @@ interface Case {
   prefer?: string;
   /** From the request's arrival. */
   endsAtMs: number;
-  /** What is left of a start of 95 s then. */
+  /** The rest of a start of 95 s at that time. */
   retryAfter: number;
 }
 
@@ -54,7 +54,7 @@ describe('a held request that no replica comes for', () => {
     return { ...config, scaling: { ...config.scaling!, loadTimeMs: 95_000 } };
   };
 
-  /** Begun `ELAPSED_MS` ago, as the start it waits for; without a length, so that its body is not read. */
+  /** Arrived `ELAPSED_MS` ago, when the start began; without a length, so that its body is not read. */
   const open = (config: ReturnType<typeof describeHeld>, prefer: string | undefined): HeldState => {
     const req = Object.assign(new IncomingMessage(new Socket()), { headers: prefer ? { prefer } : {} });
     const res = Object.assign(new EventEmitter(), { setHeader: () => {} }) as unknown as ServerResponse;
@@ -93,7 +93,7 @@ describe('a held request that no replica comes for', () => {
         retryAfter,
       });
       expect(clock.pending).to.equal(0);
-      // Returns its share of the memory for bodies, which all tests of the process have.
+      // Releases its memory for bodies, which all tests of the process share.
       state.exchange.res.emit('close');
     });
 });

@@ -14,7 +14,7 @@ import { startTraceReceiver } from '../../../support/trace-receiver.ts';
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 
 describe('what a replica is sent of a trace', () => {
-  /** Headers of a request that no replica takes. */
+  /** Sends a request that no replica accepts; returns the headers that arrive there. */
   async function send(headers: Record<string, string>): Promise<Record<string, string>> {
     let sent = {};
     const pool = {
@@ -52,7 +52,7 @@ describe('what a replica is sent of a trace', () => {
 });
 
 describe('the span of an attempt at a replica', () => {
-  /** Names of the spans that are exported of an unsampled request whose answer breaks off. */
+  /** Names of the exported spans of an unsampled request whose response breaks off. */
   async function breakOff(hasClientLeft: boolean): Promise<string[]> {
     const receiver = await startTraceReceiver();
     const res = Object.assign(new EventEmitter(), { destroyed: false });

@@ -21,7 +21,7 @@ describe("a front's rounds", () => {
     });
     return pollUntil(() => lists > 1, 'the end of the round');
   };
-  /** Has more to do until long after its round should have ended. */
+  /** Has more to do for longer than a round may last. */
   const isEndless = async (namespace: string) => namespace === 'endless' && visits.length < 500;
   const count = (namespace: string) => visits.filter((each) => each === namespace).length;
   afterEach(() => rounds.close());

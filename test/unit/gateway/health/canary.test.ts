@@ -6,7 +6,7 @@ import { Pools } from '../../../../gateway/upstream/pools.ts';
 import { closeServer, listen, readServerPort } from '../../../../kit/http-server.ts';
 import { describeModel } from '../../../support/model-replica.ts';
 
-/** In place of a status: no answer. */
+/** Instead of a status: no response. */
 const HANG = 0;
 
 describe('the smallest work that shows whether an engine works', () => {

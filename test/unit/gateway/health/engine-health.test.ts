@@ -112,7 +112,7 @@ describe('the engine’s health', () => {
     status = 200;
     await pollUntil(() => health.verdict.phase === 'healthy', 'healthy');
   };
-  /** A request whose end nobody waits for. */
+  /** A request whose response is ignored. */
   const ask = (path = '/v1/chat/completions') => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const controller = new AbortController();
@@ -310,7 +310,7 @@ describe('the engine’s health', () => {
     status = 'hang';
     await pollUntil(() => health.verdict.phase === 'busy', 'busy');
     const end = performance.now() + 4 * BOUNDS.silentMs!;
-    // Half of the time blocked, as on a machine without a core to spare.
+    // Blocks the process half of the time, as on an overloaded machine.
     while (performance.now() < end) {
       const stall = performance.now() + 600;
       while (performance.now() < stall);

@@ -134,7 +134,7 @@ describe('the judgment on an engine', () => {
   });
 });
 
-/** What is evaluated at the lines that say what it should be. */
+/** The verdicts at the lines that state an expected one. */
 function readVerdicts({ stalled = MINUTES_10, works = 3, needsProof = false, lines }: EngineTrace) {
   const state = new EngineState(0, { stalledTasks: works, needsProof });
   return readTrace(lines.split('\n')).flatMap(({ at, seen, expected, line }) => {

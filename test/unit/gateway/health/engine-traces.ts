@@ -5,11 +5,11 @@
 export interface EngineTrace {
   engine: string;
   situation: string;
-  /** Seconds that works may wait in vain; 600 by default. */
+  /** Seconds that work may wait without output; 600 by default. */
   stalled?: number;
-  /** Hanging works that condemn; 3 by default. */
+  /** How many hanging works make an engine unhealthy; 3 by default. */
   works?: number;
-  /** The gateway may try the engine itself, and counts on that. */
+  /** The gateway sends canary requests, whose results count. */
   needsProof?: boolean;
   lines: string;
 }
@@ -44,7 +44,7 @@ export const ENGINE_TRACES: EngineTrace[] = [
       601       probe good       -> healthy`,
   },
   {
-    // Its first seconds are those of `recorded/vllm-saturated.json`, whose clients left before the first token: here they stay.
+    // Begins like `recorded/vllm-saturated.json`, whose clients disconnected before the first token; here they stay.
     engine: 'vLLM',
     situation:
       'has more requests than places on a slow CPU: tokens of three after minutes, none of the others',

@@ -85,7 +85,7 @@ describe('what an engine’s state is told of works', () => {
       });
       works.report(0, { kind: 'probe', result: 'good' });
       const verdicts: string[] = [];
-      // Half of the requests fail, as of a client that sends what the engine cannot do.
+      // Half of the requests fail, as with a client that sends what the engine does not support.
       for (let step = 1; step <= 1_000; step++) {
         now = step * 100;
         const work = new WatchedWork({ isHeld: false }, observer);

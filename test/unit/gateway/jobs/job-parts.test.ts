@@ -52,7 +52,7 @@ describe('the progress of a job', () => {
     expect(progress.read()).to.equal(60);
     progress.report(30);
     expect(progress.read()).to.equal(60);
-    // A first guess that was too short must not run ahead of it.
+    // After a first estimate that was too short, progress must not run ahead.
     now = 5_000;
     expect(progress.read()).to.equal(60);
     progress.report(100);

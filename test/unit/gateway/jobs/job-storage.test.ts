@@ -4,7 +4,7 @@ import { fetchObject, type JobStorage, storeResults } from '../../../../gateway/
 import { UploadError } from '../../../../gateway/storage/upload-error.ts';
 import { rejection } from '../../../support/redis-client.ts';
 
-/** As clocks tell it, not in whole milliseconds. */
+/** Not whole milliseconds, as clocks return them. */
 const MINUTES_30 = 30 * 60_000 + 0.25;
 
 describe('storing the results of a job', () => {
@@ -12,7 +12,7 @@ describe('storing the results of a job', () => {
     { file: { path: '/x', bytes: 1, remove: async () => {} }, extension: 'png', contentType: 'image/png' },
   ];
 
-  /** A job whose store fails with these errors, one after the other, before it takes the file. */
+  /** A job whose store fails with each of these errors before it accepts the file. */
   function open(
     failures: Error[],
     {
@@ -23,7 +23,7 @@ describe('storing the results of a job', () => {
     }: Partial<Pick<JobStorage, 'isShuttingDown'>> & {
       remainingMs?: number;
       credential?: string | null;
-      /** How long each attempt takes. */
+      /** Duration of each attempt. */
       attemptMs?: number;
     } = {},
   ) {
@@ -103,7 +103,7 @@ describe('storing the results of a job', () => {
     expect(patient.count().attempts).to.equal(101);
     const hurried = open(failures(), { isShuttingDown: () => true, attemptMs: 10_000 });
     expect(await rejection(hurried.store())).to.include({ reason: 'unreachable' });
-    // The first failure is known after 10 s.
+    // The first attempt fails after 10 s.
     expect(hurried.count().attempts).to.equal(7);
   });
 

@@ -10,7 +10,7 @@ type Services = Pick<MediaServices, 'redis' | 'egress'>;
 
 describe('destination of results', () => {
   const config = describeModel({ storage: { credential: 'usual' } });
-  /** Of the credentials that are published; ids by names beside them. */
+  /** Reads of a Redis with these published credentials. */
   const publish = (values: Record<string, string>) => ({
     redis: { hget: async (_: string, field: string) => values[field] ?? null },
   });

@@ -72,7 +72,7 @@ describe('parameters by engine', () => {
       const error = refuse('vllm-omni', kind, { extra_params: { audio_path: '/etc' } }, { extraParams });
       expect(error.message).to.include('audio_path').and.to.include('cfg_truncation, zero_steps');
       expect(error.status).to.equal(400);
-      // Neither where nobody listed any, nor of an engine that would take them for fields of the request.
+      // Neither if none are listed, nor for an engine that would read them as fields of the request.
       for (const config of [model('vllm-omni', kind), model('sglang-diffusion', kind, { extraParams })])
         expect(readBy(config, sent)).not.to.have.property('extraParams');
     });

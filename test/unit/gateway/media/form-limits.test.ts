@@ -14,7 +14,7 @@ const limits = {
   uploadTimeoutMs: 60_000,
   promptCharacters: 10,
 };
-/** Takes what it is given nowhere. */
+/** Discards all files. */
 const spool = {
   hold: async (source: AsyncIterable<Buffer>) => {
     for await (const _ of source);

@@ -13,7 +13,7 @@ describe('an uploaded image', () => {
   });
   after(() => rmSync(folder, { recursive: true }));
 
-  /** A small picture whose header says another size; its pixels are never decoded. */
+  /** A small image whose header claims another size; its pixels are never decoded. */
   async function upload(width: number, height: number) {
     const bytes = await makePicture(8, 8);
     bytes.writeUInt32BE(width, 16);

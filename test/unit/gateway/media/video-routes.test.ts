@@ -5,7 +5,7 @@ import type { RedisClient } from '../../../../redis/client.ts';
 import { rejection } from '../../../support/redis-client.ts';
 
 describe('a video that was accepted', () => {
-  /** Answers nothing but the error. */
+  /** Every read fails with this error. */
   const failing = (error: Error) =>
     new Proxy({}, { get: () => () => Promise.reject(error) }) as unknown as RedisClient;
   const config = { namespace: 'team', modelId: 'm/film' };

@@ -9,7 +9,7 @@ const TIMING = { quietMs: 40, quietAtMostMs: 200, stepMs: 2 };
 
 const openResponse = () => Object.assign(new EventEmitter(), { shouldKeepAlive: true, headersSent: false });
 
-/** A request has always just come. */
+/** A new request has always just arrived. */
 class NeverQuiet extends Activity {
   override get lastRequestAt(): number {
     return performance.now();

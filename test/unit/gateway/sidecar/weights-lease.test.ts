@@ -31,7 +31,7 @@ describe('the lease of weights in a shared cache', () => {
     const path = join(folder, 'pod-1');
     const longAgo = new Date(Date.now() - 3_600_000);
     await writeFile(path, 'digest');
-    // A hole: nothing of it is on the disk until it is written.
+    // Sparse: it occupies no disk space until it is written.
     await truncate(path, 64 * 1024 * 1024);
     await utimes(path, longAgo, longAgo);
     const stop = keep();

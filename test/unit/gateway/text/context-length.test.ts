@@ -10,7 +10,7 @@ describe('the context length of an engine', () => {
   let engine: Awaited<ReturnType<typeof startScriptedEngine>>;
   let pools: Pools;
   let clock: FakeClock;
-  /** By path; all else is 404. */
+  /** By path; others return 404. */
   let answers: Record<string, string>;
   let asked: string[];
 

@@ -7,7 +7,7 @@ describe('the media of a request that are given by URL', () => {
   const bounds = { image: 10, audio: 4, video: 2 } as const;
   const asked: { deadlineMs: number; allowance: Allowance }[] = [];
 
-  /** Whether it came to fetching them. */
+  /** Whether they were accepted, and fetched. */
   async function isFetched(kind: keyof typeof bounds, count: number): Promise<boolean> {
     let calls = 0;
     const agent = {

@@ -113,7 +113,7 @@ describe('the answer to a rerank request', () => {
       (translateRerank(BODY, preset).read!(SAID[preset]) as unknown as Results).usage;
     expect(usageOf('vllm')).to.deep.equal({ prompt_tokens: 9, total_tokens: 9 });
     expect(usageOf('sglang')).to.deep.equal({ prompt_tokens: 9, total_tokens: 9 });
-    // Twice 5 of the query, 5 and 6 of the texts, four to a token.
+    // Twice 5 characters of the query, 5 and 6 of the texts; four per token.
     expect(usageOf('tei')).to.deep.equal({ prompt_tokens: 6, total_tokens: 6 });
   });
 });

@@ -27,7 +27,7 @@ function pass(events: readonly NamedEvent[], size = 1_000_000) {
 const begun = { id: 'resp_1', object: 'response', status: 'in_progress' };
 const usage = { input_tokens: 7, output_tokens: 4, total_tokens: 11 };
 
-/** llama.cpp's, of which none has a number, and the first ones have no model. */
+/** llama.cpp's have no sequence number, and the first ones no model. */
 const LLAMA_CPP: NamedEvent[] = [
   { type: 'response.created', response: begun },
   { type: 'response.in_progress', response: begun },
@@ -106,7 +106,7 @@ const LLAMA_CPP: NamedEvent[] = [
   },
 ];
 
-/** vLLM's, whose output needs nothing. */
+/** vLLM's, which need no correction. */
 const delta = (sequence: number): NamedEvent => ({
   type: 'response.output_text.delta',
   content_index: 0,

@@ -21,7 +21,7 @@ const message = (part: object) => ({
   content: [{ type: 'output_text', text: 'hi', ...part }],
 });
 
-/** All that vLLM 0.28 tells of a response. */
+/** All fields of a response that vLLM 0.28 sends. */
 const ofVLLM = (): Record<string, unknown> => ({
   id: 'resp_1',
   created_at: 1_763_000_000,
@@ -57,7 +57,7 @@ const ofVLLM = (): Record<string, unknown> => ({
   output_messages: null,
 });
 
-/** All that llama.cpp tells of one. */
+/** All fields that llama.cpp sends. */
 const ofLlamaCpp = (): Record<string, unknown> => ({
   completed_at: 1_763_000_001,
   created_at: 1_763_000_001,

@@ -28,7 +28,7 @@ describe('the feed of deliveries by the console', () => {
   const add = (id: string, at: number) =>
     log.unshift({ id, createdAt: new Date(START + at * 1_000).toISOString() } as DeliveryDetail);
 
-  /** As the console answers. */
+  /** Responds like the console. */
   const get = async <T>(path: string): Promise<T> => {
     if (failure) throw failure;
     const { pathname, searchParams } = new URL(path, 'http://console');

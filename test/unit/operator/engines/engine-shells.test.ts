@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { pollUntil } from '../../../support/poll.ts';
 import { build } from '../resources/fixtures.ts';
 
-/** The shells that start engines, with programs in place of the engines. */
+/** The shell scripts that start engines, with small programs instead of the engines. */
 describe('the shell that starts', () => {
   let folder: string;
   let shell: ChildProcess | null;
@@ -47,7 +47,7 @@ describe('the shell that starts', () => {
   };
 
   describe('SGLang Diffusion', () => {
-    /** An engine with a worker that it never waits for, as the real one. */
+    /** Like the real engine, it never waits for its worker. */
     const start = async () => {
       symlinkSync('/bin/sleep', join(folder, 'sgl_diffusion::scheduler_0'));
       write('sleep', `#!/bin/sh\n[ "$1" = 5 ] && echo >> ${folder}/looks\nexec /bin/sleep 0.02\n`);
@@ -80,10 +80,10 @@ describe('the shell that starts', () => {
       await pollUntil(() => said.includes('A worker of the engine has died'), 'its words');
     });
 
-    /** An engine that says this, and ends. */
+    /** An engine that runs this script and exits. */
     const say = async (script: string) => {
       write('tee', `#!/bin/bash\n/bin/sleep 0.1\n/usr/bin/tee "$@"\necho > ${folder}/log-done\n`);
-      // Its supervisor ends soon, and its log has its second.
+      // Shortens the waits of the supervisor, but not the second that the log has to be read.
       write('sleep', '#!/bin/sh\n[ "$1" = 1 ] && exec /bin/sleep 1\nexec /bin/sleep 0.02\n');
       write('sglang', `#!/bin/bash\necho $$ > ${folder}/engine\n${script}\n`);
       const { engine } = build({ kind: 'Image', engine: { preset: 'sglang-diffusion' } });
@@ -113,7 +113,7 @@ describe('the shell that starts', () => {
     it('loses no word of an engine that ends, and notes nothing of another failure', async () => {
       const { code, said, isLogDone } = await say('for n in {1..20000}; do echo "line $n"; done; exit 1');
       expect(code).to.equal(1);
-      // In a container all others end with the shell.
+      // In a container, all processes end with the shell.
       expect(isLogDone).to.equal(true);
       expect(said.endsWith('line 20000\n')).to.equal(true);
       expect(said.split('\n')).to.have.lengthOf(20_001);

@@ -11,7 +11,7 @@ const VLLM = {
   reasoning:
     'deepseek_r1 deepseek_v3 deepseek_v4 poolside_v1 cohere_command3 cohere_command4 ernie45 gemma4 glm45 glm47 ling3 openai_gptoss granite holo2 hunyuan_a13b hy_v3 kimi_k2 kimi_k3 mimo minimax_m2 minimax_m2_append_think minimax_m3 mistral nemotron_v3 olmo3 muse_glimmer qwen3 seed_oss step3 step3p5 inkling',
 };
-/** What SGLang 0.5.18 takes, by srt/function_call/function_call_parser.py and srt/parser/reasoning_parser.py. */
+/** What SGLang 0.5.18 accepts, by srt/function_call/function_call_parser.py and srt/parser/reasoning_parser.py. */
 const SGLANG = {
   tools:
     'auto apertus2509 cohere_command4 deepseekv3 deepseekv31 deepseekv32 deepseekv4 glm glm45 glm47 gpt-oss kimi_k2 kimi_k3 lfm2 llama3 mimo minicpm5 mistral muse poolside_v1 pythonic qwen qwen25 qwen3_coder step3 step3p5 minimax-m2 minimax-m3 trinity interns1 hermes hunyuan gigachat3 gemma4 inkling',
@@ -103,7 +103,7 @@ describe('the family of a model', () => {
     'CohereLabs/command-a-reasoning-08-2025': 'none',
     'MiniMaxAI/MiniMax-M1-80k': 'none',
     'nvidia/NVIDIA-Nemotron-Nano-9B-v2': 'none',
-    // Their vocabularies lack a token without which vLLM's parser raises for each chat.
+    // Their vocabularies lack a token without which vLLM's parser fails for each chat.
     'mistralai/Mistral-7B-Instruct-v0.1': 'none',
     'mistralai/Mistral-7B-Instruct-v0.2': 'none',
     'mistral-community/Mistral-7B-v0.2': 'none',
@@ -115,7 +115,7 @@ describe('the family of a model', () => {
     'microsoft/Phi-4-mini-reasoning': 'none',
     'ai21labs/Jamba-v0.1': 'none',
     'ai21labs/AI21-Jamba-Reasoning-3B': 'none',
-    // It answers with a verdict of its own form.
+    // It returns a verdict in a format of its own.
     'Qwen/Qwen3Guard-Gen-8B': 'none',
   };
   for (const [repo, family] of Object.entries(repositories))

@@ -3,7 +3,7 @@ import { findUnknownWords, loadHelpFlags, readHelpFlags } from '../../../engines
 import { listCommandFlags } from '../../../engines/preset-commands.ts';
 import { readPresetVersion } from '../../../engines/preset-version.ts';
 
-/** By the helps that `make test-engines` writes down: an upgrade of an image fails here until it was run with the new version. */
+/** Compared with the help texts that `make test-engines` records: an upgraded image fails here until that was run. */
 describe('the flags of a preset', () => {
   for (const engine of ['vllm', 'vllm-omni', 'llama-cpp', 'sglang', 'sglang-diffusion'] as const) {
     const help = loadHelpFlags(engine);
@@ -15,7 +15,7 @@ describe('the flags of a preset', () => {
       expect(findUnknownWords(words, help)).to.deep.equal([]);
     });
 
-    // The stage runs the build of llama.cpp that Debian has.
+    // The stage runs Debian's build of llama.cpp, whatever the image has.
     if (engine !== 'llama-cpp')
       it(`were looked up in the version of ${engine} that the preset’s image has`, () => {
         expect(help.version, `run: make test-engines ENGINES=${engine}`).to.equal(readPresetVersion(engine));
@@ -26,7 +26,7 @@ describe('the flags of a preset', () => {
     expect([loadHelpFlags('vllm'), loadHelpFlags('vllm-omni')]).not.to.include(undefined);
   });
 
-  // Nothing here runs it: its repository's README prints the help of a minor version.
+  // The stage does not run it; the README of its repository has the help text of a minor version.
   it('are those of TEI, in the version that the preset’s image has', () => {
     const help = loadHelpFlags('tei')!;
     const words = listCommandFlags('tei');

@@ -51,7 +51,7 @@ describe('every engine', () => {
         ({ mountPath }) => mountPath === variable(engine, 'HOME')!.value,
       )!;
       expect(pod.volumes!.find(({ name }) => name === home.name)!.emptyDir).to.deep.equal({});
-      // Libraries that look their user up ask these first.
+      // Libraries read these before they look up their user.
       expect([variable(engine, 'USER')!.value, variable(engine, 'LOGNAME')!.value]).to.deep.equal([
         'berth',
         'berth',
@@ -167,7 +167,7 @@ describe('SGLang', () => {
       '--output-path=/home/berth/outputs',
       '--input-save-path=/home/berth/inputs',
     ]);
-    // Nobody else removes the files.
+    // Nothing else removes the files.
     expect(engine.command![2]).to.match(
       /find \/home\/berth\/outputs \/home\/berth\/inputs .*-mmin \+180 -delete/,
     );

@@ -18,21 +18,21 @@ const find = (args: readonly string[], flag: string) =>
 
 describe('vLLM for reranking', () => {
   const VLLM_FOLDER = '/vllm-workspace/examples/pooling/score/template';
-  /** What overrides name, and the template. */
+  /** The architecture in the overrides, and the template. */
   const KNOWN: Record<string, [architecture: string | null, template: string | null]> = {
     'Qwen/Qwen3-Reranker-0.6B': ['Qwen3ForSequenceClassification', 'qwen3_reranker'],
     'Qwen/Qwen3-VL-Reranker-2B': ['Qwen3VLForSequenceClassification', 'qwen3_vl_reranker'],
     'mixedbread-ai/mxbai-rerank-base-v2': ['Qwen2ForSequenceClassification', 'mxbai_rerank_v2'],
     'mixedbread-ai/mxbai-rerank-large-v2': ['Qwen2ForSequenceClassification', 'mxbai_rerank_v2'],
     'BAAI/bge-reranker-v2-gemma': ['GemmaForSequenceClassification', 'bge-reranker-v2-gemma'],
-    // Converted: they have a classifier, and want the prompt all the same.
+    // Converted ones: they have a classifier, and still need the prompt.
     'tomaarsen/Qwen3-Reranker-0.6B-seq-cls': [null, 'qwen3_reranker'],
     'acme/Qwen3-VL-Reranker-2B-seq-cls': [null, 'qwen3_vl_reranker'],
     'michaelfeil/mxbai-rerank-base-v2-seq': [null, 'mxbai_rerank_v2'],
     'nvidia/llama-nemotron-rerank-1b-v2': [null, 'nemotron-rerank'],
     'nvidia/llama-nemotron-rerank-vl-1b-v2': [null, 'nemotron-vl-rerank'],
     'Alibaba-NLP/gte-multilingual-reranker-base': ['GteNewForSequenceClassification', null],
-    // vLLM knows these by their configuration.
+    // vLLM recognizes these by their configuration.
     'BAAI/bge-reranker-v2-m3': [null, null],
     'mixedbread-ai/mxbai-rerank-base-v1': [null, null],
     'Alibaba-NLP/gte-reranker-modernbert-base': [null, null],

@@ -40,7 +40,7 @@ const sizeOf = (config: object, weightBytes: number): ModelSize => ({
   shape: readModelShape(config)!,
   weightBytes,
 });
-/** As their indexes tell. */
+/** Sizes as in their indexes. */
 const SMALL = sizeOf(LLAMA_8B, 16_060_522_496);
 const LARGE = sizeOf(LLAMA_70B, 141_107_412_992);
 

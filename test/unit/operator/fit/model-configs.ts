@@ -1,4 +1,4 @@
-/** The parts of config.json of well-known models that decide the size of their KV cache, as they are published. */
+/** The parts of published config.json files that determine the size of the KV cache. */
 
 const llama = (hidden: number, layers: number, heads: number) => ({
   architectures: ['LlamaForCausalLM'],
@@ -38,7 +38,7 @@ export const LLAMA_8B = llama(4_096, 32, 32);
 export const LLAMA_70B = llama(8_192, 80, 64);
 export const QWEN3_8B = qwen3({ hidden_size: 4_096, num_hidden_layers: 36, num_key_value_heads: 8 });
 
-/** With the bytes of KV cache that a token takes: the first one, and each further one of a long context. */
+/** With the bytes of KV cache of the first token, and of each further one of a long context. */
 export const MODEL_CONFIGS: Record<string, { config: object; first: number; further: number }> = {
   'Llama 3.1 8B': { config: LLAMA_8B, first: 131_072, further: 131_072 },
   'Llama 3.1 70B': { config: LLAMA_70B, first: 327_680, further: 327_680 },

@@ -48,7 +48,7 @@ describe('ownership of hosts and ids', () => {
   });
 
   it('costs little with very many claimants of one thing, in any order', function () {
-    // A cost that grows with them took 12 s for this.
+    // With a linear cost per claim, this took 12 s.
     this.timeout(1_500);
     const index = new ClaimIndex();
     const keys = Array.from({ length: 20_000 }, (_, i) => `ns/k${(i * 7_919) % 20_000}`);

@@ -18,7 +18,7 @@ import { build } from '../resources/fixtures.ts';
 const PART = 10;
 const DEPLOYMENTS = 5_000 / PART;
 const NAMESPACES = 50;
-/** As ObjectBudget takes of the heap. */
+/** The share of the heap that ObjectBudget uses. */
 const HEAP_SHARE = 0.6;
 
 const TIME = '2026-01-01T00:00:00Z';
@@ -79,7 +79,7 @@ function makePod({ template }: ReturnType<typeof build>): KubeObject {
   );
 }
 
-/** All that the operator keeps of one deployment with a replica, each with what is left out of it. */
+/** All objects that the operator caches for a deployment with one replica, with the function that trims each. */
 function listObjects(example: KubeObject): { object: KubeObject; trim: (object: never) => object }[] {
   const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(example) };
   const applied = { ...example, metadata: { ...example.metadata, annotations } };

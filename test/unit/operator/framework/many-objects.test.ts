@@ -60,7 +60,7 @@ const write = (kind: string, id: number): string => {
   return JSON.stringify({ apiVersion: resource.apiVersion, kind, metadata, ...fields(id) });
 };
 
-/** Bytes of heap for each object of a kind, with all that the operator has of it: caches, stores, a place in a queue. */
+/** Bytes of heap per object of a kind: in caches, stores and queues. */
 async function measureHeap(kind: string): Promise<number> {
   const texts = Array.from({ length: COUNT }, (_, id) => Buffer.from(write(kind, id)));
   const client = {
@@ -103,13 +103,13 @@ async function measureHeap(kind: string): Promise<number> {
   return bytes / COUNT;
 }
 
-/** How many bytes of the budget each takes. */
+/** Bytes of the budget per object. */
 function measureBudget(kind: string): number {
   const bytes = 3 * MIB;
   const budget = new ObjectBudget(bytes);
   for (let id = 0; ; id++) {
     const kept = budget.admit(JSON.parse(write(kind, id)) as KubeObject, trimManagers);
-    // A namespace alone has two thirds.
+    // A single namespace may use two thirds.
     if (!kept || isStub(kept)) return (bytes * 2) / 3 / id;
   }
 }

@@ -12,7 +12,7 @@ const deployment: KubeObject = {
 };
 
 describe("a deployment's Deployment", () => {
-  /** `live`: in the cluster. Counts how often it is read there. */
+  /** `live`: in the cluster. Counts the reads there. */
   const start = (cached: KubeObject | undefined, live: KubeObject | undefined) => {
     const reads: unknown[] = [];
     const sources = {

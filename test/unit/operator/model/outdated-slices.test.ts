@@ -10,7 +10,7 @@ const fronts = (...addresses: string[]) => ({
   IPv6: [],
 });
 
-/** As the watch keeps it. */
+/** As the watch caches it. */
 function sliceOf(name: string, role: FrontRole, ...addresses: string[]): Wire<V1EndpointSlice> {
   const service = { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace: 'team-a' } };
   const [slice] = buildFrontSlices(name, service, fronts(...addresses), role);

@@ -7,7 +7,7 @@ import type { RedisClient } from '../../../../redis/client.ts';
 const MAX = 1_000_000;
 
 describe('the guard of Redis’ memory', () => {
-  /** A Redis with this much in use, of which one workspace holds more than its share of half. */
+  /** A Redis with this much memory in use, of which one workspace has more than its share. */
   function start(used: number) {
     const calls = { info: 0, suspended: 0 };
     const redis = {
@@ -15,7 +15,7 @@ describe('the guard of Redis’ memory', () => {
         calls.info++;
         return `# Memory\r\nused_memory:${used}\r\nmaxmemory:${MAX}\r\n`;
       },
-      // Of the functions, only that which weighs is called.
+      // Only the function `weigh` is called.
       sendCommand: async () => ['0', 'hostile', MAX / 2 + 1],
       acl: async (command: string) => {
         if (command === 'USERS') calls.suspended++;
@@ -39,7 +39,7 @@ describe('the guard of Redis’ memory', () => {
 
   it('suspends it from 70 % on', async () => {
     const { guard, calls } = start(0.7 * MAX);
-    // What follows frees memory, of which there is none here.
+    // The fake has no commands for what follows.
     await guard.check().catch(() => {});
     expect([guard.isSuspended('hostile'), calls.suspended]).to.deep.equal([true, 1]);
   });

@@ -172,7 +172,7 @@ describe('the grace of a pod', () => {
       expect(pod.terminationGracePeriodSeconds).to.equal(seconds + 30);
       expect(drainTimeoutMs).to.equal((seconds + 30) * 1000);
       expect(variable(gateway, 'GATEWAY_DRAIN_TIMEOUT_MS')!.value).to.equal(String(seconds * 1000));
-      // The start-up timeout, the grace and 10 minutes.
+      // Startup timeout, grace period and 10 minutes.
       expect(deployment.progressDeadlineSeconds).to.equal(1800 + seconds + 30 + 600);
     });
 });

@@ -1,4 +1,4 @@
-/** A deployment and settings for tables, and a look into what is built. */
+/** A deployment and settings for tests of the builders, and readers of what is built. */
 import type {
   V1Container,
   V1DeploymentSpec,
@@ -66,7 +66,7 @@ export const SETTINGS: OperatorSettings = {
   masterKey: 'master',
 };
 
-/** A vLLM deployment of weights from the hub, but for what `spec` and `metadata` say. */
+/** A vLLM deployment with weights from the hub, changed by `spec` and `metadata`. */
 export function makeModel(spec: object = {}, metadata: object = {}): ModelDeployment {
   return modelDeployment.parse({
     apiVersion: 'berth.dev/v1alpha1',

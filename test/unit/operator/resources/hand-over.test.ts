@@ -1,4 +1,4 @@
-/** What the operator sets is what the other programs read. */
+/** The other programs read what the operator writes into their environment. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -34,7 +34,7 @@ describe("a deployment's host", () => {
     expect(new Set(hosts).size).to.equal(pairs.length);
     expect(hostOf('chat--prod', 'team')).to.match(/^chat-prod--team--[0-9a-f]{12}\.example\.com$/);
     expect(hostOf('chat', 'prod-team')).to.equal('chat--prod-team.example.com');
-    // Nor can an ordinary name be made to match a hashed one: it has the separator once.
+    // An ordinary name, which has the separator once, cannot match a hashed one.
     for (const host of hosts.filter((host) => host.split('--').length > 2))
       expect(hostOf(host.split('--')[0]!, host.split('.')[0]!.split('--').slice(1).join('--'))).to.not.equal(
         host,
@@ -173,7 +173,7 @@ describe('an Ingress', () => {
       [`${prefix}/proxy-request-buffering`]: 'off',
       [`${prefix}/proxy-read-timeout`]: '180',
       [`${prefix}/proxy-send-timeout`]: '360',
-      // So that it need not hear of the front when the last pod goes.
+      // By the Service's address, so that nginx need not learn the front's when the last pod is removed.
       [`${prefix}/service-upstream`]: 'true',
     });
     const longer = annotationsOf({ route: { preset: 'nginx' }, limits: { requestTimeout: '10m' } });

@@ -8,7 +8,7 @@ import { build, makeModel } from './fixtures.ts';
 
 const LATER = { version: '2.0.0', gatewayImage: 'berth/berth:2.0.0', engineImages: { vllm: 'vllm:new' } };
 
-/** Builds with an operator, then again with a later one that finds the first's Deployment. */
+/** Builds with one version of the operator, then with a later one that finds the Deployment of the first. */
 function upgrade(before: object, after: object = before) {
   const first = build(before);
   const second = build(after, LATER, { deployment: first.deploymentObject as never });

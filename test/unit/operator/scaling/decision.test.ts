@@ -67,7 +67,7 @@ function decide(given: Case) {
   });
 }
 
-/** A lack that has lasted long enough for any load time. */
+/** A shortage that has lasted long enough for any load time. */
 const lasting: ScaleMemory = { lackSince: NOW - 60_000 };
 
 describe('the scaling decision', () => {

@@ -34,7 +34,7 @@ describe('the order in which deployments are tried where room is short', () => {
     const shares = Object.keys(sizes).map(
       (namespace) => places.filter((key) => key.startsWith(`${namespace}/`)).length,
     );
-    // The smallest has all of its own; the others share what is left.
+    // The smallest gets all that it needs; the others share the rest.
     expect(shares).to.deep.equal([14, 13, 13, 10]);
   });
 });

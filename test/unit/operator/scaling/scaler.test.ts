@@ -28,9 +28,9 @@ describe('the scaler', () => {
   let written: Record<string, number>;
   let changes: WrittenChange[];
   let enqueued: string[];
-  /** Keys of each call so far. */
+  /** Keys of each call. */
   let reads: string[][];
-  /** Replicas that each deployment of the last read has. */
+  /** Replica counts of the last read. */
   let counts: number[];
   let scaler: Scaler;
   let demand: DemandSampler;
@@ -42,7 +42,7 @@ describe('the scaler', () => {
     const models = {
       namespaces: () => ['all'],
       keys: () => [...deployments.keys()],
-      // Parsed once, as by the store.
+      // Parsed once, as in the store.
       get: (key: string) => {
         const known = parsed.get(deployments.get(key)!) ?? { ok: true, value: modelOf(key) };
         if (deployments.get(key)!.isPaused) return { ok: true, value: modelOf(key) };
@@ -116,7 +116,7 @@ describe('the scaler', () => {
     return (status ? { ...model, status } : model) as ModelDeployment;
   };
   const QUEUED = { jobs: { queued: 1, running: 0, paceMs: null } };
-  /** One that is ready, and has nothing to do. */
+  /** One that is ready and idle. */
   const rest = (key: string): Deployment => {
     const at = new Date(START - 3_600_000) as unknown as string;
     const pod = `${key.replace('/', '-')}-1`;

@@ -34,7 +34,7 @@ describe('what the status says of scaling', () => {
     });
     expect(report.current).not.to.have.property('lastChange');
     expect(report.update({ ...facts, abandoned: 1 }, NOW + 4_000)).to.equal(false);
-    // As another leader finds it.
+    // As another leader reads it.
     const next = new StatusReport(report.current);
     expect(next.update(facts, NOW + 6_000)).to.equal(true);
     expect(next.current).to.include({ reason: facts.reason }).and.not.have.property('abandoned');

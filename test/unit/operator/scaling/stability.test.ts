@@ -1,4 +1,4 @@
-/** The decision under whole loads, replayed by a virtual clock with fixed seeds. */
+/** The decision under complete loads, replayed with a virtual clock and fixed seeds. */
 import { expect } from 'chai';
 import type { ScalingRules } from '../../../../operator/scaling/scale-question.ts';
 import { listSeeds } from '../../../support/random-seeds.ts';
@@ -28,9 +28,9 @@ interface Run {
   initial: number;
   loadMs?: number;
   rules?: Partial<ScalingRules>;
-  /** What a replica serves at a time. More than the target by default: whoever is over it does not wait yet. */
+  /** Slots of a replica. By default more than the target: requests above that do not wait yet. */
   places?: number;
-  /** Others wait within the engine, not for a slot. */
+  /** Further requests wait within the engine, not for a slot. */
   isEngineFull?: boolean;
 }
 
@@ -45,7 +45,7 @@ function replay(run: Run): SimulationResult {
 const run = (given: Run): Change[] => replay(given).changes;
 
 describe('stability of the scaling decision', () => {
-  /** Changes at most, for the documentation: in 10 minutes of constant load, in a period of even waves, and on average of random ones. */
+  /** Maximum changes, as documented: in 10 minutes of constant load, per period of regular waves, and per random wave on average. */
   const most = { steady: 0, even: 0, random: 0 };
   after(() => {
     const { steady, even, random } = most;

@@ -7,7 +7,7 @@ const HOUR = 3_600_000;
 const at = (time: string) => Date.parse(`2026-03-04T${time}Z`);
 
 describe('what a rolled deployment answered', () => {
-  /** Counters of the hour from 12:00, as the function in Redis lists them. */
+  /** Counters of the hour from 12:00, as the Redis function returns them. */
   const readerOf = (minutes: Record<number, { requests: number; serverErrors: number }>) => {
     const key = workKeys('team-a').usage('chat', 'minute', at('12:00:00') / HOUR);
     const fields = Object.entries(minutes).flatMap(([minute, { requests, serverErrors }]) => [

@@ -26,7 +26,7 @@ describe('the progress of a rollout', () => {
     expect(read({ updatedReplicas: 2 })).to.include({ isComplete: true, isAvailable: true });
   });
 
-  // Its condition stays that of the last rollout until the first of its pods is there.
+  // The condition is still that of the previous rollout until the first new pod exists.
   for (const updatedReplicas of [undefined, 0, 1])
     it(`of a rollback to a ReplicaSet that is still there is not complete with ${updatedReplicas} of 2 pods`, () => {
       expect(read({ updatedReplicas }).isComplete).to.equal(false);

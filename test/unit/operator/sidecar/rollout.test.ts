@@ -10,11 +10,11 @@ const time = (minutesAgo: number) => new Date(NOW - minutesAgo * MINUTE).toISOSt
 
 interface Rolled {
   startedMinutesAgo: number;
-  /** Undefined: it is under way. */
+  /** Undefined: in progress. */
   completeMinutesAgo?: number;
 }
 
-/** Deployments of the namespace `a` that took the sidecar `new`, by name. */
+/** Deployments of the namespace `a` that were rolled to the sidecar `new`, by name. */
 function start(rolled: Record<string, Rolled>, readErrors: ErrorReader) {
   const models = Object.keys(rolled).map((name) => ({ metadata: { name, namespace: 'a' } }));
   const deploymentOf = ({ startedMinutesAgo, completeMinutesAgo }: Rolled) => ({

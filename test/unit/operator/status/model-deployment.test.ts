@@ -18,7 +18,7 @@ interface Row {
   /** Ready's reason and message. */
   reason: string;
   message: string | RegExp;
-  /** A condition that tells the same. */
+  /** Another condition that shows the same. */
   condition?: { type: string; status: string };
 }
 

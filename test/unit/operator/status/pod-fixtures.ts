@@ -1,4 +1,4 @@
-/** Pods in the states that a cluster shows, for tables. */
+/** Pods in the states that occur in a cluster. */
 import type { V1ContainerStatus, V1Deployment, V1Pod } from '@kubernetes/client-node';
 import { type ModelDeployment, modelDeployment } from '../../../../api/model-deployment.ts';
 import type { StatusFacts } from '../../../../operator/status/model-deployment.ts';
@@ -23,7 +23,7 @@ export interface PodShape {
   gateway?: Partial<V1ContainerStatus>;
   init?: Partial<V1ContainerStatus>;
   ready?: boolean;
-  /** When it last became ready, or not. */
+  /** When it last became ready or unready. */
   readyChangedAt?: Date;
   deleting?: Date;
   node?: string | null;
@@ -31,7 +31,7 @@ export interface PodShape {
   phase?: string;
   /** Names of the init containers of its spec. */
   inits?: string[];
-  /** The kubelet has told of no container yet. */
+  /** The kubelet has reported no container yet. */
   silent?: boolean;
   reason?: string;
 }

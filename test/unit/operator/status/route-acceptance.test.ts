@@ -83,7 +83,7 @@ describe('what a Gateway says of an HTTPRoute', () => {
     expect([ask(), ask(since(0)), ask(since(5)), ask(since(600, 'False'))]).to.deep.equal([
       5_000, 5_000, 30_000, 120_000,
     ]);
-    // It was taken until now.
+    // It was accepted until now.
     expect(ask(since(600, 'True'))).to.equal(5_000);
     expect(decideRecheckMs(evaluateHTTPRoute(route([parent(good)])), since(0), now)).to.equal(120_000);
   });

@@ -5,7 +5,7 @@ import { ensureSigningSecrets } from '../../../../operator/workspace/signing-sec
 
 const encode = (text: string) => Buffer.from(text).toString('base64');
 
-/** The API server with one Secret in it. */
+/** An API server with one Secret. */
 function makeClient(texts: Record<string, string>) {
   const metadata = {
     name: SIGNING_SECRET_NAME,

@@ -39,7 +39,7 @@ describe('demand from counters', () => {
   it('is exact over any window, however many samples were lost', () => {
     const [all, few] = [makeTrend(), makeTrend()];
     for (let second = 0; second <= 80; second += 2) {
-      // Three at a time from second 20 on.
+      // Three requests in progress from second 20 on.
       const seen = sample(second, { busyMs: Math.max(0, second - 20) * 3_000 });
       all.add(seen);
       if (second % 20 === 0) few.add(seen);
@@ -167,7 +167,7 @@ describe('demand from counters', () => {
   });
 
   describe('where engines have queues of their own', () => {
-    /** Of one replica each 2 s; `waiting`: undefined where it is not known. */
+    /** Samples of one replica every 2 s; `waiting`: undefined if unknown. */
     const addQueue = (
       trend: DemandTrend,
       { from, to, ...shown }: { from: number; to: number; inflight: number; waiting?: number | undefined },

@@ -10,12 +10,12 @@ describe('the demand that autoscalers of others read', () => {
   let clock: FakeClock;
   let watch: DemandWatch;
   let isAway: boolean;
-  /** Workspaces of each reading. */
+  /** Workspaces of each read. */
   let readings: string[][];
-  /** Slots in use, all the time. */
+  /** Slots in use, constantly. */
   let load: number;
   let parts: Partial<DeploymentSample>;
-  /** Whose deployment is gone. */
+  /** Workspaces whose deployment was deleted. */
   let gone: Set<string>;
   let workspaces: string[];
 
