@@ -1,4 +1,4 @@
-/** The chat that loads on bare sockets send, by their environment. */
+/** The chat that loads on bare sockets send, from their environment. */
 export const url = new URL(process.env.URL_!);
 
 export const request = Buffer.from(

@@ -1,4 +1,4 @@
-/** What a bench needs before it starts: programs, and all that is measured as the image has it. */
+/** Prepares a bench: checks for programs, and compiles what is measured as for the image. */
 import { execFileSync } from 'node:child_process';
 import { bundleGateway } from '../../bundle-gateway.ts';
 import { ensureProgram } from '../../machine/system-package.ts';
@@ -13,14 +13,14 @@ export function ensureBenchPrograms(): void {
     ensureProgram(program!, debianPackage!);
 }
 
-/** Sources with types to strip would start later than what the image runs. */
+/** Compiled, since stripping types would delay the start compared with the image. */
 export function compileBench(): void {
   execFileSync('tsc', ['-p', 'tsconfig.build.json'], { stdio: 'inherit' });
   execFileSync('node', ['build-assets.ts'], { stdio: 'inherit' });
   compileScripts();
 }
 
-/** The gateway and the scripts alone, in a quarter of the time. */
+/** Only the gateway and the scripts, in a quarter of the time. */
 export async function compileGatewayBench(): Promise<void> {
   await bundleGateway('gateway/main.ts', 'dist/gateway');
   compileScripts();

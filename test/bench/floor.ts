@@ -1,4 +1,4 @@
-/** The baseline `floor`: bare node:http and undici dispatch, no features at all. */
+/** The baseline `floor`: node:http and undici dispatch without any feature. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { type Dispatcher, Pool } from 'undici';
 

@@ -1,4 +1,4 @@
-/** Folders that go with the bench. */
+/** Folders that are removed at the end of the bench. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -28,7 +28,7 @@ const VISION_BYTES = 1024 ** 2;
 const buildChat = (content: unknown): string =>
   JSON.stringify({ model: MODEL, messages: [{ role: 'user', content }] });
 
-/** Long enough to lead somewhere. */
+/** Long enough to be routed by its prefix. */
 const PROMPT = buildChat(`bench-plain ${'hello '.repeat(150)}`);
 const VISION = buildChat([
   { type: 'text', text: 'bench-plain' },
@@ -54,7 +54,7 @@ export async function measureForwarding(redis: RedisClient): Promise<ForwardingF
   try {
     for (const port of ports) await waitForPort(port);
     const ask = (port: number, body = PROMPT) => ({ port, path: PATH, body });
-    // Until both know each other one of them hands the prompt on.
+    // Until both know each other, and one of them forwards the prompt.
     await pollUntil(async () => {
       for (const port of ports) await timeRequest(ask(port)).catch(() => null);
       return (await countForwarded()) > 0;
@@ -64,7 +64,7 @@ export async function measureForwarding(redis: RedisClient): Promise<ForwardingF
       WARMING,
     );
     const before = await countForwarded();
-    // The prompt leads both to the same replica: for one of them that is its own.
+    // Both route the prompt to the same replica, which is one of the two.
     const [first, second] = await timeInTurns(
       ports.map((port) => ask(port)),
       ROUNDS,
@@ -80,7 +80,7 @@ export async function measureForwarding(redis: RedisClient): Promise<ForwardingF
       localMs: Math.min(first!, second!),
       forwardedMs: Math.max(first!, second!),
       visionDirectMs: visionDirectMs!,
-      // The other one may have handed it on.
+      // The other one may have forwarded it.
       visionMs: Math.min(viaFirst!, viaSecond!),
     };
   } finally {

@@ -45,7 +45,7 @@ const REPLICAS = Number(process.env.REPLICAS ?? 3_000);
 const DEPLOYMENTS = (process.env.DEPLOYMENTS ?? '3000,300,30').split(',').map(Number);
 const WORKSPACES = 30;
 const PASSWORD = 'of-a-workspace';
-/** By then all have said what is new and poll as seldom as they will. */
+/** By then all changes are reported, and intervals are at their longest. */
 const SETTLE_MS = 30_000;
 const MEASURE_MS = 20_000;
 const SAMPLE_INTERVAL_MS = 2_000;
@@ -123,7 +123,7 @@ async function publish(redis: RedisClient, count: number): Promise<Deployment[]>
   return deployments;
 }
 
-/** Answers what ends it. */
+/** Returns the function that ends it. */
 async function startReplica(
   server: RedisServer,
   { namespace, name }: Deployment,

@@ -1,9 +1,9 @@
-/** An image of any size that is one by its frame alone: nothing on the way between client, engine and bucket decodes it. */
+/** An image of any size with a valid frame only: nothing between client, engine and bucket decodes it. */
 const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex');
 const NO_CHECKSUM = Buffer.alloc(4);
 const CHUNK_BYTES = 12;
 
-/** A PNG of exactly so many bytes, 64 at least. */
+/** A PNG of exactly this size, at least 64 bytes. */
 export function buildImage(bytes: number): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(64, 0);

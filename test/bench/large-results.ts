@@ -26,7 +26,7 @@ export interface TransferFigures {
   name: string;
   idleMiB: number;
   peakMiB: number;
-  /** Medians, from the first byte asked for to the last one stored. */
+  /** Medians, from the request for the first byte to the last stored one. */
   megabytesPerSecond: number;
   curlMegabytesPerSecond: number;
 }
@@ -42,7 +42,7 @@ interface Transfer {
   copyByCurl(): Promise<number>;
 }
 
-/** Until the heap has what any request leaves there. */
+/** Until the heap contains what any request leaves there. */
 const WARMINGS = 20;
 const SMALL_BYTES = 1_000;
 const folder = makeFolder();
@@ -85,7 +85,7 @@ export async function measureLargeResults(redis: RedisClient): Promise<TransferF
   return figures;
 }
 
-/** A sidecar of its own each, since what one leaves of its heap would be the next one's idle memory. */
+/** A new sidecar for each, since the heap that one leaves would count as the next one's idle memory. */
 async function measureTransfer(
   redis: RedisClient,
   { name, kind, times, runSmall, run, copyByCurl }: Transfer,
@@ -119,7 +119,7 @@ async function runLarge(pod: MediaPod, bytes: number): Promise<number> {
   return readSpeed(bytes);
 }
 
-/** The seconds until the client has its answer, for which all is stored; then the edit is made, with the image from the bucket. */
+/** Seconds until the client has its response, by which all is stored; then waits for the edit, with the image from the bucket. */
 async function edit(pod: MediaPod, file: string): Promise<number> {
   const answer = await curl(
     LOAD_CORE,
@@ -146,7 +146,7 @@ async function copy(bytes: number, url: string): Promise<number> {
   return readSpeed(bytes);
 }
 
-/** It stores the image that lies there, for it decodes nothing. */
+/** Copies the image there, since curl decodes nothing. */
 async function copyImage(): Promise<number> {
   await curl(
     SYSTEM_CORE,

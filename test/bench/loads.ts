@@ -1,9 +1,9 @@
-/** The loads that each system gets, and what they measure. */
+/** The loads on each system, and their measurements. */
 import { connect, type Socket } from 'node:net';
 import { runLoad } from './pinned-process.ts';
 import { API_KEY, ENGINE_URL } from './systems.ts';
 
-/** Where a system listens, and how it wants chats. */
+/** Where a system listens, and its path and model for chats. */
 export interface Target {
   port: number;
   path: string;
@@ -33,7 +33,7 @@ export interface StreamLoad {
   broken: number;
 }
 
-/** How the engine answers. */
+/** How the engine responds. */
 type Manner = 'plain' | 'slow' | 'burst' | 'paced';
 
 const LEAVERS = 20;
@@ -125,7 +125,7 @@ interface EngineCounters {
 const readCounters = async (): Promise<EngineCounters> =>
   (await fetch(`${ENGINE_URL}/stats`)).json() as Promise<EngineCounters>;
 
-/** How many of 20 clients that leave free the engine: in mid-stream, and before the first byte. */
+/** How many of 20 disconnecting clients free the engine: in mid-stream, and before the first byte. */
 export async function countFreed(target: Target): Promise<{ midStream: number; early: number }> {
   const before = await readCounters();
   for (const [manner, stream] of [

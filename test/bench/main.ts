@@ -39,7 +39,7 @@ interface Part {
   measure(): Promise<[table: string, goals: Goal[]]>;
 }
 
-/** What is not compared with other systems; each by its name in ONLY. */
+/** Parts without other systems; each by its name in ONLY. */
 const PARTS: Part[] = [
   {
     name: 'queue',
@@ -140,7 +140,7 @@ async function main(): Promise<void> {
       console.log(`round ${round} of ${ROUNDS}: ${system.name}…`);
       rounds.push(await measureSystem(system, SECONDS));
     }
-    // After each round, for whoever has to end the bench early.
+    // After each round, so that an interrupted bench has shown results.
     if (systems.length > 0) showRounds(summarize(rounds));
   }
   for (const { name, measure } of parts) {
@@ -166,6 +166,6 @@ function show(table: string, goals: Goal[]): void {
   if (goals.length > 0) console.log(`${formatGoals(goals)}\n`);
 }
 
-// With an exit of its own an interrupted bench removes its folders, too.
+// An explicit exit removes the folders of an interrupted bench, too.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
 await main().finally(stopAllPinned);

@@ -11,7 +11,7 @@ import { buildImage } from './large-image.ts';
 const LARGE_BYTES = Number(process.env.LARGE_BYTES);
 const SMALL_BYTES = 1_000;
 const IMAGE_BYTES = Number(process.env.IMAGE_BYTES);
-/** Of what is asked for by these paths. */
+/** Sizes of the results at these paths. */
 const SIZES: Record<string, number> = {
   '/v1/videos/large/content': LARGE_BYTES,
   '/image/content': IMAGE_BYTES,
@@ -25,9 +25,9 @@ const writeImage = (bytes: number) =>
 const smallImage = writeImage(SMALL_BYTES);
 const largeImage = writeImage(IMAGE_BYTES);
 
-/** Of the latest result: when its bytes were asked for, and when the bucket had all. */
+/** Of the latest result: when its bytes were requested, and when the bucket had them all. */
 const times = { askedMs: 0, storedMs: 0, storedBytes: 0 };
-/** Of what the bucket was given, by its path. */
+/** Sizes of stored objects, by path. */
 const sizes = new Map<string, number>();
 
 createServer((req, res) => void answer(req, res)).listen(Number(process.env.PORT), '127.0.0.1');

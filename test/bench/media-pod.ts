@@ -24,7 +24,7 @@ export interface MediaPod {
   pid: number;
   /** Resolves when the request has succeeded. */
   run(prompt: 'small' | 'large'): Promise<RequestRecord>;
-  /** The same for one that is queued. */
+  /** The same for a queued one. */
   untilSucceeded(id: string): Promise<RequestRecord>;
   stop(): Promise<void>;
 }

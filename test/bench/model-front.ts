@@ -1,11 +1,11 @@
-/** The front's internal service, as far as the operator asks it what a hub says of a model. */
+/** The part of the front's internal service by which the operator looks up models. */
 import { createServer } from 'node:http';
 import { INTERNAL_PATHS, type LookUpModelAnswer } from '../../api/internal-api.ts';
 import { closeServer, listen, readServerPort } from '../../kit/http-server.ts';
 
 export interface ModelFront {
   url: string;
-  /** Models that were looked up. */
+  /** Number of lookups. */
   readonly lookups: number;
   close(): Promise<void>;
 }

@@ -13,7 +13,7 @@ export interface TimedRequest {
   type?: string;
 }
 
-/** Milliseconds to the answer's last byte. Throws where it is not 200. */
+/** Milliseconds to the response's last byte. Throws if the status is not 200. */
 export async function timeRequest({
   port,
   path,
@@ -42,7 +42,7 @@ export async function timeRequest({
   return performance.now() - start;
 }
 
-/** Medians of each of `requests`, which take turns, so that what disturbs the machine disturbs all. */
+/** Medians of each of `requests`, which take turns, so that disturbances of the machine affect all. */
 export async function timeInTurns(requests: readonly TimedRequest[], rounds: number): Promise<number[]> {
   const times: number[][] = requests.map(() => []);
   for (let round = 0; round < rounds; round++)

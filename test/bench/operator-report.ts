@@ -1,4 +1,4 @@
-/** What the benchmark of the operator measures, as a table and against its goals. */
+/** Results of the benchmark of the operator, as a table and against its goals. */
 import { atMost, formatRows, type Goal } from './report.ts';
 
 export const IDLE_SECONDS = Number(process.env.IDLE_SECONDS ?? 60);
@@ -15,11 +15,11 @@ export interface OperatorFigures {
   idleCPUPercent: number;
   idleCalls: number;
   idleWrites: number;
-  /** Models that a front was asked for: of a restart, and at rest. */
+  /** Lookups of models at a front: at a restart, and at rest. */
   restartLookups: number;
   idleLookups: number;
   childrenP50Ms: number;
-  /** From a change of the fronts to the slices of deployments that they serve, and of all. */
+  /** From a change of the fronts to the slices of deployments that they serve, and to those of all. */
   servedFrontsSeconds: number;
   allFrontsSeconds: number;
   connections: number;

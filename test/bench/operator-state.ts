@@ -1,4 +1,4 @@
-/** Fills a cluster of fake nodes with deployments as a large one has them. */
+/** Fills a cluster of fake nodes with the deployments of a large installation. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { V1Deployment, V1EndpointSlice } from '@kubernetes/client-node';
@@ -16,9 +16,9 @@ import { startFakeNodes } from '../support/fake-nodes.ts';
 export const SYSTEM_NAMESPACE = 'berth-system';
 export const FRONT_SERVICE = 'berth-front';
 const MODELS_PER_NAMESPACE = 25;
-/** Calls of the bench at a time, so that populating leaves the API server some room. */
+/** Concurrent calls of the bench, which leave the API server some capacity. */
 const CONCURRENCY = 16;
-/** Objects of a list at a time: their answer stays within what the client reads. */
+/** Objects per page: within the limit of bytes that the client reads. */
 const PAGE_SIZE = 200;
 const CRD: Resource = {
   apiVersion: 'apiextensions.k8s.io/v1',
@@ -38,7 +38,7 @@ export interface ModelName {
   name: string;
 }
 
-/** Starts a control plane with Berth's resources in it, nodes for so many pods, and a front that is ready. */
+/** Starts a control plane with Berth's resources, nodes for this many pods, and a front that is ready. */
 export async function startBenchCluster(pods: number): Promise<BenchCluster> {
   const controlPlane = await startControlPlane();
   const client = createKubeClient({
@@ -106,7 +106,7 @@ export const listModels = (count: number): ModelName[] =>
     name: `model-${index}`,
   }));
 
-/** Creates the objects that people would: a namespace for each team, with a workspace, a key and its models. */
+/** Creates the objects of users: a namespace per team, with a workspace, a key and models. */
 export async function createModels(client: KubeClient, models: ModelName[]): Promise<void> {
   await createWorkspaces(client, [...new Set(models.map(({ namespace }) => namespace))]);
   await inParallel(models, (model) => createModel(client, model));
@@ -124,7 +124,7 @@ export async function createWorkspaces(client: KubeClient, namespaces: readonly 
   });
 }
 
-/** As people write it, with what most specs have. */
+/** With the usual fields of a spec. */
 export async function createModel(
   client: KubeClient,
   { namespace, name }: ModelName,

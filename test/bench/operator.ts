@@ -1,4 +1,4 @@
-/** The operator at scale, on a real control plane with nodes that kwok plays, and a real Redis: what a restart, a change, and doing nothing cost. */
+/** The operator at scale, with a real control plane, nodes simulated by kwok, and a real Redis: the cost of a restart, of a change, and at rest. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ const MODELS = Number(process.env.MODELS ?? 1_000);
 const APPLIES = 20;
 const PORT = 19_210;
 const POLL_MS = 200;
-/** What all objects' metrics take is a tenth of a second of the operator's own time, which more of them would spend. */
+/** Metrics of all objects take the operator a tenth of a second, which would distort the figures if they were read more often. */
 const METRICS_POLL_MS = 2_000;
 const PODS_POLL_MS = 5_000;
 
@@ -75,7 +75,7 @@ async function measureRestarted(surroundings: Surroundings, models: ModelName[])
   const operator = startOperator(surroundings);
   try {
     await until(async () => (await readMetrics()).runs > 0);
-    // The last of the list, which waits longest at a start.
+    // The last in the list, which waits longest at a start.
     const reactionMs = await measureReaction(cluster.client, models.at(-1)!);
     await until(() => hasRunAll(models.length), METRICS_POLL_MS);
     const restartSeconds = (performance.now() - started) / 1000;
@@ -99,7 +99,7 @@ async function measureRestarted(surroundings: Surroundings, models: ModelName[])
       restartSeconds,
       restartCPUSeconds,
       restartCalls: restarted.calls,
-      // What the change asked for: the Deployment, its status, the front's slice.
+      // The writes of the change: the Deployment, its status, the front's slice.
       restartWrites: restarted.writes,
       reactionMs,
       residentMiB,
@@ -157,7 +157,7 @@ function startOperator({ cluster, front, redisURL }: Surroundings): ChildProgram
   return program;
 }
 
-/** From a change of what the pods are made of to the Deployment that has it. */
+/** From a change of the pod template to the changed Deployment. */
 async function measureReaction(client: KubeClient, at: ModelName): Promise<number> {
   const started = performance.now();
   const patch = { spec: { template: { labels: { changed: 'yes' } } } };
@@ -178,7 +178,7 @@ async function measureChildren(client: KubeClient, at: ModelName): Promise<numbe
   return performance.now() - started;
 }
 
-/** From another front to the slices that lead there: of the deployments without a pod, which it serves, and of all. */
+/** From a change of the front to the slices that point to it: of the deployments without a pod, which it serves, and of all. */
 async function measureFronts(
   client: KubeClient,
 ): Promise<Pick<OperatorFigures, 'servedFrontsSeconds' | 'allFrontsSeconds'>> {
@@ -231,7 +231,7 @@ async function hasRunAll(count: number): Promise<boolean> {
   return leading && runs >= count && due === 0;
 }
 
-/** Nothing was due and nothing was called for two seconds. */
+/** Nothing was due, and nothing was called, for two seconds. */
 async function isIdle(): Promise<boolean> {
   const before = await readMetrics();
   await new Promise((resolve) => setTimeout(resolve, 2_000));

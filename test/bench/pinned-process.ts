@@ -14,7 +14,7 @@ const TICKS_PER_SECOND = 100;
 export const canPin = (): boolean =>
   [SYSTEM_CORE, LOAD_CORE].every((core) => spawnSync('taskset', ['-c', String(core), 'true']).status === 0);
 
-/** Before a program's name: it runs on this core, and ends with the bench however that ends. */
+/** Prefix of a command: it runs on this core, and is killed when the bench ends in any way. */
 const pin = (core: number): string[] => ['--pdeathsig', 'KILL', '--', 'taskset', '-c', String(core)];
 
 export interface Command {
@@ -40,7 +40,7 @@ export function startPinned(
   return child;
 }
 
-/** Runs a load generator on the load's core and answers the JSON that it prints. */
+/** Runs a load generator on the load's core; returns the JSON that it prints. */
 export async function runLoad<T>({ program, args, env = {} }: Command): Promise<T> {
   const { stdout } = await promisify(execFile)('setpriv', [...pin(LOAD_CORE), program, ...args], {
     env: { ...process.env, ...env },
@@ -70,13 +70,13 @@ export function readCPU(pid: number): number {
 /** Resident memory in MiB. */
 export const readMemory = (pid: number): number => readStatus(pid, 'VmRSS') / 1024;
 
-/** The most that was resident, in MiB. */
+/** Peak of resident memory in MiB. */
 export const readPeakMemory = (pid: number): number => readStatus(pid, 'VmHWM') / 1024;
 
 const readStatus = (pid: number, field: string): number =>
   Number(new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]);
 
-/** What answers there would be measured, or used, in the place of what the bench starts. */
+/** A program on one of these ports would be measured instead of those that the bench starts. */
 export async function refuseTakenPorts(ports: readonly number[]): Promise<void> {
   for (const port of ports)
     await new Promise<void>((resolve, reject) => {

@@ -17,7 +17,7 @@ const CONNECTIONS = 64;
 const WARMING_SECONDS = 10;
 const PROFILED_SECONDS = Number(process.env.SECONDS ?? 15);
 const SHOWN = 20;
-/** V8's name for the time in which the process had nothing to do. */
+/** V8's name for idle time. */
 const IDLE = '(idle)';
 const NATIVE = 'V8 and system calls';
 
@@ -35,7 +35,7 @@ interface CallFrame {
   lineNumber: number;
 }
 
-/** A function or a package, with the microseconds of its own. */
+/** A function or a package, with its own microseconds. */
 interface Share {
   name: string;
   micros: number;
@@ -122,7 +122,7 @@ class Inspector {
   }
 }
 
-/** Time by function and by package, most first; idle time is none. */
+/** Time by function and by package, descending, without idle time. */
 function summarizeProfile({ nodes, samples, timeDeltas }: CPUProfile): Omit<ProfileFigures, 'requests'> {
   const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]));
   const microsById = new Map<number, number>();
@@ -146,14 +146,14 @@ const add = (sums: Map<string, number>, name: string, micros: number): void =>
 const sortShares = (sums: Map<string, number>): Share[] =>
   [...sums].map(([name, micros]) => ({ name, micros })).sort((a, b) => b.micros - a.micros);
 
-/** Functions without a name are told apart by their lines in what was profiled. */
+/** Anonymous functions are distinguished by their lines in the profiled file. */
 function describeFunction({ functionName, lineNumber }: CallFrame, source: string): string {
   if (source === NATIVE) return `\`${functionName || '(anonymous)'}\``;
   const name = functionName ? `\`${functionName}\`` : `line ${lineNumber + 1}`;
   return `${name}, ${source.replace(/^.*node_modules\//, '')}`;
 }
 
-/** Its module, with a bundle's own words for it; NATIVE for what has no source. */
+/** Its module, as named in a bundle; NATIVE without a source. */
 function findSource({ url, lineNumber }: CallFrame): string {
   if (!url.startsWith('file:')) return url || NATIVE;
   const path = fileURLToPath(url);
@@ -182,7 +182,7 @@ function readModules(path: string): BundledModule[] {
   return modules;
 }
 
-/** A dependency's name, or the folder of our own. */
+/** The name of a dependency, or the folder of our own code. */
 function findPackage(source: string): string {
   if (source === NATIVE) return NATIVE;
   if (source.startsWith('node:')) return 'Node';
@@ -191,7 +191,7 @@ function findPackage(source: string): string {
   return dependency ?? source.split('/').slice(0, -1).slice(0, 2).join('/');
 }
 
-/** Markdown, as docs/performance.md has it. */
+/** As Markdown for docs/performance.md. */
 export function formatProfile({ functions, packages, requests }: ProfileFigures): string {
   const total = packages.reduce((sum, { micros }) => sum + micros, 0);
   const format = (title: string, shares: Share[]): string =>

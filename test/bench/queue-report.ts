@@ -32,14 +32,14 @@ export function formatQueue(figures: readonly QueueFigures[]): string {
   return formatRows([['queue on one Redis', ...figures.map(({ records }) => `${records} records`)], ...rows]);
 }
 
-/** What is to be reached with few records, and how little more many may cost. */
+/** Goals with few records, and how much more many may cost. */
 export function listQueueGoals(figures: readonly QueueFigures[]): Goal[] {
   const [first] = figures;
   const last = figures.at(-1);
   if (!first || !last) return [];
   const growth = (operation: Operation) => last[operation].redisMicros / first[operation].redisMicros;
   return [
-    // What one Redis has the CPU for: the rates above are rather what one client can ask.
+    // By the CPU of one Redis: the rates above are limited by one client.
     atLeast('submissions/s by the CPU of Redis', 1e6 / first.submit.redisMicros, 40_000),
     atLeast('claims with finish/s by the CPU of Redis', 1e6 / first.claimAndFinish.redisMicros, 25_000),
     ...READS.map(([figure, label]) =>

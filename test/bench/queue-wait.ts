@@ -21,7 +21,7 @@ export async function measureQueueWait(redis: RedisClient): Promise<QueueWait> {
     for (let i = 0; i < REQUESTS; i++) {
       const { queuedAt, startedAt } = await pod.run('small');
       waits.push(startedAt! - queuedAt);
-      // In no step with the worker's own looks.
+      // Not in step with the worker's polls.
       await new Promise((resolve) => setTimeout(resolve, Math.random() * MAX_PAUSE_MS));
     }
     return { p50: percentile(waits, 0.5), p99: percentile(waits, 0.99) };

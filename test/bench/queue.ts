@@ -19,7 +19,7 @@ import { median } from './statistics.ts';
 
 export interface Cost {
   perSecond: number;
-  /** Of Redis' main thread for one operation: what one Redis can do is a million divided by this. */
+  /** Of Redis' main thread per operation: one Redis can do a million divided by this per second. */
   redisMicros: number;
 }
 
@@ -35,7 +35,7 @@ export interface QueueFigures {
 }
 
 export const RECORDS = [10, 1_000, 100_000];
-/** With the most records they stay below 2^19 keys, where Redis makes its table larger, which takes it a while. */
+/** Stays below 2^19 keys with the most records: there Redis enlarges its table, which takes time. */
 export const OPERATIONS = Number(process.env.OPERATIONS ?? 10_000);
 
 const namespace = 'bench';
@@ -43,7 +43,7 @@ const deployment = 'film';
 const CONCURRENCY = 100;
 const SLICES = 5;
 const READS = 500;
-/** As the endpoint lists without being asked for more. */
+/** The endpoint's default. */
 const LISTED = 20;
 const API_KEYS = Array.from({ length: 10 }, (_, i) => String(i).repeat(64));
 const PARAMS = JSON.stringify({ prompt: 'x'.repeat(800) });
@@ -132,7 +132,7 @@ async function repeat(times: number, operation: (i: number) => Promise<unknown>)
   await Promise.all(Array.from({ length: CONCURRENCY }, lane));
 }
 
-/** Medians of slices: on a shared machine one of them may be disturbed. */
+/** Medians of slices, since one of them may be disturbed on a shared machine. */
 async function measure(
   redis: RedisClient,
   times: number,

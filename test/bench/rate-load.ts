@@ -14,7 +14,7 @@ const latencies: number[] = [];
 let errors = 0;
 let open = 0;
 
-/** Whether the answer is whole: all of its declared length, or its last chunk. */
+/** Whether the response is complete: by its declared length, or its last chunk. */
 function isWhole(text: string): boolean {
   const headEnd = text.indexOf('\r\n\r\n');
   if (headEnd < 0) return false;
@@ -22,7 +22,7 @@ function isWhole(text: string): boolean {
   return length ? text.length >= headEnd + 4 + Number(length[1]) : text.endsWith('0\r\n\r\n');
 }
 
-/** A connection that was closed while it was idle is no error. */
+/** Connections that were closed while idle are not errors. */
 function takeIdle(): Socket | undefined {
   let socket = idle.pop();
   while (socket?.destroyed) socket = idle.pop();

@@ -37,7 +37,7 @@ export function summarize(rounds: Round[]): Medians {
       const own = rounds.filter((round) => round.system === system);
       const figures = FIGURES.map(([figure]) => {
         const values = own.map((round) => round[figure]);
-        // A round with errors is one, however many others had none.
+        // Errors are summed up, since a median would hide those of one round.
         return [figure, figure === 'errors' ? values.reduce((sum, value) => sum + value, 0) : median(values)];
       });
       return [system, Object.fromEntries(figures) as Figures];
@@ -59,7 +59,7 @@ const formatFigure = (value: number, digits: number): string =>
 
 const ADDED: Figure[] = ['singleP50Ms', 'rateP50Ms', 'rateP99Ms', 'firstFrameP50Ms', 'firstFrameP99Ms'];
 
-/** What Berth adds to the load with the engine alone, and to the floor; empty where either was not measured. */
+/** What Berth adds to the engine alone, and to the floor; empty if either was not measured. */
 export function formatAdded(medians: Medians): string {
   const [direct, floor, berth] = ['direct', 'floor', 'berth'].map((name) => medians.get(name));
   if (!direct || !floor || !berth) return '';
@@ -91,7 +91,7 @@ export const atMost = (label: string, value: number, limit: number): Goal => ({
   isAtLeast: false,
 });
 
-/** Berth against the baselines; what is to be reached beside each. */
+/** Berth against the baselines, with the goal of each. */
 export function listGoals(medians: Medians): Goal[] {
   const berth = medians.get('berth');
   const floor = medians.get('floor');

@@ -1,14 +1,14 @@
-/** Measures one system once: requests, streams, clients that leave. */
+/** Measures one system once: requests, streams, disconnecting clients. */
 import { countFreed, loadAtRate, loadRequests, loadStreams } from './loads.ts';
 import { readMemory, readPeakMemory, stopPinned } from './pinned-process.ts';
 import { type StartedSystem, startEngine, startSystem, withCPU } from './started-system.ts';
 import type { System } from './systems.ts';
 
 const RATE = 1_000;
-/** Until V8 has optimized what a request takes. */
+/** Until V8 has optimized a request's code. */
 export const WARMING_SECONDS = 5;
 
-/** NaN: it has none, as the engine alone has no process in front of it. */
+/** NaN: not applicable, since the engine alone has no process in front of it. */
 export interface Round {
   system: string;
   readyMs: number;

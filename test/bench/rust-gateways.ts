@@ -17,7 +17,7 @@ export interface RouterOptions {
   metricsPort: number;
   engines: readonly string[];
   policy: RouterPolicy;
-  /** Besides. */
+  /** Further ones. */
   flags?: readonly string[];
 }
 
@@ -28,7 +28,7 @@ const listFlags = ({ port, metricsPort, engines, policy, flags = [] }: RouterOpt
   `--prometheus-port=${metricsPort}`,
   `--policy=${policy}`,
   '--log-level=error',
-  // How often it looks for an engine that was not there at its first look; 30 s otherwise.
+  // Interval of checks for an engine that was unavailable at first; 30 s by default.
   '--worker-startup-check-interval=1',
   ...flags,
   '--worker-urls',
@@ -50,18 +50,18 @@ export const buildSGLangRouter = (options: RouterOptions): Command => ({
 
 const portFile = join(makeFolder(), 'tensorzero-port');
 
-/** Its wheel has the whole gateway, as a library that takes any free port of loopback. */
+/** Its wheel contains the whole gateway as a library, which listens on any free loopback port. */
 export function buildTensorZero(configFile: string): Command {
   rmSync(portFile, { force: true });
   return {
     program: ensurePython([TENSORZERO]),
     args: ['test/bench/tensorzero-gateway.py', configFile, portFile],
-    // It would tell its makers of each start.
+    // Otherwise it reports each start to its makers.
     env: { TENSORZERO_DISABLE_PSEUDONYMOUS_USAGE_ANALYTICS: '1' },
   };
 }
 
-/** What it has chosen. */
+/** The port that it chose. */
 export async function readTensorZeroPort(): Promise<number> {
   const read = () => {
     try {

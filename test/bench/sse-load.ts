@@ -10,7 +10,7 @@ import { percentile } from './statistics.ts';
 const connections = Number(process.env.C);
 const seconds = Number(process.env.SECONDS);
 const isPaced = process.env.BODY!.includes('bench-paced');
-/** Of text: what else is there depends on the gateway. */
+/** Of text; other frames depend on the gateway. */
 const FRAMES = 100;
 
 const firstFrames: number[] = [];
@@ -70,7 +70,7 @@ const begin = performance.now();
 const until = begin + seconds * 1_000;
 await Promise.all(
   Array.from({ length: connections }, async (_, index) => {
-    // Paced streams start spread over a second, as callers do.
+    // Starts of paced streams are spread over a second, like those of clients.
     if (isPaced) await new Promise((resolve) => setTimeout(resolve, (index * 1_000) / connections));
     await runConnection(until);
   }),

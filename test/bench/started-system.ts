@@ -6,7 +6,7 @@ import { MODEL, PORTS, type System } from './systems.ts';
 
 const LOG = '/dev/null';
 const CHAT_PATH = '/v1/chat/completions';
-/** Of the routers' first check of their engine. */
+/** Allows for the routers' first check of their engine. */
 const SERVING_TIMEOUT_MS = 30_000;
 
 /** The engine alone has no process, and its start takes no time. */
@@ -28,7 +28,7 @@ export async function startEngine(): Promise<ChildProcess> {
   return engine;
 }
 
-/** Resolves once the system answers a chat; the engine is there. */
+/** Resolves once the system responds to a chat; the engine must be running. */
 export async function startSystem(system: System): Promise<StartedSystem> {
   const command = system.buildCommand?.();
   const start = performance.now();

@@ -1,4 +1,4 @@
-/** What rounds and loads are told by; alone in a file, since loads are compiled for themselves. Pure. */
+/** Statistics of rounds and loads; in a file of their own, since loads are compiled separately. Pure. */
 export const median = (values: number[]): number => {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;

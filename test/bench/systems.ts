@@ -1,4 +1,4 @@
-/** What is compared: Berth's sidecar, the floor, routers and gateways of others, and the engine alone; each a command on a port. */
+/** The compared systems: Berth's sidecar, the floor, other routers and gateways, and the engine alone; each a command on a port. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildGatewayConfig, type GatewayConfig } from '../../api/gateway-config.ts';
@@ -156,7 +156,7 @@ export function writeSecret(files: Record<string, string>): string {
   return folder;
 }
 
-/** A sidecar for any deployment; `files` and `env` add to what all have. */
+/** A sidecar for any deployment; `files` and `env` are added to those of all. */
 export function buildSidecar(
   config: GatewayConfig,
   engineURL: string,
@@ -214,7 +214,7 @@ export const buildFront = (secretFolder: string): Command => ({
   },
 });
 
-/** Tells Redis what the operator would: a key with limits, prices, and credit that no load uses up. */
+/** Publishes to Redis like the operator: a key with limits, prices, and credit that no load uses up. */
 export async function publishBench(redis: RedisClient): Promise<void> {
   await publishDeployment(redis, benchConfig());
   const key = { n: 'bench', rpm: 1_000_000_000, tpd: 1_000_000_000_000, exp: 0, off: 0 as const };

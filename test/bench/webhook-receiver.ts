@@ -1,4 +1,4 @@
-/** Receives webhooks: paths with `hang` in them are never answered, all others are counted. */
+/** Receives webhooks: never responds to paths with `hang`, and counts all others. */
 import { createServer } from 'node:http';
 
 const counts = { received: 0, lastMs: 0 };

@@ -24,9 +24,9 @@ export interface WebhookFigures {
   delayP99Ms: number;
   perSecond: number;
   cpuMicros: number;
-  /** Of the same endpoints when others hang. */
+  /** Of the same endpoints while others hang. */
   perSecondBesideHanging: number;
-  /** Median of the rounds' ratios: a burst is compared with the one just before it. */
+  /** Median of the rounds' ratios, each to the burst just before. */
   shareBesideHanging: number;
 }
 
@@ -38,7 +38,7 @@ interface Burst {
 const ROUNDS = 3;
 const ENDED_REQUESTS = 100;
 const EVENTS = 40;
-/** With those that hang as many as a workspace may have, whose events find room for all their deliveries at once. */
+/** With those that hang, as many as a workspace may have: all their deliveries fit into its share at once. */
 const ENDPOINTS = 45;
 const HANGING = 5;
 const DELIVERY_TIMEOUT_MS = 60_000;
@@ -66,7 +66,7 @@ export async function measureWebhooks(redis: RedisClient): Promise<WebhookFigure
   };
 }
 
-/** With a receiver and an otherwise empty Redis: what hangs is not done with for minutes. */
+/** With a receiver and an otherwise empty Redis, since hanging deliveries last for minutes. */
 async function withFront<T>(
   redis: RedisClient,
   endpoints: number,
@@ -165,7 +165,7 @@ export const formatWebhooks = (figures: WebhookFigures): string =>
     ['CPU µs/delivery', figures.cpuMicros.toFixed(0)],
   ]);
 
-/** Deliveries to those that hang are made, too, so a tenth of the work is theirs; they must not cost much more. */
+/** A tenth of the work is for endpoints that hang; they must not cost much more. */
 export const listWebhookGoals = (figures: WebhookFigures): Goal[] => [
   atMost('end of a request → receiver p50, ms', figures.delayP50Ms, 50),
   atLeast('deliveries/s', figures.perSecond, 5_000),

@@ -54,14 +54,14 @@ interface Run {
   folder: string;
 }
 
-/** What it prints is shown, as it is what says why it failed. */
+/** Its output is shown, since it explains failures. */
 function run(aiperf: string, { target, tokenizer, folder }: Run): Promise<void> {
   const args = [
     'profile',
     ...['--model', target.model, '--url', target.origin, '--api-key', target.key],
     ...['--endpoint-type', 'chat', '--streaming', '--use-server-token-count', '--tokenizer', tokenizer],
     ...['--concurrency', String(CONCURRENCY), '--request-count', String(REQUESTS)],
-    // Until V8 has optimised what a request takes.
+    // Until V8 has optimized a request's code.
     ...['--warmup-request-count', String(REQUESTS)],
     ...['--isl', String(PROMPT_TOKENS), '--random-seed', '1', '--request-timeout-seconds', '30'],
     ...['--no-server-metrics', '--no-gpu-telemetry', '--export-level', 'summary'],
@@ -69,7 +69,7 @@ function run(aiperf: string, { target, tokenizer, folder }: Run): Promise<void> 
   ];
   const [program, ...rest] = [...target.exec, aiperf, ...args];
   const child = spawn(program!, rest, {
-    // Offline it would take no folder for a tokenizer; so nothing answers where it might ask for one.
+    // In its offline mode it accepts no folder as a tokenizer, so it gets a hub that does not respond instead.
     env: { ...process.env, HF_ENDPOINT: 'http://127.0.0.1:9' },
     stdio: ['ignore', 'inherit', 'inherit'],
     timeout: TIMEOUT_MS,

@@ -1,4 +1,4 @@
-/** The chat that aiperf asks: one that URL or MODEL names, the first one that is served here, or that of a `make run` started for it. */
+/** The chat for aiperf: one that URL or MODEL names, the first one that is served here, or that of a `make run` started for it. */
 import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ export interface ChatTarget {
   origin: string;
   model: string;
   key: string;
-  /** What a process is started behind to reach it. */
+  /** Command prefix for processes that reach it. */
   exec: string[];
 }
 
@@ -27,7 +27,7 @@ interface OpenTarget {
 }
 
 const NAMESPACE = 'default';
-/** No load here comes near. */
+/** Out of reach of any load here. */
 const LIMITS = { rpm: 10_000_000, tpd: 1_000_000_000_000, priority: 0 };
 const PACE = [
   { name: 'SIMULATOR_TTFT_MS', value: '50' },
@@ -80,7 +80,7 @@ async function describeTarget(endpoints: EndpointsFile): Promise<ChatTarget> {
   };
 }
 
-/** A `make run` of its own, in a folder of its own, which ends with the bench however that ends. */
+/** A new `make run` in a new folder, which ends with the bench in any case. */
 async function startRun(): Promise<{ endpoints: EndpointsFile; close(): Promise<void> }> {
   const folder = makeFolder();
   const child = spawn('setpriv', ['--pdeathsig', 'TERM', '--', process.execPath, 'launch/local.ts'], {
@@ -106,7 +106,7 @@ async function startRun(): Promise<{ endpoints: EndpointsFile; close(): Promise<
   throw new Error('make run did not start');
 }
 
-/** Two replicas, of whose pace everything else is what lies between them and aiperf. */
+/** Two replicas with a fixed pace; the rest of the time is spent between them and aiperf. */
 function writeModels(folder: string): string {
   const models = join(folder, 'models');
   mkdirSync(models);

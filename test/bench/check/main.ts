@@ -33,7 +33,7 @@ const IS_RECORDING = process.env.RECORD === '1';
 const IS_TRACING = process.env.TRACING === '1';
 const ROUNDS = Number(process.env.ROUNDS ?? (IS_WIDE ? 3 : 5));
 const REPEATS = Number(process.env.REPEATS ?? 5);
-/** What else those who compare need to know of it, such as `2 cores, busy`. */
+/** A description for comparisons, such as `2 cores, busy`. */
 const MACHINE = process.env.MACHINE ?? `${availableParallelism()} cores`;
 
 const measure = async (): Promise<Figures> => readFigures(await measureShortRun(ROUNDS));
@@ -86,9 +86,9 @@ if (IS_WIDE && !canPin()) {
   console.log('not measured: this needs Linux, and two cores');
   process.exit();
 }
-// Two at once would measure each other.
+// Two concurrent runs would disturb each other.
 const lock = awaitProcessLock(join(CACHE_FOLDER, 'bench-check.lock'), 'bench/check');
 process.once('exit', lock.release);
-// With an exit of its own an interrupted bench removes its folders, too.
+// An explicit exit removes the folders of an interrupted bench, too.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
 await main().finally(stopAllPinned);

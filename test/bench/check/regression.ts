@@ -11,12 +11,12 @@ const FIGURES = {
 } as const;
 type Figure = keyof typeof FIGURES;
 
-/** Less of each is better; NaN where it could not be measured. */
+/** Lower is better; NaN if it could not be measured. */
 export type Figures = Record<Figure, number> & { errors: number };
 
 export interface Recorded {
   median: number;
-  /** How far from the median, as a share of it, is noise. */
+  /** Deviations from the median up to this fraction are noise. */
   band: number;
 }
 
@@ -31,11 +31,11 @@ export interface Baseline {
 export type Verdict = 'ok' | 'worse' | 'better: record again' | 'not measured';
 
 const MIN_BAND = 0.1;
-/** Few repeats seldom include the worst that noise does. */
+/** Few repeats seldom include the worst noise. */
 const NOISE_MARGIN = 2;
-/** For machines other than the recorded one, and busy ones, where what the floor adds to a latency is lost in noise. */
+/** For busy machines and others than the recorded one, where the added latency of the floor is lost in noise. */
 const WIDE_BANDS: Record<Figure, number> = { cpuPerRequest: 1, cpuPerFrame: 1, addedLatency: 4, idleMiB: 1 };
-/** Recorded on a machine too busy to find less than that. */
+/** Recorded on a busy machine: smaller changes cannot be detected. */
 const POOR_BAND = 0.3;
 
 const RECORD = 'RECORD=1 make bench-check';
@@ -52,14 +52,14 @@ export function readFigures({ idleMiB, rounds }: ShortRun): Figures {
   return {
     cpuPerRequest: over(({ berth, floor }) => berth.cpuPerRequestMicros / floor.cpuPerRequestMicros),
     cpuPerFrame: over(({ berth, floor }) => berth.cpuPerFrameMicros / floor.cpuPerFrameMicros),
-    // Something that takes turns with the load on a busy machine may hide what the floor adds.
+    // Other load on a busy machine may hide what the floor adds.
     addedLatency: floorAdded > 0 ? added('berth') / floorAdded : Number.NaN,
     idleMiB,
     errors: rounds.reduce((sum, { berth }) => sum + berth.errors, 0),
   };
 }
 
-/** What both of two measurements show at least. */
+/** The better figures of two measurements. */
 export const takeBetter = (first: Figures, second: Figures): Figures => {
   const better = (one: number, other: number) => (Number.isNaN(one) || other < one ? other : one);
   return {
@@ -68,7 +68,7 @@ export const takeBetter = (first: Figures, second: Figures): Figures => {
   };
 };
 
-/** The band is twice the largest deviation of a measurement from the median of all, and 10 % at least. */
+/** The band is twice the largest deviation from the median, and at least 10 %. */
 export function buildBaseline(
   measurements: Figures[],
   { date, machine }: Pick<Baseline, 'date' | 'machine'>,
@@ -126,7 +126,7 @@ export function formatCheck(figures: Figures, baseline: Baseline): string {
   ].join('\n');
 }
 
-/** What is to be done about each figure beyond its band. */
+/** Advice for each figure beyond its band. */
 function explain(figures: Figures, baseline: Baseline): string[] {
   const lines = listFigures().flatMap((figure) => {
     const verdict = evaluate(figures[figure], baseline.figures[figure]);
@@ -151,7 +151,7 @@ function describeChange(figure: Figure, value: number, { date, machine, figures 
 
 const formatShare = (share: number): string => `${Math.round(share * 100)} %`;
 
-/** What was recorded, and whether it is of use. */
+/** The recorded figures, and whether they are usable. */
 export function formatBaseline({ figures, repeats, machine }: Baseline): string {
   const rows = listFigures().map((figure) => {
     const { median, band } = figures[figure];

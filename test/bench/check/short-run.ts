@@ -14,7 +14,7 @@ const STREAMS = { connections: 16, seconds: LOAD_SECONDS };
 export type Turn = Pick<Round, 'singleP50Ms' | 'cpuPerRequestMicros' | 'cpuPerFrameMicros' | 'errors'>;
 
 export interface ShortRound {
-  /** What the load itself takes. */
+  /** Latency of the engine alone. */
   directP50Ms: number;
   floor: Turn;
   berth: Turn;
@@ -26,7 +26,7 @@ export interface ShortRun {
   rounds: ShortRound[];
 }
 
-/** What takes turns. */
+/** The two systems that take turns. */
 export interface Pair {
   floor: System;
   berth: System;
@@ -50,7 +50,7 @@ export async function measureShortRun(rounds: number, pair: Partial<Pair> = {}):
     const run: ShortRun = { idleMiB, rounds: [] };
     for (let round = 0; round < rounds; round++) {
       const { p50 } = await loadRequests(direct.target, 1, LOAD_SECONDS);
-      // Neither is always the one that comes second.
+      // So that neither is always second.
       const isFloorFirst = round % 2 === 0;
       const first = await takeTurn(isFloorFirst ? floor : berth);
       const second = await takeTurn(isFloorFirst ? berth : floor);

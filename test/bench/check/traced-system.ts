@@ -1,4 +1,4 @@
-/** Berth with traces, and what takes these. */
+/** Berth with traces, and their receiver. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { GATEWAY_ENV } from '../../../api/gateway-environment.ts';
@@ -21,7 +21,7 @@ export const describeTraced = (): System => ({
     }),
 });
 
-/** Takes spans; the returned function ends it. */
+/** Receives spans; the returned function ends it. */
 export async function startTraceSink(): Promise<() => void> {
   const server = createServer((request, response) => {
     request.resume();

@@ -1,4 +1,4 @@
-/** What traces cost: Berth with some of its requests sampled, beside Berth without. Pure. */
+/** The cost of traces: Berth with some of its requests sampled, beside Berth without traces. Pure. */
 import { formatRows } from '../report.ts';
 import { median } from '../statistics.ts';
 import type { ShortRun, Turn } from './short-run.ts';

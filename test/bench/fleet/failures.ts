@@ -1,4 +1,4 @@
-/** What crashes of the operator and outages of Redis do to replicas, and to those that wait for some. */
+/** Effects of crashes of the operator and outages of Redis on replicas, and on requests that wait for one. */
 
 import type { PodWatch } from '../../support/pod-watch.ts';
 import type { ModelName } from '../operator-state.ts';
@@ -13,7 +13,7 @@ export interface CrashFigures {
   wakesMs: number[];
 }
 
-/** Kills the leading operator again and again; `steady` serve a constant load, of `asleep` one is asked for after each crash. */
+/** Kills the leading operator repeatedly; `steady` serve a constant load, one of `asleep` gets a request after each crash. */
 export async function measureCrashes(
   installation: Installation,
   pods: PodWatch,
@@ -45,11 +45,11 @@ export async function measureCrashes(
 
 export interface OutageFigures {
   changes: number;
-  /** Milliseconds from the return of Redis to the pod object of the one that is asked for meanwhile. */
+  /** Milliseconds from the recovery of Redis to the pod object of the deployment that got requests meanwhile. */
   wakeMs: number;
 }
 
-/** Redis is away for a minute while `steady` have more replicas than they need, and `asleep` is asked for again and again. */
+/** Redis is unavailable for a minute while `steady` have more replicas than needed, and `asleep` gets requests repeatedly. */
 export async function measureOutage(
   installation: Installation,
   pods: PodWatch,

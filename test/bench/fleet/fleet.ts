@@ -25,7 +25,7 @@ const STEADY = 5;
 const OUTAGE_MS = 60_000;
 const REST_SECONDS = 60;
 const SCALING = { min: 0, max: 10, targetConcurrency: 16, stableWindow: '15s', idleTimeout: '15s' };
-/** Two replicas' worth, and not at a threshold. */
+/** The load of two replicas, away from thresholds. */
 const STEADY_REQUESTS = 24;
 
 export interface FleetFigures {
@@ -118,7 +118,7 @@ async function measureFailures(
   for (const load of loads) load.stop();
 }
 
-/** Five minutes of loading, ten replicas wanted, four GPUs, of which another deployment has one. */
+/** Five minutes of load time, ten replicas wanted, four GPUs, one of which another deployment uses. */
 async function measureShort(): Promise<ShortageFigures> {
   console.log('  a shortage…');
   const installation = await installFleet({ gpus: 4, startMs: 300_000 });
@@ -167,7 +167,7 @@ async function fill({ client }: Installation): Promise<ModelName[]> {
   return models;
 }
 
-/** Those of the storm ask in turns: one of the large workspace, one of another. */
+/** Requests of the storm alternate between the large workspace and another. */
 function nameWorkspace(index: number): string {
   if (index >= STORM) return `team-${index % WORKSPACES}`;
   return index % 2 === 0 ? LARGE : `team-${((index - 1) / 2) % STORMING}`;

@@ -1,4 +1,4 @@
-/** What gateways of pods that kwok plays would say of themselves, and what a front would say for those who wait. */
+/** Heartbeats for the gateways of pods simulated by kwok, and reports of a front with waiting requests. */
 
 import { heartbeat } from '../../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../../redis/client.ts';
@@ -23,7 +23,7 @@ export interface Gateways {
   close(): void;
 }
 
-/** Speaks for every pod that is ready, each second. */
+/** Sends a heartbeat for every ready pod each second. */
 export function playGateways(redis: RedisClient, pods: PodWatch): Gateways {
   const gateways = new Map<string, Gateway>();
   const beat = () => {
@@ -95,7 +95,7 @@ export function holdRequests(redis: RedisClient, model: ModelName, count: number
   };
 }
 
-/** Counts how often others call Redis from now on: what functions do within a call, which Redis counts as commands, is no call. */
+/** Counts calls of Redis from now on, without the commands within functions, which Redis counts, too. */
 export async function watchCalls(redis: RedisClient): Promise<{ count: () => number; stop: () => void }> {
   const monitor = await redis.monitor();
   let calls = 0;

@@ -1,4 +1,4 @@
-/** A real HPA that scales a deployment by the demand that the front says: on fake nodes, with the example as people apply it. */
+/** A real HPA that scales a deployment by the front's demand, on fake nodes, with the documented example. */
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import type { KubeClient } from '../../../kube/client.ts';
@@ -14,7 +14,7 @@ import { readReplicas } from './wakes.ts';
 
 const EXAMPLE = 'examples/autoscalers/hpa.yaml';
 const MODEL = { namespace: 'default', name: 'chat' };
-/** Its target is 8 for each replica. */
+/** The target is 8 per replica. */
 const REQUESTS = 20;
 const TIMEOUT_MS = 600_000;
 
@@ -84,7 +84,7 @@ const HPA = {
   namespaced: true,
 };
 
-/** What the HPA thinks, what it was told, and what became of that: which of them failed cannot be seen afterwards. */
+/** State of the HPA, the metrics it got, and the Deployment: afterwards it would be unknown which of these failed. */
 async function describeState(client: KubeClient, values: ReadonlyMap<string, number>): Promise<string> {
   const at = { namespace: MODEL.namespace, name: MODEL.name };
   const [hpa, model] = await Promise.all([

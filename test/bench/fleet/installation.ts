@@ -1,4 +1,4 @@
-/** Berth's operators and front on a cluster of fake nodes, with a real Redis: what the fleet's benches share. */
+/** Berth's operators and front on a cluster of fake nodes, with a real Redis, for the benches of a fleet. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { V1Secret } from '@kubernetes/client-node';

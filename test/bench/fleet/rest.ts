@@ -1,4 +1,4 @@
-/** What a fleet costs the operator while nobody asks for anything. */
+/** The cost of an idle fleet for the operator. */
 import { pollUntil } from '../../support/poll.ts';
 import { readCPU } from '../pinned-process.ts';
 import { watchCalls } from './gateways.ts';
@@ -12,13 +12,13 @@ export interface RestFigures {
   apiWrites: number;
 }
 
-/** Of the operator, while nobody asks for anything. */
+/** Of the operator, without requests. */
 export async function measureRest(
   { redis, front }: Installation,
   operator: Operator,
   seconds: number,
 ): Promise<RestFigures> {
-  // What else calls Redis is this front.
+  // This front is the only other caller of Redis.
   front.program.process.kill('SIGSTOP');
   const calls = await watchCalls(redis.redis);
   try {
@@ -50,7 +50,7 @@ export async function countWrites(operator: Operator): Promise<number> {
 
 export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, Math.max(0, ms)));
 
-/** Nobody starts an operator again here, as Kubernetes would one that lost its lease. */
+/** Nothing restarts an operator here that lost its lease, unlike Kubernetes. */
 export function requireRunning({ program }: Operator): void {
   if (program.ended !== null) throw new Error(`the operator ended:\n${program.output.slice(-2_000)}`);
 }

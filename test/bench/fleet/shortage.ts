@@ -1,4 +1,4 @@
-/** What happens where far fewer GPUs are there than are wanted. */
+/** A shortage: far fewer GPUs than are wanted. */
 import type { KubeObject } from '../../../kube/object.ts';
 import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
 import { keyOf, type PodWatch } from '../../support/pod-watch.ts';
@@ -16,14 +16,14 @@ interface Condition {
 
 export interface ShortageFigures {
   placed: number;
-  /** Without a GPU, so long after the third pod had one. */
+  /** Pods without a GPU, this long after the third pod got one. */
   pending: { seconds: number; pending: number }[];
   /** Milliseconds from the end of another deployment's pod to the one that has its GPU. */
   takenMs: number;
   condition: string;
 }
 
-/** Ten replicas are wanted, three GPUs are there, and a fourth is `other`'s; after a while that one needs it no more. */
+/** Ten replicas are wanted, three GPUs are free, and `other` uses a fourth, which it releases after a while. */
 export async function measureShortage(
   installation: Installation,
   pods: PodWatch,

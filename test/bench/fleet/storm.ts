@@ -1,4 +1,4 @@
-/** Far more deployments are asked for at once than there are GPUs: each has its turn, serves, and makes room again. */
+/** Far more deployments get requests at once than there are GPUs: each has its turn, serves, and releases its GPU. */
 import { keyOf, type PodRecord, type PodWatch } from '../../support/pod-watch.ts';
 import { pollUntil } from '../../support/poll.ts';
 import type { ModelName } from '../operator-state.ts';
@@ -6,13 +6,13 @@ import { type Gateways, holdRequests } from './gateways.ts';
 import type { Installation } from './installation.ts';
 import { pause } from './rest.ts';
 
-/** For how long each has something to do once it is ready. */
+/** How long each has work once it is ready. */
 const SERVE_MS = 5_000;
-/** Between two that ask. */
+/** Between two requests. */
 const STAGGER_MS = 5;
-/** Two that asked closer to each other than this asked at once. */
+/** Requests closer together than this count as simultaneous. */
 const MIN_GAP_MS = 100;
-/** After another one got its GPU by less than this, it got its own at once. */
+/** GPUs assigned within this time count as simultaneous. */
 const TOLERANCE_MS = 1_000;
 
 export interface StormFigures {
@@ -21,11 +21,11 @@ export interface StormFigures {
   seconds: number;
   /** Of the workspace with as many as all others together, and of those others. */
   longestWaitSeconds: { large: number; others: number };
-  /** Pairs of a workspace that did not ask at once, and of these how many got their GPUs in the other order. */
+  /** Pairs of a workspace with requests at different times, and how many of them got their GPUs in reverse order. */
   inversions: { count: number; pairs: number };
-  /** Of those of a workspace, how many had a GPU when half of all had had one. */
+  /** Of the deployments of a workspace, how many had got a GPU when half of all had. */
   shareAtHalf: { large: number; others: [fewest: number, most: number] };
-  /** Pods that had a node and never became ready, or were ready when nobody waited any more. */
+  /** Pods that got a node but never became ready, or only after nobody waited. */
   inVain: number;
   pods: number;
 }
@@ -33,7 +33,7 @@ export interface StormFigures {
 export interface StormOptions {
   pods: PodWatch;
   gateways: Gateways;
-  /** In the order in which they ask. */
+  /** In the order of their requests. */
   models: readonly ModelName[];
   /** The workspace that has as many of them as all others. */
   large: string;
@@ -80,7 +80,7 @@ export async function measureStorm(
   const own = [...pods.records].filter(([uid, record]) => !before.has(uid) && isOwn(record));
   for (const [uid, { placedAt, readyAt, leavingAt }] of own)
     if (placedAt !== undefined && leavingAt !== undefined && readyAt === undefined) inVain.add(uid);
-  // Each served one request: a second pod of it was ready for nobody.
+  // Each serves one request, so a second pod of it is useless.
   const readyPods = own.filter(([, { readyAt }]) => readyAt !== undefined).length;
   const placed = listPlaced(own.map(([, record]) => record));
   const longestOf = (isWanted: (namespace: string) => boolean) =>

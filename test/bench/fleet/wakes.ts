@@ -24,7 +24,7 @@ export async function measureWakes(
   return times;
 }
 
-/** When the model's first present pod came. */
+/** The creation time of the model's first existing pod. */
 export async function untilPod(pods: PodWatch, model: ModelName, timeoutMs = 120_000): Promise<number> {
   await pollUntil(() => pods.present(keyOf(model)).length > 0, `a pod of ${keyOf(model)}`, timeoutMs);
   return pods.present(keyOf(model))[0]!.createdAt;

@@ -1,4 +1,4 @@
-/** What chooses the replica of a request: Berth's sidecars, one before each engine; routers before all; or the client. */
+/** Who chooses the replica of a request: Berth's sidecars, one per engine; a router in front of all; or the client. */
 import { buildGatewayConfig, type GatewayConfig } from '../../../api/gateway-config.ts';
 import { GATEWAY_ENV } from '../../../api/gateway-environment.ts';
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
@@ -25,7 +25,7 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** Each sidecar takes three, behind its engine's. */
+/** Three per sidecar, after the engine's. */
 const SIDECAR_PORTS = ENGINE_PORTS.map((_, index) => ENGINE_PORTS.at(-1)! + 1 + 3 * index);
 /** All ports besides the bench's own. */
 export const PREFIX_PORTS = [...ENGINE_PORTS, ...SIDECAR_PORTS.flatMap((port) => [port, port + 1, port + 2])];
@@ -114,7 +114,7 @@ function buildSidecarAt(config: GatewayConfig, engineURL: string, index: number)
   });
 }
 
-/** All are ready, and have had a heartbeat since, with which they hear the others. */
+/** All are ready, and have sent a heartbeat since, by which they read the others. */
 async function untilAcquainted(
   redis: RedisClient,
   { namespace, name }: GatewayConfig,
@@ -124,7 +124,7 @@ async function untilAcquainted(
   const isThere = async () => (await read()).filter(({ ready }) => ready).length === origins.length;
   await pollUntil(isThere, 'all sidecars to be ready');
   const last = Math.max(...(await read()).map(({ at }) => at));
-  // A request is news, of which a heartbeat tells at once.
+  // A request changes the state, which a heartbeat reports at once.
   await pollUntil(async () => {
     await Promise.all(origins.map(askBriefly));
     return (await read()).every(({ at }) => at > last);

@@ -13,7 +13,7 @@ const SETTINGS = {
   SIMULATOR_MODEL: MODEL,
   SIMULATOR_PREFILL_MS: '0.05',
   SIMULATOR_ITL_MS: '12',
-  // All have enough together for what is in use at a time, and none has for itself.
+  // Together, the caches are large enough for the prompts in use; each alone is not.
   SIMULATOR_CACHE_TOKENS: '50000',
 };
 const SAMPLE_MS = 100;
@@ -47,7 +47,7 @@ export interface EngineFigures {
   requests: number[];
 }
 
-/** What the engines did meanwhile, as they tell themselves. */
+/** The work of the engines meanwhile, by their own metrics. */
 export async function watchEngines<T>(work: () => Promise<T>): Promise<[T, EngineFigures]> {
   const before = await readEngines();
   const sums = ENGINE_URLS.map(() => 0);

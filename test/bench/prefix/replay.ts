@@ -1,4 +1,4 @@
-/** Plays the users of a trace: so many at once, each one session after the other. */
+/** Replays the users of a trace concurrently, each with one session after another. */
 import { Agent, request } from 'undici';
 import { API_KEY, MODEL } from '../systems.ts';
 import type { Message, Trace, Turn } from './traces.ts';
@@ -49,7 +49,7 @@ interface Answer {
   text: string;
 }
 
-/** null: it was no whole answer. */
+/** null: incomplete response. */
 async function ask(
   agent: Agent,
   origin: string,
@@ -84,7 +84,7 @@ const readText = (events: string): string =>
     .map((line) => (JSON.parse(line.slice(6)) as Chunk).choices[0]?.delta.content ?? '')
     .join('');
 
-/** One short request, for what wants to be asked before it is measured. */
+/** One short request, to warm up. */
 export async function askBriefly(origin: string): Promise<boolean> {
   const agent = new Agent();
   const answer = await ask(agent, origin, [{ role: 'user', content: 'hello' }], { maxTokens: 1 }).catch(

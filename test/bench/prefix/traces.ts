@@ -1,4 +1,4 @@
-/** What is asked of the replicas: the same sessions, to the letter, in each run. Pure. */
+/** The requests to the replicas: exactly the same sessions in each run. Pure. */
 import { createRandom, hashText, pickInteger, pickOne, type Random } from '../../../simulator/random.ts';
 
 export interface Message {
@@ -21,7 +21,7 @@ export interface Trace {
 
 const SYLLABLES = ['ka', 'lo', 'mi', 'ren', 'sta', 'ver', 'du', 'pon', 'qui', 'tal', 'nor', 'gse'];
 const CHARACTERS_PER_TOKEN = 4;
-/** How much more often the most popular is asked for than the next ones: 1 ÷ rank to this power. */
+/** Popularity is 1 ÷ rank to this power. */
 const SKEW = 1.2;
 
 /** `scale`: of the number of sessions. */
@@ -64,7 +64,7 @@ const agents: Write = (random, scaled) => {
   );
 };
 
-/** Single questions to 32 applications, each with a long system prompt; all are asked as often. */
+/** Single questions to 32 applications, each with a long system prompt and equally popular. */
 const prompts: Write = (random, scaled) => {
   const systems = repeat(32, () => say('system', random, pickInteger(random, 2_000, 4_000)));
   return repeat(scaled(300), () => [askOnce(random, pickOne(random, systems))]);
@@ -77,7 +77,7 @@ const skewed: Write = (random, scaled) => {
   return repeat(scaled(300), () => [askOnce(random, systems[pickWeighted(random, weights)]!)]);
 };
 
-/** Adversarial: all begin alike, so that following the prefix alone would give all to one replica. */
+/** Adversarial: all have the same prefix, so that routing by prefix alone would overload one replica. */
 const samePrefix: Write = (random, scaled) => {
   const system = say('system', random, 3_000);
   return repeat(scaled(300), () => [askOnce(random, system)]);

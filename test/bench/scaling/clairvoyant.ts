@@ -1,4 +1,4 @@
-/** An autoscaler that knows all requests beforehand: the least that could have been spent for the same waits. */
+/** An autoscaler that knows all requests in advance: the lowest possible cost for the same waits. */
 import {
   percentile,
   type SimulatedRequest,
@@ -7,9 +7,9 @@ import {
 } from '../../support/scaling/simulation.ts';
 
 const STEP_MS = 2_000;
-/** Over how long a plan averages what was offered. */
+/** Windows over which a plan averages the offered load. */
 const SMOOTH_MS = [STEP_MS, 6_000, 12_000, 20_000, 40_000, 60_000, 120_000, 180_000, 300_000, 600_000];
-/** How much of that it has room for, in hundredths. */
+/** Capacity relative to that, in percent. */
 const [MIN_ROOM, MAX_ROOM] = [50, 150];
 
 export interface Fleet {
@@ -19,7 +19,7 @@ export interface Fleet {
   durationMs: number;
 }
 
-/** What a plan costs, and how long the 5 % wait that wait longest. */
+/** The cost of a plan, and its p95 wait. */
 export interface Plan {
   gpuSeconds: number;
   p95Ms: number;

@@ -1,4 +1,4 @@
-/** Synthetic days of one deployment, each as random as its seed, and the same every time. */
+/** Synthetic days of one deployment, random but reproducible from a seed. */
 import { seedRandom } from '../../support/random-seeds.ts';
 import { poissonLoad } from '../../support/scaling/loads.ts';
 import type { Fleet } from './clairvoyant.ts';

@@ -1,11 +1,11 @@
-/** Draws runs of autoscalers below each other: demand, replicas, and who waits. */
+/** Draws runs of autoscalers below each other: demand, replicas, and waiting requests. */
 import type { Point } from '../../support/scaling/simulation.ts';
 
 const [WIDTH, HEIGHT, LEFT, RIGHT, TOP] = [1_100, 150, 60, 20, 40];
 const INNER = WIDTH - LEFT - RIGHT;
 const HOUR_MS = 3_600_000;
 const HOURS_PER_TICK = 3;
-/** Replicas; what waits for longer than a few is cut off there. */
+/** Replicas; higher values are cut off. */
 const MAX_SHOWN = 14;
 /** One for every two pixels. */
 const BUCKETS = INNER / 2;
@@ -78,7 +78,7 @@ function listHours(durationMs: number): number[] {
   return Array.from({ length: count + 1 }, (_, index) => index * HOURS_PER_TICK);
 }
 
-/** The highest value of each stretch of time: nobody who waited is left out. */
+/** The highest value of each interval, so that no wait is hidden. */
 function findHighest(
   points: readonly Point[],
   { durationMs }: Scale,

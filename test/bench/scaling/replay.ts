@@ -1,4 +1,4 @@
-/** Bursty days of one deployment, seeded and synthetic, under Berth's autoscaler, Knative's and an HPA, beside one that knew it all. */
+/** Synthetic bursty days of one deployment under Berth's autoscaler, Knative's and an HPA, beside a clairvoyant one. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ScalingRules } from '../../../operator/scaling/scale-question.ts';
@@ -23,7 +23,7 @@ import { createHPA } from './hpa.ts';
 import { createKnativeAutoscaler } from './knative.ts';
 import { plotRuns } from './plot.ts';
 
-/** By none of these any part of the autoscaler was chosen. */
+/** Not used to choose any parameter of the autoscaler. */
 const SEEDS = [1, 2, 3, 4, 5];
 const RULES: ScalingRules = {
   min: 0,
@@ -37,7 +37,7 @@ const RULES: ScalingRules = {
 const PLOT = join(import.meta.dirname, '../../../docs/scaling.svg');
 const PLOTTED_WAIT_MS = 2_000;
 
-/** p95 waits at which autoscalers are compared, each with the headroom that meets it for least. */
+/** p95 waits at which autoscalers are compared, each with the cheapest headroom that meets it. */
 const WAITS_MS = [1_000, 2_000, 5_000];
 /** Of a replica's slots: the knob that all of them have. */
 const UTILIZATIONS = Array.from({ length: 46 }, (_, index) => 1 - index * 0.01);
@@ -64,7 +64,7 @@ interface Run extends Plan {
   changes: number;
 }
 
-/** What a contender costs on each day beside one that knew the day, at the same p95 wait. */
+/** The cost of an autoscaler on each day relative to the clairvoyant one, at the same p95 wait. */
 export interface Comparison {
   name: string;
   waitMs: number;
@@ -98,7 +98,7 @@ export function measureScaling(seeds: readonly number[] = SEEDS): Comparison[] {
 }
 
 interface Day {
-  /** By contender, then by utilization. */
+  /** By autoscaler, then by utilization. */
   tried: Run[][];
   plans: ClairvoyantPlan[];
 }
