@@ -55,7 +55,7 @@ export function keepStreaming(
       const one: Promise<void> = stream()
         .catch(
           (error: Error) =>
-            void seen.failures.push(`${new Date().toISOString().slice(11, 23)} ${error.message}`),
+            void seen.failures.push(`${new Date().toISOString().slice(11, 23)} ${describeFailure(error)}`),
         )
         .finally(() => {
           running.delete(one);
@@ -79,3 +79,7 @@ export function keepStreaming(
     },
   };
 }
+
+/** A cut connection has its reason in the cause. */
+const describeFailure = ({ message, cause }: Error): string =>
+  cause instanceof Error ? `${message}: ${cause.message}` : message;
