@@ -44,6 +44,13 @@ export const readVideoWidth = (video: Locator): Promise<number> =>
     return player.videoWidth;
   });
 
+/** Ends transitions once what changed last has been painted, with all that follows sizes. */
+export const settle = (page: Page): Promise<void> =>
+  page.evaluate(`new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))).then(() => {
+    for (const animation of document.getAnimations())
+      if (animation.effect.getComputedTiming().endTime !== Infinity) animation.finish();
+  })`);
+
 /** By so many pixels the page is wider than the screen. */
 export const readExcess = (page: Page): Promise<number> =>
   page.evaluate('document.documentElement.scrollWidth - innerWidth');

@@ -14,7 +14,9 @@ export interface Scene {
   answers?: Record<string, unknown>;
   /** Of `deployments/made-up`: what differs from `tiny-chat`. */
   deployment?: Partial<DeploymentView>;
-  /** Opens what is to be seen, and waits for it. */
+  /** Waits for what the path opens by itself. */
+  wait?: (page: Page) => Promise<void>;
+  /** Clicks open what is to be seen, and waits for it. */
   open?: (page: Page) => Promise<void>;
 }
 
@@ -169,7 +171,7 @@ export const listScenes = (): Scene[] => [
     name: `request ${STATUSES[index]}`,
     path: `requests?request=free-video/${id('req', index)}`,
     answers: { requests: LISTED, [`requests/free-video/${id('req', index)}`]: REQUESTS[index] },
-    open: isOpen,
+    wait: isOpen,
   })),
   { name: 'deliveries with data', path: 'deliveries', answers: { deliveries: DELIVERIES } },
   {
@@ -192,7 +194,7 @@ export const listScenes = (): Scene[] => [
   { name: 'secret dialog', path: 'webhooks', open: openDialog('Roll the signing secret') },
   { name: 'storage with data', path: 'storage', answers: { 'storage-credentials': CREDENTIALS } },
   { name: 'credential dialog', path: 'storage', open: openDialog('New credential') },
-  { name: 'key dialog', path: 'keys?new', answers: LIVE_KEYS, open: isOpen },
+  { name: 'key dialog', path: 'keys?new', answers: LIVE_KEYS, wait: isOpen },
   { name: 'limits dialog', path: 'keys', answers: LIVE_KEYS, open: openDialog('Edit app') },
   { name: 'roll dialog', path: 'keys', answers: LIVE_KEYS, open: openKeyMenu('Roll…') },
   { name: 'revoke dialog', path: 'keys', answers: LIVE_KEYS, open: openKeyMenu('Revoke…') },
@@ -205,18 +207,19 @@ export const listScenes = (): Scene[] => [
     name,
     path: `usage?deployment=tiny-chat&range=${range}`,
     answers: { usage: makeUsage(steps, stepSeconds), 'usage/keys': KEY_USAGE },
-    open: (page: Page) => page.locator('svg.recharts-surface').nth(4).waitFor(),
+    wait: (page: Page) => page.locator('svg.recharts-surface').nth(4).waitFor(),
   })),
   {
     name: 'database unreachable',
     path: 'deployments',
     answers: { '/api/session': { ...makeSession('ada', [NAMESPACE]).json, redisAwaySince: ago(3) } },
-    open: (page) => page.getByText('Database unreachable').waitFor(),
+    wait: (page) => page.getByText('Database unreachable').waitFor(),
   },
 ];
 
-/** `page` is at the deployments. */
-export async function openScene(page: Page, { path, answers = {}, deployment, open }: Scene): Promise<void> {
+/** `page` is signed in. */
+export async function openScene(page: Page, scene: Scene): Promise<void> {
+  const { path, answers = {}, deployment, wait, open } = scene;
   const base = `/api/namespaces/${NAMESPACE}`;
   const all = { ...answers };
   if (deployment) {
@@ -232,5 +235,6 @@ export async function openScene(page: Page, { path, answers = {}, deployment, op
   }
   await page.goto(`/${NAMESPACE}/${path}`);
   await page.getByRole('heading', { level: 1 }).first().waitFor({ state: 'attached' });
+  await wait?.(page);
   await open?.(page);
 }

@@ -1,0 +1,48 @@
+/** A page as everybody sees it: light and dark, wide and narrow. */
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { findFaults } from './accessibility.ts';
+import { readExcess, settle } from './page-facts.ts';
+
+const SCREENSHOTS = 'test/console/screenshots';
+const VIEWPORTS = [
+  { width: 1440, height: 900 },
+  { width: 375, height: 740 },
+];
+const SCHEMES = ['light', 'dark'] as const;
+
+/** Of the pages to look at: none measures what is still moving. */
+export const LOOK: BrowserContextOptions = { viewport: VIEWPORTS[0]!, reducedMotion: 'reduce' };
+
+export interface View {
+  /** Also of its screenshots, such as `usage-light-1440.png`, of the whole page. */
+  name: string;
+  show(page: Page): Promise<void>;
+  /** It is clicked open, which has to be possible at any width. */
+  isOpened?: boolean;
+}
+
+/** In every look axe finds nothing, nothing is cut off, and a screenshot is kept. Styles alone differ by width. */
+export async function expectUsable(page: Page, { name, show, isOpened = false }: View): Promise<void> {
+  const faults: string[] = [];
+  for (const viewport of VIEWPORTS) {
+    await page.setViewportSize(viewport);
+    if (isOpened || viewport === VIEWPORTS[0]) {
+      await show(page);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await page.getByLabel('Loading').waitFor({ state: 'detached' });
+    }
+    for (const colorScheme of SCHEMES) {
+      await page.emulateMedia({ colorScheme });
+      await settle(page);
+      const look = `${colorScheme}-${viewport.width}`;
+      for (const fault of await findFaults(page)) faults.push(`${look}: ${fault}`);
+      const excess = await readExcess(page);
+      if (excess > 0) faults.push(`${look}: ${excess} pixels stick out`);
+      const file = `${name.replaceAll(/[^a-z0-9]+/g, '-')}-${look}.png`;
+      await page.screenshot({ path: join(SCREENSHOTS, file), fullPage: true });
+    }
+  }
+  expect(faults).to.deep.equal([]);
+}
