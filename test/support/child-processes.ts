@@ -4,10 +4,20 @@ import { closeSync, openSync } from 'node:fs';
 
 const STOP_GRACE_MS = 3_000;
 
-/** The first argument is the program's name, since one binary may be several programs. Killed when this process ends in any way. */
-export function startProcess(command: string, [name, ...args]: string[], logPath: string): ChildProcess {
+/**
+ * The first argument is the program's name, since one binary may be several programs. Killed when this process ends in any way. `env`:
+ * added to this process' own.
+ */
+export function startProcess(
+  command: string,
+  [name, ...args]: string[],
+  { logPath, env = {} }: { logPath: string; env?: Record<string, string> },
+): ChildProcess {
   const log = openSync(logPath, 'a');
-  const child = spawn('setpriv', ['--pdeathsig', 'KILL', command, ...args], { stdio: ['ignore', log, log] });
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', command, ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', log, log],
+  });
   closeSync(log);
   child.once('error', (error) => console.error(`${name}: ${error.message}`));
   return child;
@@ -21,6 +31,14 @@ export async function stopProcess(child: ChildProcess): Promise<void> {
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_GRACE_MS);
   await ended;
   clearTimeout(timer);
+}
+
+/** SIGKILL, for what has nothing to leave behind. */
+export async function killProcess(child: ChildProcess): Promise<void> {
+  if (hasEnded(child)) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await ended;
 }
 
 export const hasEnded = (child: ChildProcess): boolean =>

@@ -12,7 +12,7 @@ import { ensureBinary } from '../../cluster/binaries.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { KubeObject, Wire } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
-import { hasEnded, startProcess, stopProcess } from './child-processes.ts';
+import { hasEnded, killProcess, startProcess } from './child-processes.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { pollUntil } from './poll.ts';
 
@@ -64,12 +64,14 @@ export async function startFakeNodes(
   process.once('exit', killAll);
   const close = async () => {
     process.off('exit', killAll);
-    await Promise.all(processes.map(stopProcess));
+    await Promise.all(processes.map(killProcess));
     rmSync(folder, { recursive: true, force: true });
   };
   try {
     for (const [name, args] of Object.entries(listPrograms({ kubeconfig, folder, startMs, controllers })))
-      processes.push(startProcess(await ensureBinary(name), [name, ...args], join(folder, `${name}.log`)));
+      processes.push(
+        startProcess(await ensureBinary(name), [name, ...args], { logPath: join(folder, `${name}.log`) }),
+      );
     for (let index = 0; index < nodes; index++)
       await client.create(RESOURCES.Node, describeNode(`node-${index}`, allocatable));
     await pollUntil(

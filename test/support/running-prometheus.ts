@@ -35,7 +35,7 @@ export async function startPrometheus(program: string, config: object): Promise<
     `--web.listen-address=127.0.0.1:${port}`,
     '--enable-feature=exemplar-storage',
   ];
-  const child: ChildProcess = startProcess(program, flags, log);
+  const child: ChildProcess = startProcess(program, flags, { logPath: log });
   const origin = `http://127.0.0.1:${port}`;
   await pollUntil(
     () => {
