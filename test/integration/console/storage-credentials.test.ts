@@ -1,9 +1,9 @@
 /** Buckets, whose keys the console writes for people without rights on Secrets. */
 
 import { expect } from 'chai';
-import { pollUntil } from '../../support/poll.ts';
 
 import { type Person, useConsole } from './console-harness.ts';
+import { VERIFIED, verifyMeanwhile } from './verification.ts';
 
 describe("the console's storage credentials", () => {
   const console = useConsole();
@@ -24,25 +24,9 @@ describe("the console's storage credentials", () => {
     return (await console.kube('GET', path)).body;
   };
 
-  const VERIFIED = { status: 'True', reason: 'Verified', message: 'it works' };
   const DENIED = { status: 'False', reason: 'Denied', message: 'access denied' };
-  /** Does what an operator would while `act` waits for it. */
-  const operated = async <T>(act: () => Promise<T>, verdict: object): Promise<T> => {
-    const acting = act();
-    const stampOf = async () => (await read()).metadata?.annotations?.['berth.dev/verify'];
-    let seen: string | undefined;
-    const handled = (await read()).status?.lastHandledVerify;
-    await pollUntil(async () => {
-      seen = await stampOf();
-      return seen !== undefined && seen !== handled;
-    }, 'a request for a check');
-    const path = `/apis/berth.dev/v1alpha1/namespaces/${namespace}/storagecredentials/bucket/status`;
-    const condition = { type: 'Verified', ...verdict, lastTransitionTime: new Date().toISOString() };
-    const { metadata } = await read();
-    const conditions = [{ ...condition, observedGeneration: metadata.generation }];
-    await console.kube('PUT', path, { ...(await read()), status: { lastHandledVerify: seen, conditions } });
-    return acting;
-  };
+  const operated = <T>(act: () => Promise<T>, verdict: object): Promise<T> =>
+    verifyMeanwhile(console.kube, { namespace, name: 'bucket', verdict }, act);
 
   it("stores a bucket's keys in a Secret that goes with the credential", async () => {
     const body = {
