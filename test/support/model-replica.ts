@@ -41,6 +41,8 @@ export interface Engine {
   url: string;
   /** Changes settings through its control port. */
   control(settings: Record<string, unknown>): Promise<void>;
+  /** To what it was when it started. */
+  reset(): Promise<void>;
   read(): Promise<{
     inflight: number;
     requests: number;
@@ -70,6 +72,9 @@ export async function startEngine(env: Record<string, string> = {}): Promise<Eng
     url: url!,
     control: async (settings) => {
       await call('PUT', JSON.stringify(settings));
+    },
+    reset: async () => {
+      await call('DELETE');
     },
     read: () => call('GET') as ReturnType<Engine['read']>,
     stop: (signal) => program.stop(signal),

@@ -28,17 +28,25 @@ describe('a sidecar', () => {
   const config = describeModel();
   const { namespace, name } = config;
 
-  beforeEach(async () => {
+  before(async () => {
     stack = await TestStack.start({ isStrict: true });
-    await publishModel(stack.redis, config);
     engine = await startEngine();
+  });
+  after(async () => {
+    await engine?.stop('SIGKILL');
+    await stack?.stop();
+  });
+  beforeEach(async () => {
+    await stack.connection.untilUp(60_000);
+    // Of the test before: the heartbeat of its replica, and what it published.
+    await stack.redis.flushall();
+    await publishModel(stack.redis, config);
+    if (engine.program.ended === null) await engine.reset();
+    else engine = await startEngine();
     replica = await start();
     await pollUntil(async () => (await readOwnBeat())?.ready === true, 'ready');
   });
-  afterEach(async () => {
-    await Promise.all([replica?.stop('SIGKILL'), engine?.stop('SIGKILL')]);
-    await stack?.stop();
-  });
+  afterEach(() => replica?.stop('SIGKILL'));
 
   const start = async (
     settings: { redisURL?: string; engineURL?: string; env?: Record<string, string> } = {},
@@ -257,7 +265,9 @@ describe('a sidecar', () => {
       await Promise.all([peer.stop('SIGKILL'), peerEngine.stop('SIGKILL')]);
     }
   });
+});
 
+describe('a sidecar that never served', () => {
   it('exits on a SIGTERM that comes before it has started', async () => {
     const program = startProgram('gateway/main.ts', { GATEWAY_ROLE: 'sidecar' });
     program.process.kill('SIGTERM');
