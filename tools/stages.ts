@@ -41,16 +41,18 @@ const JOBS = Number(process.env.JOBS ?? 2);
 const PARALLEL = JOBS > 1 ? ['--parallel', '--jobs', String(JOBS)] : [];
 /** These start first, so that they do not delay the end. */
 const LONGEST = [
-  'integration/jobs/storm',
-  'integration/redis/sentinel',
-  'integration/operator/lifecycle',
   'integration/operator/tenant-attacks',
-  'integration/storage/store-behavior',
-  'integration/redis/tenant-bounds',
+  'integration/launch/scaling',
+  'integration/console/tenant-attacks',
   'integration/front/sidecar',
-  'integration/gateway/large-bodies',
-  'integration/front/front',
+  'integration/launch/gpu-check',
   'integration/jobs/recovery',
+  'integration/operator/lifecycle',
+  'integration/gateway/large-bodies',
+  'integration/front/busy-engine',
+  'integration/launch/alerts',
+  'integration/front/cold-start',
+  'integration/jobs/storm',
   'conformance/openapi',
 ].map((name) => `test/${name}.test.ts`);
 
