@@ -59,6 +59,8 @@ export class DemandTrend implements DemandReading {
   #peaksFrom = Number.NaN;
   #lastAt = Number.NaN;
   #activeAt = 0;
+  /** The last want that a replica was there for: it starts none again when that replica is removed. */
+  #servedWantAt = 0;
   jobs: DeploymentSample['jobs'] = { queued: 0, running: 0, paceMs: null };
   isWanted = false;
 
@@ -111,7 +113,9 @@ export class DemandTrend implements DemandReading {
     const isHeld = sample.fronts.some(({ held }) => held > 0);
     const isServed = sample.replicas.some(({ ready }) => ready);
     const wantedForMs = isServed ? WANTED_FOR_MS.served : WANTED_FOR_MS.unserved;
-    this.isWanted = isQueued || isHeld || at - wantedAt < wantedForMs;
+    const isRecent = at - wantedAt < wantedForMs;
+    if (isServed && !isRecent) this.#servedWantAt = wantedAt;
+    this.isWanted = isQueued || isHeld || (isRecent && wantedAt > this.#servedWantAt);
     const isBusy =
       added > 0 ||
       isQueued ||
@@ -157,6 +161,7 @@ export class DemandTrend implements DemandReading {
     this.#peaksFrom = at;
     this.#lastAt = at;
     this.#activeAt = 0;
+    this.#servedWantAt = 0;
     this.#counters.clear();
     for (const series of [this.#stable, this.#panic, this.#peaks]) series.clear();
   }

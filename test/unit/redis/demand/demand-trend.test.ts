@@ -166,6 +166,18 @@ describe('demand from counters', () => {
     expect(trend.idleMs, 'since it was wanted').to.equal(62_000);
   });
 
+  it('forgets a want that a replica was there for, also once that replica is gone', () => {
+    const trend = makeTrend();
+    const front = { wantedAt: START + 100_000 };
+    trend.add(sample(102, { front, replicas: [] }));
+    trend.add(sample(104, { front }));
+    trend.add(sample(106, { front }));
+    trend.add(sample(120, { front, replicas: [] }));
+    expect(trend.isWanted).to.equal(false);
+    trend.add(sample(122, { front: { wantedAt: START + 121_000 }, replicas: [] }));
+    expect(trend.isWanted, 'by another request').to.equal(true);
+  });
+
   describe('where engines have queues of their own', () => {
     /** Samples of one replica every 2 s; `waiting`: undefined if unknown. */
     const addQueue = (
