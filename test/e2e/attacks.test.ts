@@ -6,6 +6,7 @@ import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
 import { RELEASE_NAMESPACE, WORKSPACES } from '../../launch/release.ts';
 import { connectRedis, type RedisConnection } from '../../redis/client.ts';
+import { SAMPLE_INTERVAL_MS } from '../../redis/requests/queue-depth.ts';
 import { claimRequest, renewClaim } from '../../redis/requests/request-calls.ts';
 import { makePicture } from '../support/media-files.ts';
 import { deployAtFront, openUpload, removeAtFront } from './front-deployments.ts';
@@ -17,8 +18,8 @@ const MIB = 1024 * 1024;
 const namespace = WORKSPACES.other;
 const deployment = 'tiny-image';
 const keys = workKeys(namespace);
-/** A sample of queues, and many rounds of all else: as long as what was written lies there. */
-const ROUNDS_MS = 15_000;
+/** For a sample of queues, and many rounds of all else: as long as what was written lies there. */
+const ROUNDS_MS = SAMPLE_INTERVAL_MS + 1_000;
 
 interface Login {
   username: string;
@@ -84,6 +85,17 @@ describe('attacks on what workspaces share', function () {
     await Promise.all([greedy, modest].map((endpoint) => endpoint && removeAtFront(endpoint)));
   });
 
+  const order = ({ modelId: model }: EndpointEntry) => ({ model, prompt: 'a cat', size: '256x256' });
+  /** Larger than bodies may be by what they hold. */
+  async function sendSmallValues(endpoint: EndpointEntry, path: string, order: object): Promise<void> {
+    const values = Array<object>(Math.floor((31 * MIB) / 3)).fill({});
+    const body = { ...order, model: endpoint.modelId, values };
+    for (let i = 0; i < 3; i++) {
+      const answer = await send(endpoint, path, { body });
+      expect(answer.status, JSON.stringify(answer.body)).to.equal(413);
+    }
+  }
+
   async function fillSet(key: string, size: number): Promise<void> {
     written.add(key);
     for (let at = 0; at < size; at += 5_000) {
@@ -135,31 +147,6 @@ describe('attacks on what workspaces share', function () {
       for (const key of written) await redis.unlink(key);
     }));
 
-  it('all of the memory, by values and then by functions', () =>
-    survive(async () => {
-      const { redis } = connection;
-      const value = 'x'.repeat(MIB - 100);
-      let isFull = false;
-      for (let i = 0; i < 1_000 && !isFull; i++) {
-        written.add(`${keys.prefix}fill:${i}`);
-        isFull = await redis.set(`${keys.prefix}fill:${i}`, value).then(
-          () => false,
-          () => true,
-        );
-      }
-      expect(isFull, 'it was stopped').to.equal(true);
-      for (let i = 0; i < 12; i++) {
-        const args = Array.from({ length: 40 }, () => value);
-        await redis
-          .fcall(FUNCTIONS.registerObjects, 1, `${keys.prefix}f${i}`, '1000000', ...args)
-          .catch(() => {});
-        written.add(`${keys.prefix}f${i}`);
-      }
-      await cleanUp();
-      // What follows needs the attacker's user back.
-      await connection.untilUp(240_000);
-    }));
-
   it('answers of Redis that nobody reads', () =>
     survive(async () => {
       const key = `${keys.prefix}big`;
@@ -181,51 +168,81 @@ describe('attacks on what workspaces share', function () {
       }
     }));
 
-  for (const [what, find, path, order] of [
-    ['a replica', () => findEndpoint('tiny-chat', namespace), '/chat/completions', { messages: [] }],
-    ['the front', () => greedy, '/images/generations?async=true', { prompt: 'a cat' }],
-  ] as const)
-    it(`a body of many small values to ${what}`, () =>
-      survive(async () => {
-        const endpoint = find();
-        const values = Array<object>(Math.floor((31 * MIB) / 3)).fill({});
-        const body = { ...order, model: endpoint.modelId, values };
-        for (let i = 0; i < 3; i++) {
-          const answer = await send(endpoint, path, { body });
-          expect(answer.status, JSON.stringify(answer.body)).to.equal(413);
-        }
-      }));
+  it('a body of many small values to a replica', () =>
+    survive(() =>
+      sendSmallValues(findEndpoint('tiny-chat', namespace), '/chat/completions', { messages: [] }),
+    ));
 
-  it('connections to Redis without credentials', () =>
+  it("a front's spool that open uploads hold, one of them as large as all of it", () =>
     survive(async () => {
-      // As code in a model pod opens them: more than there are. In batches, or most would wait for their handshake.
-      const sockets: Socket[] = [];
-      while (sockets.length < 10_100) {
-        const batch = Array.from({ length: 300 }, () =>
-          connectSocket(6379, address)
-            .on('error', () => {})
-            .resume(),
-        );
-        sockets.push(...batch);
-        await Promise.all(batch.map(untilAnswered));
-      }
-      const login = { url: endpoints.redisURL, name: 'latecomer', role: 'operator' } as const;
-      const latecomer = connectRedis(login);
+      const uploads = [2_048, ...Array<number>(8).fill(45)].map((mebibytes) =>
+        openUpload(greedy, mebibytes * MIB),
+      );
       try {
-        await latecomer.untilUp(30_000);
-        // Well before Redis ends idle ones by itself.
-        await waitUntil('most are closed', 60, async () => {
-          const closed = sockets.filter((socket) => socket.closed);
-          return closed.length > sockets.length / 2;
-        });
+        await Promise.all(uploads.map(({ sent }) => sent));
+        const body = makeForm({ ...order(modest), image: await makePicture(64, 64) });
+        const answer = await send(modest, '/images/edits?async=true', { body });
+        expect(answer.status, JSON.stringify(answer.body)).to.equal(202);
       } finally {
-        for (const socket of sockets) socket.destroy();
-        await latecomer.close();
+        for (const { end } of uploads) end();
       }
     }));
 
-  describe('of a front, by a deployment whose limits were raised', () => {
-    const order = ({ modelId: model }: EndpointEntry) => ({ model, prompt: 'a cat', size: '256x256' });
+  it('all of the memory, by values and then by functions', () =>
+    survive(async () => {
+      const { redis } = connection;
+      const value = 'x'.repeat(MIB - 100);
+      let isFull = false;
+      for (let i = 0; i < 1_000 && !isFull; i++) {
+        written.add(`${keys.prefix}fill:${i}`);
+        isFull = await redis.set(`${keys.prefix}fill:${i}`, value).then(
+          () => false,
+          () => true,
+        );
+      }
+      expect(isFull, 'it was stopped').to.equal(true);
+      for (let i = 0; i < 12; i++) {
+        const args = Array.from({ length: 40 }, () => value);
+        await redis
+          .fcall(FUNCTIONS.registerObjects, 1, `${keys.prefix}f${i}`, '1000000', ...args)
+          .catch(() => {});
+        written.add(`${keys.prefix}f${i}`);
+      }
+      await cleanUp();
+    }));
+
+  // What else needs no user of Redis; the front's deployment has limits that were raised.
+  describe('while the Redis user of the one that took its memory is suspended', () => {
+    it('connections to Redis without credentials', () =>
+      survive(async () => {
+        // As code in a model pod opens them: more than there are. In batches, or most would wait for their handshake.
+        const sockets: Socket[] = [];
+        while (sockets.length < 10_100) {
+          const batch = Array.from({ length: 300 }, () =>
+            connectSocket(6379, address)
+              .on('error', () => {})
+              .resume(),
+          );
+          sockets.push(...batch);
+          await Promise.all(batch.map(untilAnswered));
+        }
+        const login = { url: endpoints.redisURL, name: 'latecomer', role: 'operator' } as const;
+        const latecomer = connectRedis(login);
+        try {
+          await latecomer.untilUp(30_000);
+          // Well before Redis ends idle ones by itself.
+          await waitUntil('most are closed', 60, async () => {
+            const closed = sockets.filter((socket) => socket.closed);
+            return closed.length > sockets.length / 2;
+          });
+        } finally {
+          for (const socket of sockets) socket.destroy();
+          await latecomer.close();
+        }
+      }));
+
+    it('a body of many small values to the front', () =>
+      survive(() => sendSmallValues(greedy, '/images/generations?async=true', { prompt: 'a cat' })));
 
     it('bodies of 150 MiB', () =>
       survive(async () => {
@@ -235,21 +252,6 @@ describe('attacks on what workspaces share', function () {
           const answer = await send(greedy, '/images/generations?async=true', { body }).catch(() => null);
           // The front may have hung up before all was sent.
           if (answer) expect(answer.status).to.equal(413);
-        }
-      }));
-
-    it('a spool that open uploads hold, one of them as large as all of it', () =>
-      survive(async () => {
-        const uploads = [2_048, ...Array<number>(8).fill(45)].map((mebibytes) =>
-          openUpload(greedy, mebibytes * MIB),
-        );
-        try {
-          await Promise.all(uploads.map(({ sent }) => sent));
-          const body = makeForm({ ...order(modest), image: await makePicture(64, 64) });
-          const answer = await send(modest, '/images/edits?async=true', { body });
-          expect(answer.status, JSON.stringify(answer.body)).to.equal(202);
-        } finally {
-          for (const { end } of uploads) end();
         }
       }));
 
@@ -264,6 +266,8 @@ describe('attacks on what workspaces share', function () {
             }),
           );
       }));
+
+    it('which ends by itself', () => connection.untilUp(240_000));
   });
 });
 

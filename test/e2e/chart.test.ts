@@ -2,9 +2,8 @@ import { expect } from 'chai';
 import { LABELS } from '../../api/names.ts';
 import { runCommand } from '../../cluster/commands.ts';
 import { projectImages } from '../../cluster/images.ts';
-import { installRelease } from '../../launch/release.ts';
 import { postChat } from './envelope.ts';
-import { cluster, findEndpoint, isPodReady, listPods, proveReconciling } from './installation.ts';
+import { changeRelease, findEndpoint, isPodReady, listPods, proveReconciling } from './installation.ts';
 
 const NEWER = 'docker.io/berth/berth:99.0.0';
 
@@ -26,7 +25,7 @@ describe('an upgrade of the chart', function () {
     const before = await describePods();
     expect(before).to.not.be.empty;
     const [repository, tag] = NEWER.split(/:(?=[^/]+$)/);
-    await installRelease(cluster, { image: { repository, tag, pullPolicy: 'Never' } });
+    await changeRelease({ image: { repository, tag, pullPolicy: 'Never' } });
     await proveReconciling('e2e-upgrade', 90);
     expect(await describePods()).to.deep.equal(before);
     expect((await listPods(LABELS.deployment)).every(isPodReady)).to.equal(true);

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
-import { installRelease, RELEASE, RELEASE_NAMESPACE } from '../../launch/release.ts';
+import { RELEASE, RELEASE_NAMESPACE } from '../../launch/release.ts';
 import { expectError, postChat } from './envelope.ts';
 import {
   apply,
+  changeRelease,
   cluster,
   endpoints,
   findEndpoint,
@@ -34,8 +35,8 @@ describe('with the chart’s own Gateway, without any Ingress', function () {
         ],
       },
     });
-    await installRelease(cluster, {
-      ingress: { domain: cluster.domain, preset: 'gateway-api', gateway: { name: GATEWAY } },
+    await changeRelease({
+      ingress: { className: '', preset: 'gateway-api', gateway: { name: GATEWAY } },
     });
     await waitUntil(`the HTTPRoute of ${MODEL} to be accepted`, 120, isRouted);
   });

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { parse } from 'yaml';
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
 import { type ExternalMetrics, serveExternalMetrics } from '../support/external-metrics.ts';
 import {
@@ -18,6 +20,14 @@ const EXAMPLE = 'examples/autoscalers/hpa.yaml';
 /** Its target is 8 for each replica. */
 const STREAMS = 20;
 const TOKENS = 100;
+const KEPT_SECONDS = 15;
+
+/** The example, but for how long replicas are kept. */
+function readAutoscaler(): object {
+  const autoscaler = parse(readFileSync(EXAMPLE, 'utf8'));
+  autoscaler.spec.behavior.scaleDown.stabilizationWindowSeconds = KEPT_SECONDS;
+  return autoscaler;
+}
 
 const readSeconds = (since: number): number => Math.round((performance.now() - since) / 1_000);
 
@@ -38,7 +48,7 @@ describe('an HPA that scales a model by its demand', function () {
     await waitUntil('the first replica', 180, async () => (await countReady()) === 1);
     metrics = await serveExternalMetrics('http://berth-front.berth.svc.cluster.local', endpoint.apiKey);
     await apply(...metrics.objects);
-    await kubectl('apply', '-f', EXAMPLE);
+    await apply(readAutoscaler());
   });
   after(async () => {
     await kubectl('delete', '-f', EXAMPLE, '--ignore-not-found');

@@ -6,6 +6,7 @@ import { connect, deploySimulator, removeModel, waitForModel } from './installat
 
 const SILENCE_SECONDS = 65;
 const UPLOAD_SECONDS = 70;
+const NAMES = ['silent', 'patient'];
 
 // Both take more than a minute, so they run side by side.
 describe('what a proxy with a timeout of one minute would break', function () {
@@ -17,7 +18,7 @@ describe('what a proxy with a timeout of one minute would break', function () {
       env: { SIMULATOR_TTFT_MS: String(SILENCE_SECONDS * 1000) },
     });
     const patient = await deploySimulator('patient', { limits: { bodyTimeout: '2m' } });
-    for (const name of ['silent', 'patient']) await waitForModel(name);
+    await Promise.all(NAMES.map((name) => waitForModel(name)));
     answer = connect(silent)
       .chat.completions.create({ model: silent.modelId, messages: [{ role: 'user', content: 'Think.' }] })
       .then(({ choices }) => choices[0]!.message.content);
@@ -26,9 +27,7 @@ describe('what a proxy with a timeout of one minute would break', function () {
     answer.catch(() => {});
     upload.catch(() => {});
   });
-  after(async () => {
-    for (const name of ['silent', 'patient']) await removeModel(name);
-  });
+  after(() => Promise.all(NAMES.map(removeModel)));
 
   it(`an answer after ${SILENCE_SECONDS} s of silence`, async () => {
     expect(await answer).to.be.a('string').that.is.not.empty;

@@ -1,5 +1,6 @@
 /** The cluster that the tests run in: its endpoints, kubectl, and waiting on what it shows. */
 
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import OpenAI from 'openai';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
@@ -11,6 +12,7 @@ import { RESOURCES, type Resource } from '../../kube/resource.ts';
 import { isSettled } from '../../launch/cluster-models.ts';
 import { type EndpointEntry, readEndpoints } from '../../launch/endpoints-file.ts';
 import { applyObjects, runKubectl } from '../../launch/kubectl.ts';
+import { RELEASE, runHelm } from '../../launch/release.ts';
 import { BERTH_RESOURCES } from '../../operator/framework/cluster-view.ts';
 import { pollUntil } from '../support/poll.ts';
 import { CLUSTER_VARIABLE, ENDPOINTS_FILE } from './environment.ts';
@@ -167,6 +169,14 @@ export async function deploySimulator(
 export const removeModel = async (name: string): Promise<void> => {
   await kubectl('delete', 'modeldeployment', name, '--ignore-not-found', '--timeout=120s');
 };
+
+/** Upgrades the release, which keeps all that was changed before: only what this changes restarts. */
+export async function changeRelease(changes: object): Promise<void> {
+  const values = join(cluster.stateFolder, 'changes.json');
+  writeFileSync(values, JSON.stringify(changes));
+  const options = ['--reset-then-reuse-values', '--wait', '--timeout=4m', '--values', values];
+  await runHelm(cluster, ['upgrade', RELEASE, 'charts/berth', ...options]);
+}
 
 /** Done as soon as the operator answers to a change: what was queued before is behind it. */
 export async function proveReconciling(name: string, seconds: number): Promise<void> {

@@ -1,42 +1,37 @@
 /**
- * Which of these files go on at the same time. Those of a lane follow one another, and the lanes go on side by side: they
- * leave the release as it is, and what they change is their own or only their lane's. All other files come after them,
- * alone: they restart programs, upgrade the release or put the machine under load.
+ * Which of these files go on at the same time, in phases that follow one another. Files of a lane follow one another, and the
+ * lanes of a phase go on side by side. What no lane names runs alone, after them: it restarts programs, upgrades
+ * the release or keeps every core busy.
  */
 import { basename } from 'node:path';
 
-/** Each about as long as the others. */
+/** They leave the release as it is, and what they change is their own or only their lane's. Each about as long as the others. */
 const LANES = [
-  ['hpa', 'pause', 'limits', 'isolation', 'examples'],
-  ['autoscaling', 'crash', 'prometheus'],
+  // First what starts most pods at once: no browser is to wait for it.
+  ['examples', 'hpa', 'members', 'isolation'],
+  ['autoscaling', 'weights-cache', 'pause', 'limits'],
   // Models and buckets of the examples are this one's: what it asks for would be refused while others keep them busy.
-  [
-    'media-limits',
-    'media-images',
-    'media-videos',
-    'console',
-    'chat',
-    'ingress',
-    'weights-cache',
-    'status',
-    'members',
-    'console-rights',
-    'tasks',
-  ],
+  ['media-limits', 'media-images', 'media-videos', 'console', 'tasks', 'chat'],
+  ['crash', 'scaling-tide', 'prometheus', 'status', 'console-rights'],
 ];
-/** They leave the release as they upgraded it, for the next one to upgrade it again; after the last, nothing is left. */
-const LAST = ['sidecar-rollout', 'chart', 'gateway-api', 'uninstall'];
+/** What all share is busy with the attacks, and the other one waits. */
+const ATTACKS = [['attacks'], ['ingress']];
+/**
+ * They leave the release as they upgraded it, for the next one to upgrade it again; after the last, nothing is left. In this
+ * order the fewest of them have to wait for new fronts.
+ */
+const LAST = ['sidecar-rollout', 'media-webhooks', 'chart', 'gateway-api', 'uninstall'];
 
-export interface FilePlan {
-  /** None is empty. */
-  lanes: string[][];
-  alone: string[];
-}
+/** The lanes of one phase; none is empty. */
+export type Phase = string[][];
 
-export function planFiles(files: readonly string[]): FilePlan {
+export function planFiles(files: readonly string[]): Phase[] {
   const find = (name: string) => files.filter((file) => basename(file) === `${name}.test.ts`);
-  const lanes = LANES.map((names) => names.flatMap(find)).filter((lane) => lane.length > 0);
+  const collect = (lanes: readonly string[][]): Phase =>
+    lanes.map((names) => names.flatMap(find)).filter((lane) => lane.length > 0);
+  const together = [LANES, ATTACKS].map(collect);
   const last = LAST.flatMap(find);
-  const rest = files.filter((file) => ![...lanes.flat(), ...last].includes(file));
-  return { lanes, alone: [...rest, ...last] };
+  const planned = [...together.flat(2), ...last];
+  const alone = [...files.filter((file) => !planned.includes(file)), ...last];
+  return [...together, alone.length > 0 ? [alone] : []].filter((phase) => phase.length > 0);
 }

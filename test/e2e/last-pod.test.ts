@@ -70,7 +70,7 @@ describe('while the last pod of a deployment goes, on a busy machine, clients ge
     const byGateway = await deploySimulator(gated, {
       route: { type: 'HTTPRoute', gateway: { name: 'last-pod' }, preset: 'gateway-api' },
     });
-    for (const name of [routed, gated]) await waitForModel(name);
+    await Promise.all([routed, gated].map((name) => waitForModel(name)));
     const service = await readObject<{ spec: { clusterIP: string } }>('Service', routed);
     ways = [
       wayOf('Ingress', byIngress),
@@ -90,7 +90,7 @@ describe('while the last pod of a deployment goes, on a busy machine, clients ge
   });
   after(async () => {
     await Promise.all(burners.map((burner) => burner.terminate()));
-    for (const name of [routed, gated]) await removeModel(name);
+    await Promise.all([routed, gated].map(removeModel));
     await kubectl('delete', 'gateway', 'last-pod', '--ignore-not-found');
   });
 

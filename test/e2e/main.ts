@@ -1,8 +1,8 @@
 /**
  * `main.ts MOCHA-ARGUMENTS…`: the end-to-end tests on a cluster of their own, torn down at the end whatever happens.
  * Mocha runs behind the cluster's `exec` prefix, so that fetch, SDKs and kubectl find ingress hosts and pods by
- * themselves: once for each lane of files, side by side, and then for the files that run alone. E2E_KEEP=1 keeps the
- * cluster for the next run.
+ * themselves: once for each lane of files, where the lanes of a phase go on side by side. E2E_KEEP=1 keeps the cluster
+ * for the next run.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -44,10 +44,11 @@ async function runTests(): Promise<number> {
   writeEndpoints(endpoints, join(cluster.stateFolder, ENDPOINTS_FILE));
   const isFile = (argument: string) => argument.endsWith('.test.ts');
   const settings = process.argv.slice(2).filter((argument) => !isFile(argument));
-  const { lanes, alone } = planFiles(process.argv.slice(2).filter(isFile));
-  const run = (files: string[], isHeld: boolean) => runMocha(cluster, [...settings, ...files], isHeld);
-  const codes = await Promise.all(lanes.map((files) => run(files, lanes.length > 1)));
-  if (alone.length > 0) codes.push(await run(alone, false));
+  const codes: number[] = [];
+  for (const lanes of planFiles(process.argv.slice(2).filter(isFile))) {
+    const runs = lanes.map((files) => runMocha(cluster, [...settings, ...files], lanes.length > 1));
+    codes.push(...(await Promise.all(runs)));
+  }
   return isInterrupted ? 130 : Math.max(...codes);
 }
 

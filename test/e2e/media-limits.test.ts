@@ -27,6 +27,7 @@ describe('a synchronous image', () => {
     expect(refused.headers.get('retry-after')).to.equal('5');
     const queued = await generate(endpoint, '?async=true');
     expect(queued.status).to.equal(202);
+    await steer(endpoint, { jobSeconds: 0.2 });
     expect((await first).status).to.equal(200);
     await waitForSuccess(endpoint, queued.body.id!);
   });

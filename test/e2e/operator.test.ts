@@ -22,7 +22,8 @@ import {
 import { startTraffic } from './traffic.ts';
 
 const OPERATOR = 'app.kubernetes.io/name=berth,app.kubernetes.io/component=operator';
-const OUTAGE_MS = 60_000;
+/** Longer than the lease of the operator. The longer it lasts, the longer watches of others wait afterwards. */
+const OUTAGE_MS = 20_000;
 /**
  * What Kubernetes and the ingress controller may take after the outage: each watch of client-go waits up to a minute
  * before it connects again, and once more before it lists. The tests that follow need all of them.
@@ -121,8 +122,7 @@ describe('the operator', function () {
     after(async () => {
       await startComponent(cluster, 'kube-apiserver');
       await waitForServer(cluster);
-      await removeModel(name);
-      await removeModel('added-afterwards');
+      await Promise.all([name, 'added-afterwards'].map(removeModel));
     });
 
     it('traffic never notices, and a model added afterwards serves', async () => {

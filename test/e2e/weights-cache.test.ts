@@ -36,7 +36,7 @@ describe('a cache of weights that deployments share', function () {
     });
   });
   after(async () => {
-    for (const name of ['cached-a', 'cached-b']) await removeModel(name);
+    await Promise.all(['cached-a', 'cached-b'].map(removeModel));
     await kubectl('delete', 'pvc', CLAIM, '-n', 'default', '--ignore-not-found', '--wait=false');
     await hub?.stop();
   });

@@ -7,20 +7,23 @@ const pathOf = (name: string) => `test/e2e/${name}.test.ts`;
 describe('the plan of end-to-end tests', () => {
   it('runs each file once, and upgrades and uninstalls at the end', () => {
     const files = globSync('test/e2e/*.test.ts');
-    const { lanes, alone } = planFiles(files);
-    expect([...lanes.flat(), ...alone].sort()).to.deep.equal(files.sort());
-    expect(alone.at(-1)).to.equal(pathOf('uninstall'));
+    const phases = planFiles(files);
+    expect(phases.flat(2).sort()).to.deep.equal(files.sort());
+    expect(phases.at(-1)).to.have.length(1);
+    expect(phases.at(-1)![0]!.at(-1)).to.equal(pathOf('uninstall'));
   });
 
-  it('runs alone what no lane names', () => {
-    const plan = planFiles(['uninstall', 'chart', 'newcomer', 'hpa', 'stress', 'limits', 'chat'].map(pathOf));
-    expect(plan).to.deep.equal({
-      lanes: [['hpa', 'limits'].map(pathOf), ['chat'].map(pathOf)],
-      alone: ['newcomer', 'stress', 'chart', 'uninstall'].map(pathOf),
-    });
+  it('runs lanes side by side, then those beside attacks, and then alone what no lane names', () => {
+    const names = ['uninstall', 'chart', 'newcomer', 'hpa', 'ingress', 'limits', 'chat', 'attacks'];
+    expect(planFiles(names.map(pathOf))).to.deep.equal(
+      [[['hpa'], ['limits'], ['chat']], [['attacks'], ['ingress']], [['newcomer', 'chart', 'uninstall']]].map(
+        (phase) => phase.map((lane) => lane.map(pathOf)),
+      ),
+    );
   });
 
-  it('has no lane without files', () => {
-    expect(planFiles([pathOf('operator')])).to.deep.equal({ lanes: [], alone: [pathOf('operator')] });
+  it('has no phase and no lane without files', () => {
+    expect(planFiles([pathOf('operator')])).to.deep.equal([[[pathOf('operator')]]]);
+    expect(planFiles([])).to.deep.equal([]);
   });
 });
