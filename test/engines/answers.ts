@@ -1,4 +1,4 @@
-/** What an engine and the gateway before it answer to the same request, in a form in which the two can be compared. */
+/** Responses of an engine and of its gateway to the same request, in a comparable form. */
 
 /** Where a request goes. */
 export interface Target {
@@ -12,7 +12,7 @@ export type Fields = Record<string, unknown>;
 
 export interface Answer {
   status: number;
-  /** Of a stream: its frames put together, as a whole answer would have it. */
+  /** Of a stream: its frames combined, as in a response without streaming. */
   body: Fields;
   /** Of a stream: whether it ended with [DONE]. */
   isWhole?: boolean;
@@ -51,7 +51,7 @@ export const readFrames = (text: string): string[] =>
     .filter((line) => line.startsWith(DATA))
     .map((line) => line.slice(DATA.length));
 
-/** Text that is no JSON is an answer, too, though no good one. */
+/** Keeps text that is not JSON as well. */
 function parse(text: string): Fields {
   try {
     return JSON.parse(text);
@@ -60,10 +60,10 @@ function parse(text: string): Fields {
   }
 }
 
-/** These go on from frame to frame; of others the last one holds. */
+/** Concatenated from frame to frame; of other fields the last value counts. */
 const CONTINUED = new Set(['content', 'reasoning', 'reasoning_content', 'arguments', 'text']);
 
-/** How many tokens a frame has depends on how busy the engine is: only all together are the same each time. */
+/** The number of tokens per frame depends on the load of the engine: only the whole is reproducible. */
 export const assemble = (frames: readonly Fields[]): Fields =>
   frames.reduce((whole, frame) => join(whole, frame) as Fields, {});
 
@@ -89,7 +89,7 @@ function joinLists(before: unknown[], after: unknown[]): unknown[] {
   return whole.sort((a, b) => Number((a as Fields)?.index ?? 0) - Number((b as Fields)?.index ?? 0));
 }
 
-/** They differ from one call to the next: names and times of the call, and what the engine still knew of the one before. */
+/** Fields that differ between calls: ids, times, and effects of the engine's cache. */
 const OWN = new Set([
   'id',
   'item_id',
@@ -107,7 +107,7 @@ const OWN = new Set([
   'cache_read_input_tokens',
 ]);
 
-/** An answer without what is each call's own. A field that an engine leaves out is null in the endpoint's answers. */
+/** A response without fields that differ between calls. Fields that an engine omits are null in the endpoint's responses. */
 export function strip(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(strip);
   if (value === null || typeof value !== 'object') return value;
@@ -118,7 +118,7 @@ export function strip(value: unknown): unknown {
   );
 }
 
-/** Of the endpoint's answer, what the engine's has: it adds what schemas require and an engine leaves out. */
+/** The part of the endpoint's response that the engine's has: the endpoint adds fields that schemas require and engines omit. */
 export function narrow(answer: unknown, engine: unknown): unknown {
   if (Array.isArray(answer) && Array.isArray(engine))
     return answer.map((item, index) => (index < engine.length ? narrow(item, engine[index]) : item));
@@ -133,7 +133,7 @@ export function narrow(answer: unknown, engine: unknown): unknown {
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The input of messages is what was not in the engine's cache. */
+/** For messages, the engine reports only input tokens that were not cached. */
 const addCached = (value: Fields): Fields =>
   'cache_read_input_tokens' in value
     ? { ...value, input_tokens: INPUT.reduce((sum, name) => sum + Number(value[name] ?? 0), 0) }

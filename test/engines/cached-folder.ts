@@ -1,4 +1,4 @@
-/** Folders of the cache that are made once, and again when what they are made from changes. */
+/** Folders of the cache, which are created once, and again when their sources change. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,18 +7,18 @@ import { awaitProcessLock } from '../../machine/process-lock.ts';
 
 export interface CachedFolder {
   name: string;
-  /** All that decides what is in it. */
+  /** Everything that determines its contents. */
   madeFrom: string;
   make: (folder: string) => void;
-  /** Whether an interrupted `make` goes on with what is there. */
+  /** Whether `make` can continue after an interruption. */
   isResumable?: boolean;
-  /** In place of the cache folder. */
+  /** Instead of the cache folder. */
   within?: string;
 }
 
 const READY = 'ready';
 
-/** The folder's path, once it is complete. Processes that ask at the same time wait for one of them, blocked. */
+/** The folder's path, once it is complete. Concurrent processes block until one of them has created it. */
 export function ensureFolder(cached: CachedFolder): string {
   const key = createHash('sha256').update(cached.madeFrom).digest('hex').slice(0, 12);
   const folder = join(cached.within ?? CACHE_FOLDER, `${cached.name}-${key}`);

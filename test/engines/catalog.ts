@@ -1,4 +1,4 @@
-/** The engines that run without a GPU. A deployment has what a CPU and a tiny model need, and nothing else. */
+/** The engines that run without a GPU. Deployments have only the settings that a CPU and a tiny model need. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatTinyModel } from '../../cluster/tiny-gguf.ts';
@@ -13,7 +13,7 @@ export type ServedKind = 'LLM' | 'Embedding' | 'Rerank' | 'Transcription' | 'Ima
 
 /** Of a deployment's spec. */
 export interface TinyModel {
-  /** A folder that becomes the deployment's claim, and the path in it. */
+  /** A folder that is used as the deployment's claim, and the path in it. */
   folder: string;
   path: string;
   args: string[];
@@ -21,28 +21,28 @@ export interface TinyModel {
 }
 
 export interface RealEngine {
-  /** Tokens that a request may hold with the tiny model. */
+  /** Context length of the tiny model. */
   context?: number;
-  /** What is installed, such as `0.28.0`; may install it. */
+  /** The installed version, such as `0.28.0`; installs the engine if needed. */
   readonly version: string;
   /** Of test/engines/, in order. */
   tests: string[];
-  /** Writes all flags that it knows. */
+  /** The command that prints all its flags. */
   help: string[];
-  /** Of its sources, lists of the parsers that it has. */
+  /** Names of its parsers, from its sources. */
   parsers?(): Record<'tools' | 'reasoning', Set<string>>;
-  /** Installs what serves the kind; the folder that belongs on PATH. */
+  /** Installs the program for a kind; returns the folder for PATH. */
   install(kind?: ServedKind): string;
   tinyModel(kind: ServedKind): TinyModel;
-  /** Of its metrics, the number of requests that it works on; none: it does not tell. */
+  /** Matches the number of running requests in its metrics; absent: not reported. */
   running?: RegExp;
   /** Whether it embeds conversations, and answers with bytes. */
   hasMoreEmbeddings?: true;
-  /** Whether it scores pairs of texts; if not, the endpoint has it rank them. */
+  /** Whether it scores pairs of texts; if not, the endpoint ranks them through it. */
   hasScores?: true;
-  /** And of those that wait in it; none: it knows no priorities. */
+  /** The same for waiting requests; absent: it does not support priorities. */
   waiting?: RegExp;
-  /** Children of its first process that do the work; none: it has no other. */
+  /** Matches the worker processes; absent: it has only one process. */
   worker?: RegExp;
 }
 
@@ -58,14 +58,14 @@ const VLLM: PythonEngine = {
   aliases: [{ name: 'vllm', version: '0.28.0+cpu' }],
 };
 
-/** Its help lists the one kind only. */
+/** Its help lists only one kind of parsers. */
 function readParsers(folder: string): Set<string> {
   const source = readFileSync(join(ensurePythonEngine(VLLM), VLLM_PACKAGE, folder, '__init__.py'), 'utf8');
   return new Set([...source.matchAll(/^ {4}"([\w-]+)": \(/gm)].map(([, parser]) => parser!));
 }
 
 const VLLM_CONTEXT = 8192;
-/** The preset takes the image of vLLM-Omni for these, which has the same engine with what decodes sounds. */
+/** The preset uses the image of vLLM-Omni for these, which is the same engine with libraries that decode audio. */
 const isAboutSound = (kind: ServedKind | undefined): boolean => kind === 'Transcription';
 
 const vllm: RealEngine = {
@@ -134,7 +134,7 @@ const llamaCpp: RealEngine = {
       make: (folder) => writeFileSync(join(folder, 'tiny.gguf'), formatTinyModel()),
     }),
     path: 'tiny.gguf',
-    // As many places as the tests use, each with the whole context.
+    // As many slots as the tests use, each with the whole context.
     args: [
       ...['--parallel', String(LLAMA_PLACES), '--ctx-size', String(LLAMA_PLACES * LLAMA_CONTEXT)],
       ...(kind === 'Embedding' ? ['--pooling', 'mean'] : []),
@@ -169,7 +169,7 @@ const vllmOmni: RealEngine = {
 
 const SGLANG: PythonEngine = { name: 'sglang', python: '3.11', gigabytes: 10 };
 const SGLANG_VERSION = '0.5.18';
-/** By which it knows a model's family. */
+/** From these names it detects a model's family. */
 const SGLANG_FOLDERS: Partial<Record<ServedKind, string>> = { Image: 'flux.2-klein', Video: 'wan2.1' };
 
 const sglangDiffusion: RealEngine = {
@@ -192,13 +192,13 @@ const SGLANG_PARSERS = {
   reasoning: 'parser/reasoning_parser.py',
 };
 
-/** The models that it names beside the parsers of their words. */
+/** Model names that it lists with parsers. */
 function readDetectors(file: string): Set<string> {
   const source = readFileSync(join(ensurePythonEngine(SGLANG), SGLANG_PACKAGE, file), 'utf8');
   return new Set(['auto', ...[...source.matchAll(/^ {8}"([\w.-]+)": \w+,/gm)].map(([, parser]) => parser!)]);
 }
 
-/** Its text models need its kernels, which are built for GPUs: only what it says of itself is tried. */
+/** Its text models need kernels for GPUs, so that only its help is tested. */
 const sglang: RealEngine = {
   version: SGLANG_VERSION,
   tests: ['flags'],
@@ -227,7 +227,7 @@ export function readEngine(): { name: EngineName; engine: RealEngine } {
   return { name: name!, engine: REAL_ENGINES[name!] };
 }
 
-/** Names with commas between them. Throws with those that there are. */
+/** Comma-separated names. Throws an error that lists the valid ones. */
 export function parseNames(text: string): EngineName[] {
   const names = text.split(',').map((name) => name.trim());
   const unknown = names.filter((name) => !(name in REAL_ENGINES));

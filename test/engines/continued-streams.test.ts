@@ -1,4 +1,4 @@
-/** With `resilience.continueStreams`: a chat whose engine dies goes on at another one, which takes the message up where it broke off. */
+/** With `resilience.continueStreams`: when its engine dies, a chat is continued at another one from where it broke off. */
 import { expect } from 'chai';
 import { pollUntil } from '../support/poll.ts';
 import { ask, type Fields } from './answers.ts';
@@ -9,7 +9,7 @@ import { type ServedModel, serveModel } from './served-model.ts';
 
 const { name, engine } = readEngine();
 const CHAT = '/chat/completions';
-/** Enough that the engine is killed in their midst. */
+/** Enough that the engine is killed in mid-stream. */
 const TOKENS = Math.min(4_000, Math.floor(engine.context! / 2));
 const ALL = /(?:)/;
 
@@ -34,7 +34,7 @@ describe(`a broken stream of ${name}`, function () {
   let served: ServedModel;
   before(async () => {
     served = await serveModel(name, {
-      // Of no family, so that what it says is all text.
+      // Of no family, so that all output is text.
       modelId: 'org/tiny',
       spec: { replicas: 2, resilience: { continueStreams: true }, limits: { requestTimeout: '10m' } },
     });
@@ -76,7 +76,7 @@ describe(`a broken stream of ${name}`, function () {
     const before = stream.frames.length;
     const said = readStream({ ...stream, frames: stream.frames.slice(0, before) }) as unknown as Whole;
     await stream.ended;
-    // Frames that were under way still come after the kill, and those of the peer are as fast as before.
+    // Frames in transit still arrive after the kill, and those of the peer are as fast as before.
     const gap = largestGap(stream.arrivals, before);
     tellMeasure('largest gap between frames of a continued stream', `${(gap / 1000).toFixed(2)} s`);
     expect(stream.frames.at(-1), stream.frames.slice(-3).join('\n')).to.equal('[DONE]');

@@ -1,4 +1,4 @@
-/** What clients send to the routes beside chat and completions. */
+/** Requests to the routes other than chat and completions. */
 import type { Fields } from './answers.ts';
 import type { EngineName } from './catalog.ts';
 import type { RequestKind } from './request-kinds.ts';
@@ -25,7 +25,7 @@ const kindsOf =
     ...(only ? { only } : {}),
   });
 
-/** The same answer each time. */
+/** Deterministic. */
 const response = kindsOf('/responses', { input: 'hello world', temperature: 0, max_output_tokens: 80 });
 const message = kindsOf('/messages', { messages: HELLO, temperature: 0, max_tokens: 80 });
 const count = kindsOf('/messages/count_tokens', { messages: HELLO });
@@ -83,7 +83,7 @@ const tokens = (path: string, title: string, body: Fields, only?: EngineName[]):
   ...(only ? { only } : {}),
 });
 
-/** vLLM's words are the endpoint's own. */
+/** The endpoint uses vLLM's format. */
 export const TOKEN_KINDS: DialectKind[] = [
   tokens('/tokenize', 'a text', { prompt: 'hello world' }, VLLM),
   tokens('/tokenize', 'a text with its pieces', { prompt: 'hello world', return_token_strs: true }, VLLM),
@@ -91,11 +91,11 @@ export const TOKEN_KINDS: DialectKind[] = [
   tokens('/detokenize', 'tokens', { tokens: [50, 51, 52] }, VLLM),
 ];
 
-/** Those of an engine that has words of its own for them. */
+/** For engines with a format of their own. */
 export interface TranslatedKind extends DialectKind {
-  /** The same in the engine's words. */
+  /** The same request in the engine's format. */
   own: Fields;
-  /** What the endpoint's answer has of the engine's. */
+  /** The engine's response in the endpoint's format. */
   read(answer: Fields): Fields;
 }
 

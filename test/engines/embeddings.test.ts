@@ -1,4 +1,4 @@
-/** Embeddings of the real engine, behind the gateway and past it. */
+/** Embeddings of the real engine, through the gateway and directly. */
 import { expect } from 'chai';
 import { ask, type Fields, send, strip, type Target } from './answers.ts';
 import { readEngine } from './catalog.ts';

@@ -1,17 +1,17 @@
 /** The processes of a pod's engine, found by the address that it listens on. */
 import { globSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** Not the presets' own: SGLang Diffusion takes another one where any program of the machine has it, on any address. */
+/** Not the presets' default: SGLang Diffusion takes another port if any program on this machine uses that, on any address. */
 export const ENGINE_PORT = 8790;
 
 export interface ProcessEntry {
   id: number;
-  /** Its command line, or what it calls itself. */
+  /** Its command line, or its process title. */
   command: string;
   parent: number;
 }
 
-/** The engine's first process, then all that came from it. */
+/** The engine's first process, then its descendants. */
 export function listEngineProcesses(address: string): ProcessEntry[] {
   const all = listProcesses();
   const listeners = listListeners(address);
@@ -28,7 +28,7 @@ export function listEngineProcesses(address: string): ProcessEntry[] {
 
 const LISTENING = '0A';
 
-/** Those that listen there: some call themselves by a name that has no address in it. */
+/** Processes that listen there: the titles of some do not contain the address. */
 function listListeners(address: string): Set<number> {
   const port = ENGINE_PORT.toString(16).padStart(4, '0');
   const place = `${Buffer.from(address.split('.').map(Number).toReversed()).toString('hex')}:${port}`;

@@ -1,15 +1,15 @@
-/** Streams of named events, as those of Responses and Messages are, in a form in which two can be compared. */
+/** Streams of named events, of Responses and Messages, in a comparable form. */
 import { type Fields, readFrames, send, type Target } from './answers.ts';
 
 export interface EventAnswer {
   status: number;
-  /** Of an answer that is no stream. */
+  /** The body, if it is no stream. */
   text: string;
-  /** In order; several of one type after each other are one, for how many there are depends on how busy the engine is. */
+  /** In order; consecutive events of a type count once, since their number depends on the load of the engine. */
   types: string[];
-  /** All that was said, thought, and given to tools. */
+  /** All text, reasoning and arguments of tools. */
   said: string;
-  /** What the events of the beginning and of the end hold. */
+  /** Contents of the first and last events. */
   whole: Fields[];
 }
 

@@ -1,4 +1,4 @@
-/** What goes wrong with a real engine, and what its clients then see. */
+/** Failures of a real engine, from its clients' view. */
 import { expect } from 'chai';
 import { pollUntil } from '../support/poll.ts';
 import { ask, type Fields, send } from './answers.ts';
@@ -10,19 +10,19 @@ import { type ServedModel, serveModel } from './served-model.ts';
 const { name, engine } = readEngine();
 const CHAT = '/chat/completions';
 const PLACES = 8;
-/** As long as can be, and such that some tests wait for its end. */
+/** As long as possible; some tests wait for its end. */
 const LONG_TOKENS = engine.context! - 250;
 const ENDING_TOKENS = 400;
-/** Such that the engine has most of it before it when it is told to stop, and ends it before it is killed. */
+/** The engine has generated little of it when it is stopped, and completes it before it is killed. */
 const DRAINED_TOKENS = 1_500;
-/** On a busy machine its libraries alone take minutes to load. */
+/** On a busy machine, loading its libraries takes minutes. */
 const RESTART_TIMEOUT_MS = 480_000;
-/** A second, and what a busy machine adds. */
+/** A second, and time for a busy machine. */
 const FREED_MS = 3_000;
 
-/** Of a million tokens of an answer. */
+/** Per million output tokens. */
 const PRICE = 1_000;
-/** Of the text of a frame that may count as one token. */
+/** Maximum average bytes of text per counted token. */
 const MAX_MEAN_BYTES = 7;
 
 interface Chunk {
@@ -37,7 +37,7 @@ const chat = (max_tokens: number, fields: Fields = {}): Fields => ({
   ...fields,
 });
 
-/** The dialects of text, each with a request for so many tokens. */
+/** The dialects of text, each with a request for this many tokens. */
 const DIALECTS: Record<string, (tokens: number) => Fields> = {
   [CHAT]: (tokens) => chat(tokens),
   '/responses': (tokens) => ({ input: 'hello', max_output_tokens: tokens, ignore_eos: true, temperature: 0 }),
@@ -45,9 +45,9 @@ const DIALECTS: Record<string, (tokens: number) => Fields> = {
 };
 const PATHS = Object.keys(DIALECTS);
 const TOLD_PATHS = PATHS.filter((path) => path !== '/responses');
-/** Of a stream that is whole. */
+/** Of a complete stream. */
 const WHOLE_END = /^\[DONE\]$|"type": ?"(response\.(completed|incomplete)|message_stop)"/;
-/** Of one that broke. */
+/** Of a broken one. */
 const BROKEN_END =
   /"code":"(upstream_error|temporarily_unavailable)"|^\{"type":"error","error":\{"type":"(api|overloaded)_error"/;
 const isWhole = ({ frames }: OpenStream): boolean => WHOLE_END.test(frames.at(-1) ?? '');
@@ -62,10 +62,10 @@ const countTokens = (stream: OpenStream): number =>
 const readText = (frame: string): string =>
   (JSON.parse(frame) as Chunk).choices.map(({ delta }) => delta.reasoning ?? delta.content ?? '').join('');
 
-/** An engine's server passes on later what its model said long before, even all of it. */
+/** An engine's server may send output long after the model generated it, even all of it. */
 const QUIET_MS = 2_000;
 
-/** Streams in whose midst the model stands still, with all that it has said passed on. */
+/** Streams during which the model is halted, after all its output has been sent. */
 async function openHalted(served: ServedModel, paths: readonly string[]): Promise<OpenStream[]> {
   for (;;) {
     const streams = await Promise.all(paths.map((path) => open(served, LONG_TOKENS, path)));
@@ -110,7 +110,7 @@ describe(`a fault with ${name}`, function () {
     );
   };
 
-  // The first test, for all others cost something, too.
+  // The first test, since all others are charged, too.
   it('counts what went out to a client that leaves, though the engine’s server puts tokens together', async () => {
     const [stream] = (await openHalted(served, [CHAT])) as [OpenStream];
     try {
@@ -213,7 +213,7 @@ describe(`a fault with ${name}`, function () {
     const streams = await Promise.all(Array.from({ length: 4 }, () => open(served, DRAINED_TOKENS)));
     for (const stream of streams) await untilFrames(stream, 3);
     served.signal('SIGTERM');
-    // Some engines still take requests, and then answer nothing.
+    // Some engines still accept requests, and never respond.
     const late = await Promise.all(Array.from({ length: 4 }, () => open(served, DRAINED_TOKENS)));
     for (const stream of [...streams, ...late.filter(({ status }) => status === 200)]) {
       await stream.ended;
@@ -223,7 +223,7 @@ describe(`a fault with ${name}`, function () {
     await untilRestarted(before);
   });
 
-  // vLLM then ends what it had in its hands with the reason "abort", but for responses, which it calls completed.
+  // vLLM then ends running requests with the reason "abort", except responses, which it reports as completed.
   if (name === 'vllm')
     it('never ends a stream as if it were whole when the engine gives its requests up', async () => {
       const [before] = await served.listAddresses();

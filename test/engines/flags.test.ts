@@ -1,4 +1,4 @@
-/** Every flag that a preset gives its engine is one that the engine has: an upgrade that drops one fails here. */
+/** The engine supports every flag of its preset: an upgrade that drops one fails here. */
 import { spawnSync } from 'node:child_process';
 import { delimiter } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
@@ -23,7 +23,7 @@ describe(`the command of ${name}`, () => {
       encoding: 'utf8',
       env: { ...process.env, PATH: path },
     });
-    // And those that it was asked with.
+    // Including the flags of this command.
     const said = stripVTControlCharacters([...args, stdout, stderr].join('\n'));
     help = readHelpFlags(said);
     expect(help.flags.length, said.slice(-2_000)).to.be.greaterThan(20);

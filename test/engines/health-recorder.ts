@@ -1,4 +1,4 @@
-/** Records what a gateway sees of an engine: by its own health check, and by requests that are sent to it as a gateway sends them. */
+/** Records a gateway's observations of an engine: by its health check, and by requests sent like a gateway's. */
 import type { Dispatcher } from 'undici';
 import { EngineHealth } from '../../gateway/health/engine-health.ts';
 import { ENGINE_CONNECT_TIMEOUT_MS, Pools } from '../../gateway/upstream/pools.ts';
@@ -30,7 +30,7 @@ export class HealthRecorder {
     this.#pool = this.#health.watch(this.#pools.get(origin));
   }
 
-  /** Something is done to the engine. */
+  /** Records an action on the engine. */
   note(did: string): void {
     this.lines.push(formatStep(this.#elapsed, did));
   }
@@ -39,7 +39,7 @@ export class HealthRecorder {
     return this.#health.clock.now() - this.#startedAt;
   }
 
-  /** Asks for a stream and reads it to its end, again and again as long as `isWanted` and the recording last. */
+  /** Requests a stream and reads it to its end, repeatedly until the signal aborts or the recording ends. */
   async ask(body: Fields, signal: AbortSignal): Promise<void> {
     while (!signal.aborted && !this.#isStopped)
       await this.#pool
@@ -53,7 +53,7 @@ export class HealthRecorder {
         .then(async ({ body }) => {
           for await (const _ of body);
         })
-        // As clients do that are not told to come back later.
+        // Like clients without a Retry-After.
         .catch(() => new Promise((resolve) => setTimeout(resolve, RETRY_MS)));
   }
 
@@ -61,7 +61,7 @@ export class HealthRecorder {
     return pollUntil(() => this.#health.verdict.phase === 'healthy', 'the engine to be healthy', timeoutMs);
   }
 
-  /** Lets the recording go on for so long. */
+  /** Continues the recording for this long. */
   async last(ms: number): Promise<void> {
     const end = this.#elapsed + ms;
     await pollUntil(() => this.#elapsed >= end, `${ms / 1000} s of a recording`, 3 * ms);

@@ -53,7 +53,7 @@ describe(`the health of ${name}`, function () {
     if (process.env.RECORD)
       writeRecordedTrace({ engine: name, version: engine.version, date, situation, lines });
   };
-  /** Runs `action` while so many clients ask. */
+  /** Runs `action` while clients send these requests. */
   const amid = async (bodies: readonly Fields[], action: () => Promise<void>) => {
     const leaving = new AbortController();
     const clients = bodies.map((body) => recorder.ask(body, leaving.signal));
@@ -110,14 +110,14 @@ describe(`the health of ${name}`, function () {
     await amid([talk(100)], async () => {
       await recorder.last(2_000);
       recorder.note('SIGKILL');
-      // Again and again: one that is back in a second may not be missed between two probes.
+      // Repeatedly, since an engine that restarts within a second could be missed between two probes.
       await pollUntil(() => {
         if (recorder.lines.some((line) => /refused/.test(line))) return true;
         if (listEngineProcesses(address).length > 0) served.signal('SIGKILL', ALL);
         return false;
       }, 'a refused connection');
       await recorder.last(3_000);
-      // A gateway that knows nothing of what was before.
+      // A new gateway without earlier observations.
       starting = open();
       await starting.untilHealthy(START_TIMEOUT_MS);
       await recorder.untilHealthy(START_TIMEOUT_MS);

@@ -8,19 +8,19 @@ import { join } from 'node:path';
 export interface HelpFlags {
   /** Of the engine, such as `0.28.0`. */
   version: string;
-  /** In order of the alphabet. */
+  /** Sorted. */
   flags: string[];
-  /** Of those that take one of a list. */
+  /** Allowed values of flags with a list of these. */
   values: Record<string, string[]>;
 }
 
 const FOLDER = join(import.meta.dirname, 'helps');
-/** Where a help describes a flag: at the left edge, with other names of it behind commas. */
+/** The description of a flag in a help text: at the left edge, with its other names after commas. */
 const DESCRIPTION = /^ {0,4}-{1,2}[a-z].*$/gim;
 const NAME = /(?:^ {0,4}|,\s+)(-{1,2}[a-z][\w-]*)/gi;
 const VALUES = /\{([^{}\s]+)\}/;
 
-/** Of a help without control characters. */
+/** Of a help text without control characters. */
 export function readHelpFlags(help: string): Omit<HelpFlags, 'version'> {
   const found = [...help.matchAll(DESCRIPTION)].flatMap(([line]) => {
     const values = VALUES.exec(line)?.[1]?.split(',') ?? [];
@@ -33,7 +33,7 @@ export function readHelpFlags(help: string): Omit<HelpFlags, 'version'> {
   };
 }
 
-/** Undefined where the engine never ran. */
+/** Undefined if the engine never ran. */
 export function loadHelpFlags(engine: string): HelpFlags | undefined {
   const path = pathOf(engine);
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined;
@@ -46,7 +46,7 @@ export function saveHelpFlags(engine: string, flags: HelpFlags): void {
 
 const pathOf = (engine: string): string => join(FOLDER, `${engine}.json`);
 
-/** What is wrong with words of a command line, whose values are in the same word: flags that there are not, values that they do not take. */
+/** Errors in words of a command line (`--flag=value`): unknown flags and values that they do not accept. */
 export function findUnknownWords(
   words: readonly string[],
   { flags, values }: Pick<HelpFlags, 'flags' | 'values'>,

@@ -1,4 +1,4 @@
-/** Images of the real engine, behind the gateway and past it. */
+/** Images of the real engine, through the gateway and directly. */
 import { expect } from 'chai';
 import { findMediaEngine } from '../../api/media-engines.ts';
 import { describePicture, makePicture } from '../support/media-files.ts';
@@ -16,9 +16,9 @@ const EDITS = '/images/edits';
 /** Of FLUX. */
 const MODEL_STEP = 16;
 const SIZE = '64x64';
-/** Takes a CPU seconds. */
+/** Takes seconds on a CPU. */
 const LARGE = '768x768';
-/** vLLM-Omni that is told to stop with an image in its hands waits for ever: after a minute it counts as silent, and is restarted after 5 more. */
+/** vLLM-Omni hangs when it is stopped while it generates an image: it counts as silent after a minute, and is restarted after 5 more. */
 const RESTART_TIMEOUT_MS = 420_000;
 
 const order = (fields: Fields = {}): Fields => ({
@@ -119,7 +119,7 @@ describe(`images of ${name}`, function () {
     const [picture] = readPictures(step);
     expect(await describePicture(picture!)).to.match(new RegExp(` ${64 + MODEL_STEP}x64$`));
     const between = await ask(served.engine, GENERATIONS, order({ size: `${64 + MODEL_STEP / 2}x64` }));
-    // Or it makes the next smaller one that its model can.
+    // Or it generates the next smaller size that its model supports.
     if (between.status < 400) expect(await describePicture(readPictures(between)[0]!)).to.match(/ 64x64$/);
   });
 
@@ -136,7 +136,7 @@ describe(`images of ${name}`, function () {
 
   const untilAsked = () =>
     pollUntil(async () => (await served.countInFlight()) === 1, 'the engine to be asked');
-  /** Ends when it is aborted. Throws with an answer that comes before. */
+  /** Ends when it is aborted. Throws if there is a response before. */
   const hold = async (signal: AbortSignal): Promise<void> => {
     const answer = await send(served.gateway, GENERATIONS, order(LONG), signal).catch(() => null);
     if (answer && !signal.aborted)
@@ -200,7 +200,7 @@ describe(`images of ${name}`, function () {
       await untilAsked();
       served.signal(signal, pattern);
       const { status, body } = await asked;
-      // What was nearly done may be completed by an engine that is told to stop; or it is silent until its time is up.
+      // A stopping engine may complete an image that is nearly done, or be silent until it is killed.
       if (status === 200) expect(signal).to.equal('SIGTERM');
       else {
         expect(status, JSON.stringify(body)).to.be.oneOf(signal === 'SIGTERM' ? [502, 503, 504] : [502, 503]);

@@ -9,7 +9,7 @@ import { ensureFolder } from './cached-folder.ts';
 const PROGRAM = 'llama-server';
 const PACKAGE = { release: 'forky', name: 'llama.cpp-tools' };
 
-/** As it tells itself, such as `build 11669`: the one on PATH is anyone's. */
+/** As it reports itself, such as `build 11669`, since the one on PATH may be any version. */
 export function readLlamaVersion(folder: string): string {
   const { stdout, stderr } = spawnSync(join(folder, PROGRAM), ['--version'], { encoding: 'utf8' });
   const [, build] = /^version: (?:\S+ \(build )?(\d+)\b/m.exec(`${stdout}${stderr}`) ?? [];
@@ -17,7 +17,7 @@ export function readLlamaVersion(folder: string): string {
   return `build ${build}`;
 }
 
-/** The folder that belongs on PATH. */
+/** The folder for PATH. */
 export function ensureLlamaServer(): string {
   const installed = findProgram(PROGRAM);
   if (installed) return dirname(installed);
@@ -30,7 +30,7 @@ export function ensureLlamaServer(): string {
       const [backend] = globSync('root/usr/lib/*/ggml/backends*/libggml-cpu-x64.so', { cwd: folder });
       if (!backend)
         throw new Error(`${PACKAGE.name} of Debian ${PACKAGE.release} brought no backend for CPUs`);
-      // It looks for its backend below /usr.
+      // It would look for its backend below /usr.
       writeStarter(PROGRAM, folder, { ownLibraries: ['llama'], files: { GGML_BACKEND_PATH: backend } });
     },
   });

@@ -14,7 +14,7 @@ import { noteTestedFile, readTestedFiles } from './tested-files.ts';
 const ARGUMENTS = process.argv.slice(2);
 const SUFFIX = '.test.ts';
 const isFile = (word: string): boolean => word.endsWith(SUFFIX);
-/** Those that a stage runs again. */
+/** Files, if a stage repeats only these. */
 const GIVEN = ARGUMENTS.filter(isFile);
 const filesOf = (tests: readonly string[]): string[] => tests.map((test) => `test/engines/${test}${SUFFIX}`);
 
@@ -44,7 +44,7 @@ async function runEngine(name: EngineName): Promise<boolean> {
   return isGood;
 }
 
-/** In a process of its own: what one file needs, such as an engine, is gone before the next begins. */
+/** In a process of its own, so that its engine and the like are gone before the next file starts. */
 async function runFile(name: EngineName, path: string): Promise<boolean> {
   const start = performance.now();
   const { code, output } = await runMocha(name, path);

@@ -1,4 +1,4 @@
-/** Numbers that a run tells beside its tests; the stage puts them into the table of docs/engines.md. */
+/** Figures that a run reports besides its tests; the stage writes them into the table of docs/engines.md. */
 import { ask, type Fields } from './answers.ts';
 import type { ServedModel } from './served-model.ts';
 
@@ -8,7 +8,7 @@ export function tellMeasure(what: string, value: string): void {
   console.log(`      ${PREFIX}${what}: ${value}`);
 }
 
-/** Of what a run wrote. */
+/** From a run's output. */
 export const readMeasures = (output: string): string[] =>
   [...output.matchAll(new RegExp(`^ *${PREFIX}(.+)$`, 'gm'))].map(([, measure]) => measure!);
 
@@ -20,7 +20,7 @@ export function largestGap(arrivals: readonly number[], first: number): number {
 
 const ROUNDS = 40;
 
-/** Medians in milliseconds, of the two in turn. */
+/** Medians in milliseconds; both are measured in turns. */
 export async function addedLatency(
   { engine, gateway }: Pick<ServedModel, 'engine' | 'gateway'>,
   path: string,

@@ -1,4 +1,4 @@
-/** Requests for images and videos, to an engine and to the endpoint before it. */
+/** Requests for images and videos, to an engine and to its endpoint. */
 import { expect } from 'chai';
 import { pollUntil } from '../support/poll.ts';
 import type { Fields, Target } from './answers.ts';
@@ -46,13 +46,13 @@ export async function download(target: Target, path: string): Promise<ArrayBuffe
   return response.arrayBuffer();
 }
 
-/** The images of an answer, as they came. */
+/** The images of a response, unchanged. */
 export function readPictures({ status, body }: MediaAnswer): Buffer[] {
   expect(status, JSON.stringify(body).slice(0, 500)).to.equal(200);
   return (body.data as { b64_json: string }[]).map(({ b64_json: text }) => Buffer.from(text, 'base64'));
 }
 
-/** The video at its end, whichever that is. */
+/** The ended video, whatever its status. */
 export async function finishVideo(target: Target, id: string): Promise<Fields> {
   let video: Fields = {};
   await pollUntil(

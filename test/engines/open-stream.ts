@@ -1,11 +1,11 @@
-/** A stream that a test inspects while it lasts. */
+/** A stream that a test inspects while it is running. */
 import { assemble, type Fields, readFrames, send, type Target } from './answers.ts';
 
 export interface OpenStream {
   status: number;
   /** The frames so far. */
   frames: string[];
-  /** When each of them came, of performance.now(). */
+  /** Arrival of each, by performance.now(). */
   arrivals: number[];
   ended: Promise<void>;
   leave(): void;
@@ -13,7 +13,7 @@ export interface OpenStream {
 
 export async function openStream(target: Target, path: string, body: Fields): Promise<OpenStream> {
   const leaving = new AbortController();
-  // The other dialects tell it unasked.
+  // The other dialects always report usage.
   const options = path === '/chat/completions' ? { stream_options: { include_usage: true } } : {};
   const fields = { ...body, stream: true, ...options };
   const response = await send(target, path, fields, leaving.signal);
@@ -31,11 +31,11 @@ export async function openStream(target: Target, path: string, body: Fields): Pr
       rest = (rest + text).slice(end);
     }
   };
-  // A client that left gets an error, which it knows of.
+  // A client that disconnects gets an error, which is expected.
   const ended = read().catch(() => {});
   return { status: response.status, frames, arrivals, ended, leave: () => leaving.abort() };
 }
 
-/** As a whole answer would have it. */
+/** As in a response without streaming. */
 export const readStream = (stream: OpenStream): Fields =>
   assemble(stream.frames.filter((frame) => frame !== '[DONE]').map((frame) => JSON.parse(frame)));

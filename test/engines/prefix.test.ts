@@ -23,7 +23,7 @@ const USERS = 8;
 const CONVERSATIONS = 24;
 const TURNS = 5;
 const ANSWER_TOKENS = 16;
-/** Of the system prompt that all share, and of what users say. */
+/** Of the common system prompt, and of messages. */
 const SYSTEM_WORDS = 150;
 const [MIN_WORDS, MAX_WORDS] = [40, 90];
 const WORDS = 'the quick brown fox jumps over lazy dog and then it says hello to world of small models'.split(
@@ -55,7 +55,7 @@ interface CacheCounts {
 describe(`conversations before two replicas of ${name}`, function () {
   this.timeout(900_000);
   let served: ServedModel;
-  /** The gateway of each replica, asked in turn as from an ingress; the engines themselves, and their addresses. */
+  /** The gateway of each replica, called in turns as by an ingress; the engines themselves, and their addresses. */
   let gateways: Target[];
   let engines: Target[];
   let addresses: string[];
@@ -118,7 +118,7 @@ describe(`conversations before two replicas of ${name}`, function () {
     }
   });
 
-  /** The hit rate of both caches; another seed has other words, of which neither knows any. */
+  /** The hit rate of both caches; another seed means other words, which are in neither cache. */
   async function measure(name: string, seed: number, targets: readonly Target[]): Promise<number> {
     const before = await countCached();
     const { firstTokens, errors, seconds } = await play(createRandom(seed), targets);
@@ -179,7 +179,7 @@ describe(`conversations before two replicas of ${name}`, function () {
     );
   }
 
-  /** Whether a prompt that is long enough is led somewhere. */
+  /** Whether a prompt that is long enough is routed by its prefix. */
   async function isChosenByPrefix(): Promise<boolean> {
     const before = await countChoices();
     for (const gateway of gateways) await ask(gateway, CHAT, QUESTION);
@@ -197,7 +197,7 @@ describe(`conversations before two replicas of ${name}`, function () {
 const write = (random: Random, count: number): string =>
   Array.from({ length: count }, () => WORDS[pickInteger(random, 0, WORDS.length - 1)]).join(' ');
 
-/** What was answered; an empty text for what was no whole answer. */
+/** The text of the response; empty if it was incomplete. */
 async function stream(target: Target, messages: readonly Message[], played: Played): Promise<string> {
   const start = performance.now();
   const fields: Fields = { messages, max_tokens: ANSWER_TOKENS, temperature: 0 };

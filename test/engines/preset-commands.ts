@@ -1,13 +1,13 @@
-/** The flags of all commands that a preset makes, of whatever spec. */
+/** The flags of all commands that a preset builds, for any spec. */
 import { build } from '../unit/operator/resources/fixtures.ts';
 import type { EngineName } from './catalog.ts';
 
-/** Of those, too, that are only read. */
+/** Including those whose sources are only read. */
 export type CommandedEngine = EngineName | 'tei';
 
 const IMAGE = { image: { sizes: ['64x64'], tasks: ['txt2img'] } };
 const VIDEO = { video: { resolutions: ['64x64'], tasks: ['t2v'] } };
-/** With what a spec of the kind needs. */
+/** With the required fields of the kind. */
 const KINDS: Record<CommandedEngine, [string, object?][]> = {
   vllm: [['LLM'], ['Embedding'], ['Rerank'], ['Transcription']],
   'llama-cpp': [['LLM'], ['Embedding'], ['Rerank']],
@@ -27,12 +27,12 @@ function repository(repo: string): object {
   return { model: { id: repo.toLowerCase(), source: { huggingFace: { repo } } } };
 }
 
-/** Of which a preset makes commands of their own. */
+/** Specs for which a preset builds special commands. */
 const PARTICULAR: object[] = [
   { scaling: { min: 0, max: 1, idle: 'Sleep' }, model: { id: 'org/model', source: HUB } },
   { kind: 'Rerank', ...repository('Qwen/Qwen3-Reranker-8B') },
   { kind: 'Rerank', ...repository('Qwen/Qwen3-VL-Reranker-8B') },
-  // Families with a template of the image's.
+  // Families with a template in the image.
   repository('deepseek-ai/DeepSeek-V3.1'),
   repository('Salesforce/xLAM-2-8b-fc-r'),
 ];
@@ -42,7 +42,7 @@ function listSpecs(name: CommandedEngine): object[] {
   const sources = [HUB, { huggingFace: { repo: 'org/model' } }, CLAIM];
   const usual = KINDS[name].flatMap(([kind, more]) =>
     sources
-      // It takes no revision.
+      // It does not support revisions.
       .filter((source) => name !== 'llama-cpp' || source !== HUB)
       .flatMap((source) =>
         [1, 2].map((count) => ({
@@ -57,7 +57,7 @@ function listSpecs(name: CommandedEngine): object[] {
   return [...usual, ...(isChat ? PARTICULAR : []).map((spec) => ({ engine: { preset: name }, ...spec }))];
 }
 
-/** With their values where these are in the same word; in order of the alphabet. */
+/** With values that are in the same word; sorted. */
 export function listCommandFlags(name: CommandedEngine): string[] {
   const words = listSpecs(name).flatMap((spec) => build(spec).engine.args ?? []);
   return [...new Set(words.filter((word) => word.startsWith('-')))].sort();

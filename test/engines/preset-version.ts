@@ -2,7 +2,7 @@
 import type { EnginePreset } from '../../api/engine-presets.ts';
 import { PRESETS } from '../../operator/engines/presets.ts';
 
-/** `0.28.0`, or a build as `b11382`. Throws where the image tells none. */
+/** `0.28.0`, or a build such as `b11382`. Throws if the tag has none. */
 export function readPresetVersion(preset: EnginePreset): string {
   const image = PRESETS[preset].image('nvidia', 'LLM');
   const version = /:(?:.*[-v])?(\d+(?:\.\d+)+|b\d+)$/.exec(image ?? '')?.[1];

@@ -8,13 +8,13 @@ import { ensureFolder } from './cached-folder.ts';
 
 export interface PythonEngine {
   name: string;
-  /** As its wheels need it, such as `3.11`. */
+  /** The version that its wheels require, such as `3.11`. */
   python: string;
-  /** What its packages take, and what pip's cache takes beside them. */
+  /** Of its packages and of pip's cache. */
   gigabytes: number;
   /** Distributions that the engine looks up by a name that its wheel does not have. */
   aliases?: { name: string; version: string }[];
-  /** What it lacks to run on a CPU. */
+  /** What it needs in addition on a CPU. */
   plugIn?: PlugIn;
 }
 
@@ -28,19 +28,19 @@ interface PlugIn {
 const FOLDER = import.meta.dirname;
 const PLATFORMS = join(FOLDER, 'platforms');
 const GIGABYTE = 1e9;
-/** It takes a tenth of pip's time, and links files from its cache instead of copying them. */
+/** It needs a tenth of pip's time, and links files from its cache instead of copying them. */
 const UV = 'uv==0.13.8';
 const DOWNLOAD_TIMEOUT_SECONDS = '180';
 
 const requirementsOf = (name: string): string => join(FOLDER, 'requirements', `${name}.txt`);
 
-/** With those of other files that it names. */
+/** Including those of files that it references. */
 const readRequirements = (name: string): string =>
   readFileSync(requirementsOf(name), 'utf8').replace(/^-r (.+)\.txt$/gm, (_, other) =>
     readRequirements(other),
   );
 
-/** Its environment; the first time it downloads gigabytes, and goes on where an earlier try was stopped. Throws with the remedy. */
+/** Its environment. Downloads gigabytes the first time, and continues after an interruption. Errors name the remedy. */
 export function ensurePythonEngine(engine: PythonEngine): string {
   const requirements = requirementsOf(engine.name);
   return ensureFolder({
@@ -56,8 +56,8 @@ export function ensurePythonEngine(engine: PythonEngine): string {
       run(python, ['-m', 'venv', folder]);
       const pip = join(folder, 'bin/pip');
       run(pip, ['install', '--quiet', '--disable-pip-version-check', '--no-input', UV]);
-      // Nothing is resolved: the file names every package. What was downloaded before an interruption is in uv's cache.
-      // Compiled now: where Python is told to write no bytecode, each start would compile thousands of files again.
+      // Nothing is resolved: the file lists every package. uv's cache keeps downloads of an interrupted installation.
+      // Compiled now: if Python may not write bytecode, each start would compile thousands of files again.
       const options = ['--no-deps', '--compile-bytecode', '--python', join(folder, 'bin/python')];
       const install = ['pip', 'install', ...options, '--requirement', requirements];
       run('nice', ['-n', '15', join(folder, 'bin/uv'), ...install]);
@@ -123,11 +123,11 @@ function addPlugIn(packages: string, { modules, entryPoints }: PlugIn): void {
 const listModules = ({ plugIn }: PythonEngine): string[] =>
   (plugIn?.modules ?? []).map((module) => readFileSync(join(PLATFORMS, module), 'utf8'));
 
-/** Its output is the progress that a person sees. */
+/** Shows its output as progress. */
 function run(command: string, args: string[]): void {
   const env = {
     ...process.env,
-    // On the disk of the environments, to link from there.
+    // On the same disk as the environments, so that files can be linked.
     UV_CACHE_DIR: join(CACHE_FOLDER, 'uv'),
     UV_HTTP_TIMEOUT: DOWNLOAD_TIMEOUT_SECONDS,
   };

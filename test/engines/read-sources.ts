@@ -1,4 +1,4 @@
-/** Engines that nothing here can run: what was read of them, in which version, and when. */
+/** Engines that cannot run here: which version of their sources was read, for what, and when. */
 import type { EnginePreset } from '../../api/engine-presets.ts';
 
 export interface ReadSource {
@@ -7,7 +7,7 @@ export interface ReadSource {
   version: string;
   /** Why it is not run. */
   reason: string;
-  /** What was looked for in it. */
+  /** What was checked in it. */
   read: string;
   /** `2026-11-23`. */
   date: string;

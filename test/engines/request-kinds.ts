@@ -13,7 +13,7 @@ export interface RequestKind {
 }
 
 const HELLO = [{ role: 'user', content: 'hello world' }];
-/** The same answer each time. */
+/** Deterministic. */
 const BASE = { messages: HELLO, temperature: 0, seed: 7, max_tokens: 60 };
 
 const WEATHER = {
@@ -63,14 +63,14 @@ const kind = (title: string, fields: Fields, only?: EngineName[]): RequestKind =
   ...(only ? { only } : {}),
 });
 const VLLM: EngineName[] = ['vllm'];
-/** Whose chats are served by more than one engine. */
+/** Engines that serve chats. */
 const BOTH: EngineName[] = ['vllm', 'llama-cpp'];
 
 export const CHAT_KINDS: RequestKind[] = [
   kind('a plain one', {}),
   kind('log probabilities', { logprobs: true, top_logprobs: 3, max_tokens: 4 }),
   kind('three choices', { n: 3, temperature: 1, max_tokens: 4 }, VLLM),
-  // Whose choices are only certain where there is no choice.
+  // Its choices are deterministic only with the likeliest token.
   kind('three choices, all the likeliest', { n: 3, max_tokens: 4 }, ['llama-cpp']),
   kind('a stop sequence', { stop: '2' }),
   kind('several stop sequences', { stop: ['1', '3'] }),
@@ -124,7 +124,7 @@ export const COMPLETION_KINDS: RequestKind[] = [
   ...(only ? { only } : {}),
 }));
 
-/** The engine answers each with 400. */
+/** The engine responds to each with 400. */
 export const REFUSED: RequestKind[] = [
   kind('a temperature of 9', { temperature: 9 }, VLLM),
   kind('a temperature in words', { temperature: 'x' }),

@@ -1,4 +1,4 @@
-/** Texts that fit a query, by the real engine, behind the gateway and past it. */
+/** Reranking by the real engine, through the gateway and directly. */
 import { expect } from 'chai';
 import { ask, type Fields, strip } from './answers.ts';
 import { readEngine } from './catalog.ts';

@@ -1,4 +1,4 @@
-/** The routes beside chat and completions: the engine's own answers, in the words that each of them has. */
+/** The routes besides chat and completions: the engine's own responses, in the endpoint's formats. */
 import { expect } from 'chai';
 import { pollUntil } from '../support/poll.ts';
 import { ask, type Fields, narrow, send, strip, type Target } from './answers.ts';
@@ -11,14 +11,14 @@ import { type ServedModel, serveModel } from './served-model.ts';
 const { name, engine } = readEngine();
 const isFor = ({ only }: RequestKind): boolean => only?.includes(name) ?? true;
 const CHAT = '/chat/completions';
-/** Of the engine: its own number of places, which the gateway does not know of here. */
+/** The engine's own slots, which the gateway does not know here. */
 const PLACES = 8;
-/** With all places taken, an engine on a busy machine takes its time for a step. */
+/** With all slots taken, an engine on a busy machine needs long for a step. */
 const BUSY_TIMEOUT_MS = 300_000;
 
 const PRICES = { perMillionInputTokens: 200, perMillionCachedInputTokens: 20, perMillionOutputTokens: 1000 };
 
-/** Longer than a block of any engine's cache; each route's own, for a route must not find what another has left. */
+/** Longer than a block of any engine's cache; different for each route, so that none finds the prompt of another. */
 const LONG_PROMPT = 'the quick fox and the lazy dog '.repeat(30);
 interface Counted {
   input: number;
@@ -30,7 +30,7 @@ const inDetails = (usage: Fields, input: string, output: string): Counted => ({
   cached: (usage[`${input}_tokens_details`] as { cached_tokens?: number } | null)?.cached_tokens ?? 0,
   output: usage[`${output}_tokens`] as number,
 });
-/** Of the input, what was neither in the cache nor put there, what was put there, and what was in it. */
+/** Input tokens that were neither cached nor added to the cache, that were added, and that were cached. */
 const MESSAGES_USAGE = [
   'input_tokens',
   'cache_creation_input_tokens',
@@ -73,7 +73,7 @@ function expectSame(answer: unknown, direct: unknown): void {
   expect(narrow(strip(answer), engine)).to.deep.equal(engine);
 }
 
-/** Takes one of the engine's places until told to leave. */
+/** Occupies one of the engine's slots until `leave` is called. */
 function occupy({ gateway }: ServedModel): { leave: () => void } {
   const leaving = new AbortController();
   send(gateway, CHAT, { ...talk(engine.context! - 250), stream: true }, leaving.signal)
@@ -101,7 +101,7 @@ describe(`routes of ${name}`, () => {
     return read(answer.body.usage as Fields);
   };
 
-  /** In millionths: what the answers so far have cost. The first tests, for all others cost something, too. */
+  /** The cost of all responses so far, in millionths. The first tests, since all others are charged, too. */
   let due = 0;
   for (const { path, body, read } of CACHED)
     it(`tells and prices tokens of ${path} that the engine had in its cache`, async () => {
@@ -165,12 +165,12 @@ describe(`routes of ${name}`, () => {
           expect(status, JSON.stringify(body)).to.equal(200);
           order.push(name);
         };
-        // For the engine, the lower number is the first.
+        // For the engine, lower numbers come first.
         const ordinary = queue(served.gateway, 'ordinary', { priority: -1_000_000 });
         await until(served.countWaiting, 1);
         const preferred = queue(favoured, 'preferred');
         await until(served.countWaiting, 2);
-        // The others keep theirs.
+        // The others keep their slots.
         one!.leave();
         await preferred;
         expect(order).to.deep.equal(['preferred']);

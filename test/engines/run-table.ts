@@ -1,4 +1,4 @@
-/** The table of docs/engines.md: a row for each engine, of what its tests showed last. Rows of engines that cannot run stay. */
+/** The table of docs/engines.md: a row per engine with the results of its last tests. Rows of engines that cannot run are kept. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readPresetVersion } from './preset-version.ts';
@@ -10,14 +10,14 @@ export interface EngineRun {
   version: string;
   /** Of the preset's image. */
   imageVersion: string;
-  /** All that the engine has to pass. */
+  /** All tests of the engine. */
   tests: readonly string[];
   files: TestedFiles;
 }
 
 const DOCUMENT = join(import.meta.dirname, '../../docs/engines.md');
 
-/** With the rows of all that were only read. */
+/** Also updates the rows of engines whose sources were only read. */
 export function writeRun(run: EngineRun): void {
   const document = readFileSync(DOCUMENT, 'utf8');
   const replaced = READ_SOURCES.reduce(
@@ -42,7 +42,7 @@ export function replaceRow(document: string, run: EngineRun): string {
   const cells = [
     `\`${engine}\``,
     describeVersion(version, imageVersion),
-    // What an engine says of itself is no run of it.
+    // The engine's own help is not a run.
     tests.length > 1 ? 'run, on a CPU' : 'its own help, and its source',
     [
       ...describeCounts(shown.filter(({ failed }) => !failed)),
@@ -54,7 +54,7 @@ export function replaceRow(document: string, run: EngineRun): string {
   return replace(document, row, cells);
 }
 
-/** The row tells which version was read, for what, and whether it is that of the preset's image. Throws as `replaceRow`. */
+/** The row states which version was read, for what, and whether it is that of the preset's image. Throws like `replaceRow`. */
 export function replaceSourceRow(
   document: string,
   { engine, version, reason, read, date }: ReadSource,
@@ -74,7 +74,7 @@ function findRow(document: string, engine: string): RegExp {
 const replace = (document: string, row: RegExp, cells: readonly string[]): string =>
   document.replace(row, () => `| ${cells.join(' | ')} |`);
 
-/** Of what was run or read; says so where the preset's image has another one. */
+/** The version that was run or read, with a note if the preset's image has another one. */
 const describeVersion = (version: string, imageVersion: string): string =>
   version === imageVersion ? version : `${version}, not the image's ${imageVersion}`;
 

@@ -15,16 +15,16 @@ interface SDKRun {
   options: ServeOptions;
 }
 
-/** Of random weights, it would go on to the end of its context where a request has no `max_tokens`. */
+/** With random weights, it would generate up to the end of its context for a request without `max_tokens`. */
 const ENDING = ['--predict', '256'];
 
-/** Their models are named as the example's, which the tests ask for. */
+/** Their models have the example's names, which the tests use. */
 const TEXT: SDKRun = {
   what: 'SDK',
   files: ['openai-node', 'openai-python', 'anthropic-node', 'responses', 'langchain', 'vercel-ai'],
   options: {
     modelId: 'berth/tiny-chat',
-    // Whose parser the tiny model's template is made for.
+    // The template of the tiny model is made for the parser of this family.
     engine: { family: 'qwen3-instruct', ...(name === 'llama-cpp' && { args: ENDING }) },
     beside: { name: 'tiny-embed', kind: 'Embedding', modelId: 'berth/tiny-embed' },
   },
@@ -64,11 +64,11 @@ const MEDIA: SDKRun = {
 const RERANK: SDKRun = {
   what: 'rerank SDK',
   files: ['cohere'],
-  // Named as a model of the family whose words of a fit the tiny model has.
+  // Named like a model of the family whose output format the tiny model has.
   options: { kind: 'Rerank' },
 };
 const RERANKING: EngineName[] = ['vllm', 'llama-cpp'];
-/** No model that speaks is small enough, so the tests of speech need the simulator. */
+/** No speech model is small enough, so the tests of speech need the simulator. */
 const AUDIO: SDKRun = {
   what: 'audio SDK',
   files: ['openai-audio'],
@@ -94,7 +94,7 @@ describe(`SDKs with ${name}`, function () {
       const served = await serveModel(name, options);
       const { stats, failures } = await runConformance(files, served.folder).finally(() => served.stop());
       const { passes, failures: failed, pending } = stats;
-      // First, so that the table has the counts whatever they are.
+      // First, so that the table has the counts even if tests fail.
       tellMeasure(`${what} tests`, `${passes} passed, ${failed} failed, ${pending} need the simulator`);
       if (failures.length > 0)
         throw new Error(failures.map(({ fullTitle, err }) => `${fullTitle}: ${err.message}`).join('\n'));

@@ -1,4 +1,4 @@
-/** A model behind `make run`: its engine's program of this machine, started by the preset's own command, and the gateway before it. */
+/** A model served by `make run`: with an engine installed on this machine, started by the preset's command, and its gateway. */
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -18,29 +18,29 @@ import { describeTiny, type TinyDeployment } from './tiny-deployment.ts';
 export interface ServedModel {
   /** The state of its `make run`. */
   folder: string;
-  /** The endpoint, and the engine itself, past it. */
+  /** The endpoint, and the engine itself. */
   gateway: Target;
   engine: Target;
   /** The endpoint of another deployment beside it. */
   findTarget(kind: string): Target;
-  /** To those of an engine's processes that match, or to its first one. Throws where there is none. */
+  /** To the engine's processes that match, or to its first one. Throws if there is none. */
   signal(signal: NodeJS.Signals, pattern?: RegExp, address?: string): void;
-  /** Where the engines of all its pods listen. */
+  /** Addresses of the engines of all its pods. */
   listAddresses(): Promise<string[]>;
-  /** How often the engine's container was started again. */
+  /** Restarts of the engine's container. */
   restarts(): Promise<number>;
   /** Changes the spec of the deployment. */
   patch(spec: object): Promise<void>;
   /** Deletes its pod, which is replaced. */
   deletePod(): Promise<void>;
   untilReady(): Promise<void>;
-  /** What the engine works on, by its own metrics. */
+  /** Running requests, by the engine's metrics. */
   countRunning(address?: string): Promise<number>;
-  /** Requests that the gateway is answering. */
+  /** Requests in progress at the gateway. */
   countInFlight(): Promise<number>;
-  /** Broken streams that a pod's gateway had continued to their end. */
+  /** Broken streams that a pod's gateway continued to their end. */
   countContinued(address: string): Promise<number>;
-  /** What waits in it, by its own metrics. */
+  /** Waiting requests, by the engine's metrics. */
   countWaiting(): Promise<number>;
   /** What the workspace has spent since the start, in millionths. */
   spent(): Promise<number>;
@@ -48,13 +48,13 @@ export interface ServedModel {
   stop(): Promise<void>;
 }
 
-/** SGLang Diffusion takes the port after its own, too. */
+/** SGLang Diffusion also uses the port after its own. */
 const BESIDE_PORT = ENGINE_PORT + 10;
 const NAME = 'real';
-/** Its family, which its name tells, is one whose tool calls are as the tiny model's template has them, or whose words of a fit. */
+/** The name implies a family with the tool calls of the tiny model's template, or with its output format for reranking. */
 const modelIdOf = (kind: ServedKind): string =>
   kind === 'Rerank' ? 'org/qwen3-reranker-tiny' : 'org/qwen3-tiny-instruct';
-/** On a busy machine its libraries alone take minutes to load. */
+/** On a busy machine, loading its libraries takes minutes. */
 const START_TIMEOUT_MS = 600_000;
 const PODS = '/api/v1/namespaces/default/pods';
 const DEPLOYMENTS = '/apis/berth.dev/v1alpha1/namespaces/default/modeldeployments';
@@ -189,9 +189,9 @@ function describeServed(
           address = addresses[0] ?? '';
           const replicas = spec.replicas ?? 1;
           if (status?.phase !== 'Ready' || status.readyReplicas !== replicas) return false;
-          // A deleted pod gets requests while it drains.
+          // A deleted pod still gets requests while it drains.
           if ((await listAllPods()).length !== replicas) return false;
-          // Just after a pod was deleted, the status is the one of before.
+          // Just after the deletion of a pod, the status is still the old one.
           return addresses.length > 0 && (await Promise.all(addresses.map(isHealthy))).every(Boolean);
         },
         'the engine to serve',

@@ -1,4 +1,4 @@
-/** What each engine's tests showed when they last ran, file by file: a run of all may take longer than a busy machine is free. */
+/** The last results of each engine's tests, by file: a run of all may take longer than a machine is available. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -6,7 +6,7 @@ export interface TestedFile {
   /** Of the engine. */
   version: string;
   passed: number;
-  /** Absent: none. One that did not end counts, too. */
+  /** Absent: none. Includes a test that did not end. */
   failed?: number;
   minutes: number;
   measures: string[];

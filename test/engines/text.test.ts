@@ -1,4 +1,4 @@
-/** The gateway adds to an engine, and takes nothing away: a client gets the same answers from both. */
+/** A client gets the same responses from the gateway as from the engine. */
 import { expect } from 'chai';
 import { type Answer, ask, type Fields, strip } from './answers.ts';
 import { readEngine } from './catalog.ts';
@@ -8,11 +8,11 @@ import { type ServedModel, serveModel } from './served-model.ts';
 const { name, engine } = readEngine();
 const isFor = ({ only }: RequestKind): boolean => only?.includes(name) ?? true;
 const CHAT = '/chat/completions';
-/** The engine's own name for its model, which no client learns of. */
+/** The engine's own name for its model, which is hidden from clients. */
 const ENGINE_MODEL = 'the-engines-own-name';
 const SENTENCE = 'the quick fox and the lazy dog ';
 
-/** But for the name of the model, which each has its own of. */
+/** Except for the name of the model, which differs. */
 function expectSame(answer: Answer, direct: Answer): void {
   const withoutName = ({ status, isWhole, body }: Answer) => strip({ status, isWhole, ...body, model: null });
   expect(withoutName(answer)).to.deep.equal(withoutName(direct));

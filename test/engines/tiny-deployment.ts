@@ -2,13 +2,13 @@
 import { type EngineName, REAL_ENGINES, type ServedKind } from './catalog.ts';
 
 export interface TinyDeployment {
-  /** Its own, and its claim's, which holds the model. */
+  /** Of the deployment, and of the claim with the model. */
   name: string;
   kind: ServedKind;
   modelId: string;
-  /** Over the spec that the engine's tiny model needs. */
+  /** Overrides the spec that the engine's tiny model needs. */
   spec?: object;
-  /** Over its engine. */
+  /** Overrides fields of its engine. */
   engine?: { args?: string[]; family?: string; servedModelName?: string; port?: number };
 }
 

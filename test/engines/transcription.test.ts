@@ -1,4 +1,4 @@
-/** What a real engine hears, behind the gateway and past it. */
+/** Transcription by a real engine, through the gateway and directly. */
 import { expect } from 'chai';
 import { makeSamples, wrapWAV } from '../../simulator/sounds.ts';
 import { type Fields, readFrames, strip, type Target } from './answers.ts';

@@ -1,4 +1,4 @@
-/** Videos of the real engine: jobs of the queue, from their submission to their file. */
+/** Videos of the real engine: queued jobs, from submission to file. */
 import { expect } from 'chai';
 import { Pool } from 'undici';
 import { findMediaEngine } from '../../api/media-engines.ts';
@@ -14,14 +14,14 @@ const { name, engine } = readEngine();
 const { maxSteps, seed: seeds } = findMediaEngine(name);
 const SIZE = '64x64';
 const LARGE = '256x256';
-/** Taken, and then there is nothing to make. */
+/** Accepted, but too small to generate anything. */
 const TOO_SMALL = '8x8';
 const FRAMES = 9;
 const RESTART_TIMEOUT_MS = 240_000;
-/** For a short video with ease, and for none of the long ones. */
+/** More than enough for a short video, and too little for a long one. */
 const TIMEOUT_SECONDS = 15;
 
-/** 9 frames of the form 4n+1, which every model makes. */
+/** 9 frames (4n+1), which every model supports. */
 const order = (fields: Fields = {}): Fields => ({
   prompt: 'a ship leaves the harbour',
   size: SIZE,
@@ -31,7 +31,7 @@ const order = (fields: Fields = {}): Fields => ({
   seed: 7,
   ...fields,
 });
-/** Long enough to be seen at work. */
+/** Long enough to be observed while it runs. */
 const LONG = { size: LARGE, steps: Math.min(maxSteps, 200), seconds: '5' };
 
 describe(`videos of ${name}`, function () {
@@ -103,7 +103,7 @@ describe(`videos of ${name}`, function () {
       expect(body.error).to.include({ param });
     });
 
-  // It answers for a job that failed with the status of what went wrong, and the job as the body.
+  // For a failed job, it responds with the status of the error, and the job as the body.
   if (name === 'vllm-omni')
     it('that fail in the engine are known as failed', async () => {
       const { seconds: _, ...fields } = order({ size: TOO_SMALL });
@@ -145,7 +145,7 @@ describe(`videos of ${name}`, function () {
   it('run out of time, and the next one is made once the engine has ended the work', async () => {
     await served.patch({ limits: { videoTimeout: `${TIMEOUT_SECONDS}s` } });
     try {
-      // Until then the sidecar has heard of it.
+      // By then the sidecar has noticed it.
       expect((await make()).status).to.equal('completed');
       const late = await submit(LONG);
       await untilRuns(late);
@@ -154,7 +154,7 @@ describe(`videos of ${name}`, function () {
       expect(ended.status).to.equal('failed');
       expect((ended.error as Fields).code).to.equal('model_timeout');
       expect((await get(served.gateway, `/videos/${next}`)).body.status).to.equal('queued');
-      // Which it could not be in its time if it waited in the engine behind the other.
+      // It would exceed its time if it waited in the engine behind the other.
       expect((await finishVideo(served.gateway, next)).status).to.equal('completed');
     } finally {
       await served.patch({ limits: { videoTimeout: '30m' } });
