@@ -4,11 +4,10 @@ import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import type { IdempotentRepeat, ImageRequest } from '../jobs/media-request.ts';
 import type { MediaServices } from '../jobs/services.ts';
-import { completeRequest } from './destination.ts';
 import { type FieldReader, requireField } from './field-reader.ts';
 import { type ImageConfig, readImageParameters } from './image-parameters.ts';
 import type { Form, FormFields } from './multipart.ts';
-import { readAsync, readFormRequest, readJsonFields } from './request-fields.ts';
+import { completeRequest, readAsync, readFormRequest, readJsonFields } from './request-fields.ts';
 import { takesMask } from './supported-parameters.ts';
 import { readUploadedImages } from './uploaded-images.ts';
 

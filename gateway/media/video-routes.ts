@@ -14,9 +14,8 @@ import { cancel } from '../jobs/request-routes.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { type AcceptedRequest, describeRepeat, enqueueRequest } from '../jobs/submission.ts';
 import { listVideos } from '../jobs/video-list.ts';
-import { completeRequest } from './destination.ts';
 import type { FormFields } from './multipart.ts';
-import { readFormRequest, readJsonFields } from './request-fields.ts';
+import { completeRequest, readFormRequest, readJsonFields } from './request-fields.ts';
 import { readUploadedImages } from './uploaded-images.ts';
 import { readVideoFormParameters, readVideoGenerationParameters } from './video-parameters.ts';
 

@@ -25,10 +25,17 @@ const INJECTED = new Set([
 ]);
 /** "About 250 lines" (CONTRIBUTING.md), and a tenth more. */
 const MAX_LINES = 275;
+/** A chat's, a deployment's and a video's: a journey that grows is a sign of a cut in the wrong place. */
+const MAX_FILES = [35, 29, 44];
 const imports = listImports();
 
 describe('the journeys of docs/architecture.md', () => {
   it('are three', () => expect(journeys).to.have.length(3));
+
+  it('grow no longer', () => {
+    for (const [index, { name, count }] of journeys.entries())
+      expect(count, name).to.be.at.most(MAX_FILES[index]!);
+  });
 
   for (const { name, count, lines } of journeys) {
     it(`name files that exist, each once: ${name}`, () => {

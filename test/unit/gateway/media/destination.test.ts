@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { EgressError } from '../../../../gateway/egress/egress-error.ts';
 import type { ApiError } from '../../../../gateway/http/error-response.ts';
 import type { MediaServices } from '../../../../gateway/jobs/services.ts';
-import { checkDestination } from '../../../../gateway/media/destination.ts';
+import { checkDestination } from '../../../../gateway/media/request-fields.ts';
 import { describeModel } from '../../../support/model-replica.ts';
 import { rejection } from '../../../support/redis-client.ts';
 
