@@ -11,7 +11,7 @@ export const MAX_ANSWER_BYTES = 6 * 1024 * 1024;
  */
 export const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
 
-/** Throws an `KubeApiError` (see `isTooLarge`) for a response of more than `maxBytes` bytes. */
+/** Throws a `KubeApiError` (see `isTooLarge`) for a response of more than `maxBytes` bytes. */
 export async function readText(body: Readable, call: string, maxBytes: number): Promise<string> {
   try {
     return (await readBody(body, maxBytes)).toString('utf8');

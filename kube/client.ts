@@ -135,7 +135,7 @@ export function createKubeClient(options: ClientOptions) {
   const read = async <T>(request: Call): Promise<T> => JSON.parse(await send(request)) as T;
 
   return {
-    /** Reads one object; throws an `KubeApiError` (see `isNotFound`) if there is none. */
+    /** Reads one object; throws a `KubeApiError` (see `isNotFound`) if there is none. */
     get: <T extends KubeObject = KubeObject>(resource: Resource, at: ObjectName, call: CallOptions = {}) =>
       read<T>({ ...call, verb: 'get', resource, at, method: 'GET' }),
 

@@ -1,7 +1,6 @@
 /** Every page, with what `make run` has, is usable in every look. */
-import type { Page } from 'playwright-core';
 import { NAMESPACE, useConsole } from './support/console.ts';
-import { expectUsable, LOOK } from './support/looks.ts';
+import { expectUsable, LOOK, useLookedAtPage } from './support/looks.ts';
 
 const PAGES = [
   'deployments',
@@ -29,19 +28,14 @@ const PAGES = [
 
 describe('everybody, light and dark, wide and narrow,', () => {
   const use = useConsole();
-  let page: Page;
-
-  before(async () => {
-    page = await use().open('deployments', LOOK);
-  });
-  after(() => page?.context().close());
+  const page = useLookedAtPage(use);
 
   for (const path of PAGES)
     it(`can use ${path}`, () =>
-      expectUsable(page, {
+      expectUsable(page(), {
         name: path,
         show: async () => {
-          await page.goto(`/${NAMESPACE}/${path}`);
+          await page().goto(`/${NAMESPACE}/${path}`);
         },
       }));
 

@@ -1,6 +1,7 @@
 /** Users who stream one answer after the other, as many at a time as are wanted. */
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
 import { callChat } from '../support/chat.ts';
+import { describeError } from './traffic.ts';
 import { readWholeStream } from './whole-stream.ts';
 
 /** What was seen so far. */
@@ -55,7 +56,7 @@ export function keepStreaming(
       const one: Promise<void> = stream()
         .catch(
           (error: Error) =>
-            void seen.failures.push(`${new Date().toISOString().slice(11, 23)} ${describeFailure(error)}`),
+            void seen.failures.push(`${new Date().toISOString().slice(11, 23)} ${describeError(error)}`),
         )
         .finally(() => {
           running.delete(one);
@@ -79,7 +80,3 @@ export function keepStreaming(
     },
   };
 }
-
-/** A cut connection has its reason in the cause. */
-const describeFailure = ({ message, cause }: Error): string =>
-  cause instanceof Error ? `${message}: ${cause.message}` : message;

@@ -85,8 +85,10 @@ async function readStream(client: OpenAI, model: string): Promise<void> {
   if (!reason) throw new Error('the stream ended without a reason');
 }
 
-/** Status and code of an error answer first, where there is one. */
-function describeError(error: Error & { status?: number; code?: string | null; cause?: unknown }): string {
+/** Status and code of an error answer first, where there is one; the cause of a connection that was cut last. */
+export function describeError(
+  error: Error & { status?: number; code?: string | null; cause?: unknown },
+): string {
   const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';
   return [error.status, error.code, `${error.message}${cause}`].filter(Boolean).join(' ');
 }

@@ -25,19 +25,18 @@ export function startProcess(
 
 /** SIGTERM, then SIGKILL after a while. */
 export async function stopProcess(child: ChildProcess): Promise<void> {
-  if (hasEnded(child)) return;
-  const ended = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGTERM');
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_GRACE_MS);
-  await ended;
+  await endBy(child, 'SIGTERM');
   clearTimeout(timer);
 }
 
-/** SIGKILL, for what has nothing to leave behind. */
-export async function killProcess(child: ChildProcess): Promise<void> {
+/** For what has nothing to leave behind. */
+export const killProcess = (child: ChildProcess): Promise<void> => endBy(child, 'SIGKILL');
+
+async function endBy(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (hasEnded(child)) return;
   const ended = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGKILL');
+  child.kill(signal);
   await ended;
 }
 

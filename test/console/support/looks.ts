@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { findFaults } from './accessibility.ts';
+import type { Console } from './console.ts';
 import { readExcess, settle } from './page-facts.ts';
 
 const SCREENSHOTS = 'test/console/screenshots';
@@ -14,6 +15,16 @@ const SCHEMES = ['light', 'dark'] as const;
 
 /** Of the pages to look at: none measures what is still moving. */
 export const LOOK: BrowserContextOptions = { viewport: VIEWPORTS[0]!, reducedMotion: 'reduce' };
+
+/** One signed-in page, in which all views of the calling `describe` are shown; answers it once `before` has run. */
+export function useLookedAtPage(use: () => Console): () => Page {
+  let page: Page;
+  before(async () => {
+    page = await use().open('deployments', LOOK);
+  });
+  after(() => page?.context().close());
+  return () => page;
+}
 
 export interface View {
   /** Also of its screenshots, such as `usage-light-1440.png`, of the whole page. */
