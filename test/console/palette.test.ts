@@ -34,7 +34,11 @@ describe('the palette', () => {
 
   it('tells screen readers which entry the arrow keys chose', async () => {
     const page = await open('deployments');
+    await page.route('**/webhooks', (route) => route.fulfill({ json: [{ name: 'orders' }] }));
     await openPalette(page);
+    // Otherwise the last entry is another one when the rest of them come.
+    for (const name of ['tiny-chat', 'make-run', 'orders'])
+      await page.getByRole('option', { name }).waitFor();
     const first = await findSelected(page).getAttribute('id');
     expect(await findField(page).getAttribute('aria-activedescendant')).to.equal(first);
     await page.keyboard.press('ArrowUp');
@@ -43,6 +47,23 @@ describe('the palette', () => {
     expect(await findSelected(page).getAttribute('id')).to.equal(last);
     await page.keyboard.press('ArrowDown');
     expect(await findSelected(page).getAttribute('id')).to.equal(first);
+    await page.context().close();
+  });
+
+  it('keeps the chosen entry when more come', async () => {
+    const page = await open('usage');
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    await page.route('**/deployments', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await openPalette(page);
+    await page.getByRole('option', { name: 'make-run' }).waitFor();
+    await page.keyboard.press('ArrowUp');
+    const chosen = await findSelected(page).textContent();
+    release();
+    await page.getByRole('option', { name: 'tiny-chat' }).waitFor();
+    expect(await findSelected(page).textContent()).to.equal(chosen);
     await page.context().close();
   });
 

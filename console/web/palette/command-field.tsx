@@ -17,9 +17,13 @@ interface CommandFieldProps {
 
 export function CommandField({ commands, text, onType, isPending, onChosen }: CommandFieldProps) {
   const id = useId();
-  const [place, setPlace] = useState(0);
+  /** Its path: what is chosen stays so when more commands come. */
+  const [chosen, setChosen] = useState<string>();
   const found = findCommands(commands, text);
-  const active = Math.min(place, found.length - 1);
+  const active = Math.max(
+    0,
+    found.findIndex(({ path }) => path === chosen),
+  );
   const nameOption = (index: number) => `${id}-${index}`;
   useEffect(() => {
     document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: 'nearest' });
@@ -31,7 +35,7 @@ export function CommandField({ commands, text, onType, isPending, onChosen }: Co
     if (step === undefined && event.key !== 'Enter') return;
     event.preventDefault();
     if (step === undefined) onChosen(found[active]!);
-    else setPlace((active + step + found.length) % found.length);
+    else setChosen(found[(active + step + found.length) % found.length]!.path);
   };
 
   return (
@@ -45,7 +49,7 @@ export function CommandField({ commands, text, onType, isPending, onChosen }: Co
         value={text}
         onChange={(event) => {
           onType(event.currentTarget.value);
-          setPlace(0);
+          setChosen(undefined);
         }}
         onKeyDown={handleKey}
         maxLength={100}
@@ -76,7 +80,7 @@ export function CommandField({ commands, text, onType, isPending, onChosen }: Co
                   id={nameOption(index)}
                   role="option"
                   aria-selected={index === active}
-                  onMouseMove={() => setPlace(index)}
+                  onMouseMove={() => setChosen(command.path)}
                   // The field keeps the focus.
                   onMouseDown={(event) => event.preventDefault()}
                   onClick={() => onChosen(command)}
