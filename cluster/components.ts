@@ -7,6 +7,8 @@ import type { DaemonCommand } from './processes.ts';
 interface Component {
   name: string;
   args: (cluster: Cluster) => string[];
+  /** Where it runs, in the project's folder. */
+  folder?: string;
   env?: (cluster: Cluster) => Record<string, string>;
 }
 
@@ -84,10 +86,16 @@ const COMPONENTS: Component[] = [
   },
   {
     name: 'traefik',
+    // It looks for plugins in its working directory.
+    folder: 'cluster/traefik',
     args: () => [
       `--entrypoints.web.address=${NODE_IP}:80`,
       // By default an upload of more than a minute is aborted.
       '--entrypoints.web.transport.respondingtimeouts.readtimeout=300s',
+      // Otherwise a busy node cuts streams: see the plugin.
+      '--experimental.localplugins.whole-body.modulename=berth.dev/whole-body',
+      '--entrypoints.web.http.middlewares=whole-body@file',
+      '--providers.file.filename=middlewares.yaml',
       '--providers.kubernetesingress',
       `--providers.kubernetesingress.ingressendpoint.ip=${NODE_IP}`,
       '--providers.kubernetesgateway',
@@ -119,7 +127,12 @@ export async function componentCommand(cluster: Cluster, name: string): Promise<
   const program = SYSTEM_PROGRAMS.includes(name) ? name : await ensureBinary(name);
   return {
     name,
-    argv: [...cluster.exec, program, ...component.args(cluster)],
+    argv: [
+      ...cluster.exec,
+      ...(component.folder ? ['env', `--chdir=${component.folder}`] : []),
+      program,
+      ...component.args(cluster),
+    ],
     env: component.env?.(cluster) ?? {},
   };
 }

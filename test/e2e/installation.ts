@@ -137,8 +137,6 @@ export async function deploySimulator(
   const variables = {
     SIMULATOR_CONTROL_HOST: '::',
     SIMULATOR_CONTROL_PORT: '9100',
-    // See examples/cluster/models.yaml.
-    SIMULATOR_TTFT_MS: '20',
     ...env,
   };
   await apply({

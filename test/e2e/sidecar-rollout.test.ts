@@ -68,7 +68,7 @@ describe('an upgrade of the chart with sidecarRollout', function () {
         spec: {
           kind: 'LLM',
           model: { id: `e2e/${name}` },
-          engine: { preset: 'simulator', env: [{ name: 'SIMULATOR_TTFT_MS', value: '20' }] },
+          engine: { preset: 'simulator' },
           rollout: { maxSurge: 1 },
         },
       })),
