@@ -80,7 +80,7 @@ test-scaling: $(INSTALLED) ## Run the tests of scaling for long: engines that ta
 	@STARTUP_SECONDS=30 STARTS=20 TIDES=20 STREAMS=200 REPLICAS=5 mocha --exit test/integration/launch/scaling.test.ts
 
 .PHONY: test-scaling-cluster
-test-scaling-cluster: $(INSTALLED) ## Run the long tests of scaling on the bundled cluster, with all cores busy for the tides (65 min; STARTS=20 SLEEPERS=2 TIDES=20 STREAMS=200 CPU_LOAD=100 FILES=…)
+test-scaling-cluster: $(INSTALLED) ## Run the long tests of scaling on the bundled cluster, with all cores busy for the tides (55 min; STARTS=20 SLEEPERS=2 TIDES=20 STREAMS=200 CPU_LOAD=100 FILES=…)
 	@node test/e2e/main.ts --exit --timeout 300000 $(or $(FILES),$(wildcard test/scaling-cluster/*.test.ts))
 
 .PHONY: fuzz
