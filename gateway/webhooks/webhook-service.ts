@@ -1,7 +1,6 @@
 /** The front's part in webhooks: receives events, delivers them, notifies owners. */
 
 import { channels, deliveryKeys, workKeys } from '../../api/redis-keys.ts';
-import { openSigningSecret, splitSigningSecrets } from '../../api/signing-secret.ts';
 import { PeriodicTask } from '../../kit/periodic-task.ts';
 import { isRedisAway, type RedisClient, type RedisSettings } from '../../redis/client.ts';
 import {
@@ -19,6 +18,7 @@ import { beginAttemptSpan } from './attempt-span.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 import type { Mailer } from './mailer.ts';
 import { OwnerMail } from './owner-mail.ts';
+import { createSecretOpener } from './secret-opener.ts';
 
 export interface WebhookServiceOptions {
   redis: RedisClient;
@@ -80,16 +80,13 @@ export function startWebhooks(options: WebhookServiceOptions): WebhookService {
     send: async (to, mail) => mailer?.send(to, mail),
     log,
   });
+  const openSecrets = createSecretOpener(dataKey);
   const dispatcher = new Dispatcher({
     redis,
     agent,
     readEndpoints: (namespace) => readEndpoints(redis, namespace),
     recallEndpoints: async (namespace) => endpoints.get(namespace),
-    readSecrets: async (namespace) => {
-      const sealed = await readSigningSecret(redis, namespace);
-      const text = sealed && openSigningSecret(sealed, namespace, dataKey(namespace));
-      return text === null ? null : splitSigningSecrets(text);
-    },
+    readSecrets: async (namespace) => openSecrets(namespace, await readSigningSecret(redis, namespace)),
     onAbandoned: ({ namespace }) => ownerMail.wake(namespace),
     onAttempt: options.onAttempt,
     beginSpan: tracer ? (delivery) => beginAttemptSpan(tracer, redis, delivery) : undefined,
