@@ -30,6 +30,7 @@ export interface QueueFigures {
   claimAndFinish: Cost;
   list200: Cost;
   /** One at a time, p50 in milliseconds. */
+  admitMs: number;
   listMs: number;
   detailMs: number;
 }
@@ -42,7 +43,7 @@ const namespace = 'bench';
 const deployment = 'film';
 const CONCURRENCY = 100;
 const SLICES = 5;
-const READS = 500;
+const CALLS = 500;
 /** The endpoint's default. */
 const LISTED = 20;
 const API_KEYS = Array.from({ length: 10 }, (_, i) => String(i).repeat(64));
@@ -65,15 +66,13 @@ export async function measureQueue(sizes: readonly number[], operations: number)
       await repeat(records - present, () => work(redis));
       figures.push({
         records,
-        admit: await measure(redis, operations, (i) =>
-          admit(redis, { namespace, sha256: API_KEYS[i % API_KEYS.length]!, counted: 'all' }),
-        ),
+        admit: await measure(redis, operations, (i) => admitKey(redis, API_KEYS[i % API_KEYS.length]!)),
         submit: await measure(redis, operations, () => submit(redis)),
         claimAndFinish: await measure(redis, operations, () => work(redis)),
         list200: await measure(redis, operations / 100, () =>
           listRequests(redis, { namespace, deployment, limit: 200 }),
         ),
-        ...(await measureReads(redis)),
+        ...(await measureCalls(redis)),
       });
       present = records + operations;
     }
@@ -84,22 +83,27 @@ export async function measureQueue(sizes: readonly number[], operations: number)
   }
 }
 
-async function measureReads(redis: RedisClient): Promise<Pick<QueueFigures, 'listMs' | 'detailMs'>> {
+async function measureCalls(
+  redis: RedisClient,
+): Promise<Pick<QueueFigures, 'admitMs' | 'listMs' | 'detailMs'>> {
   const [record] = await listRequests(redis, { namespace, deployment, limit: 1 });
-  const time = async (read: () => Promise<unknown>) => {
+  const time = async (call: () => Promise<unknown>) => {
     const times: number[] = [];
-    for (let i = 0; i < READS; i++) {
+    for (let i = 0; i < CALLS; i++) {
       const start = performance.now();
-      await read();
+      await call();
       times.push(performance.now() - start);
     }
     return median(times);
   };
   return {
+    admitMs: await time(() => admitKey(redis, API_KEYS[0]!)),
     listMs: await time(() => listRequests(redis, { namespace, deployment, limit: LISTED })),
     detailMs: await time(() => readRequest(redis, namespace, record!.id)),
   };
 }
+
+const admitKey = (redis: RedisClient, sha256: string) => admit(redis, { namespace, sha256, counted: 'all' });
 
 let submissions = 0;
 

@@ -57,18 +57,29 @@ export function formatTable(medians: Medians): string {
 const formatFigure = (value: number, digits: number): string =>
   Number.isNaN(value) ? '–' : value.toFixed(digits);
 
-const ADDED: Figure[] = ['singleP50Ms', 'rateP50Ms', 'rateP99Ms', 'firstFrameP50Ms', 'firstFrameP99Ms'];
+/** Latencies, with the most that Berth may add to the floor's, in ms; NaN: no goal. */
+const ADDED: Partial<Record<Figure, number>> = {
+  singleP50Ms: 0.12,
+  singleP99Ms: Number.NaN,
+  manyP50Ms: Number.NaN,
+  manyP99Ms: Number.NaN,
+  rateP50Ms: 0.12,
+  rateP99Ms: 1,
+  firstFrameP50Ms: 0.25,
+  firstFrameP99Ms: 2,
+};
 
 /** What Berth adds to the engine alone, and to the floor; empty if either was not measured. */
 export function formatAdded(medians: Medians): string {
   const [direct, floor, berth] = ['direct', 'floor', 'berth'].map((name) => medians.get(name));
   if (!direct || !floor || !berth) return '';
-  const rows = FIGURES.filter(([figure]) => ADDED.includes(figure)).map(([figure, label, digits]) => [
+  const rows = FIGURES.filter(([figure]) => figure in ADDED).map(([figure, label, digits]) => [
     label,
     formatFigure(berth[figure] - direct[figure], digits),
     formatFigure(berth[figure] - floor[figure], digits),
+    formatFigure(ADDED[figure]!, digits),
   ]);
-  return formatRows([['added by berth', 'over direct', 'over floor'], ...rows]);
+  return formatRows([['added by berth', 'over direct', 'over floor', 'reach over floor'], ...rows]);
 }
 
 export interface Goal {
@@ -108,6 +119,10 @@ export function listGoals(medians: Medians): Goal[] {
     over(name, (other) =>
       atMost(`CPU per frame ÷ ${name}`, berth.cpuPerFrameMicros / other.cpuPerFrameMicros, limit),
     );
+  const addedGoals = FIGURES.flatMap(([figure, label]) => {
+    const limit = ADDED[figure] ?? Number.NaN;
+    return Number.isNaN(limit) ? [] : [atMost(`over floor: ${label}`, berth[figure] - floor[figure], limit)];
+  });
   return [
     ...cpuOver('floor', 1.25),
     ...cpuOver('sglang-router', 1),
@@ -121,10 +136,7 @@ export function listGoals(medians: Medians): Goal[] {
     ...over('portkey', (other) =>
       atLeast('requests/s ÷ portkey', berth.requestsPerSecond / other.requestsPerSecond, 12),
     ),
-    atMost('over floor: latency p50, ms', berth.singleP50Ms - floor.singleP50Ms, 0.12),
-    atMost('over floor: latency p99 at 1,000/s, ms', berth.rateP99Ms - floor.rateP99Ms, 1),
-    atMost('over floor: first frame p50, ms', berth.firstFrameP50Ms - floor.firstFrameP50Ms, 0.25),
-    atMost('over floor: first frame p99, ms', berth.firstFrameP99Ms - floor.firstFrameP99Ms, 2),
+    ...addedGoals,
     atLeast('engine freed, of 40', berth.freedMidStream + berth.freedEarly, 40),
     atMost('ready after start, ms', berth.readyMs, 250),
     atMost('memory idle, MiB', berth.idleMiB, 80),
