@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { AgentOptions, RequestOptions as HttpsOptions } from 'node:https';
 import { HttpMethod, KubeConfig, RequestContext } from '@kubernetes/client-node';
-import { Agent, type Dispatcher } from 'undici';
+import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 
 /** Credentials and files are read again after this, so that rotated tokens and certificates are taken up. */
 const CREDENTIALS_MS = 30_000;
@@ -54,7 +54,7 @@ interface Credentials {
   validUntil: number;
   calls: Dispatcher;
   streams: Dispatcher;
-  /** Absent behind a proxy, which has one pool for all. */
+  /** Absent behind a SOCKS proxy, which has one pool for all. */
   openStreams?: (() => Dispatcher) | undefined;
 }
 
@@ -89,6 +89,7 @@ export class Connection {
       origin: this.#origin,
       path: this.#prefix + path,
       headers: { ...headers, ...credentials.headers },
+      signal: stream ? delayAbort(signal) : signal,
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -161,23 +162,35 @@ export class Connection {
       this.#config.getCurrentCluster(),
       tls as AgentOptions,
     );
-    if (options.type === 'proxy' || options.type === 'socks') {
+    if (options.type === 'socks') {
       const context = new RequestContext(this.#origin, HttpMethod.GET);
       await this.#config.applySecurityAuthentication(context);
       const proxied = context.getDispatcher()!;
       return { calls: proxied, streams: proxied };
     }
-    const open = (connections: number | null, allowH2: boolean) =>
-      new Agent({
-        connect: options.type === 'agent' ? options.connect : {},
-        connections,
-        keepAliveTimeout: IDLE_CONNECTION_MS,
-        allowH2,
-      });
+    const open = (connections: number | null, allowH2: boolean) => {
+      const common = { connections, keepAliveTimeout: IDLE_CONNECTION_MS, allowH2 };
+      if (options.type === 'proxy') {
+        const { uri, requestTls } = options;
+        return new ProxyAgent({ ...common, uri, requestTls });
+      }
+      return new Agent({ ...common, connect: options.type === 'agent' ? options.connect : {} });
+    };
     // Up to 100 watches share a connection by HTTP/2: with hundreds of namespaces there are thousands of watches.
     const openStreams = () => open(null, true);
     return { calls: open(this.#maxConnections, false), streams: openStreams(), openStreams };
   }
+}
+
+/**
+ * A request by HTTP/2 that is aborted in the turn of the event loop that sends it is never reset: its response becomes a stream that
+ * nobody listens to, and that ends the process together with the connection.
+ */
+function delayAbort(signal: AbortSignal): AbortSignal {
+  if (signal.aborted) return signal;
+  const delayed = new AbortController();
+  signal.addEventListener('abort', () => setImmediate(() => delayed.abort(signal.reason)), { once: true });
+  return delayed.signal;
 }
 
 /** undici releases a request that waits for a connection only once that is established or has failed, 10 s later. */
