@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
 import { generateApiKey, hashApiKey } from '../../../api/identity.ts';
 import { PERSONAL_KEY_PREFIX } from '../../../api/redis-keys.ts';
+import { HTTP1_ONLY } from '../../../kit/http1.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import { publishSessionKey } from '../../../redis/console/session-keys.ts';
 import { PLAYGROUND_KEY_SECONDS, PLAYGROUND_LIMITS } from '../../api.ts';
@@ -34,6 +35,7 @@ export class Endpoints {
   readonly #redis: RedisClient;
   readonly #frontURL: string | null;
   readonly #agent = new Agent({
+    ...HTTP1_ONLY,
     connect: { timeout: CONNECT_TIMEOUT_MS },
     headersTimeout: RESPONSE_TIMEOUT_MS,
     bodyTimeout: RESPONSE_TIMEOUT_MS,

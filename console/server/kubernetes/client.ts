@@ -4,6 +4,7 @@ import { Agent } from 'undici';
 import { z } from 'zod';
 import { GROUP, VERSION } from '../../../api/names.ts';
 import { ConcurrencyLimit } from '../../../kit/concurrency-limit.ts';
+import { HTTP1_ONLY } from '../../../kit/http1.ts';
 import { isTooLarge } from '../../../kube/api-error.ts';
 import { MAX_ANSWER_BYTES, MAX_OBJECT_BYTES, readText } from '../../../kube/bounded-text.ts';
 import { KubernetesError } from './error.ts';
@@ -61,7 +62,13 @@ export class Kubernetes {
 
   constructor({ url, ca }: { url: string; ca: string | undefined }) {
     this.#url = url;
-    this.#agent = new Agent({ connect: { ca }, connections: 32, headersTimeout: 0, bodyTimeout: 0 });
+    this.#agent = new Agent({
+      ...HTTP1_ONLY,
+      connect: { ca },
+      connections: 32,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
   }
 
   /** The views of all objects. The objects themselves are not kept: together they may exceed memory. */

@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import { VERSION } from '../../../api/names.ts';
+import { HTTP1_ONLY } from '../../../kit/http1.ts';
 import { readText } from '../../../kube/bounded-text.ts';
 import { readWatchEvents } from '../../../kube/watch-stream.ts';
 import { KubernetesError } from './error.ts';
@@ -28,7 +29,12 @@ export class KubernetesStreams {
 
   constructor({ url, ca }: { url: string; ca: string | undefined }) {
     this.#url = url;
-    this.#agent = new Agent({ connect: { ca }, headersTimeout: HEADERS_TIMEOUT_MS, bodyTimeout: 0 });
+    this.#agent = new Agent({
+      ...HTTP1_ONLY,
+      connect: { ca },
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      bodyTimeout: 0,
+    });
   }
 
   /** Yields once it has started, and then on each change, until the API server ends it. Throws KubernetesError. */
