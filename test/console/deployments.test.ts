@@ -1,4 +1,4 @@
-/** The pages of deployments: what they tell, and the lines to paste. */
+/** The pages of deployments: what they show, and the snippets to paste. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ const OPENAI_PYTHON = ['openai==3.22.1'];
 type Options = { cwd: string; env: NodeJS.ProcessEnv };
 
 const LANGUAGES = [
-  // Of a video the first command alone: the next two want an id that its answer tells.
+  // For videos, only the first command is run: the next two need the id in its response.
   {
     language: 'curl',
     runLines: (lines: string, options: Options) => run('sh', ['-c', lines.split('\n#')[0]!], options),
@@ -75,7 +75,7 @@ describe('the pages of deployments', () => {
             kind: 'LLM',
             model: { id: 'qwen/qwen3-8b', source: { huggingFace: { repo: 'Qwen/Qwen3-8B' } } },
             engine: { preset: 'vllm' },
-            // Nothing of it runs: what counts is what its status says.
+            // Nothing runs: the test is about the status alone.
             paused: true,
           },
         },

@@ -1,4 +1,4 @@
-/** What goes wrong on the way is told, and takes nothing else with it. */
+/** Faults are shown where they happen, and the rest of the page stays usable. */
 import { expect } from 'chai';
 import { findFaults } from './support/accessibility.ts';
 import { listRequests, makeRequest, refuse } from './support/answers.ts';
@@ -49,7 +49,7 @@ describe('a fault', () => {
     page.on('response', (response) => {
       if (response.url().includes('/requests?')) calls.list++;
     });
-    // The list behind is asked for each three seconds.
+    // The list behind is polled every three seconds.
     for (let index = 0; index < 3; index++) await page.waitForResponse('**/requests?*');
     expect(calls.list).to.be.at.least(3);
     expect(calls.detail).to.be.at.most(1);

@@ -1,4 +1,4 @@
-/** What was made in the playground's background is followed there. */
+/** The playground follows a request that was submitted in the background. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { ALL_RIGHTS, makeRequest, refuse } from './support/answers.ts';
@@ -19,7 +19,7 @@ describe('a request of the playground', () => {
     await make(page);
     await page.getByText('The result will appear here.').waitFor();
     await page.getByRole('tab', { name: 'Connect' }).click();
-    // The deployment itself is asked about each three seconds; the first time, a call may be under way.
+    // The deployment is polled every three seconds; at first, a call for requests may still be in flight.
     await page.waitForResponse('**/deployments/free-video');
     const before = calls;
     await page.waitForResponse('**/deployments/free-video');

@@ -55,11 +55,11 @@ describe('signing in to the console with an identity provider', () => {
     await page.getByRole('alert').getByText('Example ID denied the sign-in: the user').waitFor();
     expect(page.url()).to.equal(origin + path);
     await page.screenshot({ path: 'test/console/screenshots/sign-in-denied.png' });
-    // It is told once.
+    // It is shown once.
     await page.reload();
     await page.getByRole('button', { name: BUTTON }).waitFor();
     expect(await page.getByRole('alert').count()).to.equal(0);
-    // For who has no right to list namespaces, and none has deployments yet.
+    // A user who cannot list namespaces names one.
     await page.getByLabel('Namespace').fill(namespace);
     await page.getByRole('button', { name: BUTTON }).click();
     await answerForm(page, 'Continue');
@@ -80,10 +80,10 @@ describe('signing in to the console with an identity provider', () => {
     await page.getByRole('button', { name: 'Yes, sign me out' }).click();
     await page.getByRole('button', { name: BUTTON }).waitFor();
     expect(page.url()).to.equal(`${origin}/`);
-    // Who is signed out there is asked for their name again.
+    // The provider asks for the name again, since the user is signed out there, too.
     await page.getByRole('button', { name: BUTTON }).click();
     await page.getByRole('heading', { name: 'Test issuer' }).waitFor();
-    // Back to a page of the console, which knows nobody any more.
+    // Back on a page of the console, nobody is signed in.
     await page.goBack();
     await page.getByRole('button', { name: BUTTON }).waitFor();
     await page.context().close();

@@ -36,7 +36,7 @@ describe('the palette', () => {
     const page = await open('deployments');
     await page.route('**/webhooks', (route) => route.fulfill({ json: [{ name: 'orders' }] }));
     await openPalette(page);
-    // Otherwise the last entry is another one when the rest of them come.
+    // Entries that arrive later would change which one is the last.
     for (const name of ['tiny-chat', 'make-run', 'orders'])
       await page.getByRole('option', { name }).waitFor();
     const first = await findSelected(page).getAttribute('id');

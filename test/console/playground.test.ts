@@ -32,7 +32,7 @@ describe('the playground', () => {
 
   it('stops an answer that is being written', async () => {
     const page = await openFor('tiny-chat');
-    // Held back, so that there is time to stop it.
+    // Delayed, so that there is time to stop it.
     await page.route('**/chat/completions', () => {});
     await page.getByLabel('Message').fill('Tell me everything.');
     await page.getByRole('button', { name: 'Send' }).click();

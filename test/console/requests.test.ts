@@ -164,7 +164,7 @@ describe('the page of requests', () => {
     const { baseURL, apiKey } = stack.endpoints.deployments.find(({ name }) => name === 'free-video')!;
     const body = { model: 'berth/free-video', prompt: 'A ship', resolution: '320x192', duration: 1 };
     const ids = [];
-    // So many that the last one waits for as long as this takes.
+    // Enough to keep the last one queued until the end of the test.
     for (let index = 0; index < 20; index++)
       ids.push(await submit(`${baseURL}/videos/generations`, apiKey, body));
     const last = ids.at(-1)!;

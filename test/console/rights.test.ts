@@ -13,7 +13,7 @@ describe('rights', () => {
     await page.route('**/access', (route) =>
       route.fulfill(++calls <= 4 ? refuse(503) : { json: ALL_RIGHTS }),
     );
-    // Whatever page was open knew them already.
+    // The page that was open has loaded the rights already, so another one is loaded.
     await page.goto(page.url().replace(/deployments$/, 'keys'));
     const button = page.getByRole('button', { name: 'New key' });
     expect(await button.getAttribute('aria-description')).to.equal('Checking your permissions…');
@@ -27,7 +27,7 @@ describe('rights', () => {
   it('that are missing are named', async () => {
     const page = await use().open('deployments');
     await page.route('**/access', (route) => route.fulfill({ json: { ...ALL_RIGHTS, manageKeys: false } }));
-    // Of a page that knew them already, they would be asked for again after a minute.
+    // A page that has loaded the rights asks for them again only after a minute.
     await page.goto(page.url().replace(/deployments$/, 'keys'));
     const reason = "You don't have permission to create API keys in this namespace.";
     await page.locator(`button[aria-description="${reason}"]`).waitFor();

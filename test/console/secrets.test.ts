@@ -4,7 +4,7 @@ import type { Locator, Page } from 'playwright-core';
 import { hold, makeKey } from './support/answers.ts';
 import { useConsole } from './support/console.ts';
 
-/** A dialog that would close is gone by then. */
+/** A dialog that closes is gone after this time. */
 const CLOSE_MS = 1_000;
 
 describe('a secret that is shown once', () => {

@@ -90,7 +90,7 @@ describe('a change of who is signed in', () => {
   }
 });
 
-/** As from another tab, until the page has asked again: it does so once its last answer is some seconds old. */
+/** Returns as from another tab, until the page has polled again: it does so once its last response is some seconds old. */
 async function comeBack(page: Page, url: string): Promise<void> {
   const answered = page.waitForResponse(url);
   const coming = setInterval(

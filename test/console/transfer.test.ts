@@ -9,20 +9,20 @@ import { startReceiver } from './support/receiver.ts';
 
 const KB = 1_000;
 const HOOK = 'transfer';
-/** A full page. */
+/** The rows of a full page. */
 const DELIVERIES = 50;
 const STEP_SECONDS = 3;
 /** A busy machine takes longer than the second that is the goal, but not several times as long. */
 const GROSSLY_LATE_MS = 3_000;
 
-/** Bytes on the wire, with headers, of all that has come since. */
+/** Counts the bytes on the wire from now on, with headers. */
 async function countBytes(page: Page): Promise<() => number> {
   const session = await page.context().newCDPSession(page);
   const sizes = new Map<string, number>();
   session.on('Network.responseReceived', ({ requestId, response }) =>
     sizes.set(requestId, response.encodedDataLength),
   );
-  // Not of answers without a body, such as 304.
+  // Does not come for responses without a body, such as 304.
   session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) =>
     sizes.set(requestId, encodedDataLength),
   );

@@ -20,7 +20,7 @@ describe('the page of usage', () => {
     const chart = page.getByRole('region', { name: 'Requests', exact: true });
     await chart.getByText(/In the last 24h: [1-9]\d* requests, [1-9]\d* of them errors/).waitFor();
     await chart.locator('svg.recharts-surface').waitFor();
-    // A lone point makes no line: it must be seen all the same.
+    // A single point has no line, and must be visible all the same.
     const latency = page.getByRole('region', { name: 'Latency', exact: true });
     await latency.locator('.recharts-dot').first().waitFor();
     expect(await page.getByRole('term').allTextContents()).to.include.members([

@@ -18,7 +18,7 @@ const MIB = 1024 * 1024;
 const namespace = WORKSPACES.other;
 const deployment = 'tiny-image';
 const keys = workKeys(namespace);
-/** For a sample of queues, and many rounds of all else: as long as what was written lies there. */
+/** How long written keys stay: for one sample of queues and many rounds of all other polling. */
 const ROUNDS_MS = SAMPLE_INTERVAL_MS + 1_000;
 
 interface Login {
@@ -26,7 +26,7 @@ interface Login {
   password: string;
 }
 
-/** What a workspace's Redis user and an API key can do to all others, while those are served. */
+/** What a workspace's Redis user and an API key can do to other workspaces while those are served. */
 describe('attacks on what workspaces share', function () {
   this.timeout(600_000);
   let address: string;
@@ -211,7 +211,7 @@ describe('attacks on what workspaces share', function () {
       await cleanUp();
     }));
 
-  // What else needs no user of Redis; the front's deployment has limits that were raised.
+  // Attacks that need no Redis user; the limits of the front's deployment are raised for them.
   describe('while the Redis user of the one that took its memory is suspended', () => {
     it('connections to Redis without credentials', () =>
       survive(async () => {

@@ -13,11 +13,11 @@ import {
 import { listInflight } from './media.ts';
 
 const STARTUP_SECONDS = 6;
-/** Short, so that the tests see replicas come and go: the time of a start is what counts. */
+/** Short, so that replicas come and go within the tests: most of the time is that of starts. */
 const SCALING = { min: 0, max: 3, targetConcurrency: 2, stableWindow: '6s', idleTimeout: '6s' };
 /** Of a replica. */
 const SLOTS = 4;
-/** Of the four that each answer has: long enough for a look at what is in flight. */
+/** For each of a response's four tokens: long enough to read what is in flight. */
 const TOKEN_MS = 150;
 const HOLD = { mode: 'Hold', holdFor: '120s' };
 

@@ -2,7 +2,7 @@
 import { type Browser, chromium } from 'playwright-core';
 import { ensureProgram } from '../../machine/system-package.ts';
 
-/** Where this finds no room of its own, the browser keeps what it shares in /tmp. */
+/** In a container whose /dev/shm is too small, the browser keeps its shared memory in /tmp. */
 const ARGUMENTS = ['--no-sandbox', '--disable-dev-shm-usage'];
 
 export const openBrowser = (): Promise<Browser> =>

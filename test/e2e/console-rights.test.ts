@@ -3,7 +3,7 @@ import { runKubectl } from '../../launch/kubectl.ts';
 import { RELEASE } from '../../launch/release.ts';
 import { cluster, kubectl } from './installation.ts';
 
-/** What the program that browsers reach may do by its own token, should somebody take it over. */
+/** What the console's own token allows, should an attacker take over the program that browsers reach. */
 describe("the console's own rights", () => {
   const CONSOLE = `system:serviceaccount:berth:${RELEASE}-console`;
   const NAME = 'e2e-made-by-console';

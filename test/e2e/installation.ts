@@ -22,10 +22,10 @@ const POLL_MS = 100;
 const name = process.env[CLUSTER_VARIABLE];
 if (!name) throw new Error('run these tests by `make test-e2e`: they need a cluster');
 
-/** As it is seen from inside: nothing needs to be entered. */
+/** As seen from within the cluster's network: commands need no `exec` prefix. */
 export const cluster: Cluster = { ...readCluster(name), exec: [] };
 const endpoints = readEndpoints(join(cluster.stateFolder, ENDPOINTS_FILE))!;
-/** For what is polled: a kubectl for each look would keep a core busy. */
+/** For polling: a kubectl for each read would keep a core busy. */
 const client = createKubeClient({
   config: loadKubeConfig({ file: cluster.kubeconfig }),
   userAgent: 'berth-e2e',
@@ -176,7 +176,7 @@ export async function changeRelease(changes: object): Promise<void> {
   await runHelm(cluster, ['upgrade', RELEASE, 'charts/berth', ...options]);
 }
 
-/** Done as soon as the operator answers to a change: what was queued before is behind it. */
+/** Resolves once the operator has reconciled a new change: what was queued before is done by then. */
 export async function proveReconciling(name: string, seconds: number): Promise<void> {
   await apply({ apiVersion: 'berth.dev/v1alpha1', kind: 'APIKey', metadata: { name, namespace: 'other' } });
   try {

@@ -7,14 +7,14 @@ import { basename } from 'node:path';
 
 /** They leave the release as it is, and what they change is their own or only their lane's. Each about as long as the others. */
 const LANES = [
-  // First what starts most pods at once: no browser is to wait for it.
+  // The one that starts most pods at once comes first, so that no browser waits for it.
   ['examples', 'hpa', 'members', 'isolation'],
   ['autoscaling', 'weights-cache', 'pause', 'limits'],
-  // Models and buckets of the examples are this one's: what it asks for would be refused while others keep them busy.
+  // Only this lane uses the models and buckets of the examples: under the load of others, its requests would be refused.
   ['media-limits', 'media-images', 'media-videos', 'console', 'tasks', 'chat'],
   ['crash', 'scaling-tide', 'prometheus', 'status', 'console-rights'],
 ];
-/** What all share is busy with the attacks, and the other one waits. */
+/** The attacks keep shared programs busy, and the other file mostly waits. */
 const ATTACKS = [['attacks'], ['ingress']];
 /**
  * They leave the release as they upgraded it, for the next one to upgrade it again; after the last, nothing is left. In this

@@ -28,7 +28,7 @@ interface Way {
 
 interface Seen {
   way: string;
-  /** When it began: milliseconds of `performance.now()`, and as a clock tells it. */
+  /** Start of the request: milliseconds of `performance.now()`, and the time of day. */
   beganAt: number;
   at: string;
   tookMs: number;
@@ -41,7 +41,7 @@ interface Seen {
 type Verdict = 'documented' | 'cut' | 'foreign';
 
 const INTERVAL_MS = 40;
-/** Of one way; more would only pile up before a pod that does not answer. */
+/** For each way; more would only pile up at a pod that does not respond. */
 const MAX_IN_FLIGHT = 4;
 /** A proxy's page for what was in flight in a pod that was killed without any grace. */
 const CUT = '502 Bad Gateway';
@@ -119,7 +119,7 @@ describe('while the last pod of a deployment goes, on a busy machine, clients ge
     return seen;
   }
 
-  /** What was in flight in a pod that was killed without any grace may be cut: a few, which began while it was there. */
+  /** Requests in flight in a pod that was killed without grace may be cut: a few, which started before it was gone. */
   function expectContract(seen: Seen[], goneBy?: ReadonlyMap<string, number>): void {
     const counts: Record<string, number> = {};
     for (const { way, what } of seen) counts[`${way}: ${what}`] = (counts[`${way}: ${what}`] ?? 0) + 1;
@@ -183,7 +183,7 @@ const wayOf = (title: string, { name, baseURL, apiKey }: EndpointEntry): Way => 
 
 const agent = new Agent({ keepAlive: true, maxSockets: 50 });
 
-/** Of connections that end under a request or under its answer. */
+/** Of connections that end during a request or its response. */
 const CUT_CODES = ['ECONNRESET', 'EPIPE'];
 
 /** One chat. */

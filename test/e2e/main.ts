@@ -21,7 +21,7 @@ import { lockRun } from './run-lock.ts';
 const CLUSTER = process.env[CLUSTER_VARIABLE] ?? 'berth-e2e';
 const isKept = process.env.E2E_KEEP === '1';
 
-/** For who counts: tests that nobody told of must not be missed because those of other lanes are there. */
+/** For counting results: without a summary, a lane's tests must not be overlooked beside those of other lanes. */
 const BROKEN_OFF = '\n  1 failing\n\n  1) the run broke off before its end\nfailed file unknown (0 passed)';
 const hasSummary = (output: string): boolean => /^ *\d+ passing\b|^# pass \d+/m.test(output);
 
@@ -34,7 +34,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
   });
 
 async function runTests(): Promise<number> {
-  // There is no way out to PyPI and Debian from within.
+  // PyPI and Debian cannot be reached from within the cluster's network.
   ensurePython([OPENAI_PYTHON]);
   ensureProgram('chromium', 'chromium');
   ensureProgram('stress-ng', 'stress-ng');
@@ -52,7 +52,7 @@ async function runTests(): Promise<number> {
   return isInterrupted ? 130 : Math.max(...codes);
 }
 
-/** Answers its exit code. What it writes is held until its end where others write at the same time. */
+/** Resolves with its exit code. `isHeld`: its output is written at its end, since other lanes write at the same time. */
 async function runMocha({ exec }: Cluster, args: string[], isHeld: boolean): Promise<number> {
   if (isInterrupted) return 130;
   const [program, ...rest] = [...exec, process.execPath, 'node_modules/.bin/mocha'];

@@ -39,7 +39,7 @@ describe('webhooks', function () {
   let mailServer: MailServer;
   let connection: RedisConnection;
   const made: [namespace: string, name: string][] = [];
-  /** 500 until it is told otherwise. */
+  /** 500 at first. */
   let isHealed = false;
   let areFrontsKilled = false;
 
@@ -195,7 +195,7 @@ describe('webhooks', function () {
 
   it('lose nothing when the fronts are killed in mid-delivery', async () => {
     const pods = (await listPods(FRONT, RELEASE_NAMESPACE)).filter(isPodReady);
-    // A pod that the rollout before has not removed yet may be there, too.
+    // The list may include a pod that the previous rollout has not removed yet.
     const countRestarts = (of: readonly Pod[]) =>
       pods.map(({ metadata: { name } }) => {
         const pod = of.find(({ metadata }) => metadata.name === name);

@@ -45,7 +45,7 @@ export async function send(
   return { status: response.status, headers: response.headers, body: parseBody(text) };
 }
 
-/** An ingress has pages of its own. */
+/** An ingress has error pages of its own. */
 function parseBody(text: string): MediaAnswer['body'] {
   try {
     return text ? JSON.parse(text) : {};

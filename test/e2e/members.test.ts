@@ -15,7 +15,7 @@ interface Right {
   namespace: string;
 }
 
-/** What the API server says of rights of the member's, as one `verb` after the other. */
+/** The member's rights according to the API server, verb by verb. */
 async function listAllowed(right: Right, verbs: string[]): Promise<string[]> {
   const reviews = verbs.map((verb) => ({
     apiVersion: 'authorization.k8s.io/v1',

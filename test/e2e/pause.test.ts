@@ -7,7 +7,7 @@ describe('pausing', function () {
   const endpoint = findEndpoint('paused-chat');
   after(() => patchModel('paused-chat', { paused: true }));
 
-  /** Every answer on the way is the gateway's or the front's: a foreign error page would be no envelope. */
+  /** Every response is the gateway's or the front's: an error page of a proxy would have no envelope. */
   async function watchUntil(status: number): Promise<void> {
     await waitUntil(`status ${status}`, 180, async () => {
       const answer: Answer = await postChat(endpoint);

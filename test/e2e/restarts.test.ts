@@ -15,7 +15,7 @@ import { startTraffic } from './traffic.ts';
 /** Streams of a second each. */
 const PACE = { SIMULATOR_TOKENS: '40', SIMULATOR_ITL_MS: '25' };
 
-// Rollouts, deleted pods and changes of scale lose nothing either: stress.test.ts, on a busy machine.
+// Rollouts, deleted pods and changes of scale are tested in stress.test.ts, on a busy machine.
 describe('while users chat through the ingress at a steady rate, two replicas lose nothing', function () {
   this.timeout(600_000);
   const name = 'steady';

@@ -10,7 +10,7 @@ import {
 } from './installation.ts';
 import { startTraffic } from './traffic.ts';
 
-/** Of several streams, so that one that ends is no ebb. */
+/** For several streams, so that the end of a single one does not scale down. */
 const SCALING = { min: 1, max: 3, targetConcurrency: 2, stableWindow: '8s' };
 
 describe('replicas that come and go with the load', function () {

@@ -18,9 +18,9 @@ const NAMES = ['pressed-pair', 'pressed-single'] as const;
 /** Streams of a second each, where there is a core to spare. */
 const PACE = { SIMULATOR_TOKENS: '40', SIMULATOR_ITL_MS: '25' };
 const TEST_TIMEOUT_MS = 300_000;
-/** Of the time of a core, for each of the load's workers: they share it with all that a test runs, and are idle if it is less. */
+/** Share of a core that each worker of the load gets at least beside everything that a test runs; with less, it was idle. */
 const MIN_WORKER_SHARE = 0.02;
-/** What is deleted refuses what comes after, by its front or by the route that is left when its own is gone. */
+/** Requests to a deleted deployment are refused by its front, or by the route that is left when its own is gone. */
 const DELETED = /: (404 not_found|503 no_pod_available) /;
 const NO_REPLICA = /: 503 no_pod_available .*(no ready replica|[Nn]o replica is ready|is scaled to zero)/;
 
@@ -38,7 +38,7 @@ describe('on a node whose every core is busy', function () {
     await Promise.all(NAMES.map((name) => waitForModel(name)));
   });
   beforeEach(async () => {
-    // Never before the test.
+    // Longer than the test.
     load = await startCPULoad(TEST_TIMEOUT_MS / 1_000 + 60);
     startedAt = performance.now();
   });
@@ -47,7 +47,7 @@ describe('on a node whose every core is busy', function () {
     await Promise.all([...NAMES, 'pressed-neighbor', 'pressed-doomed'].map(removeModel));
   });
 
-  /** With traffic on both; what failed of each. */
+  /** Disturbs both under traffic; returns the failures of each. */
   async function watch(disturb: () => Promise<void>): Promise<{ pair: string[]; single: string[] }> {
     const all: Traffic[] = [startTraffic(pair), startTraffic(single)];
     const more = () => Promise.all(all.map((traffic) => traffic.more(5)));
@@ -74,7 +74,7 @@ describe('on a node whose every core is busy', function () {
     expect(load.readSeconds() / (seconds * load.workers)).to.be.greaterThan(MIN_WORKER_SHARE);
   }
 
-  /** Between its pods nobody can answer; what had started is finished. */
+  /** Between two pods nobody can respond, but started requests are finished. */
   const expectNothingCut = (failures: readonly string[]) =>
     expect(failures.filter((failure) => !NO_REPLICA.test(failure))).to.deep.equal([]);
 

@@ -1,4 +1,4 @@
-/** Attacks beside the traffic of another workspace, which must notice nothing. */
+/** Attacks beside the traffic of another workspace, which must not be affected. */
 import { expect } from 'chai';
 import { CONTAINERS, PORTS } from '../../api/names.ts';
 import { parseQuantity } from '../../api/quantity.ts';
@@ -8,11 +8,11 @@ import type { RedisClient } from '../../redis/client.ts';
 import { listPods, type Pod } from './installation.ts';
 import { startListing, startTraffic } from './traffic.ts';
 
-/** Of another workspace's answers. */
+/** Limit of another workspace's responses. */
 const SLOWEST_MS = 5_000;
 /** After an attack: two seconds of each kind of its traffic. */
 const MIN_ANSWERS = 10;
-/** Of `maxmemory`: clients' buffers may take a quarter more (`maxmemory-clients`). */
+/** As a multiple of `maxmemory`: clients' buffers may take a quarter more (`maxmemory-clients`). */
 const MAX_REDIS_MEMORY = 1.25;
 
 export interface Watched {
@@ -24,7 +24,7 @@ export interface Watched {
   redis: RedisClient;
 }
 
-/** Answers a function that runs an attack, and then looks for some seconds at what all share. */
+/** Returns a function that runs an attack, and then checks for some seconds what all share. */
 export async function watchSurvival({ replica, atFront, listAttacked, redis }: Watched) {
   const describePods = async () =>
     [...(await listPods('', RELEASE_NAMESPACE)), ...(await listAttacked())]

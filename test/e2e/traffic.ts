@@ -77,7 +77,7 @@ async function readAnswer(client: OpenAI, model: string): Promise<void> {
   if (!answer.choices[0]!.message.content) throw new Error('an empty answer');
 }
 
-/** A stream is whole when it tells why it ended; the SDK throws at an error event. */
+/** A stream is whole if it has a finish reason; the SDK throws at an error event. */
 async function readStream(client: OpenAI, model: string): Promise<void> {
   let reason: string | null = null;
   for await (const chunk of await client.chat.completions.create({ model, messages: MESSAGES, stream: true }))
@@ -85,7 +85,7 @@ async function readStream(client: OpenAI, model: string): Promise<void> {
   if (!reason) throw new Error('the stream ended without a reason');
 }
 
-/** Status and code of an error answer first, where there is one; the cause of a connection that was cut last. */
+/** Begins with the status and code of an error response, if there is one, and ends with the cause of a cut connection. */
 export function describeError(
   error: Error & { status?: number; code?: string | null; cause?: unknown },
 ): string {

@@ -85,7 +85,7 @@ export async function watchCluster(ruleFile: string): Promise<RunningPrometheus>
   const following = (async () => {
     while (!isStopped) {
       await new Promise((resolve) => setTimeout(resolve, TARGETS_MS));
-      // The next look will be as good.
+      // It is read again.
       await tellTargets().catch(() => {});
     }
   })();

@@ -25,7 +25,7 @@ export async function readWholeStream(
   let longestSilenceMs = 0;
   for await (const part of body.pipeThrough(new TextDecoderStream())) {
     text += part;
-    // A comment tells nothing.
+    // Comments carry no data.
     if (!part.includes(DATA)) continue;
     const now = performance.now();
     longestSilenceMs = Math.max(longestSilenceMs, now - heardAt);

@@ -2,10 +2,10 @@
 import axe, { type Result, type RunOptions } from 'axe-core';
 import type { Page } from 'playwright-core';
 
-/** All rules. What passes them is not described, which takes longer than to check it; no rule reads style sheets. */
+/** All rules. Elements that pass are not reported, which takes longer than the check; no rule needs style sheets. */
 const OPTIONS: RunOptions = { resultTypes: ['violations'], preload: { assets: ['media'] } };
 
-/** One line a fault of any impact, with the element at fault. */
+/** One line for each fault, of any impact, with its element. */
 export async function findFaults(page: Page): Promise<string[]> {
   if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(axe.source);
   const violations = await page.evaluate<Result[]>(

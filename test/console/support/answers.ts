@@ -1,4 +1,4 @@
-/** Answers of the console's server that tests make up. */
+/** Made-up responses of the console's server. */
 import type { Page, Route } from 'playwright-core';
 
 export const refuse = (status: number, message = 'Not now.') => ({
@@ -82,7 +82,7 @@ export const listRequests = (...requests: object[]) => ({
 
 type Answer = Parameters<Route['fulfill']>[0];
 
-/** Holds requests to these addresses back; what is answered at last comes once it is let go. */
+/** Holds back the response to these requests until `letGo` is called. */
 export async function hold(page: Page, url: string | RegExp, method: string, answer: Answer) {
   const { promise, resolve } = Promise.withResolvers<void>();
   await page.route(url, async (route) => {
@@ -94,7 +94,7 @@ export async function hold(page: Page, url: string | RegExp, method: string, ans
   return { letGo: resolve };
 }
 
-/** Whether the text is seen, however shortly, from now on; asked at the end. */
+/** Watches for the text from now on; the returned function says whether it was visible, however briefly. */
 export async function watchFor(page: Page, text: string): Promise<() => Promise<boolean>> {
   await page.evaluate(`(() => {
     globalThis.wasSeen = false;

@@ -12,13 +12,13 @@ export interface Console {
   browser: Browser;
   /** A page at `/{namespace}/{path}`, signed in. */
   open(path: string, options?: BrowserContextOptions): Promise<Page>;
-  /** What went wrong within opened pages: errors that nobody caught, things that the content policy refused. */
+  /** What went wrong in opened pages: uncaught errors, and violations of the content security policy. */
   faults: string[];
 }
 
 let running: Promise<Console> | undefined;
 
-/** The one console of all tests of this process; `use` answers it once `before` has run. */
+/** The one console of all tests of this process; the returned function gives it once `before` has run. */
 export function useConsole(): () => Console {
   let console_: Console;
   before(async function () {
@@ -33,7 +33,7 @@ export function useConsole(): () => Console {
   return () => console_;
 }
 
-// Of the root suite: when every file is done.
+// In the root suite, so it runs after the last file.
 after(async () => {
   const last = await running?.catch(() => undefined);
   await last?.browser.close();

@@ -1,9 +1,9 @@
-/** What charts show, made up: for few points and for many. */
+/** Made-up histories for charts: of few points and of many. */
 import type { ScalingHistoryView, UsagePoint, UsageView } from '../../../console/api.ts';
 
 const MINUTE_MS = 60_000;
 
-/** A day with its tide, as the server says it. */
+/** Demand that rises and falls within a day, as the server returns it. */
 export function makeHistory(minutes: number, range: string): ScalingHistoryView {
   const to = Date.now();
   const at = (minute: number) => new Date(to - (minutes - 1 - minute) * MINUTE_MS).toISOString();
@@ -27,7 +27,7 @@ export function makeHistory(minutes: number, range: string): ScalingHistoryView 
   };
 }
 
-/** Of one chat model, with gaps where nothing was asked for; the last step is now. */
+/** Usage of one chat model, with gaps where there were no requests; the last step is now. */
 export function makeUsage(steps: number, stepSeconds: number): UsageView {
   const now = Date.now();
   const points = Array.from({ length: steps }, (_, index) =>

@@ -1,16 +1,16 @@
-/** A page that is used by the keyboard alone, as by people who have no mouse. */
+/** A page that is used by the keyboard alone. */
 import type { Locator, Page } from 'playwright-core';
 import { pollUntil } from '../../support/poll.ts';
 
-/** More than any page has stops. */
+/** More tab stops than any page has. */
 const MAX_STEPS = 150;
 
 export interface KeyboardUser {
-  /** By Tab, to a field, button or link; fails where Tab does not lead to it. */
+  /** Moves to a field, button or link by Tab; fails if Tab does not lead to it. */
   reach(target: Locator): Promise<void>;
-  /** Reaches a button or link once it may be used, and presses Enter. */
+  /** Moves to a button or link once it is enabled, and presses Enter. */
   press(target: Locator): Promise<void>;
-  /** Instead of what the field had. */
+  /** Replaces the text of the field. */
   fill(field: Locator, text: string): Promise<void>;
   choose(combobox: Locator, option: string | RegExp): Promise<void>;
   openTab(name: string): Promise<void>;

@@ -13,10 +13,10 @@ const VIEWPORTS = [
 ];
 const SCHEMES = ['light', 'dark'] as const;
 
-/** Of the pages to look at: none measures what is still moving. */
+/** For all such pages: without motion, no check measures an element that still moves. */
 export const LOOK: BrowserContextOptions = { viewport: VIEWPORTS[0]!, reducedMotion: 'reduce' };
 
-/** One signed-in page, in which all views of the calling `describe` are shown; answers it once `before` has run. */
+/** One signed-in page for all views of the calling `describe`; the returned function gives it once `before` has run. */
 export function useLookedAtPage(use: () => Console): () => Page {
   let page: Page;
   before(async () => {
@@ -30,7 +30,7 @@ export interface View {
   /** Also of its screenshots, such as `usage-light-1440.png`, of the whole page. */
   name: string;
   show(page: Page): Promise<void>;
-  /** It is clicked open, which has to be possible at any width. */
+  /** The view is opened by a click, which has to be possible at any width. */
   isOpened?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What a browser alone knows of a page. */
+/** Facts about a page that only a browser knows. */
 import type { Locator, Page } from 'playwright-core';
 
 /** Dialogs give focus back a moment after they are gone. */
@@ -13,7 +13,7 @@ export const isFocused = (locator: Locator): Promise<boolean> =>
       () => false,
     );
 
-/** What pictures and videos have. */
+/** The members of images and videos that are used here. */
 interface Media {
   decode(): Promise<void>;
   naturalWidth: number;
@@ -23,7 +23,7 @@ interface Media {
   addEventListener(event: string, listener: () => void): void;
 }
 
-/** `512x768` for each picture, once it can be seen. */
+/** `512x768` for each image, once it is decoded. */
 export const readPictureSizes = (pictures: Locator): Promise<string[]> =>
   pictures.evaluateAll((elements) =>
     Promise.all(
@@ -35,7 +35,7 @@ export const readPictureSizes = (pictures: Locator): Promise<string[]> =>
     ),
   );
 
-/** Once it can be played. */
+/** Resolves once the video's metadata are there. */
 export const readVideoWidth = (video: Locator): Promise<number> =>
   video.evaluate(async (element) => {
     const player = element as unknown as Media;
@@ -44,14 +44,14 @@ export const readVideoWidth = (video: Locator): Promise<number> =>
     return player.videoWidth;
   });
 
-/** Ends transitions once what changed last has been painted, with all that follows sizes. */
+/** Finishes transitions after the last change has been painted, including what observes sizes. */
 export const settle = (page: Page): Promise<void> =>
   page.evaluate(`new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))).then(() => {
     for (const animation of document.getAnimations())
       if (animation.effect.getComputedTiming().endTime !== Infinity) animation.finish();
   })`);
 
-/** By so many pixels the page is wider than the screen. */
+/** How many pixels the page is wider than the screen. */
 export const readExcess = (page: Page): Promise<number> =>
   page.evaluate('document.documentElement.scrollWidth - innerWidth');
 
@@ -67,7 +67,7 @@ export const readLargestPaint = (page: Page): Promise<number> =>
     new PerformanceObserver((list) => resolve(list.getEntries().at(-1).startTime))
       .observe({ type: 'largest-contentful-paint', buffered: true }))`);
 
-/** From now on; answers how long the longest task of the page took, in milliseconds: 0 if none took 50 ms. */
+/** Watches from now on; the returned function gives the longest task of the page in milliseconds, 0 if none took 50 ms. */
 export async function watchLongTasks(page: Page): Promise<() => Promise<number>> {
   await page.evaluate(`
     globalThis.longestTask = 0;

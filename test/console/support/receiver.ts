@@ -1,4 +1,4 @@
-/** What gets deliveries, on this machine. */
+/** A receiver of deliveries on this machine. */
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';

@@ -1,4 +1,4 @@
-/** Pages with data that `make run` has not, and what opens over pages: all answers are made up. */
+/** Pages with data that `make run` does not have, and what opens over pages: all responses are made up. */
 import type { Page } from 'playwright-core';
 import type { DeploymentView } from '../../../console/api.ts';
 import { listRequests, makeKey, makeRequest, makeSession } from './answers.ts';
@@ -16,7 +16,7 @@ export interface Scene {
   deployment?: Partial<DeploymentView>;
   /** Waits for what the path opens by itself. */
   wait?: (page: Page) => Promise<void>;
-  /** Clicks open what is to be seen, and waits for it. */
+  /** Opens what the scene shows by clicks, and waits for it. */
   open?: (page: Page) => Promise<void>;
 }
 

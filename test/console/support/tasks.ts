@@ -14,9 +14,9 @@ const READY_MS = 120_000;
 export interface TaskSetting {
   /** Signed in, at the list of deployments. */
   open: () => Promise<Page>;
-  /** A deployment of images whose engines a test may have fail. */
+  /** A deployment of images whose engines may be made to fail. */
   find: () => Pick<EndpointEntry, 'baseURL' | 'apiKey' | 'modelId'>;
-  /** Of its engines; null = none. */
+  /** The fault of its engines; null = none. */
   setFault: (fault: object | null) => Promise<unknown>;
 }
 

@@ -33,7 +33,7 @@ const PATHS: [string, string, unknown, number][] = [
   ['DELETE', 'deployments/mine', undefined, 204],
   ['GET', 'deployments/llm/replicas', undefined, 200],
   ['GET', 'deployments/llm/events', undefined, 200],
-  // The API server knows no node that could tell.
+  // The API server knows no node that could serve the log.
   ['GET', 'deployments/llm/replicas/none/log?container=engine', undefined, 404],
   ['POST', 'deployments/llm/v1/chat/completions', {}, 502],
   ['GET', 'deployments/llm/v1/models', undefined, 502],
@@ -197,7 +197,7 @@ describe("the console's tenancy", () => {
     const there = await console.signIn(token, member.namespace);
     const begun = await there.call('GET', '/api/session');
     expect(begun.body.namespaces).to.deep.equal([member.namespace, namespace]);
-    // What is taken back holds for 10 s at most.
+    // Rights that were taken back are cached for at most 10 s.
     const path = `/apis/rbac.authorization.k8s.io/v1/namespaces/${member.namespace}/rolebindings/guest-${namespace}`;
     const log = () => there.call('GET', `/api/namespaces/${member.namespace}/deliveries`);
     expect((await log()).status).to.equal(200);

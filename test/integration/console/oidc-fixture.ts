@@ -102,7 +102,7 @@ export function useOIDC(options: Omit<IssuerOptions, 'origins'> = {}): OIDCHarne
 
 const originOf = (port: number) => `http://127.0.0.1:${port}`;
 
-/** Who may nothing is told so only once the API server knows them. */
+/** The console names missing rights only once the API server accepts the issuer's users. */
 async function isTrusted(harness: OIDCHarness): Promise<boolean> {
   const browser = harness.browser();
   await browser.signIn('nobody');

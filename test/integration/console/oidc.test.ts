@@ -103,7 +103,7 @@ describe('signing in to the console by OIDC', () => {
       expect(await errorOf(victim)).to.match(/started in another browser/);
       expect((await victim.session()).status).to.equal(401);
     }
-    // It is told once.
+    // It is shown once.
     expect(await errorOf(victim)).to.equal(null);
   });
 

@@ -246,7 +246,7 @@ describe("the console's records", () => {
     await pollUntil(async () => (await read('')).points.length === 2);
     const { from, to, points, changes } = await read('?range=6h');
     expect(Date.parse(to) - Date.parse(from)).to.equal(6 * 3_600_000);
-    // What was before this deployment was another's.
+    // Records from before this deployment belong to an earlier one of the same name.
     expect(points.map((each: { wanted: number }) => each.wanted)).to.deep.equal([1, 1]);
     expect(points.at(-1).at).to.equal(to);
     expect(changes).to.have.length(1);

@@ -1,4 +1,4 @@
-/** Cookies, forgeries, headers, and that what the browser, Redis and the log have tells no token. */
+/** Cookies, forgeries, headers, and that neither the browser nor Redis nor the log has a token in clear. */
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { pollUntil } from '../../support/poll.ts';

@@ -56,7 +56,7 @@ describe("the console's sessions", () => {
       (await admin.call('GET', `/api/namespaces/${name}/access`)).body.isMissing;
     await pollUntil(async () => (await isMissing('not-there')) === true, 'a missing namespace');
     expect(await isMissing(namespace)).to.equal(false);
-    // Who may not know is not told.
+    // Users without the right to see it are not told which is the case.
     const other = await console.makeMember();
     const member = await console.signIn(other.token);
     const { body } = await member.call('GET', '/api/namespaces/not-there/access');

@@ -75,7 +75,7 @@ describe("the console's storage credentials", () => {
     const answer = await person.call('POST', `${base}/storage-credentials`, body);
     expect([answer.status, answer.body.error.code]).to.deep.equal([503, 'temporarily_unavailable']);
     expect((await someone.call('GET', `${base}/storage-credentials`)).body).to.deep.equal([]);
-    // Their session is not what failed.
+    // It is not their session that failed.
     expect((await person.call('GET', '/api/session')).status).to.equal(200);
   });
 });

@@ -102,7 +102,7 @@ describe('a console with a malicious member', function () {
     }
   }
 
-  /** Each as long as one is read, and dear to parse. */
+  /** Each as long as responses may be, and expensive to parse. */
   async function fillResults(): Promise<void> {
     const { redis } = harness.redis;
     const keys = workKeys(spaces.evil);

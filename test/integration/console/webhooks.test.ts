@@ -24,7 +24,7 @@ describe("the console's webhooks", () => {
     `/apis/berth.dev/v1alpha1/namespaces/${namespace}/${plural}/${name}`;
   const secretPath = (name: string) => `/api/v1/namespaces/${namespace}/secrets/${name}`;
   const read = async (plural: string, name: string) => (await console.kube('GET', pathOf(plural, name))).body;
-  /** What the operator says of an endpoint's present generation. */
+  /** The operator's status for an endpoint's current generation. */
   const evaluate = async (
     name: string,
     told: Record<string, [string, string, string]>,

@@ -1,4 +1,4 @@
-/** Specs that the API server takes, and such that it refuses. */
+/** Specs that the API server accepts, and specs that it refuses. */
 export type Spec = Record<string, unknown>;
 
 export const llm = (more: Spec = {}): Spec => ({
@@ -15,7 +15,7 @@ const media = (kind: 'Image' | 'Video', fields: Spec): Spec => ({
   [kind.toLowerCase()]: fields,
 });
 
-/** What is taken: in words, the kind, its spec. */
+/** Accepted: a description, the kind, its spec. */
 export const GOOD: [string, string, Spec][] = [
   ['the least ModelDeployment', 'ModelDeployment', llm()],
   [
@@ -79,7 +79,7 @@ export const GOOD: [string, string, Spec][] = [
   ['a StorageCredential', 'StorageCredential', { bucket: 'results', secret: 'keys' }],
 ];
 
-/** What is refused, and the words that the message must carry: the field and what is allowed. */
+/** Refused, and what the message must contain: the field and what is allowed. */
 export const BAD: [string, string, Spec, RegExp[]][] = [
   [
     'an unknown kind',

@@ -20,7 +20,7 @@ describe('an attack by URL', () => {
   beforeEach(async () => {
     dns.zone.clear();
     dns.questions.length = 0;
-    // On all addresses of this machine, so that whatever is dialed by mistake is heard.
+    // On all addresses of this machine, so that it sees every connection that should not be made.
     inside = await startHttpServer((_, res) => res.end('secret'), '::');
   });
   afterEach(async () => {

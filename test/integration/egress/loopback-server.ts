@@ -1,4 +1,4 @@
-/** Servers on loopback addresses: one that hears all that comes, and what the web needs to be spoken to. */
+/** Servers on loopback addresses that count their connections. */
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
@@ -11,7 +11,7 @@ export interface LoopbackServer {
   stop(): Promise<void>;
 }
 
-/** Hears every connection to `host`, and answers http: as told. */
+/** Serves HTTP at `host`. */
 export const startHttpServer = (
   listener: RequestListener,
   host = '127.0.0.1',
@@ -21,7 +21,7 @@ export const startHttpServer = (
 export const startHttpsServer = (listener: RequestListener, pair: Certificates): Promise<LoopbackServer> =>
   start(createHttpsServer({ cert: pair.cert, key: pair.key }, listener), '127.0.0.1');
 
-/** Does with a connection what the test says, such as nothing. */
+/** Leaves each connection to the test. */
 export const startSocketServer = (onConnection: (socket: Socket) => void): Promise<LoopbackServer> =>
   start(createServer(onConnection), '127.0.0.1');
 

@@ -44,14 +44,14 @@ describe('a deployment that scales to zero', () => {
     expect(response.status).to.equal(200);
     return ((await response.json()) as { data: object[] }).data[0]!;
   };
-  /** Waits until the front knows of the replica no more. */
+  /** Waits until the front no longer knows of the replica. */
   const sleep = async (changes: Parameters<ColdDeployment['sleep']>[0]) => {
     await cold.sleep(reject());
-    // What only the engine knows, a front does not tell.
+    // A front does not show what only the engine knows.
     const isAsleep = async () => !('max_model_len' in (await readModel()));
     await pollUntil(isAsleep, 'the front to see it asleep');
     await cold.sleep(changes);
-    // Of a published change the front hears before the next request.
+    // The front receives a published change before the next request.
     await pollUntil(isAsleep, 'asleep');
   };
 
@@ -98,7 +98,7 @@ describe('a deployment that scales to zero', () => {
       const key = { n: 'tight', rpm: 0, tpd: 1_000, exp: 0, off: 0 as const };
       await publishApiKey(redis, 'team', hashApiKey('sk-rpm'), key);
       await publishApiKey(redis, 'team', hashApiKey('sk-tpd'), { ...key, rpm: 9, tpd: 0 });
-      // Wanted until a replica comes, so the last test's wish has to end.
+      // A request for a replica lasts until one comes, so that of the last test has to expire.
       await sleep(reject());
       await cold.awaken();
       await pollUntil(async () => (await call()).status === 200, 'served');

@@ -18,7 +18,7 @@ describe('a replica whose engine sleeps', () => {
 
   const tell = (sleeping: string[]) => publishDeployment(stack.redis, { ...config, sleeping });
   const isAsleep = async () => (await stack.readHeartbeats())[0]?.asleep === true;
-  /** It is asked again each time: an order that came while it had work does not hold. */
+  /** Asks in each round: a request to sleep that arrives during work has no effect. */
   const putToSleep = async () => {
     let isTold = false;
     await pollUntil(async () => {

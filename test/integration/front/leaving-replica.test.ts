@@ -1,4 +1,4 @@
-/** Requests that still reach a replica whose engine goes or has just gone, over connections that a balancer kept. */
+/** Requests that still reach a replica whose engine is going or gone, over connections that a load balancer kept. */
 import { expect } from 'chai';
 import { DRAIN_TOKEN_HEADER } from '../../../api/gateway-environment.ts';
 import { callChat } from '../../support/chat.ts';

@@ -38,7 +38,7 @@ describe('a sidecar', () => {
   });
   beforeEach(async () => {
     await stack.connection.untilUp(60_000);
-    // Of the test before: the heartbeat of its replica, and what it published.
+    // What the previous test left: the heartbeat of its replica, and what it published.
     await stack.redis.flushall();
     await publishModel(stack.redis, config);
     if (engine.program.ended === null) await engine.reset();

@@ -32,14 +32,14 @@ const begin = (res: ServerResponse, ...frames: string[]) => {
 };
 const die = (res: ServerResponse) => setImmediate(() => res.destroy());
 
-/** Says this and dies. */
+/** Sends this and ends the connection. */
 const breakAfter =
   (...frames: string[]): Script =>
   (res) => {
     begin(res, say({ role: 'assistant', content: '' }), ...frames);
     die(res);
   };
-/** Says this and ends as it should. */
+/** Sends this and ends the stream properly. */
 const answer =
   (...frames: string[]): Script =>
   (res) => {

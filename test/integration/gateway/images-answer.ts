@@ -1,4 +1,4 @@
-/** What an endpoint of images answers. */
+/** The response of an images endpoint. */
 export interface ImagesAnswer {
   created: number;
   data: { url?: string; b64_json?: string }[];

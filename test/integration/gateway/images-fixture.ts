@@ -73,11 +73,11 @@ export interface ImagesEndpoint {
   config: GatewayConfig;
   slots: Slots;
   metrics: GatewayMetrics;
-  /** What stands in Prometheus' text for a series; 0 when absent. */
+  /** Value of a series in the Prometheus text; 0 if absent. */
   readMetric(series: string): Promise<number>;
   generate(body?: object, init?: { query?: string; signal?: AbortSignal }): Promise<Response>;
   edit(parts: [name: string, value: string | Buffer][], query?: string): Promise<Response>;
-  /** Ends what is in flight, as at the end of a replica's time. */
+  /** Ends what is in flight, as at the end of a replica's grace period. */
   cutOff(reason: ApiError): void;
   stop(): Promise<void>;
 }

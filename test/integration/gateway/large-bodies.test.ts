@@ -25,7 +25,7 @@ const MIB = 1024 * 1024;
 const BODY_BYTES = 31 * MIB;
 /** Both run in containers of 1 GiB. */
 const MAX_RESIDENT_MIB = 900;
-/** Far above what is measured, and half of what one such body took before there was a bound. */
+/** Far above what is measured, and half of what one such body took without a limit. */
 const MAX_PAUSE_MS = 5_000;
 const OTHER_KEY = 'sk-other';
 const ADDRESS = '127.0.0.19';
@@ -105,7 +105,7 @@ function openForm(url: string): { answer: Promise<Sent | null>; cut(): void } {
 const peakMebibytes = (pid: number): number =>
   Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
 
-/** The longest that the process left an answer waiting; ends the watch. */
+/** Ends the watch; returns the longest time that the process did not respond. */
 function watchPauses(ask: () => Promise<Response>): () => Promise<number> {
   let longest = 0;
   let isOver = false;

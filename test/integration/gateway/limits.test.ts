@@ -207,7 +207,7 @@ describe('while Redis is away', () => {
     const milliseconds = performance.now() - start;
     redis.resume();
     expect(response.status).to.equal(200);
-    // What hangs does so for as long as the client waits.
+    // Without a timeout, it would take as long as the client waits.
     expect(milliseconds).to.be.below(20_000);
   });
 

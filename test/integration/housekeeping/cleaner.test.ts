@@ -95,7 +95,7 @@ describe('the clean-up of stored objects', () => {
     const other = { credential: 'gone', key: object.key };
     await register('team', [other]);
     start();
-    // What belongs to no store any more waits for none that hangs.
+    // Objects whose store is gone do not wait for a store that hangs.
     await untilListed('team', 1);
     expect(outcomes).to.deep.equal(['dropped']);
     harness.s3.resume();

@@ -121,7 +121,7 @@ describe('jobs that fail', () => {
     const [pod] = stack.pods;
     await pod!.engine.control({ jobSeconds: 30 });
     const id = await stack.submit();
-    // The engine's work begins before its answer to the submission; the gateway tells of progress once it has that.
+    // The engine starts to work before it responds to the submission; the gateway reports progress only after that.
     await pollUntil(async () => (await stack.read(id)).progress > 0, 'the job runs');
     await pod!.engine.stop('SIGKILL');
     const record = await stack.untilIs(id, 'failed');

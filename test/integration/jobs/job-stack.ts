@@ -38,7 +38,7 @@ export interface Pod {
   address: string;
   engine: Engine;
   replica: ModelReplica;
-  /** Kills the gateway without a word and starts it again. */
+  /** Kills the gateway without warning and starts it again. */
   crash(): Promise<void>;
   startAgain(): Promise<void>;
   /** On the port of the one before. */

@@ -12,7 +12,7 @@ import type { MediaWorkspace } from '../../support/media-workspace.ts';
 import { describeModel } from '../../support/model-replica.ts';
 import { newRequestId } from '../../support/request-fixture.ts';
 
-/** With one slot, for the workspace's deployment; it thinks its engine healthy. Returns the function that ends it. */
+/** With one slot, for the workspace's deployment; it takes its engine to be healthy. Returns the function that stops it. */
 export function startLoneWorker(
   { namespace, deployment }: MediaWorkspace,
   { redis, engineURL, onEngineLost = () => {} }: LoneWorkerOptions,

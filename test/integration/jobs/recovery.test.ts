@@ -108,7 +108,7 @@ describe('jobs of replicas that go', () => {
     const pod = await findPod(id);
     const { startedAt } = await stack.read(id);
     const other = findOther(pod);
-    // Of the other alone: an engine that has just begun may not have looked yet how long it takes.
+    // Of the other only: an engine that has just started may not have read its duration yet.
     await setJobSeconds(1, [other]);
     const drained = startDrain(pod);
     await pollUntil(

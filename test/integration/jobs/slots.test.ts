@@ -87,7 +87,7 @@ describe('image jobs', () => {
     const { requests } = await stack.pods[0]!.engine.read();
     const id = await stack.submit();
     await pollUntil(async () => (await stack.read(id)).status !== 'queued', 'the claim');
-    // A place that was promised to a peer comes back after 2 s.
+    // A slot that was reserved for a peer is free again after 2 s.
     expect(performance.now() - begun).to.be.above(1_900);
     await stack.untilIs(id, 'succeeded');
     expect((await stack.pods[0]!.engine.read()).requests).to.equal(requests + 1);
@@ -100,7 +100,7 @@ describe('image jobs', () => {
     expect((await reserve()).status).to.equal(429);
     await stack.untilIs(id, 'succeeded');
     expect((await reserve()).status).to.equal(201);
-    // Used up, so that it does not stand in the next test's way.
+    // Used up, so that it does not affect the next test.
     await pollUntil(async () => (await reserve()).status === 201, 'the slot');
   });
 

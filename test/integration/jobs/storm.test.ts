@@ -15,7 +15,7 @@ import { type JobStack, startJobStack } from './job-stack.ts';
 const JOBS = Number(process.env.STORM_JOBS ?? 150);
 const PODS = 3;
 const RESTARTS = 2;
-/** Who is killed and who cancels is the same each time; how they meet is not. */
+/** What is killed or canceled is the same in each run; how it interleaves is not. */
 const random = seedRandom(1);
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 

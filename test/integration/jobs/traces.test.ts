@@ -166,7 +166,7 @@ describe('traces of queued requests', () => {
     const job = spans.find(({ name }) => name === 'job')!;
     expect(job.isError).to.equal(true);
     expect(job.attributes['error.type']).to.equal('upstream_error');
-    // What went well in other programs is not known to have led there.
+    // Other programs do not know of the failure, so their spans that ended well are dropped.
     expect(spans.map(({ name }) => name)).to.not.include('submit');
   });
 });

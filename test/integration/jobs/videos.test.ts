@@ -95,7 +95,7 @@ describe('video jobs', () => {
     const id = await stack.submit();
     await stack.untilIs(id, 'succeeded');
     const { replica } = stack.pods[0]!;
-    // The request ends a moment before its replica has put everything away.
+    // The request ends a moment before its replica has cleaned up.
     await pollUntil(async () => /berth_gateway_jobs_running 0/.test(await replica.metrics()), 'no job runs');
     const metrics = await replica.metrics();
     expect(metrics).to.match(/berth_gateway_jobs_total\{outcome="succeeded"\} \d/);

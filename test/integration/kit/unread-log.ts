@@ -1,4 +1,4 @@
-/** A program that writes more lines than a pipe holds, says that it goes on, and ends when it is told to. */
+/** A program that writes more lines than a pipe holds, reports that it still runs, and ends on request. */
 import { openLog } from '../../../kit/log.ts';
 
 const log = openLog({ level: 'info', base: {} });

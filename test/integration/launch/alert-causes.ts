@@ -16,10 +16,10 @@ const GRANTED = '1000';
 
 export interface Cause {
   what: string;
-  /** What of the labels tells that they fire for it, by name of the alert. */
+  /** By name of the alert: labels that show that it fires for this cause. */
   alerts: Record<string, string>;
   begin?: () => Promise<unknown>;
-  /** Done again and again, from the beginning until no alert fires any more. */
+  /** Repeated from the beginning until no alert fires any more. */
   work?: (isBroken: boolean) => Promise<unknown>;
   /** Also called where they did not fire. */
   end: () => unknown;
@@ -51,7 +51,7 @@ const IMAGES = { kind: 'Image', image: { sizes: ['64x64'], tasks: ['txt2img'] } 
 const describeWorkspace = (credit: string) =>
   berth('Workspace', 'workspace', { ownerEmail: 'owner@example.com', credit });
 
-/** A deployment for each trouble, so that none hides another. */
+/** A deployment for each cause, so that none hides another. */
 export const describeObjects = (s3: S3Server): object[] => [
   describeWorkspace(GRANTED),
   describeModel('failing', { slo: { availability: 99 } }),
@@ -74,7 +74,7 @@ export const describeObjects = (s3: S3Server): object[] => [
   }),
 ];
 
-/** They do not disturb each other. */
+/** Causes that do not affect each other. */
 export function listDeploymentCauses({ stack, client, redis, s3, hook }: Scene): Cause[] {
   const find = (name: string) => stack.endpoints.deployments.find((each) => each.name === name)!;
   const steer = (name: string, settings: object) =>
@@ -167,7 +167,7 @@ export function listDeploymentCauses({ stack, client, redis, s3, hook }: Scene):
   ];
 }
 
-/** One at a time: each takes the ground from all others. */
+/** Causes for one at a time: each affects all deployments. */
 export function listPlatformCauses({ stack, redis }: Scene): Cause[] {
   const readInfo = async (name: string) =>
     Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(await redis.info())![1]);

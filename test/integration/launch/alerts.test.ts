@@ -74,7 +74,7 @@ describe('the alerts of the chart over a real Prometheus', function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Names of those of a cause that fire for it. */
+  /** Names of the cause's alerts that fire for it. */
   const listFiring = async ({ alerts }: Cause): Promise<string[]> => {
     const answers = Object.entries(alerts).map(async ([name, labels]) => {
       const selector = `ALERTS{alertstate="firing", alertname="${name}", ${labels}}`;
@@ -83,7 +83,7 @@ describe('the alerts of the chart over a real Prometheus', function () {
     return (await Promise.all(answers)).flat();
   };
 
-  /** Has them fire, and stop. */
+  /** Makes the alerts of a cause fire, and stop. */
   const act = async (cause: Cause): Promise<void> => {
     const { what, alerts, begin, work, end } = cause;
     const count = Object.keys(alerts).length;

@@ -49,7 +49,7 @@ const answerSample = (body: Body, response: ServerResponse): void =>
     usage: { prompt_tokens: countTokens(body), completion_tokens: 1 },
   });
 
-/** An engine that does wrong, in front of which there is no gateway: the tool sees it. */
+/** A faulty engine without a gateway in front of it: the tool detects it. */
 describe('the check of a GPU, of answers that are', function () {
   this.timeout(60_000);
   let server: Server;

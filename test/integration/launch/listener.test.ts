@@ -159,7 +159,7 @@ async function install(root: string): Promise<string> {
   const npm = (...args: string[]) =>
     execFileSync('npm', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
   const [archive] = npm('pack', '--silent', './built').trim().split('\n').slice(-1);
-  // Were there dependencies, they could not be had.
+  // Dependencies, if there were any, could not be downloaded.
   npm('install', '--silent', '--offline', '--no-save', `./${archive}`);
   return join(root, 'node_modules/.bin/berth-listen');
 }

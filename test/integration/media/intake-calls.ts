@@ -98,7 +98,7 @@ export function sendForm(
   return send(endpoint, path, { body: form });
 }
 
-/** Typed as SDKs type what they know nothing of. */
+/** Typed as SDKs type files of unknown content. */
 export const makeFile = (bytes: Buffer, type = 'application/octet-stream'): Blob =>
   new Blob([new Uint8Array(bytes)], { type });
 

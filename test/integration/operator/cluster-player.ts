@@ -103,7 +103,7 @@ export class Cluster {
     return (await this.status(namespace, name)).conditions.find((condition) => condition.type === type);
   }
 
-  /** The Deployment controller's word: it has seen the latest spec. */
+  /** As the Deployment controller reports that it has seen the latest spec. */
   async setDeploymentStatus(
     namespace: string,
     name: string,
@@ -159,7 +159,7 @@ export class Cluster {
     return this.client.delete(RESOURCES.Pod, { namespace, name: pod });
   }
 
-  /** The kubelet's last word: the pod is gone. */
+  /** As the kubelet does at the end: the pod is gone. */
   async removePod(namespace: string, pod: string): Promise<void> {
     const path = `/api/v1/namespaces/${namespace}/pods/${pod}`;
     await this.#request('DELETE', path, { gracePeriodSeconds: 0 });
@@ -213,7 +213,7 @@ export class Cluster {
     return (await this.#listEvents(namespace, name)).map(({ reason }) => reason ?? '');
   }
 
-  /** Of the events with a reason on an object: what they say. */
+  /** Messages of the events with a reason on an object. */
   async eventNotes(namespace: string, name: string, wanted: string): Promise<string[]> {
     const events = await this.#listEvents(namespace, name);
     return events.filter(({ reason }) => reason === wanted).map(({ note }) => note ?? '');

@@ -1,4 +1,4 @@
-/** What the builders answer, held against a real API server: strict fields, its own validation, pod security. */
+/** What the builders return, applied to a real API server: strict fields, its own validation, pod security. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

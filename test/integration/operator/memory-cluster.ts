@@ -74,7 +74,7 @@ export class MemoryCluster {
     this.put(resource, { ...live, metadata: { ...live.metadata, deletionTimestamp } });
   }
 
-  /** The garbage collector: what belongs to an object that is gone goes. */
+  /** The garbage collector: deletes what belongs to an object that is gone. */
   collectOrphans(): void {
     const uids = new Set(
       [...this.#stores.values()].flatMap((store) => [...store.values()].map(({ metadata }) => metadata.uid)),
@@ -126,7 +126,7 @@ export class MemoryCluster {
         undelivered--;
       }
     } finally {
-      // Who ends a watch wants no more of it.
+      // A watch that was ended delivers nothing more.
       this.pending -= undelivered;
       listeners.delete(listener);
     }

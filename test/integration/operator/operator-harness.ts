@@ -35,7 +35,7 @@ export interface RunningOperator {
   lost: string[];
   /** As SIGTERM does. */
   stop(): Promise<void>;
-  /** As SIGKILL does: nothing is handed over. */
+  /** As SIGKILL does: the lease is not released. */
   kill(): Promise<void>;
 }
 

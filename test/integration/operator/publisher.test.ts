@@ -31,7 +31,7 @@ import { connectBadly, type Line } from './faulty-redis.ts';
 
 const KEY: PublishedKey = { n: 'mine', rpm: 60, tpd: 1000, exp: 0, off: 0 };
 
-/** A desired that tests change by hand. */
+/** A desired state that tests change by hand. */
 class FakeDesiredState implements DesiredState {
   readonly deployments = new Map<string, PublishedDeployment>();
   readonly keys = new Map<string, Map<string, PublishedKey>>();
@@ -97,7 +97,7 @@ describe('publishing to Redis', () => {
       masterKey: 'master',
       allowVolatileQueue: false,
       log: silentLog,
-      // Behind a bad line nothing mends what goes wrong.
+      // With a faulty connection nothing is repaired periodically, so that every fault is seen.
       checkIntervalMs: line ? 3_600_000 : checkIntervalMs,
       auditIntervalMs: line ? 3_600_000 : 50,
       onStateChange: (state) => states.push(state),

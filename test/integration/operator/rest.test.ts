@@ -58,7 +58,7 @@ describe('The operator at rest', () => {
     const operator = harness.startOperator();
     await fill();
     await harness.settle(operator);
-    // What this process made itself is read once more.
+    // What this process created itself is read once more.
     operator.program.resync();
     await harness.settle(operator);
     const before = operator.client.calls.length;

@@ -128,7 +128,7 @@ describe('a Redis client that does not read its answers', () => {
     const listener = await connectTo(server, { name: 'listener' });
     try {
       await listener.redis.subscribe('n:{victim}');
-      // Whoever says something stays.
+      // Clients that send something stay connected.
       await pollUntil(
         async () => (await admin.redis.ping()) === 'PONG' && isClosed,
         'the idle one is cut off',

@@ -23,7 +23,7 @@ const REQUESTS = 200;
 const LEASE_MS = 400;
 const namespace = 'one';
 const deployment = 'film';
-/** Who vanishes and who stalls is the same each time; how they meet is not. */
+/** Which workers vanish or stall is the same in each run; how they interleave is not. */
 const random = seedRandom(1);
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -67,7 +67,7 @@ describe('requests while workers and Redis crash', function () {
     const finished = new Map<string, number>();
     const canceled = new Set<string>();
 
-    /** A slot; whoever vanishes says nothing more, and whoever stalls comes back too late. */
+    /** A slot; a worker that vanishes sends nothing more, and one that stalls returns too late. */
     async function work(): Promise<void> {
       const redis = await connect();
       while (!over) {

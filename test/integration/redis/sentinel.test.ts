@@ -20,7 +20,7 @@ describe('a Redis behind Sentinel', () => {
   }
 
   before(async () => {
-    // Without these a replica is copied to after 5 s, and a server with replicas waits for them before it ends.
+    // By default, replication starts after 5 s, and a server with replicas waits for them before it ends.
     const args = [
       ...['--repl-diskless-sync-delay', '0', '--shutdown-timeout', '0'],
       ...['--masteruser', 'berth-operator', '--masterauth', REDIS_PASSWORDS.operator],

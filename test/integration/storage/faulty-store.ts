@@ -1,4 +1,4 @@
-/** A store that does to uploads what no real one does on command. */
+/** A store with faults that no real one has on demand. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -64,7 +64,7 @@ export const answerAtEnd =
     request.resume().once('end', () => answerAtOnce(status, code)(request, response));
   };
 
-/** Reads on, as one does who wants the answer to arrive. */
+/** Reads on, so that the client receives the response. */
 export const answerMidway =
   (status: number): Fault =>
   (request, response) => {

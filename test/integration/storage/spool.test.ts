@@ -53,7 +53,7 @@ describe('a result on its way is held on disk', () => {
       const outcomes = await Promise.all(Array.from({ length: 8 }, giveUp));
       expect(new Set(outcomes)).to.deep.equal(new Set(['canceled']));
     }
-    // Behind all that was still to be done on the disk.
+    // Queued behind all pending work on the disk.
     await (await spool.hold(repeat(Buffer.alloc(1), 9), { maxBytes: MIB })).remove();
     expect({ files: held(), used: spool.used }).to.deep.equal(before);
   });

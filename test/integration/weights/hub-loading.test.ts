@@ -139,7 +139,7 @@ describe('weights from a hub', () => {
     });
     const error = await failure(load({ source, entry: 'b' }));
     expect(error?.message).to.contain('gated or private');
-    // What is in the cache is not given to who may not have it any more.
+    // Users who have lost access do not get cached files.
     expect(await failure(load({ source }))).to.be.instanceOf(SourceError);
   });
 
