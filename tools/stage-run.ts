@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { stripVTControlCharacters } from 'node:util';
+import { divideEvenly } from './file-seconds.ts';
 
 export interface Stage {
   command: string[];
@@ -59,15 +60,10 @@ async function runTests(stage: Stage, prefix: string): Promise<Run> {
   };
 }
 
-/** A command for each shard, with every so manieth file. */
+/** A command for each shard, which end at about the same time. */
 function divide({ command, shards = 1 }: Stage): string[][] {
-  const files = command.filter(isTestFile);
   const rest = command.filter((word) => !isTestFile(word));
-  const count = Math.max(1, Math.min(shards, files.length));
-  return Array.from({ length: count }, (_, shard) => [
-    ...rest,
-    ...files.filter((_, index) => index % count === shard),
-  ]);
+  return divideEvenly(command.filter(isTestFile), shards).map((files) => [...rest, ...files]);
 }
 
 function readRun({ code, output }: CommandEnd, { isMocha }: Stage): Run {

@@ -3,11 +3,13 @@
  * BESIDE=e2e runs that stage in parallel to the others: it mostly waits, and shares nothing with them but the machine.
  */
 import { globSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureBinary } from '../cluster/binaries.ts';
 import { ensurePage } from '../launch/local-console.ts';
 import { ensureValkey } from '../machine/valkey.ts';
+import { countBusyCores } from './busy-cores.ts';
+import { sortByDuration } from './file-seconds.ts';
 import { type Counts, runStage, type Stage } from './stage-run.ts';
 
 interface TestStage extends Stage {
@@ -22,6 +24,8 @@ interface TestStage extends Stage {
 interface Outcome extends Counts {
   stage: string;
   seconds: number;
+  /** Busy ones of the machine on average, also with what ran beside the stage. */
+  cores: number;
 }
 
 const REPORTER = ['--reporter', './tools/file-reporter.ts'];
@@ -39,28 +43,10 @@ const CHART_PROGRAMS = ['etcd', 'kube-apiserver', 'helm', 'kubeconform', 'helm-u
 /** Files at a time, in processes of their own: their tests mostly wait for something. */
 const JOBS = Number(process.env.JOBS ?? 2);
 const PARALLEL = JOBS > 1 ? ['--parallel', '--jobs', String(JOBS)] : [];
-/** These start first, so that they do not delay the end. */
-const LONGEST = [
-  'integration/operator/tenant-attacks',
-  'integration/launch/scaling',
-  'integration/console/tenant-attacks',
-  'integration/front/sidecar',
-  'integration/launch/gpu-check',
-  'integration/jobs/recovery',
-  'integration/operator/lifecycle',
-  'integration/gateway/large-bodies',
-  'integration/front/busy-engine',
-  'integration/launch/alerts',
-  'integration/front/cold-start',
-  'integration/jobs/storm',
-  'conformance/openapi',
-].map((name) => `test/${name}.test.ts`);
 
+/** Those that take longest start first, so that they do not delay the end. */
 function parallel(folder: string): TestStage {
-  const files = listTests(folder);
-  const longest = LONGEST.filter((file) => files.includes(file));
-  const rest = files.filter((file) => !longest.includes(file));
-  return mocha(folder, 120_000, [...PARALLEL, ...longest, ...rest]);
+  return mocha(folder, 120_000, [...PARALLEL, ...sortByDuration(listTests(folder))]);
 }
 
 const STAGES: Record<string, () => TestStage> = {
@@ -99,11 +85,20 @@ async function run(name: string, prefix = ''): Promise<Outcome> {
     if (stage.needsPage) await buildPage();
   } catch (error) {
     console.error((error as Error).message);
-    return { stage: name, passed: 0, failed: 1, seconds: 0 };
+    return { stage: name, passed: 0, failed: 1, seconds: 0, cores: 0 };
   }
-  const start = performance.now();
+  const stopwatch = startStopwatch();
   const counts = await runStage(stage, prefix);
-  return { ...counts, stage: name, seconds: Math.round((performance.now() - start) / 1000) };
+  return { ...counts, ...stopwatch(), stage: name };
+}
+
+function startStopwatch(): () => Pick<Outcome, 'seconds' | 'cores'> {
+  const start = performance.now();
+  const before = cpus();
+  return () => ({
+    seconds: Math.round((performance.now() - start) / 1000),
+    cores: countBusyCores(before, cpus()),
+  });
 }
 
 async function runInOrder(names: string[]): Promise<Outcome[]> {
@@ -128,7 +123,7 @@ if (names.length === 0 || unknown.length > 0) {
   process.exit(2);
 }
 
-const start = performance.now();
+const stopwatch = startStopwatch();
 const alone = names.filter((name) => STAGES[name]!().isAlone);
 const shared = names.filter((name) => !alone.includes(name));
 const beside = shared.filter((name) => name === process.env.BESIDE);
@@ -145,16 +140,17 @@ for (const { stage, failures, flaky } of outcomes) {
   if (flaky) console.log(`\nflaky in ${stage}: failed, and passed when run again:\n${flaky}`);
 }
 const total = (key: 'passed' | 'failed') => outcomes.reduce((sum, outcome) => sum + outcome[key], 0);
-const all = {
-  stage: 'all',
-  passed: total('passed'),
-  failed: total('failed'),
-  seconds: Math.round((performance.now() - start) / 1000),
-};
-console.log('\nstage         passed  failed  seconds');
-for (const { stage, passed, failed, seconds } of [...outcomes, all])
+const all = { stage: 'all', passed: total('passed'), failed: total('failed'), ...stopwatch() };
+console.log('\nstage         passed  failed  seconds  cores');
+for (const { stage, passed, failed, seconds, cores } of [...outcomes, all])
   console.log(
-    `${stage.padEnd(12)}  ${String(passed).padStart(6)}  ${String(failed).padStart(6)}  ${String(seconds).padStart(7)}`,
+    [
+      stage.padEnd(12),
+      String(passed).padStart(6),
+      String(failed).padStart(6),
+      String(seconds).padStart(7),
+      cores.toFixed(1).padStart(5),
+    ].join('  '),
   );
 console.log(`\n${all.passed} passed, ${all.failed} failed`);
 process.exitCode = all.failed > 0 ? 1 : 0;
