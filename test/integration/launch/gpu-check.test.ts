@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { type CheckRun, createCheckKey, runCheck, writeSimulated } from '../../support/gpu-check-run.ts';
 import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
+import { runSideBySide } from '../../support/side-by-side.ts';
 
 /** The simulator stands for an engine: what is shown here is what the tool says of it, not how fast it is. */
 describe('the check of a GPU', function () {
@@ -36,13 +37,16 @@ describe('the check of a GPU', function () {
       { SIMULATOR_PREFILL_MS: '0.005' },
     );
     stack = await startLocalStack({ MODELS: models });
-    key = await createCheckKey(stack, 1_000);
+    // Several checks at a time use it.
+    key = await createCheckKey(stack, 3_000);
   });
   after(async () => {
     await stack?.stop();
     rmSync(models, { recursive: true, force: true });
   });
 
+  /** Beside the others: they mostly wait, for engines of their own. */
+  const itBeside = runSideBySide();
   const find = (name: string) => stack.endpoints.deployments.find((entry) => entry.name === name)!;
   const check = (name: string, apiKey = key, env: Record<string, string> = {}): Promise<CheckRun> =>
     runCheck({ URL: find(name).baseURL, KEY: apiKey, ...env });
@@ -99,18 +103,21 @@ describe('the check of a GPU', function () {
       expect(lines.get(title)).to.match(/^skipped .*: set DEPLOYMENT/);
   });
 
-  it('shows that a key of higher priority is served before those that wait, where the engine is full', async () => {
-    const PRIORITY_KEY = await createCheckKey(stack, 1_000, 10);
-    const { lines, code } = await check('narrow', key, { PRIORITY_KEY, ONLY: 'key of higher' });
-    expect(lines.get(PRIORITY)).to.match(
-      /^passed .*first token came after \d+ ms, before \d+ of 1\d that waited/,
-    );
-    expect([lines.size, code]).to.deep.equal([1, 0]);
-    const equal = await check('narrow', key, { PRIORITY_KEY: key, ONLY: 'key of higher' });
-    expect(equal.lines.get(PRIORITY)).to.match(/^failed .*before \d of 1\d that waited/);
-  });
+  itBeside(
+    'shows that a key of higher priority is served before those that wait, where the engine is full',
+    async () => {
+      const PRIORITY_KEY = await createCheckKey(stack, 1_000, 10);
+      const { lines, code } = await check('narrow', key, { PRIORITY_KEY, ONLY: 'key of higher' });
+      expect(lines.get(PRIORITY)).to.match(
+        /^passed .*first token came after \d+ ms, before \d+ of 1\d that waited/,
+      );
+      expect([lines.size, code]).to.deep.equal([1, 0]);
+      const equal = await check('narrow', key, { PRIORITY_KEY: key, ONLY: 'key of higher' });
+      expect(equal.lines.get(PRIORITY)).to.match(/^failed .*before \d of 1\d that waited/);
+    },
+  );
 
-  it('asks again where the engine takes few at a time', async () => {
+  itBeside('asks again where the engine takes few at a time', async () => {
     const { lines } = await check('brief', key, { ONLY: 'long prompts' });
     expect([...lines.values()].join()).to.match(
       /^passed .*: 8 of 8 prompts .*; short requests beside them: (\d+ × 200, )?\d+ × 429, /,
@@ -123,7 +130,7 @@ describe('the check of a GPU', function () {
     expect(lines.get('responses call tools')).to.match(/^skipped .*: it has no \/v1\/responses/);
   });
 
-  it('makes images and videos where the model does', async () => {
+  itBeside('makes images and videos where the model does', async () => {
     const [images, whole, videos] = await Promise.all([check('image'), check('whole'), check('video')]);
     expect([...images.lines.values()].join('\n')).to.match(
       /passed +an image is made: \d+ bytes; the same seed made/,
