@@ -84,7 +84,7 @@ describe('a sidecar', () => {
     await pollUntil(async () => (await callChat(replica.url)).status === 503, 'the pause');
     await publish({ paused: false });
     await pollUntil(async () => (await callChat(replica.url)).status === 200, 'the end of the pause');
-    // Four rounds of polls, 5 s apart, would take longer: it was told.
+    // Polls are 30 s apart: it was told.
     expect(performance.now() - begun).to.be.below(14_000);
 
     await engine.control({ ...SLOW, tokens: 100 });
@@ -105,11 +105,11 @@ describe('a sidecar', () => {
     expect(clients.filter((client) => client.includes('name=berth-sidecar:'))).to.have.length(1);
   });
 
-  it('notices a change whose notification was lost, and survives a restart of Redis', async () => {
-    await stack.server.restart();
-    await stack.connection.untilUp(60_000);
+  it('survives a restart of Redis, and notices then what it was not told', async () => {
     const changed = { ...config, displayName: 'Silent' };
     await stack.redis.hset(`c:{${namespace}}:deployments`, name, JSON.stringify(changed));
+    await stack.server.restart();
+    await stack.connection.untilUp(60_000);
     const readName = async () => {
       const response = await fetch(`${replica.url}/models`, {
         headers: { authorization: `Bearer ${API_KEY}` },
@@ -118,7 +118,8 @@ describe('a sidecar', () => {
         response.ok && ((await response.json()) as { data: { display_name: string }[] }).data[0]!.display_name
       );
     };
-    await pollUntil(async () => (await readName()) === 'Silent', 'the poll');
+    // Sooner than by a poll.
+    await pollUntil(async () => (await readName()) === 'Silent', 'the change', 20_000);
     await pollUntil(
       async () => (await readHeartbeats(stack.redis, namespace, name)).length === 1,
       'heartbeats',
