@@ -12,7 +12,7 @@ import { watchLoad } from '../../support/process-load.ts';
 import { type Answer, type Person, useConsole } from './console-harness.ts';
 
 const KIB = 1024;
-const OBJECTS = 60;
+const OBJECTS = 40;
 const LISTS = 8;
 /** Twice what a workspace may have open. */
 const AT_ONCE = 64;
@@ -153,7 +153,7 @@ describe('a console with a malicious member', function () {
     await redis.hset('rows', ...used.flat());
     await redis.hset('long', ...long.flat());
     await redis.del(keys.deployments);
-    for (let i = 0; i < 8; i++) {
+    for (let i = 0; i < 4; i++) {
       await redis.zadd(keys.deployments, Number.MAX_SAFE_INTEGER, `filled-${i}`);
       for (let past = 0; past <= DAYS; past++)
         await redis.copy(
