@@ -7,9 +7,8 @@ import { expect } from 'chai';
 import OpenAI7, { toFile } from 'openai';
 import OpenAI6 from 'openai-6';
 import { makeSamples, wrapWAV } from '../../simulator/sounds.ts';
-import { isSimulated, itSimulated, type LocalStack } from '../support/local-stack.ts';
+import { isSimulated, itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
 import { usePython } from '../support/python.ts';
-import { shareStack } from './shared-stack.ts';
 
 const WAV = wrapWAV(makeSamples(['a', 'ship', 'leaves', 'at', 'dawn'], 0.5));
 
@@ -24,8 +23,9 @@ describe('audio with OpenAI’s SDKs', () => {
   let stack: LocalStack;
   const findPython = usePython(['openai==3.22.1']);
   before(async () => {
-    stack = await shareStack();
+    stack = await startLocalStack();
   });
+  after(() => stack?.stop());
 
   for (const [name, OpenAI] of SDKS)
     describe(`${name} for Node`, () => {

@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { itSimulated, type LocalStack } from '../support/local-stack.ts';
+import { itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
 import { probeFilm } from '../support/media-files.ts';
 import { usePython } from '../support/python.ts';
-import { shareStack } from './shared-stack.ts';
 
 const VERSIONS = ['openai==3.22.1', 'openai==2.54.0'];
 
@@ -16,10 +15,11 @@ describe('OpenAI SDK for Python', () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-python-'));
   const pythons = new Map(VERSIONS.map((version) => [version, usePython([version])]));
   before(async () => {
-    stack = await shareStack();
+    stack = await startLocalStack();
   });
-  after(() => {
+  after(async () => {
     rmSync(folder, { recursive: true, force: true });
+    await stack?.stop();
   });
 
   for (const version of VERSIONS)

@@ -2,9 +2,8 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { embedMany, generateImage, generateText, streamText, tool } from 'ai';
 import { expect } from 'chai';
 import { z } from 'zod';
-import { itForced, itSimulated, type LocalStack } from '../support/local-stack.ts';
+import { itForced, itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
 import { describePicture, makePicture } from '../support/media-files.ts';
-import { shareStack } from './shared-stack.ts';
 
 describe('Vercel AI SDK', () => {
   let stack: LocalStack;
@@ -13,8 +12,9 @@ describe('Vercel AI SDK', () => {
     return createOpenAICompatible({ name: 'berth', baseURL, apiKey, includeUsage: true });
   };
   before(async () => {
-    stack = await shareStack();
+    stack = await startLocalStack();
   });
+  after(() => stack?.stop());
 
   it('generates text with usage', async () => {
     const model = connect('LLM')(stack.find('LLM').modelId);
