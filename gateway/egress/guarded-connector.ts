@@ -5,6 +5,7 @@
 import type { LookupFunction } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { buildConnector, Client, Pool } from 'undici';
+import { HTTP1_ONLY } from '../../kit/http1.ts';
 import { EgressError } from './egress-error.ts';
 import type { NameResolver, ResolvedAddress } from './name-resolver.ts';
 import { readLiteral, requireVerdict, type URLRules } from './url-policy.ts';
@@ -72,7 +73,7 @@ const build = (options: GuardOptions, protocol: string): Connector =>
   buildConnector({
     lookup: buildGuardedLookup(options, protocol),
     ca: options.ca,
-    allowH2: false,
+    ...HTTP1_ONLY,
     timeout: CONNECT_TIMEOUT_MS,
   });
 
@@ -147,7 +148,7 @@ export class GuardedPools {
   #create(origin: string): Pool {
     return new Pool(origin, {
       connect: this.#connect,
-      allowH2: false,
+      ...HTTP1_ONLY,
       connections: this.#options.connectionsPerOrigin,
       pipelining: 1,
       // The request's own deadline applies.
