@@ -12,8 +12,8 @@ import { refuseTakenPorts, stopAllPinned } from './pinned-process.ts';
 import { measurePrefix } from './prefix/prefix.ts';
 import { formatPrefix, listPrefixGoals } from './prefix/report.ts';
 import { formatProfile, measureProfile } from './profile.ts';
-import { measureQueue, OPERATIONS, RECORDS } from './queue.ts';
-import { formatQueue, listQueueGoals } from './queue-report.ts';
+import { KEYS, measureKeys, measureQueue, OPERATIONS, RECORDS } from './queue.ts';
+import { formatKeys, formatQueue, listKeyGoals, listQueueGoals } from './queue-report.ts';
 import { formatQueueWait, listQueueWaitGoals, measureQueueWait } from './queue-wait.ts';
 import { startBenchRedis, withRedis } from './redis.ts';
 import {
@@ -45,7 +45,11 @@ const PARTS: Part[] = [
     name: 'queue',
     measure: async () => {
       const figures = await measureQueue(RECORDS, OPERATIONS);
-      return [formatQueue(figures), listQueueGoals(figures)];
+      const byKeys = await measureKeys(KEYS, OPERATIONS);
+      return [
+        `${formatQueue(figures)}\n\n${formatKeys(byKeys)}`,
+        [...listQueueGoals(figures), ...listKeyGoals(byKeys)],
+      ];
     },
   },
   {

@@ -1,5 +1,5 @@
 /** The queue's rows and goals of `make bench`. Pure. */
-import type { Cost, QueueFigures } from './queue.ts';
+import type { Cost, KeyFigures, QueueFigures } from './queue.ts';
 import { atLeast, atMost, formatRows, type Goal } from './report.ts';
 
 type Call = 'admitMs' | 'listMs' | 'detailMs';
@@ -33,6 +33,24 @@ export function formatQueue(figures: readonly QueueFigures[]): string {
   for (const [figure, label] of CALLS)
     rows.push([`${label}, p50 ms`, ...figures.map((costs) => costs[figure].toFixed(2))]);
   return formatRows([['queue on one Redis', ...figures.map(({ records }) => `${records} records`)], ...rows]);
+}
+
+export const formatKeys = (figures: readonly KeyFigures[]): string =>
+  formatRows([
+    ['admissions', ...figures.map(({ keys }) => `${keys} API keys`)],
+    ...FIGURES.map(([figure, unit, digits]) => [
+      unit,
+      ...figures.map(({ admit }) => admit[figure].toFixed(digits)),
+    ]),
+  ]);
+
+/** How much more many keys may cost. */
+export function listKeyGoals(figures: readonly KeyFigures[]): Goal[] {
+  const [first] = figures;
+  const last = figures.at(-1);
+  if (!first || !last) return [];
+  const growth = last.admit.redisMicros / first.admit.redisMicros;
+  return [atMost(`admit with ${last.keys} ÷ ${first.keys} API keys`, growth, 1.5)];
 }
 
 /** Goals with few records, and how much more many may cost. */

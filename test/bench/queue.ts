@@ -13,7 +13,7 @@ import { publishApiKey } from '../support/publication.ts';
 import { connectTo } from '../support/redis-client.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { publishMedia, submissionOf, success } from '../support/request-fixture.ts';
-import { formatQueue, listQueueGoals } from './queue-report.ts';
+import { formatKeys, formatQueue, listKeyGoals, listQueueGoals } from './queue-report.ts';
 import { formatGoals } from './report.ts';
 import { median } from './statistics.ts';
 
@@ -35,6 +35,13 @@ export interface QueueFigures {
   detailMs: number;
 }
 
+export interface KeyFigures {
+  /** Of the workspace, all of which ask. */
+  keys: number;
+  admit: Cost;
+}
+
+export const KEYS = [10, 100_000];
 export const RECORDS = [10, 1_000, 100_000];
 /** Stays below 2^19 keys with the most records: there Redis enlarges its table, which takes time. */
 export const OPERATIONS = Number(process.env.OPERATIONS ?? 10_000);
@@ -47,6 +54,7 @@ const CALLS = 500;
 /** The endpoint's default. */
 const LISTED = 20;
 const API_KEYS = Array.from({ length: 10 }, (_, i) => String(i).repeat(64));
+const API_KEY = { n: 'bench', rpm: 1_000_000_000, tpd: 1_000_000_000, exp: 0, off: 0 as const };
 const PARAMS = JSON.stringify({ prompt: 'x'.repeat(800) });
 
 /** Measures with each of `sizes` records present; every figure is of `operations` operations. */
@@ -57,8 +65,7 @@ export async function measureQueue(sizes: readonly number[], operations: number)
   try {
     await loadLibrary(redis);
     await publishMedia(redis, { namespace, name: deployment, limits: { maxQueued: 1_000_000 } });
-    const key = { n: 'bench', rpm: 1_000_000_000, tpd: 1_000_000_000, exp: 0, off: 0 as const };
-    for (const sha256 of API_KEYS) await publishApiKey(redis, namespace, sha256, key);
+    for (const sha256 of API_KEYS) await publishApiKey(redis, namespace, sha256, API_KEY);
     const figures: QueueFigures[] = [];
     let present = 0;
     for (const records of sizes) {
@@ -75,6 +82,32 @@ export async function measureQueue(sizes: readonly number[], operations: number)
         ...(await measureCalls(redis)),
       });
       present = records + operations;
+    }
+    return figures;
+  } finally {
+    await connection.close();
+    await server.stop();
+  }
+}
+
+/** Admissions where a workspace has few and many API keys. */
+export async function measureKeys(sizes: readonly number[], operations: number): Promise<KeyFigures[]> {
+  const server = await startRedis();
+  const connection = await connectTo(server, { commandTimeoutMs: 30_000 });
+  const { redis } = connection;
+  const name = (index: number) => String(index).padStart(64, '0');
+  try {
+    await loadLibrary(redis);
+    const figures: KeyFigures[] = [];
+    let present = 0;
+    for (const keys of sizes) {
+      const known = present;
+      await repeat(keys - known, (i) => publishApiKey(redis, namespace, name(known + i), API_KEY));
+      present = keys;
+      const admit = await measure(redis, operations, () =>
+        admitKey(redis, name(Math.floor(Math.random() * keys))),
+      );
+      figures.push({ keys, admit });
     }
     return figures;
   } finally {
@@ -165,5 +198,7 @@ async function readMicros(redis: RedisClient): Promise<number> {
 
 if (import.meta.main) {
   const figures = await measureQueue(RECORDS, OPERATIONS);
-  console.log(`${formatQueue(figures)}\n\n${formatGoals(listQueueGoals(figures))}`);
+  const byKeys = await measureKeys(KEYS, OPERATIONS);
+  console.log(`${formatQueue(figures)}\n\n${formatKeys(byKeys)}`);
+  console.log(`\n${formatGoals([...listQueueGoals(figures), ...listKeyGoals(byKeys)])}`);
 }

@@ -9,6 +9,7 @@ const FIGURES: [Figure, string, number][] = [
   ['cpuPerRequestMicros', 'CPU µs/request', 1],
   ['rateCPUMicros', 'CPU µs/request at 1,000/s', 1],
   ['cpuPerFrameMicros', 'CPU µs/SSE frame', 1],
+  ['cpuPerPacedFrameMicros', 'CPU µs/SSE frame, one each 10 ms', 1],
   ['singleP50Ms', 'latency p50 ms, 1 connection', 2],
   ['singleP99Ms', 'latency p99 ms, 1 connection', 2],
   ['manyP50Ms', 'latency p50 ms, 64 connections', 2],

@@ -24,6 +24,8 @@ export interface Round {
   requestsPerSecond: number;
   cpuPerRequestMicros: number;
   cpuPerFrameMicros: number;
+  /** Of streams with a frame every 10 ms, of which each is written by itself. */
+  cpuPerPacedFrameMicros: number;
   firstFrameP50Ms: number;
   firstFrameP99Ms: number;
   gapP99Ms: number;
@@ -57,7 +59,9 @@ async function measure(
   const [burst, burstCPU] = await withCPU(pid, () =>
     loadStreams(target, 'burst', { connections: 16, seconds }),
   );
-  const paced = await loadStreams(target, 'paced', { connections: 100, seconds });
+  const [paced, pacedCPU] = await withCPU(pid, () =>
+    loadStreams(target, 'paced', { connections: 100, seconds }),
+  );
   const freed = await countFreed(target);
   return {
     system: system.name,
@@ -74,6 +78,7 @@ async function measure(
     requestsPerSecond: many.requests / (many.microseconds / 1e6),
     cpuPerRequestMicros: manyCPU / many.requests,
     cpuPerFrameMicros: burstCPU / burst.frames,
+    cpuPerPacedFrameMicros: pacedCPU / paced.frames,
     firstFrameP50Ms: paced.firstFrameP50,
     firstFrameP99Ms: paced.firstFrameP99,
     gapP99Ms: paced.gapP99,

@@ -35,10 +35,8 @@ export async function readReplicas({ client }: Installation, model: ModelName): 
   return live.spec!.replicas!;
 }
 
-export const readAllReplicas = (
-  installation: Installation,
-  models: readonly ModelName[],
-): Promise<number[]> => Promise.all(models.map((model) => readReplicas(installation, model)));
+const readAllReplicas = (installation: Installation, models: readonly ModelName[]): Promise<number[]> =>
+  Promise.all(models.map((model) => readReplicas(installation, model)));
 
 export const untilReplicas = (installation: Installation, models: readonly ModelName[], replicas: number) =>
   pollUntil(

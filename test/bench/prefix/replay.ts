@@ -11,11 +11,29 @@ export interface Replay {
   errors: number;
 }
 
+export interface Answer {
+  firstTokenMs: number;
+  text: string;
+}
+
+/** Asks as one of the users; null: the answer was incomplete. */
+export type Ask = (messages: readonly Message[], turn: Pick<Turn, 'maxTokens'>) => Promise<Answer | null>;
+
 const USERS = 40;
 
 /** `origins`: requests go to them in turn, as from an ingress. */
-export async function replayTrace({ sessions }: Trace, origins: readonly string[]): Promise<Replay> {
+export async function replayTrace(trace: Trace, origins: readonly string[]): Promise<Replay> {
   const agent = new Agent({ keepAliveTimeout: 30_000 });
+  let requests = 0;
+  const replay = await playSessions(trace, USERS, (messages, turn) =>
+    ask(agent, origins[requests++ % origins.length]!, messages, turn),
+  );
+  await agent.close();
+  return replay;
+}
+
+/** The sessions of a trace, each by one of so many users at a time. */
+export async function playSessions({ sessions }: Trace, users: number, ask: Ask): Promise<Replay> {
   const waiting = sessions.values();
   const firstTokens: number[] = [];
   let errors = 0;
@@ -25,8 +43,8 @@ export async function replayTrace({ sessions }: Trace, origins: readonly string[
       const messages: Message[] = [];
       for (const turn of turns) {
         messages.push(...turn.messages);
-        const origin = origins[requests++ % origins.length]!;
-        const answer = await ask(agent, origin, messages, turn).catch(() => null);
+        requests++;
+        const answer = await ask(messages, turn).catch(() => null);
         if (!answer) {
           errors++;
           break;
@@ -38,18 +56,11 @@ export async function replayTrace({ sessions }: Trace, origins: readonly string[
     }
   };
   const start = performance.now();
-  await Promise.all(Array.from({ length: USERS }, playUser));
+  await Promise.all(Array.from({ length: users }, playUser));
   const seconds = (performance.now() - start) / 1_000;
-  await agent.close();
   return { seconds, requests, firstTokens, errors };
 }
 
-interface Answer {
-  firstTokenMs: number;
-  text: string;
-}
-
-/** null: incomplete response. */
 async function ask(
   agent: Agent,
   origin: string,

@@ -17,6 +17,7 @@ const round = (system: string, more: Partial<Round>): Round => ({
   requestsPerSecond: 10_000,
   cpuPerRequestMicros: 50,
   cpuPerFrameMicros: 5,
+  cpuPerPacedFrameMicros: 40,
   firstFrameP50Ms: 0,
   firstFrameP99Ms: 0,
   gapP99Ms: 10,
