@@ -1,15 +1,10 @@
 /** Anthropic's messages through its SDK for Node, and further requests of Claude Code. */
 import Anthropic from '@anthropic-ai/sdk';
 import { expect } from 'chai';
-import {
-  isSimulated,
-  itForced,
-  itSimulated,
-  type LocalStack,
-  startLocalStack,
-} from '../support/local-stack.ts';
+import { isSimulated, itForced, itSimulated, type LocalStack } from '../support/local-stack.ts';
 import { pollUntil } from '../support/poll.ts';
 import { type CheckedFetch, createCheckedFetch } from './checked-fetch.ts';
+import { shareStack } from './shared-stack.ts';
 
 const weather: Anthropic.Tool = {
   name: 'get_weather',
@@ -29,7 +24,7 @@ describe('@anthropic-ai/sdk for Node', () => {
   let request: Anthropic.MessageCreateParamsNonStreaming;
 
   before(async () => {
-    stack = await startLocalStack();
+    stack = await shareStack();
     wire = createCheckedFetch();
     const entry = stack.find('LLM');
     ({ apiKey, modelId: model } = entry);
@@ -37,7 +32,6 @@ describe('@anthropic-ai/sdk for Node', () => {
     client = new Anthropic({ baseURL: origin, apiKey, fetch: wire.fetch, maxRetries: 0 });
     request = { model, messages, max_tokens: 200 };
   });
-  after(() => stack?.stop());
   afterEach('every answer matches the published types', () => {
     expect(wire.violations).to.deep.equal([]);
   });

@@ -1,6 +1,7 @@
 /** Reranking through Cohere's client for Node, in both versions of its API. */
 import { expect } from 'chai';
-import { itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { itSimulated, type LocalStack } from '../support/local-stack.ts';
+import { shareStack } from './shared-stack.ts';
 
 /** As a string that TypeScript does not resolve: its 1,600 files of types would slow down each type check. */
 const PACKAGE: string = 'cohere-ai';
@@ -28,7 +29,7 @@ describe('Cohere’s client', () => {
   let open: (version: 'v1' | 'v2', options?: object) => Client;
 
   before(async () => {
-    stack = await startLocalStack();
+    stack = await shareStack();
     const { baseURL, apiKey: token, modelId } = stack.find('Rerank');
     const { CohereClient, CohereClientV2 } = await import(PACKAGE);
     model = modelId;
@@ -36,7 +37,6 @@ describe('Cohere’s client', () => {
     open = (version, options = {}) =>
       new (version === 'v1' ? CohereClient : CohereClientV2)({ token, environment, ...options });
   });
-  after(() => stack?.stop());
 
   for (const version of ['v1', 'v2'] as const)
     describe(`with its API’s ${version}`, () => {

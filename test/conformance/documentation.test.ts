@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import type { LocalStack } from '../support/local-stack.ts';
 import { describePicture, probeFilm } from '../support/media-files.ts';
 import { usePython } from '../support/python.ts';
+import { shareStack } from './shared-stack.ts';
 
 const run = promisify(execFile);
 
@@ -21,14 +22,13 @@ describe('the documentation of images and videos', () => {
   let folder: string;
   const findPython = usePython(['openai==3.22.1']);
   before(async () => {
-    stack = await startLocalStack();
+    stack = await shareStack();
     folder = mkdtempSync(join(tmpdir(), 'berth-docs-'));
     mkdirSync(join(folder, '.berth'));
     writeFileSync(join(folder, '.berth', 'endpoints.json'), JSON.stringify(stack.endpoints));
   });
-  after(async () => {
+  after(() => {
     rmSync(folder, { recursive: true, force: true });
-    await stack?.stop();
   });
 
   it('begins with lines in the README that are answered', async () => {

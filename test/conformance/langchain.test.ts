@@ -1,6 +1,7 @@
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
 import { expect } from 'chai';
-import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import type { LocalStack } from '../support/local-stack.ts';
+import { shareStack } from './shared-stack.ts';
 
 describe('LangChain', () => {
   let stack: LocalStack;
@@ -9,9 +10,8 @@ describe('LangChain', () => {
     return new ChatOpenAI({ model: modelId, apiKey, configuration: { baseURL }, maxRetries: 0 });
   };
   before(async () => {
-    stack = await startLocalStack();
+    stack = await shareStack();
   });
-  after(() => stack?.stop());
 
   it('invokes a chat model', async () => {
     const answer = await connectChat().invoke('Tell me about ships.');

@@ -7,8 +7,9 @@ import { expect } from 'chai';
 import OpenAI7, { toFile } from 'openai';
 import OpenAI6 from 'openai-6';
 import { makeSamples, wrapWAV } from '../../simulator/sounds.ts';
-import { isSimulated, itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { isSimulated, itSimulated, type LocalStack } from '../support/local-stack.ts';
 import { usePython } from '../support/python.ts';
+import { shareStack } from './shared-stack.ts';
 
 const WAV = wrapWAV(makeSamples(['a', 'ship', 'leaves', 'at', 'dawn'], 0.5));
 
@@ -23,9 +24,8 @@ describe('audio with OpenAI’s SDKs', () => {
   let stack: LocalStack;
   const findPython = usePython(['openai==3.22.1']);
   before(async () => {
-    stack = await startLocalStack();
+    stack = await shareStack();
   });
-  after(() => stack?.stop());
 
   for (const [name, OpenAI] of SDKS)
     describe(`${name} for Node`, () => {

@@ -2,10 +2,11 @@ import { expect } from 'chai';
 import OpenAI7, { toFile } from 'openai';
 import OpenAI6 from 'openai-6';
 import { listObjects } from '../support/bucket.ts';
-import { isSimulated, itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { isSimulated, itSimulated, type LocalStack } from '../support/local-stack.ts';
 import { describePicture, makePicture } from '../support/media-files.ts';
 import { pollUntil } from '../support/poll.ts';
 import { type CheckedFetch, createCheckedFetch } from './checked-fetch.ts';
+import { shareStack } from './shared-stack.ts';
 
 const SDKS: [string, typeof OpenAI7][] = [
   ['openai 7.x', OpenAI7],
@@ -31,9 +32,8 @@ async function follow(url: string | undefined): Promise<string> {
 describe('images', () => {
   let stack: LocalStack;
   before(async () => {
-    stack = await startLocalStack();
+    stack = await shareStack();
   });
-  after(() => stack?.stop());
 
   for (const [name, OpenAI] of SDKS)
     describe(`with ${name} for Node`, () => {

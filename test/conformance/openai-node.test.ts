@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import OpenAI7 from 'openai';
 import OpenAI6 from 'openai-6';
-import { itForced, itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { itForced, itSimulated, type LocalStack } from '../support/local-stack.ts';
 import { type CheckedFetch, createCheckedFetch } from './checked-fetch.ts';
+import { shareStack } from './shared-stack.ts';
 
 const weather = {
   type: 'function' as const,
@@ -28,7 +29,7 @@ for (const [name, OpenAI] of SDKS)
     let embed: OpenAI7;
 
     before(async () => {
-      stack = await startLocalStack();
+      stack = await shareStack();
       wire = createCheckedFetch();
       const connect = (kind: string) => {
         const { baseURL, apiKey } = stack.find(kind);
@@ -37,7 +38,6 @@ for (const [name, OpenAI] of SDKS)
       chat = connect('LLM');
       embed = connect('Embedding');
     });
-    after(() => stack?.stop());
     afterEach('every answer matches the published types', () => {
       expect(wire.violations).to.deep.equal([]);
     });

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { itSimulated, type LocalStack } from '../support/local-stack.ts';
 import { probeFilm } from '../support/media-files.ts';
 import { usePython } from '../support/python.ts';
+import { shareStack } from './shared-stack.ts';
 
 const VERSIONS = ['openai==3.22.1', 'openai==2.54.0'];
 
@@ -15,11 +16,10 @@ describe('OpenAI SDK for Python', () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-python-'));
   const pythons = new Map(VERSIONS.map((version) => [version, usePython([version])]));
   before(async () => {
-    stack = await startLocalStack();
+    stack = await shareStack();
   });
-  after(async () => {
+  after(() => {
     rmSync(folder, { recursive: true, force: true });
-    await stack?.stop();
   });
 
   for (const version of VERSIONS)

@@ -2,10 +2,11 @@ import { expect } from 'chai';
 import OpenAI7, { toFile } from 'openai';
 import OpenAI6 from 'openai-6';
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
-import { isSimulated, itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { isSimulated, itSimulated, type LocalStack } from '../support/local-stack.ts';
 import { makePicture, probeFilm } from '../support/media-files.ts';
 import { pollUntil } from '../support/poll.ts';
 import { type CheckedFetch, createCheckedFetch } from './checked-fetch.ts';
+import { shareStack } from './shared-stack.ts';
 
 const SDKS: [string, typeof OpenAI7][] = [
   ['openai 7.x', OpenAI7],
@@ -19,9 +20,8 @@ const TIMEOUT_FACTOR = isSimulated ? 1 : 10;
 describe('videos', () => {
   let stack: LocalStack;
   before(async () => {
-    stack = await startLocalStack();
+    stack = await shareStack();
   });
-  after(() => stack?.stop());
 
   const find = (isPinned: boolean): EndpointEntry =>
     stack.endpoints.deployments.find(

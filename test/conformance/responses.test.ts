@@ -2,11 +2,12 @@
 import { expect } from 'chai';
 import OpenAI7 from 'openai';
 import OpenAI6 from 'openai-6';
-import { itForced, itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { itForced, itSimulated, type LocalStack } from '../support/local-stack.ts';
 import { type NamedEvent, readEvents } from '../support/named-events.ts';
 import { findEventFaults, findResponseFaults } from '../support/open-responses.ts';
 import { pollUntil } from '../support/poll.ts';
 import { type CheckedFetch, createCheckedFetch } from './checked-fetch.ts';
+import { shareStack } from './shared-stack.ts';
 
 type Tool = OpenAI7.Responses.FunctionTool;
 
@@ -34,10 +35,9 @@ describe('responses', () => {
   let stack: LocalStack;
   let model: string;
   before(async () => {
-    stack = await startLocalStack();
+    stack = await shareStack();
     model = stack.find('LLM').modelId;
   });
-  after(() => stack?.stop());
 
   const control = (settings: object) =>
     fetch(`${stack.find('LLM').simulatorURL}/control`, { method: 'PUT', body: JSON.stringify(settings) });

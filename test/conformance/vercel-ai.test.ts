@@ -2,8 +2,9 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { embedMany, generateImage, generateText, streamText, tool } from 'ai';
 import { expect } from 'chai';
 import { z } from 'zod';
-import { itForced, itSimulated, type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { itForced, itSimulated, type LocalStack } from '../support/local-stack.ts';
 import { describePicture, makePicture } from '../support/media-files.ts';
+import { shareStack } from './shared-stack.ts';
 
 describe('Vercel AI SDK', () => {
   let stack: LocalStack;
@@ -12,9 +13,8 @@ describe('Vercel AI SDK', () => {
     return createOpenAICompatible({ name: 'berth', baseURL, apiKey, includeUsage: true });
   };
   before(async () => {
-    stack = await startLocalStack();
+    stack = await shareStack();
   });
-  after(() => stack?.stop());
 
   it('generates text with usage', async () => {
     const model = connect('LLM')(stack.find('LLM').modelId);
