@@ -41,28 +41,36 @@ const check = (...command: string[]): TestStage => ({ command, isMocha: false })
 const CHART_PROGRAMS = ['etcd', 'kube-apiserver', 'helm', 'kubeconform', 'helm-unittest'];
 
 /** Files at a time, in processes of their own: their tests mostly wait for something. */
-const JOBS = Number(process.env.JOBS ?? 2);
-const PARALLEL = JOBS > 1 ? ['--parallel', '--jobs', String(JOBS)] : [];
+const JOBS = Number(process.env.JOBS ?? 3);
+/** Of what keeps a core busy by itself, as a browser does. */
+const BUSY_JOBS = Math.min(JOBS, 2);
 
 /** Those that take longest start first, so that they do not delay the end. */
-function parallel(folder: string): TestStage {
-  return mocha(folder, 120_000, [...PARALLEL, ...sortByDuration(listTests(folder))]);
+function parallel(folder: string, timeoutMs = 120_000, jobs = JOBS): TestStage {
+  const settings = jobs > 1 ? ['--parallel', '--jobs', String(jobs)] : [];
+  return mocha(folder, timeoutMs, [...settings, ...sortByDuration(listTests(folder))]);
 }
 
 const STAGES: Record<string, () => TestStage> = {
   lint: () => check('sh', '-c', 'biome check --error-on-warnings . && node tools/import-directions.ts'),
   types: () => check('sh', '-c', 'tsc --noEmit && tsc --noEmit -p console/web'),
   verify: () => check('node', 'tools/generate/main.ts', '--verify'),
-  unit: () => mocha('unit', 10_000),
+  unit: () => parallel('unit', 10_000, BUSY_JOBS),
   integration: () => ({
     ...parallel('integration'),
     programs: ['etcd', 'kube-apiserver', 'helm', 'versitygw'],
     needsPage: true,
   }),
-  conformance: () => ({ ...parallel('conformance'), programs: ['versitygw'], needsPage: true }),
+  // Most files of a process share one `make run`.
+  conformance: () => ({
+    ...mocha('conformance', 120_000),
+    shards: BUSY_JOBS,
+    programs: ['versitygw'],
+    needsPage: true,
+  }),
   chart: () => ({ ...mocha('chart', 300_000), programs: CHART_PROGRAMS }),
   // All files of a process share one `make run` and one Chromium.
-  console: () => ({ ...mocha('console', 60_000), shards: JOBS, needsPage: true }),
+  console: () => ({ ...mocha('console', 60_000), shards: BUSY_JOBS, needsPage: true }),
   e2e: () => ({
     ...mocha('e2e', 300_000),
     command: ['node', 'test/e2e/main.ts', ...mocha('e2e', 300_000).command.slice(1)],
