@@ -95,7 +95,7 @@ export const ADMIN_PATHS = {
   drain: '/drain',
 } as const;
 /** The kubelet's probe interval; while an engine starts, the sidecar holds its response until shortly before the next one. */
-export const PROBE_PERIOD_SECONDS = { readyz: 2, engineStartup: 5 } as const;
+export const PROBE_PERIOD_SECONDS = { readyz: 2, engineStartup: 3 } as const;
 export const DRAIN_TOKEN_HEADER = 'x-berth-drain-token';
 /** On PORTS.metrics. */
 export const METRICS_PATH = '/metrics';

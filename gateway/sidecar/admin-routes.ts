@@ -23,17 +23,28 @@ export function buildSidecarRoutes(options: SidecarRoutesOptions): AdminRoutes {
     return isGood ? OK : unavailable(`the engine is ${phase}: ${reason}`);
   };
   // The kubelet probes only once per period: an engine that becomes ready meanwhile is reported at once.
-  const answerStart = (periodSeconds: number) => async () => {
-    await health.waitForStart(periodSeconds * 1_000 - PROBE_GAP_MS);
-    return answer(health.isReady);
-  };
+  const untilStart = (periodSeconds: number) => health.waitForStart(periodSeconds * 1_000 - PROBE_GAP_MS);
+  // Until the kubelet has been told of the start, the engine's container is not ready, and so neither is the pod. Of two probes whose
+  // answers change within a second, the kubelet may report the second one a second later: this one changes before.
+  let isStartAwaited = false;
+  const firstQuestion = Promise.withResolvers<void>();
   return {
     [ADMIN_PATHS.healthz]: () => OK,
     // Only "listening": the engine's container is started after this.
     [ADMIN_PATHS.startup]: () => OK,
     // Also while draining: deletion alone takes a pod out of its Service.
-    [ADMIN_PATHS.readyz]: answerStart(PROBE_PERIOD_SECONDS.readyz),
-    [ADMIN_PATHS.engineStartup]: answerStart(PROBE_PERIOD_SECONDS.engineStartup),
+    [ADMIN_PATHS.readyz]: async () => {
+      if (!isStartAwaited && health.verdict.phase === 'starting')
+        await Promise.race([untilStart(PROBE_PERIOD_SECONDS.readyz), firstQuestion.promise]);
+      return answer(isStartAwaited || health.isReady);
+    },
+    [ADMIN_PATHS.engineStartup]: async () => {
+      isStartAwaited = true;
+      firstQuestion.resolve();
+      await untilStart(PROBE_PERIOD_SECONDS.engineStartup);
+      isStartAwaited = !health.isReady;
+      return answer(health.isReady);
+    },
     [ADMIN_PATHS.engineLiveness]: () => answer(health.isAlive),
     [ADMIN_PATHS.drain]: async (req) => {
       if (isToken(req.headers[DRAIN_TOKEN_HEADER])) return { status: 200, body: await drain.begin() };

@@ -8,6 +8,7 @@ import type { EngineBounds, EngineVerdict } from '../../../../gateway/health/eng
 import { buildSidecarRoutes } from '../../../../gateway/sidecar/admin-routes.ts';
 import type { Drain } from '../../../../gateway/sidecar/drain.ts';
 import { ENGINE_CONNECT_TIMEOUT_MS, Pools } from '../../../../gateway/upstream/pools.ts';
+import type { AdminRoutes } from '../../../../kit/admin-server.ts';
 import { closeServer, listen, readServerPort } from '../../../../kit/http-server.ts';
 import { pollUntil } from '../../../support/poll.ts';
 
@@ -68,15 +69,16 @@ describe('the engine’s health', () => {
   });
 
   describe('while the engine starts', () => {
-    const ask = (path: string) => {
-      const routes = buildSidecarRoutes({
+    let routes: AdminRoutes;
+    beforeEach(() => {
+      routes = buildSidecarRoutes({
         health,
         drain: { begin: () => Promise.resolve('') } as unknown as Drain,
         drainToken: 'token',
         onWrongToken: () => {},
       });
-      return Promise.resolve(routes[path]!({} as IncomingMessage));
-    };
+    });
+    const ask = (path: string) => Promise.resolve(routes[path]!({} as IncomingMessage));
 
     for (const path of [ADMIN_PATHS.readyz, ADMIN_PATHS.engineStartup])
       it(`leaves the kubelet's question at ${path} open until it is healthy`, async () => {
@@ -90,6 +92,19 @@ describe('the engine’s health', () => {
         status = 200;
         expect((await answer).status).to.equal(200);
       });
+
+    it('is ready itself while the kubelet asks for the start, so that only one answer changes with it', async () => {
+      const early = ask(ADMIN_PATHS.readyz);
+      const start = ask(ADMIN_PATHS.engineStartup);
+      expect((await early).status).to.equal(200);
+      expect((await ask(ADMIN_PATHS.readyz)).status).to.equal(200);
+      status = 200;
+      expect((await start).status).to.equal(200);
+      expect((await ask(ADMIN_PATHS.readyz)).status).to.equal(200);
+      status = 503;
+      await pollUntil(() => health.verdict.phase === 'unhealthy', 'unhealthy');
+      expect((await ask(ADMIN_PATHS.readyz)).status).to.equal(503);
+    });
 
     it('answers before the next question is due', async () => {
       const { status: answered, body } = await ask(ADMIN_PATHS.readyz);
