@@ -25,7 +25,7 @@ export interface Counts {
   flaky?: string;
 }
 
-interface Run extends Counts {
+export interface Run extends Counts {
   /** Null if a failure belongs to no file, or the run was interrupted. */
   failedFiles: { path: string; passed: number }[] | null;
 }
@@ -40,12 +40,7 @@ const MAX_FAILURE_LINES = 6;
 const MAX_FILES_TO_RERUN = 2;
 
 /** `prefix`: of each line that it writes, where another stage writes at the same time. */
-export async function runStage(stage: Stage, prefix = ''): Promise<Counts> {
-  const first = await runTests(stage, prefix);
-  return (stage.isRepeated && (await runAgain(stage, first, prefix))) || first;
-}
-
-async function runTests(stage: Stage, prefix: string): Promise<Run> {
+export async function runStage(stage: Stage, prefix = ''): Promise<Run> {
   const runs = await Promise.all(
     divide(stage).map((command, index) => runCommand(command, { prefix, MOCHA_WORKER_ID: String(index) })),
   );
@@ -58,6 +53,22 @@ async function runTests(stage: Stage, prefix: string): Promise<Run> {
     ...(failures && { failures }),
     failedFiles: isBroken ? null : parts.flatMap(({ failedFiles }) => failedFiles!),
   };
+}
+
+/**
+ * The one or two files of real processes in which something failed, once more: a machine that stalls for
+ * seconds fails a test in some thousands. What passes then is reported as flaky, what fails again has failed.
+ */
+export async function runFailedAgain(stage: Stage, first: Run, prefix = ''): Promise<Counts> {
+  const files = first.failedFiles ?? [];
+  if (!stage.isRepeated || files.length === 0 || files.length > MAX_FILES_TO_RERUN) return first;
+  const paths = files.map(({ path }) => path);
+  console.log(`\n${prefix}=== again: ${paths.join(' ')} ===`);
+  const command = [...stage.command.filter((word) => !isTestFile(word)), ...paths];
+  const second = await runStage({ ...stage, command, shards: 1 }, prefix);
+  const passed = first.passed - sum(files.map(({ passed }) => passed)) + second.passed;
+  if (second.failed > 0) return { ...second, passed };
+  return { passed, failed: 0, ...(first.failures && { flaky: first.failures }) };
 }
 
 /** A command for each shard, which end at about the same time. */
@@ -77,22 +88,6 @@ function readRun({ code, output }: CommandEnd, { isMocha }: Stage): Run {
   if (failed === 0 && (code !== 0 || passed === 0)) return { passed, failed: 1, failedFiles: null };
   const hasStray = failedFiles.some(({ path }) => !path.endsWith('.test.ts'));
   return { passed, failed, failures: readFailures(output), failedFiles: hasStray ? null : failedFiles };
-}
-
-/**
- * The one or two files of real processes in which something failed, once more: a machine that stalls for
- * seconds fails a test in some thousands. What passes then is reported as flaky, what fails again has failed.
- */
-async function runAgain(stage: Stage, first: Run, prefix: string): Promise<Counts | undefined> {
-  const files = first.failedFiles ?? [];
-  if (files.length === 0 || files.length > MAX_FILES_TO_RERUN) return undefined;
-  const paths = files.map(({ path }) => path);
-  console.log(`\n${prefix}=== again: ${paths.join(' ')} ===`);
-  const command = [...stage.command.filter((word) => !isTestFile(word)), ...paths];
-  const second = await runTests({ ...stage, command, shards: 1 }, prefix);
-  const passed = first.passed - sum(files.map(({ passed }) => passed)) + second.passed;
-  if (second.failed > 0) return { ...second, passed };
-  return { passed, failed: 0, ...(first.failures && { flaky: first.failures }) };
 }
 
 interface CommandEnd {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { runStage } from '../../../tools/stage-run.ts';
+import { runFailedAgain, runStage, type Stage } from '../../../tools/stage-run.ts';
 
 /** Keeps the output of these stages apart from the results of this run. */
 const PREFIX = 'of a test| ';
@@ -15,8 +15,10 @@ describe('a stage', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   const files = ['a.test.ts', 'b.test.ts', 'c.test.ts'];
-  const run = (script: string, settings = {}) =>
-    runStage({ command: ['sh', '-c', script, folder, ...files], isMocha: true, ...settings }, PREFIX);
+  const run = async (script: string, settings = {}) => {
+    const stage: Stage = { command: ['sh', '-c', script, folder, ...files], isMocha: true, ...settings };
+    return runFailedAgain(stage, await runStage(stage, PREFIX), PREFIX);
+  };
   /** Each file fails in its first run. */
   const failOnce = (names: string) =>
     `for file in "$@"; do case "${names}" in *$file*) [ -e "$0/$file" ] || {
