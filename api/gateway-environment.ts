@@ -85,7 +85,7 @@ export const ADMIN_PATHS = {
   startup: '/startup',
   /** The gateway's livenessProbe: the process responds. */
   healthz: '/healthz',
-  /** The gateway's readinessProbe: sidecar: the engine is healthy; front: Redis has been seen. */
+  /** The gateway's readinessProbe: sidecar: the engine is healthy, or its start is still awaited; front: Redis has been seen. */
   readyz: '/readyz',
   /** The engine's startupProbe: it is healthy. */
   engineStartup: '/engine/startup',
@@ -94,7 +94,7 @@ export const ADMIN_PATHS = {
   /** The engine's preStop hook, with DRAIN_TOKEN_HEADER: responds when the work in flight has ended. */
   drain: '/drain',
 } as const;
-/** The kubelet's probe interval; while an engine starts, the sidecar holds its response until shortly before the next one. */
+/** The kubelet's probe intervals; while an engine starts, the sidecar holds a response until shortly before the next probe. */
 export const PROBE_PERIOD_SECONDS = { readyz: 2, engineStartup: 3 } as const;
 export const DRAIN_TOKEN_HEADER = 'x-berth-drain-token';
 /** On PORTS.metrics. */

@@ -2,7 +2,7 @@
 
 /** Of a file that is not listed. */
 const SECONDS = 8;
-/** Rounded, beside another file on two cores; a stage says at its end which take longest. */
+/** Rounded, beside other files on two cores; a stage says at its end which take longest. */
 const SLOW: Record<string, number> = {
   'unit/operator/scaling/stability': 25,
   'unit/redis/request-list': 12,

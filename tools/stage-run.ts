@@ -10,7 +10,7 @@ export interface Stage {
   command: string[];
   /** Mocha's counts are read from its output; other stages count as one. */
   isMocha: boolean;
-  /** Its tests use real processes: one or two failed files are rerun. */
+  /** Its tests use real processes: a few failed files are rerun. */
   isRepeated?: boolean;
   /** Processes that share the files, side by side; 1. */
   shards?: number;
@@ -36,8 +36,8 @@ const NODE_COMPILE_CACHE = join(tmpdir(), 'node-compile-cache');
 /** Limit of what is repeated at the end. */
 const MAX_FAILURES_SHOWN = 8;
 const MAX_FAILURE_LINES = 6;
-/** With more failed files than this, a stage is broken, not flaky. */
-const MAX_FILES_TO_RERUN = 2;
+/** With more failed files than this, a stage is broken, not flaky: as many as run at a time. */
+const MAX_FILES_TO_RERUN = 3;
 
 /** `prefix`: of each line that it writes, where another stage writes at the same time. */
 export async function runStage(stage: Stage, prefix = ''): Promise<Run> {
@@ -56,7 +56,7 @@ export async function runStage(stage: Stage, prefix = ''): Promise<Run> {
 }
 
 /**
- * The one or two files of real processes in which something failed, once more: a machine that stalls for
+ * The few files of real processes in which something failed, once more and one after the other: a machine that stalls for
  * seconds fails a test in some thousands. What passes then is reported as flaky, what fails again has failed.
  */
 export async function runFailedAgain(stage: Stage, first: Run, prefix = ''): Promise<Counts> {
@@ -64,7 +64,8 @@ export async function runFailedAgain(stage: Stage, first: Run, prefix = ''): Pro
   if (!stage.isRepeated || files.length === 0 || files.length > MAX_FILES_TO_RERUN) return first;
   const paths = files.map(({ path }) => path);
   console.log(`\n${prefix}=== again: ${paths.join(' ')} ===`);
-  const command = [...stage.command.filter((word) => !isTestFile(word)), ...paths];
+  const rest = stage.command.filter((word) => !isTestFile(word) && word !== '--parallel');
+  const command = [...rest, ...paths];
   const second = await runStage({ ...stage, command, shards: 1 }, prefix);
   const passed = first.passed - sum(files.map(({ passed }) => passed)) + second.passed;
   if (second.failed > 0) return { ...second, passed };

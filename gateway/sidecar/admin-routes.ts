@@ -14,6 +14,8 @@ export interface SidecarRoutesOptions {
 
 /** Shorter than the probe period: a late response would miss the next probe. */
 const PROBE_GAP_MS = 100;
+/** From one question for the engine's start to the next, on a node that is busy. */
+const START_AWAITED_MS = 3 * 1_000 * PROBE_PERIOD_SECONDS.engineStartup;
 
 export function buildSidecarRoutes(options: SidecarRoutesOptions): AdminRoutes {
   const { health, drain } = options;
@@ -26,7 +28,8 @@ export function buildSidecarRoutes(options: SidecarRoutesOptions): AdminRoutes {
   const untilStart = (periodSeconds: number) => health.waitForStart(periodSeconds * 1_000 - PROBE_GAP_MS);
   // Until the kubelet has been told of the start, the engine's container is not ready, and so neither is the pod. Of two probes whose
   // answers change within a second, the kubelet may report the second one a second later: this one changes before.
-  let isStartAwaited = false;
+  let awaitedUntil = 0;
+  const isStartAwaited = () => performance.now() < awaitedUntil;
   const firstQuestion = Promise.withResolvers<void>();
   return {
     [ADMIN_PATHS.healthz]: () => OK,
@@ -34,15 +37,15 @@ export function buildSidecarRoutes(options: SidecarRoutesOptions): AdminRoutes {
     [ADMIN_PATHS.startup]: () => OK,
     // Also while draining: deletion alone takes a pod out of its Service.
     [ADMIN_PATHS.readyz]: async () => {
-      if (!isStartAwaited && health.verdict.phase === 'starting')
+      if (!isStartAwaited() && health.verdict.phase === 'starting')
         await Promise.race([untilStart(PROBE_PERIOD_SECONDS.readyz), firstQuestion.promise]);
-      return answer(isStartAwaited || health.isReady);
+      return answer(isStartAwaited() || health.isReady);
     },
     [ADMIN_PATHS.engineStartup]: async () => {
-      isStartAwaited = true;
+      awaitedUntil = performance.now() + START_AWAITED_MS;
       firstQuestion.resolve();
       await untilStart(PROBE_PERIOD_SECONDS.engineStartup);
-      isStartAwaited = !health.isReady;
+      if (health.isReady) awaitedUntil = 0;
       return answer(health.isReady);
     },
     [ADMIN_PATHS.engineLiveness]: () => answer(health.isAlive),

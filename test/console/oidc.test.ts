@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { ensurePage } from '../../launch/local-console.ts';
-import { ensureProgram } from '../../machine/system-package.ts';
 import { useOIDC, userOf } from '../integration/console/oidc-fixture.ts';
+import { ensureChromium } from '../support/chromium.ts';
 import { expectUsable, LOOK } from './support/looks.ts';
 
 const BUTTON = 'Sign in with Example ID';
@@ -26,7 +26,7 @@ describe('signing in to the console with an identity provider', () => {
     origin = use.origins[0]!;
     namespace = await use.makeMember('ada');
     browser = await chromium.launch({
-      executablePath: ensureProgram('chromium', 'chromium'),
+      executablePath: ensureChromium(),
       args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
     });
   });

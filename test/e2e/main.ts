@@ -12,6 +12,7 @@ import type { Cluster } from '../../cluster/layout.ts';
 import { installCluster } from '../../launch/cluster-up.ts';
 import { writeEndpoints } from '../../launch/endpoints-file.ts';
 import { ensureProgram } from '../../machine/system-package.ts';
+import { ensureChromium } from '../support/chromium.ts';
 import { ensurePython } from '../support/python.ts';
 import { CLUSTER_VARIABLE, ENDPOINTS_FILE, OPENAI_PYTHON } from './environment.ts';
 import { planFiles } from './lanes.ts';
@@ -36,7 +37,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 async function runTests(): Promise<number> {
   // PyPI and Debian cannot be reached from within the cluster's network.
   ensurePython([OPENAI_PYTHON]);
-  ensureProgram('chromium', 'chromium');
+  ensureChromium();
   ensureProgram('stress-ng', 'stress-ng');
   // What a killed run left is not to be trusted.
   if (!isKept) await stopCluster(CLUSTER);

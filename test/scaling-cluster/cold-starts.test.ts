@@ -13,7 +13,7 @@ const REFUSED_STARTS = Math.min(4, STARTS);
 /** Short, so that they go soon after they have answered. */
 const SCALING = { min: 0, max: 1, stableWindow: '5s', idleTimeout: '5s' };
 const RETRY_AFTER_TOLERANCE = 0.2;
-/** What a pod may take from its engine's health. */
+/** Later than this after its engine's health, a pod is counted as late. */
 const MAX_READINESS_MS = 300;
 
 describe(`deployments at zero whose engine starts in ${STARTUP_SECONDS} s, on a cluster`, function () {

@@ -1,6 +1,6 @@
 /** What tests of the console share: `make run`, a Chromium, and pages in it that are signed in. */
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { ensureProgram } from '../../../machine/system-package.ts';
+import { ensureChromium } from '../../support/chromium.ts';
 import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
 
 export const NAMESPACE = 'default';
@@ -41,7 +41,7 @@ after(async () => {
 });
 
 async function start(): Promise<Console> {
-  const executablePath = ensureProgram('chromium', 'chromium');
+  const executablePath = ensureChromium();
   const stack = await startLocalStack();
   try {
     return { stack, ...(await openBrowser(stack, executablePath)) };

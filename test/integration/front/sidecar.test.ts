@@ -139,7 +139,7 @@ describe('a sidecar', () => {
 
     await engine.stop();
     engine = await startEngine({ SIMULATOR_PORT: String(port) });
-    await pollUntil(async () => (await replica.admin('/readyz')).ok, 'ready');
+    await pollUntil(async () => (await replica.admin('/engine/startup')).ok, 'started');
     await stack.server.restart();
     await pollUntil(async () => (await callChat(replica.url)).status === 200, 'served');
   });
