@@ -1,4 +1,4 @@
-/** The browser of the tests: Chromium without what draws windows, which takes a third less CPU. */
+/** The browser of the tests: Chromium without what draws windows, which takes a quarter less CPU. */
 import { ensureProgram } from '../../machine/system-package.ts';
 
 /** Its path; installed if it is missing. */
