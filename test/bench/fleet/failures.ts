@@ -13,7 +13,7 @@ import { untilPod } from './wakes.ts';
 const WINDOW_MS = 35_000;
 
 export interface CrashFigures {
-  /** Changes of replicas while the load was constant, those that were taken back included. */
+  /** Changes of the Deployments while the load was constant, those that were taken back included. */
   changes: number;
   /** Milliseconds from a request right after a crash to the pod object. */
   wakesMs: number[];

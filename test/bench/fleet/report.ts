@@ -44,14 +44,14 @@ export function formatFleet({
     add('storm: pods that loaded in vain', `${storm.inVain} of ${storm.pods}`);
   }
   if (crashes) {
-    add('crashes of the operator: changes of replicas', crashes.changes);
+    add('crashes of the operator, and 35 s after the last: changes', crashes.changes);
     add(
       'from a request right after one to the pod, ms',
       crashes.wakesMs.map((ms) => ms.toFixed(0)).join(' '),
     );
   }
   if (outage) {
-    add('a minute without Redis: changes of replicas', outage.changes);
+    add('a minute without Redis, and 35 s after it: changes', outage.changes);
     add('from its return to the pod that was asked for, ms', outage.wakeMs.toFixed(0));
   }
   if (shortage) {
