@@ -1,5 +1,4 @@
 /** Each file of `examples/`, applied unchanged: what it asks for is served, or its status says why not. */
-import { expect } from 'chai';
 import { describeOutcome, type ExampleState, listExamples } from '../support/examples.ts';
 import { kubectl, readObject, waitUntil } from './installation.ts';
 
@@ -18,12 +17,13 @@ describe('an example that is applied to a cluster', function () {
   for (const { file, objects } of examples)
     for (const { kind, name } of objects)
       it(`${file} is served, or its status says why not`, async () => {
+        const isSimulated = name.startsWith('simulator-');
         let outcome: string | undefined;
         await waitUntil(`the outcome of ${name}`, 180, async () => {
           outcome = describeOutcome(kind, await readObject<ExampleState>(kind, name));
-          return outcome !== undefined;
+          // A simulator may have to wait until the node has room beside the pods of other tests.
+          return isSimulated ? outcome === 'served' : outcome !== undefined;
         });
         console.log(`        ${name}: ${outcome}`);
-        if (name.startsWith('simulator-')) expect(outcome).to.equal('served');
       });
 });
