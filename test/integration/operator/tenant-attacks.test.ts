@@ -26,7 +26,7 @@ const SPECS = [listValues(20), listValues(9)];
 
 /** The operator as the chart starts it, beside a namespace and a Redis user that write what they like. */
 describe('an operator with a malicious workspace', function () {
-  this.timeout(600_000);
+  this.timeout(900_000);
   const harness = useHarness();
   const { memoryMiB, nodeOptions } = readChartLimits('operator');
   let folder: string;
@@ -101,7 +101,7 @@ describe('an operator with a malicious workspace', function () {
       await pollUntil(
         async () => (await find()) !== undefined,
         `what was created ${name} the attack`,
-        240_000,
+        400_000,
       );
     }
     await load.stop();
