@@ -6,7 +6,13 @@ import { waitUntil } from '../machine/wait-until.ts';
 import { ensureBinary, isBinaryReady } from './binaries.ts';
 import { writeCertificates } from './certificates.ts';
 import { tryCommand } from './commands.ts';
-import { BASE_COMPONENTS, COMPONENT_NAMES, componentCommand, unhealthyFile } from './components.ts';
+import {
+  BASE_COMPONENTS,
+  CLUSTER_PROGRAMS,
+  COMPONENT_NAMES,
+  componentCommand,
+  unhealthyFile,
+} from './components.ts';
 import { importImages, removeContainers, waitForContainerd } from './containerd.ts';
 
 import { type Image, pauseImage, saveImages } from './images.ts';
@@ -57,11 +63,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const progress = startProgress(7);
   progress.step('looking for programs');
   ensurePackages();
-  for (const program of COMPONENT_NAMES.filter((component) => component !== 'containerd').concat(
-    'kubectl',
-    'pause',
-  ))
-    if (!isBinaryReady(program)) await ensureBinary(program);
+  for (const program of CLUSTER_PROGRAMS) if (!isBinaryReady(program)) await ensureBinary(program);
   progress.step('building images that have changed');
   const saved = await saveImages([pauseImage, ...images]);
 

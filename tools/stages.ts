@@ -1,11 +1,13 @@
 /**
  * `stages.ts STAGE…`: runs the stages of `make test` in order, each with its time, and ends with `N passed, N failed`.
- * BESIDE=e2e runs that stage in parallel to the others: it mostly waits, and shares nothing with them but the machine.
+ * The cluster's tests (BESIDE, e2e) go on in parallel to others: they mostly wait, and share nothing with them but the machine.
+ * BESIDE= runs all in a row.
  */
 import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureBinary } from '../cluster/binaries.ts';
+import { CLUSTER_PROGRAMS } from '../cluster/components.ts';
 import { ensurePage } from '../launch/local-console.ts';
 import { ensureValkey } from '../machine/valkey.ts';
 import { countBusyCores } from './busy-cores.ts';
@@ -17,6 +19,8 @@ interface TestStage extends Stage {
   programs?: string[];
   /** Tests of several processes start the console, the first of which would build its page. */
   needsPage?: boolean;
+  /** It runs before all others, beside none: it tells within two minutes what is wrong, and its tests have seconds. */
+  isEarly?: boolean;
   /** It measures: it runs after all others, beside none. */
   isAlone?: boolean;
 }
@@ -37,6 +41,7 @@ const mocha = (folder: string, timeoutMs: number, files = listTests(folder)): Te
   isRepeated: folder !== 'unit',
 });
 const check = (...command: string[]): TestStage => ({ command, isMocha: false });
+const checkEarly = (...command: string[]): TestStage => ({ ...check(...command), isEarly: true });
 
 const CHART_PROGRAMS = ['etcd', 'kube-apiserver', 'helm', 'kubeconform', 'helm-unittest'];
 
@@ -52,10 +57,10 @@ function parallel(folder: string, timeoutMs = 120_000, jobs = JOBS): TestStage {
 }
 
 const STAGES: Record<string, () => TestStage> = {
-  lint: () => check('sh', '-c', 'biome check --error-on-warnings . && node tools/import-directions.ts'),
-  types: () => check('sh', '-c', 'tsc --noEmit && tsc --noEmit -p console/web'),
-  verify: () => check('node', 'tools/generate/main.ts', '--verify'),
-  unit: () => parallel('unit', 10_000, BUSY_JOBS),
+  lint: () => checkEarly('sh', '-c', 'biome check --error-on-warnings . && node tools/import-directions.ts'),
+  types: () => checkEarly('sh', '-c', 'tsc --noEmit && tsc --noEmit -p console/web'),
+  verify: () => checkEarly('node', 'tools/generate/main.ts', '--verify'),
+  unit: () => ({ ...parallel('unit', 10_000, BUSY_JOBS), isEarly: true }),
   integration: () => ({
     ...parallel('integration'),
     programs: ['etcd', 'kube-apiserver', 'helm', 'versitygw'],
@@ -74,6 +79,7 @@ const STAGES: Record<string, () => TestStage> = {
   e2e: () => ({
     ...mocha('e2e', 300_000),
     command: ['node', 'test/e2e/main.ts', ...mocha('e2e', 300_000).command.slice(1)],
+    programs: CLUSTER_PROGRAMS,
   }),
   bench: () => ({ ...check('node', 'test/bench/check/main.ts', '--wide'), isAlone: true }),
   // It chooses the files by the engine, and is no part of `make test`: it downloads gigabytes.
@@ -87,7 +93,7 @@ async function run(name: string, prefix = ''): Promise<Run & Spent> {
   const stage = STAGES[name]!();
   console.log(`\n${prefix}=== ${name} ===`);
   try {
-    for (const program of stage.programs ?? []) await ensureBinary(program);
+    await buildPrograms(stage);
     // Fetched before a test's own time begins to run.
     if (stage.isRepeated) ensureValkey();
     if (stage.needsPage) await buildPage();
@@ -98,6 +104,10 @@ async function run(name: string, prefix = ''): Promise<Run & Spent> {
   const stopwatch = startStopwatch();
   const run = await runStage(stage, prefix);
   return { ...run, ...stopwatch(), stage: name };
+}
+
+async function buildPrograms({ programs = [] }: TestStage): Promise<void> {
+  for (const program of programs) await ensureBinary(program);
 }
 
 function startStopwatch(): () => Omit<Spent, 'stage'> {
@@ -132,15 +142,22 @@ if (names.length === 0 || unknown.length > 0) {
 }
 
 const stopwatch = startStopwatch();
+const early = names.filter((name) => STAGES[name]!().isEarly);
 const alone = names.filter((name) => STAGES[name]!().isAlone);
-const shared = names.filter((name) => !alone.includes(name));
-const beside = shared.filter((name) => name === process.env.BESIDE);
-const outcomes = (
-  await Promise.all([
-    runInOrder(shared.filter((name) => !beside.includes(name))),
-    ...beside.map(async (name) => [await run(name, `${name}| `)]),
-  ])
-).flat();
+const shared = names.filter((name) => !early.includes(name) && !alone.includes(name));
+const { BESIDE = 'e2e' } = process.env;
+const beside = shared.filter((name) => name === BESIDE);
+const outcomes = await runInOrder(early);
+// Compilers would keep all cores from the first tests. What cannot be built is told by the stage that needs it.
+for (const name of shared) await buildPrograms(STAGES[name]!()).catch(() => {});
+outcomes.push(
+  ...(
+    await Promise.all([
+      runInOrder(shared.filter((name) => !beside.includes(name))),
+      ...beside.map(async (name) => [await run(name, `${name}| `)]),
+    ])
+  ).flat(),
+);
 outcomes.push(...(await runInOrder(alone)));
 // What the machine was too busy for gets a second chance when nothing else runs.
 const results: (Counts & Spent)[] = [];
