@@ -114,15 +114,15 @@ const COMPONENTS: Component[] = [
 ];
 
 export const COMPONENT_NAMES = COMPONENTS.map(({ name }) => name);
-/** Programs that a cluster needs besides Debian's packages. */
-export const CLUSTER_PROGRAMS = [
-  ...COMPONENT_NAMES.filter((name) => name !== 'containerd'),
-  'kubectl',
-  'pause',
-];
 
 /** Not built here: it comes from the system's packages. */
 const SYSTEM_PROGRAMS = ['containerd'];
+/** Programs that are built for a cluster. */
+export const CLUSTER_PROGRAMS = [
+  ...COMPONENT_NAMES.filter((name) => !SYSTEM_PROGRAMS.includes(name)),
+  'kubectl',
+  'pause',
+];
 
 export const unhealthyFile = (stateFolder: string): string => join(stateFolder, 'unhealthy-gpus');
 

@@ -59,11 +59,7 @@ const PARAMS = JSON.stringify({ prompt: 'x'.repeat(800) });
 
 /** Measures with each of `sizes` records present; every figure is of `operations` operations. */
 export async function measureQueue(sizes: readonly number[], operations: number): Promise<QueueFigures[]> {
-  const server = await startRedis();
-  const connection = await connectTo(server, { commandTimeoutMs: 30_000 });
-  const { redis } = connection;
-  try {
-    await loadLibrary(redis);
+  return withOwnRedis(async (redis) => {
     await publishMedia(redis, { namespace, name: deployment, limits: { maxQueued: 1_000_000 } });
     for (const sha256 of API_KEYS) await publishApiKey(redis, namespace, sha256, API_KEY);
     const figures: QueueFigures[] = [];
@@ -84,20 +80,13 @@ export async function measureQueue(sizes: readonly number[], operations: number)
       present = records + operations;
     }
     return figures;
-  } finally {
-    await connection.close();
-    await server.stop();
-  }
+  });
 }
 
 /** Admissions where a workspace has few and many API keys. */
 export async function measureKeys(sizes: readonly number[], operations: number): Promise<KeyFigures[]> {
-  const server = await startRedis();
-  const connection = await connectTo(server, { commandTimeoutMs: 30_000 });
-  const { redis } = connection;
   const name = (index: number) => String(index).padStart(64, '0');
-  try {
-    await loadLibrary(redis);
+  return withOwnRedis(async (redis) => {
     const figures: KeyFigures[] = [];
     let present = 0;
     for (const keys of sizes) {
@@ -110,6 +99,16 @@ export async function measureKeys(sizes: readonly number[], operations: number):
       figures.push({ keys, admit });
     }
     return figures;
+  });
+}
+
+/** On a Redis that holds nothing else. */
+async function withOwnRedis<T>(measure: (redis: RedisClient) => Promise<T>): Promise<T> {
+  const server = await startRedis();
+  const connection = await connectTo(server, { commandTimeoutMs: 30_000 });
+  try {
+    await loadLibrary(connection.redis);
+    return await measure(connection.redis);
   } finally {
     await connection.close();
     await server.stop();
