@@ -1,7 +1,8 @@
 /**
- * Mocha's own report, and after it the files that took longest, `slow file PATH (N s)`, and each file in which something
- * failed: `failed file PATH (N passed)`.
+ * Mocha's own report, and after it the files that took longest, `slow file PATH (N s)`, what failed in a line each,
+ * `failed test PATH: TITLE: ERROR`, and each file in which something failed: `failed file PATH (N passed)`.
  */
+import { relative } from 'node:path';
 import Mocha from 'mocha';
 
 const { EVENT_HOOK_END, EVENT_RUN_END, EVENT_TEST_END, EVENT_TEST_FAIL, EVENT_TEST_PASS } =
@@ -10,12 +11,14 @@ const { EVENT_HOOK_END, EVENT_RUN_END, EVENT_TEST_END, EVENT_TEST_FAIL, EVENT_TE
 /** Candidates for making a stage shorter. */
 const MAX_SLOW_FILES = 12;
 const SLOW_MS = 10_000;
+const MAX_ERROR_LENGTH = 200;
 
 class FileReporter extends Mocha.reporters.Spec {
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options);
     const passed = new Map<string, number>();
     const failed = new Set<string>();
+    const failures: string[] = [];
     const durationsMs = new Map<string, number>();
     const addDuration = ({ file = 'unknown', duration = 0 }: Mocha.Runnable) =>
       durationsMs.set(file, (durationsMs.get(file) ?? 0) + duration);
@@ -23,11 +26,16 @@ class FileReporter extends Mocha.reporters.Spec {
     runner.on(EVENT_HOOK_END, addDuration);
     runner.on(EVENT_TEST_PASS, ({ file }) => passed.set(file!, (passed.get(file!) ?? 0) + 1));
     // Failures outside of tests have no file.
-    runner.on(EVENT_TEST_FAIL, ({ file }) => failed.add(file ?? 'unknown'));
+    runner.on(EVENT_TEST_FAIL, ({ file = 'unknown', title }, { message = '' }) => {
+      failed.add(file);
+      const error = message.replaceAll(/\s+/g, ' ').slice(0, MAX_ERROR_LENGTH);
+      failures.push(`failed test ${relative('', file)}: ${title}: ${error}`);
+    });
     runner.once(EVENT_RUN_END, () => {
       const slow = [...durationsMs].filter(([, ms]) => ms >= SLOW_MS).sort((a, b) => b[1] - a[1]);
       for (const [file, ms] of slow.slice(0, MAX_SLOW_FILES))
         console.log(`slow file ${file} (${Math.round(ms / 1000)} s)`);
+      for (const failure of failures) console.log(failure);
       for (const file of failed) console.log(`failed file ${file} (${passed.get(file) ?? 0} passed)`);
     });
   }

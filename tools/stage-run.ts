@@ -19,8 +19,10 @@ export interface Stage {
 export interface Counts {
   passed: number;
   failed: number;
-  /** What a reader of the last lines needs to know of the failed tests. */
+  /** The beginnings of the reports of failed tests. */
   failures?: string;
+  /** Of each, where it is and why it failed, in a line. */
+  failedTests: string[];
   /** Tests that failed once and passed when their file was rerun. */
   flaky?: string;
 }
@@ -36,8 +38,8 @@ const NODE_COMPILE_CACHE = join(tmpdir(), 'node-compile-cache');
 /** Limit of what is repeated at the end. */
 const MAX_FAILURES_SHOWN = 8;
 const MAX_FAILURE_LINES = 6;
-/** With more failed files than this, a stage is broken, not flaky: as many as run at a time. */
-const MAX_FILES_TO_RERUN = 3;
+/** With more failed files than this, a stage is broken, not flaky. */
+const MAX_FILES_TO_RERUN = 8;
 
 /** `prefix`: of each line that it writes, where another stage writes at the same time. */
 export async function runStage(stage: Stage, prefix = ''): Promise<Run> {
@@ -51,6 +53,7 @@ export async function runStage(stage: Stage, prefix = ''): Promise<Run> {
     passed: sum(parts.map(({ passed }) => passed)),
     failed: sum(parts.map(({ failed }) => failed)),
     ...(failures && { failures }),
+    failedTests: parts.flatMap(({ failedTests }) => failedTests),
     failedFiles: isBroken ? null : parts.flatMap(({ failedFiles }) => failedFiles!),
   };
 }
@@ -69,7 +72,7 @@ export async function runFailedAgain(stage: Stage, first: Run, prefix = ''): Pro
   const second = await runStage({ ...stage, command, shards: 1 }, prefix);
   const passed = first.passed - sum(files.map(({ passed }) => passed)) + second.passed;
   if (second.failed > 0) return { ...second, passed };
-  return { passed, failed: 0, ...(first.failures && { flaky: first.failures }) };
+  return { passed, failed: 0, failedTests: [], ...(first.failures && { flaky: first.failures }) };
 }
 
 /** A command for each shard, which end at about the same time. */
@@ -79,16 +82,20 @@ function divide({ command, shards = 1 }: Stage): string[][] {
 }
 
 function readRun({ code, output }: CommandEnd, { isMocha }: Stage): Run {
-  if (!isMocha) return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, failedFiles: null };
+  if (!isMocha)
+    return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, failedTests: [], failedFiles: null };
   const passed = readCount(output, 'passing');
   const failed = readCount(output, 'failing');
   const failedFiles = [...output.matchAll(/^failed file (\S+) \((\d+) passed\)$/gm)].map(
     ([, path, count]) => ({ path: path!, passed: Number(count) }),
   );
+  const failedTests = [...output.matchAll(/^failed test (.*)$/gm)].map(([, test]) => test!);
   // A run without a summary, or without tests, has failed, too.
-  if (failed === 0 && (code !== 0 || passed === 0)) return { passed, failed: 1, failedFiles: null };
+  if (failed === 0 && (code !== 0 || passed === 0))
+    return { passed, failed: 1, failedTests, failedFiles: null };
   const hasStray = failedFiles.some(({ path }) => !path.endsWith('.test.ts'));
-  return { passed, failed, failures: readFailures(output), failedFiles: hasStray ? null : failedFiles };
+  const failures = readFailures(output);
+  return { passed, failed, failures, failedTests, failedFiles: hasStray ? null : failedFiles };
 }
 
 interface CommandEnd {
@@ -139,7 +146,7 @@ const readFailures = (output: string): string =>
     .slice(1)
     .flatMap((list) =>
       list
-        .split(/^failed file /m)[0]!
+        .split(/^(?:slow|failed) (?:file|test) /m)[0]!
         .split(/^(?= {2}\d+\) )/m)
         .slice(1),
     )

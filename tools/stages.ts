@@ -47,6 +47,8 @@ const CHART_PROGRAMS = ['etcd', 'kube-apiserver', 'helm', 'kubeconform', 'helm-u
 
 /** Files at a time, in processes of their own: their tests mostly wait for something. */
 const JOBS = Number(process.env.JOBS ?? 3);
+/** At the end of all, for each stage. */
+const MAX_TESTS_NAMED = 5;
 /** Of what keeps a core busy by itself, as a browser does. */
 const BUSY_JOBS = Math.min(JOBS, 2);
 
@@ -99,7 +101,7 @@ async function run(name: string, prefix = ''): Promise<Run & Spent> {
     if (stage.needsPage) await buildPage();
   } catch (error) {
     console.error((error as Error).message);
-    return { stage: name, passed: 0, failed: 1, failedFiles: null, seconds: 0, cores: 0 };
+    return { stage: name, passed: 0, failed: 1, failedTests: [], failedFiles: null, seconds: 0, cores: 0 };
   }
   const stopwatch = startStopwatch();
   const run = await runStage(stage, prefix);
@@ -181,5 +183,8 @@ for (const { stage, passed, failed, seconds, cores } of [...results, all])
       cores.toFixed(1).padStart(5),
     ].join('  '),
   );
+// Where only the end of all this is kept, it says what failed.
+for (const { stage, failedTests } of results)
+  for (const test of failedTests.slice(0, MAX_TESTS_NAMED)) console.log(`failed in ${stage}: ${test}`);
 console.log(`\n${all.passed} passed, ${all.failed} failed`);
 process.exitCode = all.failed > 0 ? 1 : 0;

@@ -23,7 +23,12 @@ const CLUSTER = process.env[CLUSTER_VARIABLE] ?? 'berth-e2e';
 const isKept = process.env.E2E_KEEP === '1';
 
 /** For counting results: without a summary, a lane's tests must not be overlooked beside those of other lanes. */
-const BROKEN_OFF = '\n  1 failing\n\n  1) the run broke off before its end\nfailed file unknown (0 passed)';
+const describeBreak = (args: string[]): string =>
+  [
+    '\n  1 failing\n\n  1) the run broke off before its end',
+    ...args.filter(isTestFile).map((file) => `failed file ${file} (0 passed)`),
+  ].join('\n');
+const isTestFile = (argument: string): boolean => argument.endsWith('.test.ts');
 const hasSummary = (output: string): boolean => /^ *\d+ passing\b|^# pass \d+/m.test(output);
 
 const running = new Set<ChildProcess>();
@@ -43,10 +48,9 @@ async function runTests(): Promise<number> {
   if (!isKept) await stopCluster(CLUSTER);
   const { cluster, endpoints } = await installCluster(CLUSTER);
   writeEndpoints(endpoints, join(cluster.stateFolder, ENDPOINTS_FILE));
-  const isFile = (argument: string) => argument.endsWith('.test.ts');
-  const settings = process.argv.slice(2).filter((argument) => !isFile(argument));
+  const settings = process.argv.slice(2).filter((argument) => !isTestFile(argument));
   const codes: number[] = [];
-  for (const lanes of planFiles(process.argv.slice(2).filter(isFile))) {
+  for (const lanes of planFiles(process.argv.slice(2).filter(isTestFile))) {
     const runs = lanes.map((files) => runMocha(cluster, [...settings, ...files], lanes.length > 1));
     codes.push(...(await Promise.all(runs)));
   }
@@ -72,7 +76,7 @@ async function runMocha({ exec }: Cluster, args: string[], isHeld: boolean): Pro
   running.delete(mocha);
   const output = Buffer.concat(chunks);
   if (isHeld) process.stdout.write(output);
-  if (code !== 0 && !hasSummary(output.toString())) console.log(BROKEN_OFF);
+  if (code !== 0 && !hasSummary(output.toString())) console.log(describeBreak(args));
   return code ?? 1;
 }
 
