@@ -9,8 +9,11 @@ import { unschedulableMs } from './pods.ts';
 const MAX_PROBES = 8;
 /** Of these, per workspace: its pods may fit no node at all. */
 const MAX_WORKSPACE_PROBES = 2;
-/** One that finds no node for this long lets others try. */
+/** One that finds no node for this long lets others try, if so many pods with the same need found one meanwhile. */
 const TURN_MS = 30_000;
+const PASSED_BY = MAX_PROBES;
+/** Or for this long, for the pods of all probes may fit no node although there is capacity. */
+const MAX_TURN_MS = 300_000;
 
 /** A deployment as it stands. */
 export interface Placement {
@@ -61,6 +64,7 @@ export function describePlacement(
 export class CapacityProbes {
   /** When those that wait had their last turn, in Unix milliseconds. */
   readonly #triedAt = new Map<string, number>();
+  readonly #findings = new Findings();
   #scarce: ReadonlySet<string> = new Set();
   #admitted: ReadonlySet<string> = new Set();
 
@@ -71,6 +75,7 @@ export class CapacityProbes {
 
   /** Updates the state of all deployments. `now`: Unix milliseconds. */
   update(placements: readonly Placement[], now: number): void {
+    this.#findings.add(placements, now);
     this.#endTurns(placements, now);
     const scarce = new Set<string>();
     const admitted = new Set<string>();
@@ -90,14 +95,51 @@ export class CapacityProbes {
     this.#admitted = admitted;
   }
 
-  /** Moves it to the back of its line. */
+  /**
+   * Moves it to the back of its line. While there is capacity for nobody, whoever came first stays first: only what goes to
+   * others shows that its pod does not fit.
+   */
   #endTurns(placements: readonly Placement[], now: number): void {
     const waiting = new Set<string>();
-    for (const { key, refusedMs, waitingSince } of placements) {
+    for (const { key, need, refusedMs, waitingSince } of placements) {
       if (waitingSince !== undefined) waiting.add(key);
-      if (refusedMs > TURN_MS) this.#triedAt.set(key, now);
+      const isPassedBy = refusedMs > TURN_MS && this.#findings.areMany(need, now - refusedMs);
+      if (isPassedBy || refusedMs > MAX_TURN_MS) this.#triedAt.set(key, now);
     }
     for (const key of this.#triedAt.keys()) if (!waiting.has(key)) this.#triedAt.delete(key);
+  }
+}
+
+/** When pods found nodes: the last few of each need. */
+class Findings {
+  readonly #placed = new Map<string, number>();
+  readonly #times = new Map<string, number[]>();
+
+  add(placements: readonly Placement[], now: number): void {
+    for (const { key, need, placed } of placements) {
+      const found = Math.max(0, placed - (this.#placed.get(key) ?? placed));
+      this.#placed.set(key, placed);
+      if (found === 0) continue;
+      const times = [
+        ...(this.#times.get(need) ?? []),
+        ...Array<number>(Math.min(found, PASSED_BY)).fill(now),
+      ];
+      this.#times.set(need, times.slice(-PASSED_BY));
+    }
+    this.#forgetOthers(placements);
+  }
+
+  /** Whether so many pods with this need found a node since then (Unix milliseconds) that one was passed by. */
+  areMany(need: string, since: number): boolean {
+    const times = this.#times.get(need) ?? [];
+    return times.length >= PASSED_BY && times[0]! > since;
+  }
+
+  #forgetOthers(placements: readonly Placement[]): void {
+    const keys = new Set(placements.map(({ key }) => key));
+    const needs = new Set(placements.map(({ need }) => need));
+    for (const key of this.#placed.keys()) if (!keys.has(key)) this.#placed.delete(key);
+    for (const need of this.#times.keys()) if (!needs.has(need)) this.#times.delete(need);
   }
 }
 

@@ -98,10 +98,11 @@ export class DemandSampler {
 
   async #scale(keys: readonly string[]): Promise<void> {
     const { scaler, connection, read = readDemand, now, log } = this.#options;
+    const askedAt = now();
     try {
       const samples = await read(connection.redis, keys, (key) => scaler.countReplicas(key));
       for (const [key, sample] of samples)
-        if (scaler.decide(key, sample) === 'asleep') this.#schedule.sleep(key, now());
+        if (scaler.decide(key, sample, askedAt) === 'asleep') this.#schedule.sleep(key, now());
         else this.#schedule.wake(key);
     } catch (error) {
       if (this.#isStopped) return;

@@ -164,10 +164,13 @@ export class Scaler {
     );
   }
 
-  /** Processes a deployment's sample; `asleep`: nothing runs there or is desired. */
-  decide(key: string, sample: DeploymentSample): 'asleep' | 'awake' {
+  /**
+   * Processes a deployment's sample, which was asked for at `askedAt` (Unix milliseconds); `asleep`: nothing runs there or is
+   * desired.
+   */
+  decide(key: string, sample: DeploymentSample, askedAt: number): 'asleep' | 'awake' {
     try {
-      return this.#decide(key, sample);
+      return this.#decide(key, sample, askedAt);
     } catch (error) {
       // One that cannot be evaluated must not keep others from being.
       this.#options.log.warn({ key, err: error as Error }, 'could not scale a deployment');
@@ -175,7 +178,7 @@ export class Scaler {
     }
   }
 
-  #decide(key: string, sample: DeploymentSample): 'asleep' | 'awake' {
+  #decide(key: string, sample: DeploymentSample, askedAt: number): 'asleep' | 'awake' {
     const { now } = this.#options;
     const model = this.#view.modelOf(key);
     const live = this.#view.liveOf(key);
@@ -183,6 +186,8 @@ export class Scaler {
     const current = this.#writer.current(live);
     const pods = this.#view.podsOf(key);
     if (current === 0 && pods.length === 0 && isAsleep(model, sample)) {
+      // It was woken meanwhile: the sample is older than the request, whose place in the line it would take away.
+      if ((this.#deployments.find(model)?.waitingSince ?? 0) >= askedAt) return 'awake';
       this.#sleep(key, model);
       return 'asleep';
     }

@@ -44,16 +44,41 @@ describe('probes for scarce capacity', () => {
     expect(probes.mayProbe('a/11', GPU)).to.equal(true);
   });
 
-  it('is tried by the next of a workspace, and by others, once one was refused for 30 s', () => {
-    const probes = new CapacityProbes();
+  describe('whose pods were refused', () => {
     const stuck = Array.from({ length: 8 }, (_, index) => `stuck-${index}`).flatMap((name) =>
       waiting(name, 1),
     );
     const late = place('z/late', { waitingSince: 1_000 });
-    probes.update([...stuck.map((each) => ({ ...each, refusedMs: 20_000 })), late], NOW);
-    expect(probes.mayProbe('z/late', GPU)).to.equal(false);
-    probes.update([...stuck.map((each) => ({ ...each, refusedMs: 30_001 })), late], NOW);
-    expect(probes.mayProbe('z/late', GPU)).to.equal(true);
+    /** Others that find so many nodes after 15 s. */
+    const letWait = (seconds: number, found: number): CapacityProbes => {
+      const probes = new CapacityProbes();
+      const others = Array.from({ length: 9 }, (_, index) => place(`other/${index}`));
+      const update = (second: number) =>
+        probes.update(
+          [
+            ...stuck.map((each) => ({ ...each, refusedMs: second * 1_000 })),
+            ...others.map((each, index) => ({ ...each, placed: second > 15 && index < found ? 1 : 0 })),
+            late,
+          ],
+          NOW + second * 1_000,
+        );
+      for (let second = 0; second <= seconds; second++) update(second);
+      return probes;
+    };
+
+    it('stay in their place while nobody finds a node', () => {
+      expect(letWait(299, 0).mayProbe('z/late', GPU)).to.equal(false);
+    });
+
+    it('let the next ones try after 30 s where eight others found a node meanwhile', () => {
+      expect(letWait(31, 7).mayProbe('z/late', GPU)).to.equal(false);
+      expect(letWait(30, 8).mayProbe('z/late', GPU)).to.equal(false);
+      expect(letWait(31, 8).mayProbe('z/late', GPU)).to.equal(true);
+    });
+
+    it('let the next ones try after five minutes in any case, for no pod of theirs may fit', () => {
+      expect(letWait(301, 0).mayProbe('z/late', GPU)).to.equal(true);
+    });
   });
 
   it('is another for pods that need more of a node, or other nodes', () => {

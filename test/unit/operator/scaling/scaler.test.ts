@@ -34,8 +34,11 @@ describe('the scaler', () => {
   let counts: number[];
   let scaler: Scaler;
   let demand: DemandSampler;
+  /** Runs once Redis has read, before the answer is there. */
+  let onRead: () => void;
 
   beforeEach(() => {
+    onRead = () => {};
     [time, state, written, changes, enqueued, reads] = [START, 'up', {}, [], [], []];
     deployments = new Map();
     const parsed = new WeakMap<Deployment, object>();
@@ -96,7 +99,9 @@ describe('the scaler', () => {
       read: (_: unknown, keys: readonly string[], countReplicas: CountReplicas) => {
         reads.push([...keys]);
         counts = keys.map(countReplicas);
-        return Promise.resolve(new Map(keys.map((key) => [key, sampleOf(key)])));
+        const samples = new Map(keys.map((key) => [key, sampleOf(key)]));
+        onRead();
+        return Promise.resolve(samples);
       },
     } as unknown as DemandSamplerOptions);
   });
@@ -219,6 +224,31 @@ describe('the scaler', () => {
     expect(enqueued).to.deep.equal(['team-a/a']);
     await look(20);
     expect(enqueued).to.have.length(1);
+  });
+
+  it('keeps the place of one that is woken while its sample of before is on its way', async () => {
+    const conditions = [
+      { type: 'PodScheduled', status: 'False', lastTransitionTime: new Date(START - 20_000) as never },
+    ];
+    const pod = { metadata: { name: 'p', uid: 'p' }, spec: { containers: [] }, status: { conditions } };
+    deployments = new Map<string, Deployment>([
+      ['team-b/refused', { replicas: 1, pods: [pod], sample: QUEUED }],
+      ...['first', 'second', 'third'].map((name): [string, Deployment] => [
+        `team-a/${name}`,
+        { replicas: 0 },
+      ]),
+    ]);
+    await look(0);
+    onRead = () => scaler.wake('team-a/first');
+    await look(6);
+    onRead = () => {};
+    for (const name of ['second', 'third']) {
+      time += 100;
+      scaler.wake(`team-a/${name}`);
+    }
+    for (const name of ['first', 'second', 'third']) deployments.get(`team-a/${name}`)!.sample = QUEUED;
+    await look(2);
+    expect(written).to.deep.equal({ 'team-a/first': 1, 'team-a/second': 1 });
   });
 
   it('tells of a change once, when it is written', async () => {
