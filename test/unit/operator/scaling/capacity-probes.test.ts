@@ -44,12 +44,50 @@ describe('probes for scarce capacity', () => {
     expect(probes.mayProbe('a/11', GPU)).to.equal(true);
   });
 
+  it('keeps a pod that waits for a node, and gives the turns that are free to who holds least', () => {
+    const probes = new CapacityProbes();
+    const refused = place('a/refused', { refusedMs: 10_001, placed: 1 });
+    const early = ['a', 'b', 'c', 'd'].flatMap((namespace) => waiting(namespace, 3));
+    const update = (placements: Placement[]) => {
+      probes.update([refused, ...placements], NOW);
+      return placements.map(({ key }) => key).filter((key) => probes.mayProbe(key, GPU));
+    };
+    const first = ['a/0', 'a/1', 'b/0', 'b/1', 'c/0', 'c/1', 'd/0', 'd/1'];
+    expect(update(early)).to.deep.equal(first);
+    expect(update([...waiting('e', 3), ...early])).to.deep.equal(first);
+    // The first has a node, for which another workspace has its turn.
+    const [found, ...rest] = early;
+    const next = update([{ ...found!, placed: 1 }, ...rest, ...waiting('e', 3)]);
+    expect(next).to.deep.equal([...first.slice(1), 'e/0']);
+  });
+
+  it('is tried by twice as many as found nodes, until some find none', () => {
+    const probes = new CapacityProbes();
+    const refused = place('z/refused', { refusedMs: 10_001 });
+    let left = waiting('a', 80);
+    /** The first so many of those that may probe find a node. */
+    const update = (count: number): number => {
+      const found = left.filter(({ key }) => probes.mayProbe(key, GPU)).slice(0, count);
+      left = left.map((each) => (found.includes(each) ? { ...each, placed: 1 } : each));
+      probes.update([refused, ...left], NOW);
+      left = left.filter(({ placed }) => placed === 0);
+      return left.filter(({ key }) => probes.mayProbe(key, GPU)).length;
+    };
+    expect(update(0), 'at first').to.equal(2);
+    expect(update(2)).to.equal(4);
+    expect(update(4)).to.equal(8);
+    expect(update(8)).to.equal(16);
+    expect(update(6), 'those that stay').to.equal(10);
+    expect(update(9)).to.equal(16);
+    expect(update(0)).to.equal(16);
+  });
+
   describe('whose pods were refused', () => {
     const stuck = Array.from({ length: 8 }, (_, index) => `stuck-${index}`).flatMap((name) =>
       waiting(name, 1),
     );
     const late = place('z/late', { waitingSince: 1_000 });
-    /** Others that find so many nodes after 15 s. */
+    /** Others find so many nodes after 15 s. */
     const letWait = (seconds: number, found: number): CapacityProbes => {
       const probes = new CapacityProbes();
       const others = Array.from({ length: 9 }, (_, index) => place(`other/${index}`));
@@ -70,10 +108,10 @@ describe('probes for scarce capacity', () => {
       expect(letWait(299, 0).mayProbe('z/late', GPU)).to.equal(false);
     });
 
-    it('let the next ones try after 30 s where eight others found a node meanwhile', () => {
-      expect(letWait(31, 7).mayProbe('z/late', GPU)).to.equal(false);
-      expect(letWait(30, 8).mayProbe('z/late', GPU)).to.equal(false);
-      expect(letWait(31, 8).mayProbe('z/late', GPU)).to.equal(true);
+    it('let the next ones try where eight others found a node, the first 30 s ago', () => {
+      expect(letWait(47, 7).mayProbe('z/late', GPU)).to.equal(false);
+      expect(letWait(46, 8).mayProbe('z/late', GPU)).to.equal(false);
+      expect(letWait(47, 8).mayProbe('z/late', GPU)).to.equal(true);
     });
 
     it('let the next ones try after five minutes in any case, for no pod of theirs may fit', () => {
