@@ -16,7 +16,10 @@ const INTERVAL_MS = 2_000;
 const CONCURRENT_CALLS = 16;
 
 export interface DemandSamplerOptions {
-  scaler: Pick<Scaler, 'begin' | 'countReplicas' | 'decide' | 'wake' | 'stop' | 'isScaled' | 'list'>;
+  scaler: Pick<
+    Scaler,
+    'begin' | 'countReplicas' | 'decide' | 'wake' | 'stop' | 'isScaled' | 'list' | 'sortByWait'
+  >;
   history: Pick<ScalingHistory, 'observe' | 'flush'>;
   models: Pick<ParsedStore<ModelDeployment>, 'namespaces' | 'keys'>;
   connection: RedisConnection;
@@ -70,7 +73,7 @@ export class DemandSampler {
     if (connection.state === 'away') return;
     const scaled = this.#listScaled();
     scaler.begin(scaled);
-    const due = this.#schedule.listDue(scaled, now());
+    const due = scaler.sortByWait(this.#schedule.listDue(scaled, now()));
     const calls = Array.from({ length: Math.ceil(due.length / MAX_KEYS) }, (_, index) =>
       due.slice(index * MAX_KEYS, (index + 1) * MAX_KEYS),
     );

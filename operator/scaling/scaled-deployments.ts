@@ -42,6 +42,14 @@ export class ScaledDeployments {
     return this.#byKey.entries();
   }
 
+  /** Those that wait for a replica come first, in the order of their waiting. */
+  sortByWait(keys: readonly string[]): string[] {
+    const sinceOf = (key: string) => this.#byKey.get(key)?.waitingSince;
+    const waiting = keys.filter((key) => sinceOf(key) !== undefined);
+    const others = keys.filter((key) => sinceOf(key) === undefined);
+    return [...waiting.sort((a, b) => sinceOf(a)! - sinceOf(b)!), ...others];
+  }
+
   /** Resets those that are paused or no longer scaled. */
   resetOthers(scaled: ReadonlySet<string>): void {
     for (const [key, deployment] of this.#byKey) if (!scaled.has(key)) deployment.forget();

@@ -164,6 +164,9 @@ export class Scaler {
     );
   }
 
+  /** Those that wait for a replica come first, in the order of their waiting: what is free may not do for all of them. */
+  sortByWait = (keys: readonly string[]): string[] => this.#deployments.sortByWait(keys);
+
   /**
    * Processes a deployment's sample, which was asked for at `askedAt` (Unix milliseconds); `asleep`: nothing runs there or is
    * desired.

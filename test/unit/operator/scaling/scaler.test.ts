@@ -226,29 +226,46 @@ describe('the scaler', () => {
     expect(enqueued).to.have.length(1);
   });
 
-  it('keeps the place of one that is woken while its sample of before is on its way', async () => {
-    const conditions = [
-      { type: 'PodScheduled', status: 'False', lastTransitionTime: new Date(START - 20_000) as never },
-    ];
-    const pod = { metadata: { name: 'p', uid: 'p' }, spec: { containers: [] }, status: { conditions } };
-    deployments = new Map<string, Deployment>([
-      ['team-b/refused', { replicas: 1, pods: [pod], sample: QUEUED }],
-      ...['first', 'second', 'third'].map((name): [string, Deployment] => [
-        `team-a/${name}`,
-        { replicas: 0 },
-      ]),
-    ]);
-    await look(0);
-    onRead = () => scaler.wake('team-a/first');
-    await look(6);
-    onRead = () => {};
-    for (const name of ['second', 'third']) {
+  describe('where a pod finds no node', () => {
+    const names = ['first', 'second', 'third'];
+    const wake = (name: string) => {
       time += 100;
       scaler.wake(`team-a/${name}`);
-    }
-    for (const name of ['first', 'second', 'third']) deployments.get(`team-a/${name}`)!.sample = QUEUED;
-    await look(2);
-    expect(written).to.deep.equal({ 'team-a/first': 1, 'team-a/second': 1 });
+    };
+    beforeEach(async () => {
+      const conditions = [
+        { type: 'PodScheduled', status: 'False', lastTransitionTime: new Date(START - 20_000) as never },
+      ];
+      const pod = { metadata: { name: 'p', uid: 'p' }, spec: { containers: [] }, status: { conditions } };
+      deployments = new Map<string, Deployment>([
+        ['team-b/refused', { replicas: 1, pods: [pod], sample: QUEUED }],
+        ...names.map((name): [string, Deployment] => [`team-a/${name}`, { replicas: 0 }]),
+      ]);
+      await look(0);
+      await look(6);
+    });
+    /** Now samples show the requests, too. */
+    const lookAgain = () => {
+      for (const name of names) deployments.get(`team-a/${name}`)!.sample = QUEUED;
+      return look(2);
+    };
+
+    it('keeps the place of one that is woken while its sample of before is on its way', async () => {
+      onRead = () => scaler.wake('team-a/first');
+      await look(6);
+      onRead = () => {};
+      wake('second');
+      wake('third');
+      await lookAgain();
+      expect(written).to.deep.equal({ 'team-a/first': 1, 'team-a/second': 1 });
+    });
+
+    it('tries pods in the order of their requests', async () => {
+      wake('third');
+      wake('first');
+      await lookAgain();
+      expect(Object.keys(written)).to.deep.equal(['team-a/third', 'team-a/first']);
+    });
   });
 
   it('tells of a change once, when it is written', async () => {
