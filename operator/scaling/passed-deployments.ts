@@ -29,9 +29,11 @@ export class PassedDeployments {
     for (const group of Map.groupBy(deployments, ({ need }) => need).values()) {
       const total = group.reduce((sum, { key }) => sum + found.get(key)!, 0);
       for (const { key, refusedMs } of group) {
-        const { count, since } = this.#passed.get(key) ?? { count: 0, since: now };
-        const countNow = count + total - found.get(key)!;
-        if (refusedMs > 0 && countNow > 0) passed.set(key, { count: countNow, since });
+        if (refusedMs === 0) continue;
+        const known = this.#passed.get(key);
+        // What was found since the last update may have been found before it was refused.
+        const count = known ? known.count + total - found.get(key)! : 0;
+        passed.set(key, { count, since: known && known.count > 0 ? known.since : now });
       }
     }
     this.#passed = passed;

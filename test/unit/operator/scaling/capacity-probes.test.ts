@@ -114,6 +114,18 @@ describe('probes for scarce capacity', () => {
       expect(letWait(47, 8).mayProbe('z/late', GPU)).to.equal(true);
     });
 
+    it('stay where others found nodes just before', () => {
+      const probes = new CapacityProbes();
+      const others = Array.from({ length: 8 }, (_, index) => place(`other/${index}`));
+      probes.update([...stuck, ...others, late], NOW);
+      const found = others.map((each) => ({ ...each, placed: 1 }));
+      for (let second = 1; second < 60; second++) {
+        const refused = stuck.map((each) => ({ ...each, refusedMs: second * 1_000 }));
+        probes.update([...refused, ...found, late], NOW + second * 1_000);
+      }
+      expect(probes.mayProbe('z/late', GPU)).to.equal(false);
+    });
+
     it('let the next ones try after five minutes in any case, for no pod of theirs may fit', () => {
       expect(letWait(301, 0).mayProbe('z/late', GPU)).to.equal(true);
     });
