@@ -26,8 +26,9 @@ class FileReporter extends Mocha.reporters.Spec {
     runner.on(EVENT_HOOK_END, addDuration);
     runner.on(EVENT_TEST_PASS, ({ file }) => passed.set(file!, (passed.get(file!) ?? 0) + 1));
     // Failures outside of tests have no file.
-    runner.on(EVENT_TEST_FAIL, ({ file = 'unknown', title }, { message = '' }) => {
+    runner.on(EVENT_TEST_FAIL, ({ file = 'unknown', title }, reason: Error | string) => {
       failed.add(file);
+      const message = typeof reason === 'string' ? reason : String(reason.message);
       const error = message.replaceAll(/\s+/g, ' ').slice(0, MAX_ERROR_LENGTH);
       failures.push(`failed test ${relative('', file)}: ${title}: ${error}`);
     });

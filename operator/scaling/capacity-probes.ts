@@ -4,13 +4,13 @@ import type { ModelDeployment, ModelDeploymentSpec } from '../../api/model-deplo
 import { decideAccelerators } from '../resources/accelerators.ts';
 import { orderFairly, type Waiting } from './fairness.ts';
 import { PassedDeployments } from './passed-deployments.ts';
-import { unschedulableMs } from './pods.ts';
+import { listStaying, unschedulableMs } from './pods.ts';
 
 /** Pods that may be pending at once, per kind of GPU, while none finds a node; other deployments wait for their turn. */
 const MAX_PROBES = 8;
 /** Of these, per workspace: its pods may fit no node at all. */
 const MAX_WORKSPACE_PROBES = 2;
-/** One that finds no node for this long lets others try, for the pods of all probes may fit no node although there is capacity. */
+/** One that finds no node for this long, or has no pod at all, lets others try, for the pods of all probes may fit no node although there is capacity. */
 const MAX_TURN_MS = 300_000;
 
 /** A deployment as it stands. */
@@ -22,6 +22,8 @@ export interface Placement {
   need: string;
   /** Pods on nodes. */
   placed: number;
+  /** Pods without one. */
+  pending: number;
   /** How long one of its pods has been unschedulable, in milliseconds. */
   refusedMs: number;
   /** Unix milliseconds since when it needs more than it has on nodes; undefined while it does not. */
@@ -49,93 +51,115 @@ export function describePlacement(
   { metadata, spec }: ModelDeployment,
   seen: { pods: readonly V1Pod[]; deployment: Pick<Placement, 'waitingSince'>; now: number },
 ): Placement {
+  const staying = listStaying(seen.pods);
+  const placed = staying.filter((pod) => pod.spec?.nodeName !== undefined).length;
   return {
     key,
     namespace: metadata.namespace,
     need: describeCapacityNeed(spec),
-    placed: seen.pods.filter((pod) => pod.spec?.nodeName !== undefined).length,
-    refusedMs: Math.max(0, ...seen.pods.map((pod) => unschedulableMs(pod, seen.now))),
+    placed,
+    pending: staying.length - placed,
+    refusedMs: Math.max(0, ...staying.map((pod) => unschedulableMs(pod, seen.now))),
     waitingSince: seen.deployment.waitingSince,
   };
 }
 
+/** A deployment that may keep a pod without a node. */
+interface Admission {
+  need: string;
+  /** Unix milliseconds. */
+  since: number;
+}
+
+/** Where a deployment is in the line. */
+interface Place {
+  /** Without success. Who comes later begins with as few as anybody there has. */
+  turns: number;
+  /** Unix milliseconds since when it waits, or when its last turn ended. */
+  since: number;
+}
+
 export class CapacityProbes {
-  /** When those that wait had their last turn, in Unix milliseconds. */
-  readonly #triedAt = new Map<string, number>();
+  /** Of those that waited while there was a line: their places in it. */
+  readonly #places = new Map<string, Place>();
   readonly #passed = new PassedDeployments();
   /** By key: pods on nodes at the last update. */
   #placed: ReadonlyMap<string, number> = new Map();
   #scarce: ReadonlySet<string> = new Set();
-  /** With the pods that each had on nodes when it was admitted. */
-  #admitted: ReadonlyMap<string, number> = new Map();
+  #admitted: ReadonlyMap<string, Admission> = new Map();
 
   /** Whether a deployment with this need may keep a pod that has no node. */
   mayProbe(key: string, need: string): boolean {
-    return !this.#scarce.has(need) || this.#admitted.has(key);
+    return !this.#scarce.has(need) || this.#admitted.get(key)?.need === need;
   }
 
   /** Updates the state of all deployments. `now`: Unix milliseconds. */
   update(placements: readonly Placement[], now: number): void {
-    const placed = new Map(placements.map((placement) => [placement.key, placement.placed]));
-    const found = new Map(placements.map((placement) => [placement.key, this.#countFound(placement)]));
-    this.#placed = placed;
+    const found = this.#listFound(placements);
+    for (const key of found) this.#places.delete(key);
     this.#passed.update(placements, found, now);
-    const ended = this.#endTurns(placements, now);
+    this.#endTurns(placements, now);
     const scarce = new Set<string>();
-    const admitted = new Map<string, number>();
+    const admitted = new Map<string, Admission>();
     for (const [need, group] of Map.groupBy(placements, (placement) => placement.need)) {
-      // Those that found a node have not been looked at since.
-      const waiting = group.filter(({ key, waitingSince }) => waitingSince !== undefined && !found.get(key));
+      // Whether one that found a node needs more is known once it is looked at again.
+      const isWaiting = ({ key, pending, waitingSince }: Placement) =>
+        waitingSince !== undefined && (pending > 0 || !found.has(key));
+      const waiting = group.filter(isWaiting);
       const isRefused = group.some(({ refusedMs }) => refusedMs > SCARCE_AFTER_MS);
       // Short until no one is left waiting.
       if (!isRefused && !(this.#scarce.has(need) && waiting.length > MAX_PROBES)) continue;
       scarce.add(need);
-      for (const key of this.#admit(group, { waiting, found, ended })) admitted.set(key, placed.get(key)!);
+      for (const key of this.#choose(group, waiting, found)) {
+        const isStaying = this.#admitted.get(key)?.need === need && !found.has(key);
+        admitted.set(key, { need, since: isStaying ? this.#admitted.get(key)!.since : now });
+      }
     }
     this.#scarce = scarce;
     this.#admitted = admitted;
   }
 
-  /** Pods that found a node since the last update. */
-  #countFound({ key, placed }: Placement): number {
-    return Math.max(0, placed - (this.#placed.get(key) ?? placed));
+  /** Those of which a pod found a node since the last update. */
+  #listFound(placements: readonly Placement[]): Set<string> {
+    const found = placements.filter(({ key, placed }) => placed > (this.#placed.get(key) ?? placed));
+    this.#placed = new Map(placements.map(({ key, placed }) => [key, placed]));
+    return new Set(found.map(({ key }) => key));
   }
 
   /** Of those with the same need. A pod that may get a node any moment is not withdrawn for another's sake. */
-  #admit(
-    group: readonly Placement[],
-    seen: { waiting: readonly Placement[]; found: ReadonlyMap<string, number>; ended: ReadonlySet<string> },
-  ): string[] {
-    const isStaying = ({ key, placed }: Placement) =>
-      !seen.ended.has(key) && placed <= (this.#admitted.get(key) ?? -1);
-    const describe = ({ key, namespace, waitingSince }: Placement): Waiting => ({
-      key,
-      namespace,
-      since: this.#triedAt.get(key) ?? waitingSince!,
-    });
-    const staying = seen.waiting.filter(isStaying).map(describe);
-    const others = seen.waiting.filter((each) => !isStaying(each)).map(describe);
-    const found = new Map<string, number>();
-    for (const { key, namespace } of group)
-      found.set(namespace, (found.get(namespace) ?? 0) + seen.found.get(key)!);
+  #choose(group: readonly Placement[], waiting: readonly Placement[], found: ReadonlySet<string>): string[] {
+    const isStaying = ({ key, need }: Placement) => this.#admitted.get(key)?.need === need && !found.has(key);
+    const known = waiting.flatMap(({ key }) => this.#places.get(key)?.turns ?? []);
+    const least = known.reduce((a, b) => Math.min(a, b), known[0] ?? 0);
+    const describe = ({ key, namespace, waitingSince }: Placement): Waiting => {
+      const place = this.#places.get(key) ?? { turns: least, since: waitingSince! };
+      this.#places.set(key, place);
+      return { key, namespace, since: place.since, turns: place.turns - least };
+    };
+    const staying = waiting.filter(isStaying).map(describe);
+    const others = waiting.filter((each) => !isStaying(each)).map(describe);
     const ordered = orderFairly(others, countShares(group, staying));
-    return chooseProbes(staying, ordered, found).map(({ key }) => key);
+    const foundHere = group.filter(({ key }) => found.has(key));
+    return chooseProbes(staying, ordered, foundHere).map(({ key }) => key);
   }
 
   /**
    * Moves it to the back of its line. While there is capacity for nobody, whoever came first stays first: only what goes to
-   * others shows that its pod does not fit. Returns those whose turn is over.
+   * others shows that its pod does not fit.
    */
-  #endTurns(placements: readonly Placement[], now: number): Set<string> {
+  #endTurns(placements: readonly Placement[], now: number): void {
     const waiting = new Set<string>();
-    const ended = new Set<string>();
-    for (const { key, refusedMs, waitingSince } of placements) {
+    const admitted = new Map(this.#admitted);
+    for (const { key, waitingSince } of placements) {
       if (waitingSince !== undefined) waiting.add(key);
-      if (this.#passed.isPassedBy(key, now) || refusedMs > MAX_TURN_MS) ended.add(key);
+      const since = admitted.get(key)?.since ?? now;
+      if (!this.#passed.isPassedBy(key) && now - since <= MAX_TURN_MS) continue;
+      if (!admitted.delete(key)) continue;
+      this.#places.set(key, { turns: (this.#places.get(key)?.turns ?? 0) + 1, since: now });
+      this.#passed.forget(key);
     }
-    for (const key of ended) this.#triedAt.set(key, now);
-    for (const key of this.#triedAt.keys()) if (!waiting.has(key)) this.#triedAt.delete(key);
-    return ended;
+    this.#admitted = admitted;
+    for (const key of this.#places.keys()) if (!waiting.has(key)) this.#places.delete(key);
   }
 }
 
@@ -150,36 +174,34 @@ function countShares(group: readonly Placement[], staying: readonly Waiting[]): 
 }
 
 /**
- * Those that wait for a node already, and as many more as there are turns. Where pods find nodes, twice as many of them are
+ * Those that wait for a node already, and as many more as there are turns. Where all find nodes, twice as many of them are
  * tried next: the more GPUs are free at once, the sooner all are used.
  */
 function chooseProbes(
   staying: readonly Waiting[],
   ordered: readonly Waiting[],
-  found: ReadonlyMap<string, number>,
+  found: readonly { namespace: string }[],
 ): Waiting[] {
-  const turns = (least: number, foundNow: number, pending: number) =>
-    Math.max(least, 2 * (foundNow - pending)) - pending;
   const pending = countByNamespace(staying);
-  const left = new Map<string, number>();
+  const successes = countByNamespace(found);
+  const countTurns = (least: number, foundNow: number, pendingNow: number) =>
+    Math.max(least, 2 * (foundNow - pendingNow)) - pendingNow;
+  const turns = new Map<string, number>();
   const takeTurn = ({ namespace }: Waiting): boolean => {
-    const [foundNow = 0, waitingNow = 0] = [found.get(namespace), pending.get(namespace)];
-    const count = left.get(namespace) ?? turns(MAX_WORKSPACE_PROBES, foundNow, waitingNow);
-    left.set(namespace, count - 1);
-    return count > 0;
+    const [foundNow = 0, pendingNow = 0] = [successes.get(namespace), pending.get(namespace)];
+    const left = turns.get(namespace) ?? countTurns(MAX_WORKSPACE_PROBES, foundNow, pendingNow);
+    turns.set(namespace, left - 1);
+    return left > 0;
   };
-  const total = turns(MAX_PROBES, sum(found.values()), staying.length);
+  // What a workspace has beyond its part from better times takes nobody's turn.
+  let counted = 0;
+  for (const count of pending.values()) counted += Math.min(count, MAX_WORKSPACE_PROBES);
+  const total = countTurns(MAX_PROBES, found.length, counted);
   return [...staying, ...ordered.filter(takeTurn).slice(0, Math.max(0, total))];
 }
 
-function countByNamespace(waiting: readonly Waiting[]): Map<string, number> {
+function countByNamespace(all: readonly { namespace: string }[]): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const { namespace } of waiting) counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
+  for (const { namespace } of all) counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
   return counts;
-}
-
-function sum(numbers: Iterable<number>): number {
-  let total = 0;
-  for (const number of numbers) total += number;
-  return total;
 }

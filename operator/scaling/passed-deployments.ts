@@ -1,6 +1,6 @@
 /** Tells pods that fit no node, though there is capacity, from those that wait as all others do. No I/O. */
 
-/** One that finds no node lets others try once so many found one, the first of them this long ago. */
+/** One that finds no node lets others try once so many found one, over this long. */
 const MIN_PASSED = 8;
 const TURN_MS = 30_000;
 
@@ -13,35 +13,44 @@ interface Seen {
   refusedMs: number;
 }
 
-/** What went to others since a deployment's pod was refused. */
+/** What went to others since a deployment's pod was refused: how many found nodes, the first and the last of them when. */
 interface Passed {
   count: number;
-  /** When the first of them found a node, in Unix milliseconds. */
-  since: number;
+  /** Unix milliseconds. */
+  first: number;
+  last: number;
 }
 
 export class PassedDeployments {
   #passed = new Map<string, Passed>();
 
-  /** Updates the state of all deployments. `found`: pods of each that found a node since the last update. */
-  update(deployments: readonly Seen[], found: ReadonlyMap<string, number>, now: number): void {
+  /** Updates the state of all deployments. `found`: those of which a pod found a node since the last update. */
+  update(deployments: readonly Seen[], found: ReadonlySet<string>, now: number): void {
     const passed = new Map<string, Passed>();
     for (const group of Map.groupBy(deployments, ({ need }) => need).values()) {
-      const total = group.reduce((sum, { key }) => sum + found.get(key)!, 0);
-      for (const { key, refusedMs } of group) {
-        if (refusedMs === 0) continue;
-        const known = this.#passed.get(key);
-        // What was found since the last update may have been found before it was refused.
-        const count = known ? known.count + total - found.get(key)! : 0;
-        passed.set(key, { count, since: known && known.count > 0 ? known.since : now });
-      }
+      const total = group.filter(({ key }) => found.has(key)).length;
+      for (const { key, refusedMs } of group)
+        if (refusedMs > 0) passed.set(key, this.#count(key, total - (found.has(key) ? 1 : 0), now));
     }
     this.#passed = passed;
   }
 
   /** The scheduler tries a pod again after ten seconds at the latest, and newer ones may come first. */
-  isPassedBy(key: string, now: number): boolean {
-    const { count, since } = this.#passed.get(key) ?? { count: 0, since: now };
-    return count >= MIN_PASSED && now - since > TURN_MS;
+  isPassedBy(key: string): boolean {
+    const { count, first, last } = this.#passed.get(key) ?? { count: 0, first: 0, last: 0 };
+    return count >= MIN_PASSED && last - first > TURN_MS;
+  }
+
+  /** Its turn is over: the next one begins anew. */
+  forget(key: string): void {
+    this.#passed.delete(key);
+  }
+
+  #count(key: string, found: number, now: number): Passed {
+    const known = this.#passed.get(key);
+    // What was found since the last update may have been found before it was refused.
+    if (!known) return { count: 0, first: now, last: now };
+    if (found === 0) return known;
+    return { count: known.count + found, first: known.count > 0 ? known.first : now, last: now };
   }
 }

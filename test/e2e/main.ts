@@ -26,7 +26,10 @@ const isKept = process.env.E2E_KEEP === '1';
 const describeBreak = (args: string[]): string =>
   [
     '\n  1 failing\n\n  1) the run broke off before its end',
-    ...args.filter(isTestFile).map((file) => `failed file ${file} (0 passed)`),
+    // Later phases do not run either.
+    ...(isInterrupted ? ['unknown'] : args.filter(isTestFile)).map(
+      (file) => `failed file ${file} (0 passed)`,
+    ),
   ].join('\n');
 const isTestFile = (argument: string): boolean => argument.endsWith('.test.ts');
 const hasSummary = (output: string): boolean => /^ *\d+ passing\b|^# pass \d+/m.test(output);
@@ -76,7 +79,7 @@ async function runMocha({ exec }: Cluster, args: string[], isHeld: boolean): Pro
   running.delete(mocha);
   const output = Buffer.concat(chunks);
   if (isHeld) process.stdout.write(output);
-  if (code !== 0 && !hasSummary(output.toString())) console.log(describeBreak(args));
+  if (isInterrupted || (code !== 0 && !hasSummary(output.toString()))) console.log(describeBreak(args));
   return code ?? 1;
 }
 

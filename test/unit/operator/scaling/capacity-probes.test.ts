@@ -11,7 +11,16 @@ const GPU = 'nvidia.com/gpu';
 
 function place(key: string, change: Partial<Placement> = {}): Placement {
   const namespace = key.split('/')[0]!;
-  return { key, namespace, need: GPU, placed: 0, refusedMs: 0, waitingSince: undefined, ...change };
+  return {
+    key,
+    namespace,
+    need: GPU,
+    placed: 0,
+    pending: 0,
+    refusedMs: 0,
+    waitingSince: undefined,
+    ...change,
+  };
 }
 const waiting = (namespace: string, count: number) =>
   Array.from({ length: count }, (_, index) => place(`${namespace}/${index}`, { waitingSince: index }));
@@ -82,20 +91,66 @@ describe('probes for scarce capacity', () => {
     expect(update(0)).to.equal(16);
   });
 
+  it('leave turns to others where one workspace has more of them from better times', () => {
+    const probes = new CapacityProbes();
+    const refused = place('z/refused', { refusedMs: 10_001 });
+    let greedy = waiting('a', 40);
+    for (const count of [0, 2, 4, 8]) {
+      const found = greedy.filter(({ key }) => probes.mayProbe(key, GPU)).slice(0, count);
+      greedy = greedy.map((each) => (found.includes(each) ? { ...each, placed: 1 } : each));
+      probes.update([refused, ...greedy], NOW);
+      greedy = greedy.map((each) => (each.placed === 1 ? { ...each, waitingSince: undefined } : each));
+    }
+    const modest = waiting('b', 3);
+    probes.update([refused, ...greedy, ...modest], NOW);
+    const counts = [greedy, modest].map(
+      (all) => all.filter(({ key, placed }) => placed === 0 && probes.mayProbe(key, GPU)).length,
+    );
+    expect(counts).to.deep.equal([16, 2]);
+  });
+
+  it('is not tried for another kind with the place of the first', () => {
+    const probes = new CapacityProbes();
+    const others = Array.from({ length: 8 }, (_, index) => place(`o${index}/x`, { waitingSince: 0 }));
+    const refused = ['other', GPU].map((need) => place(`z/${need}`, { need, refusedMs: 10_001 }));
+    const moved = place('a/moved', { need: 'other', waitingSince: 100 });
+    probes.update([...refused, ...others, moved], NOW);
+    expect(probes.mayProbe('a/moved', 'other')).to.equal(true);
+    expect(probes.mayProbe('a/moved', GPU)).to.equal(false);
+    probes.update([...refused, ...others, { ...moved, need: GPU }], NOW);
+    expect(probes.mayProbe('a/moved', GPU)).to.equal(false);
+  });
+
+  it('is tried by others after five minutes where there is no pod at all', () => {
+    const probes = new CapacityProbes();
+    const refused = place('z/refused', { refusedMs: 10_001 });
+    const without = Array.from({ length: 8 }, (_, index) => place(`o${index}/x`, { waitingSince: 0 }));
+    // Its workspace holds much.
+    const late = [place('b/late', { waitingSince: 1_000 }), place('b/old', { placed: 1 })];
+    const tried = [0, 300, 302].map((second) => {
+      probes.update([refused, ...without, ...late], NOW + second * 1_000);
+      return probes.mayProbe('b/late', GPU);
+    });
+    expect(tried).to.deep.equal([false, false, true]);
+  });
+
   describe('whose pods were refused', () => {
     const stuck = Array.from({ length: 8 }, (_, index) => `stuck-${index}`).flatMap((name) =>
       waiting(name, 1),
     );
     const late = place('z/late', { waitingSince: 1_000 });
-    /** Others find so many nodes after 15 s. */
-    const letWait = (seconds: number, found: number): CapacityProbes => {
+    /** Others find so many nodes, the first of them after 15 s and the next ones every five, unless all at once. */
+    const letWait = (seconds: number, found: number, everySeconds = 5): CapacityProbes => {
       const probes = new CapacityProbes();
       const others = Array.from({ length: 9 }, (_, index) => place(`other/${index}`));
       const update = (second: number) =>
         probes.update(
           [
             ...stuck.map((each) => ({ ...each, refusedMs: second * 1_000 })),
-            ...others.map((each, index) => ({ ...each, placed: second > 15 && index < found ? 1 : 0 })),
+            ...others.map((each, index) => ({
+              ...each,
+              placed: second >= 15 + index * everySeconds && index < found ? 1 : 0,
+            })),
             late,
           ],
           NOW + second * 1_000,
@@ -108,10 +163,14 @@ describe('probes for scarce capacity', () => {
       expect(letWait(299, 0).mayProbe('z/late', GPU)).to.equal(false);
     });
 
-    it('let the next ones try where eight others found a node, the first 30 s ago', () => {
-      expect(letWait(47, 7).mayProbe('z/late', GPU)).to.equal(false);
-      expect(letWait(46, 8).mayProbe('z/late', GPU)).to.equal(false);
-      expect(letWait(47, 8).mayProbe('z/late', GPU)).to.equal(true);
+    it('let the next ones try where eight others found a node, over more than 30 s', () => {
+      expect(letWait(60, 7).mayProbe('z/late', GPU)).to.equal(false);
+      expect(letWait(49, 8).mayProbe('z/late', GPU)).to.equal(false);
+      expect(letWait(50, 8).mayProbe('z/late', GPU)).to.equal(true);
+    });
+
+    it('stay where all of those found one at once: the scheduler had not come to theirs', () => {
+      expect(letWait(200, 9, 0).mayProbe('z/late', GPU)).to.equal(false);
     });
 
     it('stay where others found nodes just before', () => {
@@ -127,7 +186,7 @@ describe('probes for scarce capacity', () => {
     });
 
     it('let the next ones try after five minutes in any case, for no pod of theirs may fit', () => {
-      expect(letWait(301, 0).mayProbe('z/late', GPU)).to.equal(true);
+      expect(letWait(312, 0).mayProbe('z/late', GPU)).to.equal(true);
     });
   });
 

@@ -1,7 +1,12 @@
 import { expect } from 'chai';
 import { orderFairly, type Waiting } from '../../../../operator/scaling/fairness.ts';
 
-const wait = (key: string, since: number): Waiting => ({ key, namespace: key.split('/')[0]!, since });
+const wait = (key: string, since: number): Waiting => ({
+  key,
+  namespace: key.split('/')[0]!,
+  since,
+  turns: 0,
+});
 const keysOf = (waiting: Waiting[]) => waiting.map(({ key }) => key);
 
 describe('the order in which deployments are tried where room is short', () => {
@@ -23,6 +28,12 @@ describe('the order in which deployments are tried where room is short', () => {
     ]);
     const ordered = orderFairly([wait('a/1', 1), wait('a/2', 2), wait('b/1', 10), wait('b/2', 20)], held);
     expect(keysOf(ordered)).to.deep.equal(['b/1', 'b/2', 'a/1', 'a/2']);
+  });
+
+  it('counts a turn without success like a replica', () => {
+    const unlucky = { ...wait('a/1', 1), turns: 1 };
+    const ordered = orderFairly([unlucky, wait('b/1', 10), wait('b/2', 20), wait('c/1', 30)], new Map());
+    expect(keysOf(ordered)).to.deep.equal(['b/1', 'c/1', 'a/1', 'b/2']);
   });
 
   it('shares 50 places between 4 workspaces that wake 200 deployments at once', () => {
