@@ -51,8 +51,11 @@ describe('webhooks of real requests', () => {
       signingSecret: sealSigningSecret('whsec_test', namespace, dataKey(namespace)),
     });
   });
+  const countSubscriptions = async () => Number(await stack.redis.pubsub('NUMPAT'));
   afterEach(async () => {
     await service?.close();
+    // Or the next test takes it for its own.
+    await pollUntil(async () => (await countSubscriptions()) === 0, 'the end of the subscription');
   });
   after(async () => {
     receiver.close();
@@ -82,7 +85,7 @@ describe('webhooks of real requests', () => {
   it('delivers the event of a canceled request at once, in the documented envelope', async () => {
     start({ scanIntervalMs: 3_600_000 });
     // Once the subscription stands, nothing but its messages triggers anything.
-    await pollUntil(async () => Number(await stack.redis.pubsub('NUMPAT')) === 1, 'the subscription');
+    await pollUntil(async () => (await countSubscriptions()) === 1, 'the subscription');
     const id = await endOne();
     await pollUntil(() => received.length === 1, 'the delivery');
     const [{ headers, body }] = received as [(typeof received)[0]];
@@ -107,7 +110,7 @@ describe('webhooks of real requests', () => {
     const other = 'evt_other';
     await stack.redis.hset(keys.held, { [other]: TOO_MANY_BYTES, total: TOO_MANY_BYTES });
     start({ scanIntervalMs: 3_600_000 });
-    await pollUntil(async () => Number(await stack.redis.pubsub('NUMPAT')) === 1, 'the subscription');
+    await pollUntil(async () => (await countSubscriptions()) === 1, 'the subscription');
     const id = await endOne();
     const event = id.replace('req', 'evt');
     const readScore = async () => Number(await stack.redis.zscore(workKeys(namespace).outbox, event));
@@ -190,7 +193,7 @@ describe('webhooks of real requests', () => {
 
   it('delivers in its regular scan what no message announced', async () => {
     start({ scanIntervalMs: 50 });
-    await pollUntil(async () => Number(await stack.redis.pubsub('NUMPAT')) === 1, 'the subscription');
+    await pollUntil(async () => (await countSubscriptions()) === 1, 'the subscription');
     await stack.redis.set(
       `w:{${namespace}}:event:evt_1`,
       `${url}\n{"id":"evt_1","type":"request.failed","created_at":1,"data":{"id":"req_1"}}`,
