@@ -128,6 +128,7 @@ export function describeTasks({ open, find, setFault }: TaskSetting): void {
     await pressInDialog('Scale');
     await page.getByText('2 of 2 replicas ready').waitFor({ timeout: READY_MS });
     await press('Pause');
+    await page.getByRole('dialog', { name: `Pause ${NAME}?` }).waitFor();
     expect(await findFaults(page)).to.deep.equal([]);
     await pressInDialog('Pause');
     await waitForState('paused');
