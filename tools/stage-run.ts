@@ -93,7 +93,7 @@ function readRun({ code, output }: CommandEnd, { isMocha }: Stage): Run {
   // A run without a summary, or without tests, has failed, too.
   if (failed === 0 && (code !== 0 || passed === 0))
     return { passed, failed: 1, failedTests, failedFiles: null };
-  const hasStray = failedFiles.some(({ path }) => !path.endsWith('.test.ts'));
+  const hasStray = failedFiles.some(({ path }) => !isTestFile(path));
   const failures = readFailures(output);
   return { passed, failed, failures, failedTests, failedFiles: hasStray ? null : failedFiles };
 }
@@ -133,7 +133,8 @@ function runCommand(
   });
 }
 
-const isTestFile = (word: string): boolean => word.endsWith('.test.ts');
+/** Of a command's words, and of files that Mocha names. */
+export const isTestFile = (word: string): boolean => word.endsWith('.test.ts');
 const sum = (numbers: number[]): number => numbers.reduce((total, number) => total + number, 0);
 
 const readCount = (output: string, word: string): number =>

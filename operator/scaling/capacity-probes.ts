@@ -98,7 +98,7 @@ export class CapacityProbes {
     const found = this.#listFound(placements);
     for (const key of found) this.#places.delete(key);
     this.#passed.update(placements, found, now);
-    this.#endTurns(placements, now);
+    this.#endTurns(placements, found, now);
     const scarce = new Set<string>();
     const admitted = new Map<string, Admission>();
     for (const [need, group] of Map.groupBy(placements, (placement) => placement.need)) {
@@ -110,10 +110,8 @@ export class CapacityProbes {
       // Short until no one is left waiting.
       if (!isRefused && !(this.#scarce.has(need) && waiting.length > MAX_PROBES)) continue;
       scarce.add(need);
-      for (const key of this.#choose(group, waiting, found)) {
-        const isStaying = this.#admitted.get(key)?.need === need && !found.has(key);
-        admitted.set(key, { need, since: isStaying ? this.#admitted.get(key)!.since : now });
-      }
+      for (const key of this.#choose(group, waiting, found))
+        admitted.set(key, this.#admitted.get(key) ?? { need, since: now });
     }
     this.#scarce = scarce;
     this.#admitted = admitted;
@@ -128,7 +126,7 @@ export class CapacityProbes {
 
   /** Of those with the same need. A pod that may get a node any moment is not withdrawn for another's sake. */
   #choose(group: readonly Placement[], waiting: readonly Placement[], found: ReadonlySet<string>): string[] {
-    const isStaying = ({ key, need }: Placement) => this.#admitted.get(key)?.need === need && !found.has(key);
+    const isStaying = ({ key }: Placement) => this.#admitted.has(key);
     const known = waiting.flatMap(({ key }) => this.#places.get(key)?.turns ?? []);
     const least = known.reduce((a, b) => Math.min(a, b), known[0] ?? 0);
     const describe = ({ key, namespace, waitingSince }: Placement): Waiting => {
@@ -144,17 +142,19 @@ export class CapacityProbes {
   }
 
   /**
-   * Moves it to the back of its line. While there is capacity for nobody, whoever came first stays first: only what goes to
-   * others shows that its pod does not fit.
+   * Of those that found a node or need another one now, and of those that had their time, which move to the back of their line.
+   * While there is capacity for nobody, whoever came first stays first: only what goes to others shows that its pod does not fit.
    */
-  #endTurns(placements: readonly Placement[], now: number): void {
+  #endTurns(placements: readonly Placement[], found: ReadonlySet<string>, now: number): void {
     const waiting = new Set<string>();
     const admitted = new Map(this.#admitted);
-    for (const { key, waitingSince } of placements) {
+    for (const { key, need, waitingSince } of placements) {
       if (waitingSince !== undefined) waiting.add(key);
-      const since = admitted.get(key)?.since ?? now;
-      if (!this.#passed.isPassedBy(key) && now - since <= MAX_TURN_MS) continue;
-      if (!admitted.delete(key)) continue;
+      const admission = admitted.get(key);
+      if (!admission) continue;
+      const isOver = this.#passed.isPassedBy(key) || now - admission.since > MAX_TURN_MS;
+      if (isOver || found.has(key) || admission.need !== need) admitted.delete(key);
+      if (!isOver) continue;
       this.#places.set(key, { turns: (this.#places.get(key)?.turns ?? 0) + 1, since: now });
       this.#passed.forget(key);
     }

@@ -12,6 +12,7 @@ import type { Cluster } from '../../cluster/layout.ts';
 import { installCluster } from '../../launch/cluster-up.ts';
 import { writeEndpoints } from '../../launch/endpoints-file.ts';
 import { ensureProgram } from '../../machine/system-package.ts';
+import { isTestFile } from '../../tools/stage-run.ts';
 import { ensureChromium } from '../support/chromium.ts';
 import { ensurePython } from '../support/python.ts';
 import { CLUSTER_VARIABLE, ENDPOINTS_FILE, OPENAI_PYTHON } from './environment.ts';
@@ -31,7 +32,6 @@ const describeBreak = (args: string[]): string =>
       (file) => `failed file ${file} (0 passed)`,
     ),
   ].join('\n');
-const isTestFile = (argument: string): boolean => argument.endsWith('.test.ts');
 const hasSummary = (output: string): boolean => /^ *\d+ passing\b|^# pass \d+/m.test(output);
 
 const running = new Set<ChildProcess>();
