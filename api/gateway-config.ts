@@ -152,7 +152,7 @@ export function buildGatewayConfig(
     ...(spec.resilience.continueStreams && !speaksHarmony(spec) && { continueStreams: true }),
     ...(spec.slo && { slo: describeSLO(spec.slo) }),
     ...(decideBalance(spec) === 'Prefix' && { balance: 'Prefix' as const }),
-    limits: resolveLimits(spec.limits),
+    limits: resolveLimits(spec.limits, spec.kind),
     image: spec.kind === 'Image' ? imageModel.parse(spec.image ?? {}) : null,
     video: spec.kind === 'Video' ? videoModel.parse(spec.video ?? {}) : null,
     pricing: {

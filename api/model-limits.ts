@@ -1,5 +1,6 @@
 /** The endpoint's timeouts and size limits (docs/api.md, "Limits"), each with its default. */
 import { z } from 'zod';
+import type { ModelKind } from './engine-presets.ts';
 import {
   duration,
   MAX_RETENTION_DAYS,
@@ -15,7 +16,9 @@ export const modelLimits = z
     imageTimeout: duration('Budget of a synchronous image request.').default('30s'),
     imageJobTimeout: duration('Longest asynchronous image job.').default('30m'),
     videoTimeout: duration('Longest video job.').default('30m'),
-    waitForSlot: duration('Longest wait for an engine slot while all are in use; then 429.').default('5s'),
+    waitForSlot: duration(
+      'Longest wait for an engine slot while all are in use; then 429. Absent: 0s for Image, 5s for other kinds.',
+    ).optional(),
     headersTimeout: duration('Longest wait for request headers.').default('15s'),
     bodyTimeout: duration('Longest wait for a JSON body.').default('60s'),
     uploadTimeout: duration('Longest wait for a multipart body.').default('5m'),
@@ -71,13 +74,16 @@ export interface ResolvedLimits {
   maxQueued: number;
 }
 
-export function resolveLimits(spec: LimitsSpec): ResolvedLimits {
+/** Images that find every replica full are refused at once (docs/api.md, "Limits"). */
+const defaultSlotWait = (kind: ModelKind): string => (kind === 'Image' ? '0s' : '5s');
+
+export function resolveLimits(spec: LimitsSpec, kind: ModelKind): ResolvedLimits {
   return {
     requestTimeoutMs: parseDuration(spec.requestTimeout),
     imageTimeoutMs: parseDuration(spec.imageTimeout),
     imageJobTimeoutMs: parseDuration(spec.imageJobTimeout),
     videoTimeoutMs: parseDuration(spec.videoTimeout),
-    waitForSlotMs: parseDuration(spec.waitForSlot),
+    waitForSlotMs: parseDuration(spec.waitForSlot ?? defaultSlotWait(kind)),
     headersTimeoutMs: parseDuration(spec.headersTimeout),
     bodyTimeoutMs: parseDuration(spec.bodyTimeout),
     uploadTimeoutMs: parseDuration(spec.uploadTimeout),

@@ -67,7 +67,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
   };
   const connection = connectRedis(settings);
   logRedisState(connection, log);
-  const limits = resolveLimits(modelLimits.parse({}));
+  const limits = resolveLimits(modelLimits.parse({}), 'LLM');
   const directory = openDirectory(connection, environment.limits);
   const coldStarts = openColdStarts({
     podName: environment.podName,

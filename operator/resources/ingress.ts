@@ -9,10 +9,10 @@ import { decidePreset, presetAnnotations } from './route-presets.ts';
 import type { BuildSettings } from './settings.ts';
 
 export function buildIngress(model: ModelDeployment, settings: BuildSettings, via: RouteVia): KubeObject {
-  const { route, limits } = model.spec;
+  const { route, limits, kind } = model.spec;
   const host = decideHost(model, settings);
   const { metadata, service, port } = decideRouteTarget(model, via, settings, {
-    ...presetAnnotations(decidePreset(model, settings), resolveLimits(limits)),
+    ...presetAnnotations(decidePreset(model, settings), resolveLimits(limits, kind)),
     ...route.annotations,
   });
   const className = route.className ?? settings.ingressClass;

@@ -23,7 +23,7 @@ export function writeOpenAPI(): string {
         variables: { origin: { default: 'http://127.0.0.1:8101' } },
       },
     ],
-    limits: resolveLimits(modelLimits.parse({})),
+    limits: resolveLimits(modelLimits.parse({}), 'LLM'),
     enginePreset: 'custom',
     image: imageModel.parse({ tasks: ['txt2img', 'img2img'], ...EVERYTHING }),
     video: videoModel.parse({ tasks: ['t2v', 'i2v'], ...EVERYTHING }),

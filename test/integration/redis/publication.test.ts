@@ -43,7 +43,7 @@ const CONFIG: GatewayConfig = gatewayConfig.parse({
   deleting: false,
   enginePreset: 'vllm',
   routes: ['/v1/chat/completions'],
-  limits: resolveLimits(modelLimits.parse({})),
+  limits: resolveLimits(modelLimits.parse({}), 'LLM'),
   image: null,
   video: null,
   pricing: { perImage: null, perVideoSecond: null, perMillionInputTokens: 5, perMillionOutputTokens: null },
