@@ -45,6 +45,8 @@ export const FUNCTIONS = {
   search: `${FUNCTIONS_LIBRARY}_search`,
   /** Reads the average duration of a deployment's jobs. */
   pace: `${FUNCTIONS_LIBRARY}_pace`,
+  /** Adds to a deployment's usage. */
+  addUsage: `${FUNCTIONS_LIBRARY}_add_usage`,
   /** Reads a deployment's usage in one period. */
   usage: `${FUNCTIONS_LIBRARY}_usage`,
   /** Reads the names of deployments that had requests. */
@@ -149,6 +151,8 @@ export const workKeys = (namespace: string) => ({
     tagged('w', namespace, `usage:${deployment}:${resolution}:${period}`),
   /** Hash: usage of each API key (24 digits of its hash) on one UTC day since 1970 (redis/usage/key-usage.ts). */
   keyUsage: (deployment: string, day: number) => tagged('w', namespace, `usage:${deployment}:keys:${day}`),
+  /** Counter: the last batch of usage that was added for a writer, a gateway's (redis/usage/usage-batch.ts). */
+  counted: (deployment: string, writer: string) => tagged('w', namespace, `counted:${deployment}:${writer}`),
   /** String: a gateway has just sampled the deployment's queue depth for these counters. */
   sampled: (deployment: string) => tagged('w', namespace, `sampled:${deployment}`),
   /** Sorted set: ids of running requests, by when (Unix ms) the sweeper considers their worker lost. */

@@ -11,6 +11,12 @@ export async function readCounter(redis: RedisClient, key: string): Promise<numb
   return Number.isSafeInteger(value) ? value : 0;
 }
 
+/** A whole number from 0 on, as text; null for any other, and none. */
+export function parseCount(text: string | null | undefined): number | null {
+  const value = /^\d{1,16}$/.test(text ?? '') ? Number(text) : null;
+  return Number.isSafeInteger(value) ? value : null;
+}
+
 const MAX_TEXT_LENGTH = 253;
 
 /** null if not written by our programs; each field must still be checked. */

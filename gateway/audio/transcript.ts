@@ -21,9 +21,12 @@ export function readTranscript(said: unknown): Transcript | null {
   return { answer: { ...said, ...(duration !== null && { duration }) }, seconds };
 }
 
+/** More than any recording has. */
+const MAX_SECONDS = 1_000_000;
+
 function readSeconds(value: unknown): number | null {
   const seconds = typeof value === 'string' ? Number.parseFloat(value) : value;
-  return typeof seconds === 'number' && Number.isFinite(seconds) && seconds >= 0 ? seconds : null;
+  return typeof seconds === 'number' && seconds >= 0 && seconds <= MAX_SECONDS ? seconds : null;
 }
 
 interface Cue {

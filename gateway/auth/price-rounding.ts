@@ -3,6 +3,8 @@ import { LRUCache } from 'lru-cache';
 
 /** Keys whose remainder is kept; a dropped one was worth less than a millionth. */
 const MAX_KEYS = 10_000;
+/** Larger ones cannot be added up exactly. */
+const MAX_PRICE = 2 ** 52;
 /** Rounding error of sums of binary fractions. */
 const ERROR = 1e-6;
 
@@ -15,9 +17,9 @@ export class PriceRounding {
    * request: many small requests cost what a large one does.
    */
   round(key: string, price: number): number {
-    // The remainder is below one, so nothing is due.
-    if (price === 0) return 0;
-    const owed = price + (this.#owed.get(key) ?? 0);
+    // The remainder is below one, so nothing is due. NaN would stay in it.
+    if (!(price > 0)) return 0;
+    const owed = Math.min(price, MAX_PRICE) + (this.#owed.get(key) ?? 0);
     const micros = Math.floor(owed + ERROR);
     this.#owed.set(key, owed - micros);
     return micros;

@@ -4,6 +4,7 @@ import { sleep, systemClock } from '../../kit/clock.ts';
 import { type Backoff, backoffDelay } from '../../kit/retry.ts';
 import { type Settlement, settle } from '../../redis/admission/admission-calls.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
+import { isCount } from '../../redis/untrusted-values.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import { PriceRounding } from './price-rounding.ts';
@@ -96,8 +97,11 @@ export class Settlements {
   }
 
   /** Returns the whole millionths that the request is charged. */
-  charge({ namespace, sha256, tokens, price }: UsedByRequest): number {
+  charge({ namespace, sha256, tokens: used, price }: UsedByRequest): number {
     const micros = this.#rounding.round(sha256, price);
+    const tokens = isCount(used) ? used : 0;
+    // Redis would refuse it, and with it what other requests of the key used.
+    if (tokens !== used) this.#lose(used, 'not a whole number of tokens');
     if (tokens > 0 || micros > 0) this.#add({ namespace, sha256, tokens, micros });
     return micros;
   }
@@ -106,8 +110,8 @@ export class Settlements {
     this.#ledgerOf(sha256).added += tokens;
     const open = this.#open.get(sha256);
     if (open) {
-      open.tokens += tokens;
-      open.micros += micros;
+      open.tokens = Math.min(open.tokens + tokens, Number.MAX_SAFE_INTEGER);
+      open.micros = Math.min(open.micros + micros, Number.MAX_SAFE_INTEGER);
       return;
     }
     this.#open.set(sha256, { namespace, sha256, tokens, micros });
@@ -156,7 +160,7 @@ export class Settlements {
   }
 
   async #send(settlement: Settlement): Promise<void> {
-    const { redis, log, metrics } = this.#options;
+    const { redis } = this.#options;
     const { sha256, tokens } = settlement;
     const ledger = this.#ledgerOf(sha256);
     const giveUpAt = performance.now() + this.#timing.giveUpMs;
@@ -169,13 +173,17 @@ export class Settlements {
         ledger.sent -= tokens;
         if (!isRedisAway(error) || this.#closing.signal.aborted || performance.now() > giveUpAt) {
           ledger.added -= tokens;
-          metrics.settlementsLost.inc();
-          log.error({ tokens: settlement.tokens, reason: (error as Error).message }, 'settling usage failed');
+          this.#lose(tokens, (error as Error).message);
           return;
         }
       }
       const delayMs = backoffDelay(this.#timing.backoff, attempt);
       await sleep(systemClock, delayMs, this.#closing.signal);
     }
+  }
+
+  #lose(tokens: number, reason: string): void {
+    this.#options.metrics.settlementsLost.inc();
+    this.#options.log.error({ tokens, reason }, 'settling usage failed');
   }
 }

@@ -1,6 +1,7 @@
 /** Requests queued within the engine, from its own metrics: it may be full long before its slots are taken. */
 import type { Clock } from '../../kit/clock.ts';
 import { PeriodicTask } from '../../kit/periodic-task.ts';
+import { readCount } from '../upstream/reported-count.ts';
 
 export interface EngineQueueOptions {
   /** The engine's metrics as text; rejects without a complete response in time. */
@@ -101,6 +102,5 @@ function readSample(rest: string): number | null {
     .slice(rest.lastIndexOf('}') + 1)
     .trim()
     .split(/\s+/);
-  const count = Number(value || Number.NaN);
-  return Number.isFinite(count) && count >= 0 ? count : null;
+  return readCount(Number(value || Number.NaN));
 }

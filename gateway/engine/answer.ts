@@ -1,6 +1,8 @@
 /** Shared by both kinds of responses: whole, or as a stream. */
 import type { IncomingHttpHeaders } from 'node:http';
+import { isObject, type JSONObject } from '../../kit/json.ts';
 import type { ApiError } from '../http/error-response.ts';
+import { readCount, sumCounts } from '../upstream/reported-count.ts';
 import { BYTES_PER_TOKEN } from './token-estimate.ts';
 
 /** Converts an engine's response of status 200 to the client's. */
@@ -28,44 +30,48 @@ export interface Usage {
   cachedInputTokens: number;
 }
 
-const count = (value: unknown): number => (typeof value === 'number' && value > 0 ? value : 0);
+/** A dialect's names of what it counts. */
+interface UsageNames {
+  /** Added up. */
+  input: readonly string[];
+  output: string;
+  readCached(usage: JSONObject): unknown;
+}
 
-/** Reads OpenAI's `usage`; null if it is missing or empty. */
-export function readOpenAIUsage(value: unknown): Usage | null {
-  if (typeof value !== 'object' || value === null) return null;
-  const usage = value as Record<string, unknown>;
-  const inputTokens = count(usage.prompt_tokens);
-  const outputTokens = count(usage.completion_tokens);
-  const totalTokens = count(usage.total_tokens) || inputTokens + outputTokens;
+/** OpenAI's `usage`. */
+export const readOpenAIUsage = (usage: unknown): Usage | null =>
+  readUsage(usage, {
+    input: ['prompt_tokens'],
+    output: 'completion_tokens',
+    readCached: ({ prompt_tokens_details: details }) => isObject(details) && details.cached_tokens,
+  });
+
+/** The `usage` of OpenAI's Responses; its input includes cached tokens, its output reasoning. */
+export const readResponsesUsage = (usage: unknown): Usage | null =>
+  readUsage(usage, {
+    input: ['input_tokens'],
+    output: 'output_tokens',
+    readCached: ({ input_tokens_details: details }) => isObject(details) && details.cached_tokens,
+  });
+
+/** Anthropic's `usage`; its `input_tokens` exclude those read from or written to the cache. */
+export const readMessagesUsage = (usage: unknown): Usage | null =>
+  readUsage(usage, {
+    input: ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'],
+    output: 'output_tokens',
+    readCached: ({ cache_read_input_tokens: cached }) => cached,
+  });
+
+/** Null if it is missing, empty or has anything but counts, each of which may be missing: it is then estimated. */
+function readUsage(usage: unknown, { input, output, readCached }: UsageNames): Usage | null {
+  if (!isObject(usage)) return null;
+  const inputTokens = sumCounts(input.map((name) => usage[name] ?? 0));
+  const outputTokens = readCount(usage[output] ?? 0);
+  if (inputTokens === null || outputTokens === null) return null;
+  const totalTokens = readCount(usage.total_tokens) || inputTokens + outputTokens;
   if (totalTokens === 0) return null;
-  const details = usage.prompt_tokens_details as { cached_tokens?: unknown } | null | undefined;
-  const cachedInputTokens = Math.min(count(details?.cached_tokens), inputTokens);
+  const cachedInputTokens = Math.min(readCount(readCached(usage)) ?? 0, inputTokens);
   return { inputTokens, outputTokens, totalTokens, cachedInputTokens };
-}
-
-/** Reads the `usage` of OpenAI's Responses; its input includes cached tokens, its output reasoning. */
-export function readResponsesUsage(value: unknown): Usage | null {
-  if (typeof value !== 'object' || value === null) return null;
-  const usage = value as Record<string, unknown>;
-  const details = usage.input_tokens_details as { cached_tokens?: unknown } | null | undefined;
-  const inputTokens = count(usage.input_tokens);
-  const cachedInputTokens = Math.min(count(details?.cached_tokens), inputTokens);
-  return sumUsage({ inputTokens, cachedInputTokens, outputTokens: count(usage.output_tokens) });
-}
-
-/** Reads Anthropic's `usage`; its `input_tokens` exclude those read from or written to the cache. */
-export function readMessagesUsage(value: unknown): Usage | null {
-  if (typeof value !== 'object' || value === null) return null;
-  const usage = value as Record<string, unknown>;
-  const cachedInputTokens = count(usage.cache_read_input_tokens);
-  const inputTokens =
-    count(usage.input_tokens) + cachedInputTokens + count(usage.cache_creation_input_tokens);
-  return sumUsage({ inputTokens, cachedInputTokens, outputTokens: count(usage.output_tokens) });
-}
-
-function sumUsage(usage: Omit<Usage, 'totalTokens'>): Usage | null {
-  const totalTokens = usage.inputTokens + usage.outputTokens;
-  return totalTokens === 0 ? null : { ...usage, totalTokens };
 }
 
 /** For responses that were interrupted before their usage, or have none. */

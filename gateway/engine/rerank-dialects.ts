@@ -3,6 +3,7 @@
  * Inference and SGLang have others.
  */
 import { isObject } from '../../kit/json.ts';
+import { sumCounts } from '../upstream/reported-count.ts';
 import { readOpenAIUsage } from './answer.ts';
 
 /** Relevance of texts to a query. */
@@ -56,8 +57,7 @@ const SGLANG: RerankDialect = {
     Array.isArray(answer)
       ? {
           rated: answer.flatMap((each) => readRated(each, 'score')),
-          tokens:
-            answer.reduce((sum, each) => sum + (Number(each?.meta_info?.prompt_tokens) || 0), 0) || null,
+          tokens: sumCounts(answer.map((each) => each?.meta_info?.prompt_tokens)) || null,
         }
       : null,
 };

@@ -105,7 +105,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
   const proxy = { pools, picker: new ReplicaPicker(), replicaPort };
   const egress = new EgressAgent(environment.egress);
   const { redis } = connection;
-  const usage = new UsageMeter({ redis, log, queues: metrics.queues });
+  const usage = new UsageMeter({ redis, log, metrics });
   const demand = openDemandWatch(redis, log);
   metrics.exportDemand(() => demand.report());
   const app = createFrontApp({

@@ -3,6 +3,7 @@ import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import type { RequestRecord } from '../../api/request.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { countWaiting } from '../../redis/requests/request-record.ts';
+import { parseCount } from '../../redis/untrusted-values.ts';
 import type { Job } from '../engine/job.ts';
 
 const IMAGE_MS = 10_000;
@@ -22,8 +23,8 @@ export async function readPace(
   namespace: string,
   deployment: string,
 ): Promise<number | null> {
-  const average = Number(await redis.fcall(FUNCTIONS.pace, 1, workKeys(namespace).pace(deployment)));
-  return average > 0 ? average : null;
+  const average = await redis.fcall(FUNCTIONS.pace, 1, workKeys(namespace).pace(deployment));
+  return parseCount(average as string | null) || null;
 }
 
 /** Estimated remaining seconds of an earlier request; 0 once it has ended. */

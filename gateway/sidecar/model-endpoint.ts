@@ -131,7 +131,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     // It may no longer be cordoned or paused.
     worker?.wake();
   });
-  const meter = new UsageMeter({ redis: connection.redis, log, queues: metrics.queues });
+  const meter = new UsageMeter({ redis: connection.redis, log, metrics });
   const usage = meter.of(namespace, name, isQueued(options.initialConfig));
   const worker = buildWorker(options, {
     config: () => live.current,

@@ -62,6 +62,8 @@ export interface GatewayMetrics {
   redisAway: Gauge;
   admittedWithoutRedis: Counter;
   settlementsLost: Counter;
+  /** Label: reason (`invalid`, `refused`, `late`). */
+  usageLost: Counter<'reason'>;
   refusedDrains: Counter;
   jobsRunning: { inc(): void; dec(): void };
   /** Abandoned, while the engine still works on them. */
@@ -192,6 +194,7 @@ export function createMetrics(labels: Record<string, string> = {}): GatewayMetri
     }),
     admittedWithoutRedis: counter('admitted_without_redis_total', 'Requests admitted from memory'),
     settlementsLost: counter('settlements_lost_total', 'Usage settlements dropped'),
+    usageLost: counter('usage_lost_total', 'Batches of usage that charts lack', ['reason']),
     refusedDrains: counter('refused_drains_total', 'Drain requests with a wrong token'),
     jobsRunning: level('jobs_running', 'Jobs of the queue that run on this replica now'),
     abandonedJobs: level(

@@ -2,13 +2,15 @@
 import { PeriodicTask } from '../../kit/periodic-task.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import { countSample, SAMPLE_INTERVAL_MS, sampleQueueDepth } from '../../redis/requests/queue-depth.ts';
-import { addKeyUsage, HASH_DIGITS, type KeyUsage } from '../../redis/usage/key-usage.ts';
+import { HASH_DIGITS, type KeyUsage, listKeyUsage } from '../../redis/usage/key-usage.ts';
 import { writeKeyUses } from '../../redis/usage/key-uses.ts';
 import { findBucket, findFirstTokenBucket } from '../../redis/usage/latency-buckets.ts';
-import { addUsage, type UsageEntry } from '../../redis/usage/usage.ts';
+import { listUsage, type UsageEntry } from '../../redis/usage/usage.ts';
+import type { HashCounts } from '../../redis/usage/usage-batch.ts';
 import { KeyUses } from './key-uses.ts';
 import type { Logger } from './log.ts';
-import type { QueueGauges } from './queue-gauges.ts';
+import type { GatewayMetrics } from './metrics.ts';
+import { UsageWriter } from './usage-writer.ts';
 
 const ACCEPTED = 202;
 /** Anthropic's status for a full deployment (429 elsewhere). */
@@ -17,9 +19,11 @@ const OVERLOADED = 529;
 export interface UsageMeterOptions {
   redis: RedisClient;
   log: Logger;
-  /** Called with queue samples. */
-  queues?: QueueGauges;
+  /** Of queue samples, and what is lost. */
+  metrics?: Pick<GatewayMetrics, 'queues' | 'usageLost'>;
 }
+
+const add = (sum: number, amount: number): number => Math.min(sum + amount, Number.MAX_SAFE_INTEGER);
 
 /** One deployment's sums not written yet. */
 export class DeploymentUsage {
@@ -29,7 +33,7 @@ export class DeploymentUsage {
   readonly keyUses = new KeyUses();
 
   add(entry: UsageEntry, amount = 1): void {
-    this.sums.set(entry, (this.sums.get(entry) ?? 0) + amount);
+    this.sums.set(entry, add(this.sums.get(entry) ?? 0, amount));
   }
 
   /** Charges of a key. */
@@ -38,10 +42,10 @@ export class DeploymentUsage {
     const sum = this.keys.get(keyHash);
     if (!sum) this.keys.set(keyHash, { ...used });
     else {
-      sum.requests += used.requests;
-      sum.inputTokens += used.inputTokens;
-      sum.outputTokens += used.outputTokens;
-      sum.micros += used.micros;
+      sum.requests = add(sum.requests, used.requests);
+      sum.inputTokens = add(sum.inputTokens, used.inputTokens);
+      sum.outputTokens = add(sum.outputTokens, used.outputTokens);
+      sum.micros = add(sum.micros, used.micros);
     }
   }
 
@@ -67,6 +71,7 @@ interface Entry {
   namespace: string;
   name: string;
   usage: DeploymentUsage;
+  writer: UsageWriter;
   hasQueue: boolean;
 }
 
@@ -90,14 +95,20 @@ export class UsageMeter {
     const key = `${namespace}/${name}`;
     const known = this.#entries.get(key);
     if (known) return known.usage;
-    const entry = { namespace, name, usage: new DeploymentUsage(), hasQueue };
+    const writer = new UsageWriter({ ...this.#options, namespace, deployment: name });
+    const entry = { namespace, name, usage: new DeploymentUsage(), writer, hasQueue };
     this.#entries.set(key, entry);
     return entry.usage;
   }
 
-  /** Writes what was collected; what Redis does not accept stays for the next flush. */
+  /** Writes what was collected. While Redis is away, it stays for a later flush. */
   async flush(): Promise<void> {
-    await Promise.all([...this.#entries.values()].map((entry) => this.#write(entry)));
+    await Promise.all(
+      [...this.#entries.values()].map(async (entry) => {
+        await entry.writer.write(() => this.#cut(entry));
+        await this.#writeUses(entry);
+      }),
+    );
   }
 
   async close(): Promise<void> {
@@ -105,47 +116,38 @@ export class UsageMeter {
     await this.flush();
   }
 
-  async #write({ namespace, name, usage, hasQueue }: Entry): Promise<void> {
-    const { redis, log, queues } = this.#options;
-    const sums = new Map(usage.sums);
+  /** Of each batch. */
+  async #cut(entry: Entry): Promise<HashCounts[][]> {
+    await this.#sampleQueue(entry);
+    const { namespace, name: deployment, usage } = entry;
+    const place = { namespace, deployment, at: Date.now() };
+    const [first = [], ...others] = [...listKeyUsage({ ...place, used: usage.keys })].map((each) => [each]);
+    const batches = [[...listUsage({ ...place, sums: usage.sums }), ...first], ...others];
     usage.sums.clear();
-    await this.#writeKeys({ namespace, name, usage });
-    await this.#writeUses({ namespace, name, usage });
+    usage.keys.clear();
+    return batches;
+  }
+
+  async #sampleQueue({ namespace, name, usage, hasQueue }: Entry): Promise<void> {
+    const { redis, log, metrics } = this.#options;
     try {
       const sample = hasQueue ? await sampleQueueDepth(redis, namespace, name) : null;
-      if (sample) {
-        queues?.note({ namespace, name }, sample);
-        for (const [counter, amount] of countSample(sample)) sums.set(counter, amount);
-      }
-      await addUsage(redis, { namespace, deployment: name, at: Date.now(), sums });
+      if (!sample) return;
+      metrics?.queues.note({ namespace, name }, sample);
+      for (const [counter, amount] of countSample(sample)) usage.sums.set(counter, amount);
     } catch (error) {
-      sums.delete('queueSamples');
-      sums.delete('queuePeak');
-      for (const [counter, amount] of sums) usage.add(counter, amount);
-      if (!isRedisAway(error)) log.error({ err: error, namespace, name }, 'writing usage failed');
+      if (!isRedisAway(error)) log.error({ err: error, namespace, name }, 'sampling the queue failed');
     }
   }
 
-  async #writeKeys({ namespace, name, usage }: Pick<Entry, 'namespace' | 'name' | 'usage'>): Promise<void> {
-    const { redis, log } = this.#options;
-    const used = new Map(usage.keys);
-    usage.keys.clear();
-    try {
-      await addKeyUsage(redis, { namespace, deployment: name, at: Date.now(), used });
-    } catch (error) {
-      for (const [keyHash, sums] of used) usage.addOfKey(keyHash, sums);
-      if (!isRedisAway(error)) log.error({ err: error, namespace, name }, 'writing usage of keys failed');
-    }
-  }
-
-  async #writeUses({ namespace, name, usage }: Pick<Entry, 'namespace' | 'name' | 'usage'>): Promise<void> {
+  async #writeUses({ namespace, name, usage }: Entry): Promise<void> {
     const { redis, log } = this.#options;
     const uses = usage.keyUses.take(Date.now());
     try {
       await writeKeyUses(redis, namespace, uses);
     } catch (error) {
-      usage.keyUses.restore(uses);
-      if (!isRedisAway(error)) log.error({ err: error, namespace, name }, 'writing uses of keys failed');
+      if (isRedisAway(error)) usage.keyUses.restore(uses);
+      else log.error({ err: error, namespace, name }, 'writing uses of keys failed');
     }
   }
 }

@@ -46,16 +46,22 @@ const encodeSpan = (span: SpanRecord) => ({
   ...(span.hasFailed && { status: { code: STATUS_ERROR } }),
 });
 
+/** Its nanoseconds have 64 bits: the year 2255. */
+const MAX_TIME_MS = 9_000_000_000_000;
+
 /** More digits than a number can hold. */
-const toNanoseconds = (ms: number): string => `${Math.round(ms * 1_000)}000`;
+const toNanoseconds = (ms: number): string =>
+  `${Math.round(Math.max(0, Math.min(ms, MAX_TIME_MS)) * 1_000)}000`;
 
 const encodeAttributes = (attributes: Attributes) =>
   Object.entries(attributes).flatMap(([key, value]) =>
     value === undefined ? [] : [{ key, value: encodeValue(value) }],
   );
 
+/** A receiver refuses the whole batch for an integer of more than 64 bits, or half a character. */
 function encodeValue(value: string | number | boolean) {
-  if (typeof value === 'string') return { stringValue: value };
+  if (typeof value === 'string') return { stringValue: value.toWellFormed() };
   if (typeof value === 'boolean') return { boolValue: value };
-  return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value };
+  if (Number.isSafeInteger(value)) return { intValue: String(value) };
+  return { doubleValue: Number.isFinite(value) ? value : String(value) };
 }

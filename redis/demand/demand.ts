@@ -1,7 +1,7 @@
 /** Deployments' demand, reported by replicas and fronts and read by the operator: many in one call. */
 import { channels, type FrontShare, FUNCTIONS, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
-import { decodeReport, isCount, isShortText } from '../untrusted-values.ts';
+import { decodeReport, isCount, isShortText, parseCount } from '../untrusted-values.ts';
 
 export interface DeploymentSample {
   replicas: Omit<Heartbeat, 'v' | 'address' | 'port' | 'version' | 'every'>[];
@@ -46,7 +46,7 @@ export async function readDemand(
       samples.set(asked[index]!, {
         replicas: beats.flatMap((text) => decodeReplica(text, at) ?? []),
         fronts: shares.flatMap((text) => decodeShare(text, at) ?? []),
-        jobs: { queued, running, paceMs: Number(pace) > 0 ? Number(pace) : null },
+        jobs: { queued, running, paceMs: parseCount(pace) || null },
         at,
       });
     // A call ends early if there is much to read; it returns at least one deployment each time.

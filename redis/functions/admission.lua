@@ -119,16 +119,19 @@ local COUNTER_SECONDS = 2 * DAY_SECONDS
 
 register('settle', { least = 4, bytes = 1024 }, function(keys, args)
   local namespace, sha256, tokens, micros = args[1], args[2], args[3], args[4]
+  if not (is_amount(tokens) and is_amount(micros)) then
+    return redis.error_reply('ERR Tokens and price must be whole numbers')
+  end
   if not redis.call('SET', keys[1], '1', 'NX', 'EX', MARKER_SECONDS) then
     return 0
   end
   if tokens ~= '0' then
     local key = tpd_key(namespace, sha256, math.floor(now_ms() / SECOND_MS / DAY_SECONDS))
-    redis.call('INCRBY', key, tokens)
+    add_number(key, tokens)
     redis.call('EXPIRE', key, COUNTER_SECONDS)
   end
   if micros ~= '0' then
-    redis.call('INCRBY', 'w:{' .. namespace .. '}:credit', micros)
+    add_number('w:{' .. namespace .. '}:credit', micros)
   end
   return 1
 end)

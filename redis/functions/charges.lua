@@ -5,6 +5,9 @@
 -- what is left is insufficient.
 register('charge', { least = 2, most = 3, bytes = 1024 }, function(keys, args)
   local namespace, price = args[1], args[2]
+  if not is_amount(price) then
+    return redis.error_reply('ERR The price must be a whole number')
+  end
   if redis.call('EXISTS', keys[1]) == 1 then
     return 'ok'
   end
@@ -14,7 +17,7 @@ register('charge', { least = 2, most = 3, bytes = 1024 }, function(keys, args)
   if price ~= '0' then
     local seconds = math.max(CHARGE_SECONDS, bound(args[3] or 0, MAX_CHARGE_SECONDS))
     redis.call('SET', keys[1], price, 'EX', digits(seconds))
-    redis.call('INCRBY', work_key(namespace, 'credit'), price)
+    add_number(work_key(namespace, 'credit'), price)
   end
   return 'ok'
 end)
@@ -22,11 +25,11 @@ end)
 -- Refunds a token's charge, once; if there was none yet, a late charge debits nothing.
 -- KEYS: the marker of the caller's token. ARGV: namespace. Returns 1 if something was refunded.
 register('refund', { least = 1, bytes = 1024 }, function(keys, args)
-  local price = redis.call('GETRANGE', keys[1], 0, MAX_NUMBER_BYTES - 1)
+  local price = read_number(keys[1])
   redis.call('SET', keys[1], '0', 'EX', CHARGE_SECONDS)
-  if price == '' or price == '0' then
+  if price <= 0 then
     return 0
   end
-  redis.call('INCRBY', work_key(args[1], 'credit'), '-' .. price)
+  add_number(work_key(args[1], 'credit'), digits(-price))
   return 1
 end)

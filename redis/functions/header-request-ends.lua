@@ -71,8 +71,9 @@ local function end_request(request, now, ending)
     redis.call('SET', work_key(namespace, 'result:', id), result)
   end
   end_params(request)
-  if ending.status ~= 'succeeded' and request.price ~= '0' then
-    redis.call('INCRBY', work_key(namespace, 'credit'), '-' .. request.price)
+  local price = parse_number(request.price)
+  if ending.status ~= 'succeeded' and price > 0 then
+    add_number(work_key(namespace, 'credit'), digits(-price))
   end
   if request.inputs then
     note_written(WRITES_EACH * #request.inputs)

@@ -114,7 +114,8 @@ end
 
 -- The average milliseconds of a deployment's jobs, or nil.
 local function read_pace(namespace, deployment)
-  return tonumber(redis.call('HGET', work_key(namespace, 'pace:', deployment), 'average_ms') or nil)
+  local average = parse_number(redis.call('HGET', work_key(namespace, 'pace:', deployment), 'average_ms') or '')
+  return average > 0 and average or nil
 end
 
 -- The last members of a set that satisfy a condition, read in small steps. `range`: where to start, and whether with the

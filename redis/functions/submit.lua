@@ -64,6 +64,9 @@ local function submit(keys, args)
     end
     return answer_known('accepted', known, args)
   end
+  if not is_amount(price) then
+    return redis.error_reply('ERR The price must be a whole number')
+  end
   local objects = inputs == '' and {} or decode_objects(inputs)
   if not objects then
     return redis.error_reply('ERR The inputs are no list of stored objects')
@@ -115,7 +118,7 @@ local function submit(keys, args)
     redis.call('SET', marker, id .. ' ' .. fingerprint, 'EX', IDEMPOTENCY_SECONDS)
   end
   if price ~= '0' then
-    redis.call('INCRBY', work_key(namespace, 'credit'), price)
+    add_number(work_key(namespace, 'credit'), price)
   end
   if inputs ~= '' then
     -- From now on the record owns them.

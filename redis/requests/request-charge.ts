@@ -1,4 +1,5 @@
 /** Who pays for a queued request, and how much. Pure. */
+import { parseCount } from '../untrusted-values.ts';
 
 /** With the maximum characters of each; no function writes more. */
 const FIELDS = { api_key: 24, price: 24, key_name: 253, images: 4 } as const;
@@ -21,6 +22,7 @@ export interface RequestCharge {
 export function decodeCharge(fields: Partial<Record<Field, string | undefined>>): RequestCharge | null {
   if (CHARGE_FIELDS.some((field) => (fields[field] ?? '').length > FIELDS[field])) return null;
   const { api_key: keyHash, price, key_name: keyName, images } = fields;
-  if (!keyHash || !price || !Number.isSafeInteger(Number(price))) return null;
-  return { keyHash, keyName: keyName || null, micros: Number(price), images: Number(images) || null };
+  const micros = parseCount(price);
+  if (!keyHash || micros === null) return null;
+  return { keyHash, keyName: keyName || null, micros, images: parseCount(images) || null };
 }

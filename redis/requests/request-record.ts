@@ -14,6 +14,7 @@ import {
 } from '../../api/request.ts';
 import { MAX_SEALED_PARAMS_LENGTH, MAX_SEALED_PROMPT_LENGTH } from '../../api/sealed-request.ts';
 import type { RedisClient } from '../client.ts';
+import { parseCount } from '../untrusted-values.ts';
 import { CHARGE_FIELDS, decodeCharge, type RequestCharge } from './request-charge.ts';
 import { readOutput } from './stored-output.ts';
 
@@ -29,20 +30,19 @@ export function decodeRecord(
   fields: Record<string, string | undefined>,
   result: string,
 ): RequestRecord {
-  const time = (text: string | undefined) => (text ? Number(text) : null);
   return {
     id,
     deployment: fields.deployment!,
-    registrationId: Number(fields.registration_id),
+    registrationId: parseCount(fields.registration_id) ?? 0,
     modality: fields.modality as Modality,
     status: fields.status as RequestStatus,
     model: fields.model ?? '',
     size: fields.size ?? '',
     seconds: fields.seconds ?? '',
-    progress: Number(fields.progress ?? 0),
-    queuedAt: Number(fields.queued_at),
-    startedAt: time(fields.started_at),
-    completedAt: time(fields.completed_at),
+    progress: parseCount(fields.progress) ?? 0,
+    queuedAt: parseCount(fields.queued_at) ?? 0,
+    startedAt: parseCount(fields.started_at),
+    completedAt: parseCount(fields.completed_at),
     output: fields.status === 'succeeded' && result ? readOutput(result) : null,
     errorCode: (fields.error_code || null) as FailureCode | null,
     errorMessage: fields.status === 'failed' && result.length <= MAX_MESSAGE_LENGTH ? result : null,
@@ -219,7 +219,8 @@ export async function readOldest(
     '0',
     'WITHSCORES',
   );
-  return micros === undefined ? null : Number(micros) / MICROS_PER_MS;
+  const at = Number(micros) / MICROS_PER_MS;
+  return Number.isFinite(at) ? at : null;
 }
 
 export interface EarlierRequest {

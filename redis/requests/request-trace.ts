@@ -1,6 +1,7 @@
 /** A queued request's trace context, for its later worker. */
 import { workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
+import { parseCount } from '../untrusted-values.ts';
 
 export interface RequestTrace {
   /** W3C Trace Context; null if not traced. */
@@ -24,5 +25,5 @@ export async function readRequestTrace(
     lengths[0] === TRACEPARENT_LENGTH ? redis.hget(key, 'traceparent') : null,
     lengths[1] <= MAX_TIME_LENGTH ? redis.hget(key, 'queued_at') : null,
   ]);
-  return { traceparent, queuedAt: Number(queuedAt) || null };
+  return { traceparent, queuedAt: parseCount(queuedAt) || null };
 }

@@ -1,6 +1,7 @@
 /** Usage and cost per API key, deployment and day: equal to the workspace's account, except for usage in flight. */
 import { workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
+import type { HashCounts } from './usage-batch.ts';
 import { readUsageHashes } from './usage-hashes.ts';
 
 const COUNTERS = { requests: 'r', inputTokens: 'i', outputTokens: 'o', micros: 'c' } as const;
@@ -28,24 +29,32 @@ export const HASH_DIGITS = 24;
 const dayOf = (at: number): number => Math.floor(at / DAY_MS);
 const formatDay = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
 
-/** Adds to a day, that of `at` (Unix milliseconds). `used`: by the first digits of the keys' SHA-256. */
-export async function addKeyUsage(
-  redis: RedisClient,
-  {
-    namespace,
-    deployment,
-    at,
-    used,
-  }: { namespace: string; deployment: string; at: number; used: ReadonlyMap<string, KeyUsage> },
-): Promise<void> {
-  if (used.size === 0) return;
-  const batch = redis.pipeline();
+/** Keys per batch: each has up to four counts. */
+const MAX_KEYS = 100;
+
+/** Parts of as many batches, for the day of `at` (Unix milliseconds). `used`: by the first digits of the keys' SHA-256. */
+export function* listKeyUsage({
+  namespace,
+  deployment,
+  at,
+  used,
+}: {
+  namespace: string;
+  deployment: string;
+  at: number;
+  used: ReadonlyMap<string, KeyUsage>;
+}): Generator<HashCounts> {
   const key = workKeys(namespace).keyUsage(deployment, dayOf(at));
-  for (const [keyHash, usage] of used)
-    for (const counter of COUNTER_NAMES)
-      if (usage[counter] !== 0) batch.hincrby(key, `${keyHash}:${COUNTERS[counter]}`, usage[counter]);
-  batch.expire(key, KEEP_SECONDS);
-  for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
+  const all = [...used];
+  for (let start = 0; start < all.length; start += MAX_KEYS) {
+    const counts = all
+      .slice(start, start + MAX_KEYS)
+      .flatMap(([keyHash, usage]) =>
+        COUNTER_NAMES.map((counter) => [`${keyHash}:${COUNTERS[counter]}`, usage[counter]] as const),
+      )
+      .filter(([, amount]) => amount !== 0);
+    yield { key, keepSeconds: KEEP_SECONDS, counts };
+  }
 }
 
 const FIELD = /^([0-9a-f]{24}):([rioc])$/;

@@ -3,6 +3,7 @@ import { workKeys } from '../../api/redis-keys.ts';
 import type { UsageCounts } from '../../api/usage.ts';
 import type { RedisClient } from '../client.ts';
 import { estimateQuantile, type FirstTokenBucket, LATENCY_BOUNDS_MS } from './latency-buckets.ts';
+import { addBatch, type HashCounts } from './usage-batch.ts';
 import { readUsageHashes } from './usage-hashes.ts';
 
 /** Short, since they are part of every field: one hash holds a period, a field one counter of one slot of it. */
@@ -48,36 +49,32 @@ const RESOLUTIONS: readonly Resolution[] = [
   { name: 'hour', slotSeconds: HOUR, periodSeconds: DAY, keepSeconds: 35 * DAY },
 ];
 
-/** Adds to a deployment's usage at a time (Unix milliseconds). */
-export async function addUsage(
-  redis: RedisClient,
-  { namespace, deployment, at, sums }: { namespace: string; deployment: string; at: number; sums: UsageSums },
-): Promise<void> {
-  if (sums.size === 0) return;
-  // Tenants' users have no transactions; a lost counter here is harmless.
-  const batch = redis.pipeline();
-  for (const { name, slotSeconds, periodSeconds, keepSeconds } of RESOLUTIONS) {
-    const seconds = Math.floor(at / 1000);
-    const period = Math.floor(seconds / periodSeconds);
-    const slot = Math.floor((seconds % periodSeconds) / slotSeconds);
-    const key = workKeys(namespace).usage(deployment, name, period);
-    for (const [counter, amount] of sums)
-      if (counter !== 'queuePeak') batch.hincrby(key, `${slot}:${fieldOf(counter)}`, amount);
-      // One gateway samples at a time, so nothing is written between the two.
-      else if (amount > (await readPeak(redis, key, `${slot}:${COUNTERS.queuePeak}`)))
-        batch.hset(key, `${slot}:${COUNTERS.queuePeak}`, amount);
-    batch.expire(key, keepSeconds);
-  }
-  for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
+export interface DeploymentSums {
+  namespace: string;
+  deployment: string;
+  /** Unix milliseconds. */
+  at: number;
+  sums: UsageSums;
 }
 
-/** As text: a 64-bit whole number. Longer values were written by a workspace's own Redis user, and are kept. */
-const MAX_DIGITS = 20;
+/** A batch's part for the charts, in each resolution. */
+export const listUsage = ({ namespace, deployment, at, sums }: DeploymentSums): HashCounts[] =>
+  RESOLUTIONS.map(({ name, slotSeconds, periodSeconds, keepSeconds }) => {
+    const seconds = Math.floor(at / 1000);
+    const slot = Math.floor((seconds % periodSeconds) / slotSeconds);
+    return {
+      key: workKeys(namespace).usage(deployment, name, Math.floor(seconds / periodSeconds)),
+      keepSeconds,
+      counts: [...sums].map(
+        ([counter, amount]) => [`${slot}:${fieldOf(counter)}`, amount, counter === 'queuePeak'] as const,
+      ),
+    };
+  });
 
-const readPeak = async (redis: RedisClient, key: string, field: string): Promise<number> =>
-  (await redis.hstrlen(key, field)) > MAX_DIGITS
-    ? Number.POSITIVE_INFINITY
-    : Number(await redis.hget(key, field));
+/** Adds to a deployment's usage. A caller that repeats it after an error may add it twice. */
+export async function addUsage(redis: RedisClient, added: DeploymentSums): Promise<void> {
+  await addBatch(redis, { ...added, hashes: listUsage(added) });
+}
 
 const isCounter = (entry: UsageEntry): entry is UsageCounter => entry in COUNTERS;
 

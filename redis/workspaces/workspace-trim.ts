@@ -52,6 +52,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   idempotency: note,
   claimed: note,
   sampled: note,
+  counted: note,
   replicas: { sort: 'brief', type: 'hash', most: 2 * KIB * KIB },
   pace: { sort: 'brief', type: 'hash', most: NOTE_BYTES },
   usage: { sort: 'brief', type: 'hash', most: KIB * KIB },

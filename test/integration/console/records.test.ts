@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
 import { configKeys, workKeys } from '../../../api/redis-keys.ts';
 import { appendScaling } from '../../../redis/demand/scaling-history.ts';
-import { addKeyUsage } from '../../../redis/usage/key-usage.ts';
+import { listKeyUsage } from '../../../redis/usage/key-usage.ts';
+import { addBatch } from '../../../redis/usage/usage-batch.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { useConsole } from './console-harness.ts';
 import { useEndpoint } from './endpoint-fixture.ts';
@@ -31,13 +32,11 @@ describe("the console's records", () => {
     const sha256 = hashApiKey(made.body.secret);
     const used = { requests: 2, inputTokens: 30, outputTokens: 20, micros: 110 };
     const at = Date.parse('2026-11-20T12:00:00Z');
-    const add = (day: number, keyHash: string) =>
-      addKeyUsage(redis, {
-        namespace,
-        deployment: 'llm',
-        at: at + day * 86_400_000,
-        used: new Map([[keyHash, used]]),
-      });
+    const add = (day: number, keyHash: string) => {
+      const place = { namespace, deployment: 'llm', at: at + day * 86_400_000 };
+      const hashes = [...listKeyUsage({ ...place, used: new Map([[keyHash, used]]) })];
+      return addBatch(redis, { ...place, hashes });
+    };
     await add(0, sha256.slice(0, 24));
     await add(1, sha256.slice(0, 24));
     await add(1, 'f'.repeat(24));

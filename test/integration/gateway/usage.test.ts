@@ -28,8 +28,9 @@ const ANSWER = JSON.stringify({
   usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
 });
 
+const QUESTION = { messages: [{ role: 'user', content: 'Hi' }] };
 const { usage: _, ...untold } = JSON.parse(ANSWER);
-const UNTOLD = JSON.stringify(untold);
+const tell = (usage?: object) => JSON.stringify({ ...untold, usage });
 
 describe('what a gateway served', () => {
   let stack: TestStack;
@@ -38,7 +39,7 @@ describe('what a gateway served', () => {
   let meter: UsageMeter;
   let isBroken = false;
   let isCut = false;
-  let isUntold = false;
+  let answer = ANSWER;
 
   before(async () => {
     stack = await TestStack.start();
@@ -52,7 +53,7 @@ describe('what a gateway served', () => {
           return;
         }
         res.writeHead(isBroken ? 500 : 200, { 'content-type': 'application/json' });
-        res.end(isBroken ? '{"error":{"message":"broken"}}' : isUntold ? UNTOLD : ANSWER);
+        res.end(isBroken ? '{"error":{"message":"broken"}}' : answer);
       });
     });
     meter = new UsageMeter({ redis: stack.redis, log: createLog('silent') });
@@ -76,7 +77,7 @@ describe('what a gateway served', () => {
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...more },
       body: JSON.stringify(body),
     });
-  const chat = async (key: string, body: object = { messages: [{ role: 'user', content: 'Hi' }] }) => {
+  const chat = async (key: string, body: object = QUESTION) => {
     const response = await ask(key, body);
     await response.text();
     return response.status;
@@ -121,13 +122,12 @@ describe('what a gateway served', () => {
   it('estimates the tokens of an answer that tells no usage, and counts them against the day and the credit', async () => {
     const before = await readSum();
     isBroken = false;
-    isUntold = true;
+    answer = tell();
     const key = await endpoint.makeKey();
-    const body = { messages: [{ role: 'user', content: 'Hi' }] };
-    const response = await ask(key, body, { 'x-berth-receipt': 'true' });
+    const response = await ask(key, QUESTION, { 'x-berth-receipt': 'true' });
     expect(await response.json()).not.to.have.property('usage');
     // The text of the answer is one token, the request's bytes four to a token.
-    const inputTokens = Math.ceil(JSON.stringify(body).length / 4);
+    const inputTokens = Math.ceil(JSON.stringify(QUESTION).length / 4);
     expect(response.headers.get('x-berth-tokens')).to.equal(String(inputTokens + 1));
     expect(Number(response.headers.get('x-berth-cost'))).to.equal(2 * inputTokens + 3);
     await written(before.requests + 1);
@@ -137,8 +137,55 @@ describe('what a gateway served', () => {
     const { namespace } = endpoint.config;
     const request = { namespace, sha256: hashApiKey(key), counted: 'no' } as const;
     await pollUntil(async () => (await admit(stack.redis, request)).tpd.used === inputTokens + 1);
-    isUntold = false;
   });
+
+  it('rounds up what an engine tells as a fraction, once', async () => {
+    const before = await readSum();
+    isBroken = false;
+    answer = tell({ prompt_tokens: 10.5, completion_tokens: 1.2, total_tokens: 11.7 });
+    const response = await ask(await endpoint.makeKey(), QUESTION, { 'x-berth-receipt': 'true' });
+    expect(response.status).to.equal(200);
+    expect(response.headers.get('x-berth-tokens')).to.equal('12');
+    expect(Number(response.headers.get('x-berth-cost'))).to.equal(2 * 11 + 3 * 2);
+    await written(before.requests + 1);
+    for (let interval = 0; interval < 3; interval++) {
+      await meter.flush();
+      expect(await readSum()).to.deep.equal({
+        ...before,
+        requests: before.requests + 1,
+        inputTokens: before.inputTokens + 11,
+        outputTokens: before.outputTokens + 2,
+      });
+    }
+  });
+
+  for (const [what, usage] of Object.entries({
+    'more than 64 bits': { prompt_tokens: 1e25, completion_tokens: 2, total_tokens: 1e25 },
+    'below zero': { prompt_tokens: 10, completion_tokens: -2, total_tokens: 8 },
+    'a text': { prompt_tokens: '10', completion_tokens: 2 },
+    'an object': { prompt_tokens: { text: 10 }, completion_tokens: 2 },
+  }))
+    it(`estimates the tokens where an engine tells ${what}, and loses none of other requests`, async () => {
+      const before = await readSum();
+      isBroken = false;
+      const key = await endpoint.makeKey();
+      const inputTokens = Math.ceil(JSON.stringify(QUESTION).length / 4);
+      answer = tell(usage);
+      const odd = await ask(key, QUESTION, { 'x-berth-receipt': 'true' });
+      expect(odd.headers.get('x-berth-tokens')).to.equal(String(inputTokens + 1));
+      answer = ANSWER;
+      expect(await chat(key)).to.equal(200);
+      await written(before.requests + 2);
+      const after = await readSum();
+      expect(after.inputTokens - before.inputTokens).to.equal(inputTokens + 3);
+      expect(after.outputTokens - before.outputTokens).to.equal(1 + 2);
+      const request = {
+        namespace: endpoint.config.namespace,
+        sha256: hashApiKey(key),
+        counted: 'no',
+      } as const;
+      await pollUntil(async () => (await admit(stack.redis, request)).tpd.used === inputTokens + 1 + 5);
+    });
 
   it('notes when a key was last used, and not for strangers', async () => {
     isBroken = false;
@@ -161,7 +208,7 @@ describe('what a gateway served', () => {
   it('counts a stream that breaks as an error', async () => {
     const before = await readSum();
     isCut = true;
-    const stream = { messages: [{ role: 'user', content: 'Hi' }], stream: true };
+    const stream = { ...QUESTION, stream: true };
     expect(await chat(await endpoint.makeKey(), stream)).to.equal(200);
     await written(before.requests + 1);
     expect((await readSum()).serverErrors).to.equal(before.serverErrors + 1);

@@ -72,7 +72,7 @@ describe('the queue of a deployment without replicas', () => {
 
   it('is told to Prometheus by the gateway that sampled it, with the age of the oldest', async () => {
     const metrics = createMetrics();
-    const meter = new UsageMeter({ redis: stack.redis, log, queues: metrics.queues });
+    const meter = new UsageMeter({ redis: stack.redis, log, metrics });
     meter.of(namespace, deployment, true);
     await meter.flush();
     const text = await metrics.render();

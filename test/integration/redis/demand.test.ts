@@ -61,6 +61,11 @@ describe('the demand for deployments', () => {
     const [seconds] = await stack.redis.time();
     expect(at / 1_000).to.be.within(Number(seconds) - 5, Number(seconds) + 1);
     expect(jobs).to.deep.equal({ queued: 2, running: 1, paceMs: 60_000 });
+    // What a workspace's own user may have written there.
+    for (const average of ['1e999', '-5', 'nan', '0.5', '1e300']) {
+      await stack.redis.hset(keys.pace('film'), 'average_ms', average);
+      expect((await read('film')).jobs.paceMs, average).to.equal(null);
+    }
     expect(replicas).to.have.length(1);
     expect(replicas[0]).to.include({ pod: 'a', boot: 'x', busyMs: 900, arrivals: 12, inflight: 2, limit: 4 });
     expect(replicas[0]).to.include({ ready: true, draining: false });

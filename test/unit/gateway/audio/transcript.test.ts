@@ -17,7 +17,8 @@ describe('a transcript', () => {
     const { seconds, answer } = readTranscript(VERBOSE)!;
     expect([seconds, answer.duration]).to.deep.equal([3661.5, 3661.5]);
     expect(readTranscript({ text: 'a' })!.seconds).to.equal(null);
-    expect(readTranscript({ text: 'a', usage: { seconds: -1 } })!.seconds).to.equal(null);
+    for (const seconds of [-1, 1e7, 1e300, Number.NaN, 'x', {}])
+      expect(readTranscript({ text: 'a', usage: { seconds } })!.seconds, `${seconds}`).to.equal(null);
   });
 
   it('is none without a text', () => {

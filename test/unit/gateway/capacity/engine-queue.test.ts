@@ -33,6 +33,16 @@ describe('the queue within an engine', () => {
     expect(queue.waiting).to.equal(8);
   });
 
+  it('is not known of numbers that count nothing', async () => {
+    for (const [waiting, running] of [
+      [Number.POSITIVE_INFINITY, 4],
+      [8, Number.NaN],
+      [-8, 4],
+      [1e300, 1e300],
+    ] as const)
+      expect(readWaitingShare(describeQueue(waiting, running)), `${waiting} ${running}`).to.equal(null);
+  });
+
   it('is none while a reading found none, and known to be none once all of them did', async () => {
     await clock.advance(9_000);
     metrics = describeQueue(0, 12);

@@ -63,6 +63,29 @@ describe('the exporter of spans', () => {
     await exporter.close();
   });
 
+  it('writes nothing for which a receiver would refuse the whole batch', async () => {
+    const exporter = open();
+    const odd = {
+      large: 1e25,
+      endless: Number.POSITIVE_INFINITY,
+      none: Number.NaN,
+      half: 'a\ud83d',
+      whole: 7,
+    };
+    exporter.add([{ ...span('odd'), attributes: odd, startedAt: -1, endedAt: 8.64e15 }, span('other')]);
+    await pollUntil(() => counts.exported === 2, 'both');
+    const [sent] = JSON.parse(receiver.bodies[0]!).resourceSpans[0].scopeSpans[0].spans;
+    expect(sent.attributes).to.deep.equal([
+      { key: 'large', value: { doubleValue: 1e25 } },
+      // As protobuf's JSON has them.
+      { key: 'endless', value: { doubleValue: 'Infinity' } },
+      { key: 'none', value: { doubleValue: 'NaN' } },
+      { key: 'half', value: { stringValue: 'a\ufffd' } },
+      { key: 'whole', value: { intValue: '7' } },
+    ]);
+    expect([sent.startTimeUnixNano, sent.endTimeUnixNano]).to.deep.equal(['0000', '9000000000000000000']);
+  });
+
   it('keeps a bounded number while the receiver is away, drops whole traces, and sends the rest when it is back', async () => {
     receiver.status = 503;
     const exporter = open();

@@ -1,0 +1,83 @@
+/** One deployment's usage on its way to Redis: batch by batch, each added once, whatever becomes of the reply. */
+import { randomUUID } from 'node:crypto';
+import { isRedisAway, type RedisClient } from '../../redis/client.ts';
+import { isCount } from '../../redis/untrusted-values.ts';
+import { addBatch, type HashCounts, REMEMBERED_MS, type UsageBatch } from '../../redis/usage/usage-batch.ts';
+import type { Logger } from './log.ts';
+import type { GatewayMetrics } from './metrics.ts';
+
+export interface UsageWriterOptions {
+  redis: RedisClient;
+  namespace: string;
+  deployment: string;
+  log: Logger;
+  metrics?: Pick<GatewayMetrics, 'usageLost'> | undefined;
+  /** Unix milliseconds. */
+  now?: () => number;
+}
+
+/** Sooner than Redis forgets a batch, which could then be added twice. */
+const GIVE_UP_MS = REMEMBERED_MS - 3_600_000;
+
+export class UsageWriter {
+  readonly #options: UsageWriterOptions;
+  readonly #writer = randomUUID();
+  /** In order. The first may have been added although no reply came. */
+  #batches: { batch: UsageBatch; since: number }[] = [];
+  #number = 0;
+  #run: Promise<void> = Promise.resolve();
+
+  constructor(options: UsageWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Sends what is left, then what `cut` returns: the hashes of each batch. It is not called while Redis is away. */
+  write(cut: () => Promise<HashCounts[][]>): Promise<void> {
+    this.#run = this.#run.then(async () => {
+      if (!(await this.#send())) return;
+      for (const hashes of await cut()) this.#add(hashes);
+      await this.#send();
+    });
+    return this.#run;
+  }
+
+  #add(hashes: HashCounts[]): void {
+    const { namespace, deployment, now = Date.now } = this.#options;
+    const id = { writer: this.#writer, number: ++this.#number };
+    this.#batches.push({
+      batch: { namespace, deployment, id, hashes: this.#dropInvalid(hashes) },
+      since: now(),
+    });
+  }
+
+  /** Redis would refuse the batch for one of them. */
+  #dropInvalid(hashes: HashCounts[]): HashCounts[] {
+    const invalid = hashes.flatMap(({ counts }) => counts).filter(([, amount]) => !isCount(amount));
+    if (invalid.length === 0) return hashes;
+    this.#lose('invalid', `not a whole number: ${invalid.map(([field]) => field).join(', ')}`);
+    return hashes.map((hash) => ({ ...hash, counts: hash.counts.filter(([, amount]) => isCount(amount)) }));
+  }
+
+  /** False: Redis is away, and some are left. */
+  async #send(): Promise<boolean> {
+    const { redis, now = Date.now } = this.#options;
+    for (let next = this.#batches[0]; next; next = this.#batches[0]) {
+      try {
+        await addBatch(redis, next.batch);
+      } catch (error) {
+        const isLate = now() - next.since > GIVE_UP_MS;
+        if (isRedisAway(error) && !isLate) return false;
+        // Another attempt would be refused as well, and count again what was added since.
+        this.#lose(isLate ? 'late' : 'refused', (error as Error).message);
+      }
+      this.#batches.shift();
+    }
+    return true;
+  }
+
+  #lose(reason: 'invalid' | 'late' | 'refused', why: string): void {
+    const { namespace, deployment: name, log, metrics } = this.#options;
+    metrics?.usageLost.inc({ reason });
+    log.error({ namespace, name, reason: why }, 'usage was not counted');
+  }
+}

@@ -1,0 +1,68 @@
+-- Adds to a deployment's usage: all counts of a batch or none, and once, however often it is sent.
+-- KEYS: the marker of the writer, then the hashes. ARGV: the number of the batch, above those of the writer's earlier ones;
+-- then for each hash the seconds that it is kept, how many counts follow, and of each its field and amount, or `>` and the
+-- least that the field must be. A batch 0 is never repeated. Returns 1, or 0 for a repeat.
+local MARKER_SECONDS = DAY_SECONDS
+local MAX_HASHES = 3
+local MAX_COUNTS = 600
+local MAX_FIELD_BYTES = 32
+local MAX_KEEP_SECONDS = 100 * DAY_SECONDS
+
+local function read_field(key, field)
+  if redis.call('HSTRLEN', key, field) > MAX_NUMBER_BYTES then
+    return 0
+  end
+  return parse_number(redis.call('HGET', key, field) or '')
+end
+
+-- A tenant may have changed the type of the key.
+local function is_hash(key)
+  return type(redis.pcall('HSTRLEN', key, '')) == 'number'
+end
+
+-- Reads everything before anything is written: an error in between would leave half a batch.
+local function plan(keys, args)
+  local writes, at = {}, 2
+  for i = 2, #keys do
+    local seconds, counts = bound(args[at], MAX_KEEP_SECONDS), bound(args[at + 1], MAX_COUNTS)
+    local key, write = keys[i], { 'HSET', keys[i] }
+    local is_kept = is_hash(key)
+    if not is_kept then
+      writes[#writes + 1] = { 'UNLINK', key }
+    end
+    at = at + 2
+    for _ = 1, counts do
+      local field, mark, amount = args[at], string.match(args[at + 1], '^(>?)(%d+)$')
+      amount = tonumber(amount)
+      if #field > MAX_FIELD_BYTES or not amount or amount > MAX_NUMBER then
+        error('A count is not a whole number: ' .. string.sub(field, 1, MAX_FIELD_BYTES))
+      end
+      local before = is_kept and read_field(key, field) or 0
+      local sum = mark == '>' and math.max(before, amount) or math.min(before + amount, MAX_NUMBER)
+      write[#write + 1] = field
+      write[#write + 1] = digits(sum)
+      at = at + 2
+    end
+    if counts > 0 then
+      writes[#writes + 1] = write
+      writes[#writes + 1] = { 'EXPIRE', key, digits(seconds) }
+    end
+  end
+  return writes
+end
+
+-- It is refused when memory is full: charts can do without, and the gateway sends it again.
+local bounds = { keys = 1 + MAX_HASHES, least = 5, most = 1 + 2 * MAX_HASHES + 2 * MAX_COUNTS, bytes = 64 * 1024 }
+register_beginning('add_usage', bounds, function(keys, args)
+  local number = tonumber(args[1])
+  if number > 0 and number <= read_number(keys[1]) then
+    return 0
+  end
+  for _, write in ipairs(plan(keys, args)) do
+    redis.call(unpack(write))
+  end
+  if number > 0 then
+    redis.call('SET', keys[1], args[1], 'EX', MARKER_SECONDS)
+  end
+  return 1
+end)

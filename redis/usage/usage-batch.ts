@@ -1,0 +1,41 @@
+/** Adds to hashes of usage: a batch is applied whole or not at all, and once, however often it is sent. */
+import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import type { RedisClient } from '../client.ts';
+
+/** What is added to one hash. */
+export interface HashCounts {
+  key: string;
+  /** From now on. */
+  keepSeconds: number;
+  /** Fields and amounts; or `least`, if the field is a maximum instead of a sum. */
+  counts: readonly (readonly [field: string, amount: number, isLeast?: boolean])[];
+}
+
+export interface UsageBatch {
+  namespace: string;
+  deployment: string;
+  /** A repeat has the same. `number`: above those of all earlier batches of the writer, which sends one after the other. */
+  id?: { writer: string; number: number };
+  /** At most three. */
+  hashes: readonly HashCounts[];
+}
+
+/** Repeats are recognized for so long. */
+export const REMEMBERED_MS = 24 * 3_600_000;
+/** That a hash may get in one call: it blocks Redis. */
+export const MAX_COUNTS = 600;
+
+/** False: this batch, or a later one of its writer, was added before, and nothing changed. */
+export async function addBatch(redis: RedisClient, batch: UsageBatch): Promise<boolean> {
+  const { namespace, deployment, id = { writer: '', number: 0 } } = batch;
+  const hashes = batch.hashes.filter(({ counts }) => counts.length > 0);
+  if (hashes.length === 0) return false;
+  const marker = workKeys(namespace).counted(deployment, id.writer);
+  const args = hashes.flatMap(({ keepSeconds, counts }) => [
+    keepSeconds,
+    counts.length,
+    ...counts.flatMap(([field, amount, isLeast]) => [field, isLeast ? `>${amount}` : amount]),
+  ]);
+  const keys = [marker, ...hashes.map(({ key }) => key)];
+  return (await redis.fcall(FUNCTIONS.addUsage, keys.length, ...keys, id.number, ...args)) === 1;
+}
