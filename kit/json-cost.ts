@@ -1,4 +1,5 @@
-/** Estimates the memory of a parsed JSON text in one pass over its bytes, before anything is allocated. */
+/** Estimates the memory of a parsed JSON text from its bytes, before anything is allocated. */
+import { JsonStructure, PAUSED } from './json-structure.ts';
 
 /** Deeper than any prompt or JSON schema; engines refuse some 200. */
 export const MAX_JSON_DEPTH = 128;
@@ -9,66 +10,82 @@ export const MAX_JSON_DEPTH = 128;
  */
 const WEIGHTS: Readonly<Record<string, number>> = { '{': 256, '[': 256, ':': 192, ',': 12, '"': 48 };
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const COLON = 0x3a;
+const COMMA = 0x2c;
+
 const OPENING = 1;
 const CLOSING = 2;
-const OTHER = 3;
-/** By byte: 0 for irrelevant ones. */
 const KINDS = new Uint8Array(256);
 const COSTS = new Uint16Array(256);
-for (const character of '{[:,"}]') {
-  const byte = character.charCodeAt(0);
-  KINDS[byte] = '{['.includes(character) ? OPENING : '}]'.includes(character) ? CLOSING : OTHER;
-  COSTS[byte] = WEIGHTS[character] ?? 0;
-}
+for (const character of '{[') KINDS[character.charCodeAt(0)] = OPENING;
+for (const character of '}]') KINDS[character.charCodeAt(0)] = CLOSING;
+for (const [character, weight] of Object.entries(WEIGHTS)) COSTS[character.charCodeAt(0)] = weight;
+
+/** Whether a character of the outermost level comes next among the edges of an object: its brace, then a colon and a comma or brace in turn. */
+const isEdge = (byte: number, edges: number): boolean =>
+  edges === 0
+    ? byte === OPEN_BRACE
+    : edges % 2 === 1
+      ? byte === COLON
+      : byte === COMMA || byte === CLOSE_BRACE;
 
 export type JsonFault = 'cost' | 'depth';
 
+export interface JsonWeight {
+  fault: JsonFault | null;
+  /** Bytes of heap, not counting the characters of strings. */
+  cost: number;
+  /** Offsets of the characters that delimit the members of the outermost object: its braces, colons and commas. */
+  edges: number[];
+}
+
+/** Bytes between two pauses: about a millisecond. */
+const SLICE_BYTES = 128 * 1024;
+
 /**
- * Null for a text whose values fit into `maxCost` bytes of heap, not counting the characters of strings. Stops at the first
- * byte over the limit. Only the parser decides whether the text is valid JSON.
+ * Weighs a text, with pauses in between. Stops at the first byte over a limit. Only the parser decides whether the text is
+ * valid JSON; of other texts, the edges mean nothing.
  */
-export function findJsonFault(bytes: Uint8Array, maxCost: number): JsonFault | null {
+export function* weighJson(
+  bytes: Uint8Array,
+  maxCost: number,
+  maxDepth = MAX_JSON_DEPTH,
+): Generator<undefined, JsonWeight> {
+  const structure = new JsonStructure(bytes);
+  const edges: number[] = [];
   let cost = 0;
   let depth = 0;
-  for (let place = 0; place < bytes.length; place++) {
+  for (let limit = SLICE_BYTES; ; ) {
+    const place = structure.next(limit);
+    if (place < 0) {
+      if (place !== PAUSED) return { fault: null, cost, edges };
+      limit += SLICE_BYTES;
+      yield;
+      continue;
+    }
     const byte = bytes[place]!;
-    const kind = KINDS[byte];
-    if (kind === 0) continue;
     cost += COSTS[byte]!;
-    if (cost > maxCost) return 'cost';
-    if (kind === OPENING) {
-      if (++depth > MAX_JSON_DEPTH) return 'depth';
-    } else if (kind === CLOSING) depth--;
-    else if (byte === QUOTE) place = skipString(bytes, place);
+    if (cost > maxCost) return { fault: 'cost', cost, edges };
+    const kind = KINDS[byte];
+    if (kind === OPENING && ++depth > maxDepth) return { fault: 'depth', cost, edges };
+    if (depth === 1 && isEdge(byte, edges.length)) edges.push(place);
+    if (kind === CLOSING) depth--;
   }
-  return null;
 }
 
-/** Beyond this length a native search is faster than a loop. */
-const SHORT_STRING_BYTES = 64;
+/** Null for a text whose values fit into `maxCost` bytes of heap, not counting the characters of strings. */
+export const findJsonFault = (bytes: Uint8Array, maxCost: number): JsonFault | null =>
+  finish(weighJson(bytes, maxCost)).fault;
 
-/** Offset of the closing quote; the end of the text if there is none. */
-function skipString(bytes: Uint8Array, from: number): number {
-  const near = Math.min(bytes.length, from + SHORT_STRING_BYTES);
-  let place = from + 1;
-  for (; place < near; place++) {
-    const byte = bytes[place];
-    if (byte === QUOTE) return place;
-    if (byte === BACKSLASH) place++;
-  }
+/** As in `JsonWeight`. */
+export const findJsonEdges = (bytes: Uint8Array): number[] =>
+  finish(weighJson(bytes, Infinity, Infinity)).edges;
+
+function finish<T>(steps: Generator<undefined, T>): T {
   for (;;) {
-    const quote = bytes.indexOf(QUOTE, place);
-    if (quote < 0) return bytes.length;
-    if (!isEscaped(bytes, quote, place)) return quote;
-    place = quote + 1;
+    const { done, value } = steps.next();
+    if (done) return value;
   }
-}
-
-/** Looks back no further than `from`, so no byte is read twice. */
-function isEscaped(bytes: Uint8Array, quote: number, from: number): boolean {
-  let place = quote - 1;
-  while (place >= from && bytes[place] === BACKSLASH) place--;
-  return (quote - 1 - place) % 2 === 1;
 }

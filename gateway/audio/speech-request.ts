@@ -1,10 +1,10 @@
 /** Parses speech requests (docs/api.md, "POST /v1/audio/speech"). */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { isObject, type JSONObject } from '../../kit/json.ts';
+import type { JsonBody } from '../http/body-parsing.ts';
 import { ApiError } from '../http/error-response.ts';
-import type { JsonBody } from '../http/json-body.ts';
 import { checkFields, type Fields } from '../text/fields.ts';
-import { setMembers } from '../text/request-body.ts';
+import { setMembersInBytes } from '../text/request-body.ts';
 import { checkOptionalModel } from '../text/text-request.ts';
 
 export const SPEECH_TYPES = {
@@ -88,7 +88,7 @@ export function readSpeech(body: JsonBody, config: GatewayConfig): SpeechRequest
       : [['voice', JSON.stringify((value.voice as { id: string }).id)] as const]),
   ]);
   return {
-    payload: Buffer.from(setMembers(body.text, changes)),
+    payload: setMembersInBytes(body, changes),
     contentType: SPEECH_TYPES[format],
     isEventStream,
     characters,

@@ -140,9 +140,9 @@ const heapBytes = Math.min(getHeapStatistics().heap_size_limit, MAX_HEAP_BYTES);
 
 /**
  * Bodies are kept outside the heap, in the container's memory: a third of the heap's size leaves room for the heap itself, in
- * which one body at a time is parsed.
+ * which they are parsed.
  */
 export const processBodies = new BodyMemory({ totalBytes: Math.floor(heapBytes / 3), waitMs: WAIT_MS });
 
-/** Share of the heap for the values of the one body that is parsed; its text may take as much again. */
-export const MAX_PARSED_BYTES = Math.floor(heapBytes / 6);
+/** What bodies are parsed into, until it is interpreted. A body of each tenant is parsed at a time, in turns. */
+export const parsedValues = new BodyMemory({ totalBytes: Math.floor(heapBytes / 6), waitMs: WAIT_MS });

@@ -1,17 +1,17 @@
 /** Reads a JSON body within its limits of size, time and memory. */
-import { isAscii, isUtf8 } from 'node:buffer';
-import { setImmediate } from 'node:timers/promises';
-import { parseForeignJson } from '../../kit/json.ts';
-import { findJsonFault, MAX_JSON_DEPTH } from '../../kit/json-cost.ts';
-import { type BodyLease, type BodyMemory, MAX_PARSED_BYTES, processBodies } from './body-memory.ts';
+import { type BodyLease, type BodyMemory, processBodies } from './body-memory.ts';
+import {
+  type JsonBody,
+  ownerOf,
+  type Parties,
+  parseBody,
+  parseInTurns,
+  parsingTurns,
+  refuseReservation,
+  SMALL_BYTES,
+} from './body-parsing.ts';
 import { ApiError } from './error-response.ts';
-import type { Exchange, GatewayState } from './exchange.ts';
-
-export interface JsonBody {
-  raw: Buffer;
-  text: string;
-  value: Record<string, unknown>;
-}
+import type { Exchange } from './exchange.ts';
 
 export interface BodyLimits {
   jsonBodyBytes: number;
@@ -27,11 +27,6 @@ export interface BodyReading<T> {
   memory?: BodyMemory;
 }
 
-/** No more than a connection buffers anyway, so it is neither accounted for nor checked before parsing. */
-const SMALL_BYTES = 16 * 1024;
-/** Above this, one body is parsed per turn of the event loop, so that other requests are served in between. */
-const LARGE_BYTES = 1024 * 1024;
-
 /** Synchronous if the body has arrived. Fails with ApiError, or ClientDisconnectedError if the client disconnects early. */
 export function readJsonBody<T>(state: Parties, reading: BodyReading<T>): T | Promise<T> {
   const { exchange } = state;
@@ -39,7 +34,10 @@ export function readJsonBody<T>(state: Parties, reading: BodyReading<T>): T | Pr
   const limits = limitToMemory(reading.limits, memory);
   checkHeaders(exchange, limits);
   const buffered = takeBuffered(exchange, limits);
-  return buffered ? interpret(parseBody(buffered)) : awaitJsonBody(state, reading, { limits, memory });
+  if (!buffered) return awaitJsonBody(state, reading, { limits, memory });
+  return buffered.length > SMALL_BYTES
+    ? parsingTurns.run(ownerOf(state), parseInTurns(state, buffered, interpret))
+    : parsingTurns.take(ownerOf(state), () => interpret(parseBody(buffered)));
 }
 
 async function awaitJsonBody<T>(
@@ -51,7 +49,8 @@ async function awaitJsonBody<T>(
   const { interpret } = reading;
   const lease = openLease(state, memory);
   try {
-    const result = interpret(parseBody(await readBytes(exchange, limits, lease)));
+    const body = await readBytes(exchange, limits, lease);
+    const result = await parsingTurns.run(ownerOf(state), parseInTurns(state, body, interpret));
     if (!reading.isKept) lease.release();
     return result;
   } catch (error) {
@@ -67,41 +66,12 @@ const limitToMemory = ({ jsonBodyBytes, bodyTimeoutMs }: BodyLimits, memory: Bod
 });
 
 /** Released with the response. */
-export function openLease({ exchange, tenant, keyHash }: Parties, memory = processBodies): BodyLease {
-  const lease = memory.open(tenant ?? keyHash);
+export function openLease(parties: Parties, memory = processBodies): BodyLease {
+  const { exchange } = parties;
+  const lease = memory.open(ownerOf(parties));
   exchange.res.once('close', () => lease.release());
   return lease;
 }
-
-/** A request, and whose share of memory it uses. */
-export type Parties = Pick<GatewayState, 'exchange' | 'keyHash' | 'tenant'>;
-
-function parseBody(body: Buffer): JsonBody {
-  const raw = dropMark(body);
-  if (!isUtf8(raw)) throw new ApiError('invalid_json', 'The body is not valid UTF-8.');
-  if (raw.length > SMALL_BYTES) checkCost(raw);
-  // ASCII, such as base64 images, is copied without decoding.
-  const text = raw.toString(isAscii(raw) ? 'latin1' : 'utf8');
-  const value = parse(text);
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new ApiError('invalid_json', 'The body must be a JSON object.');
-  return { raw, text, value: value as Record<string, unknown> };
-}
-
-function checkCost(raw: Buffer): void {
-  const fault = findJsonFault(raw, MAX_PARSED_BYTES);
-  if (fault === 'depth')
-    throw new ApiError('invalid_json', `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`);
-  if (fault === 'cost')
-    throw new ApiError(
-      'request_too_large',
-      'The body has too many values for one request: send fewer or shorter lists, or split it into several requests.',
-    );
-}
-
-/** Some editors start files with a byte order mark, which engines may not accept. */
-const dropMark = (raw: Buffer): Buffer =>
-  raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? raw.subarray(3) : raw;
 
 function checkHeaders({ req }: Exchange, { jsonBodyBytes }: BodyLimits): void {
   const encoding = req.headers['content-encoding'];
@@ -135,17 +105,10 @@ function takeBuffered({ req }: Exchange, { jsonBodyBytes }: BodyLimits): Buffer 
 /** Memory for a body of known length is reserved before it is read; otherwise it grows in steps. */
 const STEP_BYTES = 1024 * 1024;
 
-const refuseReservation = () =>
-  new ApiError('temporarily_unavailable', 'Too many large requests are in progress at the moment.', {
-    retryAfter: BUSY_RETRY_SECONDS,
-  });
-const BUSY_RETRY_SECONDS = 5;
-
 async function readBytes(exchange: Exchange, limits: BodyLimits, lease: BodyLease): Promise<Buffer> {
   const announced = Number(exchange.req.headers['content-length'] ?? SMALL_BYTES);
   if (announced > SMALL_BYTES) await untilReserved(exchange, lease.grow(announced));
   const raw = await collectBytes(exchange, limits, lease);
-  if (raw.length > LARGE_BYTES) await nextTurn();
   exchange.check();
   return raw;
 }
@@ -159,12 +122,6 @@ export async function untilReserved(
   exchange.check();
   if (!hasMemory) throw refuseReservation();
 }
-
-let turn: Promise<unknown> = Promise.resolve();
-const nextTurn = (): Promise<unknown> => {
-  turn = turn.then(() => setImmediate());
-  return turn;
-};
 
 function collectBytes(
   exchange: Exchange,
@@ -205,13 +162,4 @@ function collectBytes(
     req.on('data', onData).on('end', onEnd);
     stopListening = exchange.onCancel(finish);
   });
-}
-
-function parse(text: string): unknown {
-  try {
-    return parseForeignJson(text);
-  } catch (error) {
-    if (text.trim() === '') throw new ApiError('invalid_json', 'The body is empty: send a JSON object.');
-    throw new ApiError('invalid_json', `The body is not valid JSON: ${(error as Error).message}.`);
-  }
 }

@@ -2,9 +2,10 @@
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { BodyLease, BodyMemory } from '../http/body-memory.ts';
+import type { Parties } from '../http/body-parsing.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { openLease, type Parties, untilReserved } from '../http/json-body.ts';
+import { openLease, untilReserved } from '../http/json-body.ts';
 import type { Spool, SpooledFile } from '../storage/spool.ts';
 import { type NumberedField, normalizeField, readNumber, sortByNumber } from './form-field-names.ts';
 import { FormMemory } from './form-memory.ts';

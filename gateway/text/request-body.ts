@@ -2,28 +2,32 @@
  * Edits members of a JSON text in place. Parsing and reserializing it would round large integers such as `seed`
  * and rewrite megabytes of images.
  */
-import { findStringEnd, skipSpace } from '../../kit/json.ts';
+import { skipSpace } from '../../kit/json.ts';
+import { findJsonEdges } from '../../kit/json-cost.ts';
+import { listMembers, type Member, readEdges, skipValue } from '../../kit/json-members.ts';
+
+/** A JSON object's bytes and its members. */
+export interface ObjectText {
+  raw: Buffer;
+  members(): Iterable<Member>;
+}
 
 /** Sets top-level members of an object, each to a JSON text. `text` must be valid JSON. */
 export function setMembers(text: string, values: ReadonlyMap<string, string>): string {
   let output = '';
   let copied = 0;
-  for (const { start, end, value } of listEdits(text, values)) {
+  for (const { start, end, value } of listEdits(listMembers(text), text.indexOf('{') + 1, values)) {
     output += text.slice(copied, start) + value;
     copied = end;
   }
   return output + text.slice(copied);
 }
 
-/** The same for a text and its bytes: if each character is one byte, megabytes of images are not encoded again. */
-export function setMembersInBytes(
-  { raw, text }: { raw: Buffer; text: string },
-  values: ReadonlyMap<string, string>,
-): Buffer {
-  if (raw.length !== text.length) return Buffer.from(setMembers(text, values));
+/** The same for its bytes, of which megabytes of images are copied as they are. */
+export function setMembersInBytes({ raw, members }: ObjectText, values: ReadonlyMap<string, string>): Buffer {
   const parts: Buffer[] = [];
   let copied = 0;
-  for (const { start, end, value } of listEdits(text, values)) {
+  for (const { start, end, value } of listEdits(members(), raw.indexOf('{') + 1, values)) {
     parts.push(raw.subarray(copied, start), Buffer.from(value));
     copied = end;
   }
@@ -37,12 +41,12 @@ interface Edit {
   value: string;
 }
 
-/** In the order of the text. */
-function listEdits(text: string, values: ReadonlyMap<string, string>): Edit[] {
+/** In the order of the text. `first`: where the first member comes. */
+function listEdits(members: Iterable<Member>, first: number, values: ReadonlyMap<string, string>): Edit[] {
   const missing = new Map(values);
   const edits: Edit[] = [];
   let isEmpty = true;
-  for (const { name, start, end } of listMembers(text)) {
+  for (const { name, start, end } of members) {
     isEmpty = false;
     const value = values.get(name);
     if (value === undefined) continue;
@@ -51,8 +55,14 @@ function listEdits(text: string, values: ReadonlyMap<string, string>): Edit[] {
   }
   if (missing.size === 0) return edits;
   const added = [...missing].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',');
-  const brace = text.indexOf('{') + 1;
-  return [{ start: brace, end: brace, value: isEmpty ? added : `${added},` }, ...edits];
+  return [{ start: first, end: first, value: isEmpty ? added : `${added},` }, ...edits];
+}
+
+/** The bytes of a top-level member's value; the last one of duplicate names, as in JSON parsers. */
+export function getMemberOf({ raw, members }: ObjectText, name: string): string | null {
+  let found: Member | null = null;
+  for (const member of members()) if (member.name === name) found = member;
+  return found && raw.toString('utf8', found.start, found.end);
 }
 
 /** The text of a top-level member's value; the last one of duplicate names, as in JSON parsers. */
@@ -66,8 +76,7 @@ export function getMember(text: string, name: string): string | null {
 /** The raw values of top-level members in the JSON text `bytes`; the last one of duplicate names. */
 export function sliceMembers(bytes: Buffer, names: ReadonlySet<string>): Map<string, Buffer> {
   const slices = new Map<string, Buffer>();
-  // One character per byte: JSON's structure is ASCII, whose bytes occur in no other UTF-8 character.
-  for (const { name, start, end } of listMembers(bytes.toString('latin1')))
+  for (const { name, start, end } of readEdges(bytes, findJsonEdges(bytes)))
     if (names.has(name)) slices.set(name, bytes.subarray(start, end));
   return slices;
 }
@@ -110,41 +119,4 @@ function* listItems(text: string): Generator<Item> {
     start = skipSpace(text, end);
     if (text[start] === ',') start = skipSpace(text, start + 1);
   }
-}
-
-interface Member {
-  name: string;
-  /** Of the value. */
-  start: number;
-  end: number;
-}
-
-function* listMembers(text: string): Generator<Member> {
-  let place = skipSpace(text, text.indexOf('{') + 1);
-  while (text[place] === '"') {
-    const nameEnd = findStringEnd(text, place);
-    const name = JSON.parse(text.slice(place, nameEnd)) as string;
-    const start = skipSpace(text, skipSpace(text, nameEnd) + 1);
-    const end = skipValue(text, start);
-    yield { name, start, end };
-    place = skipSpace(text, end);
-    if (text[place] === ',') place = skipSpace(text, place + 1);
-  }
-}
-
-function skipValue(text: string, from: number): number {
-  if (text[from] === '"') return findStringEnd(text, from);
-  let depth = 0;
-  let place = from;
-  for (; place < text.length; place++) {
-    const character = text[place];
-    if (character === '"') place = findStringEnd(text, place) - 1;
-    else if (character === '{' || character === '[') depth++;
-    else if (character === '}' || character === ']') {
-      if (depth === 0) return place;
-      depth--;
-      if (depth === 0) return place + 1;
-    } else if (depth === 0 && ', \t\n\r'.includes(character!)) return place;
-  }
-  return place;
 }

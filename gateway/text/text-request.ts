@@ -1,13 +1,13 @@
 /** Parses a text request and builds what the engine is sent. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { Reading } from '../engine/whole-answer.ts';
+import type { JsonBody } from '../http/body-parsing.ts';
 import { ApiError } from '../http/error-response.ts';
-import type { JsonBody } from '../http/json-body.ts';
 import type { EmbeddingEncoding } from './answer-schema.ts';
 import type { Continuable } from './continuation.ts';
 import { checkFields } from './fields.ts';
 import type { MediaReference } from './media-inlining.ts';
-import { getMember, setMembers, setMembersInBytes } from './request-body.ts';
+import { getMemberOf, setMembers, setMembersInBytes } from './request-body.ts';
 import type { TextRoute } from './text-route.ts';
 
 export interface TextRequest {
@@ -101,12 +101,12 @@ function buildPayload(
   { servedModelName }: Model,
   { fixed, priority, usage }: Changes,
 ): Buffer {
-  const { value, text, raw } = body;
+  const { value, raw } = body;
   const changes = new Map(fixed);
   if (value.model !== servedModelName) changes.set('model', JSON.stringify(servedModelName));
   // The client's own priority would let it jump the queue.
   if (priority !== 0 || value.priority !== undefined) changes.set('priority', String(priority));
-  const options = writeUsageOptions(text, value, usage);
+  const options = writeUsageOptions(body, usage);
   if (options !== null) changes.set('stream_options', options);
   return changes.size === 0 ? raw : setMembersInBytes(body, changes);
 }
@@ -125,11 +125,11 @@ const CONTINUOUS_PRESETS = new Set(['vllm', 'sglang', 'simulator']);
 export const reportsUsageContinuously = (preset: string): boolean => CONTINUOUS_PRESETS.has(preset);
 
 /** The client's other stream options are kept. Null: nothing to set. */
-function writeUsageOptions(text: string, value: Record<string, unknown>, usage: UsageOptions): string | null {
+function writeUsageOptions(body: JsonBody, usage: UsageOptions): string | null {
   if (!usage.include_usage && !usage.continuous_usage_stats) return null;
   const wanted = Object.entries(usage).flatMap(([name, isWanted]) =>
     isWanted ? [[name, 'true'] as const] : [],
   );
-  const options = value.stream_options ? getMember(text, 'stream_options') : null;
+  const options = body.value.stream_options ? getMemberOf(body, 'stream_options') : null;
   return setMembers(options ?? '{}', new Map(wanted));
 }

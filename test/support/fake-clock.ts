@@ -25,6 +25,11 @@ export class FakeClock implements Clock {
     return this.#timers.size;
   }
 
+  /** Time passes during work that is not interrupted: no timer runs. */
+  elapse(ms: number): void {
+    this.#time += ms;
+  }
+
   /** Advances time, running each timer when it is due and everything that follows from it. */
   async advance(ms: number): Promise<void> {
     const end = this.#time + ms;
@@ -33,11 +38,11 @@ export class FakeClock implements Clock {
       const [next] = [...this.#timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
       if (!next) break;
       this.#timers.delete(next);
-      this.#time = next.at;
+      this.#time = Math.max(this.#time, next.at);
       next.callback();
       await settle();
     }
-    this.#time = end;
+    this.#time = Math.max(this.#time, end);
   }
 }
 

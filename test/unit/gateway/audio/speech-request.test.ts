@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { readSpeech } from '../../../../gateway/audio/speech-request.ts';
 import { ApiError } from '../../../../gateway/http/error-response.ts';
+import { bodyOf } from '../../../support/body-of.ts';
 import { describeModel } from '../../../support/model-replica.ts';
 
 const CONFIG = { ...describeModel({ kind: 'Speech' }), modelId: 'org/tts', servedModelName: '/weights' };
 
 function read(value: object) {
-  const text = JSON.stringify(value);
-  return readSpeech({ raw: Buffer.from(text), text, value: JSON.parse(text) }, CONFIG);
+  return readSpeech(bodyOf(JSON.stringify(value)), CONFIG);
 }
 const sent = (value: object) => JSON.parse(read(value).payload.toString());
 

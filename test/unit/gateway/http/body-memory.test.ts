@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import { expect } from 'chai';
-import { BodyMemory, MAX_PARSED_BYTES, processBodies } from '../../../../gateway/http/body-memory.ts';
+import { BodyMemory, parsedValues, processBodies } from '../../../../gateway/http/body-memory.ts';
 
 describe('the memory of bodies', () => {
   const open = (waitMs = 60_000) => new BodyMemory({ totalBytes: 100, waitMs });
@@ -12,10 +12,10 @@ describe('the memory of bodies', () => {
     expect(memory.open('a').tryAdd(200)).to.equal(true);
   });
 
-  it('is a third of the heap in a process, of which one body has two ninths and its values a sixth', () => {
+  it('is a third of the heap in a process, of which one body has two ninths and the values of one a ninth', () => {
     const heap = Math.min(getHeapStatistics().heap_size_limit, 768 * 1024 * 1024);
     expect(processBodies.maxBodyBytes).to.be.closeTo((heap * 2) / 9, 1);
-    expect(MAX_PARSED_BYTES).to.be.closeTo(heap / 6, 1);
+    expect(parsedValues.maxBodyBytes).to.be.closeTo(heap / 9, 1);
     const [first, second, third] = ['a', 'b', 'c'].map((tenant) => processBodies.open(tenant));
     expect(first!.tryAdd(processBodies.maxBodyBytes)).to.equal(true);
     expect(second!.tryAdd(Math.ceil(heap / 3) - processBodies.maxBodyBytes)).to.equal(false);

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
 import { BodyMemory } from '../../../../gateway/http/body-memory.ts';
+import type { JsonBody } from '../../../../gateway/http/body-parsing.ts';
 import { Exchange } from '../../../../gateway/http/exchange.ts';
 import { readJsonBody } from '../../../../gateway/http/json-body.ts';
 import { rejection } from '../../../support/redis-client.ts';
@@ -57,23 +58,61 @@ describe('a JSON body', () => {
     expect(error).to.have.nested.property('details.retryAfter', 5);
   });
 
-  it('has a turn of the event loop of its own where it is over 1 MiB', async () => {
-    let turn = 0;
-    let isOver = false;
-    const count = () => {
-      turn++;
-      if (!isOver) setImmediate(count);
+  it('leaves turns of the event loop to others while it is parsed, whatever its shape', async () => {
+    const shapes = {
+      objects: `{"x":[${'{},'.repeat(200_000)}{}]}`,
+      escapes: `{"x":"${'\\n'.repeat(2 * MIB)}"}`,
     };
-    setImmediate(count);
-    const body = `{"x":"${'x'.repeat(MIB)}"}`;
-    const bodies = Array.from({ length: 4 }, () => open(body.length));
-    const turns: number[] = [];
-    const readings = bodies.map(({ state }) =>
-      readJsonBody(state, { limits, memory: roomy(), interpret: () => turns.push(turn) }),
-    );
-    for (const { req } of bodies) req.end(body);
-    await Promise.all(readings);
-    isOver = true;
-    expect(new Set(turns).size, turns.join()).to.equal(4);
+    for (const [shape, text] of Object.entries(shapes)) {
+      let turns = 0;
+      let isOver = false;
+      const count = () => {
+        turns++;
+        if (!isOver) setImmediate(count);
+      };
+      const { req, state } = open(text.length);
+      const interpret = ({ value }: JsonBody) => expect(value).to.deep.equal(JSON.parse(text));
+      const reading = readJsonBody(state, { limits, memory: roomy(), interpret });
+      setImmediate(count);
+      req.end(text);
+      await reading;
+      isOver = true;
+      expect(turns, shape).to.be.above(10);
+    }
+  });
+
+  it('is not parsed further once its client has left', async () => {
+    const text = `{"x":[${'{},'.repeat(200_000)}{}]}`;
+    const { req, state } = open(text.length);
+    let isInterpreted = false;
+    const interpret = () => {
+      isInterpreted = true;
+    };
+    const reading = readJsonBody(state, { limits, memory: roomy(), interpret });
+    req.on('end', () => setImmediate(() => state.exchange.res.emit('close')));
+    req.end(text);
+    expect(await rejection(Promise.resolve(reading))).to.include({ code: 'client_disconnected' });
+    expect(isInterpreted).to.equal(false);
+  });
+
+  it('waits for bodies of its own tenant, not for those of others', async () => {
+    const text = `{"x":[${'{},'.repeat(200_000)}{}]}`;
+    const order: string[] = [];
+    const send = (tenant: string, body: string) => {
+      const { req, state } = open(body.length);
+      req.end(body);
+      return readJsonBody(
+        { ...state, tenant },
+        {
+          limits,
+          memory: roomy(),
+          interpret: () => order.push(tenant),
+        },
+      );
+    };
+    const honest = `{"x":"${'x'.repeat(MIB)}"}`;
+    const expensive = [1, 2, 3, 4].map(() => send('expensive', text));
+    await Promise.all([...expensive, send('honest', honest)]);
+    expect(order).to.deep.equal(['honest', ...expensive.map(() => 'expensive')]);
   });
 });

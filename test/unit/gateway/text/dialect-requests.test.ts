@@ -4,12 +4,12 @@ import { COUNT_TOKENS, MESSAGES } from '../../../../gateway/text/messages-route.
 import { RESPONSES } from '../../../../gateway/text/responses-route.ts';
 import { readTextRequest, type TextRequest } from '../../../../gateway/text/text-request.ts';
 import type { TextRoute } from '../../../../gateway/text/text-route.ts';
+import { bodyOf } from '../../../support/body-of.ts';
 
 const MODEL = { modelId: 'org/m', servedModelName: 'org/m', enginePreset: 'vllm' };
 
 function read(value: object, route: TextRoute): TextRequest {
-  const text = JSON.stringify(value);
-  return readTextRequest({ raw: Buffer.from(text), text, value: JSON.parse(text) }, route, MODEL);
+  return readTextRequest(bodyOf(JSON.stringify(value)), route, MODEL);
 }
 const payloadOf = (value: object, route: TextRoute) => JSON.parse(read(value, route).payload.toString());
 

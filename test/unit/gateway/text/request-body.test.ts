@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import {
   getMember,
+  getMemberOf,
   replaceValues,
   setMembers,
   setMembersInBytes,
 } from '../../../../gateway/text/request-body.ts';
+import { bodyOf } from '../../../support/body-of.ts';
 
 const set = (text: string, ...values: [string, string][]): string => setMembers(text, new Map(values));
 
@@ -41,7 +43,7 @@ describe('a change within a JSON text', () => {
 
   it('is the same in bytes, of characters that are several of them, too', () => {
     for (const text of ['{"model":"a","n":1}', '{"é":"€😀","model":"a"}', '{"é":1}', '{"n":1}', '{}']) {
-      const bytes = setMembersInBytes({ raw: Buffer.from(text), text }, new Map([['model', '"ü"']]));
+      const bytes = setMembersInBytes(bodyOf(text), new Map([['model', '"ü"']]));
       expect(bytes.toString()).to.equal(set(text, ['model', '"ü"']));
     }
   });
@@ -49,6 +51,8 @@ describe('a change within a JSON text', () => {
   it('reads a member as it is written', () => {
     expect(getMember('{"a":{"n": 1.0},"b":2}', 'a')).to.equal('{"n": 1.0}');
     expect(getMember('{"a":1}', 'b')).to.equal(null);
+    expect(getMemberOf(bodyOf('{"é":0,"a" : {"n": "ü"} ,"b":2}'), 'a')).to.equal('{"n": "ü"}');
+    expect(getMemberOf(bodyOf('{"a":1}'), 'b')).to.equal(null);
   });
 
   it('skips megabytes of text within a second', () => {

@@ -3,12 +3,13 @@ import type { EnginePriority } from '../../../../api/engine-priority.ts';
 import { ApiError } from '../../../../gateway/http/error-response.ts';
 import { CHAT, COMPLETIONS, EMBEDDINGS } from '../../../../gateway/text/openai-routes.ts';
 import { readTextRequest, type TextRequest } from '../../../../gateway/text/text-request.ts';
+import { bodyOf } from '../../../support/body-of.ts';
 
 const MODEL = { modelId: 'org/m', servedModelName: 'org/m', enginePreset: 'vllm' };
 const messages = [{ role: 'user', content: 'hi' }];
 
 function readText(text: string, route = CHAT, model = MODEL): TextRequest {
-  return readTextRequest({ raw: Buffer.from(text), text, value: JSON.parse(text) }, route, model);
+  return readTextRequest(bodyOf(text), route, model);
 }
 const read = (value: object, route = CHAT, model = MODEL) => readText(JSON.stringify(value), route, model);
 
@@ -46,7 +47,7 @@ describe('a text request', () => {
   describe('has the priority of its key', () => {
     const sent = (body: object, enginePriority?: EnginePriority, keyPriority?: number): unknown => {
       const text = JSON.stringify({ model: 'org/m', messages, ...body });
-      const request = { raw: Buffer.from(text), text, value: JSON.parse(text) };
+      const request = bodyOf(text);
       const model = { ...MODEL, ...(enginePriority && { enginePriority }) };
       return JSON.parse(readTextRequest(request, CHAT, model, keyPriority).payload.toString()).priority;
     };

@@ -1,0 +1,124 @@
+/**
+ * Shares the event loop among owners by the time that their work takes: expensive work is done in steps, in turns, with pauses that
+ * leave half of the loop to everything else.
+ */
+import { type Clock, systemClock } from './clock.ts';
+import { Turns } from './turns.ts';
+
+/** Does a step up to each `yield`, of a few milliseconds at most; a promise that it yields is awaited, and others have turns meanwhile. */
+export type Steps<T> = Generator<Promise<unknown> | undefined, T>;
+
+/** Steps are taken for so long in one turn. */
+const TURN_MS = 4;
+/** After a step that took longer, the loop is left to others for no longer than this. */
+const MAX_PAUSE_MS = 100;
+/** Shorter work is not worth counting. */
+const MIN_CHARGE_MS = 0.5;
+
+interface Task {
+  owner: string;
+  /** Takes steps until the time; true once it is over, a promise to wait for it. Never throws. */
+  advance(until: number): boolean | Promise<unknown>;
+}
+
+export class LoopTurns {
+  readonly #clock: Clock;
+  readonly #turns = new Turns<Task>();
+  /** Owners whose task waits for a promise. */
+  readonly #blocked = new Set<string>();
+  #isScheduled = false;
+  /** By the clock: the end of the pause. */
+  #freeAt = 0;
+
+  constructor(clock: Clock = systemClock) {
+    this.#clock = clock;
+  }
+
+  /** Does work of less than a turn: at once, unless its owner has other work here or has just used more than its share. */
+  take<T>(owner: string, work: () => T): T | Promise<T> {
+    const startedAt = this.#clock.now();
+    this.#forgiveAfterPause(startedAt);
+    if (!this.#turns.isFree(owner)) return this.run(owner, once(work));
+    try {
+      return work();
+    } finally {
+      this.#charge(owner, this.#clock.now() - startedAt);
+    }
+  }
+
+  /** Does work in turns, each owner's in order of arrival. Rejects with what a step throws. */
+  run<T>(owner: string, steps: Steps<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const advance = (until: number) => {
+        try {
+          do {
+            const { done, value } = steps.next();
+            if (done) {
+              resolve(value);
+              return true;
+            }
+            if (value) return value as Promise<unknown>;
+          } while (this.#clock.now() < until);
+          return false;
+        } catch (error) {
+          reject(error);
+          return true;
+        }
+      };
+      const now = this.#clock.now();
+      this.#forgiveAfterPause(now);
+      this.#turns.add(owner, { owner, advance });
+      if (this.#isScheduled || now < this.#freeAt) this.#schedule();
+      else this.#giveTurn();
+    });
+  }
+
+  #giveTurn(): void {
+    const task = this.#turns.next((owner) => !this.#blocked.has(owner));
+    // Each owner with work waits for a promise.
+    if (!task) return;
+    const { owner } = task;
+    const startedAt = this.#clock.now();
+    const outcome = task.advance(startedAt + TURN_MS);
+    this.#charge(owner, this.#clock.now() - startedAt);
+    if (outcome === true) this.#turns.remove(owner, task);
+    else if (outcome !== false) this.#block(owner, outcome);
+    this.#schedule();
+  }
+
+  /** Time that was used; the loop belongs to others for as long. */
+  #charge(owner: string, ms: number): void {
+    if (ms < MIN_CHARGE_MS) return;
+    this.#turns.charge(owner, ms);
+    this.#freeAt = this.#clock.now() + Math.min(ms, MAX_PAUSE_MS);
+  }
+
+  /** What was used does not matter where nobody waits, and the loop was left to others for as long. */
+  #forgiveAfterPause(now: number): void {
+    if (now >= this.#freeAt && this.#turns.size === 0) this.#turns.forgive();
+  }
+
+  #block(owner: string, event: Promise<unknown>): void {
+    this.#blocked.add(owner);
+    const unblock = () => {
+      this.#blocked.delete(owner);
+      this.#schedule();
+    };
+    event.then(unblock, unblock);
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#turns.size === 0) return;
+    this.#isScheduled = true;
+    const giveTurn = () => {
+      this.#isScheduled = false;
+      this.#giveTurn();
+    };
+    this.#clock.after(Math.max(0, this.#freeAt - this.#clock.now()), giveTurn);
+  }
+}
+
+// biome-ignore lint/correctness/useYield: it has one step
+function* once<T>(work: () => T): Steps<T> {
+  return work();
+}

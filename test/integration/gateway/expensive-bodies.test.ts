@@ -1,0 +1,224 @@
+/** One caller's bodies are as expensive to parse as they may be: other callers hardly wait. */
+import { Agent, request } from 'node:http';
+import { expect } from 'chai';
+import { ADMIN_PATHS, GATEWAY_NODE_FLAGS } from '../../../api/gateway-environment.ts';
+import { hashApiKey } from '../../../api/identity.ts';
+import { publishApiKeys, publishDeployment, publishHost } from '../../../redis/publication/publication.ts';
+import { readChartLimits } from '../../support/chart-limits.ts';
+import { findFreePort } from '../../support/child-program.ts';
+import { type FrontProcess, startFrontProcess } from '../../support/front-process.ts';
+import {
+  API_KEY,
+  describeModel,
+  type Engine,
+  type ModelReplica,
+  startEngine,
+  startReplica,
+} from '../../support/model-replica.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { TestStack } from '../../support/test-stack.ts';
+
+const MIB = 1024 * 1024;
+const CONNECTIONS = 24;
+const MEASURED = 100;
+const MEASURED_LARGE = 7;
+/** What another caller may wait for a small request, in the 95th percentile. */
+const MAX_WAIT_MS = 150;
+const OTHER_KEY = 'sk-other';
+const ADDRESS = '127.0.0.21';
+const HOSTS = { attacker: 'picture--team.models.example.com', other: 'picture--other.models.example.com' };
+/** As the operator gives it for the chart's limit of 1 GiB. */
+const SIDECAR_OPTIONS = [...GATEWAY_NODE_FLAGS, '--max-old-space-size=768'].join(' ');
+
+const fill = (bytes: number, head: string, unit: string, tail: string): Buffer =>
+  Buffer.from(head + unit.repeat((bytes - head.length - tail.length) / unit.length) + tail);
+const distinctNames = (bytes: number): Buffer => {
+  let text = '{"stream":1,"messages":[{}],"x":{"a":1';
+  for (let index = 0; text.length < bytes - 20; index++) text += `,"a${index}":1`;
+  return Buffer.from(`${text}}}`);
+};
+
+const SHAPES: Record<string, () => Buffer> = {
+  'empty objects of 1.2 MiB': () => fill(1.2 * MIB, '{"stream":1,"messages":[', '{},', '{}]}'),
+  'empty arrays just under 1 MiB': () => fill(MIB - 1, '{"stream":1,"messages":[{}],"x":[', '[],', '[]]}'),
+  'distinct names just under 1 MiB': () => distinctNames(MIB - 1),
+  'escapes of 8 MiB': () => fill(8 * MIB, '{"stream":1,"messages":[{}],"x":"', '\\u00e9\\n', '"}'),
+  'numbers of 8 MiB': () => fill(8 * MIB, '{"stream":1,"messages":[{}],"x":[', '1,', '1]}'),
+};
+
+interface Target {
+  url: string;
+  key: string;
+  host?: string;
+}
+
+interface Sent {
+  status: number;
+  ms: number;
+}
+
+class Client {
+  readonly #agent = new Agent({ keepAlive: true });
+  readonly #target: Target;
+
+  constructor(target: Target) {
+    this.#target = target;
+  }
+
+  send(body: Buffer): Promise<Sent> {
+    const { url, key, host } = this.#target;
+    const startedAt = performance.now();
+    return new Promise((resolve, reject) => {
+      const headers = {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'content-length': body.length,
+        ...(host && { host }),
+      };
+      const call = request(url, { method: 'POST', headers, agent: this.#agent }, (response) => {
+        response.resume();
+        response.on('end', () =>
+          resolve({ status: response.statusCode!, ms: performance.now() - startedAt }),
+        );
+        response.on('error', reject);
+      });
+      call.on('error', reject);
+      call.end(body);
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+/** Sends on all connections until it is ended; `answers` counts what came back. */
+function attack(target: Target, body: Buffer): { answers: () => number; end(): Promise<void> } {
+  const client = new Client(target);
+  let isOver = false;
+  let answers = 0;
+  const connections = Array.from({ length: CONNECTIONS }, async () => {
+    while (!isOver)
+      // A connection that is closed early is part of an attack.
+      await client
+        .send(body)
+        .catch(() => {})
+        .then(() => answers++);
+  });
+  return {
+    answers: () => answers,
+    end: async () => {
+      isOver = true;
+      await Promise.all(connections);
+      client.close();
+    },
+  };
+}
+
+const percentile = (sent: Sent[], share: number): number =>
+  sent.map(({ ms }) => ms).toSorted((a, b) => a - b)[Math.floor(sent.length * share)]!;
+
+interface Waits {
+  /** 95th percentile of milliseconds. */
+  small: number;
+  /** Median. */
+  large: number;
+  /** Statuses of requests that were not served for a reason other than their body. */
+  refused: number[];
+}
+
+async function measure(client: Client, body: (bytes: number) => Buffer): Promise<Waits> {
+  const small: Sent[] = [];
+  const large: Sent[] = [];
+  for (let index = 0; index < MEASURED; index++) small.push(await client.send(body(100)));
+  for (let index = 0; index < MEASURED_LARGE; index++) large.push(await client.send(body(MIB)));
+  return {
+    small: percentile(small, 0.95),
+    large: percentile(large, 0.5),
+    refused: [...small, ...large].map(({ status }) => status).filter((status) => status >= 429),
+  };
+}
+
+const image = (bytes: number) =>
+  Buffer.from(JSON.stringify({ model: 'berth/chat', prompt: 'A ship', user: 'x'.repeat(bytes) }));
+const chat = (bytes: number) =>
+  Buffer.from(JSON.stringify({ messages: [{ role: 'user', content: 'Hi. '.repeat(bytes / 4 + 1) }] }));
+
+describe('expensive bodies', () => {
+  let stack: TestStack;
+  let engine: Engine;
+  let replica: ModelReplica;
+  let front: FrontProcess;
+  const model = describeModel();
+  const pictures = ['team', 'other'].map((namespace) =>
+    describeModel({ kind: 'Image', replicas: 0 }, { namespace, name: 'picture' }),
+  );
+
+  before(async () => {
+    stack = await TestStack.start();
+    const key = { n: 'test', rpm: 1_000_000, tpd: 1_000_000_000, exp: 0, off: 0 as const };
+    for (const { namespace } of pictures)
+      await publishApiKeys(
+        stack.redis,
+        namespace,
+        new Map([API_KEY, OTHER_KEY].map((text) => [hashApiKey(text), { ...key, n: text }])),
+      );
+    for (const each of [model, ...pictures]) await publishDeployment(stack.redis, each);
+    await publishHost(stack.redis, HOSTS.attacker, { namespace: 'team', name: 'picture' });
+    await publishHost(stack.redis, HOSTS.other, { namespace: 'other', name: 'picture' });
+    engine = await startEngine();
+    await engine.control({ ttftMs: 0, itlMs: 0, tokens: 1 });
+    replica = await startReplica({
+      redisURL: stack.server.url,
+      engineURL: engine.url,
+      config: model,
+      address: ADDRESS,
+      port: await findFreePort([ADDRESS]),
+      env: { NODE_OPTIONS: SIDECAR_OPTIONS },
+    });
+    front = await startFrontProcess({
+      redisURL: stack.server.url,
+      replicaPort: 1,
+      env: { NODE_OPTIONS: readChartLimits('front').nodeOptions },
+    });
+    for (const each of [replica, front])
+      await pollUntil(async () => (await each.admin(ADMIN_PATHS.readyz)).ok, 'ready');
+  });
+  after(async () => {
+    await Promise.all([replica?.stop('SIGKILL'), front?.stop('SIGKILL'), engine?.stop('SIGKILL')]);
+    await stack?.stop();
+  });
+
+  const programs = {
+    'a front': () => {
+      const url = `${front.origin}/v1/images/generations?async=true`;
+      return {
+        attacker: { url, key: API_KEY, host: HOSTS.attacker },
+        other: { url, key: OTHER_KEY, host: HOSTS.other },
+        body: image,
+      };
+    },
+    'a sidecar': () => ({
+      attacker: { url: `${replica.url}/chat/completions`, key: API_KEY },
+      other: { url: `${replica.url}/chat/completions`, key: OTHER_KEY },
+      body: chat,
+    }),
+  };
+
+  for (const [program, targets] of Object.entries(programs))
+    for (const [shape, make] of Object.entries(SHAPES))
+      it(`${shape} to ${program} hardly delay another caller`, async () => {
+        const { attacker, other, body } = targets();
+        const client = new Client(other);
+        const quiet = await measure(client, body);
+        const running = attack(attacker, make());
+        await pollUntil(() => running.answers() >= 3, 'the attack in progress');
+        const busy = await measure(client, body);
+        await running.end();
+        client.close();
+        expect(busy.refused).to.deep.equal([]);
+        // Compared with the same calls before: the machine may have other work.
+        expect(busy.small - quiet.small, 'ms longer for a small body').to.be.below(MAX_WAIT_MS);
+        expect(busy.large - quiet.large, 'ms longer for a body of 1 MiB').to.be.below(2 * MAX_WAIT_MS);
+      });
+});
