@@ -225,10 +225,11 @@ export const modelDeploymentResource: ResourceDefinition = {
   },
   rules: [
     {
-      // Only new objects: status and finalizers of those that predate the rule must stay writable. `dyn`, since
-      // Kubernetes 1.29 ignores optionalOldSelf, and oldSelf is the object itself there.
+      // Only new objects: status and finalizers of those that predate the rule must stay writable. `.?` selects from an
+      // optional and from an object alike: Kubernetes 1.29 ignores optionalOldSelf, and oldSelf is the object itself there.
+      // Comparing oldSelf as a whole would exceed the cost that Kubernetes 1.32 and earlier allow a rule.
       optionalOldSelf: true,
-      rule: `dyn(optional.none()) != dyn(oldSelf) || self.metadata.name.size() <= ${MAX_NAME} && self.metadata.name.matches('${NAME}')`,
+      rule: `oldSelf.?metadata.?name.hasValue() || self.metadata.name.size() <= ${MAX_NAME} && self.metadata.name.matches('${NAME}')`,
       messageExpression: `'metadata.name ' + self.metadata.name + ' ${NAME_RULE}' + (self.metadata.name.contains('.') ? '; write ' + self.metadata.name.replace('.', '-') : '')`,
     },
   ],

@@ -7,6 +7,10 @@ import { CACHE_FOLDER } from '../machine/cache-folder.ts';
 import { findProgram } from '../machine/system-package.ts';
 
 interface GoModule {
+  /** Its folder in `go/`, if not named like the module. */
+  folder?: string;
+  /** The file for go.mod there: one program can be built with other versions of its dependencies. */
+  modfile?: string;
   /** What the module builds; with several, one binary acts as the program it is called as. */
   programs: string[];
   /** The package to build; the module's own main.go by default. */
@@ -67,6 +71,13 @@ const MODULES: Record<string, GoModule> = {
     minutes: 1,
     accepts: { args: ['-v'], output: /^v0\.[78]\./ },
   },
+  'manifestcheck-oldest': {
+    programs: ['manifestcheck-oldest'],
+    folder: 'manifestcheck',
+    modfile: 'oldest.mod',
+    minutes: 2,
+  },
+  'manifestcheck-newest': { programs: ['manifestcheck-newest'], folder: 'manifestcheck', minutes: 2 },
   kwok: { programs: ['kwok'], package: 'sigs.k8s.io/kwok/cmd/kwok', minutes: 3 },
   versitygw: {
     programs: ['versitygw'],
@@ -120,12 +131,12 @@ function linkProgram(folder: string, binaryName: string, program: string): strin
   return path;
 }
 
-const moduleFolder = (name: string): string => join(import.meta.dirname, 'go', name);
+const moduleFolder = (name: string): string => join(import.meta.dirname, 'go', MODULES[name]!.folder ?? name);
 
 /** Changes with anything that the binary is built from. */
 function hashModule(name: string): string {
   const hash = createHash('sha256').update(JSON.stringify(MODULES[name]!.variables ?? {}));
-  for (const file of globSync('{go.mod,go.sum,*.go}', { cwd: moduleFolder(name) }).sort())
+  for (const file of globSync('*.{mod,sum,go}', { cwd: moduleFolder(name) }).sort())
     hash.update(readFileSync(join(moduleFolder(name), file)));
   return hash.digest('hex').slice(0, 12);
 }
@@ -135,7 +146,8 @@ async function build(name: string, module: GoModule, binary: string): Promise<vo
     throw new Error('go is missing: install Go 1.26 or later (https://go.dev/dl), then run this again');
   mkdirSync(join(binary, '..'), { recursive: true });
   const variables = Object.entries(module.variables ?? {}).map(([key, value]) => `-X ${key}=${value}`);
-  const compile = `go build -trimpath -ldflags '${['-s -w', ...variables].join(' ')}' -o "$1.part" ${module.package ?? '.'}`;
+  const modfile = module.modfile ? `-modfile=${module.modfile}` : '';
+  const compile = `go build -trimpath ${modfile} -ldflags '${['-s -w', ...variables].join(' ')}' -o "$1.part" ${module.package ?? '.'}`;
   // One lock for all modules: concurrent builds would only compete for memory and cores.
   const args = [
     join(CACHE_FOLDER, 'bin', 'build.lock'),
