@@ -31,12 +31,13 @@ export const refuseField = (path: (string | number)[], problem: string): EngineE
   const location = ['body', ...path]
     .map((part) => (typeof part === 'number' ? part : `'${part}'`))
     .join(', ');
-  const first = path[0];
   return new EngineError(
     400,
     'Bad Request',
     `1 validation error:\n  {'loc': (${location}), 'msg': '${problem}'}`,
-    typeof first === 'string' ? first : null,
+    path
+      .map((part, index) => (typeof part === 'number' ? `[${part}]` : index > 0 ? `.${part}` : part))
+      .join('') || null,
   );
 };
 

@@ -53,11 +53,15 @@ function* describeMessage(item: Fields, tokens: string[]): Generator<ItemEvent> 
 }
 
 function* describeCall(item: Fields): Generator<ItemEvent> {
+  const isCustom = item.type === 'custom_tool_call';
+  const [event, member] = isCustom
+    ? ['response.custom_tool_call_input', 'input']
+    : ['response.function_call_arguments', 'arguments'];
   const place = { item_id: item.id };
-  const text = item.arguments as string;
-  yield { type: 'response.output_item.added', item: { ...item, status: 'in_progress', arguments: '' } };
-  for (const delta of splitTokens(text))
-    yield { type: 'response.function_call_arguments.delta', isToken: true, ...place, delta };
-  yield { type: 'response.function_call_arguments.done', ...place, name: item.name, arguments: text };
+  const text = item[member!] as string;
+  const started = isCustom ? item : { ...item, status: 'in_progress' };
+  yield { type: 'response.output_item.added', item: { ...started, [member!]: '' } };
+  for (const delta of splitTokens(text)) yield { type: `${event}.delta`, isToken: true, ...place, delta };
+  yield { type: `${event}.done`, ...place, ...(isCustom ? {} : { name: item.name }), [member!]: text };
   yield { type: 'response.output_item.done', item };
 }

@@ -6,6 +6,7 @@ import { refuseField } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { type Fields, isObject, readBoolean, readObject } from './fields.ts';
 import { streamResponse } from './response-stream.ts';
+import { describeCall, listTools, readToolChoice } from './response-tools.ts';
 import { planTranslated } from './translated-chat.ts';
 
 export function planResponse(body: Fields, context: PlanContext, { engine }: Exchange): Answer {
@@ -39,10 +40,8 @@ function readRequest(body: Fields): Fields {
     parallel_tool_calls,
     max_tokens: body.max_output_tokens,
     response_format: readFormat(body),
-    tools: readTools(body.tools),
-    tool_choice: isObject(body.tool_choice)
-      ? { type: 'function', function: { name: body.tool_choice.name } }
-      : body.tool_choice,
+    tools: listTools(body.tools).map((tool) => ({ type: 'function', function: tool.function })),
+    tool_choice: readToolChoice(body.tool_choice),
   };
 }
 
@@ -59,8 +58,10 @@ function readItem(item: unknown, index: number): unknown[] {
     case 'message':
       return [{ role: item.role, content: readContent(item.content) }];
     case 'function_call':
+    case 'custom_tool_call':
       return [{ role: 'assistant', content: null, tool_calls: [item] }];
     case 'function_call_output':
+    case 'custom_tool_call_output':
       return [{ role: 'tool', content: readContent(item.output) }];
     case 'reasoning':
       return [];
@@ -89,13 +90,6 @@ function readFormat(body: Fields): unknown {
   return { type: 'json_schema', json_schema: { schema: format.schema } };
 }
 
-const readTools = (tools: unknown): unknown =>
-  Array.isArray(tools)
-    ? tools.map((tool) =>
-        isObject(tool) && tool.type === 'function' ? { type: 'function', function: tool } : tool,
-      )
-    : undefined;
-
 export interface ResponseBody extends Fields {
   id: string;
   output: Fields[];
@@ -115,7 +109,7 @@ function describeResponse(body: Fields, chat: Chat, choice: ChatChoice): Respons
     error: null,
     model: chat.model,
     instructions: body.instructions ?? null,
-    output: describeOutput(choice, isCut),
+    output: describeOutput(body, choice, isCut),
     tools: Array.isArray(body.tools) ? body.tools.map(echoTool) : [],
     tool_choice: body.tool_choice ?? 'auto',
     parallel_tool_calls: body.parallel_tool_calls ?? true,
@@ -150,16 +144,11 @@ function describeResponse(body: Fields, chat: Chat, choice: ChatChoice): Respons
 const echoTool = (tool: Fields): Fields =>
   tool.type === 'function' ? { description: null, parameters: null, strict: false, ...tool } : tool;
 
-function describeOutput({ tokens, toolCalls }: ChatChoice, isCut: boolean): Fields[] {
-  if (toolCalls.length > 0)
-    return toolCalls.map((call) => ({
-      id: `fc_${call.id.slice('call_'.length)}`,
-      type: 'function_call',
-      status: 'completed',
-      call_id: call.id,
-      name: call.name,
-      arguments: call.arguments,
-    }));
+function describeOutput(body: Fields, { tokens, toolCalls }: ChatChoice, isCut: boolean): Fields[] {
+  if (toolCalls.length > 0) {
+    const tools = listTools(body.tools);
+    return toolCalls.map((call) => describeCall(call, tools));
+  }
   return [
     {
       id: makeAnswerId('msg').replace('-', '_'),

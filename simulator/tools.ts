@@ -43,7 +43,11 @@ export function planTools(body: Fields, conversation: Conversation): ToolPlan {
   const mentioned = tools.filter(({ name }) => mentionsTool(conversation.lastUserText, name));
   if (choice === 'none') return plan([]);
   if (choice === 'auto') return plan(conversation.lastRole === 'tool' ? [] : mentioned);
-  if (tools.length === 0) throw refuse('When using `tool_choice`, `tools` must be set.', 'tool_choice');
+  if (tools.length === 0)
+    throw refuse(
+      'When using `tool_choice`, `tools` must be set, and have a tool that the model can call.',
+      'tool_choice',
+    );
   if (choice === 'required') return plan(mentioned.length > 0 ? mentioned : tools.slice(0, 1));
   const wanted = isObject(choice) && isObject(choice.function) ? choice.function.name : undefined;
   const named = tools.find(({ name }) => name === wanted);
@@ -56,12 +60,13 @@ export function planTools(body: Fields, conversation: Conversation): ToolPlan {
 }
 
 function readTools(body: Fields): Tool[] {
-  return (readList(body, 'tools') ?? []).flatMap((tool, index) => {
+  return (readList(body, 'tools') ?? []).map((tool, index) => {
     if (!isObject(tool)) throw refuseField(['tools', index], 'Input should be a valid dictionary');
-    if (tool.type !== undefined && tool.type !== 'function') return [];
+    if (tool.type !== undefined && tool.type !== 'function')
+      throw refuseField(['tools', index, 'type'], "Input should be 'function'");
     if (!isObject(tool.function) || typeof tool.function.name !== 'string')
       throw refuseField(['tools', index, 'function', 'name'], 'Field required');
-    return [{ name: tool.function.name, parameters: tool.function.parameters ?? { type: 'object' } }];
+    return { name: tool.function.name, parameters: tool.function.parameters ?? { type: 'object' } };
   });
 }
 

@@ -12,7 +12,7 @@ describe('the simulated chat, asked for what it cannot do,', () => {
   after(() => simulator.stop());
 
   describe('refuses as vLLM does', () => {
-    const cases: [why: string, body: unknown, status: number, message: RegExp][] = [
+    const cases: [why: string, body: unknown, status: number, message: RegExp, param?: string][] = [
       ['a body that is no JSON', '{"messages": [', 400, /JSON decode error/],
       ['a body that is no object', '[]', 400, /valid dictionary/],
       ['no messages', {}, 400, /'messages'.*Field required/],
@@ -40,13 +40,20 @@ describe('the simulated chat, asked for what it cannot do,', () => {
         /does not match any/,
       ],
       [
+        'a tool that is no function',
+        chatOf('x', { tools: [CLOCK, { type: 'custom', custom: { name: 'shell' } }] }),
+        400,
+        /'tools', 1, 'type'.*Input should be 'function'/,
+        'tools[1].type',
+      ],
+      [
         'a schema without end',
         chatOf('x', { response_format: { type: 'json_schema', json_schema: { schema: { $ref: '#' } } } }),
         400,
         /without end/,
       ],
     ];
-    for (const [why, body, status, message] of cases)
+    for (const [why, body, status, message, param] of cases)
       it(`${why}: ${status}`, async () => {
         const response = await simulator.post(PATH, body);
         expect(response.status).to.equal(status);
@@ -54,6 +61,7 @@ describe('the simulated chat, asked for what it cannot do,', () => {
         expect(error).to.have.all.keys('message', 'type', 'param', 'code');
         expect(error.message).to.match(message);
         expect(error.code).to.equal(status);
+        if (param) expect(error.param).to.equal(param);
       });
   });
 });

@@ -97,8 +97,8 @@ describe('the simulated completions', () => {
   const bad: [why: string, body: object, param: string][] = [
     ['no prompt', {}, 'prompt'],
     ['an empty list', { prompt: [] }, 'prompt'],
-    ['mixed prompts', { prompt: ['a', 1] }, 'prompt'],
-    ['negative token ids', { prompt: [-1] }, 'prompt'],
+    ['mixed prompts', { prompt: ['a', 1] }, 'prompt[1]'],
+    ['negative token ids', { prompt: [-1] }, 'prompt[0]'],
     ['too many choices', { prompt: Array(100).fill('a'), n: 100 }, 'n'],
     ['an echo beyond all bounds', { prompt: 'a'.repeat(1_000_000), n: 100, echo: true }, 'echo'],
     ['max_tokens 0 without echo', { prompt: 'a', max_tokens: 0 }, 'max_tokens'],

@@ -20,7 +20,7 @@ interface Said {
   type: string;
   stop_reason: string;
   usage: Record<string, number>;
-  output: { type: string; name: string; call_id: string; content: { text: string }[] }[];
+  output: { type: string; name: string; call_id: string; input?: string; content: { text: string }[] }[];
   content: { id: string; text: string; input: object }[];
 }
 
@@ -80,6 +80,62 @@ describe('the simulator', () => {
       ];
       const second = await post('/v1/responses', { input: answered, tools });
       expect(second.body.output[0]!.type).to.equal('message');
+    });
+
+    describe('with a custom tool', () => {
+      const tools = [{ type: 'local_shell' }, { type: 'custom', name: 'weather_shell' }];
+
+      it('calls it with free text, and answers its result in words', async () => {
+        const { status, body } = await post('/v1/responses', { input, tools, tool_choice: 'required' });
+        expect(status, JSON.stringify(body)).to.equal(200);
+        const [call] = body.output;
+        expect(call).to.include({ type: 'custom_tool_call', name: 'weather_shell' });
+        expect(call).to.have.property('input').a('string');
+        const result = { type: 'custom_tool_call_output', call_id: call!.call_id, output: 'sunny' };
+        const second = await post('/v1/responses', {
+          input: [{ role: 'user', content: input }, call, result],
+          tools,
+        });
+        expect(second.body.output[0]!.type).to.equal('message');
+      });
+
+      it('streams its input', async () => {
+        const request = { input, tools, tool_choice: { type: 'custom', name: 'weather_shell' } };
+        const { body } = await post('/v1/responses', request);
+        const events = await readEvents(await simulator.post('/v1/responses', { ...request, stream: true }));
+        const deltas = events.filter(({ name }) => name === 'response.custom_tool_call_input.delta');
+        const [call] = body.output;
+        expect(deltas.map(({ data }) => data.delta).join('')).to.equal(call!.input);
+        const done = events.find(({ name }) => name === 'response.custom_tool_call_input.done');
+        expect(done!.data).to.deep.include({ input: call!.input, output_index: 0 });
+      });
+
+      it('refuses a grammar', async () => {
+        const format = { type: 'grammar', syntax: 'lark', definition: 'start: "x"' };
+        const { status, body } = await post('/v1/responses', {
+          input,
+          tools: [{ type: 'custom', name: 'shell', format }],
+        });
+        expect([status, (body as unknown as { error: { param: string } }).error.param]).to.deep.equal([
+          400,
+          'tools',
+        ]);
+      });
+    });
+
+    it('calls a function of a namespace', async () => {
+      const tools = [{ type: 'namespace', name: 'sky', tools: [{ type: 'function', ...WEATHER }] }];
+      const { body } = await post('/v1/responses', { input, tools, tool_choice: 'required' });
+      expect(body.output[0]).to.include({ type: 'function_call', namespace: 'sky', name: 'get_weather' });
+    });
+
+    it('names what is missing where no tool can be called', async () => {
+      const { status, body } = await post('/v1/responses', {
+        input,
+        tools: [{ type: 'local_shell' }],
+        tool_choice: 'required',
+      });
+      expect(`${status} ${JSON.stringify(body)}`).to.match(/^400 .*a tool that the model can call/);
     });
 
     it('answers by a JSON schema', async () => {
