@@ -14,14 +14,47 @@ export interface ErrorDefinition {
 
 const invalid = 'invalid_request_error';
 
+const parameter = (when: string, remedy = 'Send what the message allows; `param` names the parameter.') => ({
+  status: 400,
+  type: invalid,
+  retry: false,
+  when,
+  remedy,
+});
+
+/** A parameter is wrong, with the codes that OpenAI's own API has. */
+const PARAMETER_ERRORS = {
+  missing_required_parameter: parameter('A required parameter is missing.'),
+  invalid_type: parameter('A parameter has another type than it must have.'),
+  invalid_value: parameter('A parameter has the right type and a value that is not allowed.'),
+  unsupported_parameter: parameter(
+    'The deployment or its engine does not support the parameter.',
+    'Omit it; the message says what to send instead, if anything.',
+  ),
+  unsupported_value: parameter('The deployment or its engine does not support this value of the parameter.'),
+  unknown_parameter: parameter(
+    'A member of `extra_params` is not listed by the deployment.',
+    'Send members that the message lists.',
+  ),
+  integer_below_min_value: parameter('An integer is too small.'),
+  integer_above_max_value: parameter('An integer is too large.'),
+  decimal_below_min_value: parameter('A number is too small.'),
+  decimal_above_max_value: parameter('A number is too large.'),
+  empty_string: parameter('A string is empty that must not be.'),
+  string_above_max_length: parameter('A string is too long.'),
+  empty_array: parameter('An array is empty that must not be.'),
+  array_above_max_length: parameter('An array has too many items.'),
+};
+
 export const ERRORS = {
   invalid_request_error: {
     status: 400,
     type: invalid,
     retry: false,
-    when: 'The body or a parameter is malformed, missing or of the wrong type.',
-    remedy: 'Fix what the message and `param` describe.',
+    when: 'The request is malformed, or does not suit this deployment or the state of what it names.',
+    remedy: 'Fix what the message describes.',
   },
+  ...PARAMETER_ERRORS,
   invalid_json: {
     status: 400,
     type: invalid,
@@ -298,6 +331,8 @@ export const ERRORS = {
 } as const satisfies Record<string, ErrorDefinition>;
 
 export type ErrorCode = keyof typeof ERRORS;
+
+export const PARAMETER_CODES = Object.keys(PARAMETER_ERRORS) as (keyof typeof PARAMETER_ERRORS)[];
 
 /** Where a code is documented on a site of this documentation, such as the console's `/docs`. */
 export const errorDocumentation = (site: string, code: string): string => `${site}/errors#${code}`;

@@ -2,7 +2,7 @@
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import type { JsonBody } from '../http/body-parsing.ts';
-import { ApiError } from '../http/error-response.ts';
+import { refuseParameter } from '../http/parameter-error.ts';
 import { checkFields, type Fields } from '../text/fields.ts';
 import { setMembersInBytes } from '../text/request-body.ts';
 import { checkOptionalModel } from '../text/text-request.ts';
@@ -112,10 +112,10 @@ function countAllCharacters(value: JSONObject, most: number): number {
   for (const [name, text] of texts) {
     const characters = listTexts(text).reduce((all, each) => all + countCharacters(each), 0);
     if (characters > most)
-      throw new ApiError(
-        'invalid_request_error',
+      throw refuseParameter(
+        'string_above_max_length',
+        name,
         `\`${name}\` has ${characters} characters, which exceeds the limit of ${most}.`,
-        { param: name },
       );
     sum += characters;
   }
@@ -136,10 +136,10 @@ function checkReferences(value: JSONObject): void {
   for (const name of REFERENCES)
     for (const each of listTexts(value[name]))
       if (/^\s*[a-z][a-z\d+.-]*:/i.test(each) && !/^\s*data:/i.test(each))
-        throw new ApiError(
-          'invalid_request_error',
+        throw refuseParameter(
+          'invalid_value',
+          name,
           `\`${name}\` must be a data: URL, such as "data:audio/wav;base64,…": audio is not fetched.`,
-          { param: name },
         );
 }
 

@@ -1,9 +1,9 @@
 /** Parses a form with audio to be transcribed (docs/api.md, "POST /v1/audio/transcriptions"). */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { buildForm, type EngineForm } from '../engine/form.ts';
-import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
-import { FieldReader, requireField } from '../media/field-reader.ts';
+import { refuseParameter, requireParameter } from '../http/parameter-error.ts';
+import { FieldReader } from '../media/field-reader.ts';
 import { type Form, type FormFields, readForm, removeFiles } from '../media/multipart.ts';
 import type { Spool } from '../storage/spool.ts';
 import { checkOptionalModel } from '../text/text-request.ts';
@@ -77,18 +77,16 @@ async function interpret(form: Form, config: GatewayConfig): Promise<Transcripti
   const granularities = readGranularities(form.texts);
   const isStream = fields.isTrue('stream');
   if (isStream && format !== 'json' && format !== 'text')
-    throw new ApiError(
-      'invalid_request_error',
+    throw refuseParameter(
+      'unsupported_value',
+      'response_format',
       `\`response_format\` must be "json" or "text" with \`stream\`, not "${format}".`,
-      { param: 'response_format' },
     );
   const [upload] = form.files;
-  if (!upload) throw requireField('file', ALLOWED_FILE);
+  if (!upload) throw requireParameter('file', ALLOWED_FILE);
   const sound = await measureSound(upload.file.path, upload.file.bytes);
   if (!sound)
-    throw new ApiError('invalid_request_error', `\`file\` is not audio: it must be ${ALLOWED_FILE}.`, {
-      param: 'file',
-    });
+    throw refuseParameter('invalid_value', 'file', `\`file\` is not audio: it must be ${ALLOWED_FILE}.`);
   const { contentType, seconds } = sound;
   const file = { ...upload.file, contentType };
   const fileName = `audio.${contentType.split('/')[1]}`;
@@ -110,9 +108,7 @@ function readGranularities(texts: Form['texts']): Set<string> {
   const items =
     given.length > MAX_GRANULARITIES_LENGTH ? null : given.split(',').filter((each) => each !== '');
   if (items?.every((each) => each === 'word' || each === 'segment')) return new Set(items);
-  throw new ApiError('invalid_request_error', `\`${GRANULARITIES}\` must be "word" or "segment".`, {
-    param: GRANULARITIES,
-  });
+  throw refuseParameter('invalid_value', GRANULARITIES, `\`${GRANULARITIES}\` must be "word" or "segment".`);
 }
 
 /** Text formats are built from the engine's JSON, which also reports the duration. */

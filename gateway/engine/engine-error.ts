@@ -1,4 +1,6 @@
 /** One shape for the errors of all engines: nested, flat, `{detail}`, `{error: "…"}` and plain text. */
+
+import type { ErrorCode } from '../../api/errors.ts';
 import { isNotConnected } from '../../kit/connection-error.ts';
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -127,11 +129,11 @@ function buildEngineError(status: number, complaint: EngineComplaint): ApiError 
   const details = { param, detailCode: code ?? undefined };
   switch (status) {
     case 400:
-      return new ApiError('invalid_request_error', text || 'The engine rejected the request.', details);
+      return new ApiError(classifyRefusal(complaint), text || 'The engine rejected the request.', details);
     case 413:
       return new ApiError('request_too_large', text || 'The request is too large for the engine.', details);
     case 422:
-      return new ApiError('invalid_request_error', text || 'The engine cannot process the request.', {
+      return new ApiError(classifyRefusal(complaint), text || 'The engine cannot process the request.', {
         ...details,
         status,
       });
@@ -146,6 +148,13 @@ function buildEngineError(status: number, complaint: EngineComplaint): ApiError 
         { logMessage: `The engine failed with status ${status}; see its log for the cause.` },
       );
   }
+}
+
+/** By the wording of pydantic, which vLLM and SGLang validate with. */
+function classifyRefusal({ message, param }: EngineComplaint): ErrorCode {
+  if (param === null) return 'invalid_request_error';
+  if (/Field required/.test(message)) return 'missing_required_parameter';
+  return /Input should be a valid/.test(message) ? 'invalid_type' : 'invalid_value';
 }
 
 function readComplaint(body: Buffer): EngineComplaint | null {
@@ -164,11 +173,16 @@ function describeComplaint(value: unknown): EngineComplaint {
   const inner = value.error ?? value;
   if (!isObject(inner)) return { message: stringify(inner), code: readString(value.code), param: null };
   const message = inner.message ?? inner.detail ?? inner.error_message ?? inner;
-  return { message: stringify(message), code: readString(inner.code), param: readString(inner.param) };
+  return { message: stringify(message), code: readString(inner.code), param: readParam(inner.param) };
 }
 
 /** Engines put their HTTP status into `code`, too. */
 const readString = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' && !/^\d+$/.test(value) ? value : null;
+/** As OpenAI writes it: vLLM's `body.tools.0.type` is `tools[0].type`. */
+const readParam = (value: unknown): string | null =>
+  readString(value)
+    ?.replace(/^body\./, '')
+    .replace(/\.(\d+)(?=\.|$)/g, '[$1]') ?? null;
 const stringify = (value: unknown): string =>
   typeof value === 'string' ? value : JSON.stringify(value).slice(0, MAX_MESSAGE_LENGTH);

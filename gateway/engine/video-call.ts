@@ -120,7 +120,7 @@ async function submit(call: VideoCall): Promise<EngineVideo> {
   try {
     return await submitVideo(pool, buildVideoForm(servedModelName, parameters, { files, name }), call);
   } catch (error) {
-    const isRefusal = error instanceof ApiError && error.code === 'invalid_request_error';
+    const isRefusal = error instanceof ApiError && (error.status === 400 || error.status === 422);
     if (!isRefusal || files.length > 0 || !REQUIRES_JSON.test(error.message)) throw error;
     return await submitVideo(pool, buildVideoJSON(servedModelName, parameters), call).catch((second) => {
       call.signal.throwIfAborted();

@@ -1,4 +1,6 @@
 /** The end of a request: the result of a successful job, or its failure as shown in requests (docs/requests.md). */
+
+import { PARAMETER_CODES } from '../../api/errors.ts';
 import type { ResolvedLimits } from '../../api/model-limits.ts';
 import { FAILURE_CODES, type FailureCode } from '../../api/request.ts';
 import type { JobOutcome } from '../../redis/requests/request-calls.ts';
@@ -70,7 +72,12 @@ export class JobError extends Error {
   }
 }
 
-const REFUSALS = new Set(['invalid_request_error', 'request_too_large', 'invalid_image']);
+const REFUSALS = new Set<string>([
+  'invalid_request_error',
+  ...PARAMETER_CODES,
+  'request_too_large',
+  'invalid_image',
+]);
 /** Not caused by engines: signing or the bucket failed. */
 const STORAGE_ERRORS = new Set([
   'temporarily_unavailable',

@@ -13,7 +13,9 @@ import { listRequests } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { sendJSON } from '../http/json-answer.ts';
+import { refuseParameter } from '../http/parameter-error.ts';
 import { buildInputHandlers } from './kept-input.ts';
+import { readLimit } from './list-limit.ts';
 import { findRequest, refuse, refuseForeign, signOutputs } from './request-lookup.ts';
 import { describeRequest } from './request-object.ts';
 import { retryWhileRedisDown } from './retry.ts';
@@ -68,16 +70,14 @@ export async function cancel(
 
 function readQuery(url: string): { status?: RequestStatus; limit: number } {
   const query = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
-  const limit = query.get('limit') || String(DEFAULT_LIST_LIMIT);
-  if (!/^0*[1-9]\d{0,8}$/.test(limit))
-    throw new ApiError('invalid_request_error', '`limit` must be a whole number from 1 to 200.', {
-      param: 'limit',
-    });
+  const limit = readLimit(query, { fallback: DEFAULT_LIST_LIMIT, max: MAX_LIST_LIMIT });
   const wanted = query.get('status') || null;
   const status = REQUEST_STATUSES.find((each) => each === wanted);
   if (wanted !== null && !status)
-    throw new ApiError('invalid_request_error', `\`status\` must be one of ${REQUEST_STATUSES.join(', ')}.`, {
-      param: 'status',
-    });
-  return { limit: Math.min(Number(limit), MAX_LIST_LIMIT), ...(status && { status }) };
+    throw refuseParameter(
+      'invalid_value',
+      'status',
+      `\`status\` must be one of ${REQUEST_STATUSES.join(', ')}.`,
+    );
+  return { limit, ...(status && { status }) };
 }

@@ -2,9 +2,11 @@
 import type { VideoList } from '../../api/api-objects.ts';
 import { REQUEST_ID } from '../../api/request.ts';
 import { listRequests } from '../../redis/requests/request-record.ts';
-import { ApiError } from '../http/error-response.ts';
+import type { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { sendJSON } from '../http/json-answer.ts';
+import { refuseParameter } from '../http/parameter-error.ts';
+import { readLimit } from './list-limit.ts';
 import { readStoredPrompt } from './request-lookup.ts';
 import { describeVideo } from './request-object.ts';
 import type { MediaServices } from './services.ts';
@@ -34,15 +36,14 @@ export async function listVideos(services: MediaServices, state: GatewayState): 
 /** Throws ApiError. */
 export function readVideoQuery(url: string): { limit: number; order: 'asc' | 'desc'; after?: string } {
   const query = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
-  const limit = query.get('limit') || String(DEFAULT_VIDEO_LIMIT);
-  if (!/^0*[1-9]\d{0,8}$/.test(limit)) throw refuse('limit', `a whole number from 1 to ${MAX_VIDEO_LIMIT}`);
+  const limit = readLimit(query, { fallback: DEFAULT_VIDEO_LIMIT, max: MAX_VIDEO_LIMIT });
   const wanted = query.get('order') || 'desc';
   const order = VIDEO_ORDERS.find((each) => each === wanted);
   if (!order) throw refuse('order', VIDEO_ORDERS.join(' or '));
   const after = query.get('after') || undefined;
   if (after !== undefined && !REQUEST_ID.test(after)) throw refuse('after', 'the id of a video, `req_<hex>`');
-  return { limit: Math.min(Number(limit), MAX_VIDEO_LIMIT), order, ...(after && { after }) };
+  return { limit, order, ...(after && { after }) };
 }
 
 const refuse = (param: string, allowed: string): ApiError =>
-  new ApiError('invalid_request_error', `\`${param}\` must be ${allowed}.`, { param });
+  refuseParameter('invalid_value', param, `\`${param}\` must be ${allowed}.`);

@@ -2,7 +2,7 @@
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { type Bounds, findMediaEngine } from '../../api/media-engines.ts';
 import type { ExtraParameters } from '../engine/job.ts';
-import { ApiError } from '../http/error-response.ts';
+import { classifyNumber, refuseParameter } from '../http/parameter-error.ts';
 
 const UNPROCESSABLE = 422;
 
@@ -14,13 +14,12 @@ export function checkExtraParameters(parameters: ExtraParameters, facts: Facts):
   const check = (param: string, value: number | undefined, { min, max }: Bounds) => {
     if (value === undefined || (value >= min && value <= max)) return;
     const allowed = max < Number.MAX_SAFE_INTEGER ? `from ${min} to ${max}` : `at least ${min}`;
-    throw new ApiError(
-      'invalid_request_error',
+    const type = param === 'seed' ? 'integer' : 'number';
+    throw refuseParameter(
+      classifyNumber(value, { type, minimum: min, maximum: max }),
+      param,
       `\`${param}\` must be ${allowed} for ${name}, not ${value}.`,
-      {
-        param,
-        status: UNPROCESSABLE,
-      },
+      { status: UNPROCESSABLE },
     );
   };
   check('seed', parameters.seed, engine.seed);
@@ -34,9 +33,9 @@ function checkNames(extraParams: ExtraParameters['extraParams'], { modelId, imag
   const listed = (image ?? video)?.extraParams ?? [];
   const unknown = Object.keys(extraParams ?? {}).find((name) => !listed.includes(name));
   if (unknown === undefined) return;
-  throw new ApiError(
-    'invalid_request_error',
+  throw refuseParameter(
+    'unknown_parameter',
+    'extra_params',
     `\`extra_params.${unknown.slice(0, 64)}\` is not supported by ${modelId}: its members may be ${listed.join(', ')}.`,
-    { param: 'extra_params' },
   );
 }

@@ -1,7 +1,8 @@
 /** Typed values of a request's documented fields, from a JSON body or a form. */
 import type { ErrorCode } from '../../api/errors.ts';
 import { isObject } from '../../kit/json.ts';
-import { ApiError } from '../http/error-response.ts';
+import type { ApiError } from '../http/error-response.ts';
+import { classifyNumber, refuseParameter, requireParameter } from '../http/parameter-error.ts';
 
 /** Numbers in forms; nothing else that JavaScript would accept, such as `0x10` or `Infinity`. */
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i;
@@ -59,14 +60,15 @@ export class FieldReader {
   text(name: string, allowed = 'a string', code?: ErrorCode): string | undefined {
     const value = this.#find(name);
     if (value === undefined || typeof value === 'string') return value;
-    throw refuse(name, allowed, value, code);
+    throw refuse(code ?? 'invalid_type', name, allowed, value);
   }
 
   /** Non-empty. */
   requireText(name: string, allowed?: string): string {
     const value = this.text(name, allowed);
-    if (value === undefined || value.trim() === '')
-      throw requireField(name, allowed ?? 'a string that is not empty');
+    const filled = allowed ?? 'a string that is not empty';
+    if (value === undefined) throw requireParameter(name, filled);
+    if (value.trim() === '') throw refuse('empty_string', name, filled, value);
     return value;
   }
 
@@ -74,13 +76,14 @@ export class FieldReader {
   positive(name: string): number | undefined {
     const value = this.#number(name);
     if (value === undefined || (isNumber(value) && value > 0)) return value;
-    throw refuse(name, 'a number above 0', this.#find(name));
+    const code = isNumber(value) ? 'decimal_below_min_value' : 'invalid_type';
+    throw refuse(code, name, 'a number above 0', this.#find(name));
   }
 
   number(name: string, allowed = 'a number'): number | undefined {
     const value = this.#number(name);
     if (value === undefined || isNumber(value)) return value;
-    throw refuse(name, allowed, this.#find(name));
+    throw refuse('invalid_type', name, allowed, this.#find(name));
   }
 
   /** Exact integers only; the range is inclusive. */
@@ -90,14 +93,18 @@ export class FieldReader {
   ): number | undefined {
     const value = this.#number(name);
     if (value === undefined || (Number.isSafeInteger(value) && value >= min && value <= max)) return value;
-    throw refuse(name, allowed ?? describeRange(min, max), this.#find(name));
+    const code = Number.isInteger(value)
+      ? classifyNumber(value, { type: 'integer', minimum: min, maximum: max })
+      : 'invalid_type';
+    throw refuse(code, name, allowed ?? describeRange(min, max), this.#find(name));
   }
 
   choice<Name extends string>(name: string, choices: readonly Name[]): Name | undefined {
     const value = this.#find(name);
     const choice = choices.find((each) => each === value);
     if (value === undefined || choice !== undefined) return choice;
-    throw refuse(name, choices.map((each) => `"${each}"`).join(' or '), value);
+    const code = typeof value === 'string' ? 'invalid_value' : 'invalid_type';
+    throw refuse(code, name, choices.map((each) => `"${each}"`).join(' or '), value);
   }
 
   /** A JSON object within limits; as JSON text in a form. */
@@ -111,7 +118,7 @@ export class FieldReader {
         : null;
     if (object) return object;
     const limits = `at most ${MAX_OBJECT_CHARACTERS} characters, ${MAX_OBJECT_VALUES} values and ${MAX_OBJECT_DEPTH} levels`;
-    throw refuse(name, `a JSON object of ${limits}`, value);
+    throw refuse('invalid_value', name, `a JSON object of ${limits}`, value);
   }
 
   /** For a field that may also have other types. */
@@ -199,18 +206,8 @@ function describeRange(min: number, max: number): string {
   return isFrom ? `an integer of at least ${min}` : 'an integer';
 }
 
-export const requireField = (name: string, allowed: string): ApiError =>
-  new ApiError('invalid_request_error', `\`${name}\` is required: it must be ${allowed}.`, { param: name });
-
-const refuse = (
-  name: string,
-  allowed: string,
-  value: unknown,
-  code: ErrorCode = 'invalid_request_error',
-): ApiError =>
-  new ApiError(code, `\`${name}\` must be ${allowed}, not ${show(value)}.`, {
-    param: name,
-  });
+const refuse = (code: ErrorCode, name: string, allowed: string, value: unknown): ApiError =>
+  refuseParameter(code, name, `\`${name}\` must be ${allowed}, not ${show(value)}.`);
 
 function show(value: unknown): string {
   if (Array.isArray(value)) return 'an array';

@@ -35,7 +35,11 @@ export const refuseBody = (limit: number) =>
   new ApiError('request_too_large', `The body exceeds the limit of ${limit} bytes.`);
 
 export const malformed = (why: string, param: string | null = null) =>
-  new ApiError('invalid_request_error', `The multipart body is malformed: ${why}.`, { param });
+  new ApiError(
+    param === null ? 'invalid_request_error' : 'invalid_value',
+    `The multipart body is malformed: ${why}.`,
+    { param },
+  );
 
 /** The client's error for a file that could not be stored; other errors pass. */
 export function toFileRefusal(error: unknown, field: string, { fileBytes }: { fileBytes: number }): unknown {

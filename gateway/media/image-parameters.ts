@@ -3,6 +3,7 @@ import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { listExtras } from '../../api/media-parameters.ts';
 import type { ImageParameters } from '../engine/job.ts';
 import { ApiError } from '../http/error-response.ts';
+import { refuseParameter } from '../http/parameter-error.ts';
 import { checkExtraParameters } from './extra-parameters.ts';
 import type { FieldReader } from './field-reader.ts';
 import {
@@ -72,5 +73,5 @@ function checkTask(task: ImageParameters['task'], { modelId, image }: ImageConfi
     task === 'img2img'
       ? 'does not accept input images: use POST /v1/images/generations'
       : 'generates images from input images only: use POST /v1/images/edits';
-  throw new ApiError('invalid_request_error', `${modelId} ${reason}.`, { param: 'model' });
+  throw refuseParameter('unsupported_value', 'model', `${modelId} ${reason}.`);
 }

@@ -2,9 +2,10 @@
 import { findMediaEngine } from '../../api/media-engines.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
+import { refuseParameter, requireParameter } from '../http/parameter-error.ts';
 import type { IdempotentRepeat, ImageRequest } from '../jobs/media-request.ts';
 import type { MediaServices } from '../jobs/services.ts';
-import { type FieldReader, requireField } from './field-reader.ts';
+import type { FieldReader } from './field-reader.ts';
 import { type ImageConfig, readImageParameters } from './image-parameters.ts';
 import type { Form, FormFields } from './multipart.ts';
 import { completeRequest, readAsync, readFormRequest, readJsonFields } from './request-fields.ts';
@@ -92,7 +93,8 @@ export async function readImageEdit(
 function checkEditFiles(files: Form['files'], isAsync: boolean, config: ImageConfig): void {
   const hasMask = files.some(({ field }) => field === 'mask');
   if (hasMask && !takesMask(config)) throw refuseMask(config);
-  if (!files.some(({ field }) => field === 'image')) throw requireField('image', 'a PNG, JPEG or WebP file');
+  if (!files.some(({ field }) => field === 'image'))
+    throw requireParameter('image', 'a PNG, JPEG or WebP file');
   if (hasMask && isAsync)
     throw new ApiError(
       'async_mask_unsupported',
@@ -105,9 +107,9 @@ function checkEditFiles(files: Form['files'], isAsync: boolean, config: ImageCon
 function refuseMask({ modelId, enginePreset }: ImageConfig): ApiError {
   const { maskField, name } = findMediaEngine(enginePreset);
   const why = maskField === null ? `: ${name} does not support masks` : '';
-  return new ApiError(
-    'invalid_request_error',
+  return refuseParameter(
+    'unsupported_parameter',
+    'mask',
     `${modelId} cannot edit part of an image${why}. Omit \`mask\`, and describe the part in the prompt.`,
-    { param: 'mask' },
   );
 }

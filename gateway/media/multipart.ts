@@ -6,6 +6,7 @@ import type { Parties } from '../http/body-parsing.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { openLease, untilReserved } from '../http/json-body.ts';
+import { refuseParameter } from '../http/parameter-error.ts';
 import type { Spool, SpooledFile } from '../storage/spool.ts';
 import { type NumberedField, normalizeField, readNumber, sortByNumber } from './form-field-names.ts';
 import { FormMemory } from './form-memory.ts';
@@ -225,9 +226,11 @@ class FormIntake {
   #takeText(name: string, text: string, isTruncated: boolean): void {
     checkFieldName(name);
     if (this.#fields.files.has(normalizeField(name)))
-      throw new ApiError('invalid_request_error', `\`${name}\` must be a file, not a text field.`, {
-        param: normalizeField(name),
-      });
+      throw refuseParameter(
+        'invalid_type',
+        normalizeField(name),
+        `\`${name}\` must be a file, not a text field.`,
+      );
     if (!this.#fields.texts.has(name)) return;
     if (isTruncated) throw new ApiError('request_too_large', `\`${name}\` is too long.`, { param: name });
     const before = this.#texts.get(name);
@@ -241,19 +244,17 @@ class FormIntake {
     checkFieldName(name);
     const field = normalizeField(name);
     if (this.#fields.texts.has(name))
-      throw new ApiError('invalid_request_error', `\`${name}\` must be a text field, not a file.`, {
-        param: name,
-      });
+      throw refuseParameter('invalid_type', name, `\`${name}\` must be a text field, not a file.`);
     const most = this.#fields.files.get(field);
     if (most === undefined) {
       stream.resume();
       return;
     }
     if (this.#files.filter((each) => each.field === field).length === most)
-      throw new ApiError(
-        'invalid_request_error',
+      throw refuseParameter(
+        'array_above_max_length',
+        field,
         most === 1 ? `\`${field}\` must be one file.` : `\`${field}\` must be at most ${most} files.`,
-        { param: field },
       );
     const held = this.#spool
       .hold(stream, { maxBytes: this.#limits.fileBytes, signal: this.#abort.signal, tenant: this.#tenant })

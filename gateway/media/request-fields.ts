@@ -9,6 +9,7 @@ import type { ExtraParameters } from '../engine/job.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { readJsonBody } from '../http/json-body.ts';
+import { refuseParameter } from '../http/parameter-error.ts';
 import { findRepeat } from '../jobs/idempotency.ts';
 import type { IdempotentRepeat } from '../jobs/media-request.ts';
 import type { MediaServices } from '../jobs/services.ts';
@@ -84,9 +85,7 @@ export function readAsync(url: string): boolean {
   const text = query < 0 ? null : new URLSearchParams(url.slice(query)).get('async');
   if (text === null || /^(false|0|)$/i.test(text)) return false;
   if (/^(true|1)$/i.test(text)) return true;
-  throw new ApiError('invalid_request_error', 'The query parameter `async` must be true or false.', {
-    param: 'async',
-  });
+  throw refuseParameter('invalid_value', 'async', 'The query parameter `async` must be true or false.');
 }
 
 export const MAX_KEY_LENGTH = 255;
@@ -95,10 +94,10 @@ export const MAX_KEY_LENGTH = 255;
 function readIdempotencyKey(header: string | string[] | undefined): string | null {
   const key = String(header ?? '').trim();
   if (key.length > MAX_KEY_LENGTH)
-    throw new ApiError(
-      'invalid_request_error',
+    throw refuseParameter(
+      'string_above_max_length',
+      'Idempotency-Key',
       `The Idempotency-Key header must have at most ${MAX_KEY_LENGTH} characters.`,
-      { param: 'Idempotency-Key' },
     );
   return key || null;
 }

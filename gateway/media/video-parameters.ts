@@ -4,8 +4,9 @@ import { listExtras } from '../../api/media-parameters.ts';
 import type { VideoModel } from '../../api/model-media.ts';
 import { MIN_VIDEO_FRAMES, type VideoParameters } from '../engine/job.ts';
 import { ApiError } from '../http/error-response.ts';
+import { refuseParameter, requireParameter } from '../http/parameter-error.ts';
 import { checkExtraParameters } from './extra-parameters.ts';
-import { type FieldReader, requireField } from './field-reader.ts';
+import type { FieldReader } from './field-reader.ts';
 import {
   chooseDefault,
   listSizes,
@@ -79,8 +80,8 @@ function read(fields: FieldReader, config: VideoConfig, source: Source): VideoFi
   const seconds = native ? fields.number(source.seconds, duration) : fields.positive(source.seconds);
   const listed = `one of ${listSizes(resolutions)}`;
   const resolution = fields.text(source.size, listed, 'resolution_not_supported');
-  if (source.areRequired && seconds === undefined) throw requireField('seconds', duration);
-  if (source.areRequired && resolution === undefined) throw requireField('size', listed);
+  if (source.areRequired && seconds === undefined) throw requireParameter('seconds', duration);
+  if (source.areRequired && resolution === undefined) throw requireParameter('size', listed);
   const fps = extras.includes('fps')
     ? fields.integer('fps', native ? { allowed: describeRate(native) } : { min: 1, max: MAX_FPS })
     : undefined;
@@ -110,17 +111,18 @@ function read(fields: FieldReader, config: VideoConfig, source: Source): VideoFi
 function checkMode({ task, areRequired }: Source, { modelId, video }: VideoConfig): void {
   if (video!.tasks.includes(task)) return;
   if (task === 'i2v')
-    throw new ApiError(
-      'invalid_request_error',
+    throw refuseParameter(
+      'unsupported_parameter',
+      'input_reference',
       `${modelId} generates videos from text only: omit \`input_reference\`.`,
-      { param: 'input_reference' },
     );
   const remedy = areRequired
     ? 'attach one as `input_reference`'
     : 'use POST /v1/videos with `input_reference`';
-  throw new ApiError('invalid_request_error', `${modelId} generates videos from an image: ${remedy}.`, {
-    param: areRequired ? 'input_reference' : 'model',
-  });
+  const message = `${modelId} generates videos from an image: ${remedy}.`;
+  throw areRequired
+    ? refuseParameter('missing_required_parameter', 'input_reference', message)
+    : refuseParameter('unsupported_value', 'model', message);
 }
 
 function checkResolution(resolution: string, param: string, { modelId, video }: VideoConfig): void {
@@ -169,10 +171,10 @@ function matchNative({ seconds, fps }: Wanted, native: Native, param: string): C
 
 function planClip({ seconds = DEFAULT_SECONDS, fps = DEFAULT_FPS }: Wanted, param: string): Clip {
   if (seconds > MAX_SECONDS)
-    throw new ApiError(
-      'invalid_request_error',
+    throw refuseParameter(
+      'decimal_above_max_value',
+      param,
       `\`${param}\` must be above 0 and at most ${MAX_SECONDS}, not ${seconds}.`,
-      { param },
     );
   return { seconds, fps, frames: snapFrames(seconds * fps) };
 }

@@ -7,6 +7,7 @@ import { readRequest } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { sendEmpty, sendJSON } from '../http/json-answer.ts';
+import { refuseParameter } from '../http/parameter-error.ts';
 import type { IdempotentRepeat, VideoRequest } from '../jobs/media-request.ts';
 import { findRequest, readStoredPrompt, signOutputs } from '../jobs/request-lookup.ts';
 import { describeVideo } from '../jobs/request-object.ts';
@@ -77,10 +78,10 @@ function checkVariant(url: string): void {
   const query = url.indexOf('?');
   const variant = query < 0 ? null : new URLSearchParams(url.slice(query)).get('variant');
   if (variant === null || variant === '' || variant === 'video') return;
-  throw new ApiError(
-    'invalid_request_error',
+  throw refuseParameter(
+    'unsupported_value',
+    'variant',
     '`variant` must be video: thumbnails and spritesheets are not available.',
-    { param: 'variant' },
   );
 }
 

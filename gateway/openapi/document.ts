@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 document of a deployment, with the routes and parameters that its model has. Pure. */
 
 import type { ModelKind } from '../../api/engine-presets.ts';
-import { ERRORS, type ErrorCode } from '../../api/errors.ts';
+import { ERRORS, type ErrorCode, PARAMETER_CODES } from '../../api/errors.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { VERSION } from '../../api/names.ts';
 import { anthropicStatus, type ErrorDialect } from '../http/error-dialect.ts';
@@ -31,6 +31,7 @@ const OPERATIONS: Record<RouteName, (facts: Facts) => Operation | null> = {
 /** Returned by every route. */
 const COMMON_ERRORS = [
   'invalid_request_error',
+  ...PARAMETER_CODES,
   'invalid_api_key',
   'request_timeout',
   'headers_too_large',

@@ -4,7 +4,13 @@ import type { Extra } from '../../api/media-parameters.ts';
 import type { ImageModel, VideoModel } from '../../api/model-media.ts';
 import { MAX_KEY_LENGTH } from '../media/request-fields.ts';
 import type { JsonSchema } from '../text/fields.ts';
-import { BODY_ERRORS, type Facts, type OperationError, type Parameter } from './operation.ts';
+import {
+  BODY_ERRORS,
+  type Facts,
+  type OperationError,
+  type Parameter,
+  UNPROCESSABLE_ERRORS,
+} from './operation.ts';
 
 const SAFE_INTEGER = {
   type: 'integer',
@@ -14,7 +20,7 @@ const SAFE_INTEGER = {
 
 export const MEDIA_ERRORS = [
   ...BODY_ERRORS,
-  ['invalid_request_error', 422],
+  ...UNPROCESSABLE_ERRORS,
   ['insufficient_quota', 402],
   'model_not_found',
   'no_pod_available',

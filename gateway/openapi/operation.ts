@@ -1,6 +1,6 @@
 /** One route's documentation, before it becomes part of the OpenAPI document. */
 
-import type { ErrorCode } from '../../api/errors.ts';
+import { type ErrorCode, PARAMETER_CODES } from '../../api/errors.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { ErrorDialect } from '../http/error-dialect.ts';
 import type { JsonSchema } from '../text/fields.ts';
@@ -40,6 +40,11 @@ export interface OperationAnswer {
 
 /** A code, with the status if it differs from that in the table of errors. */
 export type OperationError = ErrorCode | readonly [ErrorCode, number];
+
+/** A value that the engine or the model refuses. */
+export const UNPROCESSABLE_ERRORS = (['invalid_request_error', ...PARAMETER_CODES] as const).map(
+  (code) => [code, 422] as const,
+);
 
 export interface Operation {
   summary: string;

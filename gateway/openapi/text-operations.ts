@@ -11,7 +11,14 @@ import {
 } from '../text/fields.ts';
 import { RERANK_FIELDS, SCORE_FIELDS } from '../text/rerank.ts';
 import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS } from '../text/tokens.ts';
-import { BODY_ERRORS, type Facts, jsonBody, type Operation, type OperationAnswer } from './operation.ts';
+import {
+  BODY_ERRORS,
+  type Facts,
+  jsonBody,
+  type Operation,
+  type OperationAnswer,
+  UNPROCESSABLE_ERRORS,
+} from './operation.ts';
 
 export const TEXT_ERRORS = [
   ...BODY_ERRORS,
@@ -21,7 +28,7 @@ export const TEXT_ERRORS = [
   'insufficient_quota',
   'replica_saturated',
   'no_pod_available',
-  ['invalid_request_error', 422],
+  ...UNPROCESSABLE_ERRORS,
   ['request_timeout', 504],
 ] as const;
 

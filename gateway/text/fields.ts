@@ -1,6 +1,6 @@
 /** Types of the documented fields of a body; all others pass through to the engine. */
 import { isObject } from '../../kit/json.ts';
-import { ApiError } from '../http/error-response.ts';
+import { classifyMismatch, refuseParameter, requireParameter } from '../http/parameter-error.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -177,18 +177,18 @@ export const COUNT_FIELDS: Fields = counted;
 /** Throws ApiError for a missing or mistyped field; null counts as absent, as in OpenAI's API. */
 export function checkFields(body: Record<string, unknown>, fields: Fields): void {
   for (const name in fields) {
-    const { isRequired, allowed, isValid } = fields[name]!;
+    const { isRequired, allowed, isValid, schema } = fields[name]!;
     const value = body[name];
     if (value === undefined || value === null) {
       if (!isRequired) continue;
-      throw new ApiError('invalid_request_error', `\`${name}\` is required: it must be ${allowed}.`, {
-        param: name,
-      });
+      throw requireParameter(name, allowed);
     }
     if (!isValid(value))
-      throw new ApiError('invalid_request_error', `\`${name}\` must be ${allowed}, not ${describe(value)}.`, {
-        param: name,
-      });
+      throw refuseParameter(
+        classifyMismatch(schema, value),
+        name,
+        `\`${name}\` must be ${allowed}, not ${describe(value)}.`,
+      );
   }
 }
 

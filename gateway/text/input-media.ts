@@ -1,5 +1,6 @@
 /** URLs in the input of Responses and in Anthropic's content blocks, handled like those of chats. */
-import { ApiError } from '../http/error-response.ts';
+import type { ApiError } from '../http/error-response.ts';
+import { refuseParameter } from '../http/parameter-error.ts';
 import { formatPath, type MediaReference } from './media-inlining.ts';
 import { type MessageMedia, readPart } from './message-media.ts';
 
@@ -50,7 +51,7 @@ const refuseFile = (path: Path) =>
 
 function refuse(path: Path, why: string): ApiError {
   const param = formatPath(path);
-  return new ApiError('invalid_request_error', `\`${param}\` ${why}`, { param });
+  return refuseParameter('unsupported_value', param, `\`${param}\` ${why}`);
 }
 
 /** Calls `visit` for the value and every object within it except arguments. */

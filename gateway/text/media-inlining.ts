@@ -1,5 +1,6 @@
 /** Fetches the images, sounds and videos that a request references by URL, and inlines them as data: URLs. */
 
+import type { ErrorCode } from '../../api/errors.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { Allowance } from '../egress/allowance.ts';
 import { EgressError } from '../egress/egress-error.ts';
@@ -7,6 +8,7 @@ import { type MediaKind, sniffMediaType } from '../egress/media-type.ts';
 import { requestFollowing } from '../egress/redirects.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { refuseParameter } from '../http/parameter-error.ts';
 import { type Changes, replaceValues } from './request-body.ts';
 
 export interface MediaReference {
@@ -82,7 +84,11 @@ function checkCounts(media: readonly MediaReference[]): void {
   for (const each of media) {
     const { count } = MEDIA_BOUNDS[each.kind];
     if (++counts[each.kind] > count)
-      throw refuse(each, `exceeds the limit of ${count} ${each.kind} URLs in a request`);
+      throw refuse(
+        'array_above_max_length',
+        each,
+        `exceeds the limit of ${count} ${each.kind} URLs in a request`,
+      );
   }
 }
 
@@ -104,14 +110,15 @@ async function fetchMedium(
   }).catch((error) => {
     throw error instanceof EgressError ? describeFailure(medium, error) : error;
   });
-  if (status !== 200) throw refuse(medium, `returned status ${status}`);
+  if (status !== 200) throw refuse('invalid_value', medium, `returned status ${status}`);
   if (isTruncated)
     throw refuse(
+      'invalid_value',
       medium,
       `is larger than ${bytes / MIB} MiB, or makes the whole request exceed its limit of ${options.maxBytes} bytes`,
     );
   const type = sniffMediaType(body, kind);
-  if (!type) throw refuse(medium, `is not ${NOUNS[kind]} in a supported format`);
+  if (!type) throw refuse('invalid_value', medium, `is not ${NOUNS[kind]} in a supported format`);
   const data = body.toString('base64');
   return medium.form === undefined
     ? `"data:${type};base64,${data}"`
@@ -119,7 +126,7 @@ async function fetchMedium(
 }
 
 function describeFailure(medium: MediaReference, error: EgressError): ApiError {
-  return error.kind === 'busy' ? refuseBusy() : refuse(medium, error.message);
+  return error.kind === 'busy' ? refuseBusy() : refuse('invalid_value', medium, error.message);
 }
 
 const refuseBusy = () =>
@@ -130,13 +137,13 @@ const refuseBusy = () =>
 const NOUNS: Record<MediaKind, string> = { image: 'an image', audio: 'an audio file', video: 'a video' };
 const EXAMPLES: Record<MediaKind, string> = { image: 'image/png', audio: 'audio/wav', video: 'video/mp4' };
 
-function refuse({ kind, path, form }: MediaReference, why: string): ApiError {
+function refuse(code: ErrorCode, { kind, path, form }: MediaReference, why: string): ApiError {
   const param = formatPath(path);
   const remedy =
     form === undefined
       ? `Send the ${kind} itself, as a data: URL such as "data:${EXAMPLES[kind]};base64,…".`
       : `Send the ${kind} itself, as {"type": "base64", "media_type": "${EXAMPLES[kind]}", "data": "…"}.`;
-  return new ApiError('invalid_request_error', `\`${param}\` ${why}. ${remedy}`, { param });
+  return refuseParameter(code, param, `\`${param}\` ${why}. ${remedy}`);
 }
 
 /** Such as `messages[0].content[1].image_url.url`. */

@@ -4,7 +4,7 @@
  */
 
 import { MEDIA_KINDS } from '../egress/media-type.ts';
-import { ApiError } from '../http/error-response.ts';
+import { refuseParameter } from '../http/parameter-error.ts';
 import { formatPath, type MediaReference } from './media-inlining.ts';
 
 export interface MessageMedia {
@@ -50,8 +50,8 @@ export function readPart(part: unknown, place: MediaReference['path'], media: Me
 }
 
 const refuse = (param: string) =>
-  new ApiError(
-    'invalid_request_error',
+  refuseParameter(
+    'invalid_value',
+    param,
     `\`${param}\` must be a data: URL, such as "data:application/pdf;base64,…": only images, audio and video are fetched.`,
-    { param },
   );

@@ -4,7 +4,7 @@ import { readMessagesUsage } from '../engine/answer.ts';
 import { MESSAGES_DIALECT } from '../engine/event-dialects.ts';
 import { EventFilter } from '../engine/event-filter.ts';
 import { estimateOutput } from '../engine/token-estimate.ts';
-import { ApiError } from '../http/error-response.ts';
+import { refuseParameter } from '../http/parameter-error.ts';
 import { COUNT_FIELDS, MESSAGES_FIELDS } from './fields.ts';
 import { readBlockMedia } from './input-media.ts';
 import { completeMessage, completeMessageEvents } from './message-schema.ts';
@@ -43,17 +43,20 @@ const CLIENT_TOOLS = /^(custom|(bash|text_editor|computer|memory)_\d+)$/;
 
 function refuseServerTools({ tools, mcp_servers: servers }: JSONObject): void {
   if (Array.isArray(servers) && servers.length > 0)
-    throw refuse('mcp_servers', '`mcp_servers` is not supported: call MCP servers from the client.');
+    throw refuseParameter(
+      'unsupported_parameter',
+      'mcp_servers',
+      '`mcp_servers` is not supported: call MCP servers from the client.',
+    );
   if (!Array.isArray(tools)) return;
   for (const [index, tool] of tools.entries()) {
     const type: unknown = tool?.type ?? 'custom';
     if (typeof type === 'string' && CLIENT_TOOLS.test(type)) continue;
     const param = `tools[${index}].type`;
-    throw refuse(
+    throw refuseParameter(
+      'unsupported_value',
       param,
       `\`${param}\` ${JSON.stringify(type).slice(0, 60)} is not supported: tools that run on the server are not; send tools with an \`input_schema\`.`,
     );
   }
 }
-
-const refuse = (param: string, message: string) => new ApiError('invalid_request_error', message, { param });

@@ -3,7 +3,7 @@ import type { JSONObject } from '../../kit/json.ts';
 import { readOpenAIUsage } from '../engine/answer.ts';
 import { SseFilter } from '../engine/sse-filter.ts';
 import { estimateOutput } from '../engine/token-estimate.ts';
-import { ApiError } from '../http/error-response.ts';
+import { refuseParameter, requireParameter } from '../http/parameter-error.ts';
 import { completeChat, completeCompletion, completeEmbedding, isBytes } from './answer-schema.ts';
 import { readContinuable } from './continuation.ts';
 import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS } from './fields.ts';
@@ -60,16 +60,20 @@ export const EMBEDDINGS: TextRoute = {
 function checkEmbedded({ input, messages }: JSONObject, preset: string): void {
   const hasMessages = messages !== undefined && messages !== null;
   if (input === undefined || input === null) {
-    if (!hasMessages)
-      throw refuse('input', `\`input\` is required: it must be ${EMBEDDING_FIELDS.input!.allowed}.`);
+    if (!hasMessages) throw requireParameter('input', EMBEDDING_FIELDS.input!.allowed);
     if (preset === 'vllm') return;
-    throw refuse(
+    throw refuseParameter(
+      'unsupported_parameter',
       'messages',
       `\`messages\` cannot be embedded by the engine of this deployment (${preset}): send \`input\`.`,
     );
   }
   if (hasMessages)
-    throw refuse('messages', '`messages` and `input` are mutually exclusive: send one of them.');
+    throw refuseParameter(
+      'invalid_value',
+      'messages',
+      '`messages` and `input` are mutually exclusive: send one of them.',
+    );
 }
 
 const BYTES = new Map([['encoding_format', '"bytes"']]);
@@ -81,7 +85,8 @@ const MAX_IN_BYTES = 2_048;
 function checkEncoding({ encoding_format: encoding, input }: JSONObject, preset: string): void {
   if (!isBytes(encoding)) return;
   if (preset !== 'vllm')
-    throw refuse(
+    throw refuseParameter(
+      'unsupported_value',
       'encoding_format',
       `\`encoding_format\` "${encoding}" is not supported by the engine of this deployment (${preset}): use "float" or "base64".`,
     );
@@ -89,7 +94,9 @@ function checkEncoding({ encoding_format: encoding, input }: JSONObject, preset:
   const most = encoding === 'bytes' ? MAX_DESCRIBED : MAX_IN_BYTES;
   if (count <= most) return;
   const way = encoding === 'bytes' ? 'send fewer, or use "bytes_only"' : 'send fewer';
-  throw refuse('input', `\`input\` accepts at most ${most} items with "${encoding}", got ${count}: ${way}.`);
+  throw refuseParameter(
+    'array_above_max_length',
+    'input',
+    `\`input\` accepts at most ${most} items with "${encoding}", got ${count}: ${way}.`,
+  );
 }
-
-const refuse = (param: string, message: string) => new ApiError('invalid_request_error', message, { param });

@@ -3,7 +3,7 @@ import { isObject, type JSONObject } from '../../kit/json.ts';
 import { readOpenAIUsage } from '../engine/answer.ts';
 import { dialectOf, type RerankQuestion } from '../engine/rerank-dialects.ts';
 import { BYTES_PER_TOKEN } from '../engine/token-estimate.ts';
-import { ApiError } from '../http/error-response.ts';
+import { refuseParameter } from '../http/parameter-error.ts';
 import { checkFields, type Fields, FLAG, TEXT } from './fields.ts';
 import type { Translation } from './text-route.ts';
 
@@ -124,10 +124,10 @@ export function translateScore(given: JSONObject, preset: string): Translation {
   const ones = toList(value.text_1);
   const others = toList(value.text_2);
   if (ones.length !== 1 && ones.length !== others.length)
-    throw new ApiError(
-      'invalid_request_error',
+    throw refuseParameter(
+      'invalid_value',
+      'text_1',
       `\`text_1\` must be one text, or as many as \`text_2\`: it has ${ones.length}, \`text_2\` has ${others.length}.`,
-      { param: 'text_1' },
     );
   const estimate = countTokens(ones, others);
   if (SCORING.has(preset))
@@ -140,10 +140,10 @@ export function translateScore(given: JSONObject, preset: string): Translation {
       },
     };
   if (ones.length !== 1)
-    throw new ApiError(
-      'invalid_request_error',
+    throw refuseParameter(
+      'unsupported_value',
+      'text_1',
       `\`text_1\` must be one text: the engine of this deployment (${preset}) scores one text against others.`,
-      { param: 'text_1' },
     );
   const { path, ask, read } = dialectOf(preset);
   const question = {

@@ -4,7 +4,7 @@ import { readResponsesUsage } from '../engine/answer.ts';
 import { RESPONSES_DIALECT } from '../engine/event-dialects.ts';
 import { EventFilter } from '../engine/event-filter.ts';
 import { estimateOutput } from '../engine/token-estimate.ts';
-import { ApiError } from '../http/error-response.ts';
+import { refuseParameter } from '../http/parameter-error.ts';
 import { RESPONSES_FIELDS } from './fields.ts';
 import { readInputMedia } from './input-media.ts';
 import { RequestEcho } from './request-echo.ts';
@@ -46,18 +46,33 @@ function watchEvents(modelId: string, request: TextRequest): EventFilter {
 
 /** Members that refer to stored objects, and what to send instead. */
 const STATEFUL: Readonly<Record<string, string>> = {
-  store: 'Send false, or omit it.',
-  background: 'Stream the response instead.',
   previous_response_id: 'Send the items of earlier turns in `input`.',
   conversation: 'Send the items of earlier turns in `input`.',
   prompt: 'Send its text as `instructions` and `input`.',
 };
 
+/** Flags of which only false is served. */
+const STORING: Readonly<Record<string, string>> = {
+  store: 'Send false, or omit it.',
+  background: 'Stream the response instead.',
+};
+
 function refuseState(body: JSONObject): void {
+  for (const [name, remedy] of Object.entries(STORING))
+    if (body[name] === true)
+      throw refuseParameter(
+        'unsupported_value',
+        name,
+        `Unsupported value: \`${name}\` cannot be true. This endpoint stores no responses. ${remedy}`,
+      );
   for (const [name, remedy] of Object.entries(STATEFUL)) {
     const value = body[name];
     if (value === undefined || value === null || value === false) continue;
-    throw refuse(name, `\`${name}\` is not supported: this endpoint stores no responses. ${remedy}`);
+    throw refuseParameter(
+      'unsupported_parameter',
+      name,
+      `Unsupported parameter: \`${name}\`. This endpoint stores no responses. ${remedy}`,
+    );
   }
 }
 
@@ -77,11 +92,10 @@ function refuseHostedTools(tools: unknown): void {
     const type: unknown = tool?.type;
     if (CLIENT_TOOLS.has(type)) continue;
     const param = `tools[${index}].type`;
-    throw refuse(
+    throw refuseParameter(
+      'unsupported_value',
       param,
       `\`${param}\` must be one of ${[...CLIENT_TOOLS].join(', ')}, not ${JSON.stringify(type)?.slice(0, 60)}: tools that run on the server are not supported.`,
     );
   }
 }
-
-const refuse = (param: string, message: string) => new ApiError('invalid_request_error', message, { param });

@@ -1,6 +1,6 @@
 /** Tokenize and detokenize, with vLLM's API; other engines have their own. */
 import { isObject, type JSONObject } from '../../kit/json.ts';
-import { ApiError } from '../http/error-response.ts';
+import { refuseParameter, requireParameter } from '../http/parameter-error.ts';
 import { CONVERSATION, type Fields, FLAG, TEXT } from './fields.ts';
 import type { Translation } from './text-route.ts';
 
@@ -106,15 +106,12 @@ export function translateTokenize(value: JSONObject, preset: string): Translatio
   const dialect = DIALECTS[preset] ?? VLLM;
   const { prompt, messages, add_special_tokens: withSpecial } = value;
   const isChat = Array.isArray(messages);
-  if (!isText(prompt) && !isChat)
-    throw new ApiError('invalid_request_error', '`prompt` is required: it must be a string.', {
-      param: 'prompt',
-    });
+  if (!isText(prompt) && !isChat) throw requireParameter('prompt', 'a string');
   if (isChat && dialect !== VLLM)
-    throw new ApiError(
-      'invalid_request_error',
+    throw refuseParameter(
+      'unsupported_parameter',
+      'messages',
       `\`messages\` cannot be tokenized by the engine of this deployment (${preset}): send \`prompt\`.`,
-      { param: 'messages' },
     );
   return dialect.tokenize({
     prompt: isText(prompt) ? prompt : '',

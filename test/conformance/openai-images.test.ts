@@ -160,7 +160,7 @@ describe('images', () => {
       const failures: [string, number, string, () => Promise<unknown>][] = [
         ['a size that it has not', 422, 'size_not_supported', () => generate({ size: '333x333' as never })],
         ['another model', 404, 'model_not_found', () => generate({ model: 'dall-e-3' })],
-        ['an n of nothing', 400, 'invalid_request_error', () => generate({ n: 0 })],
+        ['an n of nothing', 400, 'integer_below_min_value', () => generate({ n: 0 })],
         [
           'a callback in a private network',
           422,
@@ -191,7 +191,7 @@ describe('images', () => {
         [
           NO_IMAGE,
           400,
-          'invalid_request_error',
+          'unsupported_value',
           async () => {
             const { baseURL, apiKey, modelId } = stack.endpoints.deployments.find(
               ({ imageInput }) => imageInput === false,

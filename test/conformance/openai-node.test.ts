@@ -174,7 +174,7 @@ for (const [name, OpenAI] of SDKS)
       [
         'a temperature that is no number',
         400,
-        'invalid_request_error',
+        'invalid_type',
         (c) => c.chat.completions.create({ model: 'berth/tiny-chat', messages, temperature: 'hot' as never }),
       ],
     ];

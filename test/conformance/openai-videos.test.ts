@@ -193,7 +193,7 @@ describe('videos', () => {
           const error = await raise(free.videos.downloadContent(id, { variant }));
           expect([error.status, error.code, error.param]).to.deep.equal([
             400,
-            'invalid_request_error',
+            'unsupported_value',
             'variant',
           ]);
         }
@@ -227,7 +227,7 @@ describe('videos', () => {
           () => create(pinned, { seconds: '9', fps: 16 }),
         ],
         ['another rate than its own', 422, 'fps_mismatch', () => create(pinned, { seconds: '5', fps: 24 })],
-        ['seconds that are no number', 400, 'invalid_request_error', () => create(free, { seconds: 'abc' })],
+        ['seconds that are no number', 400, 'invalid_type', () => create(free, { seconds: 'abc' })],
         ['another model', 404, 'model_not_found', () => create(free, { model: 'sora-2' })],
         ['an unknown video', 404, 'not_found', () => free.videos.retrieve(`req_${'0'.repeat(32)}`)],
       ];

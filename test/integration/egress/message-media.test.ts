@@ -238,7 +238,7 @@ describe('an image of a chat', () => {
       const { error } = (await response.json()) as {
         error: { code: string; param: string; message: string };
       };
-      expect([response.status, error.code]).to.deep.equal([400, 'invalid_request_error']);
+      expect([response.status, error.code]).to.deep.equal([400, 'invalid_value']);
       expect(error.param).to.equal('messages[0].content[2].image_url.url');
       expect(error.message).to.match(message).and.contain('data: URL').and.contain(error.param);
       expect(error.message).not.to.match(/127\.0|secret|ECONN|UND_ERR/);

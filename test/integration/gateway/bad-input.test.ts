@@ -69,8 +69,8 @@ describe('bad input', () => {
       'invalid_json',
     ],
     ['a deep nest', '['.repeat(5000), 400, 'invalid_json'],
-    ['no messages', '{}', 400, 'invalid_request_error'],
-    ['wrong types', '{"messages":[{}],"temperature":{}}', 400, 'invalid_request_error'],
+    ['no messages', '{}', 400, 'missing_required_parameter'],
+    ['wrong types', '{"messages":[{}],"temperature":{}}', 400, 'invalid_type'],
     ['another model', '{"model":"gpt-4","messages":[{"role":"user"}]}', 400, 'model_mismatch'],
   ];
   for (const [what, body, status, code] of bodies)

@@ -44,7 +44,7 @@ describe('edits of images, while their client waits', () => {
       ['mask', mask],
     ]);
     const { error } = (await refused.json()) as { error: Record<string, string> };
-    expect([refused.status, error.type, error.param]).to.deep.equal([400, 'invalid_request_error', 'mask']);
+    expect([refused.status, error.code, error.param]).to.deep.equal([400, 'unsupported_parameter', 'mask']);
     expect(error.message).to.match(
       /cannot edit part of an image: SGLang Diffusion does not support masks\. Omit `mask`, and describe the part in the prompt\.$/,
     );

@@ -60,7 +60,7 @@ describe('bad bodies of media routes', () => {
     ]);
   const whole = (...more: Buffer[]) => Buffer.concat([start(), ...more, END]);
 
-  const bodies: [string, () => Buffer | string, number][] = [
+  const bodies: [string, () => Buffer | string, number, string?][] = [
     ['nothing', () => '', 400],
     ['no parts', () => END, 400],
     ['a text', () => 'hello', 400],
@@ -73,7 +73,12 @@ describe('bad bodies of media routes', () => {
     ['an end in a text', () => '--XX\r\ncontent-disposition: form-data; name="prompt"\r\n\r\nA sh', 400],
     ['only a boundary', () => '--XX\r\n', 400],
     ['parts without heads', () => '--XX\r\n\r\nhello\r\n--XX--\r\n', 400],
-    ['parts without names', () => '--XX\r\ncontent-disposition: form-data\r\n\r\nhello\r\n--XX--\r\n', 400],
+    [
+      'parts without names',
+      () => '--XX\r\ncontent-disposition: form-data\r\n\r\nhello\r\n--XX--\r\n',
+      400,
+      'missing_required_parameter',
+    ],
     ['no disposition', () => '--XX\r\ncontent-type: text/plain\r\n\r\nhello\r\n--XX--\r\n', 400],
     ['line feeds only', () => whole().toString('latin1').replaceAll('\r\n', '\n'), 400],
     ['a head without end', () => `--XX\r\n${'x: y\r\n'.repeat(50_000)}`, 400],
@@ -85,7 +90,7 @@ describe('bad bodies of media routes', () => {
     ['a body over the limit', () => whole(part('x', Buffer.alloc(3 * MIB), '; filename="m"')), 413],
     ['zero bytes', () => Buffer.alloc(100_000), 400],
   ];
-  for (const [what, make, status] of bodies)
+  for (const [what, make, status, code] of bodies)
     for (const encoding of ['with its length', 'in chunks'])
       it(`answers ${status} to ${what}, sent ${encoding}`, async () => {
         const body = Buffer.from(make() as Buffer);
@@ -99,7 +104,7 @@ describe('bad bodies of media routes', () => {
             : await post(body);
         expect([answer.status, answer.code], answer.body).to.deep.equal([
           status,
-          status === 413 ? 'request_too_large' : 'invalid_request_error',
+          code ?? (status === 413 ? 'request_too_large' : 'invalid_request_error'),
         ]);
       });
 

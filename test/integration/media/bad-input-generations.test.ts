@@ -18,23 +18,32 @@ describe('bad input of POST /v1/images/generations', () => {
   const generate = (change: object = {}, query = '') =>
     sendJSON(intakes.endpoints.image, `/v1/images/generations${query}`, change);
 
-  const wrong: [string, unknown[]][] = [
-    ['model', [null, '', ' ', 5, {}, []]],
-    ['prompt', [null, '', '  ', 5, true, {}, ['a']]],
-    ['n', [0, -1, 1.5, 11, '2', true, {}, [1], 1e9]],
-    ['response_format', ['png', 5, {}, '']],
-    ['negative_prompt', [5, {}, ['x']]],
-    ['seed', ['1', 1.5, 1e30, {}, true]],
-    ['steps', ['20', 1.5, {}, true]],
-    ['guidance_scale', ['7', {}, true]],
-    ['storage_credential_id', ['7', 7.5, {}, true, 1e30]],
+  const wrong: [string, string, unknown[]][] = [
+    ['model', 'missing_required_parameter', [null]],
+    ['model', 'empty_string', ['', ' ']],
+    ['model', 'invalid_type', [5, {}, []]],
+    ['prompt', 'missing_required_parameter', [null]],
+    ['prompt', 'empty_string', ['', '  ']],
+    ['prompt', 'invalid_type', [5, true, {}, ['a']]],
+    ['n', 'integer_below_min_value', [0, -1]],
+    ['n', 'integer_above_max_value', [11, 1e9]],
+    ['n', 'invalid_type', [1.5, '2', true, {}, [1]]],
+    ['response_format', 'invalid_value', ['png', '']],
+    ['response_format', 'invalid_type', [5, {}]],
+    ['negative_prompt', 'invalid_type', [5, {}, ['x']]],
+    ['seed', 'invalid_type', ['1', 1.5, {}, true]],
+    ['seed', 'integer_above_max_value', [1e30]],
+    ['steps', 'invalid_type', ['20', 1.5, {}, true]],
+    ['guidance_scale', 'invalid_type', ['7', {}, true]],
+    ['storage_credential_id', 'invalid_type', ['7', 7.5, {}, true]],
+    ['storage_credential_id', 'integer_above_max_value', [1e30]],
   ];
-  for (const [param, values] of wrong)
+  for (const [param, code, values] of wrong)
     for (const value of values)
-      it(`answers 400 to \`${param}\` ${JSON.stringify(value)}`, async () => {
+      it(`answers 400 ${code} to \`${param}\` ${JSON.stringify(value)}`, async () => {
         expect(await generate({ [param]: value })).to.include({
           status: 400,
-          code: 'invalid_request_error',
+          code,
           param,
         });
       });

@@ -39,38 +39,35 @@ describe('bad input of video routes', () => {
 
   describe('POST /v1/videos', () => {
     const refused: Refusal[] = [
-      ...[null, 'abc', 'NaN', 'Infinity', '-1', '0', '1e9', '1e999', '0x5', '', '5s'].map(
-        (seconds): Refusal => [
-          `seconds ${seconds}`,
-          () => shoot({ seconds }),
-          400,
-          'invalid_request_error',
-          'seconds',
-        ],
+      ...(
+        [
+          ['missing_required_parameter', [null, '']],
+          ['invalid_type', ['abc', 'NaN', 'Infinity', '1e999', '0x5', '5s']],
+          ['decimal_below_min_value', ['-1', '0']],
+          ['decimal_above_max_value', ['1e9']],
+        ] as const
+      ).flatMap(([code, values]) =>
+        values.map(
+          (seconds): Refusal => [`seconds ${seconds}`, () => shoot({ seconds }), 400, code, 'seconds'],
+        ),
       ),
-      ['no size', () => shoot({ size: null }), 400, 'invalid_request_error', 'size'],
-      ['no prompt', () => shoot({ prompt: null }), 400, 'invalid_request_error', 'prompt'],
-      ['no model', () => shoot({ model: null }), 400, 'invalid_request_error', 'model'],
-      ['fps of words', () => shoot({ fps: 'fast' }), 400, 'invalid_request_error', 'fps'],
-      ['a fraction of fps', () => shoot({ fps: '24.5' }), 400, 'invalid_request_error', 'fps'],
-      ['no fps at all', () => shoot({ fps: '0' }), 400, 'invalid_request_error', 'fps'],
-      ['absurd fps', () => shoot({ fps: '1e9' }), 400, 'invalid_request_error', 'fps'],
-      ['a seed of words', () => shoot({ seed: 'x' }), 400, 'invalid_request_error', 'seed'],
-      ['steps of words', () => shoot({ steps: 'x' }), 400, 'invalid_request_error', 'steps'],
+      ['no size', () => shoot({ size: null }), 400, 'missing_required_parameter', 'size'],
+      ['no prompt', () => shoot({ prompt: null }), 400, 'missing_required_parameter', 'prompt'],
+      ['no model', () => shoot({ model: null }), 400, 'missing_required_parameter', 'model'],
+      ['fps of words', () => shoot({ fps: 'fast' }), 400, 'invalid_type', 'fps'],
+      ['a fraction of fps', () => shoot({ fps: '24.5' }), 400, 'invalid_type', 'fps'],
+      ['no fps at all', () => shoot({ fps: '0' }), 400, 'integer_below_min_value', 'fps'],
+      ['absurd fps', () => shoot({ fps: '1e9' }), 400, 'integer_above_max_value', 'fps'],
+      ['a seed of words', () => shoot({ seed: 'x' }), 400, 'invalid_type', 'seed'],
+      ['steps of words', () => shoot({ steps: 'x' }), 400, 'invalid_type', 'steps'],
       ['another model', () => shoot({ model: 'sora-2' }), 404, 'model_not_found', 'model'],
       ['another size', () => shoot({ size: '1x1' }), 422, 'resolution_not_supported', 'size'],
-      [
-        'a reference as text',
-        () => shoot({ input_reference: 'x' }),
-        400,
-        'invalid_request_error',
-        'input_reference',
-      ],
+      ['a reference as text', () => shoot({ input_reference: 'x' }), 400, 'invalid_type', 'input_reference'],
       [
         'a reference by address',
         () => shoot({ 'input_reference[image_url]': 'https://example.com/a.png' }),
         400,
-        'invalid_request_error',
+        'invalid_type',
         'input_reference',
       ],
       [
@@ -93,10 +90,10 @@ describe('bad input of video routes', () => {
         'a reference where none is taken',
         () => shoot({ input_reference: makeImage() }, 'pinned'),
         400,
-        'invalid_request_error',
+        'unsupported_parameter',
         'input_reference',
       ],
-      ['no reference', () => shoot({}, 'film'), 400, 'invalid_request_error', 'input_reference'],
+      ['no reference', () => shoot({}, 'film'), 400, 'missing_required_parameter', 'input_reference'],
       ['0.51 s too long', () => shoot({ seconds: '5.51' }, 'pinned'), 422, 'duration_mismatch', 'seconds'],
       ['1e9 s', () => shoot({ seconds: '1e9' }, 'pinned'), 422, 'duration_mismatch', 'seconds'],
       ['other fps', () => shoot({ fps: '24' }, 'pinned'), 422, 'fps_mismatch', 'fps'],
@@ -144,22 +141,29 @@ describe('bad input of video routes', () => {
   });
 
   describe('POST /v1/videos/generations', () => {
-    const wrong: [string, unknown[]][] = [
-      ['model', [null, 5]],
-      ['prompt', [null, '', 5, []]],
-      ['duration', ['5', 0, -1, 1e9, {}, true]],
-      ['fps', ['24', 24.5, 0, -1, 241, {}]],
-      ['seed', ['1', 0.5, {}]],
-      ['steps', ['1', 0.5, {}]],
-      ['negative_prompt', [5, {}]],
-      ['storage_credential_id', ['7', 0.5, {}]],
+    const wrong: [string, string, unknown[]][] = [
+      ['model', 'missing_required_parameter', [null]],
+      ['model', 'invalid_type', [5]],
+      ['prompt', 'missing_required_parameter', [null]],
+      ['prompt', 'empty_string', ['']],
+      ['prompt', 'invalid_type', [5, []]],
+      ['duration', 'invalid_type', ['5', {}, true]],
+      ['duration', 'decimal_below_min_value', [0, -1]],
+      ['duration', 'decimal_above_max_value', [1e9]],
+      ['fps', 'invalid_type', ['24', 24.5, {}]],
+      ['fps', 'integer_below_min_value', [0, -1]],
+      ['fps', 'integer_above_max_value', [241]],
+      ['seed', 'invalid_type', ['1', 0.5, {}]],
+      ['steps', 'invalid_type', ['1', 0.5, {}]],
+      ['negative_prompt', 'invalid_type', [5, {}]],
+      ['storage_credential_id', 'invalid_type', ['7', 0.5, {}]],
     ];
-    for (const [param, values] of wrong)
+    for (const [param, code, values] of wrong)
       for (const value of values)
-        it(`answers 400 to \`${param}\` ${JSON.stringify(value)}`, async () => {
+        it(`answers 400 ${code} to \`${param}\` ${JSON.stringify(value)}`, async () => {
           expect(await animate({ [param]: value })).to.include({
             status: 400,
-            code: 'invalid_request_error',
+            code,
             param,
           });
         });

@@ -253,9 +253,17 @@ describe('requests at a front without any replica', () => {
     expect((body.data as object[])[0]).not.to.have.property('output_urls');
   });
 
-  for (const query of ['limit=0', 'limit=-1', 'limit=x', 'limit=1.5', 'limit=1e3', 'status=done'])
-    it(`refuses ?${query} with what is allowed`, async () => {
-      const message = expectError(await space.call(film, `/requests?${query}`), 400, 'invalid_request_error');
+  for (const [query, code] of [
+    ['limit=0', 'integer_below_min_value'],
+    ['limit=-1', 'integer_below_min_value'],
+    ['limit=1234567890123', 'integer_above_max_value'],
+    ['limit=x', 'invalid_type'],
+    ['limit=1.5', 'invalid_type'],
+    ['limit=1e3', 'invalid_type'],
+    ['status=done', 'invalid_value'],
+  ] as const)
+    it(`refuses ?${query} as ${code}, with what is allowed`, async () => {
+      const message = expectError(await space.call(film, `/requests?${query}`), 400, code);
       expect(message).to.match(/1 to 200|queued, running, succeeded, failed, canceled/);
     });
 
@@ -374,8 +382,12 @@ describe('requests at a front without any replica', () => {
     expect([idsOf(rest), rest.has_more]).to.deep.equal([[ids[2], ids[1], ids[0]], false]);
     expect(idsOf(await list(`?order=asc&limit=2&after=${ids[1]}`))).to.deep.equal([ids[2], ids[3]]);
     expect(idsOf(await list(`?after=req_${'0'.repeat(32)}`))).to.deep.equal([]);
-    for (const query of ['?limit=0', '?order=up', '?after=x'])
-      expectError(await space.call(film, `/videos${query}`), 400, 'invalid_request_error');
+    for (const [query, code] of [
+      ['?limit=0', 'integer_below_min_value'],
+      ['?order=up', 'invalid_value'],
+      ['?after=x', 'invalid_value'],
+    ] as const)
+      expectError(await space.call(film, `/videos${query}`), 400, code);
     expectError(await space.call('picture', '/videos'), 400, 'wrong_modality');
   });
 
@@ -392,7 +404,7 @@ describe('requests at a front without any replica', () => {
     const id = await submitOne();
     for (const variant of ['thumbnail', 'spritesheet']) {
       const answer = await space.call(film, `/videos/${id}/content?variant=${variant}`);
-      expect(expectError(answer, 400, 'invalid_request_error')).to.contain('thumbnails');
+      expect(expectError(answer, 400, 'unsupported_value')).to.contain('thumbnails');
     }
     expectError(await space.call(film, `/videos/${id}/content?variant=video`), 409, 'video_not_ready');
     const remix = await space.call(film, `/videos/${id}/remix`, { body: { prompt: 'x' } });

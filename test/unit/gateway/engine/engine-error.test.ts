@@ -93,7 +93,25 @@ describe('the error of an engine', () => {
       'vLLM: nested, integer code',
       400,
       { error: { message: 'too long', type: 'BadRequestError', param: 'messages', code: 400 } },
-      { status: 400, code: 'invalid_request_error', message: /^too long$/, param: 'messages' },
+      { status: 400, code: 'invalid_value', message: /^too long$/, param: 'messages' },
+    ],
+    [
+      'vLLM: a path of pydantic',
+      400,
+      {
+        error: {
+          message: '{\'msg\': "Input should be a valid string"}',
+          param: 'body.tools.0.name',
+          code: 400,
+        },
+      },
+      { status: 400, code: 'invalid_type', message: /valid string/, param: 'tools[0].name' },
+    ],
+    [
+      'vLLM: a missing field',
+      400,
+      { error: { message: "{'msg': 'Field required'}", param: 'body.messages.1.role', code: 400 } },
+      { status: 400, code: 'missing_required_parameter', message: /required/, param: 'messages[1].role' },
     ],
     [
       'a finer code of the engine',

@@ -35,7 +35,7 @@ describe('parameters by engine', () => {
   for (const kind of ['Image', 'Video'] as const) {
     it(`answers 422 to a negative seed of SGLang Diffusion before the ${kind.toLowerCase()} is queued`, () => {
       const error = refuse('sglang-diffusion', kind, { seed: -1 });
-      expect(error).to.include({ status: 422, code: 'invalid_request_error' });
+      expect(error).to.include({ status: 422, code: 'integer_below_min_value' });
       expect(error.message).to.equal('`seed` must be at least 0 for SGLang Diffusion, not -1.');
       for (const preset of ['vllm-omni', 'simulator'] as const)
         expect(readBy(model(preset, kind), { seed: -1 })).to.include({ seed: -1 });

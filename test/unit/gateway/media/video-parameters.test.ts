@@ -102,8 +102,8 @@ describe('video parameters', () => {
     [24, '422 fps_mismatch'],
     [15, '422 fps_mismatch'],
     [0, '422 fps_mismatch'],
-    [16.5, '400 invalid_request_error'],
-    ['16', '400 invalid_request_error'],
+    [16.5, '400 invalid_type'],
+    ['16', '400 invalid_type'],
   ];
   for (const [fps, expected] of rates)
     it(`judges fps ${JSON.stringify(fps)} of a model of 16: ${expected}`, () => {
@@ -172,6 +172,6 @@ describe('video parameters', () => {
 
   it('bounds the duration of a free model', () => {
     expect(refuse(() => generate({ duration: 600 }))).to.equal('taken');
-    expect(refuse(() => generate({ duration: 600.1 }))).to.equal('400 invalid_request_error');
+    expect(refuse(() => generate({ duration: 600.1 }))).to.equal('400 decimal_above_max_value');
   });
 });

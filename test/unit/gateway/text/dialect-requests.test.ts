@@ -52,8 +52,15 @@ describe('a request for a response', () => {
   for (const [name, value] of stateful) {
     it(`is refused where it needs a store: ${name}`, () => {
       const error = refusal({ input, [name]: value }, RESPONSES);
-      expect([error.status, error.details.param]).to.deep.equal([400, name]);
-      expect(error.message).to.include('stores no responses');
+      const isFlag = value === true;
+      expect([error.status, error.code, error.details.param]).to.deep.equal([
+        400,
+        isFlag ? 'unsupported_value' : 'unsupported_parameter',
+        name,
+      ]);
+      expect(error.message)
+        .to.include('stores no responses')
+        .and.to.match(isFlag ? /^Unsupported value: / : /^Unsupported parameter: /);
     });
 
     it(`is taken with ${name} null`, () => {

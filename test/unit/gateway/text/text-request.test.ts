@@ -111,42 +111,81 @@ describe('a text request', () => {
       expect(request.isUsageWanted).to.equal(isUsageWanted);
     });
 
-  const refusals: [string, object, typeof CHAT, string, RegExp][] = [
-    ['no messages', {}, CHAT, 'messages', /required/],
-    ['messages as a text', { messages: 'hi' }, CHAT, 'messages', /array of objects, not "hi"/],
-    ['empty messages', { messages: [] }, CHAT, 'messages', /not an empty array/],
-    ['a message as a text', { messages: ['hi'] }, CHAT, 'messages', /array of objects/],
-    ['a null message', { messages: [null] }, CHAT, 'messages', /array of objects/],
-    ['temperature as a text', { messages, temperature: '1' }, CHAT, 'temperature', /a number/],
-    ['top_p as a list', { messages, top_p: [] }, CHAT, 'top_p', /a number/],
-    ['max_tokens with a fraction', { messages, max_tokens: 1.5 }, CHAT, 'max_tokens', /an integer/],
-    ['stream as a text', { messages, stream: 'true' }, CHAT, 'stream', /true or false/],
-    ['stream_options as a list', { messages, stream_options: [] }, CHAT, 'stream_options', /an object/],
-    ['n of zero', { messages, n: 0 }, CHAT, 'n', /at least 1/],
-    ['stop with a number', { messages, stop: ['a', 1] }, CHAT, 'stop', /strings/],
-    ['model as a number', { messages, model: 5 }, CHAT, 'model', /a string/],
-    ['no prompt', {}, COMPLETIONS, 'prompt', /required/],
-    ['a prompt of objects', { prompt: [{}] }, COMPLETIONS, 'prompt', /strings or of token ids/],
-    ['no input', {}, EMBEDDINGS, 'input', /required/],
-    ['input and messages', { input: 'x', messages }, EMBEDDINGS, 'messages', /mutually exclusive/],
-    ['messages as a text', { messages: 'x' }, EMBEDDINGS, 'messages', /array of objects/],
-    ['an empty input', { input: [] }, EMBEDDINGS, 'input', /non-empty/],
+  const refusals: [string, object, typeof CHAT, string, string, RegExp][] = [
+    ['no messages', {}, CHAT, 'missing_required_parameter', 'messages', /required/],
+    [
+      'messages as a text',
+      { messages: 'hi' },
+      CHAT,
+      'invalid_type',
+      'messages',
+      /array of objects, not "hi"/,
+    ],
+    ['empty messages', { messages: [] }, CHAT, 'empty_array', 'messages', /not an empty array/],
+    ['a message as a text', { messages: ['hi'] }, CHAT, 'invalid_type', 'messages', /array of objects/],
+    ['a null message', { messages: [null] }, CHAT, 'invalid_type', 'messages', /array of objects/],
+    [
+      'temperature as a text',
+      { messages, temperature: '1' },
+      CHAT,
+      'invalid_type',
+      'temperature',
+      /a number/,
+    ],
+    ['top_p as a list', { messages, top_p: [] }, CHAT, 'invalid_type', 'top_p', /a number/],
+    [
+      'max_tokens with a fraction',
+      { messages, max_tokens: 1.5 },
+      CHAT,
+      'invalid_type',
+      'max_tokens',
+      /an integer/,
+    ],
+    ['stream as a text', { messages, stream: 'true' }, CHAT, 'invalid_type', 'stream', /true or false/],
+    [
+      'stream_options as a list',
+      { messages, stream_options: [] },
+      CHAT,
+      'invalid_type',
+      'stream_options',
+      /an object/,
+    ],
+    ['n of zero', { messages, n: 0 }, CHAT, 'integer_below_min_value', 'n', /at least 1/],
+    ['stop with a number', { messages, stop: ['a', 1] }, CHAT, 'invalid_type', 'stop', /strings/],
+    ['model as a number', { messages, model: 5 }, CHAT, 'invalid_type', 'model', /a string/],
+    ['no prompt', {}, COMPLETIONS, 'missing_required_parameter', 'prompt', /required/],
+    [
+      'a prompt of objects',
+      { prompt: [{}] },
+      COMPLETIONS,
+      'invalid_type',
+      'prompt',
+      /strings or of token ids/,
+    ],
+    ['no input', {}, EMBEDDINGS, 'missing_required_parameter', 'input', /required/],
+    [
+      'input and messages',
+      { input: 'x', messages },
+      EMBEDDINGS,
+      'invalid_value',
+      'messages',
+      /mutually exclusive/,
+    ],
+    ['messages as a text', { messages: 'x' }, EMBEDDINGS, 'invalid_type', 'messages', /array of objects/],
+    ['an empty input', { input: [] }, EMBEDDINGS, 'empty_array', 'input', /non-empty/],
     [
       'an unknown encoding',
       { input: 'x', encoding_format: 'hex' },
       EMBEDDINGS,
+      'invalid_value',
       'encoding_format',
       /"float" or "base64"/,
     ],
   ];
-  for (const [what, body, route, param, message] of refusals)
+  for (const [what, body, route, code, param, message] of refusals)
     it(`is refused for ${what}, which the error names`, () => {
       const error = refusal(body, route);
-      expect([error.status, error.code, error.details.param]).to.deep.equal([
-        400,
-        'invalid_request_error',
-        param,
-      ]);
+      expect([error.status, error.code, error.details.param]).to.deep.equal([400, code, param]);
       expect(error.message).to.match(message);
     });
 
