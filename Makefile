@@ -58,7 +58,7 @@ docs-build: $(DOCS_INSTALLED) ## Build the documentation into docs/.vitepress/di
 	@npm run --silent --prefix docs build
 
 .PHONY: listen-package
-listen-package: $(INSTALLED) ## Build the npm package berth-listen, which is `make listen` without a checkout, in dist-listen/
+listen-package: $(INSTALLED) ## Pack the command berth-listen, which is `make listen` without a checkout, as dist-listen/berth-listen.tgz
 	@node bundle-listener.ts
 
 ##@ Test

@@ -31,7 +31,8 @@ export interface Image {
   build: (key: string) => Promise<void>;
 }
 
-const PROJECT_REGISTRY = 'docker.io/berth';
+/** No registry has this name, so nothing of it is ever pulled. */
+const PROJECT_REGISTRY = 'localhost/berth';
 
 const debianImage = (release: string): Image => ({
   name: `localhost/berth-debian:${release}`,
@@ -85,13 +86,13 @@ export const redisImage = localImage('valkey', readChartImage(), async () => {},
 /** A real engine on the CPU; its model is `/models/tiny.gguf`. */
 export const llamaCppImage = localImage(
   'llama-cpp',
-  'docker.io/berth/llama-cpp-test:1',
+  `${PROJECT_REGISTRY}/llama-cpp-test:1`,
   async (folder) => writeTinyModel(join(folder, 'tiny.gguf')),
   debianImage('forky'),
 );
 
 /** A real S3 server with two empty buckets, `berth` and `customer`, in `/data/buckets`. */
-export const s3Image = localImage('s3', 'docker.io/berth/s3-test:1', async (folder) => {
+export const s3Image = localImage('s3', `${PROJECT_REGISTRY}/s3-test:1`, async (folder) => {
   copyFileSync(await ensureBinary('versitygw'), join(folder, 'versitygw'));
   for (const path of ['buckets/berth', 'buckets/customer', 'metadata'])
     mkdirSync(join(folder, 'data', path), { recursive: true });

@@ -58,8 +58,8 @@ async function chooseValues(cluster: Cluster): Promise<object> {
   const archives = projectImages().map(({ name }) => imported[name] ?? name);
   const podAnnotations = { 'berth.dev/image': archives.map((path) => path.split('-').at(-1)).join(' ') };
   return {
-    image: { repository: 'docker.io/berth/berth', pullPolicy: 'Never' },
-    engines: { simulator: { repository: 'docker.io/berth/simulator' } },
+    image: { repository: 'localhost/berth/berth', pullPolicy: 'Never' },
+    engines: { simulator: { repository: 'localhost/berth/simulator' } },
     ingress: {
       domain: cluster.domain,
       ...(cluster.provider === 'bundled' && { className: 'traefik', preset: 'traefik' }),

@@ -130,7 +130,7 @@ function readSettings(env: Environment, secrets: OperatorSecrets): OperatorSetti
       endpoint: 'OPERATOR_GATEWAY_TRACING_ENDPOINT',
       sampleRatio: 'OPERATOR_GATEWAY_TRACING_RATIO',
     }),
-    simulatorImage: env.text('OPERATOR_SIMULATOR_IMAGE') ?? `berth/simulator:${VERSION}`,
+    simulatorImage: env.text('OPERATOR_SIMULATOR_IMAGE'),
     engineImages: env.json('OPERATOR_ENGINE_IMAGES', isObject, {}),
     s3CopyImage: env.text('OPERATOR_S3_COPY_IMAGE') ?? S3_COPY_IMAGE,
     imagePullPolicy: env.oneOf('OPERATOR_IMAGE_PULL_POLICY', PULL_POLICIES, 'IfNotPresent'),

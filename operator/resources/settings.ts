@@ -55,7 +55,8 @@ export interface BuildSettings {
   /** Of sidecars; null: no tracing. */
   gatewayTracing: TracingSettings | null;
   /** Image of the preset `simulator`: Berth's own. */
-  simulatorImage: string;
+  /** Undefined: the installation has none. */
+  simulatorImage: string | undefined;
   /** Overrides of the presets' own images, by preset; those for AMD's GPUs by `<preset>-rocm`. */
   engineImages: Readonly<Partial<Record<EnginePreset | `${EnginePreset}-rocm`, string>>>;
   /** Image that copies weights from S3. */

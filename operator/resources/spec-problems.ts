@@ -50,16 +50,26 @@ function findPortProblem({ spec }: ModelDeployment): Problem[] {
   return [{ reason: 'PortTaken', message }];
 }
 
+const NO_SIMULATOR: Problem = {
+  reason: 'ImageMissing',
+  message:
+    'spec.engine.preset simulator: this installation has no image of it: build images/simulator.Dockerfile, push it, and set engines.simulator.repository of the chart, or spec.engine.image',
+};
+
 /** What the engine's image cannot run on, or one process cannot use. */
 function findAcceleratorProblems({ spec }: ModelDeployment, settings: BuildSettings): Problem[] {
   const { preset } = spec.engine;
   const { count, resourceName } = decideAccelerators(spec);
   const problems: Problem[] = [];
   if (engineImage(spec, settings) === undefined)
-    problems.push({
-      reason: 'AcceleratorNotSupported',
-      message: `spec.gpu.resourceName ${resourceName}: engine.preset ${preset} has no image for these accelerators: set spec.engine.image${listVendors(spec)}`,
-    });
+    problems.push(
+      preset === 'simulator'
+        ? NO_SIMULATOR
+        : {
+            reason: 'AcceleratorNotSupported',
+            message: `spec.gpu.resourceName ${resourceName}: engine.preset ${preset} has no image for these accelerators: set spec.engine.image${listVendors(spec)}`,
+          },
+    );
   const isOwn = preset === 'custom' || preset === 'simulator';
   if (isSlice(resourceName) && count > 1 && !isOwn)
     problems.push({

@@ -144,6 +144,7 @@ function startOperator({ cluster, front, redisURL }: Surroundings): ChildProgram
     OPERATOR_INGRESS_CLASS: 'bench',
     OPERATOR_FRONT_SERVICE: FRONT_SERVICE,
     OPERATOR_GATEWAY_IMAGE: 'berth/berth:bench',
+    OPERATOR_SIMULATOR_IMAGE: 'berth/simulator:bench',
     OPERATOR_REDIS_URL: redisURL,
     OPERATOR_MODEL_HUB: 'https://hub.bench.test',
     OPERATOR_STORAGE_URL: front.url,

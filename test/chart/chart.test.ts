@@ -6,6 +6,7 @@ import { ensureBinary } from '../../cluster/binaries.ts';
 import { startControlPlane } from '../support/control-plane.ts';
 import { createKubeRequest } from '../support/kube-request.ts';
 import { writeKubernetesSchemas } from './kubernetes-schemas.ts';
+import { IMAGES, setting } from './render.ts';
 
 const CHART = 'charts/berth';
 const run = promisify(execFile);
@@ -16,13 +17,9 @@ type Manifest = any;
 describe('the chart', () => {
   let helm: string;
   const template = (...values: string[]) =>
-    run(
-      helm,
-      ['template', 'berth', CHART, '--namespace', 'berth', ...values.flatMap((value) => ['--set', value])],
-      {
-        maxBuffer: 64 * 1024 * 1024,
-      },
-    );
+    run(helm, ['template', 'berth', CHART, '--namespace', 'berth', ...setting(IMAGES, ...values)], {
+      maxBuffer: 64 * 1024 * 1024,
+    });
   const render = async (...values: string[]): Promise<Manifest[]> => {
     const { stdout } = await template(...values);
     return parseAllDocuments(stdout)
@@ -40,7 +37,7 @@ describe('the chart', () => {
   });
 
   it('passes helm lint', async () => {
-    const { stdout } = await run(helm, ['lint', '--strict', CHART]);
+    const { stdout } = await run(helm, ['lint', '--strict', CHART, ...setting(IMAGES)]);
     expect(stdout).to.match(/0 chart\(s\) failed/);
   });
 
@@ -337,6 +334,21 @@ describe('the chart', () => {
       /"image":"[^"]+"/g,
     )!;
     for (const image of images) expect(image).to.match(/"image":"mirror\.example\.com\/berth\//);
+  });
+
+  it('asks for an image by the commands that build and push one', async () => {
+    const words = await refusal('image.repository=');
+    expect(words).to.match(/image\.repository is required/);
+    expect(words).to.match(/docker build --file images\/berth\.Dockerfile --tag (\S+) \.\s+docker push \1\s/);
+  });
+
+  it('names no image of the simulator unless there is one', async () => {
+    const named = async (...values: string[]) =>
+      JSON.stringify(await render(...values)).match(/OPERATOR_SIMULATOR_IMAGE","value":"([^"]+)/)?.[1];
+    expect(await named()).to.equal(undefined);
+    expect(await named('engines.simulator.repository=registry.example.com/simulator')).to.match(
+      /^registry\.example\.com\/simulator:\d/,
+    );
   });
 
   const bad: [string, string, RegExp][] = [

@@ -18,6 +18,7 @@ import { loadLibrary } from '../../redis/library.ts';
 import { cancelRequest } from '../../redis/requests/request-calls.ts';
 import { connectTo, rejection } from '../support/redis-client.ts';
 import { REDIS_PASSWORDS, type RedisServer, startRedis } from '../support/redis-server.ts';
+import { IMAGES } from './render.ts';
 
 interface Rule {
   apiGroups: string[];
@@ -28,7 +29,7 @@ interface Rule {
 async function render(): Promise<
   { kind: string; metadata: { name: string }; rules: Rule[]; data: Record<string, string> }[]
 > {
-  const args = ['template', 'berth', 'charts/berth', '--namespace', 'berth'];
+  const args = ['template', 'berth', 'charts/berth', '--namespace', 'berth', '--set', IMAGES];
   const { stdout } = await promisify(execFile)(await ensureBinary('helm'), args, {
     maxBuffer: 64 * 1024 * 1024,
   });

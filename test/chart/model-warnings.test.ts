@@ -11,6 +11,7 @@ import { type ControlPlane, startControlPlane } from '../support/control-plane.t
 import { createKubeRequest } from '../support/kube-request.ts';
 import { WARNING_CASES } from '../support/model-warnings.ts';
 import { pollUntil } from '../support/poll.ts';
+import { IMAGES } from './render.ts';
 
 const run = promisify(execFile);
 
@@ -42,7 +43,17 @@ describe('warnings about models by kubectl on a real API server with the chart',
     const request = createKubeRequest(controlPlane);
     const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
     await request('POST', definitions, parse(readFileSync('crds/modeldeployments.yaml', 'utf8')));
-    const chart = ['template', 'berth', 'charts/berth', '--namespace', 'berth', '--kube-version', '1.35.0'];
+    const chart = [
+      'template',
+      'berth',
+      'charts/berth',
+      '--namespace',
+      'berth',
+      '--set',
+      IMAGES,
+      '--kube-version',
+      '1.35.0',
+    ];
     const only = ['--show-only', 'templates/model-warnings-policy.yaml'];
     const { stdout } = await run(await ensureBinary('helm'), [...chart, ...only]);
     writeFileSync(join(folder, 'policy.yaml'), stdout);

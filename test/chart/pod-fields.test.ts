@@ -10,6 +10,7 @@ import { ensureBinary } from '../../cluster/binaries.ts';
 import { listPodFields, POD_FIELD_GROUPS } from '../../operator/resources/pod-fields.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { createKubeRequest, type KubeAnswer, type KubeRequest } from '../support/kube-request.ts';
+import { IMAGES } from './render.ts';
 
 interface Manifest {
   apiVersion: string;
@@ -20,7 +21,7 @@ interface Manifest {
 }
 
 async function render(...args: string[]): Promise<Manifest[]> {
-  const whole = ['template', 'berth', 'charts/berth', '--namespace', 'berth', ...args];
+  const whole = ['template', 'berth', 'charts/berth', '--namespace', 'berth', '--set', IMAGES, ...args];
   const { stdout } = await promisify(execFile)(await ensureBinary('helm'), whole, {
     maxBuffer: 64 * 1024 * 1024,
   });

@@ -15,6 +15,7 @@ import { submitRequest } from '../../redis/requests/request-calls.ts';
 import { readRequest } from '../../redis/requests/request-record.ts';
 import { findFreePort } from '../support/child-program.ts';
 import { publishMedia, submissionOf } from '../support/request-fixture.ts';
+import { IMAGES, setting } from './render.ts';
 
 const run = promisify(execFile);
 const PASSWORDS = { operator: 'first$pass/word', front: 'second&', console: 'third|' };
@@ -30,7 +31,7 @@ interface Rendered {
 
 /** Files that the pod of the bundled Redis mounts, as the chart renders them. */
 async function renderFiles(...values: string[]): Promise<Rendered> {
-  const settings = values.flatMap((value) => ['--set', value]);
+  const settings = setting(IMAGES, ...values);
   const { stdout } = await run(
     await ensureBinary('helm'),
     ['template', 'berth', 'charts/berth', ...settings],

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
 import { ensureBinary } from '../../cluster/binaries.ts';
 import { parseSidecarRollout } from '../../operator/sidecar/settings.ts';
+import { IMAGES } from './render.ts';
 
 const run = promisify(execFile);
 
@@ -22,7 +23,7 @@ describe("the chart's sidecarRollout", () => {
 
   async function render(...values: string[]): Promise<Manifest[]> {
     const sets = values.flatMap((value) => ['--set', value]);
-    const args = ['template', 'berth', 'charts/berth', '--namespace', 'berth', ...sets];
+    const args = ['template', 'berth', 'charts/berth', '--namespace', 'berth', '--set', IMAGES, ...sets];
     const { stdout } = await run(helm, args, { maxBuffer: 64 * 1024 * 1024 });
     return parseAllDocuments(stdout)
       .map((document) => document.toJS() as Manifest | null)

@@ -5,7 +5,7 @@ import { projectImages } from '../../cluster/images.ts';
 import { postChat } from './envelope.ts';
 import { changeRelease, findEndpoint, isPodReady, listPods, proveReconciling } from './installation.ts';
 
-const NEWER = 'docker.io/berth/berth:99.0.0';
+const NEWER = 'localhost/berth/berth:99.0.0';
 
 describe('an upgrade of the chart', function () {
   this.timeout(600_000);

@@ -20,8 +20,18 @@ app.kubernetes.io/component: {{ .component }}
 {{- if .root.Values.imageRegistry }}{{ printf "%s/%s" (trimSuffix "/" .root.Values.imageRegistry) (regexReplaceAll "^docker\\.io/" .image "") }}{{ else }}{{ .image }}{{ end }}
 {{- end }}
 
+{{/* Without the registry of all images, which the operator adds by itself. */}}
+{{- define "berth.ownImage" -}}
+{{- $tag := .Values.image.tag | default .Chart.AppVersion }}
+{{- if not .Values.image.repository }}
+{{- $example := printf "registry.example.com/berth:%s" $tag }}
+{{- fail (printf "image.repository is required, since Berth publishes no images. Build and push one from a checkout, then set it, such as image.repository=registry.example.com/berth:\n  docker build --file images/berth.Dockerfile --tag %s .\n  docker push %s" $example $example) }}
+{{- end }}
+{{- printf "%s:%s" .Values.image.repository $tag }}
+{{- end }}
+
 {{- define "berth.image" -}}
-{{- include "berth.prefixed" (dict "root" . "image" (printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion))) }}
+{{- include "berth.prefixed" (dict "root" . "image" (include "berth.ownImage" .)) }}
 {{- end }}
 
 {{- define "berth.masterKeySecret" -}}

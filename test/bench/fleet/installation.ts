@@ -119,6 +119,7 @@ async function runOperator({ kubeconfig }: ControlPlane, redisURL: string, pod: 
     OPERATOR_INGRESS_CLASS: 'bench',
     OPERATOR_FRONT_SERVICE: FRONT_SERVICE,
     OPERATOR_GATEWAY_IMAGE: 'berth/berth:bench',
+    OPERATOR_SIMULATOR_IMAGE: 'berth/simulator:bench',
     OPERATOR_REDIS_URL: redisURL,
     OPERATOR_SECRET_PATH: folder,
     OPERATOR_PORT: String(metricsPort),

@@ -1,4 +1,4 @@
-/** The npm package `berth-listen`, installed from its tarball and nothing else. */
+/** The command `berth-listen`, installed from its archive and nothing else. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import {
   mkdirSync,
@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
 import { VERSION } from '../../../api/names.ts';
-import { buildListener } from '../../../bundle-listener.ts';
+import { packListener } from '../../../bundle-listener.ts';
 import { isSigned, type Receiver, startReceiver } from '../../console/support/receiver.ts';
 import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
 import { pollUntil } from '../../support/poll.ts';
@@ -103,12 +103,12 @@ describe('the package berth-listen', function () {
 
   it('needs no other package, and tells its version', async () => {
     expect(readdirSync(join(root, 'node_modules')).filter((name) => !name.startsWith('.'))).to.deep.equal([
-      'berth-listen',
+      '@berth-dev',
     ]);
     expect(await end(start(['--version']))).to.equal(0);
     expect(output.trim()).to.equal(VERSION);
     const { license, version } = JSON.parse(
-      readFileSync(join(root, 'node_modules/berth-listen/package.json'), 'utf8'),
+      readFileSync(join(root, 'node_modules/@berth-dev/listen/package.json'), 'utf8'),
     );
     expect({ license, version }).to.deep.equal({ license: 'Apache-2.0', version: VERSION });
   });
@@ -155,11 +155,9 @@ describe('the package berth-listen', function () {
 
 /** Resolves with the command that npm made. */
 async function install(root: string): Promise<string> {
-  await buildListener(join(root, 'built'));
-  const npm = (...args: string[]) =>
-    execFileSync('npm', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
-  const [archive] = npm('pack', '--silent', './built').trim().split('\n').slice(-1);
+  const archive = await packListener(join(root, 'built'));
   // Dependencies, if there were any, could not be downloaded.
-  npm('install', '--silent', '--offline', '--no-save', `./${archive}`);
+  const args = ['install', '--silent', '--offline', '--no-save', archive];
+  execFileSync('npm', args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
   return join(root, 'node_modules/.bin/berth-listen');
 }

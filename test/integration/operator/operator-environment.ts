@@ -13,6 +13,7 @@ export const operatorEnvironment = (
   OPERATOR_INGRESS_CLASS: 'test',
   OPERATOR_FRONT_SERVICE: FRONT_SERVICE,
   OPERATOR_GATEWAY_IMAGE: 'berth/berth:test',
+  OPERATOR_SIMULATOR_IMAGE: 'berth/simulator:test',
   OPERATOR_REDIS_URL: server.url,
   OPERATOR_SECRET_PATH: secretFolder,
   OPERATOR_PORT: String(port),

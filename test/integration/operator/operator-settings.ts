@@ -13,6 +13,7 @@ export const makeSettings = (change: Partial<OperatorSettings> = {}): OperatorSe
       OPERATOR_ALLOWED_HOSTS: '*.example.test',
       OPERATOR_FRONT_SERVICE: FRONT_SERVICE,
       OPERATOR_GATEWAY_IMAGE: 'berth/berth:test',
+      OPERATOR_SIMULATOR_IMAGE: 'berth/simulator:test',
       OPERATOR_REDIS_URL: 'redis://redis.example:6379',
     },
     {

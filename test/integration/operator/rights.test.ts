@@ -48,7 +48,10 @@ describe("the operator with the chart's rights", () => {
   /** Applies what the chart renders of rights; answers the operator's service account. */
   async function grant(release: string, values: string[]): Promise<string> {
     const helm = await ensureBinary('helm');
-    const sets = values.flatMap((value) => ['--set', value]);
+    const sets = ['image.repository=registry.example.com/berth', ...values].flatMap((value) => [
+      '--set',
+      value,
+    ]);
     const args = ['template', release, CHART, '--namespace', SYSTEM_NAMESPACE, ...sets];
     const { stdout } = await promisify(execFile)(helm, args, { maxBuffer: 64 * 1024 * 1024 });
     const objects = parseAllDocuments(stdout)

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { VERSION } from '../../../api/names.ts';
 import { EnvironmentError } from '../../../kit/environment.ts';
 import { parseSettings, readEnvironment } from '../../../operator/environment.ts';
 import { POD_FIELD_GROUPS } from '../../../operator/resources/pod-fields.ts';
@@ -31,7 +30,7 @@ describe("the operator's environment", () => {
       redisUsers: 'managed',
       networkPolicies: true,
       egress: { allow: [], deny: [], plainHTTP: false },
-      simulatorImage: `berth/simulator:${VERSION}`,
+      simulatorImage: undefined,
       watchNamespaces: [],
       gatewayResources: { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '1Gi' } },
     });

@@ -332,6 +332,16 @@ describe('accelerators', () => {
     }
   });
 
+  it('is a problem of the simulator where the installation has none, but not with an image of one’s own', () => {
+    const none = { simulatorImage: undefined };
+    const model = { kind: 'LLM', model: { id: 'x', source: { none: {} } } };
+    const [problem] = build(makeModel({ ...model, engine: { preset: 'simulator' } }), none).problems;
+    expect(problem!.reason).to.equal('ImageMissing');
+    expect(problem!.message).to.include('engines.simulator.repository').and.include('simulator.Dockerfile');
+    const engine = { preset: 'simulator', image: 'own:1' };
+    expect(build(makeModel({ ...model, engine }), none).problems).to.deep.equal([]);
+  });
+
   it('of NVIDIA may be shared under another name', () => {
     expect(on('vllm', { resourceName: 'volcano.sh/vgpu-number' }).problems).to.deep.equal([]);
   });
