@@ -1,6 +1,7 @@
 /** The port for probes, hooks and Prometheus: separate from the clients' port, so that load there fails no probe. */
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import { METRICS_PATH } from '../api/gateway-environment.ts';
+import { createHTTPServer } from './http-server.ts';
 
 export interface AdminAnswer {
   status: number;
@@ -14,6 +15,9 @@ export type AdminRoutes = Record<string, (req: IncomingMessage) => AdminAnswer |
 export const OK: AdminAnswer = { status: 200, body: 'ok' };
 export const unavailable = (reason: string): AdminAnswer => ({ status: 503, body: reason });
 
+/** Whichever is sent, a route answers. */
+const METHODS = ['GET', 'HEAD', 'POST'];
+
 export interface AdminServerOptions {
   /** Milliseconds in which a request must have arrived; 0 = any time. */
   requestTimeoutMs?: number;
@@ -24,10 +28,10 @@ export function createAdminServer(
   routes: AdminRoutes,
   { requestTimeoutMs = 0 }: AdminServerOptions = {},
 ): Server {
-  const server = createServer({ requestTimeout: requestTimeoutMs, keepAlive: true }, async (req, res) => {
+  const options = { requestTimeout: requestTimeoutMs, keepAlive: true, methods: METHODS };
+  const server = createHTTPServer(options, async (req, res) => {
     const path = req.url?.split('?', 1)[0] ?? '/';
     const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
-    req.resume();
     const { status, body, contentType } = await answerRoute(route, req);
     res.writeHead(status, { 'content-type': contentType ?? 'text/plain; charset=utf-8' }).end(`${body}\n`);
   });

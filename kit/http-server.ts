@@ -1,5 +1,92 @@
-/** The lifecycle of an HTTP server: it listens, and closes once its requests have ended. */
-import type { Server } from 'node:http';
+/** The HTTP server of every program: early answers, faults of requests, and its lifecycle. */
+import { createServer, type RequestListener, type Server, type ServerOptions, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { closeAfterRest, EarlyResponse } from './early-answer.ts';
+
+/** Why a request does not reach the program's listener. */
+export interface HTTPFault {
+  status: 400 | 405 | 408 | 413 | 431;
+  message: string;
+}
+
+export interface HTTPServerOptions extends ServerOptions {
+  /** Answers a fault; plain text if absent. `headers`: alternating names and values. */
+  refuse?: (fault: HTTPFault) => { headers: string[]; text: string };
+  /** Methods of its routes. */
+  methods: readonly string[];
+  /** The listener sends 100 Continue itself, and treats other expectations as it likes. */
+  isContinuedByListener?: boolean;
+}
+
+const MAX_HEADER_BYTES = 16 * 1024;
+/** Above the idle time of the usual load balancers, so that it is never the server that closes first. */
+const KEEP_ALIVE_MS = 620_000;
+
+/** Not yet listening. */
+export function createHTTPServer(options: HTTPServerOptions, listener: RequestListener): Server {
+  const { refuse = describeFault, methods, isContinuedByListener, ...more } = options;
+  const answer = (fault: HTTPFault) => {
+    const { headers, text } = refuse(fault);
+    headers.push('content-length', String(Buffer.byteLength(text)));
+    if (fault.status === 405) headers.push('allow', methods.join(', '));
+    return { status: fault.status, headers, text };
+  };
+  const server = createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      noDelay: true,
+      ...more,
+      ServerResponse: EarlyResponse,
+    },
+    listener,
+  );
+  if (isContinuedByListener) server.on('checkContinue', listener).on('checkExpectation', listener);
+  server.on('connection', (socket: Socket) => {
+    socket.destroySoon = () => closeAfterRest(socket);
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    // Node itself checks here whether a response has started: after that, an error would corrupt it.
+    const current = (socket as { _httpMessage?: { headersSent: boolean } })._httpMessage;
+    if (error.code === 'ECONNRESET' || !socket.writable || current?.headersSent) socket.destroy();
+    else endRaw(socket, answer(readFault(error)));
+  });
+  server.on('connect', (_, socket: Socket) =>
+    endRaw(socket, answer({ status: 405, message: 'CONNECT is not supported.' })),
+  );
+  return server;
+}
+
+const readFault = ({ code, message }: NodeJS.ErrnoException): HTTPFault => {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return { status: 431, message: `The request headers exceed ${MAX_HEADER_BYTES} bytes.` };
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return { status: 413, message: 'The chunk extensions of the body are too long.' };
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return { status: 408, message: 'The request did not arrive in time.' };
+    default:
+      return { status: 400, message: `This is not a valid HTTP request: ${message}.` };
+  }
+};
+
+const describeFault = ({ message }: HTTPFault) => ({
+  headers: ['content-type', 'text/plain; charset=utf-8'],
+  text: `${message}\n`,
+});
+
+/** For what has no response of Node's. */
+function endRaw(
+  socket: Socket,
+  { status, headers, text }: { status: number; headers: string[]; text: string },
+): void {
+  const all = [...headers, 'date', new Date().toUTCString(), 'connection', 'close'];
+  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
+  for (let index = 0; index < all.length; index += 2) head += `${all[index]}: ${all[index + 1]}\r\n`;
+  socket.on('error', () => {});
+  socket.write(`${head}\r\n${text}`);
+  closeAfterRest(socket);
+}
 
 /** Resolves with the port; throws an error that names it. `port`: 0 takes a free one. `host`: all addresses if absent. */
 export function listen(server: Server, port: number, host?: string): Promise<number> {

@@ -73,8 +73,6 @@ export const answerErrors =
       const consoleError = await translate(error, ctx, { log, sessions });
       ctx.status = consoleError.status;
       if (consoleError.retryAfter !== undefined) ctx.set('retry-after', String(consoleError.retryAfter));
-      // The client could otherwise keep sending its body indefinitely.
-      if (!ctx.req.complete) ctx.set('connection', 'close');
       ctx.set('cache-control', 'no-store');
       ctx.body = buildEnvelope(consoleError);
     }

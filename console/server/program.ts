@@ -1,15 +1,15 @@
 /** Composes and starts the console. */
-import { createServer } from 'node:http';
 import { CONSOLE_ENV } from '../../api/console-environment.ts';
 import { channels } from '../../api/redis-keys.ts';
 import { createAdminServer, serveMetrics } from '../../kit/admin-server.ts';
-import { closeServer, listen } from '../../kit/http-server.ts';
+import { closeServer, createHTTPServer, type HTTPFault, listen } from '../../kit/http-server.ts';
 import { type Logger, openLog } from '../../kit/log.ts';
 import { connectRedis, type RedisSettings } from '../../redis/client.ts';
 import { subscribe } from '../../redis/subscription.ts';
 import { createApp } from './app.ts';
 import { Endpoints } from './endpoints/endpoints.ts';
 import type { ConsoleEnvironment } from './environment.ts';
+import { buildEnvelope, ConsoleError, type ConsoleErrorCode } from './http/error.ts';
 import { LargeAnswers } from './http/large-answers.ts';
 import { createMetrics } from './http/metrics.ts';
 import { takesAnyHost } from './http/request-origin.ts';
@@ -34,8 +34,7 @@ export interface RunningConsole {
 const HEADERS_TIMEOUT_MS = 10_000;
 /** Uploads may be slow. */
 const REQUEST_TIMEOUT_MS = 600_000;
-/** Above the idle timeout of common load balancers, so that the server never closes first. */
-const KEEP_ALIVE_MS = 620_000;
+const METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE'];
 const DRAIN_TIMEOUT_MS = 10_000;
 const METRICS_REQUEST_TIMEOUT_MS = 10_000;
 
@@ -96,11 +95,12 @@ export async function startConsole(
   };
   const settings = { ...env, listensOn: env.host };
   const app = createApp({ services, settings, isReady: () => wasConnected, log });
-  const server = createServer(
+  const server = createHTTPServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
+      methods: METHODS,
+      refuse: refuseFault,
     },
     app.callback(),
   );
@@ -126,3 +126,16 @@ export async function startConsole(
     },
   };
 }
+
+const CODES: Record<HTTPFault['status'], ConsoleErrorCode> = {
+  400: 'invalid_request_error',
+  405: 'method_not_allowed',
+  408: 'request_timeout',
+  413: 'request_too_large',
+  431: 'headers_too_large',
+};
+
+const refuseFault = ({ status, message }: HTTPFault) => ({
+  headers: ['content-type', 'application/json; charset=utf-8', 'cache-control', 'no-store'],
+  text: JSON.stringify(buildEnvelope(new ConsoleError(CODES[status], message))),
+});

@@ -93,7 +93,7 @@ async function pipeToEngine(
       path,
       headers,
       body,
-      answer: new EngineAnswer({ req, res }, span),
+      answer: new EngineAnswer({ res }, span),
     });
     if (span) endPeerSpan(span, res, outcome);
     if (outcome.result !== 'failed') return;
@@ -121,7 +121,7 @@ class EngineAnswer extends PlainAnswer {
   readonly #span: Span | null | undefined;
   #hasBegun = false;
 
-  constructor(request: { req: IncomingMessage; res: ServerResponse }, span: Span | null | undefined) {
+  constructor(request: { res: ServerResponse }, span: Span | null | undefined) {
     super(request);
     this.#span = span;
   }

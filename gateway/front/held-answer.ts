@@ -36,9 +36,9 @@ export class HeldAnswer implements RelayAnswer {
   failure: ApiError | null = null;
 
   constructor(options: HeldAnswerOptions) {
-    const { req, res } = options.exchange;
+    const { res } = options.exchange;
     this.#options = options;
-    this.#plain = new PlainAnswer({ req, res, describeBreak: options.describeBreak });
+    this.#plain = new PlainAnswer({ res, describeBreak: options.describeBreak });
   }
 
   begin(status: number, headers: IncomingHttpHeaders): void {

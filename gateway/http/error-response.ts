@@ -1,5 +1,5 @@
 /** Errors as sent to clients, all in one envelope. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { ErrorEnvelope } from '../../api/api-objects.ts';
 import { buildErrorEnvelope, ERRORS, type ErrorCode } from '../../api/errors.ts';
 import { isRedisAway } from '../../redis/client.ts';
@@ -95,17 +95,12 @@ const mayRetry = (error: ApiError): boolean =>
   error.status !== GATEWAY_TIMEOUT &&
   (error.details.retryAfter ?? 0) <= MAX_RETRY_AFTER_SECONDS;
 
-export interface ErrorSending {
-  dialect?: ErrorDialect;
-  end?: (response: ServerResponse, text: string) => void;
-}
-
 /** Sends the dialect's envelope, or aborts a response that has started; never throws. */
 export function sendError(
   res: ServerResponse,
   error: ApiError,
   requestId: string,
-  { dialect = 'openai', end = (response, text) => void response.end(text) }: ErrorSending = {},
+  dialect: ErrorDialect = 'openai',
 ): void {
   if (res.destroyed || res.writableEnded) return;
   if (res.headersSent) {
@@ -118,8 +113,7 @@ export function sendError(
   const headers = buildErrorHeaders(error, requestId);
   if (isAnthropic) headers.push('request-id', requestId);
   headers.push('content-type', JSON_TYPE, 'content-length', String(Buffer.byteLength(text)));
-  res.writeHead(isAnthropic ? anthropicStatus(error) : error.status, headers);
-  end(res, text);
+  res.writeHead(isAnthropic ? anthropicStatus(error) : error.status, headers).end(text);
 }
 
 /** Cohere's has only the message; the other members are ours. */
@@ -129,22 +123,3 @@ const describe = (error: ApiError, dialect: ErrorDialect): object => ({
 });
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
-
-const LINGER_MS = 2_000;
-
-/**
- * Closes the connection only after the rest of the client's body was read: an earlier close would reset the
- * connection, and the client would see that instead of the response.
- */
-export function endAfterRequestBody(req: IncomingMessage, res: ServerResponse): void {
-  const finish = () => {
-    clearTimeout(timer);
-    res.end();
-  };
-  const timer = setTimeout(finish, LINGER_MS);
-  req.once('end', finish);
-  res.once('close', () => clearTimeout(timer));
-  // Keeps flowing even if another reader detaches later.
-  req.on('data', () => {});
-  req.resume();
-}

@@ -8,7 +8,7 @@ import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { PromisedService } from '../telemetry/slo-metrics.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
 import { formatErrorEvent } from './error-event.ts';
-import { ApiError, endAfterRequestBody, explainRedisOutage, sendError } from './error-response.ts';
+import { ApiError, explainRedisOutage, sendError } from './error-response.ts';
 import { toBytesText } from './event-stream.ts';
 import {
   type Bill,
@@ -125,20 +125,8 @@ function answerError(exchange: Exchange, thrown: unknown, log: Logger): void {
     if (!res.destroyed) exchange.stream.end(exchange.addReceipt(event));
     return;
   }
-  // A body that is still arriving: on a connection that stays open, Node would read it to its end.
-  const isClosing = error.status === 413 || error.status === 408 || !res.shouldKeepAlive;
-  const isUnread = !req.complete && isClosing;
-  const more = [
-    ...(isUnread ? ['connection', 'close'] : []),
-    ...(isCounted ? exchange.limitHeaders : []),
-    ...exchange.originHeaders,
-  ];
-  const end = (response: ServerResponse, text: string) => {
-    response.write(text);
-    endAfterRequestBody(req, response);
-  };
-  const { dialect } = exchange;
-  sendError(res, withHeaders(error, more), requestId, { dialect, ...(isUnread && { end }) });
+  const more = [...(isCounted ? exchange.limitHeaders : []), ...exchange.originHeaders];
+  sendError(res, withHeaders(error, more), requestId, exchange.dialect);
 }
 
 const withHeaders = (error: ApiError, more: string[]): ApiError =>

@@ -1,9 +1,11 @@
 /** The HTTP server of an endpoint: its deadlines, the envelope for errors that Node sends by itself, and how middleware runs. */
 
 import { randomUUID } from 'node:crypto';
-import { createServer as createHttpServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
+import type { ErrorCode } from '../../api/errors.ts';
+import { createHTTPServer, type HTTPFault } from '../../kit/http-server.ts';
 import { ApiError, buildEnvelope, buildErrorHeaders, JSON_TYPE } from './error-response.ts';
 import type { GatewayContext, GatewayMiddleware, GatewayState } from './exchange.ts';
 
@@ -13,10 +15,8 @@ export interface ServerLimits {
   uploadTimeoutMs: number;
 }
 
-const MAX_HEADER_BYTES = 16 * 1024;
 const CHECKING_INTERVAL_MS = 1_000;
-/** Above the idle time of the usual load balancers, so that it is never the server that closes first. */
-const KEEP_ALIVE_MS = 620_000;
+const METHODS = ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS'];
 /** A proxy in front of a Service keeps its connections to one pod: closing them at this age spreads load over new pods. */
 const CONNECTION_MAX_AGE_MS = 60_000;
 
@@ -29,14 +29,15 @@ export function createServer(
   limits: () => ServerLimits,
   { connectionMaxAgeMs = CONNECTION_MAX_AGE_MS }: { connectionMaxAgeMs?: number | undefined } = {},
 ): Server {
-  const server = createHttpServer(
+  const server = createHTTPServer(
     {
-      maxHeaderSize: MAX_HEADER_BYTES,
       connectionsCheckingInterval: CHECKING_INTERVAL_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      noDelay: true,
-      // The application responds, in the envelope.
+      methods: METHODS,
+      // The application responds.
       requireHostHeader: false,
+      refuse: refuseFault,
+      // By `sendContinue`, once the caller is authenticated.
+      isContinuedByListener: true,
     },
     (req, res) => {
       if (performance.now() - ((req.socket as AgingSocket)[OPENED_AT] ?? 0) > connectionMaxAgeMs)
@@ -58,55 +59,24 @@ export function createServer(
   const timer = setInterval(applyLimits, CHECKING_INTERVAL_MS);
   timer.unref();
   server.on('close', () => clearInterval(timer));
-  server.on('clientError', answerClientError);
-  server.on('checkExpectation', listener);
-  // The application sends it, by `sendContinue`, once the caller is authenticated.
-  server.on('checkContinue', listener);
-  server.on('connect', (_, socket) =>
-    answerRaw(socket, new ApiError('method_not_allowed', 'CONNECT is not supported.')),
-  );
   return server;
 }
 
-function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-  // Node itself checks here whether a response has started: after that, an error would corrupt it.
-  const current = (socket as { _httpMessage?: { headersSent: boolean } })._httpMessage;
-  if (error.code === 'ECONNRESET' || !socket.writable || current?.headersSent) {
-    socket.destroy();
-    return;
-  }
-  answerRaw(socket, describeClientError(error));
-}
+const CODES: Record<HTTPFault['status'], ErrorCode> = {
+  400: 'invalid_request_error',
+  405: 'method_not_allowed',
+  408: 'request_timeout',
+  413: 'request_too_large',
+  431: 'headers_too_large',
+};
 
-function describeClientError(error: NodeJS.ErrnoException): ApiError {
-  switch (error.code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return new ApiError('headers_too_large', `The request headers exceed ${MAX_HEADER_BYTES} bytes.`);
-    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return new ApiError('request_too_large', 'The chunk extensions of the body are too long.');
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new ApiError('request_timeout', 'The request did not arrive in time.');
-    default:
-      return new ApiError('invalid_request_error', `This is not a valid HTTP request: ${error.message}.`);
-  }
-}
-
-function answerRaw(socket: Duplex, error: ApiError): void {
-  const text = JSON.stringify(buildEnvelope(error));
-  const headers = buildErrorHeaders(error, randomUUID());
-  headers.push(
-    'content-type',
-    JSON_TYPE,
-    'content-length',
-    String(Buffer.byteLength(text)),
-    'connection',
-    'close',
-  );
-  let head = `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n`;
-  for (let index = 0; index < headers.length; index += 2)
-    head += `${headers[index]}: ${headers[index + 1]}\r\n`;
-  socket.on('error', () => {});
-  socket.end(`${head}\r\n${text}`);
+/** In the envelope, as all other errors. */
+export function refuseFault({ status, message }: HTTPFault): { headers: string[]; text: string } {
+  const error = new ApiError(CODES[status], message);
+  return {
+    headers: [...buildErrorHeaders(error, randomUUID()), 'content-type', JSON_TYPE],
+    text: JSON.stringify(buildEnvelope(error)),
+  };
 }
 
 /**

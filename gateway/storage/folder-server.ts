@@ -1,7 +1,7 @@
 /** Serves a folder's links on an origin of its own: user content never shares one with the API. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import { closeServer, listen, readServerPort } from '../../kit/http-server.ts';
+import { closeServer, createHTTPServer, listen, readServerPort } from '../../kit/http-server.ts';
 import { type ByteRange, readRange } from './byte-range.ts';
 import { type LinkClaims, readLink } from './folder-links.ts';
 import type { ObjectFolder, OpenObject } from './object-folder.ts';
@@ -19,7 +19,7 @@ export interface FolderServerOptions {
 
 /** Idle time, in either direction. */
 const IDLE_TIMEOUT_MS = 30_000;
-const MAX_IGNORED_BYTES = 8 * 1024 * 1024;
+const METHODS = ['GET', 'HEAD', 'PUT'];
 const STATUSES: Partial<Record<StorageReason, number>> = { full: 507, denied: 403, tooLarge: 413 };
 
 /** Error response of a link, in S3's format. */
@@ -44,7 +44,10 @@ export class FolderServer {
       this.#answer(request, response).catch((error) => refuse(response, error));
     };
     // Large uploads may take long; stalled ones may not.
-    this.#server = createServer({ requestTimeout: 0 }, answer).on('checkContinue', answer);
+    this.#server = createHTTPServer(
+      { requestTimeout: 0, methods: METHODS, isContinuedByListener: true },
+      answer,
+    );
     this.#server.setTimeout(IDLE_TIMEOUT_MS);
   }
 
@@ -72,8 +75,10 @@ export class FolderServer {
       "default-src 'none'; media-src 'self'; img-src 'self'; sandbox",
     );
     const { method } = request;
-    if (method !== 'GET' && method !== 'HEAD' && method !== 'PUT')
+    if (!METHODS.includes(method!)) {
+      response.setHeader('allow', METHODS.join(', '));
       throw new Refusal(405, 'MethodNotAllowed', 'Links support GET, HEAD and PUT.');
+    }
     const claims = this.#readClaims(method === 'PUT' ? 'PUT' : 'GET', request.url ?? '');
     if (method === 'PUT') return this.#take(request, response, claims);
     const object = await this.#options.objects.open(claims.key);
@@ -157,9 +162,6 @@ function refuse(response: ServerResponse, error: unknown): void {
   }
   const { status, code, message } = toRefusal(error);
   const body = `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${message}</Message></Error>\n`;
-  const { 'content-length': length = '0', expect } = response.req.headers;
-  // A short upload is read to its end, since closing early would lose this response; a long one is not.
-  if (expect !== undefined || Number(length) > MAX_IGNORED_BYTES) response.setHeader('connection', 'close');
   response.writeHead(status, {
     'content-type': 'application/xml',
     'content-length': Buffer.byteLength(body),

@@ -2,7 +2,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { isNotConnected, readConnectionFailure } from '../../kit/connection-error.ts';
-import { endAfterRequestBody } from '../http/error-response.ts';
 import type { Span } from '../tracing/span.ts';
 import { type RelayedHeaders, selectResponseHeaders } from './headers.ts';
 
@@ -101,10 +100,10 @@ export function relay(request: RelayRequest): Promise<RelayOutcome> {
 
 /** Relays a response unchanged. */
 export class PlainAnswer implements RelayAnswer {
-  readonly #request: Pick<RelayRequest, 'req' | 'res' | 'describeBreak'>;
+  readonly #request: Pick<RelayRequest, 'res' | 'describeBreak'>;
   #headers: IncomingHttpHeaders = {};
 
-  constructor(request: Pick<RelayRequest, 'req' | 'res' | 'describeBreak'>) {
+  constructor(request: Pick<RelayRequest, 'res' | 'describeBreak'>) {
     this.#request = request;
   }
 
@@ -121,9 +120,7 @@ export class PlainAnswer implements RelayAnswer {
   }
 
   end(): void {
-    const { req, res } = this.#request;
-    if (req.complete || res.shouldKeepAlive) res.end();
-    else endAfterRequestBody(req, res);
+    this.#request.res.end();
   }
 
   break(): void {

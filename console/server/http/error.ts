@@ -24,6 +24,7 @@ const CODES = {
   unknown_host: { status: 421, type: invalid },
   refused: { status: 422, type: invalid },
   rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
+  headers_too_large: { status: 431, type: invalid },
   /** Only logged. */
   client_left: { status: 499, type: invalid },
   internal_error: { status: 500, type: 'server_error' },

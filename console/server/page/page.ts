@@ -23,8 +23,10 @@ export function servePage(folder: string, { plainHTTP }: { plainHTTP: boolean })
   const files = readPageFiles(folder);
 
   return async (ctx) => {
-    if (ctx.method !== 'GET' && ctx.method !== 'HEAD')
+    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
+      ctx.set('allow', 'GET, HEAD');
       throw new ConsoleError('method_not_allowed', 'The page is read-only.');
+    }
     const isPage = ctx.path === '/' || ctx.path.endsWith('.html');
     if (!isPage && sendPageFile(ctx, files)) return;
     // A missing file must not return the page.

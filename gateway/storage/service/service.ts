@@ -1,6 +1,6 @@
 /** The front's internal service: signs links for workspaces' gateways; for the operator it probes buckets and URLs, and queries model hubs. */
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { ZodType } from 'zod';
 import { operatorToken, storageToken } from '../../../api/identity.ts';
 import {
@@ -12,9 +12,11 @@ import {
 } from '../../../api/internal-api.ts';
 import type { PublishedCredential } from '../../../api/redis-keys.ts';
 import { BodyTooLargeError, readBody } from '../../../kit/bounded-body.ts';
+import { createHTTPServer } from '../../../kit/http-server.ts';
 import type { EgressAgent } from '../../egress/agent.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import { ApiError, explainRedisOutage, JSON_TYPE, sendError } from '../../http/error-response.ts';
+import { refuseFault } from '../../http/server.ts';
 import { lookUpModel } from '../../hub/model-lookup.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { Stores } from '../stores.ts';
@@ -52,7 +54,13 @@ export function createInternalServer(options: InternalServiceOptions): Server {
     [INTERNAL_PATHS.checkURL]: (req) => checkURL(options, req),
     [INTERNAL_PATHS.lookUpModel]: (req) => lookUp(options, req),
   };
-  return createServer({ requestTimeout: BODY_TIMEOUT_MS, headersTimeout: BODY_TIMEOUT_MS }, (req, res) => {
+  const settings = {
+    requestTimeout: BODY_TIMEOUT_MS,
+    headersTimeout: BODY_TIMEOUT_MS,
+    methods: ['POST'],
+    refuse: refuseFault,
+  };
+  return createHTTPServer(settings, (req, res) => {
     const route = Object.hasOwn(routes, req.url ?? '') ? routes[req.url!] : undefined;
     respond(req, res, route).catch((error) => {
       const known = toApiError(error);
@@ -137,7 +145,9 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
 const refuseToken = () => new ApiError('invalid_api_key', 'The token does not belong to this workspace.');
 
 async function readRequest<T>(req: IncomingMessage, schema: ZodType<T>): Promise<T> {
-  const body = await readBody(req, MAX_BODY_BYTES).catch((error) => {
+  // The request stays open for the answer.
+  const source = req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+  const body = await readBody(source, MAX_BODY_BYTES).catch((error) => {
     if (error instanceof BodyTooLargeError) throw new ApiError('request_too_large', 'The body is too large.');
     throw error;
   });
