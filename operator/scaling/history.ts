@@ -1,4 +1,5 @@
 /** Records deployments' scaling in Redis: points if something differs, at most once a minute, and each change. */
+import { isRedisAway } from '../../redis/client.ts';
 import type { ScalingEntry, ScalingPoint } from '../../redis/demand/scaling-history.ts';
 import type { WrittenChange } from './replica-writer.ts';
 import type { ScalingSample } from './scaled-deployments.ts';
@@ -56,13 +57,13 @@ export class ScalingHistory {
     this.#add(key, { at: this.#options.now(), demand, wanted: to, ready, change: { from, reason } });
   }
 
-  /** Writes pending records, in several calls if there are many. Throws while Redis is down: they are kept for the next time. */
+  /** Writes pending records, in several calls if there are many. Throws while Redis is down: they are kept for the next time, unless it refused any. */
   async flush(): Promise<void> {
     const batch = this.#pending.splice(0, MAX_BATCH);
     try {
       await this.#options.append(batch);
     } catch (error) {
-      this.#pending = [...batch, ...this.#pending].slice(-MAX_PENDING);
+      if (isRedisAway(error)) this.#pending = [...batch, ...this.#pending].slice(-MAX_PENDING);
       throw error;
     }
   }

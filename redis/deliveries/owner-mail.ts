@@ -23,6 +23,8 @@ export interface DueMail {
 
 const LEASE_MS = 60_000;
 const MARKER_SECONDS = 7 * 86_400;
+/** Of a marker, in place of the sender. */
+const DONE = 'done';
 const HOUR_SECONDS = 3_600;
 const MAX_DIGEST_ENTRIES = 1_000;
 
@@ -30,21 +32,39 @@ const MAX_DIGEST_ENTRIES = 1_000;
 export async function takeMail(redis: RedisClient, namespace: string, limit: number): Promise<DueMail[]> {
   const key = deliveryKeys(namespace).mail;
   const members = (await redis.fcall(FUNCTIONS.takeDue, 1, key, limit, LEASE_MS)) as string[];
-  return members.map((member) => ({ callback: JSON.parse(member) as AbandonedCallback, member }));
+  return members.map(parseMail);
 }
 
-export async function removeMail(redis: RedisClient, namespace: string, { member }: DueMail): Promise<void> {
-  await redis.zrem(deliveryKeys(namespace).mail, member);
+const parseMail = (member: string): DueMail => ({
+  callback: JSON.parse(member) as AbandonedCallback,
+  member,
+});
+
+/** The message is sent, or never will be: it is not repeated. */
+export async function removeMail(
+  redis: RedisClient,
+  namespace: string,
+  { callback, member }: DueMail,
+): Promise<void> {
+  const keys = deliveryKeys(namespace);
+  const batch = redis.multi().set(keys.mailed(callback.delivery), DONE, 'EX', MARKER_SECONDS);
+  for (const [error] of (await batch.zrem(keys.mail, member).exec()) ?? []) if (error) throw error;
 }
 
-/** Records that a message is about to be sent; false: one was already, and it is not repeated. */
+/**
+ * Records that a sender, by its id, is about to send a message. `other`: another sender was; `done`: it is sent. Safe to
+ * repeat, since with a lost reply the message would be lost.
+ */
 export async function markMailed(
   redis: RedisClient,
   namespace: string,
   deliveryId: string,
-): Promise<boolean> {
+  sender: string,
+): Promise<'own' | 'other' | 'done'> {
   const marker = deliveryKeys(namespace).mailed(deliveryId);
-  return (await redis.set(marker, '1', 'EX', MARKER_SECONDS, 'NX')) === 'OK';
+  const found = await redis.set(marker, sender, 'EX', MARKER_SECONDS, 'NX', 'GET');
+  if (found === DONE) return 'done';
+  return found === null || found === sender ? 'own' : 'other';
 }
 
 /**
@@ -75,31 +95,30 @@ export async function countMail(redis: RedisClient, namespace: string): Promise<
 export async function postponeMail(
   redis: RedisClient,
   namespace: string,
-  { member }: DueMail,
+  { callback, member }: DueMail,
 ): Promise<void> {
   const keys = deliveryKeys(namespace);
-  const batch = redis.multi().rpush(keys.digest, member).ltrim(keys.digest, -MAX_DIGEST_ENTRIES, -1);
+  const batch = redis.multi().set(keys.mailed(callback.delivery), DONE, 'EX', MARKER_SECONDS);
+  batch.rpush(keys.digest, member).ltrim(keys.digest, -MAX_DIGEST_ENTRIES, -1);
   for (const [error] of (await batch.zrem(keys.mail, member).exec()) ?? []) if (error) throw error;
 }
 
-/** Takes the digest's content, once its hour is over. */
-export async function takeDigest(redis: RedisClient, namespace: string): Promise<AbandonedCallback[]> {
+/** The digest's content, once its hour is over: no other caller gets it within the next, which begins with it. */
+export async function claimDigest(redis: RedisClient, namespace: string): Promise<DueMail[]> {
   const keys = deliveryKeys(namespace);
-  if ((await redis.exists(keys.mails)) === 1) return [];
-  const replies = await redis.multi().lrange(keys.digest, 0, -1).del(keys.digest).exec();
-  const [error, members] = replies?.[0] ?? [];
-  if (error) throw error;
-  return (members as string[]).map((member) => JSON.parse(member) as AbandonedCallback);
+  if ((await redis.exists(keys.digest)) === 0) return [];
+  if ((await redis.set(keys.mails, 0, 'EX', HOUR_SECONDS, 'NX')) !== 'OK') return [];
+  return (await redis.lrange(keys.digest, 0, -1)).map(parseMail);
 }
 
-/** Restores a digest that was not accepted, to be sent an hour from now. */
-export async function postponeDigest(
+/** Removes what a digest had once it is sent. Safe to repeat. */
+export async function removeFromDigest(
   redis: RedisClient,
   namespace: string,
-  callbacks: readonly AbandonedCallback[],
+  mails: readonly DueMail[],
 ): Promise<void> {
-  const keys = deliveryKeys(namespace);
-  const batch = redis.multi().rpush(keys.digest, ...callbacks.map((callback) => JSON.stringify(callback)));
-  const replies = await batch.set(keys.mails, 0, 'EX', HOUR_SECONDS, 'NX').exec();
-  for (const [error] of replies ?? []) if (error) throw error;
+  const { digest } = deliveryKeys(namespace);
+  const batch = redis.multi();
+  for (const { member } of mails) batch.lrem(digest, 1, member);
+  for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
 }

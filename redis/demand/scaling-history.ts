@@ -29,7 +29,7 @@ const KEEP_SECONDS = 25 * 3_600;
 
 type Stored = [at: number, demand: number, wanted: number, ready: number, from?: number, reason?: string];
 
-/** Adds points in order. Throws while Redis is down; a retry may add points again. */
+/** Adds points in order. Throws while Redis is down; points that a retry adds again are read once. */
 export async function appendScaling(redis: RedisClient, entries: readonly ScalingEntry[]): Promise<void> {
   if (entries.length === 0) return;
   const batch = redis.pipeline();
@@ -49,7 +49,9 @@ export async function readScaling(
   { namespace, name, since }: DeploymentName & { since: number },
 ): Promise<ScalingPoint[]> {
   const texts = await redis.lrange(configKeys(namespace).scaling(name), 0, -1);
-  const points = texts.map((text) => decode(JSON.parse(text) as Stored)).sort((a, b) => a.at - b.at);
+  const points = [...new Set(texts)]
+    .map((text) => decode(JSON.parse(text) as Stored))
+    .sort((a, b) => a.at - b.at);
   const first = points.findIndex(({ at }) => at >= since);
   const within = first < 0 ? [] : points.slice(first);
   const before = points.at(first < 0 ? -1 : first - 1);

@@ -49,6 +49,12 @@ describe('the history of scaling in Redis', () => {
     expect(await read('other', NOON)).to.deep.equal([]);
   });
 
+  it('has each point once, however often it was added because a reply was lost', async () => {
+    const change = { from: 1, reason: 'a request waits' };
+    for (let time = 0; time < 3; time++) await append('repeated', pointAt(0), pointAt(1, { change }));
+    expect(await read('repeated', NOON)).to.deep.equal([pointAt(0), pointAt(1, { change })]);
+  });
+
   it('keeps a day of minutes and no more, and expires', async () => {
     for (let hour = 0; hour < 48; hour++)
       await append('busy', ...Array.from({ length: 60 }, (_, minute) => pointAt(hour * 60 + minute)));

@@ -6,7 +6,11 @@ import { deliveryKeys } from '../../../api/redis-keys.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createMailer, MailDeferredError, type Mailer } from '../../../gateway/webhooks/mailer.ts';
 import { OwnerMail } from '../../../gateway/webhooks/owner-mail.ts';
+import type { RedisConnection } from '../../../redis/client.ts';
 import type { AbandonedCallback } from '../../../redis/deliveries/owner-mail.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { connectTo } from '../../support/redis-client.ts';
+import { ReplyLoss } from '../../support/reply-loss.ts';
 import { TestStack } from '../../support/test-stack.ts';
 
 describe('mail to the owner of a workspace', () => {
@@ -54,9 +58,9 @@ describe('mail to the owner of a workspace', () => {
     await stack?.stop();
   });
 
-  const start = (send = mailer.send) =>
+  const start = (send = mailer.send, redis = stack.redis) =>
     new OwnerMail({
-      redis: stack.redis,
+      redis,
       readOwner: async () => owner,
       send,
       log: createLog('silent', {}),
@@ -191,6 +195,75 @@ describe('mail to the owner of a workspace', () => {
     await stack.redis.del(deliveryKeys(namespace).mails);
     await run();
     expect(messages[20]!.text).to.include('2 more callbacks');
+  });
+
+  describe('behind a connection that loses replies', () => {
+    let relay: ReplyLoss;
+    let connection: RedisConnection;
+    before(async () => {
+      relay = await ReplyLoss.start(stack.server);
+      connection = await connectTo(relay);
+    });
+    after(async () => {
+      await connection?.close();
+      await relay?.stop();
+    });
+
+    /** A run in which the reply to a command with the text is lost, of a front that goes on. */
+    const runWithLoss = async (text: string) => {
+      const front = start(mailer.send, connection.redis);
+      const { lost } = relay;
+      relay.loseNext(text);
+      front.wake(namespace);
+      await pollUntil(() => relay.lost > lost, 'a reply to be lost');
+      await front.close();
+      await connection.untilUp(60_000);
+      return front;
+    };
+
+    for (const [step, text] of [
+      ['it is marked', 'mailed:'],
+      ['it is counted', 'incr'],
+      ['it is removed', 'zrem'],
+    ] as const)
+      it(`is sent once where the reply is lost when ${step}`, async () => {
+        await add(1);
+        const front = await runWithLoss(text);
+        await makeDue();
+        // Another front leaves it to the one that has marked it.
+        await run();
+        await makeDue();
+        await run(front);
+        await makeDue();
+        await run();
+        expect([messages.length, await countWaiting()]).to.deep.equal([1, 0]);
+      });
+
+    for (const [step, text] of [
+      ['it is read', 'lrange'],
+      ['it is removed', 'lrem'],
+    ] as const)
+      it(`is sent once in a digest where the reply is lost when ${step}`, async () => {
+        await add(23);
+        await run();
+        expect(messages).to.have.length(20);
+        await stack.redis.del(deliveryKeys(namespace).mails);
+        const front = await runWithLoss(text);
+        for (let hour = 0; hour < 2; hour++) {
+          await run(front);
+          await stack.redis.del(deliveryKeys(namespace).mails);
+        }
+        await run();
+        expect(messages).to.have.length(21);
+        expect(messages[20]!.text).to.include('3 more callbacks');
+      });
+  });
+
+  it('is not sent by another front that finds it marked for long: the first may have sent it', async () => {
+    await add(1, { at: Date.now() - 11 * 60_000 });
+    await stack.redis.set(deliveryKeys(namespace).mailed('dlv_0'), 'another');
+    await run();
+    expect([messages.length, await countWaiting()]).to.deep.equal([0, 0]);
   });
 
   const ends: [what: string, code: number, age: number][] = [

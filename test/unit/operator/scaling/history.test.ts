@@ -8,14 +8,14 @@ const START = 1_800_000_000_000;
 describe('the history of scaling', () => {
   let time: number;
   let written: ScalingEntry[];
-  let isAway: boolean;
+  let failure: string | null;
   let history: ScalingHistory;
 
   beforeEach(() => {
-    [time, written, isAway] = [START, [], false];
+    [time, written, failure] = [START, [], null];
     history = new ScalingHistory({
       append: async (entries) => {
-        if (isAway) throw new Error('away');
+        if (failure !== null) throw new Error(failure);
         written.push(...entries);
       },
       now: () => time,
@@ -80,13 +80,22 @@ describe('the history of scaling', () => {
   });
 
   it('keeps what could not be written, in its order, and no more than some', async () => {
-    isAway = true;
+    failure = 'Command timed out';
     const names = Array.from({ length: 6_000 }, (_, i) => `m${i}`);
     history.observe(names.map((name) => sample({ name })));
     await history.flush().catch(() => {});
-    isAway = false;
+    failure = null;
     for (let i = 0; i < 20; i++) await history.flush();
     expect(written).to.have.length(5_000);
     expect([written[0]!.name, written.at(-1)!.name]).to.deep.equal(['m1000', 'm5999']);
+  });
+
+  it('does not repeat what Redis refused, with the rest of its batch', async () => {
+    failure = 'WRONGTYPE Operation against a key holding the wrong kind of value';
+    history.observe([sample({ demand: 1 })]);
+    await history.flush().catch(() => {});
+    failure = null;
+    await look(60, sample({ demand: 2 }));
+    expect(points()).to.deep.equal([[60, 2, 1, 1]]);
   });
 });
