@@ -74,6 +74,20 @@ function readUsage(usage: unknown, { input, output, readCached }: UsageNames): U
   return { inputTokens, outputTokens, totalTokens, cachedInputTokens };
 }
 
+/** Rounds up the counts of a usage, as they are charged: clients read whole numbers. Returns whether it changed any. */
+export function roundUsage(usage: unknown): boolean {
+  if (!isObject(usage)) return false;
+  let isChanged = false;
+  for (const [name, value] of Object.entries(usage)) {
+    const count = name.endsWith('_tokens') ? readCount(value) : null;
+    if (roundUsage(value)) isChanged = true;
+    if (count === null || count === value) continue;
+    usage[name] = count;
+    isChanged = true;
+  }
+  return isChanged;
+}
+
 /** For responses that were interrupted before their usage, or have none. */
 export function estimateUsage(promptBytes: number, outputTokens: number): Usage {
   const inputTokens = Math.ceil(promptBytes / BYTES_PER_TOKEN);

@@ -5,7 +5,7 @@
 import { isObject } from '../../kit/json.ts';
 import type { ApiError } from '../http/error-response.ts';
 import { toBytesText } from '../http/event-stream.ts';
-import type { Usage } from './answer.ts';
+import { roundUsage, type Usage } from './answer.ts';
 import { parseJSONObject, readData } from './sse-frames.ts';
 import { StreamFilter } from './stream-answer.ts';
 
@@ -96,9 +96,11 @@ export class EventFilter extends StreamFilter {
     if (this.failure) return '';
     this.events++;
     if (this.#dialect.isOutput(name)) this.estimate.weigh(frame.length, [payload]);
-    this.#addUsage(this.#dialect.findUsage(payload));
+    const usage = this.#dialect.findUsage(payload);
+    const isRounded = roundUsage(usage);
+    this.#addUsage(usage);
     this.isDone = this.#dialect.isEnd(name);
-    if (!this.#completion.complete(name, payload)) return null;
+    if (!this.#completion.complete(name, payload) && !isRounded) return null;
     return toBytesText(`event: ${name}\ndata: ${JSON.stringify(payload)}${this.frames.separator}`);
   }
 

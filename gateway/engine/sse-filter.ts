@@ -4,7 +4,7 @@
  * the client never receives half a frame.
  */
 import { toBytesText } from '../http/event-stream.ts';
-import { readOpenAIUsage, type Usage } from './answer.ts';
+import { readOpenAIUsage, roundUsage, type Usage } from './answer.ts';
 import { EngineAbortedError, findAbortedError, findEngineError } from './engine-error.ts';
 import { parseJSON, parseJSONObject, readData } from './sse-frames.ts';
 import { StreamFilter } from './stream-answer.ts';
@@ -138,9 +138,13 @@ export class SseFilter extends StreamFilter {
     if (Array.isArray(payload.choices)) this.estimate.weigh(frame.length, payload.choices);
     if (!payload.usage) return null;
     this.usage = readOpenAIUsage(payload.usage) ?? this.usage;
-    if (this.#isUsageWanted) return null;
+    if (this.#isUsageWanted) return roundUsage(payload.usage) ? this.#rewrite(payload) : null;
     if (Array.isArray(payload.choices) && payload.choices.length === 0) return '';
     delete payload.usage;
+    return this.#rewrite(payload);
+  }
+
+  #rewrite(payload: Payload): string {
     if (payload.model !== undefined) payload.model = this.#modelId;
     return `data: ${toBytesText(JSON.stringify(payload))}${this.frames.separator}`;
   }

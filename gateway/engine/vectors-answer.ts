@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { type Answer, readOpenAIUsage, type Usage } from './answer.ts';
+import { type Answer, readOpenAIUsage, roundUsage, type Usage } from './answer.ts';
 import { BytesAnswer } from './bytes-answer.ts';
 import { parseJSON } from './sse-frames.ts';
 
@@ -54,6 +54,7 @@ export class VectorsAnswer implements Answer {
       return;
     }
     this.usage = readOpenAIUsage(metadata.usage);
+    roundUsage(metadata.usage);
     if (this.#options.isDescribed) this.#exchange.headers.push(METADATA, this.#describe(metadata));
   }
 

@@ -3,7 +3,7 @@ import { isAscii } from 'node:buffer';
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { ApiError, JSON_TYPE } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { Answer, Usage } from './answer.ts';
+import { type Answer, roundUsage, type Usage } from './answer.ts';
 import { findAbortedError, findEngineError } from './engine-error.ts';
 
 /** Embeddings of a large batch as JSON numbers. */
@@ -80,7 +80,8 @@ export class WholeAnswer implements Answer {
       );
     this.usage = readUsage(answer.usage);
     if (!this.usage && estimateOutput) this.estimatedTokens = estimateOutput(answer);
-    const isChanged = complete(answer) || read !== undefined;
+    const isRounded = this.usage !== null && roundUsage(answer.usage);
+    const isChanged = complete(answer) || isRounded || read !== undefined;
     const written = this.#options.write?.(answer);
     if (written) this.#send(written.text, { type: written.type });
     else if (isChanged) this.#send(JSON.stringify(answer));

@@ -146,6 +146,8 @@ describe('what a gateway served', () => {
     const response = await ask(await endpoint.makeKey(), QUESTION, { 'x-berth-receipt': 'true' });
     expect(response.status).to.equal(200);
     expect(response.headers.get('x-berth-tokens')).to.equal('12');
+    const told = (await response.json()) as { usage: object };
+    expect(told.usage).to.deep.equal({ prompt_tokens: 11, completion_tokens: 2, total_tokens: 12 });
     expect(Number(response.headers.get('x-berth-cost'))).to.equal(2 * 11 + 3 * 2);
     await written(before.requests + 1);
     for (let interval = 0; interval < 3; interval++) {

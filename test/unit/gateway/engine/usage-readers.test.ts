@@ -3,6 +3,7 @@ import {
   readMessagesUsage,
   readOpenAIUsage,
   readResponsesUsage,
+  roundUsage,
   type Usage,
 } from '../../../../gateway/engine/answer.ts';
 import { MESSAGES_DIALECT, RESPONSES_DIALECT } from '../../../../gateway/engine/event-dialects.ts';
@@ -120,6 +121,48 @@ for (const [what, read] of Object.entries(READERS))
       expect(read(undefined, undefined)).to.equal(null);
     });
   });
+
+describe('the usage that a client reads', () => {
+  const pass = (filter: SseFilter | EventFilter, text: string) => filter.push(Buffer.from(text)) ?? '';
+
+  it('is rounded as it is charged, and left as it is otherwise', () => {
+    const usage = {
+      ...{ prompt_tokens: 10.5, completion_tokens: 2, total_tokens: 12.5, queue_time: 0.25 },
+      prompt_tokens_details: { cached_tokens: 1.5 },
+      cost: 0.001,
+    };
+    expect(roundUsage(usage)).to.equal(true);
+    expect(usage).to.deep.equal({
+      ...{ prompt_tokens: 11, completion_tokens: 2, total_tokens: 13, queue_time: 0.25 },
+      prompt_tokens_details: { cached_tokens: 2 },
+      cost: 0.001,
+    });
+    expect(roundUsage(usage)).to.equal(false);
+    for (const other of [null, undefined, 'x', [], { prompt_tokens: -1.5 }, { prompt_tokens: '1.5' }])
+      expect(roundUsage(other)).to.equal(false);
+  });
+
+  it('is rounded in streams, with the name of the model', () => {
+    const frame = { model: 'engine', choices: [], usage: { prompt_tokens: 10.5, completion_tokens: 2 } };
+    const filter = new SseFilter({ modelId: 'org/m', isUsageWanted: true });
+    expect(pass(filter, `data: ${JSON.stringify(frame)}\n\n`)).to.equal(
+      'data: {"model":"org/m","choices":[],"usage":{"prompt_tokens":11,"completion_tokens":2}}\n\n',
+    );
+  });
+
+  it('is rounded in the events of responses and messages', () => {
+    const untouched = { isThorough: false, complete: () => false };
+    const usage = { input_tokens: 10.5, output_tokens: 2 };
+    const completed = { type: 'response.completed', response: { usage } };
+    expect(
+      pass(new EventFilter(RESPONSES_DIALECT, untouched), `data: ${JSON.stringify(completed)}\n\n`),
+    ).to.include('"usage":{"input_tokens":11,"output_tokens":2}');
+    const delta = { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage };
+    expect(
+      pass(new EventFilter(MESSAGES_DIALECT, untouched), `data: ${JSON.stringify(delta)}\n\n`),
+    ).to.include('"usage":{"input_tokens":11,"output_tokens":2}');
+  });
+});
 
 describe('the total of OpenAI’s usage', () => {
   it('is used where it is a count, rounded up', () => {
