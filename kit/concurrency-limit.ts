@@ -1,6 +1,8 @@
+import { Turns } from './turns.ts';
+
 /** Limits concurrent tasks; waiting ones take turns by owner, each owner's in order of arrival. */
 export class ConcurrencyLimit {
-  readonly #waiting = new Map<string, (() => void)[]>();
+  readonly #waiting = new Turns<() => void>();
   readonly #running = new Map<string, number>();
   readonly #maxPerOwner: number;
   #free: number;
@@ -47,32 +49,22 @@ export class ConcurrencyLimit {
         resolve();
       };
       const abandon = () => {
-        this.#remove(owner, start);
+        this.#waiting.remove(owner, start);
         reject(signal!.reason);
       };
       signal?.addEventListener('abort', abandon, { once: true });
-      const queue = this.#waiting.get(owner);
-      if (queue) queue.push(start);
-      else this.#waiting.set(owner, [start]);
+      this.#waiting.add(owner, start);
     });
   }
 
-  #remove(owner: string, start: () => void): void {
-    const left = this.#waiting.get(owner)!.filter((other) => other !== start);
-    if (left.length === 0) this.#waiting.delete(owner);
-    else this.#waiting.set(owner, left);
-  }
-
-  /** Of the owner served longest ago. */
   #takeNext(): (() => void) | undefined {
-    for (const [owner, queue] of this.#waiting) {
-      if (!this.#mayRun(owner)) continue;
-      this.#begin(owner);
-      const next = queue.shift();
-      this.#waiting.delete(owner);
-      if (queue.length > 0) this.#waiting.set(owner, queue);
-      return next;
-    }
-    return undefined;
+    const turn = this.#waiting.next(this.#mayRun);
+    if (!turn) return undefined;
+    const { owner, item: start } = turn;
+    this.#begin(owner);
+    this.#waiting.remove(owner, start);
+    this.#waiting.charge(owner, 1);
+    if (this.#waiting.size === 0) this.#waiting.forgive();
+    return start;
   }
 }

@@ -5,13 +5,13 @@ import { MAX_JSON_DEPTH } from './json-cost.ts';
 import { ENDED, findCut, JsonStructure, PAUSED } from './json-structure.ts';
 
 export interface SliceSizes {
-  /** Structural characters: parsing so many takes less than a millisecond, a few where each belongs to a new name. */
+  /** Structural characters: parsing so many takes less than a millisecond, two where each belongs to a new name. */
   characters: number;
   /** Between two pauses, and of one part of a long string. */
   bytes: number;
 }
 
-const SIZES: SliceSizes = { characters: 8 * 1024, bytes: 128 * 1024 };
+const SIZES: SliceSizes = { characters: 4 * 1024, bytes: 128 * 1024 };
 
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
@@ -254,4 +254,25 @@ function setMember(target: JSONObject, name: string, value: unknown): void {
   if (name === '__proto__')
     Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
   else target[name] = value;
+}
+
+/** The text that `JSON.stringify` would write of a value that was parsed, with pauses between the items of the outermost lists. */
+export function* writeInSlices(value: JSONObject): Generator<undefined, string> {
+  const members: string[] = [];
+  for (const [name, member] of Object.entries(value)) {
+    if (member === undefined) continue;
+    members.push(`${JSON.stringify(name)}:${yield* writeItems(member)}`);
+    yield;
+  }
+  return `{${members.join(',')}}`;
+}
+
+function* writeItems(member: unknown): Generator<undefined, string> {
+  if (!Array.isArray(member)) return JSON.stringify(member);
+  const items: string[] = [];
+  for (const item of member) {
+    items.push(JSON.stringify(item) ?? 'null');
+    yield;
+  }
+  return `[${items.join(',')}]`;
 }

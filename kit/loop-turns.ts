@@ -13,13 +13,10 @@ const TURN_MS = 4;
 /** After a step that took longer, the loop is left to others for no longer than this. */
 const MAX_PAUSE_MS = 100;
 /** Shorter work is not worth counting. */
-const MIN_CHARGE_MS = 0.5;
+const MIN_CHARGE_MS = 0.2;
 
-interface Task {
-  owner: string;
-  /** Takes steps until the time; true once it is over, a promise to wait for it. Never throws. */
-  advance(until: number): boolean | Promise<unknown>;
-}
+/** Takes steps until the time; true once it is over, a promise to wait for it. Never throws. */
+type Task = (until: number) => boolean | Promise<unknown>;
 
 export class LoopTurns {
   readonly #clock: Clock;
@@ -67,19 +64,19 @@ export class LoopTurns {
       };
       const now = this.#clock.now();
       this.#forgiveAfterPause(now);
-      this.#turns.add(owner, { owner, advance });
+      this.#turns.add(owner, advance);
       if (this.#isScheduled || now < this.#freeAt) this.#schedule();
       else this.#giveTurn();
     });
   }
 
   #giveTurn(): void {
-    const task = this.#turns.next((owner) => !this.#blocked.has(owner));
+    const turn = this.#turns.next((owner) => !this.#blocked.has(owner));
     // Each owner with work waits for a promise.
-    if (!task) return;
-    const { owner } = task;
+    if (!turn) return;
+    const { owner, item: task } = turn;
     const startedAt = this.#clock.now();
-    const outcome = task.advance(startedAt + TURN_MS);
+    const outcome = task(startedAt + TURN_MS);
     this.#charge(owner, this.#clock.now() - startedAt);
     if (outcome === true) this.#turns.remove(owner, task);
     else if (outcome !== false) this.#block(owner, outcome);

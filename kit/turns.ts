@@ -3,11 +3,17 @@
 /** Every so many turns go to whoever has used the least, whatever its priority, so that low priorities progress, too. */
 const TURNS_PER_TURN_OF_ALL = 4;
 
-interface Owner<T> {
-  id: string;
+/** One that waits. */
+export interface Turn<T> {
+  owner: string;
+  item: T;
+}
+
+export interface Owner<T> {
+  readonly id: string;
   priority: number;
   /** In order of arrival. */
-  waiting: Set<T>;
+  readonly waiting: Set<T>;
   /** On the scale of `#now`: when it will have paid for what it has used. */
   paidUpAt: number;
 }
@@ -30,6 +36,11 @@ export class Turns<T> {
     return this.#size;
   }
 
+  /** Owners that wait or have not paid yet. */
+  owners(): Iterable<Readonly<Owner<T>>> {
+    return this.#owners.values();
+  }
+
   /** `priority`: of the owner, higher first. */
   add(id: string, item: T, priority = 0): void {
     const owner = this.#findOrAdd(id);
@@ -48,7 +59,7 @@ export class Turns<T> {
   }
 
   /** What is next, which goes on waiting until it is removed; null if nothing waits for an owner that `may` have a turn. */
-  next(may: (id: string) => boolean = () => true): T | null {
+  next(may: (id: string) => boolean = () => true): Turn<T> | null {
     const isTurnOfAll = (this.#given + 1) % TURNS_PER_TURN_OF_ALL === 0;
     let best: Owner<T> | null = null;
     for (const owner of this.#owners.values()) {
@@ -59,7 +70,7 @@ export class Turns<T> {
     this.#given++;
     this.#now = Math.max(this.#now, best.paidUpAt);
     const [item] = best.waiting;
-    return item!;
+    return { owner: best.id, item: item! };
   }
 
   /** For a turn, or for what an owner used without one. */

@@ -3,6 +3,7 @@ import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { BytesAnswer } from '../engine/bytes-answer.ts';
 import { EventAnswer } from '../engine/event-answer.ts';
 import { WholeAnswer } from '../engine/whole-answer.ts';
+import { answerTurns } from '../http/body-parsing.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { readJsonBody } from '../http/json-body.ts';
 import type { Spool } from '../storage/spool.ts';
@@ -51,6 +52,7 @@ async function transcribe(path: string, services: AudioServices, state: GatewayS
           readUsage: () => null,
           write: (whole) => writeTranscript(whole, request.format),
           reserve: reserveLazily(state),
+          turns: answerTurns(state),
         });
     exchange.settle = () => {
       if (answer instanceof EventAnswer && answer.events > 0) seconds = request.seconds;

@@ -121,7 +121,17 @@ class EngineCall implements Dispatcher.DispatchHandler {
       return;
     }
     this.#options.onRelease();
-    this.#end(this.#options.answer.end());
+    const outcome = this.#options.answer.end();
+    if (!(outcome instanceof Promise)) {
+      this.#end(outcome);
+      return;
+    }
+    // The connection may have the next request by now.
+    this.#controller = null;
+    const end = (error: ApiError | null) => {
+      if (!this.#isOver) this.#end(error);
+    };
+    outcome.then(end, end);
   }
 
   onResponseError(_: Dispatcher.DispatchController, cause: Error): void {

@@ -1,6 +1,8 @@
 /** An engine's JSON response, read once and completed to OpenAI's schema. */
 import { isAscii } from 'node:buffer';
 import { isObject, type JSONObject } from '../../kit/json.ts';
+import { writeInSlices } from '../../kit/json-slices.ts';
+import type { Steps } from '../../kit/loop-turns.ts';
 import { ApiError, JSON_TYPE } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { type Answer, roundUsage, type Usage } from './answer.ts';
@@ -11,6 +13,8 @@ const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
 /** Most responses are smaller and are not accounted for. */
 const SMALL_BYTES = 1024 * 1024;
+/** Larger ones are parsed in turns. */
+const MAX_AT_ONCE_BYTES = 64 * 1024;
 const BUSY_RETRY_SECONDS = 5;
 
 /** Completes the engine's response to OpenAI's schema; returns whether it changed anything. */
@@ -29,6 +33,14 @@ export interface WholeAnswerOptions {
   write?(answer: JSONObject): { text: string; type: string } | null;
   /** Reserves memory for a large response; false if there is none left. */
   reserve?: (bytes: number) => boolean;
+  /** For large responses; absent: they are read at once. */
+  turns?: AnswerTurns | undefined;
+}
+
+/** Turns of whoever gets the response. */
+export interface AnswerTurns {
+  run<T>(steps: Steps<T>): Promise<T>;
+  parse(body: Buffer): Steps<unknown>;
 }
 
 export class WholeAnswer implements Answer {
@@ -63,25 +75,15 @@ export class WholeAnswer implements Answer {
     return true;
   }
 
-  end(): ApiError | null {
+  end(): ApiError | null | Promise<ApiError | null> {
     const body = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
+    const { turns } = this.#options;
+    if (turns && body.length > MAX_AT_ONCE_BYTES) return turns.run(this.#endInTurns(turns, body));
     // ASCII, such as most English responses, is neither decoded nor encoded.
     const encoding = isAscii(body) ? 'latin1' : 'utf8';
     const text = body.toString(encoding);
-    const { read, complete, readUsage, estimateOutput } = this.#options;
-    const parsed = parse(text);
-    const failure = findEngineError(parsed) ?? (isObject(parsed) ? findAbortedError(parsed) : null);
+    const { failure, answer, isChanged } = this.#read(parse(text));
     if (failure) return failure;
-    const answer = read ? read(parsed) : isObject(parsed) ? parsed : null;
-    if (!answer)
-      return new ApiError(
-        'upstream_error',
-        `The engine returned something other than ${read ? 'the answer to the request' : 'a JSON object'}.`,
-      );
-    this.usage = readUsage(answer.usage);
-    if (!this.usage && estimateOutput) this.estimatedTokens = estimateOutput(answer);
-    const isRounded = this.usage !== null && roundUsage(answer.usage);
-    const isChanged = complete(answer) || isRounded || read !== undefined;
     const written = this.#options.write?.(answer);
     if (written) this.#send(written.text, { type: written.type });
     else if (isChanged) this.#send(JSON.stringify(answer));
@@ -89,9 +91,38 @@ export class WholeAnswer implements Answer {
     return null;
   }
 
+  *#endInTurns(turns: AnswerTurns, body: Buffer): Steps<ApiError | null> {
+    const parsed = yield* turns.parse(body);
+    const { failure, answer, isChanged } = this.#read(parsed);
+    if (failure) return failure;
+    const written = this.#options.write?.(answer);
+    if (written) this.#send(written.text, { type: written.type });
+    else if (isChanged) this.#send(yield* writeInSlices(answer));
+    else this.#send(body, { bytes: body.length });
+    return null;
+  }
+
+  #read(parsed: unknown): Read {
+    const { read, complete, readUsage, estimateOutput } = this.#options;
+    const failure = findEngineError(parsed) ?? (isObject(parsed) ? findAbortedError(parsed) : null);
+    if (failure) return { failure };
+    const answer = read ? read(parsed) : isObject(parsed) ? parsed : null;
+    if (!answer)
+      return {
+        failure: new ApiError(
+          'upstream_error',
+          `The engine returned something other than ${read ? 'the answer to the request' : 'a JSON object'}.`,
+        ),
+      };
+    this.usage = readUsage(answer.usage);
+    if (!this.usage && estimateOutput) this.estimatedTokens = estimateOutput(answer);
+    const isRounded = this.usage !== null && roundUsage(answer.usage);
+    return { failure: null, answer, isChanged: complete(answer) || isRounded || read !== undefined };
+  }
+
   /** As a string, which Node writes together with the head. */
   #send(
-    text: string,
+    text: string | Buffer,
     {
       bytes = Buffer.byteLength(text),
       type = JSON_TYPE,
@@ -105,6 +136,11 @@ export class WholeAnswer implements Answer {
     res.end(text, encoding);
   }
 }
+
+/** `isChanged`: not what the engine sent. */
+type Read =
+  | { failure: ApiError; answer?: never; isChanged?: never }
+  | { failure: null; answer: JSONObject; isChanged: boolean };
 
 function parse(text: string): unknown {
   try {

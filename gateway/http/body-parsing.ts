@@ -48,6 +48,32 @@ export function* parseInTurns<T>(parties: Parties, body: Buffer, interpret: (bod
   checkEncoding(raw);
   const { fault, cost, edges } = yield* weighJson(raw, parsedValues.maxBodyBytes);
   if (fault !== null) throw describeFault(fault);
+  return yield* withParsedValues(parties, cost, function* () {
+    const value = requireObject(yield* parseSlices(raw, exchange));
+    return interpret({ raw, value, members: () => readEdges(raw, edges) });
+  });
+}
+
+/** For a large response of an engine: whatever its values take, they are parsed; undefined if it is no JSON. */
+export const answerTurns = (parties: Parties) => ({
+  run: <T>(steps: Steps<T>) => parsingTurns.run(ownerOf(parties), steps),
+  parse: function* (body: Buffer): Steps<unknown> {
+    const { fault, cost } = yield* weighJson(body, Number.POSITIVE_INFINITY);
+    if (fault !== null) return undefined;
+    const { maxBodyBytes } = parsedValues;
+    return yield* withParsedValues(parties, Math.min(cost, maxBodyBytes), function* () {
+      try {
+        return yield* parseInSlices(body);
+      } catch (error) {
+        if (error instanceof SyntaxError) return undefined;
+        throw error;
+      }
+    });
+  },
+});
+
+/** Holds memory for values of `cost` bytes while it takes the steps. */
+function* withParsedValues<T>(parties: Parties, cost: number, steps: () => Steps<T>): Steps<T> {
   const lease = parsedValues.open(ownerOf(parties));
   try {
     const reservation = lease.grow(cost);
@@ -56,10 +82,9 @@ export function* parseInTurns<T>(parties: Parties, body: Buffer, interpret: (bod
       yield reservation.then((isGranted) => {
         hasMemory = isGranted;
       });
-    exchange.check();
+    parties.exchange.check();
     if (!hasMemory) throw refuseReservation();
-    const value = requireObject(yield* parseSlices(raw, exchange));
-    return interpret({ raw, value, members: () => readEdges(raw, edges) });
+    return yield* steps();
   } finally {
     lease.release();
   }

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { BodyLease, BodyMemory } from '../http/body-memory.ts';
-import type { Parties } from '../http/body-parsing.ts';
+import { type Parties, parsingTurns } from '../http/body-parsing.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { openLease, untilReserved } from '../http/json-body.ts';
@@ -132,27 +132,32 @@ class FormIntake {
         parser.destroy();
         reject(error);
       };
-      const parse = (chunk: Buffer) => {
+      const parse = (chunk: Buffer): boolean => {
         let canTakeMore = false;
         this.#memory.count(chunk.length, () => {
           canTakeMore = parser.write(chunk);
         });
-        if (isDone || canTakeMore) return;
+        if (isDone || canTakeMore) return true;
         req.pause();
         parser.once('drain', () => req.resume());
+        return false;
       };
+      const parseInTurn = (chunk: Buffer) => parsingTurns.take(this.#tenant, () => isDone || parse(chunk));
       const onData = (chunk: Buffer) => {
         if (this.#memory.size + chunk.length > multipartBodyBytes)
           return finish(refuseBody(multipartBodyBytes));
         const reservation = this.#memory.reserve(chunk.length);
-        if (reservation === true) return parse(chunk);
+        const parsing =
+          reservation === true
+            ? parseInTurn(chunk)
+            : untilReserved(this.#exchange, reservation).then(() => parseInTurn(chunk));
+        if (!(parsing instanceof Promise)) return;
         req.pause();
         isWaiting = true;
-        untilReserved(this.#exchange, reservation).then(() => {
+        parsing.then((canTakeMore) => {
           isWaiting = false;
           if (isDone) return;
-          req.resume();
-          parse(chunk);
+          if (canTakeMore) req.resume();
           if (hasEnded) parser.end();
         }, finish);
       };

@@ -27,6 +27,8 @@ export interface MediaInliningOptions {
   maxBytes: number;
   /** Reserves memory; false if there is none left. */
   reserve: (bytes: number) => boolean;
+  /** Does work in a turn of the caller. */
+  inTurn: <T>(work: () => T) => T | Promise<T>;
 }
 
 interface MediaBounds {
@@ -70,7 +72,8 @@ export async function inlineMedia(
   const signal = AbortSignal.any([exchange.signal, failed.signal]);
   try {
     const fetched = media.map((each) => fetchMedium(each, { ...options, shared, signal }));
-    return insert(payload, media, await Promise.all(fetched));
+    const values = await Promise.all(fetched);
+    return await options.inTurn(() => insert(payload, media, values));
   } catch (error) {
     exchange.check();
     throw isRefused ? refuseBusy() : error;

@@ -8,6 +8,7 @@ import { ContinuedFilter } from '../engine/continued-filter.ts';
 import { StreamAnswer } from '../engine/stream-answer.ts';
 import { VectorsAnswer } from '../engine/vectors-answer.ts';
 import { WholeAnswer } from '../engine/whole-answer.ts';
+import { answerTurns, ownerOf, parsingTurns } from '../http/body-parsing.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { openLease, readJsonBody } from '../http/json-body.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
@@ -66,6 +67,7 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
         exchange,
         maxBytes: config.limits.jsonBodyBytes,
         reserve: (bytes) => lease.tryAdd(bytes),
+        inTurn: (work) => parsingTurns.take(ownerOf(state), work),
       });
     }
     await askForAnswer({ route, services, state, request });
@@ -124,6 +126,7 @@ function openAnswer({ route, state, request }: TextCall, modelId: string, reserv
     readUsage: route.readUsage,
     estimateOutput: route.estimateOutput,
     reserve,
+    turns: answerTurns(state),
   });
 }
 

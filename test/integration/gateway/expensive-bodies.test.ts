@@ -109,8 +109,8 @@ function attack(target: Target, body: Buffer): { answers: () => number; end(): P
     answers: () => answers,
     end: async () => {
       isOver = true;
-      await Promise.all(connections);
       client.close();
+      await Promise.all(connections);
     },
   };
 }
@@ -143,6 +143,9 @@ const image = (bytes: number) =>
   Buffer.from(JSON.stringify({ model: 'berth/chat', prompt: 'A ship', user: 'x'.repeat(bytes) }));
 const chat = (bytes: number) =>
   Buffer.from(JSON.stringify({ messages: [{ role: 'user', content: 'Hi. '.repeat(bytes / 4 + 1) }] }));
+
+/** A machine that is slow without an attack makes everything take longer. */
+const allow = (quietMs: number, ms: number): number => Math.max(ms, 4 * quietMs);
 
 describe('expensive bodies', () => {
   let stack: TestStack;
@@ -217,8 +220,7 @@ describe('expensive bodies', () => {
         await running.end();
         client.close();
         expect(busy.refused).to.deep.equal([]);
-        // Compared with the same calls before: the machine may have other work.
-        expect(busy.small - quiet.small, 'ms longer for a small body').to.be.below(MAX_WAIT_MS);
-        expect(busy.large - quiet.large, 'ms longer for a body of 1 MiB').to.be.below(2 * MAX_WAIT_MS);
+        expect(busy.small, 'ms for a small body').to.be.below(allow(quiet.small, MAX_WAIT_MS));
+        expect(busy.large, 'ms for a body of 1 MiB').to.be.below(allow(quiet.large, 2 * MAX_WAIT_MS));
       });
 });

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { readOpenAIUsage } from '../../../../gateway/engine/answer.ts';
 import { estimateOutput } from '../../../../gateway/engine/token-estimate.ts';
 import { WholeAnswer, type WholeAnswerOptions } from '../../../../gateway/engine/whole-answer.ts';
+import { answerTurns } from '../../../../gateway/http/body-parsing.ts';
 import type { Exchange } from '../../../../gateway/http/exchange.ts';
 
 const MIB = 1024 * 1024;
@@ -102,6 +103,78 @@ describe('a whole answer', () => {
       answer.write(Buffer.from(JSON.stringify(aborted)));
       expect(answer.end()).to.include({ code: 'upstream_error', status: 502 });
     });
+
+  describe('that is large', () => {
+    const vectors = (numbers: number) => ({
+      object: 'list',
+      model: 'of the engine',
+      data: Array.from({ length: 300 }, (_, index) => ({
+        index,
+        embedding: Array.from({ length: numbers }, (_, at) => index + at / 7),
+      })),
+      usage: { prompt_tokens: 3, total_tokens: 3 },
+    });
+    const read = async (text: string, options: Partial<WholeAnswerOptions>, onTurn = () => {}) => {
+      let sent = '';
+      const exchange = {
+        headers: [],
+        receiptHeaders: () => [],
+        check: () => {},
+        res: {
+          writeHead: () => {},
+          once: () => {},
+          end: (body: string | Buffer) => {
+            sent = body.toString();
+          },
+        },
+      } as unknown as Exchange;
+      const turns = answerTurns({ exchange, keyHash: 'key' });
+      const whole = new WholeAnswer(exchange, {
+        complete: () => false,
+        readUsage: readOpenAIUsage,
+        turns,
+        ...options,
+      });
+      whole.write(Buffer.from(text));
+      let isOver = false;
+      const count = () => {
+        onTurn();
+        if (!isOver) setImmediate(count);
+      };
+      setImmediate(count);
+      const failure = await whole.end();
+      isOver = true;
+      return { failure, sent, usage: whole.usage };
+    };
+
+    it('is read and written in turns, with pauses', async () => {
+      const text = JSON.stringify(vectors(1_000));
+      let turns = 0;
+      const complete = (answer: Record<string, unknown>) => {
+        answer.model = 'team/embedder';
+        return true;
+      };
+      const { failure, sent, usage } = await read(text, { complete }, () => turns++);
+      expect(failure).to.equal(null);
+      expect(sent).to.equal(JSON.stringify({ ...vectors(1_000), model: 'team/embedder' }));
+      expect(usage).to.include({ inputTokens: 3 });
+      expect(turns).to.be.above(5);
+    });
+
+    it('is sent as it came where nothing is changed', async () => {
+      const text = ` ${JSON.stringify({ ...vectors(100), note: 'größer' })}`;
+      expect((await read(text, {})).sent).to.equal(text);
+    });
+
+    it('is an error where it is no JSON, or an error of the engine', async () => {
+      const text = JSON.stringify(vectors(100));
+      expect((await read(text.slice(0, -1), {})).failure).to.include({ code: 'upstream_error' });
+      const error = JSON.stringify({ error: { message: 'x'.repeat(MIB), code: 400 } });
+      expect((await read(error, {})).failure)
+        .to.have.property('status')
+        .that.is.at.least(400);
+    });
+  });
 
   it('is refused beyond 256 MiB, whatever memory there is', () => {
     const answer = open(() => true);

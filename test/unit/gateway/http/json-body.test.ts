@@ -60,8 +60,8 @@ describe('a JSON body', () => {
 
   it('leaves turns of the event loop to others while it is parsed, whatever its shape', async () => {
     const shapes = {
-      objects: `{"x":[${'{},'.repeat(200_000)}{}]}`,
-      escapes: `{"x":"${'\\n'.repeat(2 * MIB)}"}`,
+      objects: `{"x":[${'{},'.repeat(100_000)}{}]}`,
+      escapes: `{"x":"${'\\n'.repeat(MIB)}"}`,
     };
     for (const [shape, text] of Object.entries(shapes)) {
       let turns = 0;
@@ -71,7 +71,7 @@ describe('a JSON body', () => {
         if (!isOver) setImmediate(count);
       };
       const { req, state } = open(text.length);
-      const interpret = ({ value }: JsonBody) => expect(value).to.deep.equal(JSON.parse(text));
+      const interpret = ({ value }: JsonBody) => expect(JSON.stringify(value)).to.equal(text);
       const reading = readJsonBody(state, { limits, memory: roomy(), interpret });
       setImmediate(count);
       req.end(text);
@@ -96,7 +96,7 @@ describe('a JSON body', () => {
   });
 
   it('waits for bodies of its own tenant, not for those of others', async () => {
-    const text = `{"x":[${'{},'.repeat(200_000)}{}]}`;
+    const text = `{"x":[${'{},'.repeat(50_000)}{}]}`;
     const order: string[] = [];
     const send = (tenant: string, body: string) => {
       const { req, state } = open(body.length);

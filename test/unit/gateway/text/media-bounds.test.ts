@@ -3,6 +3,8 @@ import type { Allowance } from '../../../../gateway/egress/allowance.ts';
 import { inlineMedia, type MediaReference } from '../../../../gateway/text/media-inlining.ts';
 import { rejection } from '../../../support/redis-client.ts';
 
+const inTurn = <T>(work: () => T) => work();
+
 describe('the media of a request that are given by URL', () => {
   const bounds = { image: 10, audio: 4, video: 2 } as const;
   const asked: { deadlineMs: number; allowance: Allowance }[] = [];
@@ -23,7 +25,7 @@ describe('the media of a request that are given by URL', () => {
       url: 'https://media.example.com/',
     }));
     const exchange = { signal: new AbortController().signal, check: () => {} };
-    const options = { agent, exchange, maxBytes: 2 ** 40, reserve: () => true };
+    const options = { agent, exchange, maxBytes: 2 ** 40, reserve: () => true, inTurn };
     type Options = Parameters<typeof inlineMedia>[1];
     const error = await rejection(
       inlineMedia({ payload: Buffer.from('{}'), media }, options as unknown as Options),
@@ -67,7 +69,7 @@ describe('the media of a request that are given by URL', () => {
       };
       const exchange = { signal: new AbortController().signal, check: () => {} };
       const media: MediaReference[] = [{ kind: 'image', path: ['url'], url: 'https://media.example.com/' }];
-      const options = { agent, exchange, maxBytes: 2 ** 40, reserve };
+      const options = { agent, exchange, maxBytes: 2 ** 40, reserve, inTurn };
       type Options = Parameters<typeof inlineMedia>[1];
       return inlineMedia({ payload: Buffer.from('{"url":""}'), media }, options as unknown as Options);
     };
