@@ -1,7 +1,16 @@
-/** The HTTP server of every program: early answers, faults of requests, and its lifecycle. */
-import { createServer, type RequestListener, type Server, type ServerOptions, STATUS_CODES } from 'node:http';
+/** The HTTP server of every program: what is no valid request, early answers, and its lifecycle. */
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import type { Socket } from 'node:net';
-import { closeAfterRest, EarlyResponse } from './early-answer.ts';
+import { closeAfterRest, drop, EarlyResponse } from './early-answer.ts';
+import { normalizeTarget } from './request-target.ts';
 
 /** Why a request does not reach the program's listener. */
 export interface HTTPFault {
@@ -22,7 +31,14 @@ const MAX_HEADER_BYTES = 16 * 1024;
 /** Above the idle time of the usual load balancers, so that it is never the server that closes first. */
 const KEEP_ALIVE_MS = 620_000;
 
-/** Not yet listening. */
+/** The responses to the last two requests on a connection, as far as they are in progress. */
+type ServedSocket = Socket & {
+  latest?: ServerResponse<IncomingMessage> | undefined;
+  before?: ServerResponse<IncomingMessage> | undefined;
+  isRefused?: boolean;
+};
+
+/** Not yet listening. The listener sees targets as paths, whatever their form, and the target's host in the Host header. */
 export function createHTTPServer(options: HTTPServerOptions, listener: RequestListener): Server {
   const { refuse = describeFault, methods, isContinuedByListener, ...more } = options;
   const answer = (fault: HTTPFault) => {
@@ -31,30 +47,72 @@ export function createHTTPServer(options: HTTPServerOptions, listener: RequestLi
     if (fault.status === 405) headers.push('allow', methods.join(', '));
     return { status: fault.status, headers, text };
   };
+  const serve = (req: IncomingMessage, res: ServerResponse<IncomingMessage>) => {
+    enter(req.socket, res);
+    // The framing of HTTP/1.0 has no chunks (RFC 9112, 6.1).
+    if (req.httpVersion === '1.0' && req.headers['transfer-encoding'] !== undefined)
+      res.shouldKeepAlive = false;
+    const message = normalizeTarget(req);
+    if (message === null) return listener(req, res);
+    const { status, headers, text } = answer({ status: 400, message });
+    res.writeHead(status, headers).end(text);
+  };
   const server = createServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
       keepAliveTimeout: KEEP_ALIVE_MS,
       noDelay: true,
       ...more,
+      requireHostHeader: false,
       ServerResponse: EarlyResponse,
     },
-    listener,
+    serve,
   );
-  if (isContinuedByListener) server.on('checkContinue', listener).on('checkExpectation', listener);
+  if (isContinuedByListener) server.on('checkContinue', serve).on('checkExpectation', serve);
   server.on('connection', (socket: Socket) => {
     socket.destroySoon = () => closeAfterRest(socket);
   });
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    // Node itself checks here whether a response has started: after that, an error would corrupt it.
-    const current = (socket as { _httpMessage?: { headersSent: boolean } })._httpMessage;
-    if (error.code === 'ECONNRESET' || !socket.writable || current?.headersSent) socket.destroy();
-    else endRaw(socket, answer(readFault(error)));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: ServedSocket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+    if (!socket.isRefused) refuseInTurn(socket, () => endRaw(socket, answer(readFault(error))));
   });
   server.on('connect', (_, socket: Socket) =>
-    endRaw(socket, answer({ status: 405, message: 'CONNECT is not supported.' })),
+    refuseInTurn(socket, () => endRaw(socket, answer({ status: 405, message: 'CONNECT is not supported.' }))),
   );
   return server;
+}
+
+function enter(socket: ServedSocket, response: ServerResponse<IncomingMessage>): void {
+  socket.before = socket.latest;
+  socket.latest = response;
+  response.on('close', leave);
+}
+
+function leave(this: ServerResponse<IncomingMessage>): void {
+  const socket = this.req.socket as ServedSocket;
+  if (socket.latest === this) socket.latest = undefined;
+  if (socket.before === this) socket.before = undefined;
+}
+
+/** Once the requests before it are answered. Nothing that follows is parsed. */
+function refuseInTurn(socket: ServedSocket, end: () => void): void {
+  socket.isRefused = true;
+  const { latest } = socket;
+  const isBetween = !latest || latest.req.complete;
+  // An answer that has started would be corrupted by another; one that is complete needs none.
+  if (!isBetween && latest.headersSent) {
+    if (latest.writableEnded) closeAfterRest(socket);
+    else socket.destroy();
+    return;
+  }
+  const awaited = isBetween ? latest : socket.before;
+  if (!awaited) {
+    end();
+    return;
+  }
+  socket.removeAllListeners('data');
+  drop(socket, socket);
+  awaited.once('close', () => socket.writable && end());
 }
 
 const readFault = ({ code, message }: NodeJS.ErrnoException): HTTPFault => {

@@ -9,9 +9,8 @@ export function normalizePath(path: string): string {
   return single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single;
 }
 
-/** The path without query; proxies may send an absolute URL. */
+/** The path without query. */
 export function readPath(url: string): string {
-  if (!url.startsWith('/')) return URL.parse(url)?.pathname ?? url;
   const query = url.indexOf('?');
   return query < 0 ? url : url.slice(0, query);
 }

@@ -15,8 +15,6 @@ export const findRoute =
   (table: RouteTable, model?: () => ServedModel): GatewayMiddleware =>
   (ctx, next) => {
     const { req, state } = ctx;
-    if (req.httpVersion === '1.1' && req.headers.host === undefined)
-      throw new ApiError('invalid_request_error', 'The Host header is missing.');
     const match = table.match(state.exchange.routePath);
     if (!match) throw refusePath(readPath(req.url ?? '/'), model && table.listFor(model()));
     // Node sends no body in response to HEAD.

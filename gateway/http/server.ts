@@ -33,8 +33,6 @@ export function createServer(
     {
       connectionsCheckingInterval: CHECKING_INTERVAL_MS,
       methods: METHODS,
-      // The application responds.
-      requireHostHeader: false,
       refuse: refuseFault,
       // By `sendContinue`, once the caller is authenticated.
       isContinuedByListener: true,

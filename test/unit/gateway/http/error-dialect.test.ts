@@ -14,8 +14,7 @@ describe('the dialect of an error', () => {
   it('is Anthropic’s on its routes, and to its SDKs on all others', () => {
     expect(read('/v1/messages?beta=true')).to.equal('anthropic');
     expect(read('/v1/messages/batches')).to.equal('anthropic');
-    for (const url of ['/v1/v1/messages', '//v1/messages/', 'http://host/v1/messages'])
-      expect(read(url)).to.equal('anthropic');
+    for (const url of ['/v1/v1/messages', '//v1/messages/']) expect(read(url)).to.equal('anthropic');
     expect(read('/v1/models', { 'anthropic-version': '2023-06-01' })).to.equal('anthropic');
   });
 
