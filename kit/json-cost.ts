@@ -42,7 +42,7 @@ export interface JsonWeight {
 }
 
 /** Bytes between two pauses: about a millisecond. */
-const SLICE_BYTES = 128 * 1024;
+const SLICE_BYTES = 64 * 1024;
 
 /**
  * Weighs a text, with pauses in between. Stops at the first byte over a limit. Only the parser decides whether the text is

@@ -14,6 +14,7 @@ const SLOW: Record<string, number> = {
   'integration/launch/gpu-check': 70,
   'integration/operator/lifecycle': 60,
   'integration/gateway/large-bodies': 60,
+  'integration/gateway/expensive-bodies': 60,
   'integration/launch/scaling': 60,
   'integration/console/tenant-attacks': 60,
   'integration/front/busy-engine': 45,
