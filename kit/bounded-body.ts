@@ -1,4 +1,5 @@
 /** Reads bodies of limited size into memory. */
+import { GrowingBuffer } from './growing-buffer.ts';
 
 export class BodyTooLargeError extends Error {
   constructor(maxBytes: number) {
@@ -22,21 +23,19 @@ export async function takeBody<Chunk extends Uint8Array>(
 
 /** Throws BodyTooLargeError, or the source's error. */
 export async function readBody(source: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  await takeBody(source, maxBytes, (chunk) => void chunks.push(chunk));
-  return Buffer.concat(chunks);
+  const collected = new GrowingBuffer();
+  await takeBody(source, maxBytes, (chunk) => collected.add(chunk));
+  return collected.read();
 }
 
 /** At most `maxBytes` of the start of a body, or what arrived before the source failed. */
 export async function readBodyStart(source: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
+  const collected = new GrowingBuffer();
   try {
     for await (const chunk of source) {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes >= maxBytes) break;
+      collected.add(chunk.subarray(0, maxBytes - collected.length));
+      if (collected.length === maxBytes) break;
     }
   } catch {}
-  return Buffer.concat(chunks, bytes).subarray(0, maxBytes);
+  return collected.read();
 }

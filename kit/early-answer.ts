@@ -2,9 +2,10 @@
  * Answers that are sent before the request's body has arrived. The rest is read and dropped: the next request on the connection is
  * served, and a client that writes all before it reads gets its answer (RFC 9112, 9.3 and 9.6).
  */
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
+import { CountedResponse } from './counted-response.ts';
 
 /** More than this, or for longer, is not read: the connection is closed. */
 const MAX_REST_BYTES = 64 * 1024 * 1024;
@@ -15,7 +16,7 @@ const CLOSING_STATUSES: ReadonlySet<number> = new Set([408, 413]);
 
 export class EarlyResponse<
   Request extends IncomingMessage = IncomingMessage,
-> extends ServerResponse<Request> {
+> extends CountedResponse<Request> {
   #isContinued = false;
 
   /** Not to HTTP/1.0, which has no interim responses (RFC 9110, 15.2). */

@@ -10,6 +10,7 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import { closeAfterRest, drop, EarlyResponse } from './early-answer.ts';
+import { JoinedRequest } from './joined-request.ts';
 import { normalizeTarget } from './request-target.ts';
 
 /** Why a request does not reach the program's listener. */
@@ -64,6 +65,7 @@ export function createHTTPServer(options: HTTPServerOptions, listener: RequestLi
       noDelay: true,
       ...more,
       requireHostHeader: false,
+      IncomingMessage: JoinedRequest,
       ServerResponse: EarlyResponse,
     },
     serve,

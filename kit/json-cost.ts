@@ -79,6 +79,9 @@ export function* weighJson(
 export const findJsonFault = (bytes: Uint8Array, maxCost: number): JsonFault | null =>
   finish(weighJson(bytes, maxCost)).fault;
 
+/** Whether it could be parsed, but not written again: that needs a stack. */
+export const isTooDeep = (bytes: Uint8Array): boolean => findJsonFault(bytes, Infinity) === 'depth';
+
 /** As in `JsonWeight`. */
 export const findJsonEdges = (bytes: Uint8Array): number[] =>
   finish(weighJson(bytes, Infinity, Infinity)).edges;

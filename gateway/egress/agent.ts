@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { VERSION } from '../../api/names.ts';
 import { ConcurrencyLimit } from '../../kit/concurrency-limit.ts';
+import { GrowingBuffer } from '../../kit/growing-buffer.ts';
 import { type AddressPolicy, type AddressRules, createAddressPolicy } from './address-policy.ts';
 import type { Allowance } from './allowance.ts';
 import { EgressError, toEgressError } from './egress-error.ts';
@@ -41,7 +42,7 @@ export interface EgressRequest {
   /** Of the response's body; reading stops at this size. */
   allowance: Allowance;
   signal?: AbortSignal;
-  /** Only the status matters: an interrupted or slow body does not change the result. */
+  /** Only the head matters: the body is not kept, and does not change the result where it is interrupted or slow. */
   isStatusEnough?: boolean;
 }
 
@@ -121,7 +122,7 @@ class EgressCall implements Dispatcher.DispatchHandler {
   #settle: ((answer: EgressAnswer | EgressError) => void) | null = null;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
-  readonly #chunks: Buffer[] = [];
+  readonly #body = new GrowingBuffer();
 
   /** `signal`: aborted with an EgressError. */
   constructor(url: URL, request: EgressRequest, signal: AbortSignal) {
@@ -164,8 +165,9 @@ class EgressCall implements Dispatcher.DispatchHandler {
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     if (!this.#settle) return;
-    if (this.#request.allowance.take(chunk.length)) this.#chunks.push(chunk);
-    else this.#end(this.#answer(true));
+    const { allowance, isStatusEnough } = this.#request;
+    if (!allowance.take(chunk.length)) this.#end(this.#answer(true));
+    else if (!isStatusEnough) this.#body.add(chunk);
   }
 
   onResponseEnd(): void {
@@ -177,7 +179,7 @@ class EgressCall implements Dispatcher.DispatchHandler {
   }
 
   #answer(isTruncated: boolean): EgressAnswer {
-    return { status: this.#status, headers: this.#headers, body: Buffer.concat(this.#chunks), isTruncated };
+    return { status: this.#status, headers: this.#headers, body: this.#body.read(), isTruncated };
   }
 
   /** Before the response's own end. */

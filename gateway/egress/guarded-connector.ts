@@ -6,6 +6,7 @@ import type { LookupFunction } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { buildConnector, Client, Pool } from 'undici';
 import { HTTP1_ONLY } from '../../kit/http1.ts';
+import { joinAnswers } from '../../kit/joined-answers.ts';
 import { EgressError } from './egress-error.ts';
 import type { NameResolver, ResolvedAddress } from './name-resolver.ts';
 import { readLiteral, requireVerdict, type URLRules } from './url-policy.ts';
@@ -156,6 +157,6 @@ export class GuardedPools {
       bodyTimeout: 0,
       keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,
       factory: (place, options) => createGuardedClient(place, options as object, this.#options),
-    });
+    }).compose(joinAnswers) as Pool;
   }
 }

@@ -3,7 +3,7 @@
  * would be in memory as it came, as text, as a value and decoded.
  */
 import { randomUUID } from 'node:crypto';
-import { GrowingBytes } from './growing-bytes.ts';
+import { GrowingBuffer } from '../../kit/growing-buffer.ts';
 
 const KEY = 'b64_json';
 /** No key begins like this one. */
@@ -19,6 +19,7 @@ const ENDING = /^[A-Za-z0-9+/]+={0,2}$/;
 const URL_SAFE = /[-_]/;
 /** More than any request asks for. */
 const MAX_VALUES = 100;
+const MIN_VALUE_CAPACITY = 64 * 1024;
 
 /**
  * A string that is anything but base64, such as a data URL, stays where it is, and so does what is no JSON: the text differs from the answer in
@@ -30,7 +31,7 @@ export class Base64Reader {
   #seen = 0;
   /** Before the number of what was decoded; no engine knows it. */
   readonly #mark = `#${randomUUID()}:`;
-  readonly #rest: Buffer[] = [];
+  readonly #rest = new GrowingBuffer();
   readonly #values: Buffer[] = [];
   /** From where the chunk at hand is kept. */
   #from = 0;
@@ -40,7 +41,7 @@ export class Base64Reader {
   /** What came since the key; null after other strings. */
   #gap: string | null = null;
   /** Of the value at hand, and the end of what has arrived of it. */
-  #value: GrowingBytes | null = null;
+  #value: GrowingBuffer | null = null;
   #pending = '';
 
   /** `totalBytes`: of the answer; 0 where that is unknown. */
@@ -61,7 +62,7 @@ export class Base64Reader {
   /** The answer, with a word in the place of each string that was decoded. */
   end(): string {
     if (this.#value) this.#giveUp(this.#value);
-    return Buffer.concat(this.#rest).toString('utf8');
+    return this.#rest.toString();
   }
 
   /** What a string of the text stands for; undefined: for itself. */
@@ -72,13 +73,12 @@ export class Base64Reader {
   /** This and the next two answer up to where they have read. */
   #readOutside(chunk: Buffer, at: number): number {
     const { end, next } = findQuote(chunk, at);
-    if (this.#gap !== null)
-      this.#gap += chunk.toString('latin1', at, Math.min(end, at + MAX_COLON_CHARACTERS));
+    if (this.#gap !== null) this.#gap = extendGap(this.#gap, chunk.subarray(at, end));
     if (next === end) return next;
     if (this.#gap !== null && COLON.test(this.#gap) && this.#values.length < MAX_VALUES) {
       this.#keep(chunk, next);
       const left = this.#total - this.#seen - next;
-      this.#value = new GrowingBytes(Math.ceil((left * 3) / 4));
+      this.#value = new GrowingBuffer(Math.max(Math.ceil((left * 3) / 4), MIN_VALUE_CAPACITY));
       this.#pending = '';
     } else this.#name = '';
     this.#gap = null;
@@ -99,23 +99,24 @@ export class Base64Reader {
     return next;
   }
 
-  #readValue(value: GrowingBytes, chunk: Buffer, at: number): number {
+  #readValue(value: GrowingBuffer, chunk: Buffer, at: number): number {
     const { end, next } = findQuote(chunk, at);
     const text = this.#pending + chunk.toString('latin1', at, end);
     const isAll = next > end;
     // The last group, which may be a padded one, comes with the end.
     const whole = Math.max(0, 4 * Math.ceil(text.length / 4) - 4);
+    const groups = text.slice(0, whole);
     const rest = text.slice(whole);
-    const isOdd = URL_SAFE.test(text) || (isAll && !ENDING.test(rest));
-    if (isOdd || !value.addGroups(text.slice(0, whole))) {
+    const isOdd = URL_SAFE.test(text) || groups.includes('=') || (isAll && !ENDING.test(rest));
+    if (isOdd || !value.addText(groups, 'base64')) {
       this.#giveUp(value);
       this.#from = at;
       return at;
     }
     this.#pending = rest;
     if (!isAll) return next;
-    value.addEnd(rest);
-    this.#rest.push(Buffer.from(`${this.#mark}${this.#values.length}`));
+    value.addText(rest, 'base64');
+    this.#rest.addText(`${this.#mark}${this.#values.length}`, 'latin1');
     this.#values.push(value.read());
     this.#value = null;
     this.#from = end;
@@ -123,17 +124,22 @@ export class Base64Reader {
   }
 
   /** The value is text like any other. */
-  #giveUp(value: GrowingBytes): void {
-    this.#rest.push(Buffer.from(value.read().toString('base64') + this.#pending, 'latin1'));
+  #giveUp(value: GrowingBuffer): void {
+    this.#rest.addText(value.toString('base64') + this.#pending, 'latin1');
     this.#value = null;
     this.#name = NO_KEY;
     this.#isEscaped = endsInEscape(Buffer.from(this.#pending, 'latin1'), false);
   }
 
-  /** A copy, as a part would hold all of the chunk. */
   #keep(chunk: Buffer, end: number): void {
-    if (end > this.#from) this.#rest.push(Buffer.from(chunk.subarray(this.#from, end)));
+    if (end > this.#from) this.#rest.add(chunk.subarray(this.#from, end));
   }
+}
+
+/** null for one that is too long to be a colon. */
+function extendGap(gap: string, more: Buffer): string | null {
+  const text = gap + more.toString('latin1', 0, MAX_COLON_CHARACTERS);
+  return text.length < MAX_COLON_CHARACTERS ? text : null;
 }
 
 /** Where the next quote is, and what follows it; the end of the chunk, both, where there is none. */

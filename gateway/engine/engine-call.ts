@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { isNotConnected } from '../../kit/connection-error.ts';
+import { GrowingBuffer } from '../../kit/growing-buffer.ts';
 import { UNSENT_HEADER } from '../capacity/peer-protocol.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -56,8 +57,7 @@ class EngineCall implements Dispatcher.DispatchHandler {
   /** A peer reports that it could not connect to its engine. */
   #isUnsent = false;
   /** Collects an error response. */
-  #errorBody: Buffer[] = [];
-  #errorBytes = 0;
+  readonly #errorBody = new GrowingBuffer();
   #attempts = 0;
   #isOver = false;
   #isWaiting = false;
@@ -102,8 +102,7 @@ class EngineCall implements Dispatcher.DispatchHandler {
     if (this.#isOver) return;
     const { answer } = this.#options;
     if (this.#status !== 200) {
-      this.#errorBytes += chunk.length;
-      if (this.#errorBytes <= MAX_ERROR_BYTES) this.#errorBody.push(chunk);
+      this.#errorBody.add(chunk.subarray(0, MAX_ERROR_BYTES - this.#errorBody.length));
       return;
     }
     const canTakeMore = answer.write(chunk);
@@ -152,14 +151,14 @@ class EngineCall implements Dispatcher.DispatchHandler {
   #readError(): ApiError {
     if (this.#isUnsent) return new EngineUnreachableError();
     if (this.#status === 0) {
-      const error = readEngineError(500, Buffer.concat(this.#errorBody));
+      const error = readEngineError(500, this.#errorBody.read());
       return new ApiError(
         'upstream_error',
         `The engine did not stream its response. ${error.message}`.slice(0, 300),
         { logMessage: 'The engine did not stream its response.' },
       );
     }
-    return readEngineError(this.#status, Buffer.concat(this.#errorBody));
+    return readEngineError(this.#status, this.#errorBody.read());
   }
 
   #wait(controller: Dispatcher.DispatchController): void {

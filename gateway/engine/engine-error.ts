@@ -54,6 +54,9 @@ export function describeConnectionLoss(cause: unknown, hasResponded: boolean): A
   if (isNotConnected(cause)) return new EngineUnreachableError();
   if (cause instanceof EngineDesertedError)
     return new ApiError('upstream_error', 'The engine stopped before its response was complete.');
+  // Thrown by what writes it again.
+  if (cause instanceof RangeError)
+    return new ApiError('upstream_error', 'The engine returned JSON that is nested too deeply.');
   return new ApiError(
     'upstream_error',
     hasResponded

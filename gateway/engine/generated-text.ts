@@ -1,5 +1,5 @@
 /** The text generated so far, kept within limits for an engine that continues it. */
-import { GrowingBuffer } from './growing-buffer.ts';
+import { GrowingBuffer } from '../../kit/growing-buffer.ts';
 
 export interface GeneratedTextOptions {
   /** Reserves memory; false if there is none left. */
@@ -13,8 +13,8 @@ const SMALL_BYTES = 16 * 1024;
 
 export class GeneratedText {
   readonly #options: GeneratedTextOptions;
-  readonly #content = new GrowingText();
-  readonly #reasoning = new GrowingText();
+  readonly #content = new GrowingBuffer();
+  readonly #reasoning = new GrowingBuffer();
   #reserved = SMALL_BYTES;
   /** Why it cannot be continued; null if it can. */
   obstacle: string | null = null;
@@ -53,9 +53,9 @@ export class GeneratedText {
     this.#reasoning.clear();
   }
 
-  #add(text: GrowingText, piece: string): void {
+  #add(text: GrowingBuffer, piece: string): void {
     if (this.obstacle !== null) return;
-    text.add(piece);
+    text.addText(piece, 'utf8');
     if (this.#content.length + this.#reasoning.length > MAX_GENERATED_BYTES) {
       this.giveUp(`it is longer than ${MAX_GENERATED_BYTES} bytes`);
       return;
@@ -64,24 +64,5 @@ export class GeneratedText {
     if (missing <= 0) return;
     if (this.#options.reserve(missing)) this.#reserved += missing;
     else this.giveUp('there is no memory to keep it');
-  }
-}
-
-const FIRST_BYTES = 1_024;
-/** Of a character of UTF-16. */
-const MAX_CHARACTER_BYTES = 3;
-
-class GrowingText extends GrowingBuffer {
-  constructor() {
-    super(0, FIRST_BYTES);
-  }
-
-  add(piece: string): void {
-    this.reserve(piece.length * MAX_CHARACTER_BYTES);
-    this.length += this.buffer.write(piece, this.length, 'utf8');
-  }
-
-  override toString(): string {
-    return this.buffer.toString('utf8', 0, this.length);
   }
 }

@@ -1,5 +1,6 @@
 /** One call of an image engine, for synchronous requests and queued jobs alike. */
 import { readBodyStart } from '../../kit/bounded-body.ts';
+import { isTooDeep } from '../../kit/json-cost.ts';
 import type { EngineTarget } from '../capacity/capacity.ts';
 import { sniffMediaType } from '../egress/media-type.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -171,8 +172,7 @@ function decode(text: string): Buffer {
 
 function parse(answer: string): unknown {
   try {
-    return JSON.parse(answer);
-  } catch {
-    throw new ApiError('upstream_error', 'The engine returned something other than JSON.');
-  }
+    if (!isTooDeep(Buffer.from(answer))) return JSON.parse(answer);
+  } catch {}
+  throw new ApiError('upstream_error', 'The engine returned something other than JSON.');
 }

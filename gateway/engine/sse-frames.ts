@@ -1,4 +1,5 @@
 /** Splits an engine's event stream into whole frames, and parses frames. */
+import { GrowingBuffer } from '../../kit/growing-buffer.ts';
 
 const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 
@@ -13,23 +14,21 @@ export class SseFrames {
   text = '';
   /** Unknown until the first line has ended. */
   separator = '';
-  /** Chunks of an unfinished frame, joined once it ends: a frame of megabytes arrives in hundreds of chunks. */
-  #parts: Buffer[] = [];
-  #bytes = 0;
+  /** An unfinished frame: one of megabytes arrives in hundreds of chunks. */
+  readonly #held = new GrowingBuffer();
   #tail = '';
 
   /** End of the whole frames in `data`; 0 if there is none yet. */
   push(chunk: Buffer): number {
-    if (this.#bytes > 0 && !this.#endsFrame(chunk)) {
+    if (this.#held.length > 0 && !this.#endsFrame(chunk)) {
       this.data = EMPTY;
       this.text = '';
       this.#hold(chunk);
       return 0;
     }
-    this.data = this.#bytes === 0 ? chunk : Buffer.concat([...this.#parts, chunk]);
+    this.data = this.#held.length === 0 ? chunk : this.#joinHeld(chunk);
     this.text = this.data.toString('latin1');
     const end = this.#findEnd();
-    if (this.#bytes > 0) this.#release();
     if (end < this.data.length) this.#hold(this.data.subarray(end));
     return end;
   }
@@ -42,24 +41,25 @@ export class SseFrames {
 
   /** A frame that does not end. */
   get isTooLong(): boolean {
-    return this.#bytes > MAX_FRAME_BYTES;
+    return this.#held.length > MAX_FRAME_BYTES;
   }
 
   /** Bytes after the last whole frame. */
   get rest(): string | null {
-    return this.#bytes === 0 ? null : Buffer.concat(this.#parts).toString('utf8');
+    return this.#held.length === 0 ? null : this.#held.toString();
   }
 
   #hold(part: Buffer): void {
-    this.#parts.push(part);
-    this.#bytes += part.length;
+    this.#held.add(part);
     this.#tail = (this.#tail + part.toString('latin1', Math.max(part.length - TAIL, 0))).slice(-TAIL);
   }
 
-  #release(): void {
-    this.#parts = [];
-    this.#bytes = 0;
+  #joinHeld(chunk: Buffer): Buffer {
+    this.#held.add(chunk);
+    const joined = this.#held.read();
+    this.#held.clear();
     this.#tail = '';
+    return joined;
   }
 
   /** Whether the held frame ends in the chunk: the held bytes have no separator. */

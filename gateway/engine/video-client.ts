@@ -1,5 +1,6 @@
 /** The video routes of an engine, one call each (OpenAI's videos API as SGLang Diffusion and vLLM-Omni serve it). */
 import type { Readable } from 'node:stream';
+import { isTooDeep } from '../../kit/json-cost.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { TraceContext } from '../tracing/trace-context.ts';
 import {
@@ -132,7 +133,7 @@ function readStatus(error: unknown): number {
 
 function parse(body: Buffer): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
+    const value: unknown = isTooDeep(body) ? null : JSON.parse(body.toString('utf8'));
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch {}
   throw new ApiError('upstream_error', 'The engine returned something other than a JSON object.');

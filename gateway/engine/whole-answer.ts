@@ -1,5 +1,6 @@
 /** An engine's JSON response, read once and completed to OpenAI's schema. */
 import { isAscii } from 'node:buffer';
+import { GrowingBuffer } from '../../kit/growing-buffer.ts';
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { writeInSlices } from '../../kit/json-slices.ts';
 import type { Steps } from '../../kit/loop-turns.ts';
@@ -50,8 +51,7 @@ export class WholeAnswer implements Answer {
   estimatedTokens: number | null = null;
   readonly #exchange: Exchange;
   readonly #options: WholeAnswerOptions;
-  readonly #chunks: Buffer[] = [];
-  #bytes = 0;
+  readonly #body = new GrowingBuffer();
 
   constructor(exchange: Exchange, options: WholeAnswerOptions) {
     this.#exchange = exchange;
@@ -59,15 +59,14 @@ export class WholeAnswer implements Answer {
   }
 
   write(chunk: Buffer): boolean {
-    this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
-    if (this.#bytes > SMALL_BYTES && this.#options.reserve?.(chunk.length) === false)
+    this.#body.add(chunk);
+    if (this.#body.length > SMALL_BYTES && this.#options.reserve?.(chunk.length) === false)
       this.failure = new ApiError(
         'temporarily_unavailable',
         'Too many large responses are in progress at the moment.',
         { retryAfter: BUSY_RETRY_SECONDS },
       );
-    if (this.#bytes > MAX_ANSWER_BYTES)
+    if (this.#body.length > MAX_ANSWER_BYTES)
       this.failure = new ApiError(
         'upstream_error',
         `The engine's response exceeds ${MAX_ANSWER_BYTES} bytes.`,
@@ -76,7 +75,7 @@ export class WholeAnswer implements Answer {
   }
 
   end(): ApiError | null | Promise<ApiError | null> {
-    const body = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
+    const body = this.#body.read();
     const { turns } = this.#options;
     if (turns && body.length > MAX_AT_ONCE_BYTES) return turns.run(this.#endInTurns(turns, body));
     // ASCII, such as most English responses, is neither decoded nor encoded.

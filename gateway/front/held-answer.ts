@@ -1,6 +1,7 @@
 /** A replica's response to a held request: relayed, also into a started stream, unless it has to wait again. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { ERRORS, type ErrorCode } from '../../api/errors.ts';
+import { GrowingBuffer } from '../../kit/growing-buffer.ts';
 import { parseJSONObject } from '../engine/sse-frames.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -28,8 +29,7 @@ export class HeldAnswer implements RelayAnswer {
   #status = 0;
   #headers: IncomingHttpHeaders = {};
   #isPassing = false;
-  readonly #collected: Buffer[] = [];
-  #collectedBytes = 0;
+  readonly #collected = new GrowingBuffer();
   /** The replica had no slot: nothing was relayed. */
   saturation: ApiError | null = null;
   /** An error for the client, whose stream has started. */
@@ -58,8 +58,7 @@ export class HeldAnswer implements RelayAnswer {
   write(chunk: Buffer): boolean {
     const { stream } = this.#options.exchange;
     if (!this.#isPassing) {
-      this.#collectedBytes += chunk.length;
-      if (this.#collectedBytes <= MAX_ERROR_BYTES) this.#collected.push(chunk);
+      this.#collected.add(chunk.subarray(0, MAX_ERROR_BYTES - this.#collected.length));
       return true;
     }
     if (!stream) return this.#plain.write(chunk);
@@ -83,7 +82,7 @@ export class HeldAnswer implements RelayAnswer {
     if (exchange.stream) this.failure = error;
     else {
       this.#plain.begin(this.#status, this.#headers);
-      this.#plain.write(Buffer.concat(this.#collected));
+      this.#plain.write(this.#collected.read());
       this.#plain.end();
     }
   }
@@ -100,7 +99,7 @@ export class HeldAnswer implements RelayAnswer {
   }
 
   #readError(): ApiError {
-    const { error } = parseJSONObject(Buffer.concat(this.#collected).toString('utf8')) ?? {};
+    const { error } = parseJSONObject(this.#collected.toString()) ?? {};
     const { code, message, param } = (error ?? {}) as Record<string, unknown>;
     const known = typeof code === 'string' && Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : null;
     const retryAfter = Number(this.#headers['retry-after']);

@@ -1,7 +1,7 @@
 /** Parses JSON bodies in turns of their tenants, so that none of them occupies the event loop. */
 import { isAscii, isUtf8 } from 'node:buffer';
 import { isObject, parseForeignJson } from '../../kit/json.ts';
-import { type JsonFault, MAX_JSON_DEPTH, weighJson } from '../../kit/json-cost.ts';
+import { isTooDeep, type JsonFault, MAX_JSON_DEPTH, weighJson } from '../../kit/json-cost.ts';
 import { listMembers, type Member, readEdges } from '../../kit/json-members.ts';
 import { parseInSlices } from '../../kit/json-slices.ts';
 import { LoopTurns, type Steps } from '../../kit/loop-turns.ts';
@@ -19,7 +19,7 @@ export interface JsonBody {
 /** Whatever the cost of a body, it is charged to its tenant. */
 export const parsingTurns = new LoopTurns();
 
-/** No more than a connection buffers anyway, so it is neither accounted for nor checked before parsing. */
+/** No more than a connection buffers anyway, so it is not accounted for. */
 export const SMALL_BYTES = 16 * 1024;
 
 /** A request, and whose share of memory it uses. */
@@ -32,6 +32,7 @@ export const ownerOf = ({ tenant, keyHash }: Parties): string => tenant ?? keyHa
 export function parseBody(body: Buffer): JsonBody {
   const raw = dropMark(body);
   checkEncoding(raw);
+  if (isTooDeep(raw)) throw describeFault('depth');
   const text = decode(raw);
   const value = requireObject(parse(() => parseForeignJson(text), text));
   // One character per byte: JSON's structure is ASCII, whose bytes occur in no other UTF-8 character.

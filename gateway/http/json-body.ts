@@ -1,4 +1,5 @@
 /** Reads a JSON body within its limits of size, time and memory. */
+import { GrowingBuffer } from '../../kit/growing-buffer.ts';
 import { type BodyLease, type BodyMemory, processBodies } from './body-memory.ts';
 import {
   type JsonBody,
@@ -130,8 +131,7 @@ function collectBytes(
 ): Promise<Buffer> {
   const { req } = exchange;
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
+    const body = new GrowingBuffer(Number(req.headers['content-length'] ?? 0));
     let isDone = false;
     let stopListening: (() => void) | undefined;
     const finish = (error: Error | null) => {
@@ -140,15 +140,15 @@ function collectBytes(
       clearTimeout(timer);
       req.off('data', onData).off('end', onEnd);
       stopListening?.();
-      if (!error) return resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
+      if (!error) return resolve(body.read());
       // The rest is discarded, so that a client that is still sending receives the response.
       req.resume();
       reject(error);
     };
     const onData = (chunk: Buffer) => {
-      chunks.push(chunk);
-      size += chunk.length;
+      const size = body.length + chunk.length;
       if (size > jsonBodyBytes) return finish(refuseSize(jsonBodyBytes));
+      body.add(chunk);
       if (size <= lease.bytes || size <= SMALL_BYTES) return;
       const reservation = lease.grow(Math.min(jsonBodyBytes, size + STEP_BYTES));
       if (reservation === true) return;

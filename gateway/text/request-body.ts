@@ -2,6 +2,7 @@
  * Edits members of a JSON text in place. Parsing and reserializing it would round large integers such as `seed`
  * and rewrite megabytes of images.
  */
+import { GrowingBuffer } from '../../kit/growing-buffer.ts';
 import { skipSpace } from '../../kit/json.ts';
 import { findJsonEdges } from '../../kit/json-cost.ts';
 import { listMembers, type Member, readEdges, skipValue } from '../../kit/json-members.ts';
@@ -25,13 +26,17 @@ export function setMembers(text: string, values: ReadonlyMap<string, string>): s
 
 /** The same for its bytes, of which megabytes of images are copied as they are. */
 export function setMembersInBytes({ raw, members }: ObjectText, values: ReadonlyMap<string, string>): Buffer {
-  const parts: Buffer[] = [];
+  const edits = listEdits(members(), raw.indexOf('{') + 1, values);
+  const added = edits.reduce((bytes, { value }) => bytes + Buffer.byteLength(value), 0);
+  const output = new GrowingBuffer(raw.length + added);
   let copied = 0;
-  for (const { start, end, value } of listEdits(members(), raw.indexOf('{') + 1, values)) {
-    parts.push(raw.subarray(copied, start), Buffer.from(value));
+  for (const { start, end, value } of edits) {
+    output.add(raw.subarray(copied, start));
+    output.addText(value, 'utf8');
     copied = end;
   }
-  return Buffer.concat([...parts, raw.subarray(copied)]);
+  output.add(raw.subarray(copied));
+  return output.read();
 }
 
 interface Edit {

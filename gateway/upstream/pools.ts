@@ -1,5 +1,6 @@
 /** Keep-alive connections to other gateways and to the engine, a pool for each origin. */
 import { Pool } from 'undici';
+import { joinAnswers } from '../../kit/joined-answers.ts';
 
 /** To other pods: one that is gone must not delay a request. */
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -48,7 +49,7 @@ export class Pools {
       bodyTimeout: 0,
       maxHeaderSize: MAX_HEADER_BYTES,
       connect: { timeout: this.#connectTimeoutMs, noDelay: true },
-    });
+    }).compose(joinAnswers) as Pool;
     const entry = { pool, usedAt: 0 };
     this.#entries.set(origin, entry);
     return entry;

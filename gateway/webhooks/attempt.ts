@@ -21,8 +21,8 @@ export const DELIVERY_TIMING: AttemptTiming = {
   attemptMs: 5_000,
   waitAfter: (attempt) => 1_000 * 2 ** attempt,
 };
-/** Only the status of a response matters. */
-const MAX_ANSWER_BYTES = 64 * 1024;
+/** A short answer is read, so that its connection can be used again; only its head matters. */
+const MAX_ANSWER_BYTES = 4 * 1024;
 
 export interface AttemptOptions {
   agent: Pick<EgressAgent, 'request'>;

@@ -1,4 +1,4 @@
-/** The cost of an attack for a process: its peak of memory, and its slowest response. */
+/** The cost of an attack for a process: its peak of memory, its slowest response, and how long it made others wait. */
 import { readFileSync } from 'node:fs';
 import type { ChildProgram } from './child-program.ts';
 
@@ -7,6 +7,8 @@ export interface ProcessLoad {
   peakMiB(): number;
   /** The slowest `ask` so far. */
   readonly slowestMs: number;
+  /** The longest that its event loop worked for others during an `ask`: unlike time, the same on a busy machine. */
+  readonly busiestMs: number;
   stop(): Promise<void>;
 }
 
@@ -15,12 +17,17 @@ const ASK_INTERVAL_MS = 50;
 /** Calls `ask` repeatedly, which rejects on a wrong response. */
 export function watchLoad({ process }: ChildProgram, ask: () => Promise<void>): ProcessLoad {
   let slowestMs = 0;
+  let busiestMs = 0;
+  const readBusyMs = () =>
+    Number(readFileSync(`/proc/${process.pid}/task/${process.pid}/schedstat`, 'utf8').split(' ', 1)[0]) / 1e6;
   let isStopped = false;
   const run = async () => {
     while (!isStopped) {
       const begun = performance.now();
+      const busy = readBusyMs();
       await ask();
       slowestMs = Math.max(slowestMs, performance.now() - begun);
+      busiestMs = Math.max(busiestMs, readBusyMs() - busy);
       await new Promise((resolve) => setTimeout(resolve, ASK_INTERVAL_MS));
     }
   };
@@ -32,6 +39,9 @@ export function watchLoad({ process }: ChildProgram, ask: () => Promise<void>): 
       Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${process.pid}/status`, 'utf8'))![1]) / 1024,
     get slowestMs() {
       return slowestMs;
+    },
+    get busiestMs() {
+      return busiestMs;
     },
     stop: () => {
       isStopped = true;

@@ -4,6 +4,7 @@ import { Agent, type Dispatcher } from 'undici';
 import { generateApiKey, hashApiKey } from '../../../api/identity.ts';
 import { PERSONAL_KEY_PREFIX } from '../../../api/redis-keys.ts';
 import { HTTP1_ONLY } from '../../../kit/http1.ts';
+import { joinAnswers } from '../../../kit/joined-answers.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import { publishSessionKey } from '../../../redis/console/session-keys.ts';
 import { PLAYGROUND_KEY_SECONDS, PLAYGROUND_LIMITS } from '../../api.ts';
@@ -34,12 +35,12 @@ const RESPONSE_TIMEOUT_MS = 1_800_000;
 export class Endpoints {
   readonly #redis: RedisClient;
   readonly #frontURL: string | null;
-  readonly #agent = new Agent({
+  readonly #agent: Dispatcher = new Agent({
     ...HTTP1_ONLY,
     connect: { timeout: CONNECT_TIMEOUT_MS },
     headersTimeout: RESPONSE_TIMEOUT_MS,
     bodyTimeout: RESPONSE_TIMEOUT_MS,
-  });
+  }).compose(joinAnswers);
   readonly #keys = new PromiseCache<string>({
     ttlMs: (PLAYGROUND_KEY_SECONDS - MARGIN_SECONDS) * 1_000,
     maxEntries: MAX_KEYS,

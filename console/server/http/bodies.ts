@@ -6,6 +6,7 @@ import { FIELD_MESSAGES } from '../../../api/field-messages.ts';
 import { storageCredentialSpec } from '../../../api/storage-credential.ts';
 import { webhookEndpointSpec } from '../../../api/webhook-endpoint.ts';
 import { BodyTooLargeError, readBody as readBytes } from '../../../kit/bounded-body.ts';
+import { isTooDeep, MAX_JSON_DEPTH } from '../../../kit/json-cost.ts';
 import { ConsoleError } from './error.ts';
 
 const MAX_TOKEN_LENGTH = 16 * 1024;
@@ -135,7 +136,7 @@ export async function readBody<S extends z.ZodType>(
     timeoutMs,
   );
   try {
-    return check(parseJSON(await Promise.race([readText(req), late.promise])), schema);
+    return check(parseJSON(await Promise.race([readBounded(req), late.promise])), schema);
   } finally {
     clearTimeout(timer);
   }
@@ -151,19 +152,21 @@ export function check<S extends z.ZodType>(value: unknown, schema: S): z.output<
   throw new ConsoleError('invalid_request_error', `${subject} ${issue.message}.`, { param: field || null });
 }
 
-function parseJSON(text: string): unknown {
+function parseJSON(body: Buffer): unknown {
+  if (isTooDeep(body))
+    throw new ConsoleError('invalid_json', `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`);
   try {
-    return JSON.parse(text);
+    return JSON.parse(body.toString());
   } catch (error) {
     throw new ConsoleError('invalid_json', `The body is not valid JSON: ${(error as Error).message}`);
   }
 }
 
-async function readText(req: IncomingMessage): Promise<string> {
+async function readBounded(req: IncomingMessage): Promise<Buffer> {
   // Keeps the connection open for the error response.
   const source = req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
   try {
-    return (await readBytes(source, MAX_BODY_BYTES)).toString('utf8');
+    return await readBytes(source, MAX_BODY_BYTES);
   } catch (error) {
     if (!(error instanceof BodyTooLargeError)) throw error;
     throw new ConsoleError('request_too_large', `The body exceeds ${MAX_BODY_BYTES} bytes.`);

@@ -1,8 +1,9 @@
 /** Streams of the API server, as the user: changes of a collection, and logs. */
 import type { Readable } from 'node:stream';
-import { Agent } from 'undici';
+import { Agent, type Dispatcher } from 'undici';
 import { VERSION } from '../../../api/names.ts';
 import { HTTP1_ONLY } from '../../../kit/http1.ts';
+import { joinAnswers } from '../../../kit/joined-answers.ts';
 import { readText } from '../../../kube/bounded-text.ts';
 import { readWatchEvents } from '../../../kube/watch-stream.ts';
 import { KubernetesError } from './error.ts';
@@ -25,7 +26,7 @@ export interface LogOptions {
 
 export class KubernetesStreams {
   readonly #url: string;
-  readonly #agent: Agent;
+  readonly #agent: Dispatcher;
 
   constructor({ url, ca }: { url: string; ca: string | undefined }) {
     this.#url = url;
@@ -34,7 +35,7 @@ export class KubernetesStreams {
       connect: { ca },
       headersTimeout: HEADERS_TIMEOUT_MS,
       bodyTimeout: 0,
-    });
+    }).compose(joinAnswers);
   }
 
   /** Yields once it has started, and then on each change, until the API server ends it. Throws KubernetesError. */

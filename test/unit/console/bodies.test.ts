@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
-import { check, newKeyBody, readBody } from '../../../console/server/http/bodies.ts';
+import { check, manifestBody, newKeyBody, readBody } from '../../../console/server/http/bodies.ts';
 
 describe("the bodies of the console's API", () => {
   const open = (text: string) => {
@@ -22,6 +22,14 @@ describe("the bodies of the console's API", () => {
     const reading = read(body, 10_000);
     body.end('"app"}');
     expect(await reading).to.deep.equal({ name: 'app' });
+  });
+
+  it('are invalid where they are nested too deeply to be written again', async () => {
+    const body = open(`{"manifest":${'['.repeat(5_000)}${']'.repeat(5_000)}}`);
+    body.end();
+    const error = await readBody(body as unknown as IncomingMessage, manifestBody).catch((error) => error);
+    expect(error).to.include({ code: 'invalid_json' });
+    expect(error.message).to.contain('nested deeper than 128 levels');
   });
 
   it('name no end of a key that has passed', () => {

@@ -35,6 +35,22 @@ describe('a JSON body', () => {
     expect(await rejection(read(nest(129)))).to.include({ code: 'invalid_json', status: 400 });
   });
 
+  it('is invalid where it is nested too deeply to be written again, however short it is', async () => {
+    const deep = `{"query":${'['.repeat(5_000)}${']'.repeat(5_000)}}`;
+    expect(await rejection(read(deep))).to.include({ code: 'invalid_json', status: 400 });
+  });
+
+  it('has all of its bytes, however many pieces they come in', async () => {
+    const { req, state } = open();
+    const reading = Promise.resolve(
+      readJsonBody(state, { limits, memory: roomy(), interpret: ({ value }) => value.text }),
+    );
+    const text = 'é'.repeat(20_000);
+    for (const byte of Buffer.from(JSON.stringify({ text }))) req.write(Uint8Array.of(byte));
+    req.end();
+    expect(await reading).to.equal(text);
+  });
+
   it('is judged before it is parsed, which would find what is wrong at its end', async () => {
     const deep = await rejection(read(`${nest(129)}nonsense`));
     expect(String(deep)).to.contain('nested deeper than 128 levels');
