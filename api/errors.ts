@@ -178,15 +178,15 @@ export const ERRORS = {
     status: 503,
     type: 'service_unavailable',
     retry: true,
-    when: 'No replica is ready: starting, paused or scaled to zero.',
-    remedy: 'Wait for Retry-After seconds; see the status of the ModelDeployment.',
+    when: 'No replica is ready: starting, not running, paused or scaled to zero.',
+    remedy: 'Wait for Retry-After seconds. Without this header someone must act: see the status of the ModelDeployment.',
   },
   temporarily_unavailable: {
     status: 503,
     type: 'service_unavailable',
     retry: true,
     when: 'A component that the request needs is temporarily unavailable.',
-    remedy: 'Wait for Retry-After seconds.',
+    remedy: 'Wait for Retry-After seconds. Without this header the installation lacks the component.',
   },
   upstream_error: {
     status: 502,

@@ -1,7 +1,12 @@
 /** What should be in Redis, read from the watched objects on demand. */
 import type { V1Pod } from '@kubernetes/client-node';
 import { parseAmount } from '../api/amount.ts';
-import { buildGatewayConfig, type InstallationSettings, type LiveScaling } from '../api/gateway-config.ts';
+import {
+  buildGatewayConfig,
+  type GatewayConfig,
+  type InstallationSettings,
+  type LiveScaling,
+} from '../api/gateway-config.ts';
 import type { ModelDeployment } from '../api/model-deployment.ts';
 import type { DeploymentName } from '../api/names.ts';
 import { parseDuration } from '../api/quantity.ts';
@@ -47,6 +52,10 @@ export function createDesiredState(sources: DesiredStateSources): DesiredState {
   const listNames = (namespace: string): string[] =>
     [...models.names(namespace)].filter((name) => !models.isWithdrawn(`${namespace}/${name}`));
   const scalingOf = (model: ModelDeployment) => (model.spec.scaling ? sources.liveScaling(model) : undefined);
+  const describeModel = (model: ModelDeployment, key: string): GatewayConfig => {
+    const obstacle = models.obstacleOf(key);
+    return { ...buildGatewayConfig(model, settings, scalingOf(model)), ...(obstacle && { obstacle }) };
+  };
   return {
     namespaces: () =>
       new Set([
@@ -78,7 +87,7 @@ export function createDesiredState(sources: DesiredStateSources): DesiredState {
       const pods = view.pods.byIndex(BY_MODEL, key) as unknown as V1Pod[];
       const addresses = pods.filter(isServing).map(({ status }) => status?.podIP);
       return {
-        config: parsed.ok ? buildGatewayConfig(parsed.value, settings, scalingOf(parsed.value)) : undefined,
+        config: parsed.ok ? describeModel(parsed.value, key) : undefined,
         host: parsed.ok ? hostOf(parsed.value, key) : undefined,
         addresses: addresses.filter((address) => address !== undefined).sort(),
         pods: pods.length,

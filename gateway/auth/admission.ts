@@ -8,6 +8,7 @@ import {
 } from '../../redis/admission/admission-calls.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import { ApiError } from '../http/error-response.ts';
+import { refuseAsUnavailable } from '../http/unavailability.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { Settlements, UnsettledWatch } from './settlements.ts';
@@ -45,7 +46,6 @@ interface Memory {
 
 const MEMORY_MS = 5 * 60_000;
 const MAX_REMEMBERED = 10_000;
-const AWAY_RETRY_SECONDS = 2;
 
 export class Admissions {
   readonly #options: AdmissionsOptions;
@@ -137,9 +137,7 @@ export class Admissions {
     const now = this.#clock();
     const memory = this.#memories.get(sha256);
     if (!memory || now - memory.seenAt > MEMORY_MS)
-      throw new ApiError('temporarily_unavailable', 'API keys cannot be verified at the moment.', {
-        retryAfter: AWAY_RETRY_SECONDS,
-      });
+      throw refuseAsUnavailable('database', 'API keys cannot be verified at the moment.');
     if (memory.expiresAt > 0 && now >= memory.expiresAt * 1000) throw refuseKey('has expired');
     if (counted === 'all' && !memory.creditLeft) throw refuseCredit();
     this.#options.metrics.admittedWithoutRedis.inc();
@@ -198,4 +196,4 @@ export function buildRefusal(admission: Admission): ApiError {
 }
 
 const refuseKey = (why: string) => new ApiError('invalid_api_key', `The API key ${why}.`);
-const refuseCredit = () => new ApiError('insufficient_quota', "The workspace's credit is used up.");
+const refuseCredit = () => refuseAsUnavailable('credit', "The workspace's credit is used up.");

@@ -4,6 +4,7 @@ import { isTooDeep } from '../../kit/json-cost.ts';
 import type { EngineTarget } from '../capacity/capacity.ts';
 import { sniffMediaType } from '../egress/media-type.ts';
 import { ApiError } from '../http/error-response.ts';
+import { refuseAsUnavailable } from '../http/unavailability.ts';
 import type { TraceContext } from '../tracing/trace-context.ts';
 import { EngineConnectionError, requestEngine, takeResponse } from '../upstream/engine-request.ts';
 import { Base64Reader } from './base64-reader.ts';
@@ -52,7 +53,6 @@ export interface GeneratedImage {
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 /** Most responses are not much larger, and are not accounted for. */
 const SMALL_ANSWER_BYTES = 1024 * 1024;
-const BUSY_RETRY_SECONDS = 5;
 const MAX_ERROR_BYTES = 64 * 1024;
 const IMAGE_TYPES = new Set(['image/png', 'image/jpeg', 'image/webp']);
 
@@ -133,9 +133,7 @@ async function explain({ ranOutOfMemory }: ImageCall, startedAt: number): Promis
 
 async function reserve(call: ImageCall, bytes: number): Promise<void> {
   if (bytes <= SMALL_ANSWER_BYTES || !call.reserve || (await call.reserve(bytes))) return;
-  throw new ApiError('temporarily_unavailable', 'Too many large responses are in progress at the moment.', {
-    retryAfter: BUSY_RETRY_SECONDS,
-  });
+  throw refuseAsUnavailable('memory', 'Too many large responses are in progress at the moment.');
 }
 
 function readImages(answer: Base64Reader, wanted: number): GeneratedImage[] {

@@ -6,6 +6,7 @@ import { writeInSlices } from '../../kit/json-slices.ts';
 import type { Steps } from '../../kit/loop-turns.ts';
 import { ApiError, JSON_TYPE } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { refuseAsUnavailable } from '../http/unavailability.ts';
 import { type Answer, roundUsage, type Usage } from './answer.ts';
 import { findAbortedError, findEngineError } from './engine-error.ts';
 
@@ -16,7 +17,6 @@ const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 const SMALL_BYTES = 1024 * 1024;
 /** Larger ones are parsed in turns. */
 const MAX_AT_ONCE_BYTES = 64 * 1024;
-const BUSY_RETRY_SECONDS = 5;
 
 /** Completes the engine's response to OpenAI's schema; returns whether it changed anything. */
 export type Completion = (answer: JSONObject) => boolean;
@@ -61,11 +61,7 @@ export class WholeAnswer implements Answer {
   write(chunk: Buffer): boolean {
     this.#body.add(chunk);
     if (this.#body.length > SMALL_BYTES && this.#options.reserve?.(chunk.length) === false)
-      this.failure = new ApiError(
-        'temporarily_unavailable',
-        'Too many large responses are in progress at the moment.',
-        { retryAfter: BUSY_RETRY_SECONDS },
-      );
+      this.failure = refuseAsUnavailable('memory', 'Too many large responses are in progress at the moment.');
     if (this.#body.length > MAX_ANSWER_BYTES)
       this.failure = new ApiError(
         'upstream_error',

@@ -73,8 +73,7 @@ export class HeldAnswer implements RelayAnswer {
       return;
     }
     const error = this.#readError();
-    const isFinal = this.#headers['x-should-retry'] === 'false';
-    if (REPEATED.has(error.code) && !isFinal && isRepeatable) {
+    if (REPEATED.has(error.code) && !this.#isFinal && isRepeatable) {
       this.saturation = error;
       return;
     }
@@ -98,11 +97,15 @@ export class HeldAnswer implements RelayAnswer {
     this.failure = describeLoss();
   }
 
+  get #isFinal(): boolean {
+    return this.#headers['x-should-retry'] === 'false';
+  }
+
   #readError(): ApiError {
     const { error } = parseJSONObject(this.#collected.toString()) ?? {};
     const { code, message, param } = (error ?? {}) as Record<string, unknown>;
     const known = typeof code === 'string' && Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : null;
-    const retryAfter = Number(this.#headers['retry-after']);
+    const retryAfter = Number(this.#headers['retry-after'] ?? Number.NaN);
     return new ApiError(
       known ?? CODES[this.#status] ?? 'upstream_error',
       typeof message === 'string' ? message : `The replica answered ${this.#status}.`,
@@ -110,6 +113,7 @@ export class HeldAnswer implements RelayAnswer {
         param: typeof param === 'string' ? param : null,
         logMessage: `The replica answered ${this.#status}.`,
         ...(Number.isFinite(retryAfter) && { retryAfter }),
+        isFinal: this.#isFinal,
         ...(!known && typeof code === 'string' && { detailCode: code }),
       },
     );

@@ -6,7 +6,7 @@ import { HELD_HEADER } from '../capacity/peer-protocol.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { openLease, readJsonBody } from '../http/json-body.ts';
-import { describeUnavailability } from '../http/routing.ts';
+import { explainMissingReplica, findShutdown, refuseAsUnavailable } from '../http/unavailability.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import { inSpan } from '../tracing/span.ts';
 import type { ColdStarts } from './cold-starts.ts';
@@ -36,8 +36,6 @@ const MAX_READ_BODY_BYTES = 1024 * 1024;
 /** How much of an unread body its socket may buffer. */
 const SOCKET_BYTES = 64 * 1024;
 const STREAMED = new Set(['chat_completions', 'completions', 'responses', 'messages']);
-const CLOSING_RETRY_SECONDS = 1;
-const GONE_RETRY_SECONDS = 30;
 const FULL_RETRY_SECONDS = 5;
 
 interface HeldBody {
@@ -121,15 +119,18 @@ function readKeptLength({ exchange: { req } }: HeldState): number | null {
 }
 
 async function refuse({ starts, directory }: HoldingServices, { deployment }: HeldState): Promise<ApiError> {
-  const { config } = deployment;
+  const { namespace, name } = deployment.config;
   // It may have waited for long.
-  const known = await Promise.resolve(directory.find(config.namespace, config.name)).catch(() => null);
-  if ((known ?? deployment).addresses.length > 0)
+  const known = await Promise.resolve(directory.find(namespace, name)).catch(() => deployment);
+  if (!known) return refuseAsUnavailable('deleting', `The deployment ${name} is being deleted.`);
+  const { config, addresses } = known;
+  const shutdown = findShutdown(config);
+  if (shutdown) return shutdown;
+  if (addresses.length > 0)
     return new ApiError('replica_saturated', 'Every replica is at its concurrency limit.', {
       retryAfter: FULL_RETRY_SECONDS,
     });
-  const { message, ...details } = describeUnavailability(config, starts.estimateSeconds(config));
-  return new ApiError('no_pod_available', message, details);
+  return explainMissingReplica(config, starts.estimateSeconds(config));
 }
 
 class HeldRequest {
@@ -231,14 +232,8 @@ class HeldRequest {
 
   async #explainEnd(reason: HoldEnd): Promise<ApiError> {
     if (reason === 'closing')
-      return new ApiError('no_pod_available', 'The gateway is shutting down: send the request again.', {
-        retryAfter: CLOSING_RETRY_SECONDS,
-      });
-    if (reason === 'gone')
-      return new ApiError('no_pod_available', 'The deployment is paused or being deleted.', {
-        retryAfter: GONE_RETRY_SECONDS,
-        isFinal: true,
-      });
+      return refuseAsUnavailable('frontStopping', 'The gateway is shutting down: send the request again.');
+    if (reason === 'gone') return refuse(this.#services, this.#state);
     if (this.#saturation?.code === 'replica_saturated') return this.#saturation;
     this.#services.replicaDemand.refuse(this.#state.deployment.config);
     return refuse(this.#services, this.#state);

@@ -6,7 +6,7 @@ import type { RedisClient } from '../../redis/client.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayMiddleware, GatewayState } from '../http/exchange.ts';
 import type { Route } from '../http/routes.ts';
-import { describeUnavailability } from '../http/routing.ts';
+import { explainMissingReplica } from '../http/unavailability.ts';
 import {
   countWaitingRequest,
   findRefusal,
@@ -74,8 +74,7 @@ export const refuseWithoutReplica =
     if (ctx.state.route.served !== 'ready' || isListing(ctx.state.route, config)) return next();
     // A kept-alive connection would stay here when a pod is ready again.
     ctx.res.shouldKeepAlive = false;
-    const { message, ...details } = describeUnavailability(config, starts.estimateSeconds(config));
-    throw new ApiError('no_pod_available', message, details);
+    throw explainMissingReplica(config, starts.estimateSeconds(config));
   };
 
 /** Queued requests wait for a replica; synchronous images are refused, and retried. */
@@ -98,8 +97,8 @@ export const wakeForMedia =
       // Its RPM does not limit media, only how much one key can have refused.
       if ((await countWaitingRequest(redis, caller)).verdict === 'ok') replicaDemand.refuse(config);
       else replicaDemand.ask(config);
-      const retryAfter = describeUnavailability(config, starts.estimateSeconds(config)).retryAfter;
-      throw new ApiError(error.code, error.message, { ...error.details, retryAfter });
+      const { details } = explainMissingReplica(config, starts.estimateSeconds(config));
+      throw new ApiError(error.code, error.message, details);
     }
     if (config.scaling && addresses.length === 0) replicaDemand.hint(config);
   };

@@ -8,6 +8,7 @@ import { LoopTurns, type Steps } from '../../kit/loop-turns.ts';
 import { parsedValues } from './body-memory.ts';
 import { ApiError } from './error-response.ts';
 import type { Exchange, GatewayState } from './exchange.ts';
+import { refuseAsUnavailable } from './unavailability.ts';
 
 export interface JsonBody {
   raw: Buffer;
@@ -126,10 +127,7 @@ const dropMark = (raw: Buffer): Buffer =>
   raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? raw.subarray(3) : raw;
 
 export const refuseReservation = () =>
-  new ApiError('temporarily_unavailable', 'Too many large requests are in progress at the moment.', {
-    retryAfter: BUSY_RETRY_SECONDS,
-  });
-const BUSY_RETRY_SECONDS = 5;
+  refuseAsUnavailable('memory', 'Too many large requests are in progress at the moment.');
 
 function parse<T>(read: () => T, text?: string): T {
   try {

@@ -29,6 +29,7 @@ export const buildAnthropicError = (error: ApiError, requestId: string): Anthrop
   request_id: requestId,
 });
 
+const UNAVAILABLE = 503;
 const OVERLOADED = 529;
 const BILLING = 402;
 
@@ -55,7 +56,9 @@ const TYPES: Readonly<Record<number, string>> = {
   529: 'overloaded_error',
 };
 
+/** Its clients wait out `overloaded_error` for minutes, so it is only for what passes. */
 function typeOf(error: ApiError): string {
   const status = anthropicStatus(error);
+  if (status === UNAVAILABLE && !error.mayRetry) return 'api_error';
   return TYPES[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
 }

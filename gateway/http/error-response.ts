@@ -2,7 +2,6 @@
 import type { ServerResponse } from 'node:http';
 import type { ErrorEnvelope } from '../../api/api-objects.ts';
 import { buildErrorEnvelope, ERRORS, type ErrorCode } from '../../api/errors.ts';
-import { isRedisAway } from '../../redis/client.ts';
 import { anthropicStatus, buildAnthropicError, type ErrorDialect } from './error-dialect.ts';
 
 export interface ApiErrorDetails {
@@ -21,6 +20,11 @@ export interface ApiErrorDetails {
   isFinal?: boolean;
 }
 
+/** Longer waits are no use to an SDK's retry, and some SDKs would sleep for hours. */
+const MAX_RETRY_AFTER_SECONDS = 60;
+const UNAVAILABLE = 503;
+const GATEWAY_TIMEOUT = 504;
+
 /** An error that is answered in the envelope (docs/api.md, "Errors"). */
 export class ApiError extends Error {
   readonly code: ErrorCode;
@@ -36,6 +40,13 @@ export class ApiError extends Error {
     return new ApiError(this.code, this.message, { ...this.details, isFinal: true });
   }
 
+  /** Whether an SDK may retry the request by itself. */
+  get mayRetry(): boolean {
+    const { isFinal, retryAfter = 0 } = this.details;
+    const isSoon = retryAfter <= MAX_RETRY_AFTER_SECONDS;
+    return ERRORS[this.code].retry && !isFinal && isSoon && this.status !== GATEWAY_TIMEOUT;
+  }
+
   /** What may be logged. */
   get logMessage(): string {
     return this.details.logMessage ?? this.message;
@@ -45,21 +56,6 @@ export class ApiError extends Error {
     return this.details.status ?? ERRORS[this.code].status;
   }
 }
-
-const REDIS_RETRY_SECONDS = 2;
-
-/** Maps an outage of Redis to one error; any other error is returned as it is. */
-export const explainRedisOutage = (error: unknown): unknown =>
-  // An ApiError may quote a client or an engine, even Redis' own error text.
-  !(error instanceof ApiError) && isRedisAway(error)
-    ? new ApiError('temporarily_unavailable', 'The database of the gateway is unavailable at the moment.', {
-        retryAfter: REDIS_RETRY_SECONDS,
-      })
-    : error;
-
-/** Longer waits are no use to an SDK's retry, and some SDKs would sleep for hours. */
-const MAX_RETRY_AFTER_SECONDS = 60;
-const GATEWAY_TIMEOUT = 504;
 
 /** Set per installation, so per process. */
 let documentationSite: string | undefined;
@@ -83,17 +79,13 @@ export function buildErrorHeaders(error: ApiError, requestId: string): string[] 
   const { retryAfter, headers } = error.details;
   const list = ['x-request-id', requestId];
   if (error.code === 'invalid_api_key') list.push('www-authenticate', 'Bearer');
-  if (retryAfter !== undefined) list.push('retry-after', String(retryAfter));
-  if (!mayRetry(error)) list.push('x-should-retry', 'false');
+  // Clients obey it before all else: a 503 that only a person ends has none (docs/api.md, "Unavailable").
+  if (retryAfter !== undefined && (error.mayRetry || error.status !== UNAVAILABLE))
+    list.push('retry-after', String(retryAfter));
+  if (!error.mayRetry) list.push('x-should-retry', 'false');
   if (headers) list.push(...headers);
   return list;
 }
-
-const mayRetry = (error: ApiError): boolean =>
-  ERRORS[error.code].retry &&
-  !error.details.isFinal &&
-  error.status !== GATEWAY_TIMEOUT &&
-  (error.details.retryAfter ?? 0) <= MAX_RETRY_AFTER_SECONDS;
 
 /** Sends the dialect's envelope, or aborts a response that has started; never throws. */
 export function sendError(

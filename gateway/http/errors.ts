@@ -8,7 +8,7 @@ import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { PromisedService } from '../telemetry/slo-metrics.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
 import { formatErrorEvent } from './error-event.ts';
-import { ApiError, explainRedisOutage, sendError } from './error-response.ts';
+import { ApiError, sendError } from './error-response.ts';
 import { toBytesText } from './event-stream.ts';
 import {
   type Bill,
@@ -19,6 +19,7 @@ import {
 } from './exchange.ts';
 import { describeRequestLine } from './request-log.ts';
 import { endRequestSpan } from './request-span.ts';
+import { explainRedisOutage } from './unavailability.ts';
 
 const CLIENT_LEFT = 499;
 const ACCEPTED = 202;

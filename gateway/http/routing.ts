@@ -7,6 +7,7 @@ import type { GatewayMiddleware, GatewayState, Handler } from './exchange.ts';
 import { sendEmpty } from './json-answer.ts';
 import { readPath } from './request-path.ts';
 import { isSpoken, type RouteName, type RouteTable, type ServedModel } from './routes.ts';
+import { findShutdown } from './unavailability.ts';
 
 const MAX_SHOWN_CHARACTERS = 200;
 
@@ -62,15 +63,13 @@ export const answerRootProbe = (): GatewayMiddleware => (ctx, next) => {
   return Promise.resolve();
 };
 
-const RETRY_SECONDS = 30;
-
 /** Refuses what this deployment does not serve, now or ever. */
 export const requireAvailability =
   (table: RouteTable, config: () => GatewayConfig): GatewayMiddleware =>
   (ctx, next) => {
     const { route } = ctx.state;
     const current = config();
-    const { kind, paused, deleting, modelId, name } = current;
+    const { kind, modelId } = current;
     if (route.kinds !== null && !route.kinds.includes(kind))
       throw new ApiError(
         'wrong_modality',
@@ -82,13 +81,8 @@ export const requireAvailability =
         'not_found',
         `The engine of this deployment (${current.enginePreset}) does not serve ${route.path}; this deployment serves ${table.listFor(current)}.`,
       );
-    if ((paused || deleting) && route.served !== 'always')
-      throw new ApiError(
-        'no_pod_available',
-        `The deployment ${name} is ${paused ? 'paused' : 'being deleted'}.`,
-        // Someone has to act first: an SDK that retries by itself would only hang.
-        { retryAfter: RETRY_SECONDS, isFinal: true },
-      );
+    const shutdown = route.served === 'always' ? null : findShutdown(current);
+    if (shutdown) throw shutdown;
     return next();
   };
 
@@ -101,28 +95,3 @@ const KIND_LABELS: Record<ModelKind, string> = {
   Image: 'an image model',
   Video: 'a video model',
 };
-
-export interface Unavailability {
-  message: string;
-  /** Seconds after which a retry makes sense. */
-  retryAfter: number;
-  /** It ends only when someone acts. */
-  isFinal: boolean;
-}
-
-const SOON = 5;
-const LATER = 30;
-
-/** `startSeconds`: the rest of the startup time, if known. */
-export function describeUnavailability(config: GatewayConfig, startSeconds?: number): Unavailability {
-  const who = `The deployment ${config.namespace}/${config.name}`;
-  const isScaled = config.scaling !== undefined;
-  if (config.replicas === 0 && !isScaled)
-    return { message: `${who} is scaled to zero replicas.`, retryAfter: LATER, isFinal: true };
-  return {
-    message: `${who} has no ready replica: it is starting.`,
-    // A cold start loads the model.
-    retryAfter: startSeconds ?? (isScaled ? LATER : SOON),
-    isFinal: false,
-  };
-}

@@ -13,6 +13,7 @@ import { type SubmissionAnswer, submitRequest } from '../../redis/requests/reque
 import type { Job, JobReference } from '../engine/job.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
+import { refuseAsUnavailable } from '../http/unavailability.ts';
 import { inputKey } from '../storage/object-keys.ts';
 import { refuseWithoutStorage } from '../storage/remote-url-signer.ts';
 import { refuseUploads, UploadError } from '../storage/upload-error.ts';
@@ -153,13 +154,9 @@ function describeRefusal(refusal: SubmissionAnswer, { name, limits }: GatewayCon
         status: PAYMENT_REQUIRED,
       });
     case 'refused':
-      return new ApiError('temporarily_unavailable', `Requests cannot be queued here: ${refusal.reason}`, {
-        retryAfter: LATER_RETRY_SECONDS,
-      });
+      return refuseAsUnavailable('queueRefused', `Requests cannot be queued here: ${refusal.reason}`);
     default:
-      return new ApiError('no_pod_available', `The deployment ${name} is being deleted.`, {
-        retryAfter: LATER_RETRY_SECONDS,
-      });
+      return refuseAsUnavailable('deleting', `The deployment ${name} is being deleted.`);
   }
 }
 

@@ -3,7 +3,7 @@ import type { Acknowledgement } from '../../api/api-objects.ts';
 import { ApiError } from '../http/error-response.ts';
 import { ClientDisconnectedError, type GatewayState } from '../http/exchange.ts';
 import { sendJSON } from '../http/json-answer.ts';
-import { describeUnavailability } from '../http/routing.ts';
+import { explainMissingReplica } from '../http/unavailability.ts';
 import { type IdempotentRepeat, type ImageRequest, listFiles } from '../jobs/media-request.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { type AcceptedRequest, describeRepeat, enqueueRequest } from '../jobs/submission.ts';
@@ -11,7 +11,7 @@ import { answerEvents, answerInline, answerLinks } from './image-answer.ts';
 import { ImageCharge } from './image-charge.ts';
 import { readImageEdit, readImageGeneration } from './image-request.ts';
 import { storeImages } from './image-results.ts';
-import { type ImageEngines, makeImages } from './sync-images.ts';
+import { type ImageEngines, makeImages, offerQueue } from './sync-images.ts';
 
 /** Without engines, as in the front, only asynchronous requests are served. */
 export type ImageServices = MediaServices & Partial<ImageEngines>;
@@ -65,11 +65,7 @@ async function serveNow(request: ImageRequest, services: ImageServices, state: G
   const config = services.config(state);
   const { capacity, findPool } = services;
   if (!capacity || !findPool) {
-    const { message, retryAfter, isFinal } = describeUnavailability(config);
-    throw new ApiError('no_pod_available', `${message} async=true queues the request until then.`, {
-      retryAfter,
-      isFinal,
-    });
+    throw offerQueue(explainMissingReplica(config));
   }
   const charge = new ImageCharge(request, config, services);
   let work: Promise<unknown> | null = null;

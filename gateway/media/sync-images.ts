@@ -1,4 +1,5 @@
 /** Synchronous images: a slot, the charge, the engine, all within one time budget (docs/api.md, "Limits"). */
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { findMediaEngine } from '../../api/media-engines.ts';
 import type { ResolvedLimits } from '../../api/model-limits.ts';
 import type { Capacity, EngineTarget } from '../capacity/capacity.ts';
@@ -11,6 +12,7 @@ import type { MemoryWatch } from '../engine/memory-mark.ts';
 import { type BodyMemory, processBodies } from '../http/body-memory.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange, GatewayState } from '../http/exchange.ts';
+import { explainMissingEngine } from '../http/unavailability.ts';
 import type { ImageRequest } from '../jobs/media-request.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { inSpan, type Span } from '../tracing/span.ts';
@@ -53,10 +55,13 @@ export async function makeImages(
   }: { services: MediaServices; engines: ImageEngines; charge: Charge; onBegin: Begin },
 ): Promise<GeneratedImage[]> {
   const { exchange } = state;
-  const { limits, servedModelName, enginePreset, modelId } = services.config(state);
+  const config = services.config(state);
+  const { limits, servedModelName, enginePreset, modelId } = config;
   const budget = startBudget(request, exchange, limits);
   try {
-    const target = await inSpan(exchange.span, 'wait for a place', () => findPlace(engines.capacity, state));
+    const target = await inSpan(exchange.span, 'wait for a place', () =>
+      findPlace(engines.capacity, state, config),
+    );
     try {
       await charge();
       exchange.check();
@@ -110,20 +115,27 @@ function describeDuration(milliseconds: number): string {
   return minutes === 1 ? '1 minute' : `${minutes} minutes`;
 }
 
-async function findPlace(capacity: Capacity, state: GatewayState): Promise<EngineTarget> {
+async function findPlace(
+  capacity: Capacity,
+  state: GatewayState,
+  config: GatewayConfig,
+): Promise<EngineTarget> {
   const { exchange, keyHash: id, priority = 0 } = state;
   exchange.check();
   const acquisition = await capacity.acquire(exchange.signal, { id, priority });
   if (exchange.canceled && 'target' in acquisition) acquisition.target.release();
   exchange.check();
   if ('target' in acquisition) return acquisition.target;
-  const { refusal } = acquisition;
-  const why =
-    refusal === 'replica_saturated'
-      ? 'Every replica is at its concurrency limit: use async=true to queue the request instead.'
-      : 'No replica is ready: async=true queues the request until one is.';
-  throw new ApiError(refusal, why, { retryAfter: SATURATED_RETRY_SECONDS });
+  if (acquisition.refusal === 'no_pod_available') throw offerQueue(explainMissingEngine(config));
+  throw new ApiError(
+    'replica_saturated',
+    'Every replica is at its concurrency limit: use async=true to queue the request instead.',
+    { retryAfter: SATURATED_RETRY_SECONDS },
+  );
 }
+
+export const offerQueue = ({ code, message, details }: ApiError): ApiError =>
+  new ApiError(code, `${message} With async=true the request is queued until a replica is ready.`, details);
 
 interface ImageRun {
   /** Of the call. */

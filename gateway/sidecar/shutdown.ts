@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closeServer } from '../../kit/http-server.ts';
 import type { Activity } from '../http/activity.ts';
-import { ApiError } from '../http/error-response.ts';
+import { refuseAsUnavailable } from '../http/unavailability.ts';
 import type { Worker } from '../jobs/worker.ts';
 import type { SidecarApp } from './app.ts';
 import type { Drain } from './drain.ts';
@@ -26,7 +26,7 @@ const IN_FLIGHT_MS = 800;
 /** kube-proxy may route here for this long. */
 const LISTENING_MS = 700;
 const FLUSH_MS = 200;
-const ENDING = new ApiError('no_pod_available', 'The replica is shutting down.', { retryAfter: 2 });
+const ENDING = refuseAsUnavailable('replicaStopping', 'The replica is shutting down.');
 
 /** The drain used nearly all of its time. */
 export const isDrainOverdue = (drain: Drain): boolean => drain.isDraining && drain.remainingMs < KILL_MS;

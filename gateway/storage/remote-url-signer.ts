@@ -3,10 +3,11 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 import type { ErrorEnvelope } from '../../api/api-objects.ts';
-import { ERRORS, type ErrorCode } from '../../api/errors.ts';
+import type { ErrorCode } from '../../api/errors.ts';
 import { INTERNAL_PATHS, WORKSPACE_HEADER } from '../../api/internal-api.ts';
 import { retry } from '../../kit/retry.ts';
 import { ApiError } from '../http/error-response.ts';
+import { refuseAsUnavailable } from '../http/unavailability.ts';
 import type { GetUrlsRequest, PutUrlsRequest, SignedPuts, UrlSigner } from './url-signer.ts';
 
 export interface RemoteUrlSignerOptions {
@@ -22,11 +23,14 @@ export interface RemoteUrlSignerOptions {
 interface Reply {
   status: number;
   body: string;
+  /** Only a person can end the error. */
+  isFinal: boolean;
 }
 
 const TIMEOUT_MS = 5_000;
 const RETRIES = { backoff: { baseMs: 300, maxMs: 1_000 }, isTransient: () => true, maxAttempts: 3 };
 const RETRY_SECONDS = 2;
+const UNREACHABLE = 'The storage service could not be reached.';
 /** Passed on to callers; anything else is an internal error. */
 const PASSED_ON: readonly ErrorCode[] = [
   'storage_credential_not_found',
@@ -35,13 +39,8 @@ const PASSED_ON: readonly ErrorCode[] = [
   'permission_denied',
 ];
 
-/** Errors that only a person can resolve. */
-export const UNCHANGED_RETRY_SECONDS = 30;
-
 export const refuseWithoutStorage = (): ApiError =>
-  new ApiError('temporarily_unavailable', 'This installation has no storage for results.', {
-    retryAfter: UNCHANGED_RETRY_SECONDS,
-  });
+  refuseAsUnavailable('noStorage', 'This installation has no storage for results.');
 
 export class RemoteUrlSigner implements UrlSigner {
   readonly #options: RemoteUrlSignerOptions;
@@ -59,18 +58,23 @@ export class RemoteUrlSigner implements UrlSigner {
   }
 
   /** `lost`: the error if the service does not respond. */
-  async #ask<Answer>(path: string, question: object, lost: ErrorCode): Promise<Answer> {
+  async #ask<Answer>(
+    path: string,
+    question: object,
+    lost: 'storage_upload_failed' | 'temporarily_unavailable',
+  ): Promise<Answer> {
     const { url } = this.#options;
     if (url === null) throw refuseWithoutStorage();
     const send = () => this.#send(new URL(path, url), JSON.stringify(question));
-    const { status, body } = await retry(send, RETRIES).catch((cause) => {
-      const details = { retryAfter: RETRY_SECONDS };
-      throw Object.assign(new ApiError(lost, 'The storage service could not be reached.', details), {
-        cause,
-      });
+    const reply = await retry(send, RETRIES).catch((cause) => {
+      const error =
+        lost === 'storage_upload_failed'
+          ? new ApiError(lost, UNREACHABLE, { retryAfter: RETRY_SECONDS })
+          : refuseAsUnavailable('storageService', UNREACHABLE);
+      throw Object.assign(error, { cause });
     });
-    if (status === 200) return JSON.parse(body) as Answer;
-    throw readError(status, body);
+    if (reply.status === 200) return JSON.parse(reply.body) as Answer;
+    throw readError(reply);
   }
 
   /** On a new connection, so that the next attempt may reach another front. */
@@ -97,19 +101,21 @@ export class RemoteUrlSigner implements UrlSigner {
       });
       request.once('error', reject);
       request.once('response', (response) => {
-        text(response).then((answer) => resolve({ status: response.statusCode!, body: answer }), reject);
+        const isFinal = response.headers['x-should-retry'] === 'false';
+        text(response).then((body) => resolve({ status: response.statusCode!, body, isFinal }), reject);
       });
       request.end(body);
     });
   }
 }
 
-function readError(status: number, body: string): Error {
+function readError({ status, body, isFinal }: Reply): Error {
   try {
     const { code, message } = (JSON.parse(body) as ErrorEnvelope).error;
     const known = PASSED_ON.find((each) => each === code);
-    const retryAfter = known && ERRORS[known].retry ? RETRY_SECONDS : undefined;
-    if (known) return new ApiError(known, message, { retryAfter });
+    if (known === 'temporarily_unavailable')
+      return refuseAsUnavailable(isFinal ? 'noStorage' : 'storageService', message);
+    if (known) return new ApiError(known, message);
   } catch {
     // Reported below.
   }

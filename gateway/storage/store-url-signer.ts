@@ -1,8 +1,8 @@
 /** Signs URLs with the stores that a front holds. */
 
 import { ApiError } from '../http/error-response.ts';
+import { refuseAsUnavailable } from '../http/unavailability.ts';
 import { isPlainKey, ownsKey } from './object-keys.ts';
-import { UNCHANGED_RETRY_SECONDS } from './remote-url-signer.ts';
 import { StorageError } from './storage-error.ts';
 import type { OpenStore, Stores } from './stores.ts';
 import type { GetUrlsRequest, PutUrlsRequest, SignedPuts, StoreName, UrlSigner } from './url-signer.ts';
@@ -45,10 +45,9 @@ export class StoreUrlSigner implements UrlSigner {
     const found = await this.#stores.find(name).catch((error) => explain(error, name));
     if (found) return found;
     if (name.credential === null)
-      throw new ApiError(
-        'temporarily_unavailable',
+      throw refuseAsUnavailable(
+        'noStorage',
         'This installation has no managed storage: its administrator must configure a bucket, or the request specify a storage credential.',
-        { retryAfter: UNCHANGED_RETRY_SECONDS },
       );
     throw new ApiError('storage_credential_not_found', 'The storage credential no longer exists.');
   }

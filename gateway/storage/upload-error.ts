@@ -1,5 +1,5 @@
 /** Why a result did not reach its bucket, in fixed words (docs/api.md, "Results"). */
-import { ApiError } from '../http/error-response.ts';
+import { refuseAsUnavailable } from '../http/unavailability.ts';
 import type { StorageReason } from './storage-error.ts';
 
 const MESSAGES = {
@@ -43,10 +43,6 @@ const UPLOAD_REASONS: Partial<Record<StorageReason, UploadReason>> = {
   slow: 'slow',
 };
 
-const SPOOL_RETRY_SECONDS = 10;
-
 /** The spool is full. */
 export const refuseUploads = () =>
-  new ApiError('temporarily_unavailable', 'There is no disk space left for uploads at the moment.', {
-    retryAfter: SPOOL_RETRY_SECONDS,
-  });
+  refuseAsUnavailable('disk', 'There is no disk space left for uploads at the moment.');

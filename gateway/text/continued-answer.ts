@@ -83,7 +83,7 @@ class ContinuedAnswer {
   }
 
   async run(): Promise<void> {
-    let target = await acquireTarget(this.#services.capacity, this.#state);
+    let target = await acquireTarget(this.#services, this.#state);
     let body = this.#question.body;
     for (;;) {
       const error = await this.#ask(target, body);

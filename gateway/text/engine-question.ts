@@ -8,6 +8,7 @@ import type { BodyLease } from '../http/body-memory.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange, GatewayState } from '../http/exchange.ts';
 import { openLease } from '../http/json-body.ts';
+import { explainMissingEngine } from '../http/unavailability.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import { inSpan, type Span } from '../tracing/span.ts';
 
@@ -43,7 +44,7 @@ export function answerFromEngine(
     throw error;
   };
   try {
-    const acquired = acquireTarget(services.capacity, state);
+    const acquired = acquireTarget(services, state);
     return acquired instanceof Promise ? acquired.then(ask) : ask(acquired);
   } catch (error) {
     return Promise.reject(error);
@@ -159,28 +160,31 @@ export function reserveLazily(state: GatewayState): (bytes: number) => boolean {
 
 /** Synchronous if a slot is free, else after waiting in line. Fails with ApiError if no engine has a slot. */
 export const acquireTarget = (
-  capacity: Capacity,
+  services: Pick<EngineServices, 'capacity' | 'config'>,
   state: GatewayState,
 ): EngineTarget | Promise<EngineTarget> =>
-  inSpan(state.exchange.span, 'wait for a place', () => acquire(capacity, state));
+  inSpan(state.exchange.span, 'wait for a place', () => acquire(services, state));
 
-function acquire(capacity: Capacity, state: GatewayState): EngineTarget | Promise<EngineTarget> {
+function acquire(
+  { capacity, config }: Pick<EngineServices, 'capacity' | 'config'>,
+  state: GatewayState,
+): EngineTarget | Promise<EngineTarget> {
   const { exchange, keyHash: id, priority = 0, prefix } = state;
   const acquired = capacity.acquire(exchange.signal, { id, priority, prefix });
-  if (!(acquired instanceof Promise)) return readTarget(acquired);
+  if (!(acquired instanceof Promise)) return readTarget(acquired, config);
   return acquired.then((acquisition) => {
     if (exchange.canceled && 'target' in acquisition) acquisition.target.release();
     exchange.check();
-    return readTarget(acquisition);
+    return readTarget(acquisition, config);
   });
 }
 
-function readTarget(acquisition: Acquisition): EngineTarget {
+function readTarget(acquisition: Acquisition, config: () => GatewayConfig): EngineTarget {
   if ('target' in acquisition) return acquisition.target;
-  const { refusal } = acquisition;
-  const why =
-    refusal === 'replica_saturated' ? 'Every replica is at its concurrency limit.' : 'No replica is ready.';
-  throw new ApiError(refusal, why, { retryAfter: SATURATED_RETRY_SECONDS });
+  if (acquisition.refusal === 'no_pod_available') throw explainMissingEngine(config());
+  throw new ApiError('replica_saturated', 'Every replica is at its concurrency limit.', {
+    retryAfter: SATURATED_RETRY_SECONDS,
+  });
 }
 
 /** Counts an engine's error, and triggers a health probe if it may be lost. */

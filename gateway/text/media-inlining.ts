@@ -6,9 +6,10 @@ import { Allowance } from '../egress/allowance.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import { type MediaKind, sniffMediaType } from '../egress/media-type.ts';
 import { requestFollowing } from '../egress/redirects.ts';
-import { ApiError } from '../http/error-response.ts';
+import type { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { refuseParameter } from '../http/parameter-error.ts';
+import { refuseAsUnavailable } from '../http/unavailability.ts';
 import { type Changes, replaceValues } from './request-body.ts';
 
 export interface MediaReference {
@@ -48,7 +49,6 @@ export const MEDIA_BOUNDS: Record<MediaKind, MediaBounds> = {
   video: { count: 2, bytes: 100 * MIB, deadlineMs: 20_000 },
 };
 
-const BUSY_RETRY_SECONDS = 5;
 /** The most that names, quotes, media type and padding take, without the data. */
 const WRAPPING_BYTES = 80;
 /** A medium briefly exists both as bytes and in the payload. */
@@ -133,9 +133,7 @@ function describeFailure(medium: MediaReference, error: EgressError): ApiError {
 }
 
 const refuseBusy = () =>
-  new ApiError('temporarily_unavailable', 'Too many media files are being fetched at the moment.', {
-    retryAfter: BUSY_RETRY_SECONDS,
-  });
+  refuseAsUnavailable('downloads', 'Too many media files are being fetched at the moment.');
 
 const NOUNS: Record<MediaKind, string> = { image: 'an image', audio: 'an audio file', video: 'a video' };
 const EXAMPLES: Record<MediaKind, string> = { image: 'image/png', audio: 'audio/wav', video: 'video/mp4' };

@@ -5,6 +5,7 @@ import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { sendJSON } from '../http/json-answer.ts';
 import { ROUTES } from '../http/routes.ts';
+import { explainMissingEngine } from '../http/unavailability.ts';
 import { describeSupportedParameters } from '../media/supported-parameters.ts';
 
 export interface ModelServices {
@@ -15,14 +16,10 @@ export interface ModelServices {
   contextLength: () => number | null;
 }
 
-const RETRY_SECONDS = 5;
-
 export function buildModelHandlers({ config, isReady, contextLength }: ModelServices) {
   const requireReady = (state: GatewayState) => {
     if (isReady(state)) return;
-    throw new ApiError('no_pod_available', 'No replica is ready: the engine is starting or has failed.', {
-      retryAfter: RETRY_SECONDS,
-    });
+    throw explainMissingEngine(config(state));
   };
   return {
     models: (state: GatewayState) => {

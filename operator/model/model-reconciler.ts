@@ -15,6 +15,7 @@ import { evaluateFront } from '../resources/front-slices.ts';
 import { countRollingAway } from '../resources/rolling.ts';
 import { findCondition, NOT_LOOKED_UP, type Verdict } from '../status/condition-list.ts';
 import { deriveRefusal, deriveStatus } from '../status/model-deployment.ts';
+import { findObstacle } from '../status/obstacle.ts';
 import { isBlocking, type Problem } from '../status/problem.ts';
 import { decideRecheckMs, evaluateHTTPRoute } from '../status/route-acceptance.ts';
 import { describeTransitions } from '../status/transitions.ts';
@@ -153,7 +154,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     signal: AbortSignal;
   }): Promise<Requeue & { isPublished: boolean }> {
     const { live, model, built, problems, signal } = work;
-    const { view, settings, sidecars, scaler, fits, now } = this.context;
+    const { view, settings, sidecars, scaler, fits, models, publisher, now } = this.context;
     const { name, namespace } = model.metadata;
     const key = `${namespace}/${name}`;
     const unpublished = this.#unpublished.evaluate(model);
@@ -184,6 +185,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
       now: now(),
     });
     await this.#write(live, model.status, status, signal);
+    if (models.noteObstacle(key, findObstacle(status))) publisher.mark(deploymentTarget(model.metadata));
     const isPublished = unpublished.reason === undefined;
     const fitRecheckMs = isFitOpen ? FRONT_RETRY_MS : undefined;
     return { ...earliest(unpublished.recheckAfterMs, fitRecheckMs), isPublished };

@@ -6,6 +6,7 @@ import type { KubeObject } from '../../kube/object.ts';
 import { toMillis } from '../../kube/time.ts';
 import { ClaimIndex, type OwnershipClaim } from '../framework/claim-index.ts';
 import { type Parsed, ParsedStore, type RawObject } from '../framework/parsed-store.ts';
+import { findObstacle, type Obstacle } from '../status/obstacle.ts';
 
 type IsHostAllowed = (model: ModelDeployment, host: string) => boolean;
 
@@ -13,6 +14,7 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
   readonly #hosts = new ClaimIndex();
   readonly #ids = new ClaimIndex();
   readonly #withdrawn = new Set<string>();
+  readonly #obstacles = new Map<string, Obstacle | undefined>();
   readonly #domain: string;
   readonly #isHostAllowed: IsHostAllowed;
 
@@ -32,6 +34,7 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
 
   protected onRemove(key: string): string[] {
     this.#withdrawn.delete(key);
+    this.#obstacles.delete(key);
     return [...this.#hosts.release(key), ...this.#ids.release(key)];
   }
 
@@ -56,6 +59,20 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
 
   isWithdrawn(key: string): boolean {
     return this.#withdrawn.has(key);
+  }
+
+  /** What keeps the deployment's replicas from becoming ready: as last derived, else as its status says. */
+  obstacleOf(key: string): Obstacle | undefined {
+    if (this.#obstacles.has(key)) return this.#obstacles.get(key);
+    const parsed = this.get(key);
+    return parsed?.ok ? findObstacle(parsed.value.status) : undefined;
+  }
+
+  /** Returns whether it changed. */
+  noteObstacle(key: string, obstacle: Obstacle | undefined): boolean {
+    const before = this.obstacleOf(key);
+    this.#obstacles.set(key, obstacle);
+    return before !== obstacle;
   }
 
   /** Whether requests with callbacks can be made in the namespace. */

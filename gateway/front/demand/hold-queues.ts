@@ -3,6 +3,7 @@ import type { GatewayConfig } from '../../../api/gateway-config.ts';
 import type { DeploymentName } from '../../../api/names.ts';
 import { type Clock, systemClock } from '../../../kit/clock.ts';
 import { BodyMemory } from '../../http/body-memory.ts';
+import { findShutdown, findStandstill, type StandingConfig } from '../../http/unavailability.ts';
 import {
   addLoad,
   createQueue,
@@ -17,7 +18,7 @@ import {
 import type { ReplicaDemand } from './replica-demand.ts';
 
 export interface Replicas {
-  config: Pick<GatewayConfig, 'concurrency' | 'paused' | 'deleting'>;
+  config: StandingConfig & Pick<GatewayConfig, 'concurrency'>;
   addresses: readonly string[];
 }
 
@@ -38,6 +39,11 @@ export interface Hold {
 }
 
 const PAUSE_MS = 1_000;
+
+/** There is nothing to wait for. */
+const findObstruction = ({ config, addresses }: Replicas) =>
+  addresses.length > 0 ? findShutdown(config) : findStandstill(config);
+
 export class HoldQueues {
   readonly #options: HoldQueuesOptions;
   readonly #clock: Clock;
@@ -160,7 +166,7 @@ export class HoldQueues {
   }
 
   #giveTurns(queue: HoldQueue, found: Replicas | null): void {
-    if (!found || found.config.paused || found.config.deleting) {
+    if (!found || findObstruction(found)) {
       this.#endAll(queue, 'gone');
       return;
     }

@@ -166,18 +166,17 @@ describe('the front', () => {
     expect(answer).to.include({ status: 503, retryAfter: '5' });
   });
 
-  const unavailable: [string, Partial<GatewayConfig>, RegExp, string][] = [
+  const unavailable: [string, Partial<GatewayConfig>, RegExp, string | null][] = [
     ['starting', {}, /starting/, '5'],
-    ['paused', { paused: true }, /paused/, '30'],
-    ['scaled to zero', { replicas: 0 }, /scaled to zero/, '30'],
-    ['being deleted', { deleting: true }, /being deleted/, '30'],
+    ['paused', { paused: true }, /paused/, null],
+    ['scaled to zero', { replicas: 0 }, /scaled to zero/, null],
+    ['invalid', { obstacle: 'Invalid' }, /chat is not running/, null],
+    ['crashing', { obstacle: 'Failed' }, /chat is not running/, null],
+    ['being deleted', { deleting: true }, /being deleted/, null],
   ];
   for (const [state, changes, message, retryAfter] of unavailable)
     it(`answers 503 no_pod_available while a deployment is ${state}, to its own keys only`, async () => {
-      await publish(
-        { ...config, ...changes },
-        state === 'starting' || changes.replicas === 0 ? [] : ADDRESSES,
-      );
+      await publish({ ...config, ...changes }, changes.paused || changes.deleting ? ADDRESSES : []);
       const answer = await awaitError('no_pod_available');
       expect(answer).to.include({ status: 503, retryAfter });
       expect(answer.message).to.match(message);
@@ -219,6 +218,16 @@ describe('the front', () => {
     const body = (await response.json()) as { error: { type: string }; request_id: string };
     expect(body.error.type).to.equal('overloaded_error');
     expect(body.request_id).to.equal(response.headers.get('request-id'));
+    await publish({ ...config, obstacle: 'Failed' }, []);
+    let final = await send(API_KEY);
+    await pollUntil(async () => {
+      final = await send(API_KEY);
+      return final.headers.get('x-should-retry') === 'false';
+    }, 'the failure');
+    expect(final.headers.get('retry-after')).to.equal(null);
+    expect(((await final.json()) as typeof body).error.type, 'its clients give up at once').to.equal(
+      'api_error',
+    );
     expect((await send('sk-unknown')).status).to.equal(401);
     expect((await fetchByHost(front.origin, HOST, { method: 'HEAD' })).status).to.equal(200);
   });
@@ -242,7 +251,7 @@ describe('the front', () => {
       names.map((each) => call({ host: `${each}.example.com` }).then(readError)),
     );
     expect(new Set(answers.map(({ code }) => code))).to.deep.equal(new Set(['no_pod_available']));
-    expect(answers[7]!.message).to.match(/team\/model-7 /);
+    expect(answers[7]!.message).to.match(/deployment model-7 /);
   });
 
   it('reports to the client that the replica was lost during its stream, and continues with the other', async () => {

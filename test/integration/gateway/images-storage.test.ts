@@ -49,7 +49,8 @@ describe('images whose storage fails, while their client waits', () => {
       storage: { urlSigner: new StoreUrlSigner({ find: async () => null }) },
     });
     const response = await endpoint.generate();
-    expect(response.headers.get('retry-after')).to.equal('30');
+    expect(response.headers.get('retry-after')).to.equal(null);
+    expect(response.headers.get('x-should-retry')).to.equal('false');
     const envelope = await readEnvelope(response);
     expect(envelope).to.deep.include({ status: 503, code: 'temporarily_unavailable' });
     expect(envelope.message).to.include('no managed storage');

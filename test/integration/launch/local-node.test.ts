@@ -143,6 +143,17 @@ describe('a deployment of make run', () => {
     expect(engine.message).to.match(
       /text-embeddings-router is not on this machine; install it with: cargo install/,
     );
+    const { baseURL, apiKey } = stack.endpoints.deployments.find((entry) => entry.name === 'tei')!;
+    const readRefusal = async () => {
+      const headers = { authorization: `Bearer ${apiKey}` };
+      const answer = await fetch(`${baseURL}/models`, { headers });
+      const { error } = (await answer.json()) as { error: { message: string } };
+      return { status: answer.status, message: error.message, retryAfter: answer.headers.get('retry-after') };
+    };
+    await until('its endpoint to say so', async () =>
+      /^The deployment tei is not running/.test((await readRefusal()).message),
+    );
+    expect(await readRefusal()).to.include({ status: 503, retryAfter: null });
   });
 
   it('is scaled to none, in whose place the front answers, to two, paused and taken up again', async () => {

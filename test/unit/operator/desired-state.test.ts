@@ -42,6 +42,17 @@ describe('what ought to be in Redis', () => {
     return { desired, models, pods, putModel, putWorkspace };
   };
 
+  it('says what keeps replicas from becoming ready: as last derived, else as the status has it', () => {
+    const { desired, models, putModel } = start();
+    putModel({}, '1');
+    expect(desired.deployment(NAME)!.config).not.to.have.property('obstacle');
+    expect(models.noteObstacle('team-a/chat', 'Failed')).to.equal(true);
+    expect(models.noteObstacle('team-a/chat', 'Failed')).to.equal(false);
+    expect(desired.deployment(NAME)!.config).to.include({ obstacle: 'Failed' });
+    expect(models.noteObstacle('team-a/chat', undefined)).to.equal(true);
+    expect(desired.deployment(NAME)!.config).not.to.have.property('obstacle');
+  });
+
   for (const [what, spec, credit, owner] of [
     ['no Workspace', undefined, null, null],
     ['one that sets nothing', {}, null, null],

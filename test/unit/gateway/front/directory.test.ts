@@ -1,9 +1,7 @@
 import { expect } from 'chai';
-import type { GatewayConfig } from '../../../../api/gateway-config.ts';
 import { parseHost, parseServiceHost } from '../../../../gateway/front/directory.ts';
 import { ReplicaPicker } from '../../../../gateway/front/replica-picker.ts';
 import { FreshCache } from '../../../../gateway/http/fresh-cache.ts';
-import { describeUnavailability } from '../../../../gateway/http/routing.ts';
 import { rejection } from '../../../support/redis-client.ts';
 
 describe('the host of a request', () => {
@@ -119,27 +117,4 @@ describe('the choice of a replica', () => {
   it('has nothing to choose from no address', () => {
     expect(new ReplicaPicker().rank([])).to.deep.equal([]);
   });
-});
-
-describe('why no replica is ready', () => {
-  const config = (fields: Partial<GatewayConfig>) =>
-    ({
-      namespace: 'a',
-      name: 'chat',
-      paused: false,
-      deleting: false,
-      replicas: 1,
-      ...fields,
-    }) as GatewayConfig;
-  const cases: [Partial<GatewayConfig>, RegExp, number][] = [
-    [{}, /a\/chat has no ready replica: it is starting/, 5],
-    [{ replicas: undefined }, /starting/, 5],
-    [{ replicas: 0 }, /scaled to zero/, 30],
-  ];
-  for (const [fields, message, retryAfter] of cases)
-    it(`says so of ${JSON.stringify(fields)}`, () => {
-      const answer = describeUnavailability(config(fields));
-      expect(answer.message).to.match(message);
-      expect(answer.retryAfter).to.equal(retryAfter);
-    });
 });

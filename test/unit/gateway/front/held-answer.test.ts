@@ -20,6 +20,21 @@ describe('a replica’s answer to a held request', () => {
     expect(answer(503, 'no_pod_available')).to.deep.equal({ again: 'no_pod_available', passed: [] });
   });
 
+  it('stays an error that no retry helps against in a stream that has started', () => {
+    const exchange = { req: { headers: {} }, res: {}, stream: {}, countEvents: null } as unknown as Exchange;
+    const held = new HeldAnswer({
+      exchange,
+      isRepeatable: true,
+      onPass: () => {},
+      describeBreak: () => null,
+    });
+    held.begin(503, { 'content-type': 'application/json', 'x-should-retry': 'false' });
+    held.write(Buffer.from(JSON.stringify({ error: { code: 'no_pod_available', message: 'Paused.' } })));
+    held.end();
+    expect(held.failure).to.include({ code: 'no_pod_available', mayRetry: false });
+    expect(held.failure!.details.retryAfter).to.equal(undefined);
+  });
+
   it('is passed on where it is the last word, or the request cannot be sent again', () => {
     expect(answer(429, 'rate_limit_exceeded').passed).to.deep.equal([429]);
     expect(answer(503, 'temporarily_unavailable').passed).to.deep.equal([503]);

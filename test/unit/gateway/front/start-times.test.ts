@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { StartTimes } from '../../../../gateway/front/start-times.ts';
-import { describeUnavailability } from '../../../../gateway/http/routing.ts';
 import { describeModel } from '../../../support/model-replica.ts';
 
 describe('how long a deployment takes to start', () => {
@@ -62,10 +61,5 @@ describe('how long a deployment takes to start', () => {
     starts.lapse(measured);
     starts.begin(measured);
     expect(starts.estimateSeconds(measured)).to.equal(50);
-  });
-
-  it('does not apply to a deployment scaled to zero: SDKs are not to wait', () => {
-    expect(describeUnavailability({ ...config, replicas: 0 })).to.include({ retryAfter: 30, isFinal: true });
-    expect(describeUnavailability(config, 40)).to.include({ retryAfter: 40, isFinal: false });
   });
 });

@@ -1,10 +1,5 @@
 import { expect } from 'chai';
-import {
-  ApiError,
-  buildEnvelope,
-  explainRedisOutage,
-  setDocumentationSite,
-} from '../../../../gateway/http/error-response.ts';
+import { ApiError, buildEnvelope, setDocumentationSite } from '../../../../gateway/http/error-response.ts';
 
 describe('documentation_url of an error', () => {
   afterEach(() => setDocumentationSite(undefined));
@@ -24,31 +19,5 @@ describe('documentation_url of an error', () => {
       param: null,
       code: 'not_found',
     });
-  });
-});
-
-describe('an outage of Redis', () => {
-  it('is not what an error quotes of a client or an engine', () => {
-    for (const message of [
-      '`temperature` must be a number, not "can\'t run this".',
-      'OOM: reduce max_tokens',
-    ]) {
-      const error = new ApiError('invalid_request_error', message);
-      expect(explainRedisOutage(error)).to.equal(error);
-    }
-  });
-
-  it('is answered 503 with Retry-After', () => {
-    const error = explainRedisOutage(new Error('Connection is closed.')) as ApiError;
-    expect([error.status, error.code, error.details.retryAfter]).to.deep.equal([
-      503,
-      'temporarily_unavailable',
-      2,
-    ]);
-  });
-
-  it('is distinguished from other errors, which stay as they are', () => {
-    const error = new Error('ERR a mistake');
-    expect(explainRedisOutage(error)).to.equal(error);
   });
 });

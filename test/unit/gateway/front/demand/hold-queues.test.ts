@@ -4,7 +4,7 @@ import { type Hold, HoldQueues, type Replicas } from '../../../../../gateway/fro
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 
 const NAME = { namespace: 'team', name: 'chat' };
-const CONFIG = { concurrency: 2 as number | null, paused: false, deleting: false };
+const CONFIG = { name: 'chat', concurrency: 2 as number | null, paused: false, deleting: false };
 const LIMITS: HoldLimits = { total: 1_000, perDeployment: 100, bytesPerDeployment: 10_000 };
 
 describe('the line of requests that wait for a replica', () => {
@@ -155,6 +155,16 @@ describe('the line of requests that wait for a replica', () => {
     };
     expect(fill('greedy')).to.equal(6);
     expect(fill('other')).to.equal(2);
+  });
+
+  it('ends all waits of a deployment that does not start until someone acts', async () => {
+    const lines = build();
+    wait(enter(lines)!, 'a');
+    await settle();
+    found = { config: { ...CONFIG, obstacle: 'Failed' }, addresses: [] };
+    lines.wake();
+    await settle();
+    expect(results.map(({ result }) => result)).to.deep.equal(['gone']);
   });
 
   it('ends all waits of a deployment that is paused or gone, and all of them at the end', async () => {
