@@ -179,7 +179,8 @@ export const ERRORS = {
     type: 'service_unavailable',
     retry: true,
     when: 'No replica is ready: starting, not running, paused or scaled to zero.',
-    remedy: 'Wait for Retry-After seconds. Without this header someone must act: see the status of the ModelDeployment.',
+    remedy:
+      'Wait for Retry-After seconds. Without this header someone must act: see the status of the ModelDeployment.',
   },
   temporarily_unavailable: {
     status: 503,
@@ -269,7 +270,7 @@ export const ERRORS = {
     status: 409,
     type: invalid,
     retry: false,
-    when: 'The `Idempotency-Key` was sent with another request within the last 24 hours.',
+    when: 'The `Idempotency-Key` was sent with another request within the last 24 hours, and the deployment sets `limits.idempotency: Strict`.',
     remedy: 'Send a new key with a new request; a repeat carries the same fields as the original, or fewer.',
   },
   result_expired: {

@@ -74,6 +74,8 @@ export const gatewayConfig = z.object({
     })
     .optional(),
   limits,
+  /** What a repeated idempotency key with other fields gets; absent: the original request. */
+  idempotency: z.literal('Strict').optional(),
   image: imageModel.nullable(),
   video: videoModel.nullable(),
   /** Millionths; null = free. */
@@ -155,6 +157,7 @@ export function buildGatewayConfig(
     ...(spec.slo && { slo: describeSLO(spec.slo) }),
     ...(decideBalance(spec) === 'Prefix' && { balance: 'Prefix' as const }),
     limits: resolveLimits(spec.limits, spec.kind),
+    ...(spec.limits.idempotency === 'Strict' && { idempotency: 'Strict' as const }),
     image: spec.kind === 'Image' ? imageModel.parse(spec.image ?? {}) : null,
     video: spec.kind === 'Video' ? videoModel.parse(spec.video ?? {}) : null,
     pricing: {

@@ -41,6 +41,12 @@ export const modelLimits = z
       .default(32_000)
       .describe('Longest prompt of an image or video request.'),
     imagesPerRequest: z.int().min(1).max(100).default(10).describe('Largest n of an image request.'),
+    idempotency: z
+      .enum(['Replay', 'Strict'])
+      .default('Replay')
+      .describe(
+        'What a repeated Idempotency-Key with other fields gets: Replay, the original request, with the fields named in a header; Strict, 409.',
+      ),
     maxQueued: z
       .int()
       .min(1)

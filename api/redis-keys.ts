@@ -27,6 +27,8 @@ export const FUNCTIONS = {
   leave: `${FUNCTIONS_LIBRARY}_leave`,
   /** Accepts a request, or returns why not. */
   submit: `${FUNCTIONS_LIBRARY}_submit`,
+  /** Records that a request was asked for again by its idempotency key. */
+  replay: `${FUNCTIONS_LIBRARY}_replay`,
   /** Hands a worker the next request under a lease. */
   claim: `${FUNCTIONS_LIBRARY}_claim`,
   /** Renews a claim and records progress. */

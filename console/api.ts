@@ -475,6 +475,14 @@ export interface RequestDetail extends RequestView {
   /** The request that it repeats, and the latest that repeats it; null: none. */
   retryOf: string | null;
   retriedAs: string | null;
+  /** null: it was not asked for again by its idempotency key. */
+  replays: ReplaysView | null;
+}
+export interface ReplaysView {
+  count: number;
+  lastAt: string;
+  /** Fields of the last one that differed. */
+  differing: string[];
 }
 
 /** An APIKey, or a user of a playground. */

@@ -100,5 +100,7 @@ export const wakeForMedia =
       const { details } = explainMissingReplica(config, starts.estimateSeconds(config));
       throw new ApiError(error.code, error.message, details);
     }
-    if (config.scaling && addresses.length === 0) replicaDemand.hint(config);
+    // What an idempotency key repeats was demanded before, and may have ended.
+    const isNew = !ctx.state.exchange.isReplay;
+    if (isNew && config.scaling && addresses.length === 0) replicaDemand.hint(config);
   };

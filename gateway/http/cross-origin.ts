@@ -12,6 +12,8 @@ const EXPOSED = [
   'metadata',
   'x-berth-cost',
   'x-berth-tokens',
+  'idempotent-replayed',
+  'x-berth-idempotency-differs',
 ].join(', ');
 const METHODS = 'GET, HEAD, POST, DELETE';
 const DEFAULT_HEADERS =

@@ -76,9 +76,9 @@ function noteKeyUse(usage: DeploymentUsage | null, { keyHash, keyName }: Gateway
   usage?.keyUses.note(keyHash, Date.now());
 }
 
-/** Requests without a valid key do not count, nor do reads of models and requests. */
-const isCountedRequest = ({ keyHash, route }: GatewayState): boolean =>
-  keyHash !== undefined && route?.method === 'POST' && route.served !== 'always';
+/** Requests without a valid key do not count, nor do reads of models and requests, and answers that name an earlier request. */
+const isCountedRequest = ({ keyHash, route, exchange }: GatewayState): boolean =>
+  keyHash !== undefined && route?.method === 'POST' && route.served !== 'always' && !exchange.isReplay;
 
 const describeUse = ({ usage, micros }: Bill) => ({
   requests: 1,

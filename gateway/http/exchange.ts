@@ -60,6 +60,8 @@ export class Exchange {
   uncount: (() => void) | null = null;
   /** A front holds it and resends it if there is no slot for it. */
   isHeldByFront = false;
+  /** It was answered with an earlier request, by its idempotency key. */
+  isReplay = false;
   /** The answer, once it has started as a stream. */
   stream: EventStream | null = null;
   /** Events sent so far, if its dialect numbers them. */

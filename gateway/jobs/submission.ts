@@ -19,7 +19,7 @@ import { refuseWithoutStorage } from '../storage/remote-url-signer.ts';
 import { refuseUploads, UploadError } from '../storage/upload-error.ts';
 import { storeFiles } from '../storage/uploads.ts';
 import { inSpan, type Span } from '../tracing/span.ts';
-import { requireSame } from './idempotency.ts';
+import { acceptRepeat } from './idempotency.ts';
 import {
   type IdempotentRepeat,
   type ImageRequest,
@@ -116,7 +116,8 @@ async function submit(
   if (inputs.length > 0) await registerObjects(services.redis, namespace, { objects: inputs, removeInMs: 0 });
   if (answer.verdict === 'duplicate') {
     // Both were submitted at the same time.
-    requireSame(answer.fingerprint, request.fingerprint ?? '');
+    const { fingerprint: original } = answer;
+    acceptRepeat(services, state, { id: answer.id, original, repeat: request.fingerprint ?? '' });
     return answer;
   }
   throw describeRefusal(answer, config);

@@ -47,7 +47,7 @@ export class FieldReader {
     return new FieldReader(Object.fromEntries(texts), true);
   }
 
-  /** The present fields, each with a canonical text of its value: forms write a number in several ways. */
+  /** The present fields, each with a canonical text of its value, the same in JSON and in forms. */
   list(names: Iterable<string>): [name: string, text: string][] {
     return [...names].filter((name) => this.has(name)).map((name) => [name, this.#format(name)]);
   }
@@ -129,9 +129,9 @@ export class FieldReader {
 
   #format(name: string): string {
     const value = this.#find(name);
-    if (!this.#isForm) return JSON.stringify(value);
-    const number = this.#number(name)!;
-    return Number.isNaN(number) ? String(value) : String(number);
+    if (typeof value !== 'string') return JSON.stringify(value instanceof KeptObject ? value.object : value);
+    const number = readNumber(value);
+    return Number.isNaN(number) ? value : String(number);
   }
 
   #find(name: string): unknown {
@@ -143,10 +143,14 @@ export class FieldReader {
   #number(name: string): number | undefined {
     const value = this.#find(name);
     if (value === undefined || typeof value === 'number') return value;
-    if (!this.#isForm || typeof value !== 'string') return Number.NaN;
-    const text = value.trim();
-    return text.length <= MAX_NUMBER_LENGTH && NUMBER.test(text) ? Number(text) : Number.NaN;
+    return this.#isForm && typeof value === 'string' ? readNumber(value) : Number.NaN;
   }
+}
+
+/** NaN if it is not a number. */
+function readNumber(value: string): number {
+  const text = value.trim();
+  return text.length <= MAX_NUMBER_LENGTH && NUMBER.test(text) ? Number(text) : Number.NaN;
 }
 
 class KeptObject {

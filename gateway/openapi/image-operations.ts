@@ -12,6 +12,7 @@ import {
   IMAGE_FILE,
   IMAGE_FILE_TYPES,
   MEDIA_ERRORS,
+  REPLAY_HEADERS,
 } from './media-fields.ts';
 import { type Facts, jsonBody, type Operation, type OperationAnswer, type Parameter } from './operation.ts';
 
@@ -29,7 +30,11 @@ const ANSWERS: Record<number, OperationAnswer> = {
     schema: 'ImageList',
     canStream: true,
   },
-  202: { description: 'Queued, with `async=true`; follow it under /v1/requests.', schema: 'Acknowledgement' },
+  202: {
+    description: 'Queued, with `async=true`; follow it under /v1/requests.',
+    schema: 'Acknowledgement',
+    headers: REPLAY_HEADERS,
+  },
 };
 
 const ERRORS = [...MEDIA_ERRORS, 'size_not_supported', 'replica_saturated', 'storage_upload_failed'] as const;

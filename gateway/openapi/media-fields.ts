@@ -35,9 +35,21 @@ export const IDEMPOTENCY_KEY: Parameter = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
-    'For 24 hours, a repeat with the same key and API key returns the original request. Asynchronous requests only.',
+    'For 24 hours, a repeat with the same key and API key returns the original request, whatever its fields. Asynchronous requests only.',
   schema: { type: 'string', maxLength: MAX_KEY_LENGTH },
 };
+
+/** Of a 202. */
+export const REPLAY_HEADERS = {
+  'idempotent-replayed': {
+    description: '`true`: the Idempotency-Key matched this earlier request.',
+    schema: { type: 'string' },
+  },
+  'x-berth-idempotency-differs': {
+    description: 'Fields of the repeat that differ from the earlier request, with commas between.',
+    schema: { type: 'string' },
+  },
+} as const;
 
 /** A size as sent; any if the model is unknown. */
 export const describeSize = (sizes: readonly string[] | undefined, fallback: string): JsonSchema =>

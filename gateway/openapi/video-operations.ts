@@ -20,6 +20,7 @@ import {
   IMAGE_FILE,
   IMAGE_FILE_TYPES,
   MEDIA_ERRORS,
+  REPLAY_HEADERS,
 } from './media-fields.ts';
 import { type Facts, jsonBody, type Operation } from './operation.ts';
 
@@ -91,7 +92,7 @@ export const VIDEO_OPERATIONS = {
         },
         files: facts.video.tasks.includes('i2v') ? { input_reference: IMAGE_FILE_TYPES } : {},
       },
-      answers: { 202: { description: 'Queued.', schema: 'Video' } },
+      answers: { 202: { description: 'Queued.', schema: 'Video', headers: REPLAY_HEADERS } },
       errors: [...VIDEO_ERRORS, 'invalid_image'],
     },
   video_generations: (facts: Facts): Operation | null =>
@@ -107,7 +108,9 @@ export const VIDEO_OPERATIONS = {
             ),
             ['model', 'prompt'],
           ),
-          answers: { 202: { description: 'Queued.', schema: 'Acknowledgement' } },
+          answers: {
+            202: { description: 'Queued.', schema: 'Acknowledgement', headers: REPLAY_HEADERS },
+          },
           errors: [...VIDEO_ERRORS, 'invalid_json'],
         }
       : null,

@@ -29,6 +29,8 @@ local SHOWN_FIELDS = {
   'api_key', 'price', 'key_name', 'images',
   -- The request that it repeats, and the one that repeats it.
   'retry_of', 'retried_as',
+  -- How often and when it was asked for again by its idempotency key, and the fields that last differed.
+  'replays', 'replayed_at', 'replay_differs',
 }
 -- The result precedes those of the charge.
 local RESULT_AT = 13

@@ -143,3 +143,18 @@ end
 -- Nothing is accepted that could not be kept.
 local bounds = { least = FIXED_ARGUMENTS, most = FIXED_ARGUMENTS + MAX_MORE, bytes = 48 * 1024 }
 register_beginning('submit', bounds, submit)
+
+-- Records that a request was asked for again by its idempotency key. KEYS: the record. ARGV: namespace, id, names of the
+-- fields that differed, with commas between, or ''.
+register_frugal('replay', { least = 3, bytes = 2048 }, function(_, args)
+  local request = load_request(args[1], args[2])
+  if not request then
+    return 0
+  end
+  redis.call('HINCRBY', request.key, 'replays', 1)
+  redis.call('HSET', request.key, 'replayed_at', digits(now_ms()))
+  if args[3] ~= '' then
+    redis.call('HSET', request.key, 'replay_differs', args[3])
+  end
+  return 1
+end)

@@ -16,6 +16,7 @@ import { MAX_SEALED_PARAMS_LENGTH, MAX_SEALED_PROMPT_LENGTH } from '../../api/se
 import type { RedisClient } from '../client.ts';
 import { parseCount } from '../untrusted-values.ts';
 import { CHARGE_FIELDS, decodeCharge, type RequestCharge } from './request-charge.ts';
+import { decodeReplays, REPLAY_FIELDS, type RequestReplays } from './request-replays.ts';
 import { readOutput } from './stored-output.ts';
 
 const ID_LENGTH = 36;
@@ -56,9 +57,11 @@ export interface ChargedRecord extends RequestRecord {
   /** The request that it repeats, and the latest that repeats it; null: none. */
   retryOf: string | null;
   retriedAs: string | null;
+  /** null: it was not asked for again by its idempotency key. */
+  replays: RequestReplays | null;
 }
 
-/** In the order of the functions' SHOWN_FIELDS; the result comes after them, then CHARGE_FIELDS and RETRY_FIELDS. */
+/** In the order of the functions' SHOWN_FIELDS; the result comes after them, then the fields of the charge, retries and replays. */
 const SHOWN_FIELDS = [
   'status',
   'deployment',
@@ -86,11 +89,13 @@ export function decodeShown(id: string, shown: ShownRequest): ChargedRecord | nu
   const read = (names: readonly string[], from: number) =>
     Object.fromEntries(names.map((field, index) => [field, shown[from + index] ?? undefined]));
   const result = shown[SHOWN_FIELDS.length] ?? '';
-  const charge = decodeCharge(read(CHARGE_FIELDS, SHOWN_FIELDS.length + 1));
-  const { retry_of, retried_as } = read(RETRY_FIELDS, SHOWN_FIELDS.length + 1 + CHARGE_FIELDS.length);
+  const chargeAt = SHOWN_FIELDS.length + 1;
+  const retriesAt = chargeAt + CHARGE_FIELDS.length;
+  const { retry_of, retried_as } = read(RETRY_FIELDS, retriesAt);
   return {
     ...decodeRecord(id, read(SHOWN_FIELDS, 0), result),
-    charge,
+    charge: decodeCharge(read(CHARGE_FIELDS, chargeAt)),
+    replays: decodeReplays(read(REPLAY_FIELDS, retriesAt + RETRY_FIELDS.length)),
     retryOf: readId(retry_of),
     retriedAs: readId(retried_as),
   };

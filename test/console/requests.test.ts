@@ -130,7 +130,8 @@ describe('the page of requests', () => {
   it('shows the input of a failed request, and submits it again', async () => {
     const [id, again] = ['a', 'b'].map((digit) => `req_${digit.repeat(32)}`) as [string, string];
     const page = await use().open('deployments');
-    const failed = { ...makeRequest(id, 'failed'), errorCode: 'upstream_error' };
+    const replays = { count: 2, lastAt: new Date().toISOString(), differing: ['prompt', 'seed'] };
+    const failed = { ...makeRequest(id, 'failed'), errorCode: 'upstream_error', replays };
     const path = `**/api/**/requests/free-video`;
     await page.route(`${path}/${id}`, (route) => route.fulfill({ json: failed }));
     await page.route(`${path}/${id}/input`, (route) =>
@@ -143,6 +144,10 @@ describe('the page of requests', () => {
     await page.goto(`/default/requests?request=free-video%2F${id}`);
     const dialog = page.getByRole('dialog', { name: 'Request' });
     await dialog.getByText('A ship at sea').waitFor();
+    const repeats = dialog.getByRole('row', { name: 'Asked again' });
+    expect(await repeats.textContent()).to.match(
+      /2 times by its Idempotency-Key.*another prompt, seed was ignored/s,
+    );
     expect(await findFaults(page)).to.deep.equal([]);
     await dialog.getByRole('button', { name: `Retry ${id}` }).click();
     await page.waitForURL(new RegExp(again));

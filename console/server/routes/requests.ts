@@ -42,6 +42,10 @@ export function addRequestRoutes(router: Router<ConsoleState>, services: Service
       outputURLs,
       retryOf: record.retryOf,
       retriedAs: record.retriedAs,
+      replays: record.replays && {
+        ...record.replays,
+        lastAt: new Date(record.replays.lastAt).toISOString(),
+      },
     } satisfies RequestDetail;
   });
 

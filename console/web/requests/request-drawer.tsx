@@ -2,7 +2,7 @@
 import { Anchor, Stack, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import type { RequestDetail } from '../../api.ts';
+import type { ReplaysView, RequestDetail } from '../../api.ts';
 import { Copyable } from '../parts/copyable.tsx';
 import { useFilters } from '../parts/filters.ts';
 import { Loaded } from '../parts/page.tsx';
@@ -71,6 +71,16 @@ function RequestLink({ deployment, id }: { deployment: string; id: string }) {
   );
 }
 
+/** By its idempotency key: each got this request, whatever it asked for. */
+function Replays({ replays: { count, lastAt, differing } }: { replays: ReplaysView }) {
+  return (
+    <>
+      {count === 1 ? 'once' : `${count} times`} by its Idempotency-Key, last <Timestamp at={lastAt} isFull />
+      {differing.length > 0 && `; another ${differing.join(', ')} was ignored`}
+    </>
+  );
+}
+
 function Facts({ request }: { request: RequestDetail }) {
   const { deployment, modality, model, size, seconds, images, queuedAt, startedAt, completedAt } = request;
   const facts: [string, ReactNode][] = [
@@ -83,6 +93,9 @@ function Facts({ request }: { request: RequestDetail }) {
       ([name, id]): [string, ReactNode][] =>
         id === null ? [] : [[name, <RequestLink key={name} deployment={deployment} id={id} />]],
     ),
+    ...(request.replays === null
+      ? []
+      : [['Asked again', <Replays key="replays" replays={request.replays} />] satisfies [string, ReactNode]]),
     ...(images === null ? [] : [['Images', images] satisfies [string, number]]),
     ...(size === null ? [] : [['Size', size] satisfies [string, string]]),
     ...(seconds === null ? [] : [['Video length', `${seconds} s`] satisfies [string, string]]),

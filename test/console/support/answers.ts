@@ -71,6 +71,7 @@ export const makeRequest = (id: string, status = 'running') => ({
   images: null,
   retryOf: null,
   retriedAs: null,
+  replays: null,
 });
 
 /** A list's only page. */

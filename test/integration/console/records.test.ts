@@ -155,6 +155,25 @@ describe("the console's records", () => {
     await closed;
   });
 
+  it('tells how often one was asked for again by its idempotency key, and what differed', async () => {
+    const read = async (request: string, fields: Record<string, string>) => {
+      await write(id(request), 'llm', { status: 'queued', queued_at: 1_000, ...fields });
+      return (await fixture.someone.call('GET', `${fixture.base}/requests/llm/${id(request)}`)).body.replays;
+    };
+    expect(await read('9', {})).to.equal(null);
+    const fields = { replays: '3', replayed_at: '1000', replay_differs: 'prompt,image[2]' };
+    expect(await read('9', fields)).to.deep.equal({
+      count: 3,
+      lastAt: '1970-01-01T00:00:01.000Z',
+      differing: ['prompt', 'image[2]'],
+    });
+    // As a workspace's own Redis user may write them.
+    for (const forged of [{ replays: 'many' }, { replayed_at: '9e15' }, { replays: '-1' }])
+      expect(await read('9', { ...fields, ...forged })).to.equal(null);
+    const names = await read('9', { ...fields, replay_differs: `<b>,${'x'.repeat(5_000)},seed` });
+    expect(names).to.deep.include({ differing: [] });
+  });
+
   it('shows the input of one, and submits it once more, through the endpoint', async () => {
     await write(id('7'), 'llm', { status: 'failed', queued_at: 1_000, retried_as: id('8') });
     const path = `${fixture.base}/requests/llm/${id('7')}`;

@@ -17,6 +17,7 @@ import {
   listRequests,
   readRequest,
 } from '../../../redis/requests/request-record.ts';
+import { noteReplay } from '../../../redis/requests/request-replays.ts';
 import { subscribe } from '../../../redis/subscription.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
 import { pollUntil } from '../../support/poll.ts';
@@ -113,6 +114,25 @@ describe('submission of a request', () => {
     ).to.have.length(1);
     const ttl = await space.redis.ttl(workKeys(space.namespace).idempotency(idempotency));
     expect(ttl).to.be.within(86_390, 86_400);
+  });
+
+  it('records in a request that it was asked for again, in any of its states', async () => {
+    const id = await submitted({ idempotency: 'again' });
+    const read = async () => (await readRequest(space.redis, space.namespace, id))!.replays;
+    const note = (differing: string[]) =>
+      noteReplay(space.redis, { namespace: space.namespace, id, differing });
+    expect(await read()).to.equal(null);
+    await note([]);
+    expect(await read()).to.deep.include({ count: 1, differing: [] });
+    await note(['prompt', 'image[2]']);
+    await finishRequest(space.redis, (await claim())!.claim, failure());
+    await note([]);
+    const { count, lastAt, differing } = (await read())!;
+    expect({ count, differing }).to.deep.equal({ count: 3, differing: ['prompt', 'image[2]'] });
+    expect(lastAt).to.be.closeTo(Date.now(), 60_000);
+    const unknown = `req_${'0'.repeat(32)}`;
+    await noteReplay(space.redis, { namespace: space.namespace, id: unknown, differing: [] });
+    expect(await space.redis.exists(workKeys(space.namespace).request(unknown))).to.equal(0);
   });
 
   it('makes one request of the same idempotency key sent by many at once', async () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { findDifference, fingerprintFields, listFileTexts } from '../../../../gateway/jobs/idempotency.ts';
+import { fingerprintFields, listDifferences, listFileTexts } from '../../../../gateway/jobs/idempotency.ts';
 
 describe('the fingerprint of a request', () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-fingerprint-'));
@@ -17,17 +17,19 @@ describe('the fingerprint of a request', () => {
 
   it('does not depend on the order in which files of different fields came', async () => {
     const [image, mask] = [fileOf('image', 'cat'), fileOf('mask', 'hole')];
-    expect(findDifference(await print(image, mask), await print(mask, image))).to.equal(null);
+    expect(listDifferences(await print(image, mask), await print(mask, image))).to.deep.equal([]);
   });
 
   it('distinguishes files of one field by their order', async () => {
     const [cat, dog] = [fileOf('image', 'cat'), fileOf('image', 'dog')];
-    expect(findDifference(await print(cat, dog), await print(dog, cat))).to.equal('image');
+    expect(listDifferences(await print(cat, dog), await print(dog, cat))).to.deep.equal([
+      'image',
+      'image[2]',
+    ]);
   });
 
   it('distinguishes files of different fields', async () => {
-    expect(findDifference(await print(fileOf('image', 'cat')), await print(fileOf('mask', 'cat')))).to.equal(
-      'mask',
-    );
+    const [image, mask] = [await print(fileOf('image', 'cat')), await print(fileOf('mask', 'cat'))];
+    expect(listDifferences(image, mask)).to.deep.equal(['mask']);
   });
 });
