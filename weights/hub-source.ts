@@ -3,8 +3,10 @@ import { BodyTooLargeError, readBody } from '../kit/bounded-body.ts';
 import {
   type Checksum,
   checkManifest,
+  isTransientStatus,
   type Manifest,
   SourceError,
+  skip,
   type WeightsFile,
   type WeightsSource,
 } from './source.ts';
@@ -80,7 +82,7 @@ export class HubSource implements WeightsSource {
     if (answer.ok) return answer;
     await answer.body?.cancel().catch(() => {});
     throw new SourceError(describeStatus(answer.status, this.name), {
-      isTransient: answer.status === 429 || answer.status >= 500,
+      isTransient: isTransientStatus(answer.status),
     });
   }
 }
@@ -156,16 +158,4 @@ export function chooseFiles(files: readonly WeightsFile[]): WeightsFile[] {
 
 async function* toIterable(chunks: Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* chunks;
-}
-
-/** A server without range support starts at the beginning. */
-async function* skip(body: AsyncIterable<Uint8Array>, bytes: number): AsyncGenerator<Uint8Array> {
-  let left = bytes;
-  for await (const chunk of body) {
-    if (chunk.length <= left) left -= chunk.length;
-    else {
-      yield chunk.subarray(left);
-      left = 0;
-    }
-  }
 }

@@ -5,14 +5,18 @@ import {
   HeadObjectCommand,
   type HeadObjectCommandOutput,
   ListObjectsV2Command,
-  S3Client,
+  type S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
+import { retry } from '../kit/retry.ts';
+import { createS3Client, type S3Keys } from '../kit/s3-client.ts';
 import {
   type Checksum,
   checkManifest,
+  isTransientStatus,
   type Manifest,
   SourceError,
+  skip,
   type WeightsFile,
   type WeightsSource,
 } from './source.ts';
@@ -24,7 +28,7 @@ export interface S3Options {
   region: string;
   pathStyle: boolean;
   /** undefined: anonymous, or the pod's own identity. */
-  keys: { accessKeyId: string; secretAccessKey: string } | undefined;
+  keys: S3Keys | undefined;
   workloadIdentity: boolean;
 }
 
@@ -33,6 +37,11 @@ const PARTS_ETAG = /^"?([0-9a-f]{32})-(\d+)"?$/;
 const HEADS_AT_ONCE = 8;
 /** For a response without a body to download. */
 const ANSWER_TIMEOUT_MS = 30_000;
+const HEAD_RETRIES = {
+  backoff: { baseMs: 500, maxMs: 8_000 },
+  isTransient: (error: unknown) => error instanceof SourceError && error.isTransient,
+  maxAttempts: 5,
+};
 
 interface Listed {
   path: string;
@@ -46,6 +55,7 @@ export class S3Source implements WeightsSource {
   readonly #client: S3Client;
   readonly #bucket: string;
   readonly #prefix: string;
+  readonly #pathStyle: boolean;
   /** As listed, by path: later changes are refused. */
   readonly #objects = new Map<string, { key: string; etag: string }>();
 
@@ -54,13 +64,13 @@ export class S3Source implements WeightsSource {
     const [bucket = '', ...rest] = uri.slice('s3://'.length).split('/');
     this.#bucket = bucket;
     this.#prefix = rest.join('/').replace(/\/+$/, '');
-    this.#client = new S3Client({
+    this.#pathStyle = pathStyle;
+    this.#client = createS3Client({
+      endpoint,
       region,
-      forcePathStyle: pathStyle,
+      pathStyle,
+      keys: keys ?? (workloadIdentity ? 'environment' : 'anonymous'),
       maxAttempts: 1,
-      responseChecksumValidation: 'WHEN_REQUIRED',
-      ...(endpoint && { endpoint }),
-      ...(keys ? { credentials: keys } : workloadIdentity ? {} : { signer: ANONYMOUS }),
     });
   }
 
@@ -91,7 +101,13 @@ export class S3Source implements WeightsSource {
         Prefix: this.#prefix,
         ContinuationToken: token,
       });
-      const page = await this.#send(() => this.#client.send(command, bound(signal)));
+      const page = await this.#send('ListObjectsV2', () => this.#client.send(command, bound(signal)));
+      // A store that takes no buckets by host lists all its buckets instead, without a name.
+      if (!this.#pathStyle && page.Name === undefined)
+        throw new SourceError(
+          `the bucket of ${this.name} was not found by its host name: its store takes buckets by path, so set pathStyle: true`,
+          { isTransient: false },
+        );
       for (const { Key = '', Size = 0, ETag = '' } of page.Contents ?? []) {
         const path = relativePath(Key, this.#prefix);
         if (path !== undefined) found.push({ path, key: Key, size: Size, etag: ETag });
@@ -109,7 +125,8 @@ export class S3Source implements WeightsSource {
     if (!whole && !parts) return null;
     const at = { Bucket: this.#bucket, Key: key, ...(parts && { PartNumber: 1 }) };
     const command = new HeadObjectCommand(at);
-    const head = await this.#send(() => this.#client.send(command, bound(signal))).catch((error) => {
+    const ask = () => this.#send('HeadObject', () => this.#client.send(command, bound(signal)));
+    const head = await retry(ask, { ...HEAD_RETRIES, signal }).catch((error) => {
       if (error instanceof SourceError && !error.isTransient) return undefined;
       throw error;
     });
@@ -128,31 +145,56 @@ export class S3Source implements WeightsSource {
       IfMatch: etag,
       ...(start > 0 && { Range: `bytes=${start}-` }),
     });
-    const { Body } = await this.#send(() => this.#client.send(command, { abortSignal: signal }));
-    return Body as unknown as AsyncIterable<Uint8Array>;
+    const { Body, ContentRange } = await this.#send('GetObject', () =>
+      this.#client.send(command, { abortSignal: signal }),
+    );
+    const bytes = Body as unknown as AsyncIterable<Uint8Array>;
+    return start === 0 || ContentRange !== undefined ? bytes : skip(bytes, start);
   }
 
-  async #send<T>(call: () => Promise<T>): Promise<T> {
+  async #send<T>(call: string, send: () => Promise<T>): Promise<T> {
     try {
-      return await call();
+      return await send().catch((error) => (isClockCorrected(error) ? send() : Promise.reject(error)));
     } catch (cause) {
-      const status = cause instanceof S3ServiceException ? (cause.$metadata.httpStatusCode ?? 0) : 0;
-      // A pod without its own credentials is refused, and does not get what others downloaded.
-      const isRefused = (cause as Error).name === 'CredentialsProviderError';
-      const isTransient = !isRefused && (status === 0 || status === 429 || status >= 500);
-      const why = status === 0 ? 'could not be reached' : `answered ${status}`;
-      const detail = (cause as Error).name === 'Error' ? (cause as Error).message : (cause as Error).name;
-      throw new SourceError(`the bucket of ${this.name} ${why}: ${detail}`, { isTransient, cause });
+      throw toSourceError(cause, `the bucket of ${this.name}`, call);
     }
   }
+}
+
+const OTHER_REGION = 'it is in another region, so correct region';
+const BY_HOST_ONLY = 'its store takes buckets by host name only, so set pathStyle: false';
+const ADVICE: Record<string, string> = {
+  PermanentRedirect: OTHER_REGION,
+  AuthorizationHeaderMalformed: OTHER_REGION,
+  SecondLevelDomainForbidden: BY_HOST_ONLY,
+  PathStyleDomainForbidden: BY_HOST_ONLY,
+};
+
+/** From the store's refusal the SDK knows its time, and signs the next request right; its types do not say so. */
+const isClockCorrected = (error: unknown): boolean =>
+  error instanceof S3ServiceException &&
+  (error.$metadata as { clockSkewCorrected?: boolean }).clockSkewCorrected === true;
+
+function toSourceError(cause: unknown, bucket: string, call: string): SourceError {
+  const { name, message } = cause as Error;
+  const status = cause instanceof S3ServiceException ? (cause.$metadata.httpStatusCode ?? 0) : 0;
+  if (status === 501)
+    return new SourceError(`${bucket} answered 501: its store does not implement ${call}`, {
+      isTransient: false,
+      cause,
+    });
+  // A pod without its own credentials is refused, and does not get what others downloaded.
+  const isRefused = name === 'CredentialsProviderError';
+  const isTransient = !isRefused && (status === 0 || isTransientStatus(status));
+  const why = status === 0 ? 'could not be reached' : `answered ${status}`;
+  const advice = Object.hasOwn(ADVICE, name) ? `: ${ADVICE[name]}` : '';
+  const detail = `${name === 'Error' ? message : name}${advice}`;
+  return new SourceError(`${bucket} ${why}: ${detail}`, { isTransient, cause });
 }
 
 const bound = (signal: AbortSignal) => ({
   abortSignal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
 });
-
-/** Sends requests unchanged. */
-const ANONYMOUS = { sign: async <T>(request: T): Promise<T> => request };
 
 /** Below the prefix; the base name if the prefix is an object itself. `models/a` is not a prefix of `models/ab`. */
 function relativePath(key: string, prefix: string): string | undefined {

@@ -72,3 +72,16 @@ export function checkManifest(manifest: Manifest): Manifest {
 }
 
 export const totalBytes = ({ files }: Manifest): number => files.reduce((sum, { size }) => sum + size, 0);
+
+/** Whether another attempt may succeed. 501: the server has no such call at all. */
+export const isTransientStatus = (status: number): boolean =>
+  status === 408 || status === 429 || (status >= 500 && status !== 501);
+
+/** The rest of a body after so many bytes, from a server that ignored the range. */
+export async function* skip(body: AsyncIterable<Uint8Array>, bytes: number): AsyncGenerator<Uint8Array> {
+  let left = bytes;
+  for await (const chunk of body) {
+    if (chunk.length > left) yield chunk.subarray(left);
+    left = Math.max(0, left - chunk.length);
+  }
+}

@@ -1,11 +1,10 @@
 /** A real S3 server (versitygw) on a free port, over a folder of its own. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureBinary } from '../../cluster/binaries.ts';
 import { findFreePort } from './child-program.ts';
-import { pollUntil } from './poll.ts';
+import { answersHTTP, makeFolder, startServer } from './server-process.ts';
 
 export interface S3ServerOptions {
   region?: string;
@@ -36,13 +35,12 @@ export interface S3Server {
   stop(): Promise<void>;
 }
 
-const START_TIMEOUT_MS = 60_000;
 const KEYS = { accessKeyId: 'TESTACCESSKEY', secretAccessKey: 'test-secret-access-key' };
 
 export async function startS3(options: S3ServerOptions = {}): Promise<S3Server> {
   const program = await ensureBinary('versitygw');
   const region = options.region ?? 'us-east-1';
-  const root = mkdtempSync(join(tmpdir(), 'berth-s3-'));
+  const root = makeFolder('s3');
   const folder = join(root, 'buckets');
   const metadata = join(root, 'metadata');
   const users = join(root, 'users');
@@ -51,15 +49,15 @@ export async function startS3(options: S3ServerOptions = {}): Promise<S3Server> 
   const port = await findFreePort([host]);
   const args = ['--port', `${host}:${port}`, '--region', region, '--iam-dir', users, '--quiet'];
   if (options.virtualDomain) args.push('--virtual-domain', options.virtualDomain);
-  // Not every filesystem supports extended attributes.
-  const child = spawn(program, [...args, 'posix', '--sidecar', metadata, folder], {
-    env: { ROOT_ACCESS_KEY_ID: KEYS.accessKeyId, ROOT_SECRET_ACCESS_KEY: KEYS.secretAccessKey },
-    stdio: 'ignore',
-  });
-  const killAtExit = () => child.kill('SIGKILL');
-  process.once('exit', killAtExit);
   const endpoint = `http://${host}:${port}`;
-  await waitUntilAnswering(endpoint, child);
+  const { child, kill, stop } = await startServer({
+    program,
+    // Not every filesystem supports extended attributes.
+    args: [...args, 'posix', '--sidecar', metadata, folder],
+    env: { ROOT_ACCESS_KEY_ID: KEYS.accessKeyId, ROOT_SECRET_ACCESS_KEY: KEYS.secretAccessKey },
+    folder: root,
+    isReady: () => answersHTTP(endpoint),
+  });
   return {
     port,
     endpoint,
@@ -77,29 +75,7 @@ export async function startS3(options: S3ServerOptions = {}): Promise<S3Server> 
     createBucket: (name) => mkdirSync(join(folder, name)),
     pause: () => child.kill('SIGSTOP'),
     resume: () => child.kill('SIGCONT'),
-    kill: () => end(child, 'SIGKILL'),
-    stop: async () => {
-      process.off('exit', killAtExit);
-      await end(child, 'SIGKILL');
-      rmSync(root, { recursive: true, force: true });
-    },
+    kill,
+    stop,
   };
-}
-
-async function waitUntilAnswering(endpoint: string, child: ChildProcess): Promise<void> {
-  const isAnswering = async () => {
-    if (child.exitCode !== null) throw new Error(`versitygw exited with ${child.exitCode}`);
-    const answer = await fetch(endpoint).catch(() => null);
-    await answer?.arrayBuffer();
-    return answer !== null;
-  };
-  await pollUntil(isAnswering, 'the start of versitygw', START_TIMEOUT_MS);
-}
-
-function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
-  return new Promise((resolve) => {
-    child.once('exit', () => resolve());
-    child.kill(signal);
-  });
 }
