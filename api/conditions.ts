@@ -83,7 +83,8 @@ export const CONDITIONS = {
   verified: {
     kind: 'StorageCredential',
     type: 'Verified',
-    meaning: 'Writing, reading and deleting a test object in the bucket succeeded.',
+    meaning:
+      'Writing and reading a test object in the bucket through signed links, as results are, and deleting it succeeded.',
   },
 } as const satisfies Record<string, ConditionDefinition>;
 

@@ -1,21 +1,19 @@
-/** The SDK's HTTP handler, with a limit on responses that it would read in full whatever their length. */
+/** The SDK's HTTP handler, with a limit on responses, which it would read in full whatever their length. */
 import { addAbortSignal, type Readable, Transform } from 'node:stream';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 
-/** More than any response except objects. */
+/** More than any response that is asked for. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 /** From its headers to its end. */
 const TIMEOUT_MS = 10_000;
 
 type Handle = NodeHttpHandler['handle'];
 
-/** Objects themselves are unlimited: their readers limit them. */
 export class BoundedHandler extends NodeHttpHandler {
   override async handle(...[request, options]: Parameters<Handle>): ReturnType<Handle> {
     const answer = await super.handle(request, options);
     const { response } = answer;
-    const isObject = request.method === 'GET' && response.statusCode < 300;
-    if (!isObject && response.body) response.body = bound(response.body as Readable);
+    if (response.body) response.body = bound(response.body as Readable);
     return answer;
   }
 }

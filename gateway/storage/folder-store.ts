@@ -6,13 +6,10 @@ import { isPlainKey } from './object-keys.ts';
 import {
   type GetGrant,
   MAX_LINK_SECONDS,
-  type ObjectFacts,
   type ObjectStore,
-  type OpenedObject,
   type PutGrant,
   type SignedPut,
 } from './object-store.ts';
-import { probeStore } from './probe.ts';
 
 export interface FolderStoreOptions {
   objects: ObjectFolder;
@@ -46,33 +43,8 @@ export class FolderStore implements ObjectStore {
     return this.#sign({ method: 'GET', key, contentType, fileName }, expiresInSeconds);
   }
 
-  put(key: string, body: Buffer, contentType: string): Promise<void> {
-    return this.#options.objects.write(key, body, contentType);
-  }
-
-  async get(key: string): Promise<OpenedObject | null> {
-    const object = await this.#options.objects.open(key);
-    return (
-      object && {
-        contentType: object.contentType,
-        contentLength: object.contentLength,
-        body: object.read(),
-      }
-    );
-  }
-
-  async head(key: string): Promise<ObjectFacts | null> {
-    const object = await this.#options.objects.open(key);
-    await object?.close();
-    return object && { contentType: object.contentType, contentLength: object.contentLength };
-  }
-
   delete(key: string): Promise<void> {
     return this.#options.objects.delete(key);
-  }
-
-  verify(): Promise<void> {
-    return probeStore(this);
   }
 
   close(): void {}

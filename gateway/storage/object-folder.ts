@@ -6,11 +6,13 @@ import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { isPlainKey } from './object-keys.ts';
-import type { ObjectFacts } from './object-store.ts';
 import { StorageError, type StorageReason } from './storage-error.ts';
 
 /** An object that is open for reading; its file stays the same even if the object is replaced. */
-export interface OpenObject extends ObjectFacts {
+export interface OpenObject {
+  contentType: string;
+  /** Bytes. */
+  contentLength: number;
   modifiedMs: number;
   /** Streams bytes `start` to `end`, inclusive; the whole by default. Closes the object when it ends. */
   read(range?: { start: number; end: number }): Readable;

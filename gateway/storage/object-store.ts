@@ -1,6 +1,4 @@
 /** Interface to an object store, either an S3 bucket or a folder. Only the front holds one. */
-import type { Readable } from 'node:stream';
-
 export interface PutGrant {
   key: string;
   contentType: string;
@@ -29,17 +27,7 @@ export interface GetGrant {
   isInternal?: boolean;
 }
 
-export interface ObjectFacts {
-  contentType: string;
-  /** Bytes. */
-  contentLength: number;
-}
-
-export interface OpenedObject extends ObjectFacts {
-  body: Readable;
-}
-
-/** All except signing throw StorageError; keys that leave the bucket (object-keys.ts) throw a RangeError. */
+/** Deleting throws StorageError; keys that leave the bucket (object-keys.ts) throw a RangeError. */
 export interface ObjectStore {
   /** `output_bucket` of a request. */
   readonly bucket: string;
@@ -48,20 +36,14 @@ export interface ObjectStore {
   signPut(grant: PutGrant): Promise<SignedPut>;
   /** A link for clients that needs no headers. */
   signGet(grant: GetGrant): Promise<string>;
-  /** For data that the front has in memory, such as inputs. */
-  put(key: string, body: Buffer, contentType: string): Promise<void>;
-  /** null if there is no such object; the body must be read to its end, or destroyed. */
-  get(key: string): Promise<OpenedObject | null>;
-  /** null if there is no such object. */
-  head(key: string): Promise<ObjectFacts | null>;
   /** Does nothing if there is no such object. */
   delete(key: string): Promise<void>;
-  /** Puts, gets and deletes a small object. */
-  verify(): Promise<void>;
   /** Closes idle connections. */
   close(): void;
 }
 
+/** An upload starts within it. */
+export const PUT_LINK_SECONDS = 900;
 /** S3's limit for presigned links. */
 export const MAX_LINK_SECONDS = 7 * 24 * 3_600;
 

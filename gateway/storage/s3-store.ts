@@ -1,28 +1,25 @@
-/** A bucket of any S3-compatible store; the only user of the AWS SDK. */
-import type { Readable } from 'node:stream';
+/** A bucket of any S3-compatible store. */
 import {
   DeleteObjectCommand,
   GetObjectCommand,
-  type GetObjectCommandOutput,
-  HeadObjectCommand,
+  ListObjectsV2Command,
   PutObjectCommand,
-  S3Client,
+  type S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import { createS3Client } from '../../kit/s3-client.ts';
 import type { EgressAgentOptions } from '../egress/agent.ts';
 import { BoundedHandler } from './bounded-handler.ts';
+import { probeBucket } from './bucket-probe.ts';
 import { isBucketKey } from './object-keys.ts';
 import {
   formatDisposition,
   type GetGrant,
-  type ObjectFacts,
   type ObjectStore,
-  type OpenedObject,
   type PutGrant,
   type SignedPut,
 } from './object-store.ts';
-import { probeStore } from './probe.ts';
 import { classifyAnswer, classifyFailure, StorageError } from './storage-error.ts';
 import { createGuardedAgents, createOwnAgents, type StoreAgents } from './store-agents.ts';
 
@@ -51,7 +48,7 @@ export interface S3StoreOptions {
 const ATTEMPTS = 2;
 const CONNECT_TIMEOUT_MS = 5_000;
 const ANSWER_TIMEOUT_MS = 30_000;
-/** Idle time, also within an object. */
+/** Idle time. */
 const IDLE_TIMEOUT_MS = 30_000;
 /** Other forms, such as ARNs, change the host. */
 const BUCKET_NAME = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
@@ -108,35 +105,34 @@ export class S3Store implements ObjectStore {
     return getSignedUrl(client, command, { expiresIn: expiresInSeconds });
   }
 
-  async put(key: string, body: Buffer, contentType: string): Promise<void> {
-    const command = new PutObjectCommand({
-      ...this.#place(key),
-      Body: body,
-      ContentType: contentType,
-      ContentLength: body.length,
-    });
-    await this.#ask(() => this.#client.send(command));
-  }
-
-  async get(key: string): Promise<OpenedObject | null> {
-    const command = new GetObjectCommand(this.#place(key));
-    const answer = await this.#find(() => this.#client.send(command));
-    return answer && { ...readFacts(answer), body: answer.Body as Readable };
-  }
-
-  async head(key: string): Promise<ObjectFacts | null> {
-    const command = new HeadObjectCommand(this.#place(key));
-    const answer = await this.#find(() => this.#client.send(command));
-    return answer && readFacts(answer);
-  }
-
   async delete(key: string): Promise<void> {
     const command = new DeleteObjectCommand(this.#place(key));
-    await this.#find(() => this.#client.send(command));
+    await this.#ask('DeleteObject', () => this.#client.send(command)).catch((error: StorageError) => {
+      const { cause } = error;
+      const isMissing = cause instanceof S3ServiceException && /^(NoSuchKey|NotFound)$/.test(cause.name);
+      if (!isMissing) throw error;
+    });
   }
 
-  verify(): Promise<void> {
-    return probeStore(this);
+  /** By real operations on a small object below `prefix`, which is then removed. Throws StorageError. */
+  verify(prefix = ''): Promise<void> {
+    return probeBucket(
+      {
+        agents: this.#agents,
+        isAddressedByHost: !this.#options.pathStyle,
+        findName: (start) => this.#findName(start),
+        signPut: (grant) => this.signPut(grant),
+        signGet: (grant) => this.signGet({ ...grant, isInternal: true }),
+        delete: (key) => this.delete(key),
+      },
+      prefix,
+    );
+  }
+
+  async #findName(start: string): Promise<string | undefined> {
+    const { Bucket, Key: Prefix } = this.#place(start);
+    const command = new ListObjectsV2Command({ Bucket, Prefix, MaxKeys: 1 });
+    return (await this.#ask('ListObjectsV2', () => this.#client.send(command))).Name;
   }
 
   close(): void {
@@ -150,37 +146,23 @@ export class S3Store implements ObjectStore {
     return { Bucket: this.bucket, Key: this.#options.prefix + key };
   }
 
-  /** null if there is no such object. */
-  async #find<Answer>(send: () => Promise<Answer>): Promise<Answer | null> {
-    try {
-      return await this.#ask(send);
-    } catch (error) {
-      const { cause } = error as StorageError;
-      // The response to HEAD has no body, so it cannot distinguish a missing bucket from a missing object.
-      const isMissing = cause instanceof S3ServiceException && /^(NoSuchKey|NotFound)$/.test(cause.name);
-      if (isMissing) return null;
-      throw error;
-    }
-  }
-
-  async #ask<Answer>(send: () => Promise<Answer>): Promise<Answer> {
+  async #ask<Answer>(call: string, send: () => Promise<Answer>): Promise<Answer> {
     try {
       return await send();
     } catch (error) {
-      throw new StorageError(readReason(error), error);
+      const reason = readReason(error);
+      throw new StorageError(reason, error, reason === 'unsupported' ? call : undefined);
     }
   }
 }
 
 function createClient(options: S3StoreOptions, endpoint: string | null, agents: StoreAgents): S3Client {
-  return new S3Client({
-    endpoint: endpoint ?? undefined,
-    region: options.region,
-    forcePathStyle: options.pathStyle,
-    credentials: { accessKeyId: options.accessKeyId, secretAccessKey: options.secretAccessKey },
-    // Many S3-compatible stores support none of the newer checksums, and a signed link could not carry one.
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
+  const { region, pathStyle, accessKeyId, secretAccessKey } = options;
+  return createS3Client({
+    endpoint,
+    region,
+    pathStyle,
+    keys: { accessKeyId, secretAccessKey },
     maxAttempts: ATTEMPTS,
     requestHandler: new BoundedHandler({
       httpAgent: agents.http,
@@ -208,11 +190,3 @@ function readReason(error: unknown) {
   if (!(error instanceof S3ServiceException)) return classifyFailure(error);
   return classifyAnswer(error.$metadata.httpStatusCode ?? 0, error.name);
 }
-
-const readFacts = ({
-  ContentType,
-  ContentLength,
-}: Pick<GetObjectCommandOutput, 'ContentType' | 'ContentLength'>): ObjectFacts => ({
-  contentType: ContentType ?? 'application/octet-stream',
-  contentLength: ContentLength ?? 0,
-});

@@ -7,7 +7,8 @@ const MESSAGES = {
   credentials: 'rejects these keys: the access key is unknown, or the secret is wrong',
   denied: 'does not permit this operation with these keys: access denied',
   region: 'is in another region',
-  clock: 'cannot be used: the clock skew of its server is too large',
+  clock:
+    "cannot be used: its server's clock and this installation's are more than 10 minutes apart, so links would be refused: correct the clock that is wrong",
   full: 'is full',
   tooLarge: 'does not accept objects of this size',
   address: 'is at an address that is not allowed: the endpoint must start with https:// and be public',
@@ -16,6 +17,8 @@ const MESSAGES = {
   slow: 'did not respond in time',
   failed: 'cannot be used now: its store is failing',
   refused: 'refused the request',
+  unsupported: 'cannot be used: its store does not implement a request that is needed',
+  addressing: 'is addressed in a way that its store does not support: change pathStyle',
   prefix: 'cannot be used with this prefix: no part of it may be empty, "." or ".."',
   keys: 'cannot be used: its keys were sealed with another master key',
   corrupt: 'returned content that differs from what was written',
@@ -23,12 +26,12 @@ const MESSAGES = {
 
 export type StorageReason = keyof typeof MESSAGES;
 
-/** `reason` is for logs and decisions; the message follows "The bucket". */
+/** `reason` is for logs and decisions; the message follows "The bucket", and ends with `detail`. */
 export class StorageError extends Error {
   readonly reason: StorageReason;
 
-  constructor(reason: StorageReason, cause?: unknown) {
-    super(MESSAGES[reason], { cause });
+  constructor(reason: StorageReason, cause?: unknown, detail?: string) {
+    super(detail === undefined ? MESSAGES[reason] : `${MESSAGES[reason]}: ${detail}`, { cause });
     this.reason = reason;
   }
 }
@@ -54,6 +57,9 @@ const CODES: Record<string, StorageReason> = {
   XMinioAdminBucketQuotaExceeded: 'full',
   EntityTooLarge: 'tooLarge',
   RequestTimeout: 'slow',
+  NotImplemented: 'unsupported',
+  SecondLevelDomainForbidden: 'addressing',
+  PathStyleDomainForbidden: 'addressing',
 };
 
 const STATUSES: Record<number, StorageReason> = {
@@ -63,6 +69,7 @@ const STATUSES: Record<number, StorageReason> = {
   403: 'denied',
   408: 'slow',
   413: 'tooLarge',
+  501: 'unsupported',
   504: 'slow',
   507: 'full',
 };

@@ -3,12 +3,10 @@
 import { ApiError } from '../http/error-response.ts';
 import { refuseAsUnavailable } from '../http/unavailability.ts';
 import { isPlainKey, ownsKey } from './object-keys.ts';
+import { PUT_LINK_SECONDS } from './object-store.ts';
 import { StorageError } from './storage-error.ts';
 import type { OpenStore, Stores } from './stores.ts';
 import type { GetUrlsRequest, PutUrlsRequest, SignedPuts, StoreName, UrlSigner } from './url-signer.ts';
-
-/** An upload starts within it. */
-const PUT_LINK_SECONDS = 900;
 
 /** Signs only keys of the workspace itself, since tenants can write records. */
 export class StoreUrlSigner implements UrlSigner {

@@ -67,7 +67,7 @@ export class Stores {
   }
 
   /** A store owned by the caller, who must close it. Throws StorageError if the settings can never work. */
-  openCredential(namespace: string, credential: PublishedCredential): OpenStore {
+  openCredential(namespace: string, credential: PublishedCredential): OpenStore & { store: S3Store } {
     const { dataKey, egress, answerTimeoutMs } = this.#options;
     const { id, endpoint, region, bucket, prefix, pathStyle, sealed } = credential;
     const place = { redisKey: configKeys(namespace).credentials, credentialId: id };

@@ -8,6 +8,9 @@ const MESSAGES = {
   unreachable: 'The output bucket could not be reached.',
   slow: 'The output bucket did not respond in time.',
   refused: 'The output bucket rejected the result.',
+  clock:
+    "The output bucket rejected the result as signed too early or too late: its server's clock and the installation's are too far apart.",
+  unsupported: 'The output bucket cannot store the result: its store does not implement PutObject by a link.',
   spool: 'The replica has no disk space left to store the result.',
   tooLarge: 'The result is larger than allowed.',
 } as const;
@@ -36,7 +39,8 @@ const UPLOAD_REASONS: Partial<Record<StorageReason, UploadReason>> = {
   credentials: 'denied',
   denied: 'denied',
   region: 'denied',
-  clock: 'denied',
+  clock: 'clock',
+  unsupported: 'unsupported',
   address: 'unreachable',
   unreachable: 'unreachable',
   certificate: 'unreachable',

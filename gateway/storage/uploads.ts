@@ -8,9 +8,9 @@ import { backoffDelay } from '../../kit/retry.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { registerObjects } from '../../redis/requests/object-cleanup.ts';
 import type { EgressAgentOptions } from '../egress/agent.ts';
+import { type LinkAnswer, type PutRequest, putFile } from './link-request.ts';
 import type { SignedPut } from './object-store.ts';
-import { type PutAnswer, type PutRequest, putFile } from './put-request.ts';
-import { classifyAnswer, classifyFailure, type StorageReason } from './storage-error.ts';
+import { classifyFailure, type StorageReason } from './storage-error.ts';
 import { createGuardedAgents, createOwnAgents, type StoreAgents } from './store-agents.ts';
 import { toUploadReason, UploadError } from './upload-error.ts';
 import type { StoreName, UrlSigner } from './url-signer.ts';
@@ -186,14 +186,15 @@ export class Uploader {
 }
 
 async function tryOnce(request: PutRequest): Promise<Outcome> {
-  let answer: PutAnswer;
+  let answer: LinkAnswer;
   try {
     answer = await putFile(request);
   } catch (cause) {
     const reason = classifyFailure(cause);
     return { isDone: false, reason, mayRetry: PASSING_FAILURES.has(reason), cause };
   }
-  const { status, code } = answer;
-  if (status >= 200 && status < 300) return { isDone: true };
-  return { isDone: false, reason: classifyAnswer(status, code), mayRetry: PASSING_STATUSES.has(status) };
+  const { status, reason } = answer;
+  return reason === null
+    ? { isDone: true }
+    : { isDone: false, reason, mayRetry: PASSING_STATUSES.has(status) };
 }

@@ -33,7 +33,7 @@ const TRANSIENT = ['Unreachable', 'Slow', 'Failed'];
 export const VERIFYING = verdict(
   'Unknown',
   'Verifying',
-  'checking the bucket: writing, reading and deleting a small object',
+  'checking the bucket: writing and reading a small object through signed links, and deleting it',
 );
 
 export function evaluateBucket(
@@ -45,7 +45,11 @@ export function evaluateBucket(
     return postponeCheck(before, `bucket ${bucket} was not checked yet: ${answer.unanswered}`, time.now);
   if (answer.verified)
     return passCheck(
-      verdict('True', 'Verified', `a put, a get and a delete in bucket ${bucket} succeeded`),
+      verdict(
+        'True',
+        'Verified',
+        `a put and a get through signed links and a delete in bucket ${bucket} succeeded`,
+      ),
       time,
     );
   const failed = verdict('False', answer.reason, `bucket ${bucket} ${answer.message}`);

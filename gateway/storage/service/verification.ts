@@ -1,9 +1,8 @@
 /** Verifies by real operations, for the operator, that a published StorageCredential works. */
 import type { VerifyAnswer } from '../../../api/internal-api.ts';
 import type { PublishedCredential } from '../../../api/redis-keys.ts';
-import { probeStore } from '../probe.ts';
 import { StorageError, type StorageReason } from '../storage-error.ts';
-import type { OpenStore, Stores } from '../stores.ts';
+import type { Stores } from '../stores.ts';
 
 /** Less than the operator's timeout. */
 const TIMEOUT_MS = 20_000;
@@ -13,27 +12,39 @@ export async function verifyCredential(
   namespace: string,
   credential: PublishedCredential,
 ): Promise<VerifyAnswer> {
-  let open: OpenStore | undefined;
+  let open: ReturnType<Stores['openCredential']> | undefined;
   try {
     open = stores.openCredential(namespace, credential);
-    await withinTime(probe(open));
-    return { verified: true, reason: 'Verified', message: 'An object was written, read and deleted.' };
+    await withinTime(open.store.verify(open.prefix));
+    return {
+      verified: true,
+      reason: 'Verified',
+      message: 'An object was written and read through links, and deleted.',
+    };
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
-    return { verified: false, reason: toReason(error.reason), message: error.message };
+    return { verified: false, reason: toReason(error.reason), message: explain(error, credential) };
   } finally {
     // Aborts what continues beyond the timeout.
     open?.store.close();
   }
 }
 
-/** Below the prefix, since the keys may have rights only there. */
-const probe = ({ store, prefix }: OpenStore): Promise<void> =>
-  probeStore({
-    put: (key, body, contentType) => store.put(prefix + key, body, contentType),
-    get: (key) => store.get(prefix + key),
-    delete: (key) => store.delete(prefix + key),
-  });
+/** A bucket's host may not exist, or be another's, where its store takes buckets by path only. */
+const BY_HOST_REASONS: readonly StorageReason[] = [
+  'bucket',
+  'address',
+  'unreachable',
+  'certificate',
+  'refused',
+  'corrupt',
+];
+
+function explain({ reason, message }: StorageError, { bucket, pathStyle }: PublishedCredential): string {
+  if (reason === 'addressing') return `${message}, which is ${pathStyle}`;
+  if (pathStyle || !BY_HOST_REASONS.includes(reason)) return message;
+  return `${message}; with pathStyle: false it is addressed by its host name, ${bucket}.<endpoint>: if its store takes buckets by path, set pathStyle: true`;
+}
 
 async function withinTime(work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;

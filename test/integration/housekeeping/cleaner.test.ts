@@ -10,6 +10,7 @@ import { registerObjects } from '../../../redis/requests/object-cleanup.ts';
 import { pollUntil } from '../../support/poll.ts';
 
 import { newRequestId, newToken } from '../../support/request-fixture.ts';
+import { putObject } from '../../support/store-objects.ts';
 import { startSocketServer } from '../egress/loopback-server.ts';
 import { CUSTOMER, MANAGED, type StorageHarness, startStorage } from '../storage/storage-harness.ts';
 
@@ -45,7 +46,7 @@ describe('the clean-up of stored objects', () => {
     const found = await harness.storage.stores.find({ namespace, credential });
     const place = { workspace: namespace, request: newRequestId(), token: newToken() };
     const key = found!.prefix + resultKey(place, 0, 'txt');
-    await found!.store.put(key, Buffer.from('x'), 'text/plain');
+    await putObject(found!.store, key, Buffer.from('x'), 'text/plain');
     return { credential, key };
   };
   const register = (namespace: string, objects: StoredObject[], removeInMs = 0) =>

@@ -4,7 +4,7 @@ import { type KeyUsageRow, readKeyUsageRows } from '../../../redis/usage/key-usa
 import { describePicture, makePicture } from '../../support/media-files.ts';
 import { PEER_TOKEN } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
-
+import { putObject } from '../../support/store-objects.ts';
 import { type JobStack, startJobStack } from './job-stack.ts';
 
 describe('image jobs', () => {
@@ -55,7 +55,7 @@ describe('image jobs', () => {
     for (const width of [20, 30]) {
       const picture = await makePicture(width, 20);
       const object = { credential: null, key: `inputs/team/req_2/${width}.png` };
-      await stack.storage.store.put(object.key, picture, 'image/png');
+      await putObject(stack.storage.store, object.key, picture, 'image/png');
       inputs.push({ object, contentType: 'image/png', fileName: `${width}.png`, bytes: picture.length });
     }
     await stack.untilIs(await stack.submit({ task: 'img2img' }, { inputs }), 'succeeded');
@@ -74,7 +74,7 @@ describe('image jobs', () => {
       parameters: { task: 'txt2img', prompt, size: '64x64', n: 1 },
     };
     const object = { credential: null, key: 'inputs/team/req_3/parameters.json' };
-    await stack.storage.store.put(object.key, Buffer.from(JSON.stringify(job)), 'application/json');
+    await putObject(stack.storage.store, object.key, Buffer.from(JSON.stringify(job)), 'application/json');
     const params = JSON.stringify({ v: 1, kind: 'stored', object });
     await stack.untilIs(await stack.send({ modality: 'image', params }), 'succeeded');
     const { last } = await stack.pods[0]!.engine.read();

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { describePicture, makePicture, probeFilm } from '../../support/media-files.ts';
 import { pollUntil } from '../../support/poll.ts';
-
+import { putObject } from '../../support/store-objects.ts';
 import { type JobStack, startJobStack } from './job-stack.ts';
 
 describe('video jobs', () => {
@@ -56,7 +56,7 @@ describe('video jobs', () => {
   it('begin with the reference where there is one', async () => {
     const picture = await makePicture(64, 64);
     const key = 'inputs/team/req_1/0.png';
-    await stack.storage.store.put(key, picture, 'image/png');
+    await putObject(stack.storage.store, key, picture, 'image/png');
     const inputs = [
       {
         object: { credential: null, key },

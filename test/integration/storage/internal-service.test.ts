@@ -14,6 +14,8 @@ import { findFreePort } from '../../support/child-program.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { rejection } from '../../support/redis-client.ts';
 import { newRequestId, newToken } from '../../support/request-fixture.ts';
+import { shiftClock } from '../../support/shifted-clock.ts';
+import { putObject } from '../../support/store-objects.ts';
 import {
   CUSTOMER,
   holdText,
@@ -87,7 +89,7 @@ describe('the internal service of a front', () => {
     const key = `berth/${resultKey(place('team'), 0, 'txt')}`;
     await harness.storage.stores
       .find({ namespace: 'team', credential: null })
-      .then((found) => found!.store.put(key, Buffer.from(TEXT), 'text/plain'));
+      .then((found) => putObject(found!.store, key, Buffer.from(TEXT), 'text/plain'));
     const [link] = await harness.remote('team').signGets({
       namespace: 'team',
       credential: null,
@@ -263,6 +265,33 @@ describe('the internal service of a front', () => {
         expect({ status, verified, told }).to.deep.equal({ status: 200, verified: false, told: reason });
         expect(message).to.match(/^(does|is|cannot|rejects) /);
       });
+
+    it('names pathStyle where a host with the bucket’s name is not there', async () => {
+      const endpoint = NOWHERE.replace('127.0.0.1', 'localhost');
+      await harness.publish('by-host', { endpoint, pathStyle: false });
+      const answer = await verify('by-host');
+      expect(answer).to.include({ verified: false, reason: 'Unreachable' });
+      expect(answer.message).to.contain('customer.<endpoint>').and.contain('set pathStyle: true');
+    });
+
+    it('names pathStyle where the store takes buckets by path', async () => {
+      const endpoint = harness.s3.endpoint.replace('127.0.0.1', 'localhost');
+      await harness.publish('by-path', { endpoint, pathStyle: false, prefix: 'berth/' });
+      const answer = await verify('by-path');
+      expect(answer).to.include({ verified: false, reason: 'Addressing' });
+      expect(answer.message).to.match(/change pathStyle, which is false$/);
+    });
+
+    it('names a clock that differs, and takes requests again once it does not', async () => {
+      await harness.publish('skewed');
+      const restore = shiftClock(-20 * 60_000);
+      try {
+        expect(await verify('skewed')).to.include({ verified: false, reason: 'Clock' });
+      } finally {
+        restore();
+      }
+      expect(await verify('skewed')).to.include({ verified: true });
+    });
 
     it('names keys that may not write', async () => {
       await harness.publish('denied', {}, harness.s3.createUser());

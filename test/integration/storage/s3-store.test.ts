@@ -1,12 +1,13 @@
 import { readdirSync } from 'node:fs';
 import { type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import type { EgressAgentOptions } from '../../../gateway/egress/agent.ts';
 import { S3Store, type S3StoreOptions } from '../../../gateway/storage/s3-store.ts';
 import { StorageError } from '../../../gateway/storage/storage-error.ts';
 import { type S3Server, startS3 } from '../../support/s3-server.ts';
+import { putObject } from '../../support/store-objects.ts';
 import { startHttpServer, startSocketServer } from '../egress/loopback-server.ts';
 import { BUCKET, s3Options } from './stores.ts';
 
@@ -125,6 +126,26 @@ describe('a bucket of S3', () => {
       });
   });
 
+  for (const [method, call] of Object.entries({ PUT: 'PutObject', GET: 'GetObject', DELETE: 'DeleteObject' }))
+    it(`is refused where its store does not implement ${call}, which the message names`, async () => {
+      const objects = new Map<string, Buffer>();
+      const poor = await startHttpServer(async (request, response) => {
+        const { pathname } = new URL(request.url!, 'http://store');
+        const isList = request.url!.includes('list-type=2');
+        if (isList || request.method === method) {
+          response.writeHead(501).end('<Error><Code>NotImplemented</Code></Error>');
+          return;
+        }
+        if (request.method === 'PUT') objects.set(pathname, await buffer(request));
+        response.end(request.method === 'GET' ? objects.get(pathname) : '');
+      });
+      const endpoint = `http://127.0.0.1:${poor.port}`;
+      const error = await verify({ ...s3Options(server), endpoint, egress: LOOPBACK });
+      expect(error?.reason).to.equal('unsupported');
+      expect(error?.message).to.match(new RegExp(`does not implement a request that is needed: ${call}$`));
+      await poor.stop();
+    });
+
   it('is never dialed at a private address that a tenant names', async () => {
     const heard = await startSocketServer((socket) => socket.end());
     for (const host of ['127.0.0.1', 'store.localhost', '[::ffff:127.0.0.1]', '2130706433'])
@@ -143,7 +164,9 @@ describe('a bucket of S3', () => {
     const endpoint = `http://${VIRTUAL_DOMAIN}:${server.port}`;
     const store = new S3Store({ ...s3Options(server), endpoint, pathStyle: false, egress: LOOPBACK });
     await store.verify();
-    await store.put(KEY, Buffer.from('by host'), 'text/plain');
+    const byPath = new S3Store(s3Options(server));
+    await putObject(byPath, KEY, Buffer.from('by host'), 'text/plain');
+    byPath.close();
     const link = new URL(await store.signGet({ key: KEY, expiresInSeconds: 60 }));
     expect(link.host).to.equal(`${BUCKET}.${VIRTUAL_DOMAIN}:${server.port}`);
     expect(await getFrom(server.port, link)).to.deep.equal({ status: 200, body: 'by host' });
@@ -155,7 +178,7 @@ describe('a bucket of S3', () => {
 
   it('puts its prefix before every key', async () => {
     const store = new S3Store({ ...s3Options(server), prefix: 'berth/' });
-    await store.put(KEY, Buffer.from('x'), 'text/plain');
+    await putObject(store, KEY, Buffer.from('x'), 'text/plain');
     expect(readdirSync(join(server.folder, BUCKET))).to.include('berth');
     expect(new URL(await store.signGet({ key: KEY, expiresInSeconds: 60 })).pathname).to.equal(
       `/${BUCKET}/berth/${KEY}`,
@@ -168,7 +191,7 @@ describe('a bucket of S3', () => {
     // The same server by another name: a signature holds for one host only.
     const publicEndpoint = `http://localhost:${server.port}`;
     const store = new S3Store({ ...s3Options(server), publicEndpoint });
-    await store.put(KEY, Buffer.from('x'), 'text/plain');
+    await putObject(store, KEY, Buffer.from('x'), 'text/plain');
     const grant = { key: KEY, expiresInSeconds: 60 };
     const link = new URL(await store.signGet(grant));
     expect(link.origin).to.equal(publicEndpoint);

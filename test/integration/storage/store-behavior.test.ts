@@ -3,12 +3,13 @@ import { createReadStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buffer, text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { PUBLIC_ONLY } from '../../../gateway/egress/agent.ts';
 import { Spool } from '../../../gateway/storage/spool.ts';
 import { Uploader } from '../../../gateway/storage/uploads.ts';
 import { pollUntil } from '../../support/poll.ts';
+import { getObject, headObject, putObject, readText } from '../../support/store-objects.ts';
 import { STORES, type StartedStore } from './stores.ts';
 
 const MIB = 1024 * 1024;
@@ -29,46 +30,41 @@ for (const [name, start] of Object.entries(STORES))
     after(() => started?.stop());
     afterEach(() => started.store.delete(KEY));
 
-    it('is verified by real operations that leave nothing behind', async () => {
-      await started.store.verify();
-      expect(started.listObjects()).to.deep.equal([]);
-    });
-
     it('gives back what was put, and what it is', async () => {
       const { store } = started;
-      await store.put(KEY, HELLO, 'image/png');
+      await putObject(store, KEY, HELLO, 'image/png');
       const facts = { contentType: 'image/png', contentLength: HELLO.length };
-      expect(await store.head(KEY)).to.deep.equal(facts);
-      const { body, ...rest } = (await store.get(KEY))!;
+      expect(await headObject(store, KEY)).to.deep.equal(facts);
+      const { body, ...rest } = (await getObject(store, KEY))!;
       expect(rest).to.deep.equal(facts);
       expect(await buffer(body)).to.deep.equal(HELLO);
     });
 
     it('replaces an object whole', async () => {
       const { store } = started;
-      await store.put(KEY, HELLO, 'image/png');
-      await store.put(KEY, Buffer.from('x'), 'text/plain');
-      expect(await store.head(KEY)).to.deep.equal({ contentType: 'text/plain', contentLength: 1 });
-      await store.put(KEY, Buffer.alloc(0), 'text/plain');
-      expect(await text((await store.get(KEY))!.body)).to.equal('');
+      await putObject(store, KEY, HELLO, 'image/png');
+      await putObject(store, KEY, Buffer.from('x'), 'text/plain');
+      expect(await headObject(store, KEY)).to.deep.equal({ contentType: 'text/plain', contentLength: 1 });
+      await putObject(store, KEY, Buffer.alloc(0), 'text/plain');
+      expect(await readText(store, KEY)).to.equal('');
     });
 
     it('knows nothing of what was deleted, which may be done twice', async () => {
       const { store } = started;
-      await store.put(KEY, HELLO, 'image/png');
+      await putObject(store, KEY, HELLO, 'image/png');
       await store.delete(KEY);
       await store.delete(KEY);
-      expect(await store.head(KEY)).to.equal(null);
-      expect(await store.get(KEY)).to.equal(null);
-      expect(started.listObjects()).to.deep.equal([]);
+      expect(await headObject(store, KEY)).to.equal(null);
+      expect(await getObject(store, KEY)).to.equal(null);
+      expect(await started.listObjects()).to.deep.equal([]);
     });
 
     for (const key of ['../outside', '/etc/passwd', 'a/../../b', ''])
       it(`takes ${JSON.stringify(key)} for no key`, async () => {
         const { store } = started;
         const attempts = [
-          () => store.put(key, HELLO, 'text/plain'),
-          () => store.get(key),
+          () => putObject(store, key, HELLO, 'text/plain'),
+          () => getObject(store, key),
           () => store.delete(key),
           () => store.signGet({ key, expiresInSeconds: 60 }),
           () => store.signPut({ ...GRANT, key }),
@@ -80,7 +76,7 @@ for (const [name, start] of Object.entries(STORES))
       });
 
     describe('through links', () => {
-      beforeEach(() => started.store.put(KEY, HELLO, 'image/png'));
+      beforeEach(() => putObject(started.store, KEY, HELLO, 'image/png'));
 
       it('gives an object to anybody who has its link, without any header', async () => {
         const answer = await fetch(await started.store.signGet(LINK));
@@ -136,7 +132,7 @@ for (const [name, start] of Object.entries(STORES))
       };
       for (const [what, change] of Object.entries(tampered))
         it(`gives nothing to a link with ${what}`, async () => {
-          await started.store.put(KEY.replace('0.png', '1.png'), HELLO, 'image/png');
+          await putObject(started.store, KEY.replace('0.png', '1.png'), HELLO, 'image/png');
           const link = await started.store.signGet(LINK);
           expect(change(link)).not.to.equal(link);
           expect(await statusOf(change(link))).to.be.oneOf([400, 403]);
@@ -148,7 +144,7 @@ for (const [name, start] of Object.entries(STORES))
         expect(await statusOf(link, { method: 'PUT', body: 'x' })).to.equal(403);
         const { url } = await started.store.signPut(GRANT);
         expect(await statusOf(url)).to.equal(403);
-        expect(await text((await started.store.get(KEY))!.body)).to.equal(HELLO.toString());
+        expect(await readText(started.store, KEY)).to.equal(HELLO.toString());
       });
     });
 
@@ -163,7 +159,7 @@ for (const [name, start] of Object.entries(STORES))
           'content-length': String(HELLO.length),
         });
         expect(await put(url, HELLO)).to.equal(200);
-        expect(await started.store.head(KEY)).to.deep.equal({
+        expect(await headObject(started.store, KEY)).to.deep.equal({
           contentType: 'image/png',
           contentLength: HELLO.length,
         });
@@ -175,7 +171,7 @@ for (const [name, start] of Object.entries(STORES))
         expect(await put(url, 'less'), 'shorter').to.equal(403);
         expect(await put(url, HELLO, 'text/html'), 'type').to.equal(403);
         expect(await put(url.replace('/0.png', '/9.png'), HELLO), 'key').to.equal(403);
-        expect(started.listObjects()).to.deep.equal([]);
+        expect(await started.listObjects()).to.deep.equal([]);
       });
 
       it('takes nothing once the link has expired', async () => {
@@ -197,7 +193,7 @@ for (const [name, start] of Object.entries(STORES))
           const grown = watch.stop();
           this.test!.title += ` (grew by ${Math.round(grown / MIB)} MiB)`;
           expect(grown / LARGE_BYTES).to.be.below(0.75);
-          const object = (await started.store.get(KEY))!;
+          const object = (await getObject(started.store, KEY))!;
           expect(object.contentLength).to.equal(LARGE_BYTES);
           expect(await isSame(object.body, createReadStream(file.path))).to.equal(true);
         } finally {
@@ -229,7 +225,7 @@ async function* makeChunks(): AsyncGenerator<Buffer> {
   for (let index = 0; index < LARGE_BYTES / MIB; index++) yield pattern.subarray(index, index + MIB);
 }
 
-async function isSame(one: AsyncIterable<Buffer>, other: AsyncIterable<Buffer>): Promise<boolean> {
+async function isSame(one: AsyncIterable<Uint8Array>, other: AsyncIterable<Uint8Array>): Promise<boolean> {
   const hashes = await Promise.all(
     [one, other].map(async (chunks) => {
       const hash = createHash('sha256');

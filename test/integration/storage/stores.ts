@@ -1,4 +1,4 @@
-/** Both kinds of store, each on the real thing, under one name for the same tests. */
+/** Both kinds of store, S3 of several servers, each on the real thing, under one name for the same tests. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,18 +8,20 @@ import { FolderStore } from '../../../gateway/storage/folder-store.ts';
 import { ObjectFolder } from '../../../gateway/storage/object-folder.ts';
 import type { ObjectStore } from '../../../gateway/storage/object-store.ts';
 import { S3Store, type S3StoreOptions } from '../../../gateway/storage/s3-store.ts';
-import { type S3Server, startS3 } from '../../support/s3-server.ts';
+import { type AnyS3Server, S3_SERVERS } from '../../support/s3-servers.ts';
 
 export interface StartedStore {
   store: ObjectStore;
-  /** All files below the store's folder that are objects. */
-  listObjects(): string[];
+  /** Keys of all objects. */
+  listObjects(): Promise<string[]>;
   stop(): Promise<void>;
 }
 
 export const BUCKET = 'results';
 
-export const s3Options = (server: S3Server): S3StoreOptions => ({
+export const s3Options = (
+  server: Pick<AnyS3Server, 'endpoint' | 'region' | 'accessKeyId' | 'secretAccessKey'>,
+): S3StoreOptions => ({
   endpoint: server.endpoint,
   publicEndpoint: null,
   region: server.region,
@@ -32,13 +34,13 @@ export const s3Options = (server: S3Server): S3StoreOptions => ({
   egress: null,
 });
 
-async function startS3Store(): Promise<StartedStore> {
-  const server = await startS3();
-  server.createBucket(BUCKET);
+async function startS3Store(start: () => Promise<AnyS3Server>): Promise<StartedStore> {
+  const server = await start();
+  await server.createBucket(BUCKET);
   const store = new S3Store(s3Options(server));
   return {
     store,
-    listObjects: () => listFiles(join(server.folder, BUCKET)),
+    listObjects: () => server.listKeys(BUCKET),
     stop: async () => {
       store.close();
       await server.stop();
@@ -54,7 +56,7 @@ async function startFolderStore(): Promise<StartedStore> {
   const origin = `http://127.0.0.1:${server.port}`;
   return {
     store: new FolderStore({ objects, bucket: BUCKET, origin, secret }),
-    listObjects: () => listFiles(folder),
+    listObjects: async () => listFiles(folder),
     stop: async () => {
       await server.close();
       rmSync(folder, { recursive: true });
@@ -63,7 +65,9 @@ async function startFolderStore(): Promise<StartedStore> {
 }
 
 export const STORES: Record<string, () => Promise<StartedStore>> = {
-  'an S3 bucket': startS3Store,
+  ...Object.fromEntries(
+    Object.entries(S3_SERVERS).map(([name, start]) => [`a bucket of ${name}`, () => startS3Store(start)]),
+  ),
   'a folder': startFolderStore,
 };
 

@@ -10,6 +10,7 @@ import { takeDueObjects } from '../../../redis/requests/object-cleanup.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { rejection } from '../../support/redis-client.ts';
 import { newRequestId, newToken } from '../../support/request-fixture.ts';
+import { putObject } from '../../support/store-objects.ts';
 import { startSocketServer } from '../egress/loopback-server.ts';
 import { CUSTOMER, holdText, MANAGED, type StorageHarness, startStorage } from './storage-harness.ts';
 
@@ -144,7 +145,7 @@ describe('files of a request', () => {
       );
     const put = async (content: Buffer) => {
       const found = await harness.storage.stores.find({ namespace: 'team', credential: null });
-      await found!.store.put(object!.key, content, 'image/png');
+      await putObject(found!.store, object!.key, content, 'image/png');
     };
 
     it('are written to disk unchanged', async () => {

@@ -1,43 +1,59 @@
-/** One attempt to upload a file to a signed link. */
+/** Requests to a store's signed links. */
 import { open } from 'node:fs/promises';
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { readBodyStart } from '../../kit/bounded-body.ts';
+import { isLinkSkewed } from './link-clock.ts';
 import type { SignedPut } from './object-store.ts';
+import { classifyAnswer, type StorageReason } from './storage-error.ts';
 import type { StoreAgents } from './store-agents.ts';
 
-export interface PutRequest {
-  grant: SignedPut;
-  file: { path: string; bytes: number };
+export interface LinkOptions {
   agents: StoreAgents;
   /** The longest time without a byte. */
   idleMs: number;
   signal: AbortSignal;
 }
 
-export interface PutAnswer {
-  status: number;
-  /** S3's error code. */
-  code: string | undefined;
+export interface LinkRequest extends LinkOptions {
+  method: 'GET' | 'PUT';
+  url: string;
+  headers: Record<string, string>;
+  /** Sends the body and ends the request, or reports why it cannot. */
+  send: (request: ClientRequest, fail: (error: unknown) => void) => void;
 }
 
+export interface PutRequest extends LinkOptions {
+  grant: SignedPut;
+  file: { path: string; bytes: number };
+}
+
+export interface LinkAnswer {
+  status: number;
+  /** Its first 16 KiB, or less if it was interrupted. */
+  body: Buffer;
+  /** Why the store did not do it; null for success. */
+  reason: StorageReason | null;
+  /** The store's clock is too far from that of whoever just signed the link. */
+  isSkewed: boolean;
+}
+
+const MAX_ANSWER_BYTES = 16 * 1024;
 /** From this size on, `Expect: 100-continue` is used, since the store may refuse. */
 const ASKED_FROM_BYTES = 1024 * 1024;
 /** Some stores never send 100 Continue. */
 const CONTINUE_TIMEOUT_MS = 1_000;
-const MAX_ANSWER_BYTES = 16 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 
 /** Resolves to any response. Rejects with the network's error, a TimeoutError or the signal's reason. */
-export async function putFile(options: PutRequest): Promise<PutAnswer> {
-  const { grant, file, agents, idleMs, signal } = options;
-  agents.check(grant.url);
-  const url = new URL(grant.url);
+export async function requestLink(options: LinkRequest): Promise<LinkAnswer> {
+  const { agents, idleMs, signal, method, headers, send } = options;
+  agents.check(options.url);
+  const url = new URL(options.url);
   const isTls = url.protocol === 'https:';
-  const isAsked = file.bytes >= ASKED_FROM_BYTES;
   const request = (isTls ? httpsRequest : httpRequest)(url, {
-    method: 'PUT',
-    headers: { ...grant.headers, ...(isAsked && { expect: '100-continue' }) },
+    method,
+    headers,
     agent: isTls ? agents.https : agents.http,
     // As an option it covers connecting, too.
     timeout: idleMs,
@@ -45,14 +61,12 @@ export async function putFile(options: PutRequest): Promise<PutAnswer> {
   });
   request.once('timeout', () => request.destroy(new DOMException('no data in time', 'TimeoutError')));
   try {
-    const answer = new Promise<IncomingMessage>((resolve, reject) => {
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
       // Not removed: an error may follow the response.
       request.on('error', reject).once('response', resolve);
-      const send = () => void sendFile(request, file.path).catch(reject);
-      if (isAsked) whenContinueAllowed(request, send);
-      else send();
+      send(request, reject);
     });
-    return await readAnswer(await answer);
+    return await readAnswer(response, options.url);
   } catch (error) {
     signal.throwIfAborted();
     throw error;
@@ -60,6 +74,40 @@ export async function putFile(options: PutRequest): Promise<PutAnswer> {
     // Nothing more is sent to a store that responded early.
     if (!request.writableFinished) request.destroy();
   }
+}
+
+async function readAnswer(response: IncomingMessage, link: string): Promise<LinkAnswer> {
+  // The status is enough if the body is interrupted.
+  const body = await readBodyStart(response, MAX_ANSWER_BYTES);
+  const status = response.statusCode!;
+  const code = /<Code>([A-Za-z]{1,64})<\/Code>/.exec(body.toString())?.[1];
+  const isSkewed = isLinkSkewed(link, response.headers.date);
+  return { status, body, isSkewed, reason: classify(status, code, isSkewed) };
+}
+
+/** Stores refuse a link that seems old, or not yet valid, like any other that they do not accept. */
+function classify(status: number, code: string | undefined, isSkewed: boolean): StorageReason | null {
+  if (status >= 200 && status < 300) return null;
+  const reason = classifyAnswer(status, code);
+  return isSkewed && DENIALS.has(reason) ? 'clock' : reason;
+}
+
+const DENIALS = new Set<StorageReason>(['denied', 'credentials', 'refused']);
+
+/** One attempt to upload a file. As `requestLink`. */
+export function putFile({ grant, file, ...options }: PutRequest): Promise<LinkAnswer> {
+  const isAsked = file.bytes >= ASKED_FROM_BYTES;
+  return requestLink({
+    ...options,
+    method: 'PUT',
+    url: grant.url,
+    headers: { ...grant.headers, ...(isAsked && { expect: '100-continue' }) },
+    send: (request, fail) => {
+      const send = () => void sendFile(request, file.path).catch(fail);
+      if (isAsked) whenContinueAllowed(request, send);
+      else send();
+    },
+  });
 }
 
 /** Calls back at most once: on 100 Continue, or after a timeout. */
@@ -104,10 +152,4 @@ async function sendFile(request: ClientRequest, path: string): Promise<void> {
   } finally {
     await file.close();
   }
-}
-
-async function readAnswer(response: IncomingMessage): Promise<PutAnswer> {
-  // The status is enough if the body is interrupted.
-  const text = (await readBodyStart(response, MAX_ANSWER_BYTES)).toString();
-  return { status: response.statusCode!, code: /<Code>([A-Za-z]{1,64})<\/Code>/.exec(text)?.[1] };
 }
