@@ -4,10 +4,15 @@ import { createServer } from 'node:net';
 const BLOCK = 100;
 const MAX_TRIES = 20;
 
-/** The first base port at or above the preferred one whose ports (by `portsOf`) are all free. */
-export async function findBasePort(preferred: number, portsOf: (base: number) => number[]): Promise<number> {
+/** The first base port at or above the preferred one that `isUsable` and whose ports (by `portsOf`) are all free. */
+export async function findBasePort(
+  preferred: number,
+  portsOf: (base: number) => number[],
+  isUsable: (base: number) => boolean,
+): Promise<number> {
   for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
     const base = preferred + attempt * BLOCK;
+    if (!isUsable(base)) continue;
     const free = await Promise.all(portsOf(base).map(isFree));
     if (free.every(Boolean)) return base;
   }

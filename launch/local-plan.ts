@@ -1,10 +1,15 @@
 /** The ports, keys and passwords of `make run`. Pure. */
 import { deriveSecret, formatApiKey } from '../api/identity.ts';
+import { PORTS } from '../api/names.ts';
 import type { RedisPasswords, RedisUser } from '../machine/redis-files.ts';
 import { OUTSIDE_ADDRESS } from './local-buckets.ts';
+import { CONTROL_PORT } from './local-node/pod-runner.ts';
+import type { ManifestObject } from './manifests.ts';
 
 export const LOOPBACK = '127.0.0.1';
 export const DEFAULT_NAMESPACE = 'default';
+
+const DEFAULT_ENGINE_PORT = 8_000;
 
 /** Allowed private addresses: webhook receivers on this machine, and the customer's bucket. */
 export const LOCAL_EGRESS = {
@@ -60,6 +65,21 @@ export function listPorts(ports: LocalPorts, deployments: number): number[] {
     ...Array.from({ length: deployments }, (_, index) => firstEndpoint + index),
   ];
 }
+
+/** Ports that pods of these deployments use themselves. */
+export const listPodPorts = (manifests: readonly ManifestObject[]): number[] => [
+  ...Object.values(PORTS),
+  CONTROL_PORT,
+  DEFAULT_ENGINE_PORT,
+  ...manifests.flatMap(({ object }) => {
+    const { engine } = (object.spec ?? {}) as { engine?: { port?: unknown } };
+    return typeof engine?.port === 'number' ? [engine.port] : [];
+  }),
+];
+
+/** Whether pods can call the services of this machine: an address with a port of their own would mean themselves. */
+export const isApartFromPods = ({ redis, internal }: LocalPorts, podPorts: readonly number[]): boolean =>
+  !podPorts.includes(redis) && !podPorts.includes(internal);
 
 /** A workspace's key in `make run`: the same at each start, so that scripts keep working. */
 export const deriveLocalKey = (masterKey: string, namespace: string): string =>

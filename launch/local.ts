@@ -26,7 +26,15 @@ import {
 import { CONSOLE_TOKEN_FILE, ensurePage, startConsole } from './local-console.ts';
 import { describeEndpoints, type LocalInstance } from './local-endpoints.ts';
 import { describeBucketObjects } from './local-objects.ts';
-import { DEFAULT_NAMESPACE, LOOPBACK, type LocalPorts, listPorts, planPorts } from './local-plan.ts';
+import {
+  DEFAULT_NAMESPACE,
+  isApartFromPods,
+  LOOPBACK,
+  type LocalPorts,
+  listPodPorts,
+  listPorts,
+  planPorts,
+} from './local-plan.ts';
 import { listObstacles, waitForObjects } from './local-readiness.ts';
 import { type LocalStack, startLocalStack } from './local-stack.ts';
 import { type ManifestObject, readManifests } from './manifests.ts';
@@ -56,7 +64,14 @@ async function main(): Promise<void> {
   const { models, port } = readRunEnvironment();
   const manifests = readManifests([models]);
   const count = manifests.filter(({ object: { kind } }) => kind === 'ModelDeployment').length;
-  const base = await findBasePort(port, (first) => listPorts(planPorts(first), count));
+  const podPorts = listPodPorts(manifests);
+  const base = await findBasePort(
+    port,
+    (first) => listPorts(planPorts(first), count),
+    (first) => isApartFromPods(planPorts(first), podPorts),
+  );
+  if (base !== port)
+    console.error(`Ports from ${port} on are in use, here or in pods: using those from ${base} on.`);
   const ports = planPorts(base);
   const masterKey = ensureSecret(FRONT_SECRET_FILES.masterKey);
   const token = ensureSecret(CONSOLE_TOKEN_FILE);

@@ -4,7 +4,7 @@ import { writeGuide } from '../../../launch/guide.ts';
 import { type CustomerBucket, describeBuckets } from '../../../launch/local-buckets.ts';
 import { describeEndpoints } from '../../../launch/local-endpoints.ts';
 import { applyLocalObjects, describeBucketObjects } from '../../../launch/local-objects.ts';
-import { listPorts, planPorts } from '../../../launch/local-plan.ts';
+import { isApartFromPods, listPodPorts, listPorts, planPorts } from '../../../launch/local-plan.ts';
 import { readLocalTypes, validateObject } from '../../../launch/local-resources.ts';
 import { readManifests } from '../../../launch/manifests.ts';
 
@@ -50,6 +50,21 @@ describe('what make run serves of its examples', () => {
   it('gives no port twice', () => {
     const all = listPorts(ports, ports.endpoints);
     expect(new Set(all).size).to.equal(all.length);
+  });
+
+  it("keeps services that pods call apart from ports of pods, which would be taken for the pods' own", () => {
+    const engine = (port: number) => ({ file: '', object: { ...bareModel, spec: { engine: { port } } } });
+    const bareModel = {
+      apiVersion: 'berth.dev/v1alpha1',
+      kind: 'ModelDeployment',
+      metadata: { name: 'one' },
+    };
+    const isApart = (base: number, manifests = readManifests(['examples/local'])) =>
+      isApartFromPods(planPorts(base), listPodPorts(manifests));
+    expect(isApart(8100)).to.equal(true);
+    // Redis on the metrics port, and on the engine's; the storage service on the simulator's control port.
+    for (const base of [9000, 7910, 9002]) expect(isApart(base), String(base)).to.equal(false);
+    expect([isApart(30_000), isApart(30_000, [engine(30_090)])]).to.deep.equal([true, false]);
   });
 
   it('has an image model that takes images and one that does not, with their sizes', () => {
