@@ -10,6 +10,18 @@ export const passthrough = (describe: string) =>
     .record(z.string(), z.unknown())
     .meta({ description: describe, 'x-kubernetes-preserve-unknown-fields': true });
 
+/** Refuses YAML's numbers and booleans at apply: `value: off` would otherwise fail later, in the pod. */
+export const environmentVariable = z
+  .looseObject({
+    name: z.string().min(1),
+    value: z.string().optional(),
+    valueFrom: passthrough('Where the value comes from, instead of value.').optional(),
+  })
+  .meta({
+    description: 'A container environment variable (name and value or valueFrom).',
+    'x-kubernetes-preserve-unknown-fields': true,
+  });
+
 export const stringMap = (describe: string) => z.record(z.string(), z.string()).describe(describe);
 
 export const objectName = (describe: string) =>

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { ENGINE_PRESETS } from './engine-presets.ts';
 import { ENGINE_ROUTES } from './engine-routes.ts';
-import { cel, objectName, passthrough, stringMap } from './kubernetes-types.ts';
+import { cel, environmentVariable, objectName, passthrough, stringMap } from './kubernetes-types.ts';
 import { MODEL_FAMILIES } from './model-families.ts';
 import { duration, quantity } from './quantity.ts';
 
@@ -21,10 +21,7 @@ export const modelEngine = z
       .max(256)
       .default([])
       .describe("Added after the preset's arguments; replace those with the same flag."),
-    env: z
-      .array(passthrough('A container environment variable (name and value or valueFrom).'))
-      .max(256)
-      .default([]),
+    env: z.array(environmentVariable).max(256).default([]),
     envFrom: z.array(passthrough('A container envFrom source.')).max(32).default([]),
     servedModelName: z
       .string()

@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
+import { KUBECTL_YAML } from '../console/web/deployment/yaml-text.ts';
 import { isObject } from '../kit/json.ts';
 import type { KubeObject } from '../kube/object.ts';
 
@@ -15,7 +16,7 @@ export interface ManifestObject {
 /** All objects of files and folders of YAML. Throws with the file. */
 export function readManifests(paths: readonly string[]): ManifestObject[] {
   return paths.flatMap(listYamlFiles).flatMap((file) =>
-    parseAllDocuments(readFileSync(file, 'utf8')).flatMap((document) => {
+    parseAllDocuments(readFileSync(file, 'utf8'), KUBECTL_YAML).flatMap((document) => {
       if (document.errors.length > 0) throw new Error(`${file}: ${document.errors[0]!.message}`);
       const value: unknown = document.toJS();
       if (value === null) return [];
