@@ -61,7 +61,7 @@ export const imageModel = z
       .boolean()
       .optional()
       .describe(
-        'Whether the model inpaints: edits may have a mask. If absent: whether the engine passes masks to models, as all but sglang-diffusion do.',
+        'Whether the model inpaints: edits may have a mask. If false, edits with one are rejected. If absent: whether the engine passes masks to models, as all but sglang-diffusion do; it ignores them.',
       ),
     parameters,
     extraParams,

@@ -82,13 +82,16 @@ function checkHeaders({ req }: Exchange, { jsonBodyBytes }: BodyLimits): void {
       `Content-Encoding ${encoding.slice(0, 50)} is not supported: send the body uncompressed.`,
     );
   const type = req.headers['content-type'];
-  if (type && !JSON_TYPES.test(type))
+  if (type && !isJsonType(type))
     throw new ApiError(
       'unsupported_media_type',
       `Content-Type must be application/json, not ${type.slice(0, 100)}.`,
     );
   if (Number(req.headers['content-length'] ?? 0) > jsonBodyBytes) throw refuseSize(jsonBodyBytes);
 }
+
+/** Of a Content-Type; false without one. */
+export const isJsonType = (type: string | undefined): boolean => JSON_TYPES.test(type ?? '');
 
 const JSON_TYPES = /^\s*(application|text)\/([\w.-]+\+)?json\s*(;|$)/i;
 

@@ -24,23 +24,27 @@ export interface Range {
 /** Each method throws ApiError with `param` for a value of the wrong type. Null counts as absent; in a form, '' does, too. */
 export class FieldReader {
   readonly #values: Readonly<Record<string, unknown>>;
-  readonly #isForm: boolean;
+  readonly #areTexts: boolean;
 
-  private constructor(values: Readonly<Record<string, unknown>>, isForm: boolean) {
+  private constructor(values: Readonly<Record<string, unknown>>, areTexts: boolean) {
     this.#values = values;
-    this.#isForm = isForm;
+    this.#areTexts = areTexts;
   }
 
-  /** Keeps only the named members, and of lists and objects, which few fields accept, only their type. */
+  /**
+   * Keeps only the named members, and of lists and objects, which few fields accept, only their type. `areTexts`: values may also be
+   * texts, as in a form, where the route takes either.
+   */
   static ofJSON(
     body: Readonly<Record<string, unknown>>,
     names: Iterable<string> = Object.keys(body),
+    { areTexts = false } = {},
   ): FieldReader {
     const values: Record<string, unknown> = {};
     for (const name of names)
       if (Object.hasOwn(body, name))
         values[name] = OBJECTS.has(name) ? keepObject(body[name]) : dropContent(body[name]);
-    return new FieldReader(values, false);
+    return new FieldReader(values, areTexts);
   }
 
   static ofForm(texts: ReadonlyMap<string, string>): FieldReader {
@@ -111,11 +115,12 @@ export class FieldReader {
   object(name: string): Record<string, unknown> | undefined {
     const value = this.#find(name);
     if (value === undefined) return undefined;
-    const object = this.#isForm
-      ? parseObject(String(value))
-      : value instanceof KeptObject
+    const object =
+      value instanceof KeptObject
         ? value.object
-        : null;
+        : this.#areTexts && typeof value === 'string'
+          ? parseObject(value)
+          : null;
     if (object) return object;
     const limits = `at most ${MAX_OBJECT_CHARACTERS} characters, ${MAX_OBJECT_VALUES} values and ${MAX_OBJECT_DEPTH} levels`;
     throw refuse('invalid_value', name, `a JSON object of ${limits}`, value);
@@ -124,7 +129,7 @@ export class FieldReader {
   /** For a field that may also have other types. */
   isTrue(name: string): boolean {
     const value = this.#find(name);
-    return value === true || (this.#isForm && typeof value === 'string' && /^(true|1)$/i.test(value));
+    return value === true || (this.#areTexts && typeof value === 'string' && /^(true|1)$/i.test(value));
   }
 
   #format(name: string): string {
@@ -136,14 +141,14 @@ export class FieldReader {
 
   #find(name: string): unknown {
     const value = Object.hasOwn(this.#values, name) ? this.#values[name] : undefined;
-    return value === null || (this.#isForm && value === '') ? undefined : value;
+    return value === null || (this.#areTexts && value === '') ? undefined : value;
   }
 
   /** NaN if it is not a number. */
   #number(name: string): number | undefined {
     const value = this.#find(name);
     if (value === undefined || typeof value === 'number') return value;
-    return this.#isForm && typeof value === 'string' ? readNumber(value) : Number.NaN;
+    return this.#areTexts && typeof value === 'string' ? readNumber(value) : Number.NaN;
   }
 }
 

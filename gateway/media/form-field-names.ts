@@ -6,6 +6,15 @@ export function normalizeField(name: string): string {
   return bracket === -1 ? name : name.slice(0, bracket);
 }
 
+/** Members of an object in place of a file; SDKs write them as `image[0][image_url]`. */
+export const REFERENCE_MEMBERS = ['image_url', 'file_id'] as const;
+
+/** Of `image[0][image_url]` the field `image[0]` and the member; null for other names. */
+export function splitReference(name: string): { name: string; member: string } | null {
+  const member = REFERENCE_MEMBERS.find((each) => name.endsWith(`[${each}]`));
+  return member === undefined ? null : { name: name.slice(0, -member.length - 2), member };
+}
+
 export interface NumberedField {
   field: string;
   /** Of `image[0]`; null if the name has none. */

@@ -5,10 +5,11 @@ import { refuseUploads, UploadError } from '../storage/upload-error.ts';
 
 const MAX_FIELD_NAME = 100;
 
-/** Before anything is read. Throws ApiError. */
+/** Before anything is read. `types`: what the route accepts. Throws ApiError. */
 export function checkFormHeaders(
   { req }: Exchange,
   { multipartBodyBytes }: { multipartBodyBytes: number },
+  types: string,
 ): void {
   const encoding = req.headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
@@ -20,7 +21,7 @@ export function checkFormHeaders(
   if (!/^\s*multipart\/form-data\s*(;|$)/i.test(type))
     throw new ApiError(
       'unsupported_media_type',
-      `Content-Type must be multipart/form-data, not ${type === '' ? 'absent' : type.slice(0, 100)}.`,
+      `Content-Type must be ${types}, not ${type === '' ? 'absent' : type.slice(0, 100)}.`,
     );
   if (Number(req.headers['content-length'] ?? 0) > multipartBodyBytes) throw refuseBody(multipartBodyBytes);
 }

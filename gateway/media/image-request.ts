@@ -1,14 +1,15 @@
 /** Reads the requests of the image routes (docs/api.md, "POST /v1/images/generations", "POST /v1/images/edits"). */
-import { findMediaEngine } from '../../api/media-engines.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { refuseParameter, requireParameter } from '../http/parameter-error.ts';
 import type { IdempotentRepeat, ImageRequest } from '../jobs/media-request.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import type { FieldReader } from './field-reader.ts';
+import type { FormFields } from './form-fields.ts';
+import { type FormFile, removeFiles } from './form-parts.ts';
 import { type ImageConfig, readImageParameters } from './image-parameters.ts';
-import type { Form, FormFields } from './multipart.ts';
-import { completeRequest, readAsync, readFormRequest, readJsonFields } from './request-fields.ts';
+import { fetchLinks } from './linked-images.ts';
+import { completeRequest, readAsync, readFileRequest, readJsonFields } from './request-fields.ts';
 import { takesMask } from './supported-parameters.ts';
 import { readUploadedImages } from './uploaded-images.ts';
 
@@ -65,6 +66,8 @@ export const EDIT_FORM: FormFields = {
     ['image', MAX_IMAGES],
     ['mask', 1],
   ]),
+  takesReferences: true,
+  aliases: new Map([['images', 'image']]),
 };
 
 /** The request holds files. Throws ApiError, or ClientDisconnectedError if the client disconnects early; no file is left then. */
@@ -76,25 +79,29 @@ export async function readImageEdit(
   const isAsyncByQuery = readAsync(state.exchange.req.url!);
   const isQueued = (fields: FieldReader) => isAsyncByQuery || fields.isTrue('async');
   const source = { modality: 'image', form: EDIT_FORM, mayRepeat: isQueued } as const;
-  return readFormRequest(state, services, source, (known, { files }) =>
+  return readFileRequest(state, services, source, (known, files) =>
     completeRequest(state, services, known, async () => {
       const { fields } = known;
       const isAsync = isQueued(fields);
       checkEditFiles(files, isAsync, config);
+      const used = takesMask(config) ? files : files.filter(({ field }) => field !== 'mask');
       const { parameters, responseFormat } = readImageParameters(fields, 'img2img', config);
-      const images = await readUploadedImages(files, 'image');
-      const [mask = null] = await readUploadedImages(files, 'mask');
+      await fetchLinks(state, used, { ...services, spool: services.storage.spool, limits: config.limits });
+      const images = await readUploadedImages(used, 'image');
+      const [mask = null] = await readUploadedImages(used, 'mask');
+      await removeFiles({ files: files.filter((each) => !used.includes(each)) });
       const isStream = fields.isTrue('stream');
       return { kind: 'image', parameters, images, mask, responseFormat, isAsync, isStream };
     }),
   );
 }
 
-function checkEditFiles(files: Form['files'], isAsync: boolean, config: ImageConfig): void {
+const ALLOWED_IMAGE = 'a PNG, JPEG or WebP file, or in JSON "images": [{"image_url": "https://…"}]';
+
+function checkEditFiles(files: readonly FormFile[], isAsync: boolean, config: ImageConfig): void {
   const hasMask = files.some(({ field }) => field === 'mask');
-  if (hasMask && !takesMask(config)) throw refuseMask(config);
-  if (!files.some(({ field }) => field === 'image'))
-    throw requireParameter('image', 'a PNG, JPEG or WebP file');
+  if (hasMask && config.image!.mask === false) throw refuseMask(config);
+  if (!files.some(({ field }) => field === 'image')) throw requireParameter('image', ALLOWED_IMAGE);
   if (hasMask && isAsync)
     throw new ApiError(
       'async_mask_unsupported',
@@ -103,13 +110,10 @@ function checkEditFiles(files: Form['files'], isAsync: boolean, config: ImageCon
     );
 }
 
-/** If ignored, the whole image would be edited, and charged for. */
-function refuseMask({ modelId, enginePreset }: ImageConfig): ApiError {
-  const { maskField, name } = findMediaEngine(enginePreset);
-  const why = maskField === null ? `: ${name} does not support masks` : '';
-  return refuseParameter(
+/** A mask that the engine does not read is ignored; one that the deployment rules out is not, since the whole image would be edited. */
+const refuseMask = ({ modelId }: ImageConfig): ApiError =>
+  refuseParameter(
     'unsupported_parameter',
     'mask',
-    `${modelId} cannot edit part of an image${why}. Omit \`mask\`, and describe the part in the prompt.`,
+    `${modelId} cannot edit part of an image. Omit \`mask\`, and describe the part in the prompt.`,
   );
-}

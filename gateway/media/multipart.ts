@@ -1,28 +1,17 @@
 /** Reads a multipart form within its limits of size, time and memory: texts into memory, files into the spool. */
-import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { BodyLease, BodyMemory } from '../http/body-memory.ts';
 import { type Parties, parsingTurns } from '../http/body-parsing.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { openLease, untilReserved } from '../http/json-body.ts';
-import { refuseParameter } from '../http/parameter-error.ts';
-import type { Spool, SpooledFile } from '../storage/spool.ts';
-import { type NumberedField, normalizeField, readNumber, sortByNumber } from './form-field-names.ts';
+import type { Spool } from '../storage/spool.ts';
+import type { FormFields } from './form-fields.ts';
 import { FormMemory } from './form-memory.ts';
-import { checkFieldName, checkFormHeaders, malformed, refuseBody, toFileRefusal } from './form-refusals.ts';
+import { type FileLimits, type Form, FormParts } from './form-parts.ts';
+import { checkFormHeaders, malformed, refuseBody } from './form-refusals.ts';
 
-/** Names of the documented fields; all others are skipped. */
-export interface FormFields {
-  texts: ReadonlySet<string>;
-  /** Fields that may be sent several times; their values are joined by commas. */
-  lists?: ReadonlySet<string>;
-  /** With the maximum number of files of each. */
-  files: ReadonlyMap<string, number>;
-}
-
-export interface FormLimits {
-  fileBytes: number;
+export interface FormLimits extends FileLimits {
   multipartBodyBytes: number;
   uploadTimeoutMs: number;
   promptCharacters: number;
@@ -35,22 +24,6 @@ export interface FormOptions {
   memory?: BodyMemory;
 }
 
-export interface FormFile {
-  field: string;
-  file: SpooledFile;
-}
-
-export interface Form {
-  texts: ReadonlyMap<string, string>;
-  /** In the order of the body, except for those of a field that are all numbered (`image[0]`). */
-  files: FormFile[];
-}
-
-/** Releases the memory of a failed form. */
-export async function removeFiles({ files }: Form): Promise<void> {
-  for (const { file } of files) await file.remove();
-}
-
 const MAX_TEXT_FIELDS = 100;
 const MAX_FILES = 40;
 const MAX_PART_HEADER_BYTES = 8 * 1024;
@@ -61,32 +34,27 @@ const MAX_BYTES_PER_CHARACTER = 4;
  * then.
  */
 export async function readForm(party: Parties, fields: FormFields, options: FormOptions): Promise<Form> {
-  checkFormHeaders(party.exchange, options.limits);
+  const types = fields.takesReferences ? 'multipart/form-data or application/json' : 'multipart/form-data';
+  checkFormHeaders(party.exchange, options.limits, types);
   const intake = new FormIntake(party, fields, options);
   return intake.read();
 }
 
 class FormIntake {
   readonly #exchange: Exchange;
-  readonly #fields: FormFields;
   readonly #limits: FormLimits;
-  readonly #spool: Spool;
-  /** Whose share of memory and spool it uses. */
-  readonly #tenant: string;
   readonly #lease: BodyLease;
   readonly #memory: FormMemory;
-  readonly #texts = new Map<string, string>();
-  readonly #files: (NumberedField & { held: Promise<SpooledFile> })[] = [];
+  readonly #parts: FormParts;
   readonly #abort = new AbortController();
-  #parts = 0;
+  #count = 0;
 
   constructor(party: Parties, fields: FormFields, { limits, spool, memory }: FormOptions) {
     this.#exchange = party.exchange;
-    this.#fields = fields;
     this.#limits = limits;
-    this.#spool = spool;
     this.#lease = openLease(party, memory);
-    this.#tenant = this.#lease.tenant;
+    const { tenant } = this.#lease;
+    this.#parts = new FormParts(fields, { limits, spool, tenant, abort: this.#abort });
     this.#memory = new FormMemory(
       this.#lease,
       limits.promptCharacters * MAX_BYTES_PER_CHARACTER + MAX_PART_HEADER_BYTES,
@@ -96,15 +64,12 @@ class FormIntake {
   async read(): Promise<Form> {
     try {
       await this.#readBody();
-      const files = await Promise.all(
-        sortByNumber(this.#files).map(async ({ field, held }) => ({ field, file: await held })),
-      );
+      const form = await this.#parts.collect();
       this.#exchange.check();
-      return { texts: this.#texts, files };
+      return form;
     } catch (error) {
-      this.#abort.abort(error);
       this.#lease.release();
-      for (const { held } of this.#files) await held.then((file) => file.remove(), ignore);
+      await this.#parts.discard(error);
       throw error;
     }
   }
@@ -142,7 +107,8 @@ class FormIntake {
         parser.once('drain', () => req.resume());
         return false;
       };
-      const parseInTurn = (chunk: Buffer) => parsingTurns.take(this.#tenant, () => isDone || parse(chunk));
+      const parseInTurn = (chunk: Buffer) =>
+        parsingTurns.take(this.#lease.tenant, () => isDone || parse(chunk));
       const onData = (chunk: Buffer) => {
         if (this.#memory.size + chunk.length > multipartBodyBytes)
           return finish(refuseBody(multipartBodyBytes));
@@ -174,14 +140,13 @@ class FormIntake {
       }, uploadTimeoutMs);
       this.#abort.signal.addEventListener('abort', onAbort);
       parser.on('error', (error: Error) => finish(malformed(error.message)));
-      parser.on('finish', () => finish(this.#parts === 0 ? malformed('it has no parts') : undefined));
+      parser.on('finish', () => finish(this.#count === 0 ? malformed('it has no parts') : undefined));
       req.on('data', onData).on('end', onEnd);
       stopListening = this.#exchange.onCancel(finish);
     });
   }
 
   #createParser(): BusboyInstance {
-    const { files, texts } = this.#fields;
     let parser: BusboyInstance;
     try {
       parser = new Busboy({
@@ -192,11 +157,7 @@ class FormIntake {
           fieldSize: this.#limits.promptCharacters * MAX_BYTES_PER_CHARACTER + 1,
           headerSize: MAX_PART_HEADER_BYTES,
         },
-        // Files of some clients have neither a name nor a type.
-        isPartAFile: (name, type, fileName) =>
-          fileName !== undefined ||
-          (type === 'application/octet-stream' && !texts.has(name ?? '')) ||
-          (type !== 'text/plain' && files.has(normalizeField(name ?? ''))),
+        isPartAFile: (name, type, fileName) => fileName !== undefined || this.#parts.isFile(name ?? '', type),
       });
     } catch (error) {
       throw malformed((error as Error).message.replace(/^Multipart: /, ''));
@@ -205,69 +166,27 @@ class FormIntake {
     const tooMany = () => fail(malformed(`it has more than ${MAX_TEXT_FIELDS} fields or ${MAX_FILES} files`));
     parser.on('fieldsLimit', tooMany).on('filesLimit', tooMany);
     parser.on('field', (name, text, _, isTruncated) => {
-      this.#parts++;
+      this.#count++;
       this.#memory.endText();
       try {
-        this.#takeText(String(name), text, isTruncated);
+        if (this.#parts.takeText(String(name), text, isTruncated)) this.#memory.keep(text);
       } catch (error) {
         fail(error as Error);
       }
     });
     parser.on('file', (name, stream) => {
-      this.#parts++;
+      this.#count++;
       this.#memory.beginFile(stream);
       // Its reader gets the error, too; unread files are aborted as well.
       stream.on('error', ignore);
       try {
-        this.#takeFile(String(name), stream);
+        this.#parts.takeFile(String(name), stream);
       } catch (error) {
         stream.resume();
         fail(error as Error);
       }
     });
     return parser;
-  }
-
-  #takeText(name: string, text: string, isTruncated: boolean): void {
-    checkFieldName(name);
-    if (this.#fields.files.has(normalizeField(name)))
-      throw refuseParameter(
-        'invalid_type',
-        normalizeField(name),
-        `\`${name}\` must be a file, not a text field.`,
-      );
-    if (!this.#fields.texts.has(name)) return;
-    if (isTruncated) throw new ApiError('request_too_large', `\`${name}\` is too long.`, { param: name });
-    const before = this.#texts.get(name);
-    const isList = this.#fields.lists?.has(name) ?? false;
-    if (before !== undefined && !isList) throw malformed(`\`${name}\` appears twice`, name);
-    this.#texts.set(name, before === undefined ? text : `${before},${text}`);
-    this.#memory.keep(text);
-  }
-
-  #takeFile(name: string, stream: Readable): void {
-    checkFieldName(name);
-    const field = normalizeField(name);
-    if (this.#fields.texts.has(name))
-      throw refuseParameter('invalid_type', name, `\`${name}\` must be a text field, not a file.`);
-    const most = this.#fields.files.get(field);
-    if (most === undefined) {
-      stream.resume();
-      return;
-    }
-    if (this.#files.filter((each) => each.field === field).length === most)
-      throw refuseParameter(
-        'array_above_max_length',
-        field,
-        most === 1 ? `\`${field}\` must be one file.` : `\`${field}\` must be at most ${most} files.`,
-      );
-    const held = this.#spool
-      .hold(stream, { maxBytes: this.#limits.fileBytes, signal: this.#abort.signal, tenant: this.#tenant })
-      .catch((error: unknown) => {
-        throw toFileRefusal(error, field, this.#limits);
-      });
-    held.catch((error: Error) => this.#abort.abort(error));
-    this.#files.push({ field, number: readNumber(name), held });
   }
 }
 

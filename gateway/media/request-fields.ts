@@ -14,7 +14,9 @@ import { findRepeat } from '../jobs/idempotency.ts';
 import type { IdempotentRepeat } from '../jobs/media-request.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { FieldReader } from './field-reader.ts';
-import { type Form, type FormFields, readForm, removeFiles } from './multipart.ts';
+import type { FormFields } from './form-fields.ts';
+import { type FormFile, removeFiles } from './form-parts.ts';
+import { readMediaBody } from './media-body.ts';
 
 export const readModel = (fields: FieldReader, { modelId }: Pick<GatewayConfig, 'modelId'>): string =>
   fields.requireText('model', `"${modelId}", the model of this deployment`);
@@ -151,31 +153,31 @@ export async function readJsonFields(
 }
 
 /**
- * The request that `read` parses from a form that is not a repeat; it may hold the form's files. Throws what `read` throws, and as
- * `readJsonFields`; no file is left then.
+ * The request that `read` parses from a body with files that is not a repeat; it may hold the files. Throws what `read` throws, and
+ * as `readJsonFields`; no file is left then.
  */
-export async function readFormRequest<R>(
+export async function readFileRequest<R>(
   state: GatewayState,
   services: MediaServices,
   { form: documented, modality, mayRepeat = () => true }: FieldSource & { form: FormFields },
-  read: (known: NewFields, form: Form) => Promise<R>,
+  read: (known: NewFields, files: FormFile[]) => Promise<R>,
 ): Promise<R | IdempotentRepeat> {
   const idempotencyKey = readIdempotencyKey(state.exchange.req.headers['idempotency-key']);
   const { limits } = services.config(state);
-  const form = await readForm(state, documented, { limits, spool: services.storage.spool });
+  const body = await readMediaBody(state, documented, { limits, spool: services.storage.spool });
+  const { fields, files } = body;
   try {
-    const fields = FieldReader.ofForm(form.texts);
     const known = await findRepeat(services, state, {
       modality,
       idempotencyKey: mayRepeat(fields) ? idempotencyKey : null,
       listTexts: () => fields.list(documented.texts),
-      files: form.files,
+      files,
     });
-    if (known.kind === 'new') return await read({ ...known, fields, idempotencyKey }, form);
-    await removeFiles(form);
+    if (known.kind === 'new') return await read({ ...known, fields, idempotencyKey }, files);
+    await removeFiles(body);
     return known;
   } catch (error) {
-    await removeFiles(form);
+    await removeFiles(body);
     throw error;
   }
 }

@@ -9,10 +9,10 @@ export const takesMask = ({ image, enginePreset }: MediaFacts): boolean =>
 
 const DELIVERY = ['webhook_url', 'storage_credential_id'] as const;
 const IMAGE = ['prompt', 'n', 'size', 'response_format', ...DELIVERY] as const;
-/** For videos, the names of the form and of the JSON route. */
+/** All names of a field: of forms and JSON, and for videos of both routes. */
 const BASICS: Record<MediaTask, readonly string[]> = {
   txt2img: IMAGE,
-  img2img: ['image', 'mask', ...IMAGE],
+  img2img: ['image', 'images', 'mask', ...IMAGE],
   t2v: ['prompt', 'size', 'resolution', 'seconds', 'duration', ...DELIVERY],
   i2v: ['input_reference', 'prompt', 'size', 'seconds', ...DELIVERY],
 };

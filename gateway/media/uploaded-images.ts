@@ -1,10 +1,10 @@
-/** Validates a form's files as images: by their bytes, whatever type they are declared as. */
+/** Validates a request's files as images: by their bytes, whatever type they are declared as. */
 import { open } from 'node:fs/promises';
 import { sniffMediaType } from '../egress/media-type.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { UploadedFile } from '../jobs/media-request.ts';
+import type { FormFile } from './form-parts.ts';
 import { readImageFacts } from './image-facts.ts';
-import type { FormFile } from './multipart.ts';
 
 const START_BYTES = 256;
 /** A damaged one does not count. */
@@ -21,31 +21,31 @@ export async function readUploadedImages(files: readonly FormFile[], field: stri
 }
 
 /** Other image types are named in the error, so that nobody suspects the file. */
-async function describeOther(path: string, field: string): Promise<string> {
+async function describeOther(path: string, param: string): Promise<string> {
   const file = await open(path);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(START_BYTES), 0, START_BYTES, 0);
     const [, type] = sniffMediaType(buffer.subarray(0, bytesRead), 'image')?.split('/') ?? [];
     const what = type && !ACCEPTED.has(type) ? `is a ${type.toUpperCase()} image` : 'is not an image';
-    return `\`${field}\` ${what}: it must be a PNG, JPEG or WebP.`;
+    return `\`${param}\` ${what}: it must be a PNG, JPEG or WebP.`;
   } finally {
     await file.close();
   }
 }
 
-async function readUploadedImage({ field, file }: FormFile, index: number): Promise<UploadedFile> {
+async function readUploadedImage({ field, param, file }: FormFile, index: number): Promise<UploadedFile> {
   const facts = await readImageFacts(file.path);
-  if (!facts) throw new ApiError('invalid_image', await describeOther(file.path, field), { param: field });
+  if (!facts) throw new ApiError('invalid_image', await describeOther(file.path, param), { param });
   const { contentType, width, height, isWhole } = facts;
   if (!isWhole)
-    throw new ApiError('invalid_image', `\`${field}\` is truncated: send the complete file.`, {
-      param: field,
+    throw new ApiError('invalid_image', `\`${param}\` is truncated: send the complete file.`, {
+      param,
     });
   if (width * height > MAX_PIXELS)
     throw new ApiError(
       'invalid_image',
-      `\`${field}\` is ${width}x${height}, which exceeds the limit of ${MAX_PIXELS / 1e6} megapixels.`,
-      { param: field },
+      `\`${param}\` is ${width}x${height}, which exceeds the limit of ${MAX_PIXELS / 1e6} megapixels.`,
+      { param },
     );
   // The sender's name would need sanitizing, and is not needed.
   const [, extension] = contentType.split('/');

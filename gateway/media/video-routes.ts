@@ -15,8 +15,9 @@ import { cancel } from '../jobs/request-routes.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { type AcceptedRequest, describeRepeat, enqueueRequest } from '../jobs/submission.ts';
 import { listVideos } from '../jobs/video-list.ts';
-import type { FormFields } from './multipart.ts';
-import { completeRequest, readFormRequest, readJsonFields } from './request-fields.ts';
+import type { FormFields } from './form-fields.ts';
+import { fetchLinks } from './linked-images.ts';
+import { completeRequest, readFileRequest, readJsonFields } from './request-fields.ts';
 import { readUploadedImages } from './uploaded-images.ts';
 import { readVideoFormParameters, readVideoGenerationParameters } from './video-parameters.ts';
 
@@ -25,7 +26,7 @@ const POLL_AFTER_MS = '1000';
 
 export const buildVideoHandlers = (services: MediaServices) => ({
   videos: async (state: GatewayState) => {
-    const request = await readVideoForm(state, services);
+    const request = await readVideo(state, services);
     if (request.kind === 'repeat') return sendVideo(services, state, { record: request.record, status: 202 });
     const accepted = await enqueueRequest(services, state, request);
     const record = await readAccepted(services.redis, services.config(state), { accepted, request });
@@ -168,6 +169,7 @@ export const VIDEO_FORM: FormFields = {
     'storage_credential_id',
   ]),
   files: new Map([['input_reference', 1]]),
+  takesReferences: true,
 };
 
 /** If the model accepts several references. */
@@ -176,7 +178,7 @@ const formOf = ({ video }: Pick<GatewayConfig, 'video'>): FormFields => ({
   files: new Map([['input_reference', video?.references ?? 1]]),
 });
 
-/** Of the JSON route. */
+/** Of the route that takes JSON alone. */
 export const VIDEO_JSON_FIELDS: ReadonlySet<string> = new Set([
   ...VIDEO_FORM.texts,
   'resolution',
@@ -184,17 +186,17 @@ export const VIDEO_JSON_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /** The request may hold files. Throws ApiError, or ClientDisconnectedError if the client disconnects early; no file is left then. */
-export function readVideoForm(
+export function readVideo(
   state: GatewayState,
   services: MediaServices,
 ): Promise<VideoRequest | IdempotentRepeat> {
   const config = services.config(state);
   const source = { modality: 'video', form: formOf(config) } as const;
-  return readFormRequest(state, services, source, (known, { files }) =>
-    completeRequest(state, services, known, async () => ({
-      kind: 'video',
-      ...readVideoFormParameters(known.fields, files.length > 0, config),
-      references: await readUploadedImages(files, 'input_reference'),
-    })),
+  return readFileRequest(state, services, source, (known, files) =>
+    completeRequest(state, services, known, async () => {
+      const read = readVideoFormParameters(known.fields, files.length > 0, config);
+      await fetchLinks(state, files, { ...services, spool: services.storage.spool, limits: config.limits });
+      return { kind: 'video', ...read, references: await readUploadedImages(files, 'input_reference') };
+    }),
   );
 }

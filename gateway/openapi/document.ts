@@ -122,7 +122,7 @@ function describeOperation(route: Route, operation: Operation, subject: Document
     summary,
     ...(description && { description }),
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: { required: true, content: { [body.type]: describeBody(body) } } }),
+    ...(body && { requestBody: { required: true, content: describeBodies([body].flat()) } }),
     responses: { ...describeAnswers(operation.answers), ...describeErrors(operation) },
   };
 }
@@ -136,6 +136,9 @@ const describePathParameter = (name: string, { modelId }: Facts): JsonSchema => 
       ? { const: modelId }
       : { type: 'string', ...(name === 'id' && { pattern: '^req_[0-9a-f]{32}$' }) },
 });
+
+const describeBodies = (bodies: readonly Body[]): JsonSchema =>
+  Object.fromEntries(bodies.map((body) => [body.type, describeBody(body)]));
 
 const describeBody = ({ required, properties, files }: Body): JsonSchema => ({
   schema: { type: 'object', required, properties },

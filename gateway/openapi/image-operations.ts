@@ -11,10 +11,18 @@ import {
   IDEMPOTENCY_KEY,
   IMAGE_FILE,
   IMAGE_FILE_TYPES,
+  IMAGE_REFERENCE,
   MEDIA_ERRORS,
   REPLAY_HEADERS,
 } from './media-fields.ts';
-import { type Facts, jsonBody, type Operation, type OperationAnswer, type Parameter } from './operation.ts';
+import {
+  type Body,
+  type Facts,
+  jsonBody,
+  type Operation,
+  type OperationAnswer,
+  type Parameter,
+} from './operation.ts';
 
 const ASYNC: Parameter = {
   name: 'async',
@@ -55,6 +63,33 @@ function describeFields(facts: Facts, task: 'txt2img' | 'img2img'): Record<strin
   return Object.fromEntries(read.map((name) => [name, fields[name]!]));
 }
 
+const SYNC_ONLY = { description: 'Synchronous requests only.' };
+
+function describeEdits(facts: Facts): Body[] {
+  const fields = describeFields(facts, 'img2img');
+  const listOf = (items: JsonSchema) => ({ type: 'array', items, minItems: 1, maxItems: MAX_IMAGES });
+  return [
+    {
+      type: 'multipart/form-data',
+      required: ['image', 'model', 'prompt'],
+      properties: {
+        ...fields,
+        image: listOf(IMAGE_FILE),
+        ...(takesMask(facts) && { mask: { ...IMAGE_FILE, ...SYNC_ONLY } }),
+      },
+      files: { image: IMAGE_FILE_TYPES, ...(takesMask(facts) && { mask: IMAGE_FILE_TYPES }) },
+    },
+    jsonBody(
+      {
+        ...fields,
+        images: listOf(IMAGE_REFERENCE),
+        ...(takesMask(facts) && { mask: { ...IMAGE_REFERENCE, ...SYNC_ONLY } }),
+      },
+      ['images', 'model', 'prompt'],
+    ),
+  ];
+}
+
 export const IMAGE_OPERATIONS = {
   image_generations: (facts: Facts): Operation | null =>
     facts.image?.tasks.includes('txt2img')
@@ -73,18 +108,15 @@ export const IMAGE_OPERATIONS = {
           summary: 'Generate images from images and text',
           description: 'Fields that are not listed are ignored.',
           parameters: [ASYNC, IDEMPOTENCY_KEY],
-          body: {
-            type: 'multipart/form-data',
-            required: ['image', 'model', 'prompt'],
-            properties: {
-              ...describeFields(facts, 'img2img'),
-              image: { type: 'array', items: IMAGE_FILE, minItems: 1, maxItems: MAX_IMAGES },
-              ...(takesMask(facts) && { mask: { ...IMAGE_FILE, description: 'Synchronous requests only.' } }),
-            },
-            files: { image: IMAGE_FILE_TYPES, ...(takesMask(facts) && { mask: IMAGE_FILE_TYPES }) },
-          },
+          body: describeEdits(facts),
           answers: ANSWERS,
-          errors: [...ERRORS, 'invalid_image', 'async_mask_unsupported', 'image_edit_timeout'],
+          errors: [
+            ...ERRORS,
+            'invalid_json',
+            'invalid_image',
+            'async_mask_unsupported',
+            'image_edit_timeout',
+          ],
         }
       : null,
 };

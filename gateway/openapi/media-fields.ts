@@ -124,3 +124,16 @@ const describeSteps = (steps: ImageModel['steps']): JsonSchema => ({
 
 export const IMAGE_FILE: JsonSchema = { type: 'string', format: 'binary' };
 export const IMAGE_FILE_TYPES = 'image/png, image/jpeg, image/webp';
+
+/** In JSON, in place of a file. */
+export const IMAGE_REFERENCE: JsonSchema = {
+  type: 'object',
+  required: ['image_url'],
+  properties: {
+    image_url: {
+      type: 'string',
+      format: 'uri',
+      description: 'A data: URL, or an https: URL of a public address. PNG, JPEG or WebP.',
+    },
+  },
+};

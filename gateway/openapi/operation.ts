@@ -50,7 +50,8 @@ export interface Operation {
   summary: string;
   description?: string;
   parameters?: readonly Parameter[];
-  body?: Body;
+  /** One for each encoding that the route takes. */
+  body?: Body | readonly Body[];
   answers: Readonly<Record<number, OperationAnswer>>;
   /** Besides those that every route returns. */
   errors: readonly OperationError[];

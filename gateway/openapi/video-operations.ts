@@ -19,10 +19,11 @@ import {
   IDEMPOTENCY_KEY,
   IMAGE_FILE,
   IMAGE_FILE_TYPES,
+  IMAGE_REFERENCE,
   MEDIA_ERRORS,
   REPLAY_HEADERS,
 } from './media-fields.ts';
-import { type Facts, jsonBody, type Operation } from './operation.ts';
+import { type Body, type Facts, jsonBody, type Operation } from './operation.ts';
 
 const VIDEO_ERRORS = [
   ...MEDIA_ERRORS,
@@ -45,7 +46,7 @@ const describeDuration = ({ native }: VideoModel): JsonSchema =>
 const describeRate = ({ native }: VideoModel): JsonSchema =>
   native ? { const: native.fps } : { type: 'integer', minimum: 1, maximum: MAX_FPS, default: DEFAULT_FPS };
 
-/** Under the names of the form and of the JSON route. */
+/** Under the names of both routes. */
 function describeFields(facts: Facts, names: Iterable<string>): Record<string, JsonSchema> {
   const video = facts.video!;
   const extras = listExtras(facts, video.tasks[0]!);
@@ -63,10 +64,30 @@ function describeFields(facts: Facts, names: Iterable<string>): Record<string, J
   return Object.fromEntries(read.map((name) => [name, fields[name]!]));
 }
 
-const describeReferences = ({ references = 1 }: VideoModel): JsonSchema =>
-  references > 1 ? { type: 'array', items: IMAGE_FILE, minItems: 1, maxItems: references } : IMAGE_FILE;
+const describeReferences = ({ references = 1 }: VideoModel, items: JsonSchema): JsonSchema =>
+  references > 1 ? { type: 'array', items, minItems: 1, maxItems: references } : items;
 
-/** Fields that have other names in the JSON route. */
+function describeVideo(facts: Facts, video: VideoModel): Body[] {
+  const fields = describeFields(facts, VIDEO_FORM.texts);
+  const takesImages = video.tasks.includes('i2v');
+  const required = ['model', 'prompt', 'seconds', 'size'];
+  if (!video.tasks.includes('t2v')) required.push('input_reference');
+  const withReferences = (items: JsonSchema) => ({
+    ...fields,
+    ...(takesImages && { input_reference: describeReferences(video, items) }),
+  });
+  return [
+    {
+      type: 'multipart/form-data',
+      required,
+      properties: withReferences(IMAGE_FILE),
+      files: takesImages ? { input_reference: IMAGE_FILE_TYPES } : {},
+    },
+    jsonBody(withReferences(IMAGE_REFERENCE), required),
+  ];
+}
+
+/** Fields that have other names in the route that takes JSON alone. */
 const FORM_ONLY = ['size', 'seconds'];
 
 const ID_ERRORS = ['not_found', 'permission_denied'] as const;
@@ -77,23 +98,9 @@ export const VIDEO_OPERATIONS = {
       summary: 'Generate a video',
       description: describeModes(facts.video),
       parameters: [IDEMPOTENCY_KEY],
-      body: {
-        type: 'multipart/form-data',
-        required: [
-          'model',
-          'prompt',
-          'seconds',
-          'size',
-          ...(facts.video.tasks.includes('t2v') ? [] : ['input_reference']),
-        ],
-        properties: {
-          ...describeFields(facts, VIDEO_FORM.texts),
-          ...(facts.video.tasks.includes('i2v') && { input_reference: describeReferences(facts.video) }),
-        },
-        files: facts.video.tasks.includes('i2v') ? { input_reference: IMAGE_FILE_TYPES } : {},
-      },
+      body: describeVideo(facts, facts.video),
       answers: { 202: { description: 'Queued.', schema: 'Video', headers: REPLAY_HEADERS } },
-      errors: [...VIDEO_ERRORS, 'invalid_image'],
+      errors: [...VIDEO_ERRORS, 'invalid_json', 'invalid_image'],
     },
   video_generations: (facts: Facts): Operation | null =>
     facts.video?.tasks.includes('t2v')

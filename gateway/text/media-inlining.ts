@@ -3,13 +3,11 @@
 import type { ErrorCode } from '../../api/errors.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { Allowance } from '../egress/allowance.ts';
-import { EgressError } from '../egress/egress-error.ts';
-import { type MediaKind, sniffMediaType } from '../egress/media-type.ts';
-import { requestFollowing } from '../egress/redirects.ts';
+import { fetchMedium, MEDIA_BOUNDS, type MediaFetch, refuseBusy } from '../egress/media-fetch.ts';
+import type { MediaKind } from '../egress/media-type.ts';
 import type { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { refuseParameter } from '../http/parameter-error.ts';
-import { refuseAsUnavailable } from '../http/unavailability.ts';
 import { type Changes, replaceValues } from './request-body.ts';
 
 export interface MediaReference {
@@ -31,23 +29,6 @@ export interface MediaInliningOptions {
   /** Does work in a turn of the caller. */
   inTurn: <T>(work: () => T) => T | Promise<T>;
 }
-
-interface MediaBounds {
-  count: number;
-  /** Of each. */
-  bytes: number;
-  /** From the DNS lookup to the last byte, including redirects. */
-  deadlineMs: number;
-}
-
-const MIB = 1024 * 1024;
-
-/** Together they are also bounded by the deployment's limit for JSON bodies. */
-export const MEDIA_BOUNDS: Record<MediaKind, MediaBounds> = {
-  image: { count: 10, bytes: 50 * MIB, deadlineMs: 5_000 },
-  audio: { count: 4, bytes: 50 * MIB, deadlineMs: 10_000 },
-  video: { count: 2, bytes: 100 * MIB, deadlineMs: 20_000 },
-};
 
 /** The most that names, quotes, media type and padding take, without the data. */
 const WRAPPING_BYTES = 80;
@@ -71,7 +52,8 @@ export async function inlineMedia(
   const failed = new AbortController();
   const signal = AbortSignal.any([exchange.signal, failed.signal]);
   try {
-    const fetched = media.map((each) => fetchMedium(each, { ...options, shared, signal }));
+    const sharedLimit = `its limit of ${maxBytes} bytes`;
+    const fetched = media.map((each) => encode(each, { agent: options.agent, shared, signal, sharedLimit }));
     const values = await Promise.all(fetched);
     return await options.inTurn(() => insert(payload, media, values));
   } catch (error) {
@@ -96,46 +78,16 @@ function checkCounts(media: readonly MediaReference[]): void {
 }
 
 /** The JSON text that replaces it. */
-async function fetchMedium(
-  medium: MediaReference,
-  options: MediaInliningOptions & { shared: Allowance; signal: AbortSignal },
-): Promise<string> {
+async function encode(medium: MediaReference, options: MediaFetch): Promise<string> {
   const { kind, url } = medium;
-  const { agent, shared, signal } = options;
-  const { bytes, deadlineMs } = MEDIA_BOUNDS[kind];
-  const { status, body, isTruncated } = await requestFollowing(agent, {
-    url,
-    method: 'GET',
-    headers: { accept: `${kind}/*` },
-    deadlineMs,
-    allowance: () => new Allowance(bytes, shared),
-    signal,
-  }).catch((error) => {
-    throw error instanceof EgressError ? describeFailure(medium, error) : error;
-  });
-  if (status !== 200) throw refuse('invalid_value', medium, `returned status ${status}`);
-  if (isTruncated)
-    throw refuse(
-      'invalid_value',
-      medium,
-      `is larger than ${bytes / MIB} MiB, or makes the whole request exceed its limit of ${options.maxBytes} bytes`,
-    );
-  const type = sniffMediaType(body, kind);
-  if (!type) throw refuse('invalid_value', medium, `is not ${NOUNS[kind]} in a supported format`);
-  const data = body.toString('base64');
+  const refuseIt = (why: string) => refuse('invalid_value', medium, why);
+  const { bytes, type } = await fetchMedium({ kind, url, refuse: refuseIt }, options);
+  const data = bytes.toString('base64');
   return medium.form === undefined
     ? `"data:${type};base64,${data}"`
     : `{"type":"base64","media_type":"${type}","data":"${data}"}`;
 }
 
-function describeFailure(medium: MediaReference, error: EgressError): ApiError {
-  return error.kind === 'busy' ? refuseBusy() : refuse('invalid_value', medium, error.message);
-}
-
-const refuseBusy = () =>
-  refuseAsUnavailable('downloads', 'Too many media files are being fetched at the moment.');
-
-const NOUNS: Record<MediaKind, string> = { image: 'an image', audio: 'an audio file', video: 'a video' };
 const EXAMPLES: Record<MediaKind, string> = { image: 'image/png', audio: 'audio/wav', video: 'video/mp4' };
 
 function refuse(code: ErrorCode, { kind, path, form }: MediaReference, why: string): ApiError {

@@ -122,6 +122,31 @@ describe('images', () => {
         expect(files).to.include('mask');
       });
 
+      itSimulated('edits images that are inline in JSON, as OpenAI’s reference has it', async () => {
+        const refer = async (alpha = 1) => {
+          const bytes = await makePicture(256, 256, alpha);
+          return { image_url: `data:image/png;base64,${bytes.toString('base64')}` };
+        };
+        const body = {
+          ...{ model, prompt, size: '256x256', n: 2, response_format: 'b64_json' },
+          ...{ images: [await refer(), await refer()], mask: await refer(0) },
+        };
+        const answer = await client.post<OpenAI7.ImagesResponse>('/images/edits', { body });
+        expect(answer.data).to.have.length(2);
+        expect(await describePicture(decode(answer.data![0]!.b64_json))).to.match(pictureOf('256x256'));
+        const { last } = (await (await fetch(`${stack.find('Image').simulatorURL}/control`)).json()) as {
+          last: { body: { name: string; size: number }[] };
+        };
+        const files = last.body.map(({ name }) => name.replace('[]', ''));
+        expect(files.filter((name) => name === 'image')).to.have.length(2);
+        expect(files).to.include('mask');
+        const queued = await client.post<{ status: string }>('/images/edits', {
+          query: { async: true },
+          body: { ...body, mask: null },
+        });
+        expect(queued.status).to.equal('queued');
+      });
+
       it('puts results into the customer’s bucket, inline ones too', async () => {
         const s3 = stack.endpoints.s3!;
         const { id, bucket } = stack.endpoints.storageCredentials!.find(({ verified }) => verified)!;

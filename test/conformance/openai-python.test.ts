@@ -9,7 +9,9 @@ import { probeFilm } from '../support/media-files.ts';
 import { usePython } from '../support/python.ts';
 import { shareStack } from './shared-stack.ts';
 
-const VERSIONS = ['openai==3.22.1', 'openai==2.54.0'];
+/** Before 2.28, videos without a file are sent as JSON. */
+const VERSIONS = ['openai==3.57.0', 'openai==2.54.0', 'openai==2.24.0', 'openai==2.6.0'];
+const SENDS_JSON = /==2\.(6|24)\./;
 
 describe('OpenAI SDK for Python', () => {
   let stack: LocalStack;
@@ -70,9 +72,17 @@ describe('OpenAI SDK for Python', () => {
         linked: '256x256',
         inline: ['256x256', '256x256'],
         edited: '256x256',
+        referred: '256x256',
         events: ['image_generation.completed'],
         queued: 'queued',
         video: 'completed',
+        text_encoding: SENDS_JSON.test(version) ? 'application/json' : 'multipart/form-data',
+        text_video: ['video', '1.042', '320x192'],
+        text_status: 'completed',
+        inline_encoding: SENDS_JSON.test(version) ? 'application/json' : 'multipart/form-data',
+        inline_video: ['1.125', 'completed'],
+        repeat: true,
+        file_id: true,
         size: 'size_not_supported',
       });
       expect(await probeFilm(readFileSync(file))).to.deep.equal({

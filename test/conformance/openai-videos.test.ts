@@ -124,6 +124,32 @@ describe('videos', () => {
         expect(last.body.find(({ name }) => name === 'input_reference')!.size).to.be.greaterThan(0);
       });
 
+      itSimulated('makes a video from an image that is inline, in a form or in JSON', async () => {
+        const image_url = `data:image/png;base64,${(await makePicture(320, 192)).toString('base64')}`;
+        const { id: form } = await create(free, { input_reference: { image_url } });
+        // As versions before 6.28 send what has no file.
+        const { id: json } = await free.post<OpenAI7.Video>('/videos', {
+          body: {
+            model: find(false).modelId,
+            prompt,
+            size: SIZE,
+            seconds: '2',
+            input_reference: { image_url },
+          },
+        });
+        for (const id of [form, json]) {
+          expect(await finish(free, id)).to.include({ status: 'completed' });
+          expect((await download(free, id)).size).to.equal(SIZE);
+        }
+      });
+
+      it('makes a video from JSON as from a form', async () => {
+        const fields = { model: find(false).modelId, prompt, size: SIZE, seconds: '2', fps: 8 };
+        const video = await free.post<OpenAI7.Video>('/videos', { body: fields });
+        expect(video).to.include({ object: 'video', status: 'queued', size: SIZE, seconds: '2.125' });
+        expect(await finish(free, video.id)).to.include({ status: 'completed', error: null });
+      });
+
       itSimulated('makes a video of a pinned model’s own length and rate', async () => {
         const { seconds, fps } = find(true).native!;
         const video = await create(pinned, { seconds: String(seconds), fps });
@@ -229,6 +255,12 @@ describe('videos', () => {
         ['another rate than its own', 422, 'fps_mismatch', () => create(pinned, { seconds: '5', fps: 24 })],
         ['seconds that are no number', 400, 'invalid_type', () => create(free, { seconds: 'abc' })],
         ['another model', 404, 'model_not_found', () => create(free, { model: 'sora-2' })],
+        [
+          'the ID of a file',
+          400,
+          'unsupported_parameter',
+          () => create(free, { input_reference: { file_id: 'file-1' } }),
+        ],
         ['an unknown video', 404, 'not_found', () => free.videos.retrieve(`req_${'0'.repeat(32)}`)],
       ];
       for (const [what, status, code, call] of failures)

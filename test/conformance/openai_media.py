@@ -7,9 +7,22 @@ import os
 import urllib.request
 
 import openai
+from openai.types import ImagesResponse
 
-images = openai.OpenAI(base_url=os.environ["IMAGE_URL"], api_key=os.environ["API_KEY"], max_retries=0)
-videos = openai.OpenAI(base_url=os.environ["VIDEO_URL"], api_key=os.environ["API_KEY"], max_retries=0)
+sent = []
+
+
+def note(request):
+    sent.append(request.headers.get("content-type", "").partition(";")[0])
+
+
+def connect(url):
+    http = openai.DefaultHttpxClient(event_hooks={"request": [note]})
+    return openai.OpenAI(base_url=url, api_key=os.environ["API_KEY"], max_retries=0, http_client=http)
+
+
+images = connect(os.environ["IMAGE_URL"])
+videos = connect(os.environ["VIDEO_URL"])
 model = os.environ["IMAGE_MODEL"]
 seen = {}
 
@@ -36,6 +49,15 @@ edited = images.images.edit(
 with urllib.request.urlopen(edited.data[0].url) as answer:
     seen["edited"] = size(answer.read())
 
+inline_png = {"image_url": "data:image/png;base64," + base64.b64encode(png).decode()}
+referred = images.post(
+    "/images/edits",
+    body={"model": model, "prompt": "At night", "images": [inline_png, inline_png], "mask": inline_png, "size": "256x256"},
+    cast_to=ImagesResponse,
+)
+with urllib.request.urlopen(referred.data[0].url) as answer:
+    seen["referred"] = size(answer.read())
+
 seen["events"] = [
     event.type for event in images.images.generate(model=model, prompt="A harbour", size="256x256", stream=True)
 ]
@@ -60,6 +82,27 @@ seen["video"] = video.status
 content = videos.videos.download_content(video.id)
 content.write_to_file(os.environ["VIDEO_FILE"])
 videos.videos.delete(video.id)
+
+clip = {"model": os.environ["VIDEO_MODEL"], "prompt": "A ship", "seconds": "1", "size": "320x192"}
+sent.clear()
+text = videos.videos.create(**clip)
+seen["text_encoding"] = sent[0]
+seen["text_video"] = [text.object, text.seconds, text.size]
+seen["text_status"] = videos.videos.poll(text.id, poll_interval_ms=200).status
+
+sent.clear()
+inline_video = videos.videos.create(**clip, extra_body={"input_reference": inline_png, "fps": 8})
+seen["inline_encoding"] = sent[0]
+seen["inline_video"] = [inline_video.seconds, videos.videos.poll(inline_video.id, poll_interval_ms=200).status]
+
+same = {"extra_headers": {"Idempotency-Key": f"key-{openai.__version__}-{text.id}"}}
+first = videos.videos.create(**clip, **same)
+seen["repeat"] = videos.videos.create(**clip, **same).id == first.id
+
+try:
+    videos.videos.create(**clip, extra_body={"input_reference": {"file_id": "file-1"}})
+except openai.BadRequestError as error:
+    seen["file_id"] = "image_url" in str(error)
 
 try:
     images.images.generate(model=model, prompt="A harbour", size="333x333")

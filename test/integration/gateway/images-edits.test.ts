@@ -1,6 +1,7 @@
 /** Edits of images, while their client waits. */
 import { expect } from 'chai';
 import { describePicture, makePicture } from '../../support/media-files.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { readEnvelope } from '../../support/text-fixture.ts';
 import { decodeImage, readImages } from './images-answer.ts';
 import { type ImagesEndpoint, type ImagesFixture, startImagesFixture } from './images-fixture.ts';
@@ -35,25 +36,35 @@ describe('edits of images, while their client waits', () => {
     ]);
   });
 
-  it('refuse a mask where the engine would ignore it, and say what is possible', async () => {
+  it('ignore a mask that the engine does not read, as all that a model does not list', async () => {
     const sglang = await fixture.start({ settings: { enginePreset: 'sglang-diffusion' } });
-    const [image, mask] = [await makePicture(80, 60), await makePicture(80, 60, 0)];
+    const response = await sglang.edit([
+      ['image', await makePicture(80, 60)],
+      ['mask', Buffer.from('no image')],
+      ['response_format', 'b64_json'],
+    ]);
+    expect(response.status, await response.text()).to.equal(200);
+    const { last } = await fixture.simulator.readControl();
+    const names = (last!.body as { name: string; filename: string | null }[]).map(({ name }) => name);
+    expect(names).to.include('image').and.not.include('mask');
+    await pollUntil(() => fixture.listSpooled().length === 0, 'an empty spool');
+  });
+
+  it('refuse a mask where the deployment rules it out, and say what is possible', async () => {
+    const image = { ...endpoint.config.image!, mask: false };
+    const whole = await fixture.start({ settings: { image } });
+    const [picture, mask] = [await makePicture(80, 60), await makePicture(80, 60, 0)];
     const before = (await fixture.simulator.readControl()).requests;
-    const refused = await sglang.edit([
-      ['image', image],
+    const refused = await whole.edit([
+      ['image', picture],
       ['mask', mask],
     ]);
     const { error } = (await refused.json()) as { error: Record<string, string> };
     expect([refused.status, error.code, error.param]).to.deep.equal([400, 'unsupported_parameter', 'mask']);
     expect(error.message).to.match(
-      /cannot edit part of an image: SGLang Diffusion does not support masks\. Omit `mask`, and describe the part in the prompt\.$/,
+      /cannot edit part of an image\. Omit `mask`, and describe the part in the prompt\.$/,
     );
     expect((await fixture.simulator.readControl()).requests, 'the engine is not asked').to.equal(before);
-    const whole = await sglang.edit([
-      ['image', image],
-      ['response_format', 'b64_json'],
-    ]);
-    expect(whole.status, await whole.text()).to.equal(200);
   });
 
   it('send several images in their order', async () => {

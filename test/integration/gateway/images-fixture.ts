@@ -75,7 +75,10 @@ export interface ImagesEndpoint {
   metrics: GatewayMetrics;
   /** Value of a series in the Prometheus text; 0 if absent. */
   readMetric(series: string): Promise<number>;
-  generate(body?: object, init?: { query?: string; signal?: AbortSignal }): Promise<Response>;
+  generate(
+    body?: object,
+    init?: { query?: string; signal?: AbortSignal; headers?: Record<string, string> },
+  ): Promise<Response>;
   edit(parts: [name: string, value: string | Buffer][], query?: string): Promise<Response>;
   /** Ends what is in flight, as at the end of a replica's grace period. */
   cutOff(reason: ApiError): void;
@@ -258,10 +261,10 @@ async function startEndpoint(
       const line = (await metrics.render()).split('\n').find((each) => each.startsWith(`${series} `));
       return Number(line?.split(' ').at(-1) ?? 0);
     },
-    generate: (body = {}, { query = '', signal } = {}) =>
+    generate: (body = {}, { query = '', signal, headers } = {}) =>
       fetch(`${origin}/v1/images/generations${query}`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify({ model: config.modelId, prompt: 'a lighthouse', size: '64x64', ...body }),
         signal,
       }),

@@ -279,6 +279,18 @@ describe('images, while their client waits', () => {
     });
   });
 
+  it('are made anew for the same Idempotency-Key, and send no event', async () => {
+    const { redis } = fixture.connection;
+    const events = workKeys('team').outbox;
+    const before = await redis.zcard(events);
+    const order = { response_format: 'b64_json', webhook_url: 'https://93.184.215.14/hook' };
+    const headers = { 'idempotency-key': 'the same' };
+    const asked = (await fixture.simulator.readControl()).requests;
+    for (let index = 0; index < 2; index++) await readImages(await endpoint.generate(order, { headers }));
+    expect((await fixture.simulator.readControl()).requests).to.equal(asked + 2);
+    expect(await redis.zcard(events)).to.equal(before);
+  });
+
   it('keeps the slot of a client that disconnects until the engine has stopped', async () => {
     const single = await fixture.start({ settings: { concurrency: 1 } });
     const stored = fixture.listManaged();

@@ -122,7 +122,7 @@ describe('bad bodies of media routes', () => {
 
   const heads: [string, Record<string, string>, number][] = [
     ['no type', { 'content-type': '' }, 415],
-    ['JSON', { 'content-type': 'application/json' }, 415],
+    ['JSON', { 'content-type': 'application/json' }, 400],
     ['a plain form', { 'content-type': 'application/x-www-form-urlencoded' }, 415],
     ['another multipart', { 'content-type': 'multipart/mixed; boundary=XX' }, 415],
     ['no boundary', { 'content-type': 'multipart/form-data' }, 400],

@@ -164,12 +164,52 @@ describe('bad input of POST /v1/images/edits', () => {
     expect(request.mask!.fileName).to.equal('mask.png');
   });
 
-  it('answers 415 to JSON', async () => {
-    expect(await sendJSON(intakes.endpoints.image, '/v1/images/edits')).to.include({
-      status: 415,
-      code: 'unsupported_media_type',
-    });
+  it('answers 415 with what it takes to other types', async () => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const answer = await sendJSON(intakes.endpoints.image, '/v1/images/edits', {}, headers);
+    expect(answer).to.include({ status: 415, code: 'unsupported_media_type' });
+    expect(answer.message).to.contain('multipart/form-data or application/json');
   });
+
+  it('reads the same fields from JSON, numbers as texts or not', async () => {
+    const image_url = `data:image/png;base64,${picture.toString('base64')}`;
+    const fields = { n: '2', seed: '5', steps: '1000', guidance_scale: '7.5', response_format: 'b64_json' };
+    const form = await edit({ ...fields, stream: 'true', async: 'false' });
+    const numbers = { n: 2, seed: 5, steps: 1000, guidance_scale: 7.5, stream: true, async: false };
+    for (const json of [
+      { ...fields, stream: 'true' },
+      { ...fields, ...numbers },
+    ]) {
+      const { request } = await sendJSON(intakes.endpoints.image, '/v1/images/edits', {
+        ...json,
+        images: [{ image_url }],
+        quality: 'high',
+        unknown: [1],
+      });
+      const withoutPath = ({ images, ...rest }: object & { images: { path: string; bytes: number }[] }) => ({
+        ...rest,
+        images: images.map(({ bytes }) => bytes),
+      });
+      expect(withoutPath(request)).to.deep.equal(withoutPath(form.request));
+    }
+  });
+
+  for (const [param, values] of [
+    ['model', [null, 5]],
+    ['prompt', [null, '', 5]],
+    ['n', [0, 1.5, 'two', {}]],
+    ['response_format', ['png', 5]],
+    ['images', [null, []]],
+  ] as const)
+    for (const value of values)
+      it(`answers 400 to \`${param}\` ${JSON.stringify(value)} in JSON`, async () => {
+        const answer = await sendJSON(intakes.endpoints.image, '/v1/images/edits', {
+          images: [{ image_url: `data:image/png;base64,${picture.toString('base64')}` }],
+          [param]: value,
+        });
+        expect(answer.status).to.equal(400);
+        expect(answer.param).to.equal(param === 'images' ? 'image' : param);
+      });
 
   /** The picture with other dimensions in its header. */
   function claimPixels(width: number, height: number): Buffer {

@@ -64,8 +64,8 @@ describe('bad input of video routes', () => {
       ['another size', () => shoot({ size: '1x1' }), 422, 'resolution_not_supported', 'size'],
       ['a reference as text', () => shoot({ input_reference: 'x' }), 400, 'invalid_type', 'input_reference'],
       [
-        'a reference by address',
-        () => shoot({ 'input_reference[image_url]': 'https://example.com/a.png' }),
+        'a reference by another member',
+        () => shoot({ 'input_reference[url]': 'https://example.com/a.png' }),
         400,
         'invalid_type',
         'input_reference',
@@ -135,9 +135,61 @@ describe('bad input of video routes', () => {
       });
     });
 
-    it('answers 415 to JSON', async () => {
-      expect(await sendJSON(intakes.endpoints.free, '/v1/videos')).to.include({ status: 415 });
+    it('answers 415 with what it takes to other types', async () => {
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+      const answer = await sendJSON(intakes.endpoints.free, '/v1/videos', {}, headers);
+      expect(answer).to.include({ status: 415, code: 'unsupported_media_type' });
+      expect(answer.message).to.contain('multipart/form-data or application/json');
     });
+  });
+
+  describe('POST /v1/videos with JSON', () => {
+    const make = (change: object = {}, name: Name = 'free') =>
+      sendJSON(intakes.endpoints[name], '/v1/videos', { seconds: '5', size: '480x832', ...change });
+
+    it('reads what the form reads, numbers as texts or not', async () => {
+      const fields = { seconds: '4.0', fps: '8', seed: '5', steps: '1000', negative_prompt: 'rain' };
+      const form = await shoot(fields);
+      expect(form.message).to.equal('');
+      for (const json of [fields, { ...fields, seconds: 4, fps: 8, seed: 5, steps: 1000 }])
+        expect((await make(json)).request).to.deep.equal(form.request);
+      const own = await make({ seconds: 5.5, input_reference: null, unknown: { x: 1 } }, 'pinned');
+      expect(own.request).to.deep.include({ seconds: '5', references: [] });
+    });
+
+    const wrong: [string, unknown[]][] = [
+      ['model', [null, 5, '']],
+      ['prompt', [null, 5, '', []]],
+      ['seconds', [null, '', 'abc', '0x5', 0, -1, 1e9, {}, [], true]],
+      ['size', [null, '']],
+      ['fps', ['fast', 24.5, '24.5', 0, 241, {}, true]],
+      ['seed', ['x', 0.5, {}]],
+      ['steps', ['x', 0.5, {}]],
+      ['negative_prompt', [5, {}]],
+      ['storage_credential_id', ['x', 0.5, {}]],
+    ];
+    for (const [param, values] of wrong)
+      for (const value of values)
+        it(`answers 400 to \`${param}\` ${JSON.stringify(value)}`, async () => {
+          expect(await make({ [param]: value })).to.include({ status: 400, param });
+        });
+
+    const refused: Refusal[] = [
+      ['another size', () => make({ size: '1x1' }), 422, 'resolution_not_supported', 'size'],
+      ['another model', () => make({ model: 'sora-2' }), 404, 'model_not_found', 'model'],
+      ['no reference', () => make({}, 'film'), 400, 'missing_required_parameter', 'input_reference'],
+      ['0.51 s too long', () => make({ seconds: 5.51 }, 'pinned'), 422, 'duration_mismatch', 'seconds'],
+      ['other fps', () => make({ fps: 24 }, 'pinned'), 422, 'fps_mismatch', 'fps'],
+      [
+        'a private callback',
+        () => make({ webhook_url: 'https://10.0.0.1/' }),
+        422,
+        'invalid_webhook_url',
+        'webhook_url',
+      ],
+    ];
+    for (const refusal of refused)
+      it(`answers ${refusal[2]} ${refusal[3]} to ${refusal[0]}`, () => expectRefusal(refusal));
   });
 
   describe('POST /v1/videos/generations', () => {

@@ -72,7 +72,7 @@ export const PICTURE = {
   image: { sizes: ['64x64'], tasks: ['txt2img', 'img2img'] },
 };
 
-export async function startFrontWorkspace(): Promise<FrontWorkspace> {
+export async function startFrontWorkspace(env: Record<string, string> = {}): Promise<FrontWorkspace> {
   const stack = await TestStack.start({ isStrict: true });
   const { server: redis, connection, redis: client } = stack;
   const s3 = await startS3();
@@ -82,7 +82,7 @@ export async function startFrontWorkspace(): Promise<FrontWorkspace> {
     redisURL: redis.url,
     replicaPort,
     secrets: { s3AccessKeyId: s3.accessKeyId, s3SecretAccessKey: s3.secretAccessKey },
-    env: { [GATEWAY_ENV.s3Bucket]: BUCKET, [GATEWAY_ENV.s3Endpoint]: s3.endpoint },
+    env: { [GATEWAY_ENV.s3Bucket]: BUCKET, [GATEWAY_ENV.s3Endpoint]: s3.endpoint, ...env },
   });
   for (const [namespace, key] of Object.entries(KEYS)) {
     await publishApiKeys(

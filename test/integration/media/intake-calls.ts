@@ -1,5 +1,6 @@
 /** Intakes of some models beside one Redis with storage credentials, and calls as clients make them. */
 import { expect } from 'chai';
+import type { EgressAgentOptions } from '../../../gateway/egress/agent.ts';
 import type { ImageRequest, VideoRequest } from '../../../gateway/jobs/media-request.ts';
 import { publishCredentials } from '../../../redis/publication/publication.ts';
 import { describeModel } from '../../support/model-replica.ts';
@@ -19,6 +20,7 @@ export interface Intakes<Name extends string> {
 /** Credentials 7 and 10 (`usual`) are verified, 8 is not, 9 is another workspace's. */
 export async function startIntakes<Name extends string>(
   specs: Record<Name, Record<string, unknown>>,
+  egress?: EgressAgentOptions,
 ): Promise<Intakes<Name>> {
   const redis = await startRedis();
   const connection = await connectTo(redis);
@@ -41,7 +43,8 @@ export async function startIntakes<Name extends string>(
   ]);
   await publishCredentials(connection.redis, 'other', [published(9, 'theirs', true)]);
   const endpoints = {} as Record<Name, IntakeEndpoint>;
-  for (const name in specs) endpoints[name] = await startIntake(describeModel(specs[name]), connection.redis);
+  for (const name in specs)
+    endpoints[name] = await startIntake(describeModel(specs[name]), connection.redis, egress);
   const all = Object.values<IntakeEndpoint>(endpoints);
   return {
     endpoints,

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Koa from 'koa';
 import type { GatewayConfig } from '../../../api/gateway-config.ts';
-import { EgressAgent, PUBLIC_ONLY } from '../../../gateway/egress/agent.ts';
+import { EgressAgent, type EgressAgentOptions, PUBLIC_ONLY } from '../../../gateway/egress/agent.ts';
 import { answerErrors } from '../../../gateway/http/errors.ts';
 import { type GatewayState, identifyRequest } from '../../../gateway/http/exchange.ts';
 import { ROUTES } from '../../../gateway/http/routes.ts';
@@ -15,7 +15,7 @@ import { createListener, createServer } from '../../../gateway/http/server.ts';
 import { type IdempotentRepeat, listFiles, type MediaRequest } from '../../../gateway/jobs/media-request.ts';
 import type { MediaServices } from '../../../gateway/jobs/services.ts';
 import { readImageEdit, readImageGeneration } from '../../../gateway/media/image-request.ts';
-import { readVideoForm, readVideoGeneration } from '../../../gateway/media/video-routes.ts';
+import { readVideo, readVideoGeneration } from '../../../gateway/media/video-routes.ts';
 import { Spool } from '../../../gateway/storage/spool.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createMetrics } from '../../../gateway/telemetry/metrics.ts';
@@ -27,7 +27,7 @@ const READERS: Record<
 > = {
   image_generations: readImageGeneration,
   image_edits: readImageEdit,
-  videos: readVideoForm,
+  videos: readVideo,
   video_generations: readVideoGeneration,
 };
 
@@ -41,10 +41,14 @@ export interface IntakeEndpoint {
   stop(): Promise<void>;
 }
 
-export async function startIntake(config: GatewayConfig, redis: RedisClient): Promise<IntakeEndpoint> {
+export async function startIntake(
+  config: GatewayConfig,
+  redis: RedisClient,
+  egressOptions: EgressAgentOptions = PUBLIC_ONLY,
+): Promise<IntakeEndpoint> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-intake-'));
   const spool = await Spool.open({ folder: join(folder, 'spool'), maxBytes: 1024 ** 3 });
-  const egress = new EgressAgent(PUBLIC_ONLY);
+  const egress = new EgressAgent(egressOptions);
   const services = {
     config: () => config,
     redis,

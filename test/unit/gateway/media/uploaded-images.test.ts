@@ -21,7 +21,7 @@ describe('an uploaded image', () => {
     const path = join(folder, 'image.png');
     writeFileSync(path, bytes);
     const file = { path, bytes: bytes.length, remove: async () => {} };
-    return readUploadedImages([{ field: 'image', file }], 'image');
+    return readUploadedImages([{ field: 'image', param: 'image', file, isLink: false }], 'image');
   }
 
   it('may have 64 megapixels', async () => {

@@ -34,8 +34,10 @@ const listRoutes = ({ paths }: Document): string[] =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
-const bodyOf = ({ paths }: Document, path: string) =>
-  Object.values(paths[path]!.post!.requestBody!.content)[0]!.schema;
+/** Of each encoding. */
+const bodiesOf = ({ paths }: Document, path: string) =>
+  Object.values(paths[path]!.post!.requestBody!.content).map(({ schema }) => schema);
+const bodyOf = (document: Document, path: string) => bodiesOf(document, path)[0]!;
 
 const IMAGE = imageModel.parse({ sizes: ['512x512', '768x768'], parameters: ['seed'] });
 const VIDEO = videoModel.parse({ tasks: ['t2v', 'i2v'], resolutions: ['832x480'] });
@@ -109,7 +111,8 @@ describe('the OpenAPI document', () => {
       const document = read({ kind: 'Image', image });
       const told = { '/v1/images/generations': supported.txt2img!, '/v1/images/edits': supported.img2img! };
       for (const [path, task] of Object.entries(told)) {
-        const documented = Object.keys(bodyOf(document, path).properties);
+        const bodies = bodiesOf(document, path);
+        const documented = [...new Set(bodies.flatMap(({ properties }) => Object.keys(properties)))];
         expect(documented).to.include.members(task.parameters);
         expect(documented.filter((name) => !task.parameters.includes(name))).to.have.members([
           'model',
@@ -129,6 +132,28 @@ describe('the OpenAPI document', () => {
     });
     const { properties } = bodyOf(read({ kind: 'Image', image }), '/v1/images/edits');
     expect(Object.keys(properties)).to.have.members([...EDIT_FORM.texts, ...EDIT_FORM.files.keys()]);
+  });
+
+  it('describes JSON as it describes the form, with objects in place of files', () => {
+    const image = read({ kind: 'Image', image: imageModel.parse({ tasks: ['img2img'] }) });
+    const video = (change: object) =>
+      read({ kind: 'Video', video: videoModel.parse({ ...VIDEO, ...change }) });
+    for (const [document, path, files] of [
+      [image, '/v1/images/edits', ['image', 'mask']],
+      [video({}), '/v1/videos', ['input_reference']],
+      [video({ references: 3, tasks: ['i2v'] }), '/v1/videos', ['input_reference']],
+    ] as const) {
+      const { content } = document.paths[path]!.post!.requestBody!;
+      expect(Object.keys(content)).to.deep.equal(['multipart/form-data', 'application/json']);
+      const [form, json] = bodiesOf(document, path);
+      const rename = (field: string) => (field === 'image' ? 'images' : field);
+      expect(Object.keys(json!.properties)).to.have.members(Object.keys(form!.properties).map(rename));
+      expect(json!.required).to.have.members(form!.required.map(rename));
+      for (const field of files.map(rename)) {
+        const { items = json!.properties[field] } = json!.properties[field]!;
+        expect(items).to.deep.include({ required: ['image_url'] });
+      }
+    }
   });
 
   it('has no mask where the engine reads none, and the bounds of the engine', () => {
