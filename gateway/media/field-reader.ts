@@ -10,6 +10,8 @@ const MAX_NUMBER_LENGTH = 40;
 const MAX_SHOWN_CHARACTERS = 40;
 /** Fields that are objects, with their limits. */
 const OBJECTS: ReadonlySet<string> = new Set(['extra_params']);
+/** Fields in which `1.0` says something else than `1`. */
+const PROSE: ReadonlySet<string> = new Set(['prompt', 'negative_prompt']);
 const MAX_OBJECT_CHARACTERS = 16 * 1024;
 const MAX_OBJECT_VALUES = 1024;
 const MAX_OBJECT_DEPTH = 8;
@@ -134,7 +136,9 @@ export class FieldReader {
 
   #format(name: string): string {
     const value = this.#find(name);
-    if (typeof value !== 'string') return JSON.stringify(value instanceof KeptObject ? value.object : value);
+    if (typeof value !== 'string') return JSON.stringify(value);
+    if (PROSE.has(name)) return value;
+    if (OBJECTS.has(name)) return canonicalize(value);
     const number = readNumber(value);
     return Number.isNaN(number) ? value : String(number);
   }
@@ -182,6 +186,12 @@ function parseObject(text: string): Record<string, unknown> | null {
   } catch {
     return null;
   }
+}
+
+/** As it is, if it is no object. */
+function canonicalize(text: string): string {
+  const object = parseObject(text);
+  return object ? JSON.stringify(object) : text;
 }
 
 /** Reads no more than it allows. */
