@@ -4,7 +4,7 @@ import { readResponsesUsage } from '../engine/answer.ts';
 import { RESPONSES_DIALECT } from '../engine/event-dialects.ts';
 import { EventFilter } from '../engine/event-filter.ts';
 import { estimateOutput } from '../engine/token-estimate.ts';
-import { refuseParameter } from '../http/parameter-error.ts';
+import { refuseParameter, requireParameter } from '../http/parameter-error.ts';
 import { RESPONSES_FIELDS } from './fields.ts';
 import { readInputMedia } from './input-media.ts';
 import { RequestEcho } from './request-echo.ts';
@@ -85,6 +85,7 @@ const CLIENT_TOOLS: ReadonlySet<unknown> = new Set([
   'shell',
   'apply_patch',
 ]);
+const MAX_SHOWN_CHARACTERS = 60;
 
 function refuseHostedTools(tools: unknown): void {
   if (!Array.isArray(tools)) return;
@@ -92,10 +93,13 @@ function refuseHostedTools(tools: unknown): void {
     const type: unknown = tool?.type;
     if (CLIENT_TOOLS.has(type)) continue;
     const param = `tools[${index}].type`;
+    const allowed = `one of ${[...CLIENT_TOOLS].join(', ')}`;
+    if (type === undefined || type === null) throw requireParameter(param, allowed);
+    const text = JSON.stringify(type).slice(0, MAX_SHOWN_CHARACTERS);
     throw refuseParameter(
-      'unsupported_value',
+      typeof type === 'string' ? 'unsupported_value' : 'invalid_type',
       param,
-      `\`${param}\` must be one of ${[...CLIENT_TOOLS].join(', ')}, not ${JSON.stringify(type)?.slice(0, 60)}: tools that run on the server are not supported.`,
+      `\`${param}\` must be ${allowed}, not ${text}: tools that run on the server are not supported.`,
     );
   }
 }

@@ -92,6 +92,18 @@ describe('a request for a response', () => {
       expect([error.status, error.details.param]).to.deep.equal([400, 'tools[1].type']);
     });
 
+  for (const [what, type, code] of [
+    ['no type', undefined, 'missing_required_parameter'],
+    ['a type of null', null, 'missing_required_parameter'],
+    ['a type that is no text', 5, 'invalid_type'],
+    ['an unknown type', 'x', 'unsupported_value'],
+  ] as const)
+    it(`is refused with a tool of ${what}`, () => {
+      const error = refusal({ input, tools: [{ type }] }, RESPONSES);
+      expect([error.code, error.details.param]).to.deep.equal([code, 'tools[0].type']);
+      expect(error.message).not.to.match(/undefined|null/);
+    });
+
   it('is taken with tools of the client', () => {
     const tools = [{ type: 'function', name: 'f' }, { type: 'custom', name: 'c' }, { type: 'local_shell' }];
     expect(payloadOf({ input, tools }, RESPONSES).tools).to.deep.equal(tools);
