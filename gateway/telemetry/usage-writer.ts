@@ -33,12 +33,14 @@ export class UsageWriter {
 
   /** Sends what is left, then what `cut` returns: the hashes of each batch. It is not called while Redis is away. */
   write(cut: () => Promise<HashCounts[][]>): Promise<void> {
-    this.#run = this.#run.then(async () => {
+    const run = this.#run.then(async () => {
       if (!(await this.#send())) return;
       for (const hashes of await cut()) this.#add(hashes);
       await this.#send();
     });
-    return this.#run;
+    // The caller gets the error: it must not end all later writes.
+    this.#run = run.catch(() => {});
+    return run;
   }
 
   #add(hashes: HashCounts[]): void {

@@ -1,0 +1,22 @@
+import { expect } from 'chai';
+import { createLog } from '../../../../gateway/telemetry/log.ts';
+import { UsageWriter } from '../../../../gateway/telemetry/usage-writer.ts';
+import type { RedisClient } from '../../../../redis/client.ts';
+import { rejection } from '../../../support/redis-client.ts';
+
+describe('a writer of usage', () => {
+  it('goes on after a batch that could not be cut', async () => {
+    let calls = 0;
+    const redis = { fcall: async () => ++calls } as unknown as RedisClient;
+    const writer = new UsageWriter({
+      redis,
+      namespace: 'team',
+      deployment: 'chat',
+      log: createLog('silent'),
+    });
+    const fault = new Error('cut');
+    expect(await rejection(writer.write(() => Promise.reject(fault)))).to.equal(fault);
+    await writer.write(async () => [[{ key: 'k', keepSeconds: 10, counts: [['requests', 1]] }]]);
+    expect(calls).to.equal(1);
+  });
+});
