@@ -10,6 +10,8 @@ export const MAX_JSON_DEPTH = 128;
  */
 const WEIGHTS: Readonly<Record<string, number>> = { '{': 256, '[': 256, ':': 192, ',': 12, '"': 48 };
 
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const COLON = 0x3a;
@@ -80,7 +82,29 @@ export const findJsonFault = (bytes: Uint8Array, maxCost: number): JsonFault | n
   finish(weighJson(bytes, maxCost)).fault;
 
 /** Whether it could be parsed, but not written again: that needs a stack. */
-export const isTooDeep = (bytes: Uint8Array): boolean => findJsonFault(bytes, Infinity) === 'depth';
+export function isTooDeep(bytes: Uint8Array): boolean {
+  const { length } = bytes;
+  let depth = 0;
+  for (let place = 0; place < length; place++) {
+    // The two kinds of brackets differ in this bit.
+    const byte = bytes[place]! | 0x20;
+    if (byte === OPEN_BRACE) {
+      if (++depth > MAX_JSON_DEPTH) return true;
+    } else if (byte === CLOSE_BRACE) depth--;
+    else if (byte === QUOTE)
+      while (++place < length && bytes[place] !== QUOTE) if (bytes[place] === BACKSLASH) place++;
+  }
+  return false;
+}
+
+/** Whether it has as many brackets as a text that is too deep. A native search: most small texts have few. */
+export function hasManyBrackets(text: string): boolean {
+  let left = MAX_JSON_DEPTH;
+  for (const bracket of '[{')
+    for (let place = text.indexOf(bracket); place >= 0; place = text.indexOf(bracket, place + 1))
+      if (--left < 0) return true;
+  return false;
+}
 
 /** As in `JsonWeight`. */
 export const findJsonEdges = (bytes: Uint8Array): number[] =>

@@ -57,23 +57,23 @@ export class JsonStructure {
   /** False if it does not end before `limit`. */
   #skipString(limit: number): boolean {
     const bytes = this.#bytes;
-    const near = Math.min(limit, bytes.length, this.stringStart + SHORT_STRING_BYTES);
-    let place = this.#from;
-    for (; place < near; place++) {
-      const byte = bytes[place];
-      if (byte === QUOTE) return this.#endString(place);
-      if (byte === BACKSLASH) place++;
-    }
-    for (;;) {
-      this.#from = place;
-      if (this.#quote < place) {
+    const end = Math.min(limit, bytes.length);
+    for (let place = this.#from; ; place = this.#quote + 1) {
+      const near = Math.min(end, place + SHORT_STRING_BYTES);
+      for (; place < near; place++) {
+        const byte = bytes[place];
+        if (byte === QUOTE) return this.#endString(place);
+        if (byte === BACKSLASH) place++;
+      }
+      if (place < end && this.#quote < place) {
         const quote = bytes.indexOf(QUOTE, place);
         this.#quote = quote < 0 ? bytes.length : quote;
       }
-      const quote = this.#quote;
-      if (quote >= Math.min(limit, bytes.length)) return false;
-      if (!isEscaped(bytes, quote, place)) return this.#endString(quote);
-      place = quote + 1;
+      if (place >= end || this.#quote >= end) {
+        this.#from = place;
+        return false;
+      }
+      if (!isEscaped(bytes, this.#quote, place)) return this.#endString(this.#quote);
     }
   }
 

@@ -9,7 +9,7 @@ import { Turns } from './turns.ts';
 export type Steps<T> = Generator<Promise<unknown> | undefined, T>;
 
 /** Steps are taken for so long in one turn. */
-const TURN_MS = 4;
+const TURN_MS = 2;
 /** After a step that took longer, the loop is left to others for no longer than this. */
 const MAX_PAUSE_MS = 100;
 /** Shorter work is not worth counting. */
@@ -34,8 +34,10 @@ export class LoopTurns {
   /** Does work of less than a turn: at once, unless its owner has other work here or has just used more than its share. */
   take<T>(owner: string, work: () => T): T | Promise<T> {
     const startedAt = this.#clock.now();
-    this.#forgiveAfterPause(startedAt);
-    if (!this.#turns.isFree(owner)) return this.run(owner, once(work));
+    if (!this.#turns.isIdle) {
+      this.#forgiveAfterPause(startedAt);
+      if (!this.#turns.isFree(owner)) return this.run(owner, once(work));
+    }
     try {
       return work();
     } finally {

@@ -36,6 +36,11 @@ export class Turns<T> {
     return this.#size;
   }
 
+  /** Whether all owners are free. */
+  get isIdle(): boolean {
+    return this.#owners.size === 0;
+  }
+
   /** Owners that wait or have not paid yet. */
   owners(): Iterable<Readonly<Owner<T>>> {
     return this.#owners.values();

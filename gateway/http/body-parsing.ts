@@ -1,7 +1,13 @@
 /** Parses JSON bodies in turns of their tenants, so that none of them occupies the event loop. */
 import { isAscii, isUtf8 } from 'node:buffer';
 import { isObject, parseForeignJson } from '../../kit/json.ts';
-import { isTooDeep, type JsonFault, MAX_JSON_DEPTH, weighJson } from '../../kit/json-cost.ts';
+import {
+  hasManyBrackets,
+  isTooDeep,
+  type JsonFault,
+  MAX_JSON_DEPTH,
+  weighJson,
+} from '../../kit/json-cost.ts';
 import { listMembers, type Member, readEdges } from '../../kit/json-members.ts';
 import { parseInSlices } from '../../kit/json-slices.ts';
 import { LoopTurns, type Steps } from '../../kit/loop-turns.ts';
@@ -23,6 +29,9 @@ export const parsingTurns = new LoopTurns();
 /** No more than a connection buffers anyway, so it is not accounted for. */
 export const SMALL_BYTES = 16 * 1024;
 
+/** Heap and bytes of a body that is parsed as a whole: a few milliseconds, whatever its shape. */
+const MAX_WHOLE_BYTES = 1.5 * 1024 * 1024;
+
 /** A request, and whose share of memory it uses. */
 export type Parties = Pick<GatewayState, 'exchange' | 'keyHash' | 'tenant'>;
 
@@ -33,12 +42,15 @@ export const ownerOf = ({ tenant, keyHash }: Parties): string => tenant ?? keyHa
 export function parseBody(body: Buffer): JsonBody {
   const raw = dropMark(body);
   checkEncoding(raw);
-  if (isTooDeep(raw)) throw describeFault('depth');
   const text = decode(raw);
-  const value = requireObject(parse(() => parseForeignJson(text), text));
+  if (hasManyBrackets(text) && isTooDeep(raw)) throw describeFault('depth');
+  const value = requireObject(parseWhole(text));
   // One character per byte: JSON's structure is ASCII, whose bytes occur in no other UTF-8 character.
-  const members = () => listMembers(text.length === raw.length ? text : raw.toString('latin1'));
-  return { raw, value, members };
+  return {
+    raw,
+    value,
+    members: () => listMembers(text.length === raw.length ? text : raw.toString('latin1')),
+  };
 }
 
 /** A body of any size. The result of `interpret` may outlive the body, the parsed value does not. */
@@ -51,7 +63,8 @@ export function* parseInTurns<T>(parties: Parties, body: Buffer, interpret: (bod
   const { fault, cost, edges } = yield* weighJson(raw, parsedValues.maxBodyBytes);
   if (fault !== null) throw describeFault(fault);
   return yield* withParsedValues(parties, cost, function* () {
-    const value = requireObject(yield* parseSlices(raw, exchange));
+    const isCheap = cost + raw.length <= MAX_WHOLE_BYTES;
+    const value = requireObject(isCheap ? parseWhole(decode(raw)) : yield* parseSlices(raw, exchange));
     return interpret({ raw, value, members: () => readEdges(raw, edges) });
   });
 }
@@ -104,6 +117,8 @@ function* parseSlices(raw: Buffer, exchange: Exchange): Steps<unknown> {
 
 // ASCII, such as base64 images, is copied without decoding.
 const decode = (raw: Buffer): string => raw.toString(isAscii(raw) ? 'latin1' : 'utf8');
+
+const parseWhole = (text: string): unknown => parse(() => parseForeignJson(text), text);
 
 function checkEncoding(raw: Buffer): void {
   if (!isUtf8(raw)) throw new ApiError('invalid_json', 'The body is not valid UTF-8.');

@@ -22,7 +22,7 @@ describe('turns of the event loop', () => {
 
   it('begin at once where nobody has used the loop, and steps of a few milliseconds are one turn', async () => {
     const { turns, log, work } = setUp();
-    const result = turns.run('a', work('a', 1, 1, 1));
+    const result = turns.run('a', work('a', 0.5, 0.5, 0.5));
     expect(log.join('')).to.equal('aaa');
     expect(await result).to.equal('a');
   });
