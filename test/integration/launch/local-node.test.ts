@@ -126,7 +126,8 @@ describe('a deployment of make run', () => {
     const file = join(programs, 'cached.yaml');
     const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'models' } };
     const model = describeModel('cached', { preset: 'simulator', env }, { source });
-    writeFileSync(file, [claim, model].map((object) => JSON.stringify(object)).join('\n---\n'));
+    // Begun as YAML: kubectl 1.32 cannot read several documents of JSON.
+    writeFileSync(file, [claim, model].map((object) => `---\n${JSON.stringify(object)}\n`).join(''));
     await run('apply', '--server-side', '-f', file);
     await until('the engine to serve', async () => (await readStatus('cached')).phase === 'Ready');
     expect(hub.downloads).to.deep.equal([{ path: 'config.json', start: 0 }]);
