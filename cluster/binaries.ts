@@ -85,6 +85,7 @@ const MODULES: Record<string, GoModule> = {
     minutes: 3,
     accepts: { args: ['--version'], output: /v1\./i },
   },
+  seaweedfs: { programs: ['weed'], package: 'github.com/seaweedfs/seaweedfs/weed', minutes: 8 },
 };
 
 /**

@@ -73,7 +73,7 @@ const STAGES: Record<string, () => TestStage> = {
   unit: () => ({ ...parallel('unit', 10_000, BUSY_JOBS), isEarly: true }),
   integration: () => ({
     ...parallel('integration'),
-    programs: ['etcd', 'kube-apiserver', 'helm', 'versitygw'],
+    programs: ['etcd', 'kube-apiserver', 'helm', 'versitygw', 'weed'],
     needsPage: true,
   }),
   // Most files of a process share one `make run`.

@@ -9,6 +9,7 @@ import {
   PutBucketPolicyCommand,
   type S3Client,
 } from '@aws-sdk/client-s3';
+import { ensureBinary } from '../../cluster/binaries.ts';
 import { createS3Client } from '../../kit/s3-client.ts';
 import { ensureClassPath, ensureJava } from '../../machine/maven.ts';
 import { findFreePort } from './child-program.ts';
@@ -40,6 +41,7 @@ const REGION = 'us-east-1';
 /** The versions are those of docs/media.md, "Stores that were tried". */
 export const S3_SERVERS: Record<string, () => Promise<AnyS3Server>> = {
   versitygw: async () => connect(await startS3()),
+  SeaweedFS: async () => connect(await startSeaweedFS()),
   'S3Proxy 4.1': async () => connect(await startS3Proxy(S3PROXY_4), 'public-read'),
   'S3Proxy 2.7': async () => connect(await startS3Proxy(S3PROXY_2), 'public-read'),
 };
@@ -87,6 +89,39 @@ async function permitAll(client: S3Client, Bucket: string): Promise<void> {
   ];
   const Policy = JSON.stringify({ Version: '2012-10-17', Statement });
   await client.send(new PutBucketPolicyCommand({ Bucket, Policy }));
+}
+
+async function startSeaweedFS(): Promise<Place> {
+  const program = await ensureBinary('weed');
+  const folder = makeFolder('seaweedfs');
+  const config = join(folder, 's3.json');
+  const admin = {
+    name: 'admin',
+    credentials: [{ accessKey: KEYS.accessKeyId, secretKey: KEYS.secretAccessKey }],
+  };
+  writeFileSync(config, JSON.stringify({ identities: [{ ...admin, actions: ['Admin'] }] }));
+  const ports: Record<string, number> = {};
+  for (const name of ['master', 'volume', 'filer', 's3'])
+    for (const kind of ['port', 'port.grpc']) ports[`${name}.${kind}`] = await findFreePort();
+  const { stop } = await startServer({
+    program,
+    args: [
+      'server',
+      `-dir=${folder}`,
+      '-ip=127.0.0.1',
+      '-ip.bind=127.0.0.1',
+      '-filer',
+      '-s3',
+      `-s3.config=${config}`,
+      // Otherwise a volume of 30 GB is reserved for each bucket.
+      '-master.volumeSizeLimitMB=64',
+      '-volume.max=100',
+      ...Object.entries(ports).map(([name, port]) => `-${name}=${port}`),
+    ],
+    folder,
+    isReady: () => answersHTTP(`http://127.0.0.1:${ports['s3.port']}`),
+  });
+  return { port: ports['s3.port']!, ...KEYS, stop };
 }
 
 interface S3ProxyVersion {
