@@ -3,7 +3,7 @@ import { IncomingMessage } from 'node:http';
 import { GrowingBuffer } from './growing-buffer.ts';
 import { awaitPieceTurn, MAX_PIECES_PER_TURN } from './piece-turns.ts';
 
-/** Shorter ones wait until they have this length together, or the body ends. */
+/** Shorter ones that arrive at once, or before they are read, wait until they have this length together, or the body ends. */
 const MIN_PIECE_BYTES = 4 * 1024;
 
 export class JoinedRequest extends IncomingMessage {
@@ -16,6 +16,7 @@ export class JoinedRequest extends IncomingMessage {
   #isWaiting = false;
   /** Its reader asked for more while it waited. */
   #isWanted = false;
+  #isPassedSoon = false;
 
   /** Called by Node's parser, which stops reading the socket at false; `null` ends the body. */
   override push(piece: Buffer | null): boolean {
@@ -27,6 +28,7 @@ export class JoinedRequest extends IncomingMessage {
     if (this.#first) this.#join(this.#first, piece);
     else this.#first = piece;
     const canTakeMore = this.#held.length < MIN_PIECE_BYTES || this.#pass();
+    if (this.readableLength === 0) this.#passSoon();
     if (++this.#pieces !== MAX_PIECES_PER_TURN) return canTakeMore;
     this.#awaitTurn();
     return false;
@@ -34,13 +36,29 @@ export class JoinedRequest extends IncomingMessage {
 
   /** Resumes reading the socket. */
   override _read(size: number): void {
+    this.#passSoon();
     if (this.#isWaiting) this.#isWanted = true;
     else super._read(size);
+  }
+
+  /** Of Node, once it is answered: it would drop the rest without counting it, and without turns. */
+  _dump(): void {
+    this.resume();
   }
 
   #join(first: Buffer, piece: Buffer): void {
     if (this.#held.length === 0) this.#held.add(first);
     this.#held.add(piece);
+  }
+
+  /** To a reader that has taken all before: its answer may be what the client waits for. */
+  #passSoon(): void {
+    if (!this.#first || this.#isPassedSoon) return;
+    this.#isPassedSoon = true;
+    setImmediate(() => {
+      this.#isPassedSoon = false;
+      if (this.readableLength === 0 && !this.destroyed) this.#pass();
+    });
   }
 
   #pass(): boolean {

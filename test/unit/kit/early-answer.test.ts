@@ -3,6 +3,7 @@ import { mock } from 'node:test';
 import { expect } from 'chai';
 import { createAdminServer } from '../../../kit/admin-server.ts';
 import { createHTTPServer, listen } from '../../../kit/http-server.ts';
+import { awaitPieceTurn, MAX_PIECES_PER_TURN } from '../../../kit/piece-turns.ts';
 import { KeptConnection } from '../../support/kept-connection.ts';
 
 const MIB = 1024 * 1024;
@@ -50,6 +51,24 @@ describe('an answer before the end of the body', () => {
     await serve(refuse);
     await connection.write(`POST / HTTP/1.1\r\n${HEAD}Transfer-Encoding: chunked\r\n\r\n`);
     expect((await connection.read())?.headers.connection).to.equal('keep-alive');
+    const chunk = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(MIB), Buffer.from('\r\n')]);
+    let written = 0;
+    while (!connection.isClosed && written < 100) {
+      await connection.write(chunk);
+      written++;
+    }
+    expect(written).to.be.within(64, 80);
+  });
+
+  it('closes the connection after 64 MiB also where the body began in tiny pieces', async () => {
+    await serve((req, res) => {
+      // It is answered while it waits for its turn.
+      for (let others = 0; others < 1_000; others++) awaitPieceTurn(() => {});
+      setImmediate(() => refuse(req, res));
+    });
+    const pieces = '1\r\nx\r\n'.repeat(2 * MAX_PIECES_PER_TURN);
+    await connection.write(`POST / HTTP/1.1\r\n${HEAD}Transfer-Encoding: chunked\r\n\r\n${pieces}`);
+    expect((await connection.read())?.status).to.equal(401);
     const chunk = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(MIB), Buffer.from('\r\n')]);
     let written = 0;
     while (!connection.isClosed && written < 100) {
