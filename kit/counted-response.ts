@@ -12,9 +12,9 @@ export class CountedResponse<R extends IncomingMessage = IncomingMessage> extend
   #isDraining = false;
 
   // biome-ignore lint/suspicious/noExplicitAny: as in the types of Node
-  override write(chunk: any, ...rest: [BufferEncoding, WriteCallback?] | [WriteCallback?]): boolean {
+  override write(chunk: any, ...rest: [(BufferEncoding | WriteCallback)?, WriteCallback?]): boolean {
     const [encoding, callback] =
-      typeof rest[0] === 'string' ? [rest[0], rest[1]] : ['utf8' as const, rest[0]];
+      typeof rest[0] === 'function' ? ['utf8' as const, rest[0]] : [rest[0] ?? 'utf8', rest[1]];
     this.#writes = this.writableLength === 0 ? 1 : this.#writes + 1;
     if (this.#writes < MAX_QUEUED_WRITES) return super.write(chunk, encoding, callback);
     if (this.#isDraining) {

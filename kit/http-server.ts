@@ -9,13 +9,14 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import type { Socket } from 'node:net';
-import { closeAfterRest, drop, EarlyResponse } from './early-answer.ts';
+import { closeAfterRest, EarlyResponse } from './early-answer.ts';
 import { JoinedRequest } from './joined-request.ts';
 import { normalizeTarget } from './request-target.ts';
+import { RequestTurns } from './request-turns.ts';
 
 /** Why a request does not reach the program's listener. */
 export interface HTTPFault {
-  status: 400 | 405 | 408 | 413 | 431;
+  status: 400 | 405 | 408 | 413 | 431 | 501 | 505;
   message: string;
 }
 
@@ -32,12 +33,7 @@ const MAX_HEADER_BYTES = 16 * 1024;
 /** Above the idle time of the usual load balancers, so that it is never the server that closes first. */
 const KEEP_ALIVE_MS = 620_000;
 
-/** The responses to the last two requests on a connection, as far as they are in progress. */
-type ServedSocket = Socket & {
-  latest?: ServerResponse<IncomingMessage> | undefined;
-  before?: ServerResponse<IncomingMessage> | undefined;
-  isRefused?: boolean;
-};
+type ServedSocket = Socket & { turns: RequestTurns };
 
 /** Not yet listening. The listener sees targets as paths, whatever their form, and the target's host in the Host header. */
 export function createHTTPServer(options: HTTPServerOptions, listener: RequestListener): Server {
@@ -48,16 +44,19 @@ export function createHTTPServer(options: HTTPServerOptions, listener: RequestLi
     if (fault.status === 405) headers.push('allow', methods.join(', '));
     return { status: fault.status, headers, text };
   };
-  const serve = (req: IncomingMessage, res: ServerResponse<IncomingMessage>) => {
-    enter(req.socket, res);
+  const serve = (res: ServerResponse<IncomingMessage>) => {
+    const { req } = res;
     // The framing of HTTP/1.0 has no chunks (RFC 9112, 6.1).
     if (req.httpVersion === '1.0' && req.headers['transfer-encoding'] !== undefined)
       res.shouldKeepAlive = false;
-    const message = normalizeTarget(req);
-    if (message === null) return listener(req, res);
-    const { status, headers, text } = answer({ status: 400, message });
+    const fault = findFault(req);
+    if (!fault) return listener(req, res);
+    if (fault.status === 505) res.shouldKeepAlive = false;
+    const { status, headers, text } = answer(fault);
     res.writeHead(status, headers).end(text);
   };
+  const enter = (req: IncomingMessage, res: ServerResponse<IncomingMessage>) =>
+    (req.socket as ServedSocket).turns.enter(res);
   const server = createServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -68,67 +67,58 @@ export function createHTTPServer(options: HTTPServerOptions, listener: RequestLi
       IncomingMessage: JoinedRequest,
       ServerResponse: EarlyResponse,
     },
-    serve,
+    enter,
   );
-  if (isContinuedByListener) server.on('checkContinue', serve).on('checkExpectation', serve);
-  server.on('connection', (socket: Socket) => {
+  if (isContinuedByListener) server.on('checkContinue', enter).on('checkExpectation', enter);
+  server.on('connection', (socket: ServedSocket) => {
+    socket.turns = new RequestTurns(socket, serve);
     socket.destroySoon = () => closeAfterRest(socket);
   });
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: ServedSocket) => {
+  server.on('clientError', (error: ParserError, socket: ServedSocket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-    if (!socket.isRefused) refuseInTurn(socket, () => endRaw(socket, answer(readFault(error))));
+    socket.turns.refuse(() => endRaw(socket, answer(readFault(error))));
   });
-  server.on('connect', (_, socket: Socket) =>
-    refuseInTurn(socket, () => endRaw(socket, answer({ status: 405, message: 'CONNECT is not supported.' }))),
+  server.on('connect', (_, socket: ServedSocket) =>
+    socket.turns.refuse(() => endRaw(socket, answer({ status: 405, message: 'CONNECT is not supported.' }))),
   );
   return server;
 }
 
-function enter(socket: ServedSocket, response: ServerResponse<IncomingMessage>): void {
-  socket.before = socket.latest;
-  socket.latest = response;
-  response.on('close', leave);
+function findFault(req: IncomingMessage): HTTPFault | null {
+  if (!/^1\.[01]$/.test(req.httpVersion)) return WRONG_VERSION;
+  const message = normalizeTarget(req);
+  return message === null ? null : { status: 400, message };
 }
 
-function leave(this: ServerResponse<IncomingMessage>): void {
-  const socket = this.req.socket as ServedSocket;
-  if (socket.latest === this) socket.latest = undefined;
-  if (socket.before === this) socket.before = undefined;
-}
+const WRONG_VERSION: HTTPFault = { status: 505, message: 'Send the request in HTTP/1.1.' };
 
-/** Once the requests before it are answered. Nothing that follows is parsed. */
-function refuseInTurn(socket: ServedSocket, end: () => void): void {
-  socket.isRefused = true;
-  const { latest } = socket;
-  const isBetween = !latest || latest.req.complete;
-  // An answer that has started would be corrupted by another; one that is complete needs none.
-  if (!isBetween && latest.headersSent) {
-    if (latest.writableEnded) closeAfterRest(socket);
-    else socket.destroy();
-    return;
-  }
-  const awaited = isBetween ? latest : socket.before;
-  if (!awaited) {
-    end();
-    return;
-  }
-  socket.removeAllListeners('data');
-  drop(socket, socket);
-  awaited.once('close', () => socket.writable && end());
-}
+/** What Node's parser could not read. */
+type ParserError = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number };
 
-const readFault = ({ code, message }: NodeJS.ErrnoException): HTTPFault => {
-  switch (code) {
+const readFault = (error: ParserError): HTTPFault => {
+  switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
       return { status: 431, message: `The request headers exceed ${MAX_HEADER_BYTES} bytes.` };
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return { status: 413, message: 'The chunk extensions of the body are too long.' };
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return { status: 408, message: 'The request did not arrive in time.' };
-    default:
-      return { status: 400, message: `This is not a valid HTTP request: ${message}.` };
+    case 'HPE_INVALID_VERSION':
+    case 'HPE_PAUSED_H2_UPGRADE':
+      return WRONG_VERSION;
+    case 'HPE_INVALID_METHOD':
+      if (isRequestLine(error)) return { status: 501, message: 'This method is not supported.' };
   }
+  return { status: 400, message: `This is not a valid HTTP request: ${error.message}.` };
 };
+
+/** Whether the parser stopped in one; bytes of another protocol are none. */
+function isRequestLine({ rawPacket = Buffer.alloc(0), bytesParsed = 0 }: ParserError): boolean {
+  const start = rawPacket.lastIndexOf('\n', bytesParsed) + 1;
+  return /^[\w!#$%&'*+.^`|~-]+ \S+ HTTP\/1\.[01]\r?\n/.test(
+    rawPacket.toString('latin1', start, start + MAX_HEADER_BYTES),
+  );
+}
 
 const describeFault = ({ message }: HTTPFault) => ({
   headers: ['content-type', 'text/plain; charset=utf-8'],

@@ -133,6 +133,8 @@ const CODES: Record<HTTPFault['status'], ConsoleErrorCode> = {
   408: 'request_timeout',
   413: 'request_too_large',
   431: 'headers_too_large',
+  501: 'method_not_allowed',
+  505: 'invalid_request_error',
 };
 
 const refuseFault = ({ status, message }: HTTPFault) => ({

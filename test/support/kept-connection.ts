@@ -50,6 +50,11 @@ export class KeptConnection {
     });
   }
 
+  /** Sends nothing more; still reads. */
+  endWriting(): void {
+    this.#socket.end();
+  }
+
   /** Leaves what arrives in the kernel's buffers. */
   pause(): void {
     this.#socket.pause();

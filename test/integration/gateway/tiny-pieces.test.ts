@@ -1,4 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { GATEWAY_ENV, GATEWAY_NODE_FLAGS } from '../../../api/gateway-environment.ts';
 import { hashApiKey, workspaceDataKey } from '../../../api/identity.ts';
@@ -25,16 +24,12 @@ import {
   startReplica,
 } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { watchLoad } from '../../support/process-load.ts';
+import { watchAttack } from '../../support/process-load.ts';
 import { newToken, publishMedia, submissionOf } from '../../support/request-fixture.ts';
 import { TestStack } from '../../support/test-stack.ts';
 import { startTinyClient, startTinyServer } from '../../support/tiny-pieces.ts';
 
 const MIB = 1024 * 1024;
-/** More than what a program holds at rest, in MiB. */
-const MAX_GROWTH_MIB = 60;
-/** Of the program's own work, which takes five times as long where all cores are busy. */
-const MAX_WAIT_MS = 2_500;
 /** What a connection sends first is parsed whole, before anything is known of it: all at once on a slow machine. */
 const FIRST_READS = { maxWaitMs: Number.POSITIVE_INFINITY };
 const HOSTILE_ADDRESS = '127.0.0.31';
@@ -104,23 +99,6 @@ describe('bodies in pieces of one byte', function () {
     const health = await front.admin('/healthz');
     expect(health.status).to.equal(200);
   };
-  /** Times others, and the growth of the program's memory, from now on. */
-  const watch = async (program: ChildProgram, ask: () => Promise<void>) => {
-    for (let call = 0; call < 20; call++) await ask();
-    const { pid } = program.process;
-    // From here on, the peak is that of the attack.
-    writeFileSync(`/proc/${pid}/clear_refs`, '5');
-    const before = Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
-    const load = watchLoad(program, ask);
-    return async ({ maxGrowthMiB = MAX_GROWTH_MIB, maxWaitMs = MAX_WAIT_MS } = {}) => {
-      await load.stop();
-      expect(program.ended, program.output.slice(-2_000)).to.equal(null);
-      const figures = `+${Math.round(load.peakMiB() - before)} MiB, ${Math.round(load.busiestMs)} ms busy of ${Math.round(load.slowestMs)}`;
-      if (process.env.SHOW_FIGURES) console.log(`      ${figures}`);
-      expect(load.peakMiB() - before, `MiB more (${figures})`).to.be.below(maxGrowthMiB);
-      expect(load.busiestMs, `milliseconds that others waited for (${figures})`).to.be.below(maxWaitMs);
-    };
-  };
   const headOf = (method: string, path: string, host: string, key = API_KEY) =>
     [
       `${method} ${path} HTTP/1.1`,
@@ -140,7 +118,7 @@ describe('bodies in pieces of one byte', function () {
     await stack.redis.hset(configKeys('team').workspace, {
       signingSecret: sealSigningSecret('whsec_test', 'team', workspaceDataKey(MASTER_KEY, 'team')),
     });
-    const end = await watch(front.program, askOther);
+    const end = await watchAttack(front.program, askOther);
     for (let index = 0; index < 100; index++) {
       const webhookUrl = `http://127.0.0.1:${port}/${index}`;
       const submission = submissionOf({ namespace: 'team', deployment: 'film', webhookUrl });
@@ -157,7 +135,7 @@ describe('bodies in pieces of one byte', function () {
   });
 
   it('neither fill nor stop a front as one JSON body', async () => {
-    const end = await watch(front.program, askOther);
+    const end = await watchAttack(front.program, askOther);
     const head = headOf('POST', '/v1/images/generations?async=true', HOSTS.picture);
     const order = { ...toFront(), connections: 1, head, bytes: 2 * MIB, everyMs: 0, reads: true };
     const client = start(startTinyClient({ ...order, first: '{"note":"', last: '"}' }));
@@ -166,7 +144,7 @@ describe('bodies in pieces of one byte', function () {
   });
 
   it('neither fill nor stop a front without a key', async () => {
-    const end = await watch(front.program, askOther);
+    const end = await watchAttack(front.program, askOther);
     const head = headOf('POST', '/v1/images/generations?async=true', HOSTS.picture, 'sk-wrong');
     const order = { ...toFront(), connections: 150, head, bytes: 30_000, everyMs: 20, reads: true };
     const client = start(startTinyClient({ ...order, first: '', last: '' }));
@@ -175,7 +153,7 @@ describe('bodies in pieces of one byte', function () {
   });
 
   it('neither fill nor stop a front that holds requests with them', async () => {
-    const end = await watch(front.program, askOther);
+    const end = await watchAttack(front.program, askOther);
     const head = headOf('POST', '/v1/chat/completions', HOSTS.cold);
     const order = { ...toFront(), connections: 60, head, bytes: 60_000, everyMs: 20, reads: true };
     start(startTinyClient({ ...order, first: '', last: '' }));
@@ -199,7 +177,7 @@ describe('bodies in pieces of one byte', function () {
       }),
     );
     await replica.waitFor(/port/);
-    const end = await watch(front.program, askOther);
+    const end = await watchAttack(front.program, askOther);
     const head = headOf('GET', '/v1/models', HOSTS.hostile);
     const order = { ...toFront(), connections: 150, head, bytes: 0, everyMs: 20, reads: false };
     start(startTinyClient({ ...order, first: '', last: '' }));
@@ -248,7 +226,7 @@ describe('bodies in pieces of one byte', function () {
         }),
       );
       const [, port] = await media.waitFor(/port (\d+)/);
-      const end = await watch(sidecar.program, askSidecar);
+      const end = await watchAttack(sidecar.program, askSidecar);
       const stream = await streamChat(sidecar.url);
       const video_url = { url: `http://127.0.0.1:${port}/film.mp4` };
       const content = Array.from({ length: 2 }, () => ({ type: 'video_url', video_url }));
@@ -259,7 +237,7 @@ describe('bodies in pieces of one byte', function () {
     });
 
     it('do not end the stream of another as one JSON body', async () => {
-      const end = await watch(sidecar.program, askSidecar);
+      const end = await watchAttack(sidecar.program, askSidecar);
       const stream = await streamChat(sidecar.url);
       const head = headOf('POST', '/v1/chat/completions', 'chat');
       const place = { host: SIDECAR_ADDRESS, port: Number(new URL(sidecar.origin).port) };
