@@ -68,15 +68,16 @@ export class RequestTurns {
 
   #begin(response: Response): void {
     this.#current = response;
-    response.on('close', () => this.#leave());
+    response.on('close', this.#leave);
     this.#serve(response);
   }
 
-  #leave(): void {
+  /** One function for all requests of a connection: one for each would outlive its request. */
+  readonly #leave = (): void => {
     if (this.#latest?.req.complete) this.#latest = null;
     if (this.#waiting.length > 0) setImmediate(() => this.#proceed());
     else this.#current = null;
-  }
+  };
 
   #proceed(): void {
     const next = this.#waiting.shift();
