@@ -12,6 +12,7 @@ const EXPOSED = [
   'metadata',
   'x-berth-cost',
   'x-berth-tokens',
+  'x-berth-omitted-tools',
   'idempotent-replayed',
   'x-berth-idempotency-differs',
 ].join(', ');

@@ -35,6 +35,11 @@ export interface Bill {
   micros: number;
 }
 
+const OMITTED_TOOLS_HEADER = 'x-berth-omitted-tools';
+/** The types are the client's own texts. */
+const MAX_NAMED_TOOLS = 10;
+const MAX_TYPE_CHARACTERS = 60;
+
 type CancelListener = (reason: Error) => void;
 
 export class Exchange {
@@ -72,6 +77,8 @@ export class Exchange {
   errorCode: string | null = null;
   /** What is logged of it, if the gateway or the engine is at fault. */
   errorMessage: string | null = null;
+  /** Types of the tools that the engine was not sent; null: it was sent all. */
+  omittedTools: string | null = null;
   /** Address of the peer whose engine responds; null if it is this replica's. */
   peer: string | null = null;
   /** null until known, and if nothing was used. */
@@ -124,6 +131,15 @@ export class Exchange {
     if (!this.#isReceiptRequested) return events;
     this.settle();
     return this.bill ? insertReceiptComment(events, this.bill) : events;
+  }
+
+  /** Tells client and log which tools the engine was not sent. */
+  nameOmittedTools(types: readonly string[]): void {
+    this.omittedTools = types
+      .slice(0, MAX_NAMED_TOOLS)
+      .map((type) => type.slice(0, MAX_TYPE_CHARACTERS).replaceAll(/[^\w.-]/g, '?'))
+      .join(', ');
+    this.headers.push(OMITTED_TOOLS_HEADER, this.omittedTools);
   }
 
   get #isReceiptRequested(): boolean {

@@ -25,6 +25,8 @@ export type RequestLine = {
   api_key_hash: string | undefined;
   /** Address of the replica whose engine responded, if not the one that logs. */
   peer: string | undefined;
+  /** Types of tools that only a server could run, which the engine was not sent. */
+  omitted_tools: string | undefined;
   input_tokens: number | undefined;
   cached_input_tokens: number | undefined;
   output_tokens: number | undefined;
@@ -51,6 +53,7 @@ export function describeRequestLine(
     api_key: keyName || undefined,
     api_key_hash: keyHash?.slice(0, HASH_DIGITS),
     peer: exchange.peer ?? undefined,
+    omitted_tools: exchange.omittedTools ?? undefined,
     input_tokens: bill?.usage?.inputTokens,
     cached_input_tokens: bill?.usage?.cachedInputTokens,
     output_tokens: bill?.usage?.outputTokens,

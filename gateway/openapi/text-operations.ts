@@ -81,7 +81,7 @@ export const TEXT_OPERATIONS = {
   }),
   responses: (facts: Facts): Operation => ({
     summary: 'Create a response',
-    description: `${STREAMED_EVENTS} Nothing is stored: \`store: true\`, \`background\`, \`previous_response_id\`, \`conversation\` and \`prompt\` are rejected, as are tools that run on the server.`,
+    description: `${STREAMED_EVENTS} Nothing is stored: \`store: true\` has no effect; \`background\`, \`previous_response_id\`, \`conversation\`, \`prompt\` and items of type \`item_reference\` are rejected. Tools that run on the server are left out.`,
     body: textBody(RESPONSES_FIELDS, facts),
     answers: answer({ schema: 'Response', canStream: true }),
     errors: TEXT_ERRORS,

@@ -103,6 +103,13 @@ export function replaceValues(text: string, changes: Changes): string {
   return output + text.slice(copied);
 }
 
+/** An array without some of its items. `text` must be valid JSON. */
+export function dropItems(text: string, isDropped: (index: number) => boolean): string {
+  const kept: string[] = [];
+  for (const { name, start, end } of listItems(text)) if (!isDropped(name)) kept.push(text.slice(start, end));
+  return `[${kept.join(',')}]`;
+}
+
 function listValues(text: string): Iterable<Member | Item> {
   const first = text[skipSpace(text, 0)];
   if (first === '{') return listMembers(text);

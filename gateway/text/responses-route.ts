@@ -4,8 +4,9 @@ import { readResponsesUsage } from '../engine/answer.ts';
 import { RESPONSES_DIALECT } from '../engine/event-dialects.ts';
 import { EventFilter } from '../engine/event-filter.ts';
 import { estimateOutput } from '../engine/token-estimate.ts';
-import { refuseParameter, requireParameter } from '../http/parameter-error.ts';
+import { refuseParameter } from '../http/parameter-error.ts';
 import { RESPONSES_FIELDS } from './fields.ts';
+import { omitHostedTools } from './hosted-tools.ts';
 import { readInputMedia } from './input-media.ts';
 import { RequestEcho } from './request-echo.ts';
 import { ResponseEvents } from './response-events.ts';
@@ -16,10 +17,8 @@ import type { TextRoute } from './text-route.ts';
 export const RESPONSES: TextRoute = {
   path: '/v1/responses',
   fields: RESPONSES_FIELDS,
-  refuse: (body) => {
-    refuseState(body);
-    refuseHostedTools(body.tools);
-  },
+  refuse: refuseState,
+  omit: omitHostedTools,
   readMedia: ({ input }) => readInputMedia(input),
   readPrompt: ({ tools, instructions, input }) => [
     tools,
@@ -44,62 +43,44 @@ function watchEvents(modelId: string, request: TextRequest): EventFilter {
   return new EventFilter(RESPONSES_DIALECT, new ResponseEvents(readContext(modelId, request)));
 }
 
-/** Members that refer to stored objects, and what to send instead. */
+/** Members that need a store, and what to send instead. */
 const STATEFUL: Readonly<Record<string, string>> = {
+  background: 'Stream the response instead.',
   previous_response_id: 'Send the items of earlier turns in `input`.',
   conversation: 'Send the items of earlier turns in `input`.',
   prompt: 'Send its text as `instructions` and `input`.',
 };
 
-/** Flags of which only false is served. */
-const STORING: Readonly<Record<string, string>> = {
-  store: 'Send false, or omit it.',
-  background: 'Stream the response instead.',
-};
+const NOT_STORED = 'This endpoint stores no responses.';
 
 function refuseState(body: JSONObject): void {
-  for (const [name, remedy] of Object.entries(STORING))
-    if (body[name] === true)
-      throw refuseParameter(
-        'unsupported_value',
-        name,
-        `Unsupported value: \`${name}\` cannot be true. This endpoint stores no responses. ${remedy}`,
-      );
   for (const [name, remedy] of Object.entries(STATEFUL)) {
     const value = body[name];
     if (value === undefined || value === null || value === false) continue;
-    throw refuseParameter(
-      'unsupported_parameter',
-      name,
-      `Unsupported parameter: \`${name}\`. This endpoint stores no responses. ${remedy}`,
-    );
+    throw value === true
+      ? refuseParameter(
+          'unsupported_value',
+          name,
+          `Unsupported value: \`${name}\` cannot be true. ${NOT_STORED} ${remedy}`,
+        )
+      : refuseParameter(
+          'unsupported_parameter',
+          name,
+          `Unsupported parameter: \`${name}\`. ${NOT_STORED} ${remedy}`,
+        );
   }
+  if (Array.isArray(body.input))
+    for (const [index, item] of body.input.entries()) refuseReference(item, index);
 }
 
-/** Tools that the client runs itself. */
-const CLIENT_TOOLS: ReadonlySet<unknown> = new Set([
-  'function',
-  'custom',
-  'namespace',
-  'local_shell',
-  'shell',
-  'apply_patch',
-]);
-const MAX_SHOWN_CHARACTERS = 60;
-
-function refuseHostedTools(tools: unknown): void {
-  if (!Array.isArray(tools)) return;
-  for (const [index, tool] of tools.entries()) {
-    const type: unknown = tool?.type;
-    if (CLIENT_TOOLS.has(type)) continue;
-    const param = `tools[${index}].type`;
-    const allowed = `one of ${[...CLIENT_TOOLS].join(', ')}`;
-    if (type === undefined || type === null) throw requireParameter(param, allowed);
-    const text = JSON.stringify(type).slice(0, MAX_SHOWN_CHARACTERS);
-    throw refuseParameter(
-      typeof type === 'string' ? 'unsupported_value' : 'invalid_type',
-      param,
-      `\`${param}\` must be ${allowed}, not ${text}: tools that run on the server are not supported.`,
-    );
-  }
+/** An item by its id. OpenAI's schema makes its type optional. */
+function refuseReference({ type, id, role }: JSONObject, index: number): void {
+  const isUntyped = (type === undefined || type === null) && role === undefined && typeof id === 'string';
+  if (type !== 'item_reference' && !isUntyped) return;
+  const param = `input[${index}]`;
+  throw refuseParameter(
+    'unsupported_value',
+    param,
+    `\`${param}\` refers to an item of an earlier response by its id. ${NOT_STORED} Send the item itself; SDKs that send references do so with \`store: false\`.`,
+  );
 }

@@ -28,6 +28,8 @@ export interface TextRequest {
   promptBytes: number;
   /** Media that the payload references by URL, to be inlined. */
   media: MediaReference[];
+  /** Types of tools that the payload lacks. */
+  omittedTools: readonly string[];
 }
 
 type Model = Pick<
@@ -47,6 +49,7 @@ export function readTextRequest(
   checkOptionalModel(value.model, model);
   route.refuse?.(value);
   const { characters, media } = route.readMedia(value);
+  const omission = route.omit?.(body);
   const translation = route.translate?.(value, model.enginePreset);
   const priority = decidePriority(model, keyPriority);
   const isStream = route.stream !== null && value.stream === true;
@@ -58,7 +61,7 @@ export function readTextRequest(
     payload: translation?.body
       ? writeTranslation(translation.body, model.servedModelName, priority)
       : buildPayload(body, model, {
-          fixed: translation?.fixed ?? route.fixed,
+          fixed: [...(translation?.fixed ?? route.fixed ?? []), ...(omission?.members ?? [])],
           priority,
           usage: {
             include_usage: isStream && route.stream!.needsUsageOption && !isUsageWanted,
@@ -73,6 +76,7 @@ export function readTextRequest(
     encoding: (route.fields.encoding_format && (value.encoding_format as EmbeddingEncoding)) || 'float',
     promptBytes: raw.length - characters,
     media,
+    omittedTools: omission?.names ?? [],
   };
 }
 
@@ -87,7 +91,7 @@ export function checkOptionalModel(given: unknown, { modelId }: Pick<Model, 'mod
 }
 
 interface Changes {
-  fixed: ReadonlyMap<string, string> | undefined;
+  fixed: readonly (readonly [string, string])[];
   priority: number;
   usage: UsageOptions;
 }

@@ -2,6 +2,7 @@
 import type { JSONObject } from '../../kit/json.ts';
 import type { Usage } from '../engine/answer.ts';
 import type { StreamFilter } from '../engine/stream-answer.ts';
+import type { JsonBody } from '../http/body-parsing.ts';
 import type { Continuable } from './continuation.ts';
 import type { Fields } from './fields.ts';
 import type { MessageMedia } from './message-media.ts';
@@ -13,6 +14,8 @@ export interface TextRoute {
   fields: Fields;
   /** Rejects unsupported features. Throws ApiError. */
   refuse?(body: JSONObject): void;
+  /** What the engine is not sent; null: nothing. Throws ApiError. */
+  omit?(body: JsonBody): Omission | null;
   /** Checks URLs in the body. Throws ApiError. */
   readMedia(body: JSONObject): MessageMedia;
   /** The prompt, part by part in the engine's order, if it caches prompts; absent: it does not. */
@@ -30,6 +33,14 @@ export interface TextRoute {
   readUsage(usage: unknown): Usage | null;
   /** Output tokens of a whole response if the engine reports no usage; absent: the route spends none. */
   estimateOutput?(answer: JSONObject): number;
+}
+
+/** Tools that are left out of a request. */
+export interface Omission {
+  /** Their types, which the client is told. */
+  names: string[];
+  /** Members without them, as JSON texts. */
+  members: ReadonlyMap<string, string>;
 }
 
 /** A request translated for an engine whose API differs from the endpoint's. */

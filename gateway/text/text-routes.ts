@@ -57,6 +57,7 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
     isKept: true,
   });
   const request = read instanceof Promise ? await read : read;
+  if (request.omittedTools.length > 0) exchange.nameOmittedTools(request.omittedTools);
   const deadline = startRequestDeadline(exchange, config.limits.requestTimeoutMs);
   try {
     // Before a slot on an engine is acquired, which would be idle meanwhile.

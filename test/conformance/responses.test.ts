@@ -133,7 +133,7 @@ describe('responses', () => {
 
       const refused: [string, string, object][] = [
         ['an earlier response', 'previous_response_id', { previous_response_id: 'resp_1' }],
-        ['a store', 'store', { store: true }],
+        ['a stored item', 'input[0]', { input: [{ type: 'item_reference', id: 'msg_1' }] }],
         ['work in the background', 'background', { background: true }],
         ['a search of the web', 'tools[0].type', { tools: [{ type: 'web_search' }] }],
         [
@@ -148,6 +148,13 @@ describe('responses', () => {
           expect(error).to.be.instanceOf(OpenAI.BadRequestError);
           expect(error!.param).to.equal(param);
         });
+
+      it('are served with a store asked for, and say that nothing is stored', async () => {
+        const response = await client.responses.create({ model, input, store: true });
+        expect(response).to.include({ store: false });
+        const stream = client.responses.stream({ model, input, store: true });
+        expect(await stream.finalResponse()).to.include({ store: false });
+      });
 
       it('raise NotFoundError where a stored one is asked for', async () => {
         expect(await rejection(client.responses.retrieve('resp_1'))).to.be.instanceOf(OpenAI.NotFoundError);

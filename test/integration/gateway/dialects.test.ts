@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
+import { createLog } from '../../../gateway/telemetry/log.ts';
 import { DeploymentUsage } from '../../../gateway/telemetry/usage.ts';
 import { admit } from '../../../redis/admission/admission-calls.ts';
 import { parseEvents, readEvents } from '../../support/event-stream.ts';
@@ -17,8 +18,10 @@ const ROUTES: [path: string, body: object, end: string][] = [
 describe('responses and messages', () => {
   let fixture: TextFixture;
   const usage = new DeploymentUsage();
+  const lines: string[] = [];
   before(async () => {
-    fixture = await startTextFixture({ usage });
+    const log = createLog('info', { role: 'sidecar', replica: 'pod-1' }, (line) => void lines.push(line));
+    fixture = await startTextFixture({ usage, log });
   });
   after(() => fixture?.stop());
   afterEach(() => fixture.simulator.reset());
@@ -41,6 +44,10 @@ describe('responses and messages', () => {
     const request = { namespace, sha256: hashApiKey(key), counted: 'no' as const };
     return (await admit(fixture.connection.redis, request)).tpd.used;
   };
+
+  /** Those of the last request that the engine got. */
+  const readAskedTools = async () =>
+    ((await fixture.simulator.readControl()).last!.body as { tools: unknown }).tools;
 
   for (const [path, body, end] of ROUTES) {
     it(`answers ${path} whole, with the deployment's model id and both limits`, async () => {
@@ -95,6 +102,27 @@ describe('responses and messages', () => {
       expect(fixture.endpoint.slots.inflight).to.equal(0);
     });
   }
+
+  for (const stream of [true, false])
+    it(`name the tools that only a server could run, in a header and the log (${stream ? 'streamed' : 'whole'})`, async () => {
+      const own = { type: 'function', name: 'f', parameters: { type: 'object' } };
+      const tools = [own, { type: 'web_search', external_web_access: true }, { type: 'image_generation' }];
+      const response = await fixture.post('/v1/responses', { ...RESPONSE, tools, stream });
+      expect(response.status).to.equal(200);
+      expect(response.headers.get('x-berth-omitted-tools')).to.equal('web_search, image_generation');
+      expect(await response.text()).to.not.include('web_search');
+      expect(await readAskedTools()).to.deep.equal([own]);
+      const id = response.headers.get('x-request-id')!;
+      await pollUntil(async () => lines.some((line) => line.includes(id)), 'the line of the request');
+      const line = lines.find((each) => each.includes(id))!;
+      expect(JSON.parse(line)).to.include({ omitted_tools: 'web_search, image_generation' });
+    });
+
+  it('name none in a chat, whose tools the engine gets as they are', async () => {
+    const response = await fixture.chat({ tools: [{ type: 'web_search' }] });
+    expect(response.headers.has('x-berth-omitted-tools')).to.equal(false);
+    expect(await readAskedTools()).to.deep.equal([{ type: 'web_search' }]);
+  });
 
   it('count tokens for the key alone, which spends none', async () => {
     const key = await fixture.endpoint.makeKey();

@@ -33,7 +33,8 @@ describe('a request for a response', () => {
       store: false,
       model: 'org/m',
     });
-    expect(payloadOf({ input, store: false }, RESPONSES).store).to.equal(false);
+    for (const store of [true, false, null])
+      expect(payloadOf({ input, store }, RESPONSES).store).to.equal(false);
   });
 
   it('is refused where it asks for no tokens, whose empty stream would look like one that was given up', () => {
@@ -43,7 +44,6 @@ describe('a request for a response', () => {
   });
 
   const stateful: [string, unknown][] = [
-    ['store', true],
     ['background', true],
     ['previous_response_id', 'resp_1'],
     ['conversation', { id: 'conv_1' }],
@@ -68,29 +68,99 @@ describe('a request for a response', () => {
     });
   }
 
-  for (const type of [
-    'web_search',
-    'web_search_preview',
-    'file_search',
-    'code_interpreter',
-    'mcp',
-    'image_generation',
-    'computer_use_preview',
-    undefined,
-  ])
-    it(`is refused with a tool that runs on the server: ${type}`, () => {
-      const error = refusal(
-        {
-          input,
-          tools: [
-            { type: 'function', name: 'f' },
-            { type, server_url: 'http://10.0.0.1' },
-          ],
-        },
-        RESPONSES,
-      );
-      expect([error.status, error.details.param]).to.deep.equal([400, 'tools[1].type']);
+  for (const item of [{ type: 'item_reference', id: 'msg_1' }, { type: null, id: 'msg_1' }, { id: 'msg_1' }])
+    it(`is refused where it refers to a stored item: ${JSON.stringify(item)}`, () => {
+      const error = refusal({ input: [{ role: 'user', content: 'Hi' }, item] }, RESPONSES);
+      expect([error.status, error.code, error.details.param]).to.deep.equal([
+        400,
+        'unsupported_value',
+        'input[1]',
+      ]);
+      expect(error.message).to.include('stores no responses').and.to.include('`store: false`');
     });
+
+  it('is taken with items that have ids of their own', () => {
+    const items = [
+      { role: 'user', content: 'Hi', id: 'a' },
+      { type: 'reasoning', id: 'b', summary: [] },
+      { type: 'function_call', id: 'c', call_id: 'd', name: 'f', arguments: '{}' },
+    ];
+    expect(payloadOf({ input: items }, RESPONSES).input).to.deep.equal(items);
+  });
+
+  describe('with tools that only a server could run', () => {
+    const own = { type: 'function', name: 'f', parameters: { maximum: 1 } };
+    const HOSTED = [
+      'web_search',
+      'web_search_preview_2025_03_11',
+      'file_search',
+      'code_interpreter',
+      'mcp',
+      'image_generation',
+      'computer_use_preview',
+      'tool_search',
+      'not_known_yet',
+    ];
+    for (const type of HOSTED) {
+      it(`goes to the engine without them: ${type}`, () => {
+        const tools = [{ type, a: ['}'] }, own, { type, execution: 'server' }];
+        const request = read({ input, tools, tool_choice: 'required' }, RESPONSES);
+        expect(JSON.parse(request.payload.toString())).to.deep.include({
+          tools: [own],
+          tool_choice: 'required',
+        });
+        expect(request.omittedTools).to.deep.equal([type]);
+      });
+
+      it(`is refused where it offers nothing else, or chooses one: ${type}`, () => {
+        const alone = refusal({ input, tools: [{ type }] }, RESPONSES);
+        expect([alone.status, alone.code, alone.details.param]).to.deep.equal([
+          400,
+          'unsupported_value',
+          'tools[0].type',
+        ]);
+        const chosen = refusal({ input, tools: [own, { type }], tool_choice: { type } }, RESPONSES);
+        expect([chosen.status, chosen.code, chosen.details.param]).to.deep.equal([
+          400,
+          'unsupported_value',
+          'tool_choice',
+        ]);
+      });
+    }
+
+    it('is taken with nothing else where no tool may be called', () => {
+      const tools = [{ type: 'web_search' }];
+      expect(payloadOf({ input, tools, tool_choice: 'none' }, RESPONSES).tools).to.deep.equal([]);
+    });
+
+    it('chooses among the others only', () => {
+      const tools = [own, { type: 'web_search' }];
+      const choose = (...allowed: object[]) => ({
+        input,
+        tools,
+        tool_choice: { type: 'allowed_tools', mode: 'required', tools: allowed },
+      });
+      const both = payloadOf(choose({ type: 'web_search' }, { type: 'function', name: 'f' }), RESPONSES);
+      expect(both.tool_choice).to.deep.equal({
+        type: 'allowed_tools',
+        mode: 'required',
+        tools: [{ type: 'function', name: 'f' }],
+      });
+      expect(refusal(choose({ type: 'web_search' }), RESPONSES).details.param).to.equal('tool_choice.tools');
+    });
+
+    it('keeps the text of the others, whose numbers JavaScript would round', () => {
+      const text = '{"input":"Hi","tools":[{"type":"mcp"}, {"type":"function","n":9007199254740993.0}]}';
+      const { payload } = readTextRequest(bodyOf(text), RESPONSES, MODEL);
+      expect(payload.toString()).to.include('"tools":[{"type":"function","n":9007199254740993.0}]');
+    });
+
+    it('is refused where its tools are too long to be edited', () => {
+      const tools = [{ type: 'web_search' }, { ...own, description: 'x'.repeat(1024 * 1024) }];
+      expect(refusal({ input, tools }, RESPONSES).details.param).to.equal('tools');
+      expect(payloadOf({ input, tools: tools.slice(1) }, RESPONSES).tools).to.have.length(1);
+    });
+  });
 
   for (const [what, type, code] of [
     ['no type', undefined, 'missing_required_parameter'],
@@ -105,8 +175,15 @@ describe('a request for a response', () => {
     });
 
   it('is taken with tools of the client', () => {
-    const tools = [{ type: 'function', name: 'f' }, { type: 'custom', name: 'c' }, { type: 'local_shell' }];
-    expect(payloadOf({ input, tools }, RESPONSES).tools).to.deep.equal(tools);
+    const tools = [
+      { type: 'function', name: 'f' },
+      { type: 'custom', name: 'c' },
+      { type: 'local_shell' },
+      { type: 'tool_search', execution: 'client' },
+    ];
+    const request = read({ input, tools }, RESPONSES);
+    expect(JSON.parse(request.payload.toString()).tools).to.deep.equal(tools);
+    expect(request.omittedTools).to.deep.equal([]);
   });
 
   const image = { type: 'input_image', image_url: 'https://example.com/a.png' };
