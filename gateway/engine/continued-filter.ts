@@ -9,7 +9,7 @@ import { estimateUsage, type Usage } from './answer.ts';
 import { GeneratedText } from './generated-text.ts';
 import { Seam } from './seam.ts';
 import { SseFilter } from './sse-filter.ts';
-import { parseJSONObject, readData } from './sse-frames.ts';
+import { parseJSON, readFrame } from './sse-frames.ts';
 import type { StreamWatch } from './stream-answer.ts';
 
 export interface ContinuedFilterOptions {
@@ -142,9 +142,9 @@ export class ContinuedFilter implements StreamWatch {
   }
 
   #passFrame(frame: string): string {
-    const data = readData(Buffer.from(frame, 'latin1').toString('utf8'));
-    const payload = data === null ? undefined : parseJSONObject(data);
-    if (!payload || !Array.isArray(payload.choices)) return frame;
+    const { data } = readFrame(Buffer.from(frame, 'latin1').toString('utf8'));
+    const payload = parseJSON(data ?? '');
+    if (!isObject(payload) || !Array.isArray(payload.choices)) return frame;
     if (this.#seam === null) this.#noteHead(payload);
     else if (!this.#join(payload, payload.choices)) return DROPPED;
     this.#note(payload.choices);
@@ -217,7 +217,7 @@ export class ContinuedFilter implements StreamWatch {
 }
 
 /** Each with its blank line. */
-const FRAME = /[\s\S]*?\r?\n\r?\n|[\s\S]+$/g;
+const FRAME = /[\s\S]*?\n\n|[\s\S]+$/g;
 
 const formatFrame = (payload: JSONObject): string => `data: ${toBytesText(JSON.stringify(payload))}\n\n`;
 

@@ -5,7 +5,7 @@ import { EventStream, toBytesText } from '../http/event-stream.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Answer } from './answer.ts';
 import { findAbortedError, findEngineError } from './engine-error.ts';
-import { parseJSON, readData, SseFrames } from './sse-frames.ts';
+import { parseJSON, readFrame, SseFrames } from './sse-frames.ts';
 import { FRAME_TOO_LONG } from './stream-answer.ts';
 
 export interface EventConversion {
@@ -60,10 +60,9 @@ export class EventAnswer implements Answer {
   }
 
   #take(frame: string): boolean {
-    const text = readData(frame);
-    if (text === null || text === '') return true;
-    if (text === DONE) return this.#finish();
-    const event = parseJSON(text);
+    const { data } = readFrame(frame);
+    if (data?.trim() === DONE) return this.#finish();
+    const event = parseJSON(data ?? '');
     if (!isObject(event)) return true;
     this.failure = findEngineError(event) ?? findAbortedError(event);
     if (this.failure) return true;

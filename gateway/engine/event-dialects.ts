@@ -32,16 +32,21 @@ export const RESPONSES_DIALECT: EventDialect = {
   readUsage: readResponsesUsage,
 };
 
-export const MESSAGES_DIALECT: EventDialect = {
-  isOutput: (name) => name === 'content_block_delta',
-  isEnd: (name) => name === 'message_stop',
-  findFailure: (name, payload, isEmpty): ApiError | null => {
-    if (name !== 'message_delta') return findError(name, payload);
-    // vLLM does not report it here, and ends a message that it aborted before its first token like a complete one.
-    const stop = isObject(payload.delta) ? payload.delta.stop_reason : undefined;
-    const isAborted = stop === null || (isEmpty && stop === 'end_turn' && hasNoTokens(payload.usage));
-    return isAborted ? new EngineAbortedError() : null;
-  },
-  findUsage: ({ message, usage }) => usage ?? (isObject(message) && message.usage),
-  readUsage: readMessagesUsage,
-};
+/** For one message. */
+export function openMessagesDialect(): EventDialect {
+  let hasStopReason = false;
+  return {
+    isOutput: (name) => name === 'content_block_delta',
+    isEnd: (name) => name === 'message_stop',
+    findFailure: (name, payload, isEmpty): ApiError | null => {
+      if (name === 'message_stop') return hasStopReason ? null : new EngineAbortedError();
+      if (name !== 'message_delta') return findError(name, payload);
+      const stop = isObject(payload.delta) ? payload.delta.stop_reason : null;
+      hasStopReason ||= typeof stop === 'string';
+      // vLLM ends a message that it aborted before its first token like a complete one.
+      return isEmpty && stop === 'end_turn' && hasNoTokens(payload.usage) ? new EngineAbortedError() : null;
+    },
+    findUsage: ({ message, usage }) => usage ?? (isObject(message) && message.usage),
+    readUsage: readMessagesUsage,
+  };
+}

@@ -4,9 +4,8 @@
  */
 import { isObject } from '../../kit/json.ts';
 import type { ApiError } from '../http/error-response.ts';
-import { toBytesText } from '../http/event-stream.ts';
 import { roundUsage, type Usage } from './answer.ts';
-import { parseJSONObject, readData } from './sse-frames.ts';
+import { parseJSON, readFrame, writeFrame } from './sse-frames.ts';
 import { StreamFilter } from './stream-answer.ts';
 
 export type EventPayload = Record<string, unknown>;
@@ -53,11 +52,10 @@ export class EventFilter extends StreamFilter {
   }
 
   end(): string | null {
-    const { rest, separator } = this.frames;
+    const { rest } = this.frames;
     if (this.isDone || this.failure || rest === null) return null;
-    const frame = Buffer.from(rest + (separator || '\n\n'));
-    const output = this.#inspect(frame, readName(frame.toString('latin1'), 0)) ?? frame.toString('latin1');
-    return this.isDone && output !== '' ? output : null;
+    const output = this.#inspect(Buffer.from(`${rest}\n\n`), false);
+    return this.isDone ? output : null;
   }
 
   protected pass(end: number): string | null {
@@ -68,10 +66,11 @@ export class EventFilter extends StreamFilter {
     while (start < end && !this.isDone && !this.failure) {
       const stop = this.frames.findStop(start, end);
       const name = readName(text, start);
-      const isPassed = this.#dialect.isOutput(name) && !this.#completion.isThorough;
+      const isPlain = this.frames.isPlain(start, stop, true);
+      const isPassed = isPlain && this.#dialect.isOutput(name) && !this.#completion.isThorough;
       if (isPassed && this.estimate.count(stop - start)) this.events++;
       else {
-        const replacement = this.#inspect(data.subarray(start, stop), name);
+        const replacement = this.#inspect(data.subarray(start, stop), isPlain);
         if (replacement !== null) {
           output += text.slice(kept, start) + replacement;
           kept = stop;
@@ -83,25 +82,24 @@ export class EventFilter extends StreamFilter {
     return output === '' ? null : output;
   }
 
-  /** Inspects one frame. Null keeps it; a string, one character per byte, replaces it. */
-  #inspect(frame: Buffer, named: string): string | null {
-    const text = readData(frame.toString('utf8'));
-    if (text === null || text === '') return null;
-    const payload = parseJSONObject(text);
+  /** Inspects one frame. Null keeps it; a string, one character per byte, replaces it. `isPlain`: it is its name and one line of data. */
+  #inspect(bytes: Buffer, isPlain: boolean): string | null {
+    const frame = readFrame(bytes.toString('utf8'));
+    const payload = parseJSON(frame.data ?? '');
     // Such as `[DONE]`, which these dialects do not have.
-    if (!payload) return '';
-    // llama.cpp's error events have the error's own type.
-    const name = named !== ERROR && typeof payload.type === 'string' ? payload.type : named;
+    if (!isObject(payload)) return writeFrame({ ...frame, data: null });
+    const name = findName(frame.event, payload);
     this.failure = this.#dialect.findFailure(name, payload, this.estimate.tokens === 0);
     if (this.failure) return '';
     this.events++;
-    if (this.#dialect.isOutput(name)) this.estimate.weigh(frame.length, [payload]);
+    if (this.#dialect.isOutput(name)) this.estimate.weigh(bytes.length, [payload]);
     const usage = this.#dialect.findUsage(payload);
     const isRounded = roundUsage(usage);
     this.#addUsage(usage);
     this.isDone = this.#dialect.isEnd(name);
-    if (!this.#completion.complete(name, payload) && !isRounded) return null;
-    return toBytesText(`event: ${name}\ndata: ${JSON.stringify(payload)}${this.frames.separator}`);
+    if (this.#completion.complete(name, payload) || isRounded)
+      return writeFrame({ ...frame, event: name, data: JSON.stringify(payload) });
+    return isPlain && frame.event === name ? null : writeFrame({ ...frame, event: name });
   }
 
   #addUsage(members: unknown): void {
@@ -119,3 +117,7 @@ function readName(text: string, start: number): string {
   if (!text.startsWith(EVENT, start)) return '';
   return text.slice(start + EVENT.length, text.indexOf('\n', start)).trim();
 }
+
+/** Anthropic's SDKs drop events that are not named by their type. llama.cpp's error events have the error's own type. */
+const findName = (event: string, { type }: EventPayload): string =>
+  event !== ERROR && typeof type === 'string' && !type.includes('\n') ? type : event;

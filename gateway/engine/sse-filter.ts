@@ -1,12 +1,13 @@
 /**
- * Watches an engine's event stream on its way to the client. Whole frames pass untouched and unparsed;
+ * Watches an engine's event stream on its way to the client. Whole frames of one line pass untouched and unparsed;
  * only those with usage, no choices, an abort or unusual length are parsed. A frame split across chunks waits for its rest, so that
  * the client never receives half a frame.
  */
+import { isObject, type JSONObject } from '../../kit/json.ts';
 import { toBytesText } from '../http/event-stream.ts';
 import { readOpenAIUsage, roundUsage, type Usage } from './answer.ts';
 import { EngineAbortedError, findAbortedError, findEngineError } from './engine-error.ts';
-import { parseJSON, parseJSONObject, readData } from './sse-frames.ts';
+import { type Frame, parseJSON, readFrame, writeFrame } from './sse-frames.ts';
 import { StreamFilter } from './stream-answer.ts';
 
 export interface SseFilterOptions {
@@ -29,14 +30,14 @@ const ABORT = 'bort"';
 const NULL = /^:\s*null/;
 const FINISH = /_reason":\s*"/;
 
-type Payload = { choices?: unknown; usage?: unknown; model?: unknown };
-
 export class SseFilter extends StreamFilter {
   usage: Usage | null = null;
   readonly #modelId: string;
   readonly #isUsageWanted: boolean;
   /** Whether the engine gave a finish reason; searched for before the first token only. */
   #isFinishTold = false;
+  /** Members that all frames have in common, for those that lack them. */
+  #head: JSONObject | null = null;
   /** The engine's literal `"model":"…"`, if it must be replaced; unknown until the first frame. */
   #model: { isKnown: boolean; found: string; replacement: string } = {
     isKnown: false,
@@ -53,7 +54,7 @@ export class SseFilter extends StreamFilter {
   end(): string | null {
     if (this.isDone || this.failure) return null;
     const { rest } = this.frames;
-    if (rest === null || readData(rest) !== DONE) return null;
+    if (rest === null || !isDone(readFrame(rest))) return null;
     this.#seeDone();
     return this.failure ? null : `data: ${DONE}\n\n`;
   }
@@ -95,10 +96,15 @@ export class SseFilter extends StreamFilter {
       if (usage !== -1 && usage < start) usage = seekUsage(text, start);
       if (error !== -1 && error < start) error = text.indexOf(ERROR, start);
       if (abort !== -1 && abort < start) abort = text.indexOf(ABORT, start);
-      const isPlain =
-        choices < stop && !isWithin(usage, stop) && !isWithin(error, stop) && !isWithin(abort, stop);
-      if (!isPlain || !this.estimate.count(stop - start)) {
-        const replacement = this.#inspect(data.subarray(start, stop));
+      const isLine = this.frames.isPlain(start, stop);
+      const isKnown =
+        isLine &&
+        choices < stop &&
+        !isWithin(usage, stop) &&
+        !isWithin(error, stop) &&
+        !isWithin(abort, stop);
+      if (!isKnown || !this.estimate.count(stop - start)) {
+        const replacement = this.#inspect(data.subarray(start, stop), isLine);
         if (replacement !== null) {
           pieces.push(text.slice(kept, start), replacement);
           kept = stop;
@@ -124,31 +130,45 @@ export class SseFilter extends StreamFilter {
   }
 
   /** Inspects one frame. Null keeps it; a string, one character per byte, replaces it. */
-  #inspect(frame: Buffer): string | null {
-    const text = readData(frame.toString('utf8'));
-    if (text === null || text === '') return null;
-    if (text === DONE) {
+  #inspect(bytes: Buffer, isLine: boolean): string | null {
+    const frame = { ...readFrame(bytes.toString('utf8')), event: '' };
+    if (isDone(frame)) {
       this.#seeDone();
-      return this.failure ? '' : null;
+      if (this.failure) return '';
+      return isLine ? null : writeFrame({ ...frame, data: DONE });
     }
-    const payload: Payload | undefined = parseJSONObject(text);
-    if (!payload) return null;
+    const payload = parseJSON(frame.data ?? '');
+    // SDKs fail at what is no JSON, and at events without data.
+    if (!isObject(payload)) return writeFrame({ ...frame, data: null });
     this.failure = findEngineError(payload) ?? findAbortedError(payload);
     if (this.failure) return '';
-    if (Array.isArray(payload.choices)) this.estimate.weigh(frame.length, payload.choices);
-    if (!payload.usage) return null;
-    this.usage = readOpenAIUsage(payload.usage) ?? this.usage;
-    if (this.#isUsageWanted) return roundUsage(payload.usage) ? this.#rewrite(payload) : null;
-    if (Array.isArray(payload.choices) && payload.choices.length === 0) return '';
-    delete payload.usage;
-    return this.#rewrite(payload);
+    if (Array.isArray(payload.choices)) {
+      const { id, object, created, model } = payload;
+      this.#head ??= { id, object, created, model };
+      this.estimate.weigh(bytes.length, payload.choices);
+    }
+    if (payload.usage) this.usage = readOpenAIUsage(payload.usage) ?? this.usage;
+    const change = this.#complete(payload);
+    if (change === 'removed') return writeFrame({ ...frame, data: null });
+    if (change === 'changed') return writeFrame({ ...frame, data: JSON.stringify(payload) });
+    return isLine ? null : writeFrame(frame);
   }
 
-  #rewrite(payload: Payload): string {
+  /** `removed`: the frame has only usage that the client did not ask for. */
+  #complete(payload: JSONObject): 'kept' | 'changed' | 'removed' {
+    const { choices, usage } = payload;
+    const hasChoices = Array.isArray(choices);
+    const isUnwanted = Boolean(usage) && !this.#isUsageWanted;
+    if (isUnwanted && (!hasChoices || choices.length === 0)) return 'removed';
+    if (isUnwanted) delete payload.usage;
+    else if (!roundUsage(usage) && hasChoices) return 'kept';
+    if (!hasChoices) Object.assign(payload, { ...this.#head, ...payload, choices: [] });
     if (payload.model !== undefined) payload.model = this.#modelId;
-    return `data: ${toBytesText(JSON.stringify(payload))}${this.frames.separator}`;
+    return 'changed';
   }
 }
+
+const isDone = ({ data }: Frame): boolean => data !== null && data.trim() === DONE;
 
 const isWithin = (place: number, stop: number): boolean => place !== -1 && place < stop;
 

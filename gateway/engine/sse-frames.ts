@@ -1,42 +1,58 @@
-/** Splits an engine's event stream into whole frames, and parses frames. */
+/** Reads an engine's event stream: cuts it into whole frames, whatever ends its lines, and parses frames. */
+import { isUtf8 } from 'node:buffer';
 import { GrowingBuffer } from '../../kit/growing-buffer.ts';
+import { toBytesText } from '../http/event-stream.ts';
 
 const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 
-/** The tail of the held bytes in which a separator could start. */
-const TAIL = '\r\n\r\n'.length - 1;
+const LF = 0x0a;
+const CR = 0x0d;
+/** A blank line, which ends a frame. */
+const BLANK = '\n\n';
 const EMPTY = Buffer.alloc(0);
 
+/** Each line may end with LF, CR or CRLF, also cut between chunks; in what it returns, all end with LF. */
 export class SseFrames {
-  /** The latest chunk that ended a frame, including what was held of earlier ones. */
+  /** The latest chunk that ended a frame, including what was held of earlier ones; valid UTF-8 up to that end. */
   data: Buffer = EMPTY;
   /** The same, one character per byte, so that offsets in the string match the buffer. */
   text = '';
-  /** Unknown until the first line has ended. */
-  separator = '';
   /** An unfinished frame: one of megabytes arrives in hundreds of chunks. */
   readonly #held = new GrowingBuffer();
-  #tail = '';
+  #isLineHeld = false;
+  /** The last byte was a CR: an LF that follows belongs to it. */
+  #isAfterCR = false;
+  #hasBegun = false;
 
   /** End of the whole frames in `data`; 0 if there is none yet. */
   push(chunk: Buffer): number {
-    if (this.#held.length > 0 && !this.#endsFrame(chunk)) {
+    const part = this.#unifyLines(chunk);
+    if (this.#held.length > 0 && !this.#endsFrame(part)) {
       this.data = EMPTY;
       this.text = '';
-      this.#hold(chunk);
+      this.#hold(part);
       return 0;
     }
-    this.data = this.#held.length === 0 ? chunk : this.#joinHeld(chunk);
+    this.data = this.#held.length === 0 ? part : this.#joinHeld(part);
     this.text = this.data.toString('latin1');
-    const end = this.#findEnd();
+    const last = this.text.lastIndexOf(BLANK);
+    const end = last < 0 ? 0 : last + BLANK.length;
     if (end < this.data.length) this.#hold(this.data.subarray(end));
-    return end;
+    return end === 0 || (this.#hasBegun && isUtf8(this.data.subarray(0, end))) ? end : this.#repair(end);
   }
 
   /** End of the frame that starts at `start`; `end` as returned by `push`. An extra blank line counts as a frame, too. */
   findStop(start: number, end: number): number {
-    const place = this.text.indexOf(this.separator, start);
-    return place < 0 ? end : place + this.separator.length;
+    const place = this.text.indexOf(BLANK, start);
+    return place < 0 ? end : place + BLANK.length;
+  }
+
+  /** Whether the frame is one line of data, after one with its name where that is `isNamed`, and nothing else. */
+  isPlain(start: number, stop: number, isNamed = false): boolean {
+    const { text } = this;
+    const data = isNamed ? text.indexOf('\n', start) + 1 : start;
+    if (isNamed && !text.startsWith('event:', start)) return false;
+    return text.startsWith('data:', data) && text.indexOf('\n', data) === stop - BLANK.length;
   }
 
   /** A frame that does not end. */
@@ -49,49 +65,73 @@ export class SseFrames {
     return this.#held.length === 0 ? null : this.#held.toString();
   }
 
-  #hold(part: Buffer): void {
-    this.#held.add(part);
-    this.#tail = (this.#tail + part.toString('latin1', Math.max(part.length - TAIL, 0))).slice(-TAIL);
+  #unifyLines(chunk: Buffer): Buffer {
+    const part = this.#isAfterCR && chunk[0] === LF ? chunk.subarray(1) : chunk;
+    if (chunk.length > 0) this.#isAfterCR = chunk.at(-1) === CR;
+    if (!part.includes(CR)) return part;
+    return Buffer.from(part.toString('latin1').replace(/\r\n?/g, '\n'), 'latin1');
   }
 
-  #joinHeld(chunk: Buffer): Buffer {
-    this.#held.add(chunk);
+  #hold(part: Buffer): void {
+    this.#held.add(part);
+    if (part.length > 0) this.#isLineHeld = part.at(-1) === LF;
+  }
+
+  #joinHeld(part: Buffer): Buffer {
+    this.#held.add(part);
     const joined = this.#held.read();
     this.#held.clear();
-    this.#tail = '';
     return joined;
   }
 
-  /** Whether the held frame ends in the chunk: the held bytes have no separator. */
-  #endsFrame(chunk: Buffer): boolean {
-    const text = this.#tail + chunk.toString('latin1');
-    return this.#knowsSeparator(text) && text.includes(this.separator);
+  /** Whether the held frame ends in the part: the held bytes have no blank line. */
+  #endsFrame(part: Buffer): boolean {
+    return (this.#isLineHeld && part[0] === LF) || part.includes(BLANK, 0, 'latin1');
   }
 
-  #findEnd(): number {
-    if (!this.#knowsSeparator(this.text)) return 0;
-    const last = this.text.lastIndexOf(this.separator);
-    return last < 0 ? 0 : last + this.separator.length;
-  }
-
-  #knowsSeparator(text: string): boolean {
-    if (this.separator !== '') return true;
-    const newline = text.indexOf('\n');
-    if (newline < 0) return false;
-    this.separator = text[newline - 1] === '\r' ? '\r\n\r\n' : '\n\n';
-    return true;
+  /** Without a byte order mark, and with U+FFFD for what is no UTF-8, at which some clients fail. Returns the new end. */
+  #repair(end: number): number {
+    this.#hasBegun = true;
+    const bytes = this.data.subarray(0, end);
+    const text = bytes.toString('utf8');
+    const isMarked = text.startsWith(BYTE_ORDER_MARK);
+    if (!isMarked && isUtf8(bytes)) return end;
+    this.data = Buffer.from(isMarked ? text.slice(1) : text);
+    this.text = this.data.toString('latin1');
+    return this.data.length;
   }
 }
 
-/** The data lines of a frame; null if it has none (a comment, a retry time). */
-export function readData(frame: string): string | null {
-  let data: string | null = null;
-  for (const line of frame.split(/\r?\n/)) {
-    if (!line.startsWith('data:')) continue;
-    const value = line.slice(line[5] === ' ' ? 6 : 5);
-    data = data === null ? value : `${data}\n${value}`;
+const BYTE_ORDER_MARK = '\ufeff';
+
+export interface Frame {
+  /** Lines of comments, each with its end. */
+  comments: string;
+  /** '' if it has none. */
+  event: string;
+  /** null if it has none. */
+  data: string | null;
+}
+
+/** `id`, `retry` and unknown fields are dropped: some SDKs take a later comment for an event because of them. */
+export function readFrame(text: string): Frame {
+  const frame: Frame = { comments: '', event: '', data: null };
+  for (const line of text.split('\n')) {
+    const colon = line.indexOf(':');
+    const field = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
+    if (colon === 0) frame.comments += `${line}\n`;
+    else if (field === 'event') frame.event = value;
+    else if (field === 'data') frame.data = frame.data === null ? value : `${frame.data}\n${value}`;
   }
-  return data;
+  return frame;
+}
+
+/** As a frame with one line of data, which is JSON, one character per byte; '' if there is nothing in it. */
+export function writeFrame({ comments, event, data }: Frame): string {
+  const name = event === '' ? '' : `event: ${event}\n`;
+  const lines = data === null ? comments : `${comments}${name}data: ${data.replaceAll('\n', ' ')}\n`;
+  return lines === '' ? '' : toBytesText(`${lines}\n`);
 }
 
 /** Undefined if it is not JSON. */
@@ -101,10 +141,4 @@ export function parseJSON(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** Undefined if it is not an object or array. */
-export function parseJSONObject(text: string): Record<string, unknown> | undefined {
-  const value = parseJSON(text);
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
 }

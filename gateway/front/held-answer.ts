@@ -2,7 +2,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ERRORS, type ErrorCode } from '../../api/errors.ts';
 import { GrowingBuffer } from '../../kit/growing-buffer.ts';
-import { parseJSONObject } from '../engine/sse-frames.ts';
+import { isObject } from '../../kit/json.ts';
+import { parseJSON } from '../engine/sse-frames.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { PlainAnswer, type RelayAnswer } from '../upstream/relay.ts';
@@ -102,8 +103,8 @@ export class HeldAnswer implements RelayAnswer {
   }
 
   #readError(): ApiError {
-    const { error } = parseJSONObject(this.#collected.toString()) ?? {};
-    const { code, message, param } = (error ?? {}) as Record<string, unknown>;
+    const body = parseJSON(this.#collected.toString());
+    const { code, message, param } = isObject(body) && isObject(body.error) ? body.error : {};
     const known = typeof code === 'string' && Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : null;
     const retryAfter = Number(this.#headers['retry-after'] ?? Number.NaN);
     return new ApiError(

@@ -17,10 +17,8 @@ export function insertReceiptComment(events: string, { usage, micros }: Bill): s
 
 /** Where it starts: after the blank line that ends the previous one. */
 function findLastEvent(events: string): number {
-  const end = events.trimEnd().length;
-  const starts = ['\n\n', '\r\n\r\n'].map((separator) => {
-    const at = events.lastIndexOf(separator, end - 1);
-    return at < 0 ? 0 : at + separator.length;
-  });
-  return Math.max(...starts);
+  const at = events.lastIndexOf(BLANK, events.trimEnd().length - 1);
+  return at < 0 ? 0 : at + BLANK.length;
 }
+
+const BLANK = '\n\n';

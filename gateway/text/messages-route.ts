@@ -1,7 +1,7 @@
 /** Anthropic's Messages and token counting (docs/api.md, "POST /v1/messages"). */
 import type { JSONObject } from '../../kit/json.ts';
 import { readMessagesUsage } from '../engine/answer.ts';
-import { MESSAGES_DIALECT } from '../engine/event-dialects.ts';
+import { openMessagesDialect } from '../engine/event-dialects.ts';
 import { EventFilter } from '../engine/event-filter.ts';
 import { estimateOutput } from '../engine/token-estimate.ts';
 import { refuseParameter } from '../http/parameter-error.ts';
@@ -20,7 +20,7 @@ export const MESSAGES: TextRoute = {
   readPrompt: ({ tools, system, messages }) => [tools, system, ...(messages as unknown[])],
   stream: {
     needsUsageOption: false,
-    watch: (modelId) => new EventFilter(MESSAGES_DIALECT, completeMessageEvents(modelId)),
+    watch: (modelId) => new EventFilter(openMessagesDialect(), completeMessageEvents(modelId)),
   },
   complete: completeMessage,
   readUsage: readMessagesUsage,

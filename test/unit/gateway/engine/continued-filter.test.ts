@@ -70,6 +70,14 @@ describe('the filter of answers that are continued', () => {
     expect(filter).to.deep.include({ finish: null, hasProgress: true, isDone: false, failure: null });
   });
 
+  it('takes usage without choices out of what a client gets that did not ask for it, and completes it for others', () => {
+    const [first, told] = [chunk(FIRST, { content: 'One' }), usageOf(3, 1)];
+    const removed = push(new ContinuedFilter(OPTIONS), [first, told]);
+    expect(parse(removed)).to.have.length(1);
+    const asked = push(new ContinuedFilter({ ...OPTIONS, isUsageWanted: true }), [first, told]);
+    expect(parse(asked)[1]).to.deep.equal({ ...FIRST, model: 'org/m', choices: [], ...told });
+  });
+
   it('makes one answer of two parts', () => {
     const filter = new ContinuedFilter(OPTIONS);
     let text = push(filter, [chunk(FIRST, ROLE), chunk(FIRST, { content: 'One' })]);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { MESSAGES_DIALECT, RESPONSES_DIALECT } from '../../../../gateway/engine/event-dialects.ts';
+import { openMessagesDialect, RESPONSES_DIALECT } from '../../../../gateway/engine/event-dialects.ts';
 import {
   type EventCompletion,
   type EventDialect,
@@ -107,9 +107,22 @@ describe('the filter of a streamed response', () => {
       unnamed({ type: 'response.output_text.delta', delta: 'a' }) +
       unnamed({ type: 'response.completed', response: { ...response, usage } });
     const { text: passed, filter } = pass(text, RESPONSES_DIALECT);
-    expect(passed).to.equal(text);
+    expect(passed).to.equal(
+      event({ type: 'response.output_text.delta', delta: 'a' }) +
+        event({ type: 'response.completed', response: { ...response, usage } }),
+    );
     expect(filter).to.include({ isDone: true, estimatedTokens: 1 });
   });
+
+  for (const size of SIZES)
+    it(`drops ids, retry times, unknown fields and what has no data, in chunks of ${size} bytes`, () => {
+      const text =
+        `retry: 3000\n\nid: 1\n${created}event: ping\n\n: ping\nfoo: 1\n\n` +
+        `${delta.trimEnd()}\nid: 2\n\ndata:\n\n${completed}`;
+      const { text: passed, filter } = pass(text, RESPONSES_DIALECT, size);
+      expect(passed).to.equal(`${created}: ping\n\n${delta}${completed}`);
+      expect(filter).to.include({ isDone: true, events: 3 });
+    });
 
   it('takes an end without a blank line', () => {
     const { filter, text } = pass(created + completed.trimEnd(), RESPONSES_DIALECT);
@@ -199,7 +212,7 @@ describe('the filter of a streamed message', () => {
   for (const size of SIZES)
     it(`passes it unchanged and adds cached tokens to its input, in chunks of ${size} bytes`, () => {
       const text = start + ping + delta + end + stop;
-      const { text: passed, filter } = pass(text, MESSAGES_DIALECT, size);
+      const { text: passed, filter } = pass(text, openMessagesDialect(), size);
       expect(passed).to.equal(text);
       expect(filter).to.include({ isDone: true, estimatedTokens: 1 });
       expect(filter.usage).to.include({
@@ -211,7 +224,7 @@ describe('the filter of a streamed message', () => {
     });
 
   it('counts the output of a stream that broke off by its events', () => {
-    const { filter } = pass(start + delta + delta, MESSAGES_DIALECT);
+    const { filter } = pass(start + delta + delta, openMessagesDialect());
     expect(filter.usage).to.include({ inputTokens: 16, outputTokens: 2, totalTokens: 18 });
   });
 
@@ -220,15 +233,52 @@ describe('the filter of a streamed message', () => {
       type: 'message_start',
       message: { model: MODEL, usage: { input_tokens: 0, output_tokens: 0 } },
     });
-    expect(pass(told + delta, MESSAGES_DIALECT).filter).to.include({ usage: null, estimatedTokens: 1 });
+    expect(pass(told + delta, openMessagesDialect()).filter).to.include({ usage: null, estimatedTokens: 1 });
   });
 
   for (const [what, error] of UNNAMED_FAILURES)
     it(`stops at ${what}`, () => {
-      const { text, filter } = pass(start + delta + error + stop, MESSAGES_DIALECT);
+      const { text, filter } = pass(start + delta + error + stop, openMessagesDialect());
       expect(text).to.equal(start + delta);
       expect(filter.failure!.message).to.include('boom');
     });
+
+  for (const size of SIZES)
+    it(`names events by their type, whatever the engine calls them, in chunks of ${size} bytes`, () => {
+      const text = start + ping + delta + delta + end + stop;
+      const names: [string, (name: string) => string][] = [
+        ['none', () => ''],
+        ['one for all', () => 'event: message\n'],
+        ['empty ones', () => 'event:\n'],
+      ];
+      for (const [what, write] of names) {
+        const renamed = text.replace(/^event: (.*)\n/gm, (_, name) => write(name));
+        const { text: passed, filter } = pass(renamed, openMessagesDialect(), size);
+        expect(passed, what).to.equal(text);
+        expect(filter, what).to.include({ isDone: true, estimatedTokens: 2 });
+      }
+      const turned = text.replace(/^(event: .*)\n(data: .*)$/gm, '$2\n$1');
+      expect(pass(turned, openMessagesDialect(), size).text, 'after the data').to.equal(text);
+    });
+
+  it('goes on after a part of its end that has no reason to stop yet', () => {
+    const early = event({
+      type: 'message_delta',
+      delta: { stop_reason: null },
+      usage: { output_tokens: 1 },
+    });
+    const text = start + delta + early + delta + end + stop;
+    const { text: passed, filter } = pass(text, openMessagesDialect());
+    expect(passed).to.equal(text);
+    expect(filter).to.include({ isDone: true, failure: null });
+    expect(filter.usage).to.include({ outputTokens: 3 });
+  });
+
+  it('fails where it ends with no reason to stop at all', () => {
+    const { text, filter } = pass(start + delta + stop, openMessagesDialect());
+    expect(text).to.equal(start + delta);
+    expect(filter.failure!.message).to.include('aborted');
+  });
 
   it('fails where the engine aborted it, which has no reason to stop', () => {
     const aborted = event({
@@ -236,8 +286,8 @@ describe('the filter of a streamed message', () => {
       delta: { stop_reason: null },
       usage: { output_tokens: 3 },
     });
-    const { text, filter } = pass(start + delta + aborted + stop, MESSAGES_DIALECT);
-    expect(text).to.equal(start + delta);
+    const { text, filter } = pass(start + delta + aborted + stop, openMessagesDialect());
+    expect(text).to.equal(start + delta + aborted);
     expect(filter.failure!.message).to.include('aborted');
   });
 
@@ -247,17 +297,18 @@ describe('the filter of a streamed message', () => {
       delta: { stop_reason: 'end_turn' },
       usage: { output_tokens: 0 },
     });
-    const { text, filter } = pass(start + empty + stop, MESSAGES_DIALECT);
+    const { text, filter } = pass(start + empty + stop, openMessagesDialect());
     expect(text).to.equal(start);
     expect(filter.failure!.message).to.include('aborted');
-    expect(pass(start + delta + empty + stop, MESSAGES_DIALECT).filter.isDone, 'does not count').to.equal(
-      true,
-    );
+    expect(
+      pass(start + delta + empty + stop, openMessagesDialect()).filter.isDone,
+      'does not count',
+    ).to.equal(true);
   });
 
   it('stops at an error', () => {
     const error = event({ type: 'error', error: { type: 'overloaded_error', message: 'full' } });
-    const { text, filter } = pass(start + error + stop, MESSAGES_DIALECT);
+    const { text, filter } = pass(start + error + stop, openMessagesDialect());
     expect(text).to.equal(start);
     expect(filter.failure!.message).to.include('full');
   });

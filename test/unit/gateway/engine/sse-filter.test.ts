@@ -24,6 +24,12 @@ function pass(text: string, size: number, options: Partial<SseFilterOptions> = {
   return { text: Buffer.from(output, 'latin1').toString(), filter };
 }
 
+const parse = (text: string): object[] =>
+  text
+    .split('\n\n')
+    .filter((each) => each.startsWith('data: {'))
+    .map((each) => JSON.parse(each.slice(6)));
+
 const SIZES = [1, 2, 3, 7, 50, 1_000_000];
 
 describe('the filter of event streams', () => {
@@ -76,11 +82,64 @@ describe('the filter of event streams', () => {
         expect(text).to.equal(frame('"model":"/m.gguf"') + frame('b') + DONE);
       });
 
-      it('keeps the lines of streams that end them with CR LF', () => {
-        const text = (frame('a') + usageFrame + frame('b') + DONE).replaceAll('\n', '\r\n');
-        const { text: passed, filter } = pass(text, size);
-        expect(passed).to.equal((frame('a') + frame('b') + DONE).replaceAll('\n', '\r\n'));
+      for (const end of ['\r\n', '\r'])
+        it(`ends lines by LF, also where the engine ends them by ${JSON.stringify(end)}`, () => {
+          const text = (frame('a') + usageFrame + frame('b') + DONE).replaceAll('\n', end);
+          const { text: passed, filter } = pass(text, size);
+          expect(passed).to.equal(frame('a') + frame('b') + DONE);
+          expect(filter.isDone).to.equal(true);
+        });
+
+      it('passes frames by LF after a comment by CR LF', () => {
+        const { text, filter } = pass(`: ping\r\n\r\n${frame('a')}: ping\r\n\r\n${frame('b')}${DONE}`, size);
+        expect(text).to.equal(`: ping\n\n${frame('a')}: ping\n\n${frame('b')}${DONE}`);
         expect(filter.isDone).to.equal(true);
+      });
+
+      for (const [what, choices] of [
+        ['no choices', undefined],
+        ['choices of null', null],
+      ] as const) {
+        it(`takes out a usage frame with ${what}`, () => {
+          const { text, filter } = pass(frame('a') + frame('', { choices, usage }) + DONE, size);
+          expect(text).to.equal(frame('a') + DONE);
+          expect(filter.usage!.totalTokens).to.equal(5);
+        });
+
+        it(`completes a usage frame with ${what}, where the client asked for usage`, () => {
+          const first = frame('a', { object: 'chat.completion.chunk', created: 7, model: '/m.gguf' });
+          const told = frame('', { id: undefined, model: undefined, choices, usage });
+          const { text, filter } = pass(first + told + DONE, size, { isUsageWanted: true });
+          expect(parse(text)[1]).to.deep.equal({
+            id: 'x',
+            object: 'chat.completion.chunk',
+            created: 7,
+            model: MODEL,
+            choices: [],
+            usage,
+          });
+          expect(filter.usage!.totalTokens).to.equal(5);
+        });
+      }
+
+      it('completes a frame that has neither usage nor choices', () => {
+        const { text } = pass(`${frame('a')}data: {"timings":{}}\n\n${DONE}`, size);
+        expect(parse(text)[1]).to.deep.equal({ id: 'x', model: MODEL, timings: {}, choices: [] });
+      });
+
+      it('drops ids, retry times, names, unknown fields, and what has no JSON', () => {
+        const text =
+          `retry: 3000\n\nid: 1\n${frame('a')}: ping\n\nevent: chunk\n${frame('b')}event: ping\n\n` +
+          `: x\nid\n\ndata:\n\ndata: beat\n\nfoo: 1\n${frame('c').trimEnd()}\nid: 2\n\nid: 3\n${DONE}`;
+        const { text: passed, filter } = pass(text, size);
+        expect(passed).to.equal(`${frame('a')}: ping\n\n${frame('b')}: x\n\n${frame('c')}${DONE}`);
+        expect(filter).to.include({ isDone: true, estimatedTokens: 3 });
+      });
+
+      it('writes data of several lines as one', () => {
+        const text = frame('a').replace(',"choices"', ',\ndata:"choices"');
+        expect(parse(pass(text + DONE, size).text)).to.deep.equal(parse(frame('a')));
+        expect(pass(text + DONE, size).text).to.match(/^data: .*\n\ndata: \[DONE\]\n\n$/);
       });
 
       it('passes comments', () => {

@@ -4,25 +4,63 @@ import { SseFrames } from '../../../../gateway/engine/sse-frames.ts';
 const MIB = 1024 * 1024;
 
 describe('the frames of an event stream', () => {
-  for (const blank of ['\n\n', '\r\n\r\n'])
-    it(`end by ${JSON.stringify(blank)}, wherever chunks are cut`, () => {
-      const text = ['data: 1', 'data: {"a":2}', ': x', 'data: 3'].map((frame) => frame + blank).join('');
-      for (let size = 1; size <= text.length; size++) {
-        const frames = new SseFrames();
-        const found: string[] = [];
-        for (let start = 0; start < text.length; start += size) {
-          const end = frames.push(Buffer.from(text.slice(start, start + size)));
-          for (let place = 0; place < end; ) {
-            const stop = frames.findStop(place, end);
-            found.push(frames.text.slice(place, stop));
-            place = stop;
-          }
-        }
-        expect(found.join('')).to.equal(text);
-        expect(found).to.have.length(4);
+  const cut = (bytes: Buffer, size: number) => {
+    const frames = new SseFrames();
+    const found: string[] = [];
+    for (let start = 0; start < bytes.length; start += size) {
+      const end = frames.push(bytes.subarray(start, start + size));
+      for (let place = 0; place < end; ) {
+        const stop = frames.findStop(place, end);
+        found.push(frames.text.slice(place, stop));
+        place = stop;
+      }
+    }
+    return { frames, found };
+  };
+
+  const toBytes = (text: string) => Buffer.from(text).toString('latin1');
+  const FRAMES = ['data: 1', 'data: {"ä":2}', 'event: x\ndata: 3', ': x', 'data: 4'].map(
+    (frame) => `${frame}\n\n`,
+  );
+  const LINE_ENDS: [string, (index: number) => string][] = [
+    ['LF', () => '\n'],
+    ['CR', () => '\r'],
+    ['CR LF', () => '\r\n'],
+    ['all three in turn', (index) => ['\r\n', '\n', '\r'][index % 3]!],
+    ['all three in another turn', (index) => ['\r', '\r\n', '\n', '\n'][index % 4]!],
+  ];
+  for (const [what, endOf] of LINE_ENDS)
+    it(`end by a blank line, wherever chunks are cut: ${what}`, () => {
+      let lines = 0;
+      const text = FRAMES.join('').replaceAll('\n', () => endOf(lines++));
+      const bytes = Buffer.from(text);
+      for (let size = 1; size <= bytes.length; size++) {
+        const { frames, found } = cut(bytes, size);
+        expect(found, `${size} bytes`).to.deep.equal(FRAMES.map(toBytes));
         expect(frames.rest).to.equal(null);
       }
     });
+
+  it('are given at once when their last line ends, though it may end in CR LF', () => {
+    const frames = new SseFrames();
+    expect(frames.push(Buffer.from('data: 1\r\r'))).to.equal('data: 1\n\n'.length);
+    expect(frames.push(Buffer.from('\n'))).to.equal(0);
+    expect(frames.rest).to.equal(null);
+  });
+
+  it('begin after a byte order mark', () => {
+    const bytes = Buffer.from('\ufeffdata: 1\n\ndata: \ufeff\n\n');
+    for (let size = 1; size <= bytes.length; size++)
+      expect(cut(bytes, size).found).to.deep.equal(['data: 1\n\n', toBytes('data: \ufeff\n\n')]);
+  });
+
+  it('are valid UTF-8, whatever bytes an engine sends', () => {
+    const bytes = Buffer.concat(
+      ['data: 1 ', '\xff', '\n\ndata: ', '\xc3', '\n\n'].map((text) => Buffer.from(text, 'latin1')),
+    );
+    for (let size = 1; size <= bytes.length; size++)
+      expect(cut(bytes, size).found).to.deep.equal(['data: 1 \ufffd\n\n', 'data: \ufffd\n\n'].map(toBytes));
+  });
 
   it('tell what is left of the last', () => {
     const frames = new SseFrames();

@@ -6,7 +6,7 @@ import {
   roundUsage,
   type Usage,
 } from '../../../../gateway/engine/answer.ts';
-import { MESSAGES_DIALECT, RESPONSES_DIALECT } from '../../../../gateway/engine/event-dialects.ts';
+import { openMessagesDialect, RESPONSES_DIALECT } from '../../../../gateway/engine/event-dialects.ts';
 import { EventFilter } from '../../../../gateway/engine/event-filter.ts';
 import { dialectOf } from '../../../../gateway/engine/rerank-dialects.ts';
 import { SseFilter } from '../../../../gateway/engine/sse-filter.ts';
@@ -66,7 +66,7 @@ const READERS: Record<string, Read> = {
     return filter.usage;
   },
   'streamed messages': (input, output, cached) => {
-    const filter = new EventFilter(MESSAGES_DIALECT, { isThorough: false, complete: () => false });
+    const filter = new EventFilter(openMessagesDialect(), { isThorough: false, complete: () => false });
     const message = { usage: { input_tokens: input, cache_read_input_tokens: cached, output_tokens: 0 } };
     const delta = {
       type: 'message_delta',
@@ -159,7 +159,7 @@ describe('the usage that a client reads', () => {
     ).to.include('"usage":{"input_tokens":11,"output_tokens":2}');
     const delta = { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage };
     expect(
-      pass(new EventFilter(MESSAGES_DIALECT, untouched), `data: ${JSON.stringify(delta)}\n\n`),
+      pass(new EventFilter(openMessagesDialect(), untouched), `data: ${JSON.stringify(delta)}\n\n`),
     ).to.include('"usage":{"input_tokens":11,"output_tokens":2}');
   });
 });

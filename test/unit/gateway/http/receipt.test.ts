@@ -13,8 +13,5 @@ describe('the receipt of a stream', () => {
     expect(insert('event: a\ndata: {}\n\nevent: b\ndata: {}\n\n')).to.equal(
       `event: a\ndata: {}\n\n${COMMENT}event: b\ndata: {}\n\n`,
     );
-    expect(insert('data: {}\r\n\r\ndata: [DONE]\r\n\r\n')).to.equal(
-      `data: {}\r\n\r\n${COMMENT}data: [DONE]\r\n\r\n`,
-    );
   });
 });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { MESSAGES_DIALECT } from '../../../../gateway/engine/event-dialects.ts';
+import { openMessagesDialect } from '../../../../gateway/engine/event-dialects.ts';
 import { EventFilter } from '../../../../gateway/engine/event-filter.ts';
 import { completeMessage, completeMessageEvents } from '../../../../gateway/text/message-schema.ts';
 import { readEvents, writeEvents } from '../../../support/named-events.ts';
@@ -21,7 +21,7 @@ describe('a message of an engine', () => {
   });
 
   it('is completed in its stream, as that of vLLM, which leaves out what it did not set, and of llama.cpp', () => {
-    const filter = new EventFilter(MESSAGES_DIALECT, completeMessageEvents(MODEL));
+    const filter = new EventFilter(openMessagesDialect(), completeMessageEvents(MODEL));
     const engine = writeEvents([
       {
         type: 'message_start',
