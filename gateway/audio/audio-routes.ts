@@ -66,7 +66,7 @@ async function transcribe(path: string, services: AudioServices, state: GatewayS
         'accept',
         isStream ? 'text/event-stream' : 'application/json',
       ],
-      body: form.open,
+      body: form.body,
       answer,
       isStream,
     }).finally(exchange.settle);

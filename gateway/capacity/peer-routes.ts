@@ -1,10 +1,10 @@
 /** A replica's service to its peers: it reserves a slot and pipes the peer's request to its engine. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { setImmediate } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type { Span } from '../tracing/span.ts';
 import { readTraceContext } from '../tracing/trace-context.ts';
 import type { Tracer } from '../tracing/tracer.ts';
+import { takeArrivedBody } from '../upstream/arrived-body.ts';
 import { type RelayedHeaders, selectRequestHeaders } from '../upstream/headers.ts';
 import { endRelaySpan, PlainAnswer, type RelayOutcome, relay } from '../upstream/relay.ts';
 import {
@@ -81,7 +81,7 @@ async function pipeToEngine(
     answer(res, 409);
     return;
   }
-  const body = await takeBody(req);
+  const body = await takeArrivedBody(req);
   const path = req.url!.slice(PEER_ENGINE_PREFIX.length);
   const span = options.tracer && beginPeerSpan(options.tracer, req, path);
   try {
@@ -106,15 +106,6 @@ async function pipeToEngine(
     release();
   }
 }
-
-/** A small body arrives with its head: it is complete once what has arrived is read. Undefined: it is still arriving. */
-async function takeBody(req: IncomingMessage): Promise<Buffer | undefined> {
-  if (!(Number(req.headers['content-length']) <= SMALL_BYTES)) return undefined;
-  await setImmediate();
-  return req.complete && req.readableFlowing === null ? (req.read() ?? undefined) : undefined;
-}
-
-const SMALL_BYTES = 16 * 1024;
 
 /** Only this replica may report that nothing was sent, not its engine. */
 class EngineAnswer extends PlainAnswer {

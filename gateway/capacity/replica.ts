@@ -37,6 +37,8 @@ export interface ReplicaOptions {
   /** Abandoned jobs that the engine still works on. */
   countAbandoned?: () => number;
   onHeartbeatError: (error: unknown) => void;
+  /** A question to a peer is sent once more. */
+  onResend?: () => void;
   /** Called with the origins of the peers when they change, so that connections to others can be closed. */
   onPeerOrigins?: (origins: ReadonlySet<string>) => void;
   /** Called for each request with a routing prefix. */
@@ -68,7 +70,7 @@ export function startReplica(options: ReplicaOptions): Replica {
     const waiting = queue?.waiting ?? null;
     return waiting === null ? {} : { waiting };
   };
-  const peerPools = new Pools();
+  const peerPools = new Pools({ onResend: options.onResend });
   const heartbeats = new Heartbeats({
     describe: () => ({
       v: 1,

@@ -1,13 +1,13 @@
 /** One request to an engine: dispatched, watched and ended exactly once in every case. */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { isNotConnected } from '../../kit/connection-error.ts';
 import { GrowingBuffer } from '../../kit/growing-buffer.ts';
 import { UNSENT_HEADER } from '../capacity/peer-protocol.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { canResend } from '../upstream/engine-request.ts';
+import { canResend, type EngineBody } from '../upstream/engine-request.ts';
+import { toDispatchBody } from '../upstream/resending-client.ts';
 import type { Answer } from './answer.ts';
 import {
   describeConnectionLoss,
@@ -25,8 +25,7 @@ export interface EngineCallOptions {
   path: string;
   /** Alternating names and values; the length of a buffer is sent without one. */
   headers: readonly string[];
-  /** Or a new one for each attempt. */
-  body: Buffer | (() => Readable);
+  body: EngineBody;
   answer: Answer;
   /** Whether the client waits for an event stream. */
   isStream: boolean;
@@ -73,8 +72,13 @@ class EngineCall implements Dispatcher.DispatchHandler {
     if (this.#attempts++ === 0) this.#stopListening = exchange.onCancel((reason) => this.#cancel(reason));
     if (this.#isOver) return;
     try {
-      const opened = typeof body === 'function' ? body() : body;
-      pool.dispatch({ path, method: 'POST', headers: headers as string[], body: opened }, this);
+      const options = {
+        path,
+        method: 'POST',
+        headers: headers as string[],
+        body: toDispatchBody(body),
+      } as const;
+      pool.dispatch(options, this);
     } catch (error) {
       if (!this.#isOver) this.#end(error as Error);
     }

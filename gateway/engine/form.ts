@@ -1,7 +1,7 @@
 /** A multipart form for an engine. */
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { Readable } from 'node:stream';
+import { KeptBody } from '../upstream/resending-client.ts';
 
 /** A file on disk. */
 export interface PartFile {
@@ -19,8 +19,7 @@ export interface FormPart {
 
 export interface EngineForm {
   headers: Record<string, string>;
-  /** A new body each time, since an unsent one may be sent again. */
-  open(): Readable;
+  body: KeptBody;
 }
 
 /** Files are read from disk while they are sent; the length is known before. */
@@ -42,7 +41,7 @@ export function buildForm(
     (sum, { file, head }) => sum + head.length + file.bytes + lineEnd.length,
     start.length + end.length,
   );
-  async function* read() {
+  async function* read(): AsyncGenerator<Buffer> {
     yield start;
     for (const { file, head } of parts) {
       yield head;
@@ -56,6 +55,6 @@ export function buildForm(
       'content-type': `multipart/form-data; boundary=${boundary}`,
       'content-length': String(length),
     },
-    open: () => Readable.from(read(), { objectMode: false }),
+    body: new KeptBody(read),
   };
 }

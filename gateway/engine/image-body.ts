@@ -1,5 +1,5 @@
 /** Requests to an image engine: JSON for generation, a form with files for an edit. */
-import type { Readable } from 'node:stream';
+import type { EngineBody } from '../upstream/engine-request.ts';
 import { listExtraFields, writeFormValue } from './extra-fields.ts';
 import { buildForm, type PartFile } from './form.ts';
 import type { ImageParameters } from './job.ts';
@@ -18,8 +18,7 @@ export interface ImageBody {
   /** At the engine. */
   path: string;
   headers: Record<string, string>;
-  /** A new body each time, since an unsent one may be sent again. */
-  open(): Buffer | Readable;
+  body: EngineBody;
 }
 
 /** Field names are those that SGLang Diffusion and vLLM-Omni share; engines ignore unknown ones. */
@@ -28,7 +27,7 @@ export function buildGenerationBody(servedModelName: string, parameters: ImagePa
   return {
     path: '/v1/images/generations',
     headers: { 'content-type': 'application/json', 'content-length': String(body.length) },
-    open: () => body,
+    body,
   };
 }
 

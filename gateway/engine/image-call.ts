@@ -90,7 +90,7 @@ async function ask(call: ImageCall, body: ImageBody): Promise<Base64Reader> {
         ...trace?.headers,
         ...target.headers,
       },
-      open: body.open,
+      body: body.body,
       signal,
     });
     hasResponded = true;

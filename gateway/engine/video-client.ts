@@ -4,6 +4,7 @@ import { isTooDeep } from '../../kit/json-cost.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { TraceContext } from '../tracing/trace-context.ts';
 import {
+  type EngineBody,
   type EngineRequest,
   fetchFromEngine,
   readResponse,
@@ -41,7 +42,7 @@ export async function submitVideo(
     path: PATH,
     method: 'POST',
     headers: { ...body.headers, accept: 'application/json', 'x-request-id': requestId, ...trace?.headers },
-    open: body.open,
+    body: body.body,
     signal,
     headersTimeout: SUBMISSION_TIMEOUT_MS,
   });
@@ -147,8 +148,7 @@ export interface ReferenceFile extends PartFile {
 /** A form, or JSON if an old engine accepts no form without a file. */
 export interface VideoBody {
   headers: Record<string, string>;
-  /** A new body each time, since an unsent one may be sent again. */
-  open(): Buffer | Readable;
+  body: EngineBody;
 }
 
 /** `name`: the engine's field for several references. */
@@ -173,7 +173,7 @@ export function buildVideoJSON(servedModelName: string, parameters: VideoParamet
   const body = Buffer.from(JSON.stringify(listFields(servedModelName, parameters)));
   return {
     headers: { 'content-type': 'application/json', 'content-length': String(body.length) },
-    open: () => body,
+    body,
   };
 }
 

@@ -96,7 +96,7 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
     egress: environment.egress,
     host: environment.host ?? LOOPBACK,
   });
-  const pools = new Pools();
+  const pools = new Pools({ onResend: () => metrics.resent.inc({ to: 'replica' }) });
   // Pods come and go with new addresses.
   const sweep = setInterval(() => pools.closeIdle(POOL_IDLE_MS), POOL_IDLE_MS);
   sweep.unref();

@@ -5,6 +5,7 @@ import { formatErrorEvent } from '../http/error-event.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Span } from '../tracing/span.ts';
+import { takeArrivedBody } from '../upstream/arrived-body.ts';
 import { type RelayedHeaders, selectRequestHeaders } from '../upstream/headers.ts';
 import type { Pools } from '../upstream/pools.ts';
 import { endRelaySpan, type RelayAnswer, relay } from '../upstream/relay.ts';
@@ -33,8 +34,9 @@ export type ProxyOutcome = 'answered' | 'broken' | 'none' | 'lost';
 
 /** An address without a gateway, such as a pod that is just gone, is skipped: nothing was sent to it. */
 export async function proxyRequest(options: ProxyOptions, request: ProxiedRequest): Promise<ProxyOutcome> {
-  const { addresses, body, answer } = request;
+  const { addresses, answer } = request;
   const { req, res, span } = request.exchange;
+  const body = request.body ?? (await takeArrivedBody(req));
   const headers = buildHeaders(request);
   const describeBreak = (received: IncomingHttpHeaders) => formatBreak(received, request.exchange);
   for (const address of options.picker.rank(addresses)) {

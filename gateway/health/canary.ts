@@ -8,7 +8,7 @@ import { readBodyStart } from '../../kit/bounded-body.ts';
 import type { Slots } from '../capacity/replica-capacity.ts';
 import { buildGenerationBody } from '../engine/image-body.ts';
 import { dialectOf } from '../engine/rerank-dialects.ts';
-import { requestEngine } from '../upstream/engine-request.ts';
+import { type EngineBody, requestEngine } from '../upstream/engine-request.ts';
 import { OUT_OF_MEMORY } from './watched-dispatcher.ts';
 
 /** `busy`: worth a retry. `unknown`: no suitable request exists. */
@@ -16,7 +16,7 @@ export type CanaryResult = 'good' | 'fault' | 'busy' | 'unknown';
 
 interface Canary {
   path: string;
-  open: () => Buffer;
+  body: EngineBody;
 }
 
 const TIMEOUT_MS = 60_000;
@@ -75,8 +75,7 @@ function listCanaries({ kind, servedModelName: model, image, enginePreset }: Gat
     case 'Image': {
       const size = image?.sizes.toSorted((a, b) => countPixels(a) - countPixels(b))[0];
       if (!size || !image?.tasks.includes('txt2img')) return [];
-      const { path, open } = buildGenerationBody(model, { task: 'txt2img', prompt: 'a', n: 1, size });
-      return [{ path, open: () => open() as Buffer }];
+      return [buildGenerationBody(model, { task: 'txt2img', prompt: 'a', n: 1, size })];
     }
     case 'Speech':
       return [encode('/v1/audio/speech', { model, input: 'a' })];
@@ -88,7 +87,7 @@ function listCanaries({ kind, servedModelName: model, image, enginePreset }: Gat
 
 const encode = (path: string, body: object): Canary => ({
   path,
-  open: () => Buffer.from(JSON.stringify(body)),
+  body: Buffer.from(JSON.stringify(body)),
 });
 
 const countPixels = (size: string): number =>
@@ -96,7 +95,7 @@ const countPixels = (size: string): number =>
 
 /** `rejected`: it returned a failure, at least for this request. */
 async function ask(
-  { path, open }: Canary,
+  { path, body: question }: Canary,
   { pool, slots, timeoutMs = TIMEOUT_MS }: CanaryOptions,
 ): Promise<CanaryResult | 'rejected'> {
   const signal = AbortSignal.timeout(timeoutMs);
@@ -104,7 +103,13 @@ async function ask(
   const wasAlone = isAlone();
   try {
     const headers = { 'content-type': 'application/json' };
-    const { statusCode, body } = await requestEngine(pool, { path, method: 'POST', headers, open, signal });
+    const { statusCode, body } = await requestEngine(pool, {
+      path,
+      method: 'POST',
+      headers,
+      body: question,
+      signal,
+    });
     if (statusCode < 300) {
       await body.dump({ limit: MAX_ANSWER_BYTES, signal });
       return 'good';

@@ -85,8 +85,8 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   const { redis } = options.connection;
   const settlements = new Settlements({ redis, log, metrics });
   const admissions = new Admissions({ redis, log, metrics, settlements, clock: options.clock });
-  const enginePools = new Pools();
-  const peerPools = new Pools();
+  const enginePools = new Pools({ onResend: () => metrics.resent.inc({ to: 'engine' }) });
+  const peerPools = new Pools({ onResend: () => metrics.resent.inc({ to: 'replica' }) });
   const egress = new EgressAgent(options.egress ?? PUBLIC_ONLY);
   const engines = {
     capacity,

@@ -119,6 +119,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
       heartbeat(connection.redis, { namespace, name, heartbeat: own, knownEdition }),
     countAbandoned: () => abandoned.jobs,
     onHeartbeatError: logUnlessAway('heartbeat failed'),
+    onResend: () => metrics.resent.inc({ to: 'replica' }),
     onPeerOrigins: (origins) => app.keepPeers(origins),
     onPrefixChoice: (choice) => metrics.prefixChoices.add(1, choice),
     tracer,

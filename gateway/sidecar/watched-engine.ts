@@ -43,7 +43,10 @@ export interface WatchedEngine {
 
 export function watchEngine(options: WatchedEngineOptions): WatchedEngine {
   const { engineURL, metricsPath, config, slots, metrics, log } = options;
-  const pools = new Pools({ connectTimeoutMs: ENGINE_CONNECT_TIMEOUT_MS });
+  const pools = new Pools({
+    connectTimeoutMs: ENGINE_CONNECT_TIMEOUT_MS,
+    onResend: () => metrics.resent.inc({ to: 'engine' }),
+  });
   const unwatchedPool = () => pools.get(engineURL);
   const health = new EngineHealth({
     engineURL,

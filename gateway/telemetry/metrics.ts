@@ -51,6 +51,8 @@ export interface GatewayMetrics {
   /** Label: task. Of the engine. */
   imageSeconds: Histogram;
   forwarded: Count;
+  /** Label: to (`engine`, `replica`). */
+  resent: Counter<'to'>;
   /** Label: choice (`own`, `peer`, `other`). */
   prefixChoices: Tally;
   /** Prompt tokens cached by engines. */
@@ -172,6 +174,11 @@ export function createMetrics(labels: Record<string, string> = {}): GatewayMetri
       name: 'berth_gateway_forwarded_requests_total',
       help: 'Requests forwarded to a peer',
     }),
+    resent: counter(
+      'resent_requests_total',
+      'Requests sent again since the connection that they reused was closed before any byte of a response',
+      ['to'],
+    ),
     prefixChoices: createTally(register, {
       name: 'berth_gateway_prefix_choices_total',
       help: 'Requests whose replica was chosen by their prompt',

@@ -1,13 +1,15 @@
 /** Requests to an engine whose response is read as a whole; text uses `engine-call.ts`, which streams. */
-import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { BodyTooLargeError, readBody, takeBody } from '../../kit/bounded-body.ts';
 import { isNotConnected, readConnectionFailure } from '../../kit/connection-error.ts';
 import { ApiError } from '../http/error-response.ts';
+import { type KeptBody, toDispatchBody } from './resending-client.ts';
+
+/** It can be sent again. */
+export type EngineBody = Buffer | KeptBody;
 
 export interface EngineRequest extends Omit<Dispatcher.RequestOptions, 'body' | 'signal'> {
-  /** A fresh body each time: see `canResend`. */
-  open?: () => Buffer | Readable;
+  body?: EngineBody;
   signal?: AbortSignal | undefined;
 }
 
@@ -35,11 +37,11 @@ export const canResend = (error: unknown, attempts: number): boolean =>
 /** Throws EngineConnectionError, the signal's reason, or the error of a file that was to be sent. */
 export async function requestEngine(
   pool: Pick<Dispatcher, 'request'>,
-  { open, ...options }: EngineRequest,
+  { body, ...options }: EngineRequest,
 ): Promise<Dispatcher.ResponseData> {
   for (let attempts = 1; ; attempts++)
     try {
-      return await pool.request({ ...options, ...(open && { body: open() }) });
+      return await pool.request({ ...options, ...(body && { body: toDispatchBody(body) }) });
     } catch (error) {
       if (options.signal?.aborted || !canResend(error, attempts))
         throw toConnectionError(error, options.signal);

@@ -1,6 +1,7 @@
 /** Keep-alive connections to other gateways and to the engine, a pool for each origin. */
-import { Pool } from 'undici';
+import { type Client, Pool } from 'undici';
 import { joinAnswers } from '../../kit/joined-answers.ts';
+import { ResendingClient } from './resending-client.ts';
 
 /** To other pods: one that is gone must not delay a request. */
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -10,12 +11,20 @@ export const ENGINE_CONNECT_TIMEOUT_MS = 10_000;
 /** vLLM describes each of up to 2,048 vectors that it sends as bytes in a header. */
 const MAX_HEADER_BYTES = 512 * 1024;
 
+export interface PoolsOptions {
+  connectTimeoutMs?: number;
+  /** A request is sent once more: see `ResendingClient`. */
+  onResend?: (() => void) | undefined;
+}
+
 export class Pools {
   readonly #entries = new Map<string, { pool: Pool; usedAt: number }>();
   readonly #connectTimeoutMs: number;
+  readonly #onResend: () => void;
 
-  constructor({ connectTimeoutMs = CONNECT_TIMEOUT_MS }: { connectTimeoutMs?: number } = {}) {
+  constructor({ connectTimeoutMs = CONNECT_TIMEOUT_MS, onResend = () => {} }: PoolsOptions = {}) {
     this.#connectTimeoutMs = connectTimeoutMs;
+    this.#onResend = onResend;
   }
 
   get(origin: string): Pool {
@@ -49,6 +58,7 @@ export class Pools {
       bodyTimeout: 0,
       maxHeaderSize: MAX_HEADER_BYTES,
       connect: { timeout: this.#connectTimeoutMs, noDelay: true },
+      factory: (url, options) => new ResendingClient(url, options as Client.Options, this.#onResend),
     }).compose(joinAnswers) as Pool;
     const entry = { pool, usedAt: 0 };
     this.#entries.set(origin, entry);

@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici';
 import { isNotConnected, readConnectionFailure } from '../../kit/connection-error.ts';
 import type { Span } from '../tracing/span.ts';
 import { type RelayedHeaders, selectResponseHeaders } from './headers.ts';
+import { toDispatchBody } from './resending-client.ts';
 
 export interface RelayRequest {
   req: IncomingMessage;
@@ -156,7 +157,7 @@ function readBody(
     yield* req.iterator({ destroyOnReturn: false });
   })();
   return {
-    source: source as unknown as Dispatcher.DispatchOptions['body'],
+    source: toDispatchBody(source),
     begin: nothing,
     isTouched: () => isTouched,
   };

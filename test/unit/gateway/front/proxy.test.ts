@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import type { Dispatcher } from 'undici';
 import { proxyRequest } from '../../../../gateway/front/proxy.ts';
@@ -8,7 +9,9 @@ import { Exchange } from '../../../../gateway/http/exchange.ts';
 import { beginRequestSpan } from '../../../../gateway/http/request-span.ts';
 import { createLog } from '../../../../gateway/telemetry/log.ts';
 import { createTracer } from '../../../../gateway/tracing/recording.ts';
-import type { Pools } from '../../../../gateway/upstream/pools.ts';
+import { Pools } from '../../../../gateway/upstream/pools.ts';
+import { listen, readServerPort } from '../../../../kit/http-server.ts';
+import { pollUntil } from '../../../support/poll.ts';
 import { startTraceReceiver } from '../../../support/trace-receiver.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
@@ -48,6 +51,38 @@ describe('what a replica is sent of a trace', () => {
     const sent = await send({ traceparent: 'nonsense', tracestate: 'vendor=1' });
     expect(sent.traceparent).to.match(/^00-/);
     expect(sent).to.not.have.property('tracestate');
+  });
+});
+
+describe('a replica that closes a connection as a request is written to it', () => {
+  it('is sent a small body once more, on a fresh connection', async () => {
+    const bodies: string[] = [];
+    const used = new WeakSet<object>();
+    const replica = createServer(async (req, res) => {
+      bodies.push(await text(req));
+      if (used.has(req.socket)) req.socket.destroy();
+      else res.end('answered');
+      used.add(req.socket);
+    });
+    let resent = 0;
+    const pools = new Pools({ onResend: () => resent++ });
+    const outcomes: string[] = [];
+    const front = createServer(async (req, res) => {
+      const proxy = { pools, picker: new ReplicaPicker(), replicaPort: readServerPort(replica) };
+      const exchange = new Exchange(req, res, 'id');
+      outcomes.push(await proxyRequest(proxy, { exchange, addresses: ['127.0.0.1'] }));
+    });
+    for (const server of [replica, front]) await listen(server, 0, '127.0.0.1');
+    await pollUntil(async () => {
+      const init = { method: 'POST', body: 'a body' };
+      const response = await fetch(`http://127.0.0.1:${readServerPort(front)}`, init);
+      return (await response.text()) === 'answered' && resent > 0;
+    }, 'a request on a connection that was used before');
+    expect(resent).to.equal(1);
+    expect(new Set(bodies)).to.deep.equal(new Set(['a body']));
+    expect(new Set(outcomes)).to.deep.equal(new Set(['answered']));
+    await pools.destroy();
+    for (const server of [front, replica]) server.close().closeAllConnections();
   });
 });
 
