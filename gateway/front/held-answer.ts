@@ -5,9 +5,11 @@ import { GrowingBuffer } from '../../kit/growing-buffer.ts';
 import { isObject } from '../../kit/json.ts';
 import { parseJSON } from '../engine/sse-frames.ts';
 import { ApiError } from '../http/error-response.ts';
+import type { EventStream } from '../http/event-stream.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { PlainAnswer, type RelayAnswer } from '../upstream/relay.ts';
-import { describeLoss } from './proxy.ts';
+import type { RelayAnswer } from '../upstream/relay.ts';
+import { describeLoss, isEventStream, RelayedAnswer } from './relayed-answer.ts';
+import { WholeEvents } from './whole-events.ts';
 
 export interface HeldAnswerOptions {
   exchange: Exchange;
@@ -15,8 +17,6 @@ export interface HeldAnswerOptions {
   isRepeatable: boolean;
   /** The client gets this response. */
   onPass: () => void;
-  /** Error if it is interrupted before a stream has started. */
-  describeBreak: (headers: IncomingHttpHeaders) => string | null;
 }
 
 const MAX_ERROR_BYTES = 64 * 1024;
@@ -26,7 +26,9 @@ const REPEATED: ReadonlySet<string> = new Set(['replica_saturated', 'no_pod_avai
 
 export class HeldAnswer implements RelayAnswer {
   readonly #options: HeldAnswerOptions;
-  readonly #plain: PlainAnswer;
+  /** Until a stream has started. */
+  readonly #plain: RelayedAnswer;
+  readonly #events = new WholeEvents();
   #status = 0;
   #headers: IncomingHttpHeaders = {};
   #isPassing = false;
@@ -37,9 +39,8 @@ export class HeldAnswer implements RelayAnswer {
   failure: ApiError | null = null;
 
   constructor(options: HeldAnswerOptions) {
-    const { res } = options.exchange;
     this.#options = options;
-    this.#plain = new PlainAnswer({ res, describeBreak: options.describeBreak });
+    this.#plain = new RelayedAnswer(options.exchange);
   }
 
   begin(status: number, headers: IncomingHttpHeaders): void {
@@ -47,7 +48,7 @@ export class HeldAnswer implements RelayAnswer {
     this.#status = status;
     this.#headers = headers;
     this.#isPassing = exchange.stream
-      ? status === 200 && headers['content-type']?.startsWith('text/event-stream') === true
+      ? status === 200 && isEventStream(headers)
       : !isRepeatable || !FULL_STATUSES.has(status);
     if (!this.#isPassing) return;
     onPass();
@@ -63,13 +64,13 @@ export class HeldAnswer implements RelayAnswer {
       return true;
     }
     if (!stream) return this.#plain.write(chunk);
-    return chunk.length === 0 || stream.write(chunk.toString('latin1'));
+    return writeTo(stream, this.#events.push(chunk));
   }
 
   end(): void {
     const { exchange, isRepeatable, onPass } = this.#options;
     if (this.#isPassing) {
-      if (exchange.stream) exchange.stream.end();
+      if (exchange.stream) exchange.stream.end(this.#events.rest.toString('latin1'));
       else this.#plain.end();
       return;
     }
@@ -93,8 +94,8 @@ export class HeldAnswer implements RelayAnswer {
       this.#plain.break();
       return;
     }
-    // The blank line closes a truncated event.
-    if (this.#isPassing && !exchange.res.destroyed) exchange.stream?.write('\n\n');
+    // After part of an event, only a broken connection says that it is not complete.
+    if (this.#events.isCut) exchange.res.destroy();
     this.failure = describeLoss();
   }
 
@@ -120,6 +121,9 @@ export class HeldAnswer implements RelayAnswer {
     );
   }
 }
+
+const writeTo = (stream: EventStream, whole: Buffer): boolean =>
+  whole.length === 0 || stream.write(whole.toString('latin1'));
 
 /** For errors without Berth's code, as in Anthropic's dialect. */
 const CODES: Readonly<Record<number, ErrorCode>> = {

@@ -16,7 +16,7 @@ import type { Hold } from './demand/hold-queues.ts';
 import { readPreferredWait } from './demand/prefer.ts';
 import type { Directory, KnownDeployment } from './directory.ts';
 import { HeldAnswer } from './held-answer.ts';
-import { formatBreak, type ProxyOptions, proxyRequest } from './proxy.ts';
+import { type ProxyOptions, proxyRequest } from './proxy.ts';
 
 export interface HoldingServices extends ColdStarts {
   redis: RedisClient;
@@ -199,7 +199,6 @@ class HeldRequest {
       exchange,
       isRepeatable: this.#body.raw !== null,
       onPass: () => this.#settle(),
-      describeBreak: (headers) => formatBreak(headers, exchange),
     });
     let isRefused = false;
     try {

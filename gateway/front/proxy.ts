@@ -1,14 +1,12 @@
 /** Relays a request to a ready replica of its deployment. */
-import type { IncomingHttpHeaders } from 'node:http';
 import { formatOrigin } from '../capacity/peers.ts';
-import { formatErrorEvent } from '../http/error-event.ts';
-import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Span } from '../tracing/span.ts';
 import { takeArrivedBody } from '../upstream/arrived-body.ts';
 import { type RelayedHeaders, selectRequestHeaders } from '../upstream/headers.ts';
 import type { Pools } from '../upstream/pools.ts';
 import { endRelaySpan, type RelayAnswer, relay } from '../upstream/relay.ts';
+import { RelayedAnswer } from './relayed-answer.ts';
 import type { ReplicaPicker } from './replica-picker.ts';
 
 export interface ProxyOptions {
@@ -25,7 +23,7 @@ export interface ProxiedRequest {
   body?: Buffer | undefined;
   /** For the replica only. */
   ownHeaders?: Record<string, string> | undefined;
-  /** Where the response goes; unchanged to the client if absent. */
+  /** Where the response goes; to the client if absent. */
   answer?: RelayAnswer | undefined;
 }
 
@@ -34,11 +32,10 @@ export type ProxyOutcome = 'answered' | 'broken' | 'none' | 'lost';
 
 /** An address without a gateway, such as a pod that is just gone, is skipped: nothing was sent to it. */
 export async function proxyRequest(options: ProxyOptions, request: ProxiedRequest): Promise<ProxyOutcome> {
-  const { addresses, answer } = request;
-  const { req, res, span } = request.exchange;
+  const { exchange, addresses, answer = new RelayedAnswer(exchange) } = request;
+  const { req, res, span } = exchange;
   const body = request.body ?? (await takeArrivedBody(req));
   const headers = buildHeaders(request);
-  const describeBreak = (received: IncomingHttpHeaders) => formatBreak(received, request.exchange);
   for (const address of options.picker.rank(addresses)) {
     const leave = options.picker.enter(address);
     const pool = options.pools.get(formatOrigin(address, options.replicaPort));
@@ -50,7 +47,6 @@ export async function proxyRequest(options: ProxyOptions, request: ProxiedReques
       path: req.url!,
       headers: hop ? nameParent(headers, hop) : headers,
       body,
-      describeBreak,
       answer,
     });
     leave();
@@ -77,17 +73,3 @@ function buildHeaders({ exchange, body, ownHeaders }: ProxiedRequest): RelayedHe
   if (body) headers['content-length'] = String(body.length);
   return headers;
 }
-
-/** A broken stream ends with an error event (docs/api.md, "Streaming"). The blank line closes a truncated event. */
-export function formatBreak(
-  headers: IncomingHttpHeaders,
-  request: Pick<Exchange, 'req' | 'requestId'>,
-): string | null {
-  if (!headers['content-type']?.startsWith('text/event-stream')) return null;
-  const error = describeLoss();
-  return `\n\n${formatErrorEvent(error, request)}`;
-}
-
-/** For a replica whose response had started. */
-export const describeLoss = () =>
-  new ApiError('upstream_error', 'The replica was lost before its response was complete.');

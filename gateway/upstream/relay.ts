@@ -15,8 +15,6 @@ export interface RelayRequest {
   headers: RelayedHeaders;
   /** Replaces the request's own body, if that was read already. */
   body?: Buffer | undefined;
-  /** Final event for a client whose response was interrupted; null closes the connection at once instead. */
-  describeBreak?: (headers: IncomingHttpHeaders) => string | null;
   /** Where the response goes; unchanged to the client if absent. */
   answer?: RelayAnswer | undefined;
 }
@@ -99,36 +97,30 @@ export function relay(request: RelayRequest): Promise<RelayOutcome> {
   });
 }
 
-/** Relays a response unchanged. */
+/** Relays a response unchanged; one that is interrupted breaks the connection. */
 export class PlainAnswer implements RelayAnswer {
-  readonly #request: Pick<RelayRequest, 'res' | 'describeBreak'>;
-  #headers: IncomingHttpHeaders = {};
+  readonly #res: ServerResponse;
 
-  constructor(request: Pick<RelayRequest, 'res' | 'describeBreak'>) {
-    this.#request = request;
+  constructor({ res }: { res: ServerResponse }) {
+    this.#res = res;
   }
 
   begin(status: number, received: IncomingHttpHeaders): void {
-    const { res } = this.#request;
-    this.#headers = received;
-    res.writeHead(status, selectResponseHeaders(received));
+    this.#res.writeHead(status, selectResponseHeaders(received));
     // A response of unknown length may be a stream whose first byte takes long.
-    if (received['content-length'] === undefined) res.flushHeaders();
+    if (received['content-length'] === undefined) this.#res.flushHeaders();
   }
 
   write(chunk: Buffer): boolean {
-    return this.#request.res.write(chunk);
+    return this.#res.write(chunk);
   }
 
   end(): void {
-    this.#request.res.end();
+    this.#res.end();
   }
 
   break(): void {
-    const { res, describeBreak } = this.#request;
-    const finalText = res.destroyed ? null : describeBreak?.(this.#headers);
-    if (finalText) res.end(finalText);
-    else res.destroy();
+    this.#res.destroy();
   }
 }
 

@@ -8,7 +8,7 @@ describe('a replica’s answer to a held request', () => {
     const res = { writeHead: (sent: number) => passed.push(sent), write: () => true, end: () => {} };
     const req = { complete: true, headers: {}, url: '/v1/chat/completions' };
     const exchange = { req, res, stream: null, countEvents: null } as unknown as Exchange;
-    const held = new HeldAnswer({ exchange, isRepeatable, onPass: () => {}, describeBreak: () => null });
+    const held = new HeldAnswer({ exchange, isRepeatable, onPass: () => {} });
     held.begin(status, { 'content-length': '1', ...headers });
     held.write(Buffer.from(JSON.stringify({ error: { code, message: 'Wait.' } })));
     held.end();
@@ -26,7 +26,6 @@ describe('a replica’s answer to a held request', () => {
       exchange,
       isRepeatable: true,
       onPass: () => {},
-      describeBreak: () => null,
     });
     held.begin(503, { 'content-type': 'application/json', 'x-should-retry': 'false' });
     held.write(Buffer.from(JSON.stringify({ error: { code: 'no_pod_available', message: 'Paused.' } })));

@@ -144,17 +144,14 @@ describe('a relay', () => {
     expect(outcomes[1]).to.deep.equal({ result: 'broken', hasClientLeft: true });
   });
 
-  it('cuts the answer when the far side breaks off, or says last words', async () => {
+  it('cuts the answer when the far side breaks off', async () => {
     const far = await serve((_, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
       setTimeout(() => res.destroy(), 20);
     });
     const cut = await fetch(await relayTo(far));
     expect(await cut.text().catch(() => 'cut')).to.equal('cut');
-    const told = await fetch(await relayTo(far, { describeBreak: () => 'data: error\n\n' }));
-    expect(await told.text()).to.equal('data: 1\n\ndata: error\n\n');
-    const broken = { result: 'broken', hasClientLeft: false };
-    expect(outcomes).to.deep.equal([broken, broken]);
+    expect(outcomes).to.deep.equal([{ result: 'broken', hasClientLeft: false }]);
   });
 
   it('says that another may be tried when nobody took the connection, with the body untouched', async () => {
