@@ -125,6 +125,13 @@ export const ERRORS = {
     when: 'The path does not support this method.',
     remedy: 'Use a method from the Allow header.',
   },
+  websocket_not_supported: {
+    status: 426,
+    type: invalid,
+    retry: false,
+    when: 'A WebSocket was requested. Its status is not 405 because clients then go on with HTTP at once.',
+    remedy: 'Send a POST request, with `stream: true` for events.',
+  },
   request_timeout: {
     status: 408,
     type: 'timeout_error',

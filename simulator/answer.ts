@@ -40,6 +40,8 @@ export interface PlanContext {
   model: string;
   /** Length of an answer in tokens; null: the prompt decides. */
   tokens: number | null;
+  /** Most tokens of a prompt and its answer together. */
+  contextTokens: number;
   /** Null: prompts are computed from their beginning. */
   cache: PrefixCache | null;
 }

@@ -20,7 +20,10 @@ export function planMessage(body: Fields, context: PlanContext): Answer {
 }
 
 export function planCount(body: Fields, context: PlanContext): Answer {
-  const { usage } = makeChat({ ...readRequest(body), max_tokens: 1 }, { ...context, cache: null });
+  const { usage } = makeChat(
+    { ...readRequest(body), max_tokens: 1 },
+    { ...context, contextTokens: Infinity, cache: null },
+  );
   return {
     steps: 0,
     usage: sumUsage(0, 0),

@@ -17,6 +17,7 @@ import { hashText, type Random } from './random.ts';
 import {
   boundSampling,
   type Choice,
+  checkContext,
   continueProse,
   createChoiceRandom,
   generateFixed,
@@ -65,6 +66,8 @@ export function makeChat(body: Fields, context: PlanContext): Chat {
   const tools = planTools(body, conversation);
   const topLogprobs = readTopLogprobs(body);
   const requested = readSampling(body, 1);
+  const promptTokens = conversation.promptTokens + countTokens(tools.promptText);
+  checkContext(promptTokens, requested, context.contextTokens);
   const sampling = boundSampling(requested, requested.n, topLogprobs !== null);
   const writeContent = planContent(body, sampling, context.tokens);
   const promptHash = hashText(conversation.prompt);
@@ -83,7 +86,6 @@ export function makeChat(body: Fields, context: PlanContext): Chat {
     return { ...(rest ?? writeContent(random)), toolCalls: [] };
   });
 
-  const promptTokens = conversation.promptTokens + countTokens(tools.promptText);
   // Tools stand before the messages in a prompt.
   const prompt = tools.promptText + conversation.prompt;
   return {

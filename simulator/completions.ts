@@ -13,7 +13,14 @@ import { type Fields, readBoolean, readInteger } from './fields.ts';
 import { describeCompletionTokens } from './logprobs.ts';
 import type { PrefixCache } from './prefix-cache.ts';
 import { hashText } from './random.ts';
-import { boundSampling, type Choice, createChoiceRandom, generateProse, readSampling } from './sampling.ts';
+import {
+  boundSampling,
+  type Choice,
+  checkContext,
+  createChoiceRandom,
+  generateProse,
+  readSampling,
+} from './sampling.ts';
 import { splitTokens } from './text.ts';
 import { readInputs, type TextInput } from './text-input.ts';
 
@@ -45,6 +52,7 @@ export function planCompletion(body: Fields, context: PlanContext): Answer {
     throw refuse(`n times the prompts must be at most ${MAX_CHOICES}, got ${count}.`, 'n');
   const sampling = boundSampling(requested, count, topLogprobs !== null);
   if (echo) checkEcho(prompts.reduce((sum, { text }) => sum + text.length, 0) * sampling.n, topLogprobs);
+  for (const { tokens } of prompts) checkContext(tokens, requested, context.contextTokens);
 
   const choices = prompts.flatMap(({ text }) => {
     const promptHash = hashText(text);

@@ -15,6 +15,7 @@ const SETTING_VARIABLES: Record<SettingName, string> = {
   itlMs: 'SIMULATOR_ITL_MS',
   prefillMs: 'SIMULATOR_PREFILL_MS',
   cacheTokens: 'SIMULATOR_CACHE_TOKENS',
+  contextTokens: 'SIMULATOR_CONTEXT_TOKENS',
   tokens: 'SIMULATOR_TOKENS',
   jobSeconds: 'SIMULATOR_JOB_SECONDS',
   maxConcurrency: 'SIMULATOR_MAX_CONCURRENCY',
@@ -45,6 +46,7 @@ The start values of what the control port can change:
   SIMULATOR_ITL_MS           milliseconds between tokens (0)
   SIMULATOR_PREFILL_MS       milliseconds for each prompt token that is not cached (0)
   SIMULATOR_CACHE_TOKENS     size of the prefix cache in tokens (0: none)
+  SIMULATOR_CONTEXT_TOKENS   most tokens of a prompt and its answer together (${DEFAULT_SETTINGS.contextTokens})
   SIMULATOR_TOKENS           length of an answer (unset: 16 to 64, by the prompt)
   SIMULATOR_JOB_SECONDS      time of an image or a video (${DEFAULT_SETTINGS.jobSeconds})
   SIMULATOR_MAX_CONCURRENCY  calls worked on at once; more wait (0: unlimited)

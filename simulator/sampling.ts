@@ -69,6 +69,20 @@ export function boundSampling(sampling: Sampling, choices: number, withLogprobs:
   return { ...sampling, maxTokens: Math.min(sampling.maxTokens, budget) };
 }
 
+/** Refuses what does not fit into the context, as vLLM does; without a limit of its own, the answer takes what is left. */
+export function checkContext(promptTokens: number, { maxTokens }: Sampling, contextTokens: number): void {
+  if (promptTokens >= contextTokens)
+    throw refuse(
+      `This model's maximum context length is ${contextTokens} tokens. However, your request has ${promptTokens} input tokens. Please reduce the length of the input messages.`,
+      'input_tokens',
+    );
+  if (maxTokens !== Infinity && promptTokens + maxTokens > contextTokens)
+    throw refuse(
+      `'max_tokens' or 'max_completion_tokens' is too large: ${maxTokens}. This model's maximum context length is ${contextTokens} tokens and your request has ${promptTokens} input tokens (${maxTokens} > ${contextTokens} - ${promptTokens}).`,
+      'max_tokens',
+    );
+}
+
 /** The chance of one choice: the same prompt, seed and index give the same answer. */
 export const createChoiceRandom = (promptHash: number, seed: number, index: number): Random =>
   createRandom(hashText(`${seed}/${index}`, promptHash));

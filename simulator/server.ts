@@ -11,7 +11,7 @@ import { answerFailure, INFERENCE_ROUTES, serveInference } from './inference.ts'
 import type { Personality } from './personality.ts';
 import { isSleepPath, serveSleep } from './sleep.ts';
 import { describeInfo } from './tei.ts';
-import { MAX_MODEL_LENGTH } from './tokenizer.ts';
+import { describeTokenizer } from './tokenizer.ts';
 import { readVideoPath, serveVideo } from './videos.ts';
 
 export interface Listener {
@@ -113,6 +113,15 @@ const READS = new Map<string, (engine: Engine, call: Call) => void>([
   ['/metrics', (engine, call) => void sendMetrics(engine, call).catch((error) => answerFailure(call, error))],
   [INFO, (engine, call) => call.sendJSON(200, describeInfo(engine))],
   [
+    '/tokenizer_info',
+    ({ options: { kind }, personality, settings }, call) => {
+      const { contextTokens } = settings.current;
+      if (TOKENIZED.has(kind) && personality.tokenRoutes !== 'tei')
+        call.sendJSON(200, describeTokenizer(contextTokens));
+      else call.sendRefusal(refuseRoute(404));
+    },
+  ],
+  [
     '/v1/models',
     (engine, call) => {
       if (engine.isLoaded) call.sendJSON(200, listModels(engine));
@@ -121,7 +130,7 @@ const READS = new Map<string, (engine: Engine, call: Call) => void>([
   ],
 ]);
 
-const listModels = ({ options: { model, kind }, created }: Engine): object => ({
+const listModels = ({ options: { model, kind }, created, settings }: Engine): object => ({
   object: 'list',
   data: [
     {
@@ -131,7 +140,7 @@ const listModels = ({ options: { model, kind }, created }: Engine): object => ({
       owned_by: 'simulator',
       root: model,
       parent: null,
-      ...(TOKENIZED.has(kind) && { max_model_len: MAX_MODEL_LENGTH }),
+      ...(TOKENIZED.has(kind) && { max_model_len: settings.current.contextTokens }),
     },
   ],
 });

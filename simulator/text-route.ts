@@ -13,9 +13,9 @@ export const serveText =
     if (fault && !breaking) return;
 
     const fields = checkBody(exchange);
-    const { itlMs, tokens, cacheTokens } = engine.settings.current;
+    const { itlMs, tokens, contextTokens, cacheTokens } = engine.settings.current;
     const cache = cacheTokens > 0 ? engine.cache : null;
-    const answer = plan(fields, { model: engine.options.model, tokens, cache }, exchange);
+    const answer = plan(fields, { model: engine.options.model, tokens, contextTokens, cache }, exchange);
     const { usage, conversation, inputs } = answer;
     const returnPermits = inputs && engine.permits.take(inputs, engine.personality.bounds.permits);
     try {

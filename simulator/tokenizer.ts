@@ -6,21 +6,20 @@ import { type Fields, readBoolean } from './fields.ts';
 import { readConversation } from './messages.ts';
 import { decodeTokens } from './text.ts';
 
-export const MAX_MODEL_LENGTH = 131_072;
 /** Four ASCII characters are a token, 7 bits each behind a leading 1; every other character is a token of its own. */
 const BITS = 7;
 const CHARACTER = 2 ** 30;
 const MAX_CODE_POINT = 0x10ffff;
 const MAX_TOKENS = 1_048_576;
 
-export function planTokenize(body: Fields, _: PlanContext, { engine }: Exchange): Answer {
+export function planTokenize(body: Fields, { contextTokens }: PlanContext, { engine }: Exchange): Answer {
   if (engine.personality.tokenRoutes === 'tei') return planPieces(body);
   const withTexts = readBoolean(body, 'return_token_strs');
   readBoolean(body, 'add_special_tokens');
   const pieces = splitPieces(readPrompt(body));
   return plan(() => ({
     count: pieces.length,
-    max_model_len: MAX_MODEL_LENGTH,
+    max_model_len: contextTokens,
     tokens: pieces.map(encodePiece),
     token_strs: withTexts ? pieces : null,
   }));
@@ -35,6 +34,16 @@ export function planDetokenize(body: Fields, _: PlanContext, { engine }: Exchang
   const prompt = tokens.map(decodeToken).join('');
   return plan(() => ({ prompt }));
 }
+
+/** GET /tokenizer_info: what vLLM shows of a tokenizer's settings. */
+export const describeTokenizer = (contextTokens: number): object => ({
+  tokenizer_class: 'SimulatorTokenizer',
+  model_max_length: contextTokens,
+  bos_token: null,
+  eos_token: '<|end|>',
+  pad_token: '<|end|>',
+  chat_template: '{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}',
+});
 
 /** As TEI has it: a list for each of the inputs. */
 function planPieces({ inputs }: Fields): Answer {

@@ -10,7 +10,8 @@ import { ApiError } from '../http/error-response.ts';
 import { answerErrors } from '../http/errors.ts';
 import { type GatewayState, identifyRequest } from '../http/exchange.ts';
 import { ROUTES, type Route } from '../http/routes.ts';
-import { answerRootProbe, findRoute, requireAvailability, runHandler } from '../http/routing.ts';
+import { answerHealth, answerProbes, findRoute, requireAvailability, runHandler } from '../http/routing.ts';
+import { findShutdown, findStandstill } from '../http/unavailability.ts';
 import { countSlots, type MediaServices, type StorageServices } from '../jobs/services.ts';
 import { buildMediaHandlers } from '../media/media-routes.ts';
 import { buildDocumentHandlers } from '../openapi/handler.ts';
@@ -67,8 +68,9 @@ export function createFrontApp(options: FrontAppOptions): RequestListener {
   );
   app.use(findDeployment(options));
   app.use(allowOrigins<FrontState>(({ deployment }) => deployment.config.corsOrigins));
-  app.use(answerRootProbe());
+  app.use(answerProbes());
   app.use(findRoute(ROUTES));
+  app.use(answerHealth<FrontState>(({ deployment }) => isServing(deployment)));
   app.use(sendContinue(options.redis));
   app.use(proxyToReplica(options));
   app.use(authenticateCaller(options.redis));
@@ -104,6 +106,12 @@ const findDeployment =
     options.coldStarts.starts.observe(deployment);
     return next();
   };
+
+/** By a replica, or by one that a request starts. */
+const isServing = ({ config, addresses }: KnownDeployment): boolean =>
+  addresses.length > 0
+    ? findShutdown(config) === null
+    : config.scaling !== undefined && findStandstill(config) === null;
 
 async function findByHostHeader(
   { directory }: FrontAppOptions,

@@ -3,13 +3,21 @@ import { JSON_TYPE } from './error-response.ts';
 import { ClientDisconnectedError, type Exchange } from './exchange.ts';
 
 /** `more`: further headers, alternating names and values. */
-export function sendJSON(
+export const sendJSON = (exchange: Exchange, value: unknown, head: JSONHead = {}): void =>
+  sendJSONText(exchange, JSON.stringify(value), head);
+
+interface JSONHead {
+  status?: number;
+  more?: string[];
+}
+
+/** The same for JSON as a text. */
+export function sendJSONText(
   exchange: Exchange,
-  value: unknown,
-  { status = 200, more = [] }: { status?: number; more?: string[] } = {},
+  text: string,
+  { status = 200, more = [] }: JSONHead = {},
 ): void {
   checkClient(exchange);
-  const text = JSON.stringify(value);
   const length = String(Buffer.byteLength(text));
   exchange.res.writeHead(
     status,

@@ -31,6 +31,7 @@ export const ALL_ROUTES = [
   { ...text, name: 'transcriptions', path: '/v1/audio/transcriptions', kinds: ['Transcription'] },
   { ...text, name: 'translations', path: '/v1/audio/translations', kinds: ['Transcription'] },
   { ...text, name: 'speech', path: '/v1/audio/speech', kinds: ['Speech'] },
+  { ...tokens, name: 'tokenizer_info', method: 'GET', path: '/tokenizer_info', isEngines: false },
   { ...models, name: 'models', path: '/v1/models' },
   { ...models, name: 'model', path: '/v1/models/{model}' },
   { ...media, name: 'image_generations', path: '/v1/images/generations', kinds: ['Image'] },
@@ -48,6 +49,7 @@ export const ALL_ROUTES = [
   { ...people, name: 'request_input', method: 'GET', path: '/v1/requests/{id}/input' },
   { ...people, name: 'request_retry', method: 'POST', path: '/v1/requests/{id}/retry', served: 'accepting' },
   { ...records, name: 'request', method: 'GET', path: '/v1/requests/{id}' },
+  { name: 'health', method: 'GET', path: '/health', kinds: null, isCounted: false, served: 'always' },
   { name: 'openapi', method: 'GET', path: '/openapi.json', kinds: null, isCounted: false, served: 'always' },
 ] as const satisfies readonly Route[];
 
@@ -64,7 +66,7 @@ export interface Route {
   /** Kinds whose callers error messages mention it to, if fewer. */
   namedTo?: readonly ModelKind[];
   /** Whether it exists only on deployments whose engine serves it (`GatewayConfig.routes`). */
-  isEngines?: true;
+  isEngines?: boolean;
   /** Whether it counts against RPM, TPD and credit (docs/api.md, "Limits"). */
   isCounted: boolean;
   /** Then against RPM only. */

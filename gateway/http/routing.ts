@@ -1,5 +1,6 @@
 /** Finds the route, and refuses what this deployment does not serve, now or ever. */
 
+import type { IncomingMessage } from 'node:http';
 import type { ModelKind } from '../../api/engine-presets.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { ApiError } from './error-response.ts';
@@ -20,11 +21,22 @@ export const findRoute =
     if (!match) throw refusePath(readPath(req.url ?? '/'), model && table.listFor(model()));
     // Node sends no body in response to HEAD.
     const route = match.methods.get(req.method === 'HEAD' ? 'GET' : req.method!);
+    if (!route && isWebSocket(req)) throw refuseWebSocket(readPath(req.url ?? '/'));
     if (!route) throw refuseMethod(readPath(req.url ?? '/'), req.method!, listMethods(match.methods));
     state.route = route;
     state.parameter = match.parameter;
     return next();
   };
+
+/** Codex tries a WebSocket first. At 426 it goes on with HTTP at once, at 405 after several attempts. */
+const isWebSocket = ({ headers }: IncomingMessage): boolean => /^websocket$/i.test(headers.upgrade ?? '');
+
+const refuseWebSocket = (path: string) =>
+  new ApiError(
+    'websocket_not_supported',
+    `${path.slice(0, MAX_SHOWN_CHARACTERS)} has no WebSocket: send a POST request, with \`stream: true\` for events.`,
+    { headers: ['upgrade', 'HTTP/1.1'] },
+  );
 
 function refusePath(path: string, served?: string): ApiError {
   const hint = served ? `; this deployment serves ${served}` : '';
@@ -52,16 +64,25 @@ export const runHandler =
     return handler(state);
   };
 
-/**
- * Responds to `HEAD /`, with which some clients, such as Claude Code, open a connection. Needs no key: it shows only that
- * something is listening, as a 401 would.
- */
-export const answerRootProbe = (): GatewayMiddleware => (ctx, next) => {
+/** With which Claude Code opens a connection. */
+const PROBED = /^\/(api\/hello)?(\?|$)/;
+
+/** Responds to `HEAD` of clients' probes. Needs no key: it shows only that something is listening, as a 401 would. */
+export const answerProbes = (): GatewayMiddleware => (ctx, next) => {
   const { method, url } = ctx.req;
-  if (method !== 'HEAD' || !/^\/(\?|$)/.test(url ?? '')) return next();
+  if (method !== 'HEAD' || !PROBED.test(url ?? '')) return next();
   sendEmpty(ctx.state.exchange, 200);
   return Promise.resolve();
 };
+
+/** For load balancers and clients without a key, which learn nothing else. */
+export const answerHealth =
+  <S extends GatewayState>(isServing: (state: S) => boolean): GatewayMiddleware<S> =>
+  ({ state }, next) => {
+    if (state.route.name !== 'health') return next();
+    sendEmpty(state.exchange, isServing(state) ? 200 : 503);
+    return Promise.resolve();
+  };
 
 /** Refuses what this deployment does not serve, now or ever. */
 export const requireAvailability =

@@ -24,6 +24,7 @@ const OPERATIONS: Record<RouteName, (facts: Facts) => Operation | null> = {
   ...IMAGE_OPERATIONS,
   ...VIDEO_OPERATIONS,
   ...RECORD_OPERATIONS,
+  health: NOT_MADE,
   image_variations: NOT_MADE,
   video_remix: NOT_MADE,
 };

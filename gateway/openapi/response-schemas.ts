@@ -44,6 +44,7 @@ export const RESPONSE_SCHEMAS = {
   ScoreList: scoreList,
   TokenList: tokenList,
   DetokenizedText: detokenizedText,
+  TokenizerInfo: z.object({}),
   Transcript: transcript,
   ImageList: imageList,
   Acknowledgement: acknowledgement,

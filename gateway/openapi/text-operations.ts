@@ -145,4 +145,10 @@ export const TEXT_OPERATIONS = {
     answers: answer({ schema: 'DetokenizedText' }, 'In vLLM’s schema.'),
     errors: TEXT_ERRORS,
   }),
+  tokenizer_info: (): Operation => ({
+    summary: 'Read the settings of the tokenizer',
+    description: 'Of engines that serve it. Counts against RPM only.',
+    answers: answer({ schema: 'TokenizerInfo' }, 'As the engine describes it.'),
+    errors: ['no_pod_available', 'not_found', 'rate_limit_exceeded'],
+  }),
 };

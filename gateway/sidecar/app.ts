@@ -24,8 +24,9 @@ import {
   identifyRequest,
 } from '../http/exchange.ts';
 import { ROUTES, type RouteName } from '../http/routes.ts';
-import { answerRootProbe, findRoute, requireAvailability, runHandler } from '../http/routing.ts';
+import { answerHealth, answerProbes, findRoute, requireAvailability, runHandler } from '../http/routing.ts';
 import { createListener } from '../http/server.ts';
+import { findShutdown } from '../http/unavailability.ts';
 import { countSlots, type StorageServices } from '../jobs/services.ts';
 import { buildMediaHandlers } from '../media/media-routes.ts';
 import { buildDocumentHandlers } from '../openapi/handler.ts';
@@ -34,6 +35,7 @@ import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
 import { buildModelHandlers } from '../text/model-routes.ts';
 import { buildTextHandlers } from '../text/text-routes.ts';
+import { buildTokenizerHandler } from '../text/tokenizer-info.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { Pools } from '../upstream/pools.ts';
 
@@ -54,6 +56,8 @@ export interface SidecarAppOptions {
   tracer?: Tracer | null;
   /** Connections to the engine; its own by default. */
   enginePool?: EnginePool;
+  /** Connections to the engine for what does not affect its health. */
+  readPool?: () => EnginePool;
   /** The engine failed a request: its health should be probed. */
   onEngineLost?: () => void;
   ranOutOfMemory?: MemoryWatch | null;
@@ -111,6 +115,9 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   const handlers: Partial<Record<RouteName, Handler>> = {
     ...buildTextHandlers(textServices),
     ...(options.storage && buildAudioHandlers({ ...textServices, spool: options.storage.spool })),
+    ...(options.readPool && {
+      tokenizer_info: buildTokenizerHandler({ config, isReady: engineReady, pool: options.readPool }),
+    }),
     ...buildModelHandlers({
       config,
       isReady: engineReady,
@@ -142,9 +149,10 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   app.use(cutOff.middleware);
   // 3. Pages of other origins, whose preflights carry no key.
   app.use(allowOrigins(() => config().corsOrigins));
-  app.use(answerRootProbe());
+  app.use(answerProbes());
   // 4. Before authentication, so that a wrong base URL is not reported as a wrong key.
   app.use(findRoute(ROUTES, config));
+  app.use(answerHealth(() => engineReady() && findShutdown(config()) === null));
   // 5. Key, RPM, TPD and credit in one call; before the body, so that strangers cannot fill memory.
   app.use(authenticateRequests(admissions, config));
   // 6. The kind of model, then whether the deployment serves at all.

@@ -159,6 +159,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     engineReady: () => health.isReady,
     contextLength: () => contextLength.value,
     enginePool,
+    readPool: engine.unwatchedPool,
     metrics,
     usage,
     log,

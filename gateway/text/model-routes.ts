@@ -24,8 +24,9 @@ export function buildModelHandlers({ config, isReady, contextLength }: ModelServ
   return {
     models: (state: GatewayState) => {
       requireReady(state);
-      const list: ModelList = { object: 'list', data: [describeModel(config(state), contextLength())] };
-      sendJSON(state.exchange, list);
+      const model = describeModel(config(state), contextLength());
+      const list: ModelList = { object: 'list', data: [model] };
+      sendJSON(state.exchange, isAnthropic(state) ? listForAnthropic(model) : list);
     },
     model: (state: GatewayState) => {
       requireReady(state);
@@ -34,7 +35,7 @@ export function buildModelHandlers({ config, isReady, contextLength }: ModelServ
         throw new ApiError('model_not_found', `This deployment serves the model "${model.id}" only.`, {
           param: 'model',
         });
-      sendJSON(state.exchange, model);
+      sendJSON(state.exchange, isAnthropic(state) ? describeForAnthropic(model) : model);
     },
   };
 }
@@ -53,6 +54,31 @@ const describeModel = (config: GatewayConfig, contextLength: number | null): Mod
     ...(supported && { supported_parameters: supported }),
   };
 };
+
+const isAnthropic = ({ exchange }: GatewayState): boolean => exchange.dialect === 'anthropic';
+
+const listForAnthropic = (model: ModelObject) => ({
+  data: [describeForAnthropic(model)],
+  first_id: model.id,
+  last_id: model.id,
+  has_more: false,
+});
+
+/** As Anthropic's API describes its models. */
+const describeForAnthropic = ({ id, display_name, created, max_model_len }: ModelObject) => ({
+  type: 'model',
+  id,
+  display_name,
+  created_at: new Date(created * 1_000).toISOString(),
+  // Prompt and output share it.
+  max_input_tokens: max_model_len ?? null,
+  max_tokens: max_model_len ?? null,
+  capabilities: null,
+  deprecated_at: null,
+  lifecycle: 'active',
+  line: null,
+  retires_at: null,
+});
 
 function decode(parameter: string): string | null {
   try {

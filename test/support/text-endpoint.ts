@@ -11,6 +11,7 @@ import { createSidecarApp, type SidecarAppOptions } from '../../gateway/sidecar/
 import { createLog } from '../../gateway/telemetry/log.ts';
 import { createMetrics, type GatewayMetrics } from '../../gateway/telemetry/metrics.ts';
 import { DeploymentUsage } from '../../gateway/telemetry/usage.ts';
+import { Pools } from '../../gateway/upstream/pools.ts';
 import type { RedisConnection } from '../../redis/client.ts';
 import { describeModel } from './model-replica.ts';
 import { publishApiKey } from './publication.ts';
@@ -43,8 +44,10 @@ export async function startTextEndpoint(options: TextEndpointOptions): Promise<T
   const slots = new Slots(() => config.concurrency);
   const metrics = createMetrics();
   const peers = { acquire: async () => ({ refusal: 'full' as const }) };
+  const readPools = new Pools();
   const app = createSidecarApp({
     config: () => config,
+    readPool: () => readPools.get(engineURL),
     capacity: new ReplicaCapacity({ slots, engineURL, isEngineReady: () => true, peers }),
     connection,
     engineReady: () => true,
@@ -77,6 +80,7 @@ export async function startTextEndpoint(options: TextEndpointOptions): Promise<T
     stop: async () => {
       await close(server);
       await app.close();
+      await readPools.destroy();
     },
   };
 }

@@ -104,6 +104,27 @@ describe('the front', () => {
     expect((await read('sk-unknown')).status).to.equal(401);
   });
 
+  it('is healthy without a key while a request would be served', async () => {
+    const read = async () => {
+      const response = await fetchByHost(`${front.origin}/health`, HOST);
+      expect(await response.text()).to.equal('');
+      return response.status;
+    };
+    const scaling = { coldStart: 'Hold' as const, holdForMs: 1_000, loadTimeMs: null };
+    const cases: [string, GatewayConfig, string[], number][] = [
+      ['with a replica', config, ADDRESSES, 200],
+      ['paused', { ...config, paused: true }, ADDRESSES, 503],
+      ['without a replica', config, [], 503],
+      ['at rest', { ...config, scaling }, [], 200],
+      ['at rest, and not running', { ...config, scaling, obstacle: 'Failed' }, [], 503],
+      ['with a replica again', config, ADDRESSES, 200],
+    ];
+    for (const [what, published, addresses, status] of cases) {
+      await publish(published, addresses);
+      await pollUntil(async () => (await read()) === status, `${status} ${what}`);
+    }
+  });
+
   it('hands requests on to ready replicas, whatever the case, port and dot of the host', async () => {
     for (const host of [HOST, HOST.toUpperCase(), `${HOST}:8443`, `${HOST}.`]) {
       const response = await call({ host });

@@ -171,6 +171,8 @@ describe('expensive bodies', () => {
     await publishHost(stack.redis, HOSTS.attacker, { namespace: 'team', name: 'picture' });
     await publishHost(stack.redis, HOSTS.other, { namespace: 'other', name: 'picture' });
     engine = await startEngine();
+    // For prompts of 1 MiB.
+    await engine.control({ contextTokens: 1_000_000 });
     await engine.control({ ttftMs: 0, itlMs: 0, tokens: 1 });
     replica = await startReplica({
       redisURL: stack.server.url,

@@ -11,6 +11,49 @@ describe('the simulated chat, asked for what it cannot do,', () => {
   });
   after(() => simulator.stop());
 
+  describe('with a context of 100 tokens', () => {
+    before(() => simulator.putControl({ contextTokens: 100 }));
+    after(() => simulator.reset());
+    const text = 'x'.repeat(4 * 50);
+    const refusal = async (path: string, body: object) => {
+      const response = await simulator.post(path, body);
+      const { error } = (await response.json()) as { error?: { message: string; param: string } };
+      return [response.status, error?.message, error?.param];
+    };
+    const tooLarge = (prompt: number, output: number) =>
+      `'max_tokens' or 'max_completion_tokens' is too large: ${output}. This model's maximum context length is 100 tokens and your request has ${prompt} input tokens (${output} > 100 - ${prompt}).`;
+
+    it('takes a prompt and an output that fill it together, and refuses a token more', async () => {
+      expect((await simulator.post(PATH, chatOf(text, { max_tokens: 46 }))).status).to.equal(200);
+      expect(await refusal(PATH, chatOf(text, { max_tokens: 47 }))).to.deep.equal([
+        400,
+        tooLarge(54, 47),
+        'max_tokens',
+      ]);
+      const completion = { prompt: text, max_tokens: 51 };
+      expect((await refusal('/v1/completions', completion))[1]).to.equal(tooLarge(50, 51));
+      const response = { input: text, max_output_tokens: 47 };
+      expect((await refusal('/v1/responses', response))[1]).to.equal(tooLarge(54, 47));
+    });
+
+    it('refuses a prompt that leaves no room, whatever is asked for', async () => {
+      const [status, message] = await refusal(PATH, chatOf('x'.repeat(4 * 96)));
+      expect([status, message]).to.deep.equal([
+        400,
+        "This model's maximum context length is 100 tokens. However, your request has 100 input tokens. Please reduce the length of the input messages.",
+      ]);
+      const count = { messages: [{ role: 'user', content: 'x' }] };
+      expect((await simulator.post('/v1/messages/count_tokens', count)).status).to.equal(200);
+    });
+
+    it('says so with its model', async () => {
+      const list = (await (await fetch(`${simulator.url}/v1/models`)).json()) as {
+        data: { max_model_len: number }[];
+      };
+      expect(list.data[0]!.max_model_len).to.equal(100);
+    });
+  });
+
   describe('refuses as vLLM does', () => {
     const cases: [why: string, body: unknown, status: number, message: RegExp, param?: string][] = [
       ['a body that is no JSON', '{"messages": [', 400, /JSON decode error/],
