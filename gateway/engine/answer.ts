@@ -11,7 +11,7 @@ export interface Answer {
   begin?(headers: IncomingHttpHeaders): void;
   /** False: the client is slow, wait for `drain`. */
   write(chunk: Buffer): boolean;
-  /** The engine's response is complete. Null, or its error; then nothing more may be written. A promise if it is large. */
+  /** The engine's response is complete. Null, or its error; then nothing more may be written. A promise if it is large. May throw it. */
   end(): ApiError | null | Promise<ApiError | null>;
   /** The error in what was received so far; the engine's work is then aborted. */
   readonly failure: ApiError | null;

@@ -124,7 +124,7 @@ class EngineCall implements Dispatcher.DispatchHandler {
       return;
     }
     this.#options.onRelease();
-    const outcome = this.#options.answer.end();
+    const outcome = this.#endAnswer();
     if (!(outcome instanceof Promise)) {
       this.#end(outcome);
       return;
@@ -135,6 +135,14 @@ class EngineCall implements Dispatcher.DispatchHandler {
       if (!this.#isOver) this.#end(error);
     };
     outcome.then(end, end);
+  }
+
+  #endAnswer(): ReturnType<Answer['end']> | Error {
+    try {
+      return this.#options.answer.end();
+    } catch (error) {
+      return error as Error;
+    }
   }
 
   onResponseError(_: Dispatcher.DispatchController, cause: Error): void {

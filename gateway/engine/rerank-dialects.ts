@@ -15,9 +15,10 @@ export interface RerankQuestion {
   truncate?: boolean | undefined;
 }
 
+/** As the engine returned it. */
 export interface Rated {
-  index: number;
-  score: number;
+  index: unknown;
+  score: unknown;
 }
 
 /** How the engine's request is built and its response read. */
@@ -35,7 +36,7 @@ const JINA: RerankDialect = {
   read: (answer) =>
     isObject(answer) && Array.isArray(answer.results)
       ? {
-          rated: answer.results.flatMap((each) => readRated(each, 'relevance_score')),
+          rated: answer.results.map((each) => readRated(each, 'relevance_score')),
           tokens: readOpenAIUsage(answer.usage)?.totalTokens ?? null,
         }
       : null,
@@ -45,9 +46,7 @@ const TEI: RerankDialect = {
   path: '/rerank',
   ask: ({ query, texts, truncate }) => ({ query, texts, ...(truncate !== undefined && { truncate }) }),
   read: (answer) =>
-    Array.isArray(answer)
-      ? { rated: answer.flatMap((each) => readRated(each, 'score')), tokens: null }
-      : null,
+    Array.isArray(answer) ? { rated: answer.map((each) => readRated(each, 'score')), tokens: null } : null,
 };
 
 const SGLANG: RerankDialect = {
@@ -56,7 +55,7 @@ const SGLANG: RerankDialect = {
   read: (answer) =>
     Array.isArray(answer)
       ? {
-          rated: answer.flatMap((each) => readRated(each, 'score')),
+          rated: answer.map((each) => readRated(each, 'score')),
           tokens: sumCounts(answer.map((each) => each?.meta_info?.prompt_tokens)) || null,
         }
       : null,
@@ -66,8 +65,5 @@ const DIALECTS: Readonly<Record<string, RerankDialect>> = { tei: TEI, sglang: SG
 /** By the name of the engine preset. */
 export const dialectOf = (preset: string): RerankDialect => DIALECTS[preset] ?? JINA;
 
-function readRated(each: unknown, name: string): Rated[] {
-  if (!isObject(each)) return [];
-  const { index, [name]: score } = each;
-  return Number.isInteger(index) && typeof score === 'number' ? [{ index: index as number, score }] : [];
-}
+const readRated = (each: unknown, name: string): Rated =>
+  isObject(each) ? { index: each.index, score: each[name] } : { index: undefined, score: undefined };

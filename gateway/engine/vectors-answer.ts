@@ -1,74 +1,84 @@
-/** vLLM's vectors as bytes, streamed through; the metadata that JSON would have is in a header. */
+/** vLLM's vectors as bytes; the metadata that JSON would have is in a header. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { type Answer, readOpenAIUsage, roundUsage, type Usage } from './answer.ts';
-import { BytesAnswer } from './bytes-answer.ts';
+import { AnswerBody, type Reserve } from './answer-body.ts';
 import { parseJSON } from './sse-frames.ts';
+import { checkVectors, type VectorsRequest } from './vectors.ts';
 
 export interface VectorsAnswerOptions {
   /** Replaces the engine's own model name. */
   modelId: string;
-  /** Whether the client wants the header, too. */
-  isDescribed: boolean;
+  request: VectorsRequest;
+  reserve: Reserve;
 }
 
 const METADATA = 'metadata';
-const TYPE = 'application/octet-stream';
 
 export class VectorsAnswer implements Answer {
   usage: Usage | null = null;
+  /** Vectors are not output tokens. */
+  estimatedTokens: number | null = null;
+  failure: ApiError | null = null;
   readonly isComplete = false;
   readonly #exchange: Exchange;
   readonly #options: VectorsAnswerOptions;
-  readonly #bytes: BytesAnswer;
-  #failure: ApiError | null = null;
+  readonly #body: AnswerBody;
+  #metadata: JSONObject = {};
 
   constructor(exchange: Exchange, options: VectorsAnswerOptions) {
     this.#exchange = exchange;
     this.#options = options;
-    this.#bytes = new BytesAnswer(exchange, {
-      types: /^application\/octet-stream\s*(;|$)/,
-      fallbackType: TYPE,
-    });
-  }
-
-  get failure(): ApiError | null {
-    return this.#failure ?? this.#bytes.failure;
-  }
-
-  /** Vectors are not output tokens. */
-  get estimatedTokens(): number | null {
-    return this.#bytes.bytes > 0 ? 0 : null;
+    this.#body = new AnswerBody(options.reserve);
   }
 
   begin(headers: IncomingHttpHeaders): void {
-    this.#bytes.begin(headers);
     const metadata = parseJSON(String(headers[METADATA] ?? ''));
-    if (!isObject(metadata)) {
-      this.#failure = new ApiError(
+    if (isObject(metadata)) this.#metadata = metadata;
+    else
+      this.failure = new ApiError(
         'upstream_error',
         'The engine returned vectors without saying what they are.',
       );
-      return;
-    }
-    this.usage = readOpenAIUsage(metadata.usage);
-    roundUsage(metadata.usage);
-    if (this.#options.isDescribed) this.#exchange.headers.push(METADATA, this.#describe(metadata));
   }
 
   write(chunk: Buffer): boolean {
-    return this.#failure ? true : this.#bytes.write(chunk);
+    this.failure ??= this.#body.add(chunk);
+    return true;
   }
 
   end(): ApiError | null {
-    return this.#failure ?? this.#bytes.end();
+    const { request } = this.#options;
+    const bytes = this.#body.read();
+    if (this.failure) return this.failure;
+    checkVectors(bytes, this.#metadata.data, request);
+    this.#send(bytes);
+    return null;
+  }
+
+  #send(bytes: Buffer): void {
+    const { res, headers } = this.#exchange;
+    this.usage = readOpenAIUsage(this.#metadata.usage);
+    this.estimatedTokens = 0;
+    roundUsage(this.#metadata.usage);
+    this.#exchange.firstByteAt = performance.now();
+    res.writeHead(200, [
+      ...headers,
+      ...this.#exchange.receiptHeaders(),
+      ...(this.#options.request.encoding === 'bytes' ? [METADATA, this.#describe()] : []),
+      'content-type',
+      'application/octet-stream',
+      'content-length',
+      String(bytes.length),
+    ]);
+    res.end(bytes);
   }
 
   /** In ASCII, which all headers may have. */
-  #describe(metadata: JSONObject): string {
-    const text = JSON.stringify({ ...metadata, model: this.#options.modelId });
+  #describe(): string {
+    const text = JSON.stringify({ ...this.#metadata, model: this.#options.modelId });
     return text.replace(/[^\x20-\x7e]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
   }
 }

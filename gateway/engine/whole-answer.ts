@@ -1,26 +1,20 @@
 /** An engine's JSON response, read once and completed to OpenAI's schema. */
 import { isAscii } from 'node:buffer';
-import { GrowingBuffer } from '../../kit/growing-buffer.ts';
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { writeInSlices } from '../../kit/json-slices.ts';
 import type { Steps } from '../../kit/loop-turns.ts';
 import { ApiError, JSON_TYPE } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { refuseAsUnavailable } from '../http/unavailability.ts';
 import { type Answer, roundUsage, type Usage } from './answer.ts';
+import { AnswerBody, type Reserve } from './answer-body.ts';
 import { findAbortedError, findEngineError } from './engine-error.ts';
 
-/** Embeddings of a large batch as JSON numbers. */
-const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
-
-/** Most responses are smaller and are not accounted for. */
-const SMALL_BYTES = 1024 * 1024;
 /** Larger ones are parsed in turns. */
 const MAX_AT_ONCE_BYTES = 64 * 1024;
 
-/** Completes the engine's response to OpenAI's schema; returns whether it changed anything. */
+/** Completes the engine's response to OpenAI's schema; returns whether it changed anything. Throws ApiError. */
 export type Completion = (answer: JSONObject) => boolean;
-/** Translates the response of an engine with its own API; null if it is invalid. */
+/** Translates the response of an engine with its own API; null if it is invalid. Throws ApiError. */
 export type Reading = (answer: unknown) => JSONObject | null;
 
 export interface WholeAnswerOptions {
@@ -32,8 +26,7 @@ export interface WholeAnswerOptions {
   estimateOutput?: ((answer: JSONObject) => number) | undefined;
   /** Absent: JSON. */
   write?(answer: JSONObject): { text: string; type: string } | null;
-  /** Reserves memory for a large response; false if there is none left. */
-  reserve?: (bytes: number) => boolean;
+  reserve?: Reserve;
   /** For large responses; absent: they are read at once. */
   turns?: AnswerTurns | undefined;
 }
@@ -51,22 +44,16 @@ export class WholeAnswer implements Answer {
   estimatedTokens: number | null = null;
   readonly #exchange: Exchange;
   readonly #options: WholeAnswerOptions;
-  readonly #body = new GrowingBuffer();
+  readonly #body: AnswerBody;
 
   constructor(exchange: Exchange, options: WholeAnswerOptions) {
     this.#exchange = exchange;
     this.#options = options;
+    this.#body = new AnswerBody(options.reserve);
   }
 
   write(chunk: Buffer): boolean {
-    this.#body.add(chunk);
-    if (this.#body.length > SMALL_BYTES && this.#options.reserve?.(chunk.length) === false)
-      this.failure = refuseAsUnavailable('memory', 'Too many large responses are in progress at the moment.');
-    if (this.#body.length > MAX_ANSWER_BYTES)
-      this.failure = new ApiError(
-        'upstream_error',
-        `The engine's response exceeds ${MAX_ANSWER_BYTES} bytes.`,
-      );
+    this.failure ??= this.#body.add(chunk);
     return true;
   }
 
@@ -109,10 +96,11 @@ export class WholeAnswer implements Answer {
           `The engine returned something other than ${read ? 'the answer to the request' : 'a JSON object'}.`,
         ),
       };
+    const isCompleted = complete(answer);
     this.usage = readUsage(answer.usage);
     if (!this.usage && estimateOutput) this.estimatedTokens = estimateOutput(answer);
     const isRounded = this.usage !== null && roundUsage(answer.usage);
-    return { failure: null, answer, isChanged: complete(answer) || isRounded || read !== undefined };
+    return { failure: null, answer, isChanged: isCompleted || isRounded || read !== undefined };
   }
 
   /** As a string, which Node writes together with the head. */

@@ -32,39 +32,6 @@ function dropUsageNulls({ usage }: Answer): boolean {
   return dropNulls(usage) || isChanged;
 }
 
-export type EmbeddingEncoding = 'float' | 'base64' | 'bytes' | 'bytes_only';
-
-/** A response that is not JSON. */
-export const isBytes = (encoding: unknown): encoding is 'bytes' | 'bytes_only' =>
-  encoding === 'bytes' || encoding === 'bytes_only';
-
-/** Engines may ignore `encoding_format`, or support only one of them. */
-export function completeEmbedding(answer: Answer, modelId: string, encoding: EmbeddingEncoding): boolean {
-  let isChanged = completeModel(answer, modelId);
-  for (const item of listOf(answer.data)) {
-    const { embedding } = item;
-    if (encoding === 'float' && typeof embedding === 'string') item.embedding = decodeEmbedding(embedding);
-    else if (encoding === 'base64' && Array.isArray(embedding)) item.embedding = encodeEmbedding(embedding);
-    else continue;
-    isChanged = true;
-  }
-  return isChanged;
-}
-
-/** Little-endian 32-bit floats, as OpenAI's SDKs read them. */
-function encodeEmbedding(numbers: number[]): string {
-  const bytes = Buffer.allocUnsafe(numbers.length * 4);
-  for (let index = 0; index < numbers.length; index++) bytes.writeFloatLE(numbers[index]!, index * 4);
-  return bytes.toString('base64');
-}
-
-function decodeEmbedding(text: string): number[] {
-  const bytes = Buffer.from(text, 'base64');
-  const numbers = new Array<number>(bytes.length >> 2);
-  for (let index = 0; index < numbers.length; index++) numbers[index] = bytes.readFloatLE(index * 4);
-  return numbers;
-}
-
 /** Replaces the engine's own model name with the deployment's model id. */
 export function completeModel(answer: Answer, modelId: string): boolean {
   if (answer.model === modelId) return false;

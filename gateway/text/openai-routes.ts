@@ -3,8 +3,9 @@ import type { JSONObject } from '../../kit/json.ts';
 import { readOpenAIUsage } from '../engine/answer.ts';
 import { SseFilter } from '../engine/sse-filter.ts';
 import { estimateOutput } from '../engine/token-estimate.ts';
+import { completeVectors, FLOATS, isBytes, readFormat, type VectorsRequest } from '../engine/vectors.ts';
 import { refuseParameter, requireParameter } from '../http/parameter-error.ts';
-import { completeChat, completeCompletion, completeEmbedding, isBytes } from './answer-schema.ts';
+import { completeChat, completeCompletion, completeModel } from './answer-schema.ts';
 import { readContinuable } from './continuation.ts';
 import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS } from './fields.ts';
 import { readBodyMedia as readMedia } from './message-media.ts';
@@ -50,7 +51,11 @@ export const EMBEDDINGS: TextRoute = {
     return { path: '/v1/embeddings', ...(fixed && { fixed }) };
   },
   stream: null,
-  complete: (answer, modelId, { encoding }) => completeEmbedding(answer, modelId, encoding),
+  readVectors,
+  complete: (answer, modelId, { vectors }) => {
+    const isChanged = completeVectors(answer, vectors!);
+    return completeModel(answer, modelId) || isChanged;
+  },
   readUsage: readOpenAIUsage,
   // Vectors are not tokens: only the input counts.
   estimateOutput: () => 0,
@@ -82,7 +87,8 @@ const MAX_DESCRIBED = 32;
 const MAX_IN_BYTES = 2_048;
 
 /** Only vLLM returns vectors as bytes. */
-function checkEncoding({ encoding_format: encoding, input }: JSONObject, preset: string): void {
+function checkEncoding(body: JSONObject, preset: string): void {
+  const { encoding_format: encoding } = body;
   if (!isBytes(encoding)) return;
   if (preset !== 'vllm')
     throw refuseParameter(
@@ -90,7 +96,7 @@ function checkEncoding({ encoding_format: encoding, input }: JSONObject, preset:
       'encoding_format',
       `\`encoding_format\` "${encoding}" is not supported by the engine of this deployment (${preset}): use "float" or "base64".`,
     );
-  const count = Array.isArray(input) && typeof input[0] !== 'number' ? input.length : 1;
+  const { count } = countInputs(body);
   const most = encoding === 'bytes' ? MAX_DESCRIBED : MAX_IN_BYTES;
   if (count <= most) return;
   const way = encoding === 'bytes' ? 'send fewer, or use "bytes_only"' : 'send fewer';
@@ -99,4 +105,22 @@ function checkEncoding({ encoding_format: encoding, input }: JSONObject, preset:
     'input',
     `\`input\` accepts at most ${most} items with "${encoding}", got ${count}: ${way}.`,
   );
+}
+
+/** A list of token IDs and a conversation are one input. */
+function countInputs({ input }: JSONObject): Pick<VectorsRequest, 'member' | 'count'> {
+  if (input === undefined || input === null) return { member: 'messages', count: 1 };
+  return { member: 'input', count: Array.isArray(input) && typeof input[0] !== 'number' ? input.length : 1 };
+}
+
+/** Only vLLM can send other numbers than 32-bit floats. */
+function readVectors(body: JSONObject, preset: string): VectorsRequest {
+  return {
+    ...countInputs(body),
+    encoding: (body.encoding_format as VectorsRequest['encoding'] | null | undefined) ?? 'float',
+    format:
+      preset === 'vllm' && body.encoding_format === 'base64'
+        ? readFormat(body.embed_dtype, body.endianness)
+        : FLOATS,
+  };
 }

@@ -1,6 +1,7 @@
 /** Rerank and score; engines without a route that scores pairs use their rerank route. */
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { readOpenAIUsage } from '../engine/answer.ts';
+import { type ExpectedResults, nameInput, readResults, refuse } from '../engine/input-results.ts';
 import { dialectOf, type RerankQuestion } from '../engine/rerank-dialects.ts';
 import { BYTES_PER_TOKEN } from '../engine/token-estimate.ts';
 import { refuseParameter } from '../http/parameter-error.ts';
@@ -84,8 +85,7 @@ function askRanked(value: JSONObject, preset: string, { withTexts, describe }: V
     read: (answer) => {
       const found = read(answer);
       if (!found) return null;
-      const rated = found.rated
-        .filter(({ index }) => index in texts)
+      const rated = readScores(found.rated, { member: 'documents', count: texts.length, least: topN })
         .sort((a, b) => b.score - a.score)
         .slice(0, topN);
       const tokens = found.tokens ?? estimate;
@@ -130,12 +130,14 @@ export function translateScore(given: JSONObject, preset: string): Translation {
       `\`text_1\` must be one text, or as many as \`text_2\`: it has ${ones.length}, \`text_2\` has ${others.length}.`,
     );
   const estimate = countTokens(ones, others);
+  const expected = { member: 'text_2', count: others.length };
   if (SCORING.has(preset))
     return {
       path: '/v1/score',
       body: { ...passOn(given, SCORE_FIELDS, ALIAS_NAMES), text_1: value.text_1, text_2: value.text_2 },
       read: (answer) => {
         if (!isObject(answer) || !Array.isArray(answer.data)) return null;
+        readScores(answer.data, expected);
         return { ...answer, usage: readOpenAIUsage(answer.usage) ? answer.usage : countUsage(estimate) };
       },
     };
@@ -158,7 +160,7 @@ export function translateScore(given: JSONObject, preset: string): Translation {
     read: (answer) => {
       const found = read(answer);
       if (!found) return null;
-      const rated = found.rated.sort((a, b) => a.index - b.index);
+      const rated = readScores(found.rated, expected);
       return {
         id: idOf(answer, 'score'),
         object: 'list',
@@ -168,6 +170,18 @@ export function translateScore(given: JSONObject, preset: string): Translation {
       };
     },
   };
+}
+
+/** In the order of the texts. Throws ApiError. */
+function readScores(
+  rated: readonly unknown[],
+  expected: Pick<ExpectedResults, 'member' | 'count' | 'least'>,
+): { index: number; score: number }[] {
+  return readResults(rated, { what: 'score', ...expected }).map(({ index, score }) => {
+    if (!Number.isFinite(score))
+      throw refuse(`a score for ${nameInput(expected.member, index as number)} that is not a finite number`);
+    return { index: index as number, score: score as number };
+  });
 }
 
 /** Undocumented members are forwarded unchanged. */

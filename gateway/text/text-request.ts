@@ -1,9 +1,9 @@
 /** Parses a text request and builds what the engine is sent. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { VectorsRequest } from '../engine/vectors.ts';
 import type { Reading } from '../engine/whole-answer.ts';
 import type { JsonBody } from '../http/body-parsing.ts';
 import { ApiError } from '../http/error-response.ts';
-import type { EmbeddingEncoding } from './answer-schema.ts';
 import type { Continuable } from './continuation.ts';
 import { checkFields } from './fields.ts';
 import type { MediaReference } from './media-inlining.ts';
@@ -23,7 +23,8 @@ export interface TextRequest {
   isUsageWanted: boolean;
   /** Null: a broken stream ends with an error. */
   continuable: Continuable | null;
-  encoding: EmbeddingEncoding;
+  /** Null: no vectors are requested. */
+  vectors: VectorsRequest | null;
   /** For an estimate of tokens if the engine reports no usage. */
   promptBytes: number;
   /** Media that the payload references by URL, to be inlined. */
@@ -73,7 +74,7 @@ export function readTextRequest(
     isStream,
     isUsageWanted,
     continuable,
-    encoding: (route.fields.encoding_format && (value.encoding_format as EmbeddingEncoding)) || 'float',
+    vectors: route.readVectors?.(value, model.enginePreset) ?? null,
     promptBytes: raw.length - characters,
     media,
     omittedTools: omission?.names ?? [],

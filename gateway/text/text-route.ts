@@ -2,6 +2,7 @@
 import type { JSONObject } from '../../kit/json.ts';
 import type { Usage } from '../engine/answer.ts';
 import type { StreamFilter } from '../engine/stream-answer.ts';
+import type { VectorsRequest } from '../engine/vectors.ts';
 import type { JsonBody } from '../http/body-parsing.ts';
 import type { Continuable } from './continuation.ts';
 import type { Fields } from './fields.ts';
@@ -28,6 +29,8 @@ export interface TextRoute {
   stream: { needsUsageOption: boolean; watch(modelId: string, request: TextRequest): StreamFilter } | null;
   /** Whether its broken stream can continue on another engine; absent: never. */
   readContinuable?(body: JSONObject, preset: string): Continuable | null;
+  /** Which vectors are requested; absent: none. */
+  readVectors?(body: JSONObject, preset: string): VectorsRequest;
   /** Completes a whole response; returns whether it changed anything. */
   complete(answer: JSONObject, modelId: string, request: TextRequest): boolean;
   readUsage(usage: unknown): Usage | null;
@@ -51,6 +54,6 @@ export interface Translation {
   body?: object;
   /** Members that override the client's, as JSON texts; not together with `body`. */
   fixed?: ReadonlyMap<string, string>;
-  /** The endpoint's response, built from the engine's; null if that is invalid. */
+  /** The endpoint's response, built from the engine's; null if that is invalid. Throws ApiError. */
   read?(answer: unknown): JSONObject | null;
 }

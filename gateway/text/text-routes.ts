@@ -4,15 +4,16 @@ import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { Settlements } from '../auth/settlements.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { type Answer, estimateUsage, type Usage } from '../engine/answer.ts';
+import type { Reserve } from '../engine/answer-body.ts';
 import { ContinuedFilter } from '../engine/continued-filter.ts';
 import { StreamAnswer } from '../engine/stream-answer.ts';
+import { isBytes } from '../engine/vectors.ts';
 import { VectorsAnswer } from '../engine/vectors-answer.ts';
 import { WholeAnswer } from '../engine/whole-answer.ts';
 import { answerTurns, ownerOf, parsingTurns } from '../http/body-parsing.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { openLease, readJsonBody } from '../http/json-body.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
-import { isBytes } from './answer-schema.ts';
 import { askContinued, type ContinuationServices } from './continued-answer.ts';
 import { answerFromEngine, reserveLazily, startRequestDeadline } from './engine-question.ts';
 import { inlineMedia } from './media-inlining.ts';
@@ -110,8 +111,8 @@ const FOR_STREAM: readonly string[] = [...JSON_BODY, 'text/event-stream'];
 const FOR_BYTES: readonly string[] = [...JSON_BODY, '*/*'];
 const FOR_JSON: readonly string[] = [...JSON_BODY, 'application/json'];
 
-function describePayload({ isStream, encoding, priority }: TextRequest, preset: string): readonly string[] {
-  const headers = isStream ? FOR_STREAM : isBytes(encoding) ? FOR_BYTES : FOR_JSON;
+function describePayload({ isStream, vectors, priority }: TextRequest, preset: string): readonly string[] {
+  const headers = isStream ? FOR_STREAM : isBytes(vectors?.encoding) ? FOR_BYTES : FOR_JSON;
   // vLLM does not read it in the body of messages.
   return priority !== 0 && preset === 'vllm' ? [...headers, 'x-vllm-priority', String(priority)] : headers;
 }
@@ -119,8 +120,9 @@ function describePayload({ isStream, encoding, priority }: TextRequest, preset: 
 function openAnswer({ route, state, request }: TextCall, modelId: string, reserve: Reserve): Answer {
   const { exchange } = state;
   if (request.isStream) return new StreamAnswer(exchange, route.stream!.watch(modelId, request));
-  if (isBytes(request.encoding))
-    return new VectorsAnswer(exchange, { modelId, isDescribed: request.encoding === 'bytes' });
+  const { vectors } = request;
+  if (vectors && isBytes(vectors.encoding))
+    return new VectorsAnswer(exchange, { modelId, request: vectors, reserve });
   return new WholeAnswer(exchange, {
     read: request.read,
     complete: (whole) => route.complete(whole, modelId, request),
@@ -130,9 +132,6 @@ function openAnswer({ route, state, request }: TextCall, modelId: string, reserv
     turns: answerTurns(state),
   });
 }
-
-/** Reserves memory; false if there is none left. */
-type Reserve = (bytes: number) => boolean;
 
 function settleUsage(answer: Answer, { services, state, request }: TextCall): void {
   const usage =

@@ -114,9 +114,9 @@ describe('embeddings as bytes', () => {
 
   const BODY = JSON.stringify({ input: 'a', encoding_format: 'bytes' });
   /** Of an engine that describes its vectors by these headers. */
-  async function askScripted(described: Record<string, string>): Promise<Response> {
+  async function askScripted(described: Record<string, string>, bytes = Buffer.alloc(8)): Promise<Response> {
     const engine = await startScriptedEngine((_, res) =>
-      res.writeHead(200, { 'content-type': 'application/octet-stream', ...described }).end('12345678'),
+      res.writeHead(200, { 'content-type': 'application/octet-stream', ...described }).end(bytes),
     );
     const endpoint = await startTextEndpoint({
       connection: fixture.connection,
@@ -144,8 +144,27 @@ describe('embeddings as bytes', () => {
     expect((await readEnvelope(await askScripted({}))).status).to.equal(502);
   });
 
+  it('are an error where one is no list of finite numbers, or is missing', async () => {
+    const all = { metadata: '{"data":[{"index":0,"start":0,"end":8}]}' };
+    const infinite = Buffer.from(Float32Array.from([1, Number.POSITIVE_INFINITY]).buffer);
+    for (const [headers, bytes] of [
+      [all, infinite],
+      [all, Buffer.alloc(4)],
+      [{ metadata: '{"data":[]}' }, Buffer.alloc(8)],
+    ] as const) {
+      const response = await askScripted(headers, bytes);
+      const { status, code, message } = await readEnvelope(response);
+      expect([status, code, response.headers.get('x-berth-tokens')]).to.deep.equal([
+        502,
+        'upstream_error',
+        null,
+      ]);
+      expect(message).to.include('`input[0]`');
+    }
+  });
+
   it('cost what their input is estimated at where the engine tells no usage', async () => {
-    const { status, headers } = await askScripted({ metadata: '{"data":[]}' });
+    const { status, headers } = await askScripted({ metadata: '{"data":[{"index":0,"start":0,"end":8}]}' });
     expect([status, headers.get('x-berth-tokens')]).to.deep.equal([200, String(Math.ceil(BODY.length / 4))]);
   });
 });

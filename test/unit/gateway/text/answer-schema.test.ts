@@ -1,9 +1,5 @@
 import { expect } from 'chai';
-import {
-  completeChat,
-  completeCompletion,
-  completeEmbedding,
-} from '../../../../gateway/text/answer-schema.ts';
+import { completeChat, completeCompletion } from '../../../../gateway/text/answer-schema.ts';
 
 const MODEL = 'org/m';
 
@@ -50,20 +46,5 @@ describe('an answer of an engine', () => {
     expect(completeCompletion({ model: MODEL, choices: [{ text: 'x', logprobs: null }] }, MODEL)).to.equal(
       false,
     );
-    expect(completeEmbedding({ model: MODEL, data: [{ embedding: [1] }] }, MODEL, 'float')).to.equal(false);
   });
-
-  const numbers = [0, 1, -0.5, 3.25];
-  const base64 = Buffer.from(new Float32Array(numbers).buffer).toString('base64');
-  const conversions: [string, unknown, 'float' | 'base64', unknown][] = [
-    ['decodes base64 for who wants floats', base64, 'float', numbers],
-    ['encodes floats for who wants base64', numbers, 'base64', base64],
-    ['leaves base64 for who wants it', base64, 'base64', base64],
-  ];
-  for (const [behavior, embedding, encoding, expected] of conversions)
-    it(behavior, () => {
-      const answer = { model: MODEL, data: [{ index: 0, embedding }] };
-      completeEmbedding(answer, MODEL, encoding);
-      expect(answer.data[0]!.embedding).to.deep.equal(expected);
-    });
 });

@@ -76,10 +76,75 @@ describe('the answer to a rerank request', () => {
     });
   }
 
-  it('leaves out what is of no text of the request', () => {
-    const said = { results: [...SAID['llama-cpp'].results, { index: 2, relevance_score: 0.5 }] };
-    const { results } = translateRerank(BODY, 'llama-cpp').read!(said) as unknown as Results;
-    expect(results).to.deep.equal(expected);
+  const wrong: [string, (readonly [index: unknown, score: unknown])[], string][] = [
+    ['no score of a text', [[1, 0.9]], 'no score for `documents[0]`'],
+    [
+      'two scores of a text',
+      [
+        [1, 0.9],
+        [1, 0.8],
+      ],
+      'more than one score for `documents[1]`',
+    ],
+    [
+      'a score of no text',
+      [
+        [1, 0.9],
+        [2, 0.1],
+      ],
+      'an index that none of the 2 inputs has: 2',
+    ],
+    [
+      'no number',
+      [
+        [1, 0.9],
+        [0, null],
+      ],
+      'a score for `documents[0]` that is not a finite number',
+    ],
+    [
+      'an infinite number',
+      [
+        [1, 0.9],
+        [0, Number.POSITIVE_INFINITY],
+      ],
+      'a score for `documents[0]` that is not a finite number',
+    ],
+    [
+      'a text',
+      [
+        [1, 0.9],
+        [0, '0.1'],
+      ],
+      'a score for `documents[0]` that is not a finite number',
+    ],
+  ];
+  const sayAs = (preset: string, rated: (typeof wrong)[0][1]) =>
+    preset === 'tei' || preset === 'sglang'
+      ? rated.map(([index, score]) => ({ index, score }))
+      : { results: rated.map(([index, score]) => ({ index, relevance_score: score })) };
+  for (const preset of Object.keys(SAID))
+    for (const [what, rated, message] of wrong)
+      it(`is an error of ${preset} where it has ${what}`, () => {
+        for (const translate of [translateRerank, translateRerankV2])
+          expect(() => translate(BODY, preset).read!(sayAs(preset, rated))).to.throw(
+            `The engine returned ${message}.`,
+          );
+        const { read } = translateScore({ text_1: 'ships', text_2: ['bread', 'a ship'] }, preset);
+        const said =
+          preset === 'vllm'
+            ? { data: rated.map(([index, score]) => ({ index, score })) }
+            : sayAs(preset, rated);
+        expect(() => read!(said)).to.throw(message.replace('documents', 'text_2'));
+      });
+
+  it('may have fewer scores where fewer are wanted', () => {
+    const read = (rated: (typeof wrong)[0][1]) => () =>
+      translateRerank({ ...BODY, top_n: 1 }, 'vllm').read!(sayAs('vllm', rated));
+    expect(read([[1, 0.9]])())
+      .to.have.property('results')
+      .with.length(1);
+    expect(read([])).to.throw('no score for `documents[0]`');
   });
 
   it('has no texts in the second version of Cohere’s API, unless they are asked for, and tells the tokens in its words', () => {
