@@ -1,5 +1,5 @@
 /** An engine's JSON response, read once and completed to OpenAI's schema. */
-import { isAscii } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { writeInSlices } from '../../kit/json-slices.ts';
 import type { Steps } from '../../kit/loop-turns.ts';
@@ -69,18 +69,20 @@ export class WholeAnswer implements Answer {
     const written = this.#options.write?.(answer);
     if (written) this.#send(written.text, { type: written.type });
     else if (isChanged) this.#send(JSON.stringify(answer));
-    else this.#send(text, { bytes: body.length, encoding });
+    else this.#send(text, { encoding });
     return null;
   }
 
-  *#endInTurns(turns: AnswerTurns, body: Buffer): Steps<ApiError | null> {
+  *#endInTurns(turns: AnswerTurns, received: Buffer): Steps<ApiError | null> {
+    // Clients fail at what is no UTF-8; as text, it has U+FFFD.
+    const body = isUtf8(received) ? received : Buffer.from(received.toString());
     const parsed = yield* turns.parse(body);
     const { failure, answer, isChanged } = this.#read(parsed);
     if (failure) return failure;
     const written = this.#options.write?.(answer);
     if (written) this.#send(written.text, { type: written.type });
     else if (isChanged) this.#send(yield* writeInSlices(answer));
-    else this.#send(body, { bytes: body.length });
+    else this.#send(body);
     return null;
   }
 
@@ -106,16 +108,13 @@ export class WholeAnswer implements Answer {
   /** As a string, which Node writes together with the head. */
   #send(
     text: string | Buffer,
-    {
-      bytes = Buffer.byteLength(text),
-      type = JSON_TYPE,
-      encoding = 'utf8',
-    }: { bytes?: number; type?: string; encoding?: 'utf8' | 'latin1' } = {},
+    { type = JSON_TYPE, encoding = 'utf8' }: { type?: string; encoding?: 'utf8' | 'latin1' } = {},
   ): void {
     const { res, headers } = this.#exchange;
     this.#exchange.firstByteAt = performance.now();
     const receipt = this.#exchange.receiptHeaders();
-    res.writeHead(200, headers.concat(receipt, 'content-type', type, 'content-length', String(bytes)));
+    const length = String(typeof text === 'string' ? Buffer.byteLength(text, encoding) : text.length);
+    res.writeHead(200, headers.concat(receipt, 'content-type', type, 'content-length', length));
     res.end(text, encoding);
   }
 }

@@ -104,6 +104,37 @@ describe('a whole answer', () => {
       expect(answer.end()).to.include({ code: 'upstream_error', status: 502 });
     });
 
+  describe('that is not valid UTF-8', () => {
+    for (const size of [10, 100_000])
+      it(`is sent as text, with the length of what is sent, after ${size} bytes`, async () => {
+        const body = Buffer.from(`{"text":"${'a'.repeat(size)}\xe9ü"}`, 'latin1');
+        const sent: { length?: number; body?: Buffer } = {};
+        const exchange = {
+          headers: [],
+          receiptHeaders: () => [],
+          check: () => {},
+          res: {
+            writeHead: (_: number, headers: string[]) => {
+              sent.length = Number(headers[headers.indexOf('content-length') + 1]);
+            },
+            end: (text: string | Buffer, encoding: BufferEncoding) => {
+              sent.body = Buffer.from(text as string, encoding);
+            },
+          },
+        } as unknown as Exchange;
+        const whole = new WholeAnswer(exchange, {
+          complete: () => false,
+          readUsage: () => null,
+          turns: answerTurns({ exchange, keyHash: 'key' }),
+        });
+        whole.write(body);
+        expect(await whole.end()).to.equal(null);
+        expect(sent.length).to.equal(sent.body!.length);
+        expect(JSON.parse(sent.body!.toString())).to.deep.equal({ text: `${'a'.repeat(size)}\ufffd\ufffd` });
+        expect(sent.body!.includes('\ufffd')).to.equal(true);
+      });
+  });
+
   describe('that is large', () => {
     const vectors = (numbers: number) => ({
       object: 'list',
