@@ -78,7 +78,7 @@ export const CONDITIONS = {
     kind: 'WebhookEndpoint',
     type: 'Active',
     meaning:
-      'Events are delivered. False: NotAccepted, Disabled (spec.enabled), AutoDisabled after 20 consecutive permanent failures. Unknown: NotPublished while Redis is unavailable.',
+      'Events are delivered. False: NotAccepted, Disabled (spec.enabled), AutoDisabled after 20 consecutive permanent failures, NotSigned without a valid signing secret. Unknown: NotPublished while Redis is unavailable.',
   },
   verified: {
     kind: 'StorageCredential',

@@ -18,6 +18,31 @@ export interface WorkspaceSecrets {
   endpoints: ReadonlyMap<string, SigningSecrets>;
 }
 
+const PREFIX = 'whsec_';
+/** By Standard Webhooks. */
+const [MIN_KEY_BYTES, MAX_KEY_BYTES] = [24, 64];
+
+/** What receivers' libraries read alike: some take other texts for base64, some as they are, and some refuse them. */
+export const SIGNING_SECRET_RULE = `must be ${PREFIX} followed by ${MIN_KEY_BYTES} to ${MAX_KEY_BYTES} random bytes in padded base64: echo ${PREFIX}$(openssl rand -base64 32)`;
+
+/** The bytes of a secret; null if it is not of the form that `SIGNING_SECRET_RULE` demands. */
+export function decodeSigningSecret(secret: string): Buffer | null {
+  if (!secret.startsWith(PREFIX)) return null;
+  const text = secret.slice(PREFIX.length);
+  const bytes = Buffer.from(text, 'base64');
+  const isKey = bytes.length >= MIN_KEY_BYTES && bytes.length <= MAX_KEY_BYTES;
+  return isKey && bytes.toString('base64') === text ? bytes : null;
+}
+
+/** The first field that holds something else than a signing secret; null if none does. */
+export function findInvalidSecret(
+  { current, previous }: SigningSecrets,
+  fields: SecretFields = WORKSPACE_SECRET_FIELDS,
+): string | null {
+  if (!decodeSigningSecret(current)) return fields.secret;
+  return previous && !decodeSigningSecret(previous.secret) ? fields.previous : null;
+}
+
 /** Names of the fields of the Secret that hold one signing secret. */
 export interface SecretFields {
   secret: string;

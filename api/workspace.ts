@@ -18,7 +18,7 @@ export const workspaceSpec = z.object({
     .describe('Address that is notified when an inline callback fails permanently.'),
   credit: amount('Total credit granted; unlimited if absent.').optional(),
   signingSecret: objectName(
-    'Secret (key `secret`) that signs webhooks; the operator creates one if absent. Delete it to roll it.',
+    'Secret (key `secret`) that signs webhooks: `whsec_` followed by 24 to 64 random bytes in padded base64. The operator creates one if absent; delete it to roll it.',
   ).optional(),
   keepInputs: duration(
     'How long the parameters of ended image and video requests are kept, encrypted, for the console to show and to retry; not kept if absent.',

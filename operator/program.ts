@@ -31,7 +31,7 @@ import { createAutoscaler } from './scaling/autoscaler.ts';
 import { createErrorReader } from './sidecar/error-counts.ts';
 import { SidecarRollout } from './sidecar/rollout.ts';
 import { createEndpointHealth } from './webhook/endpoint-health.ts';
-import { EndpointStore } from './webhook/endpoint-store.ts';
+import { EndpointStore, type SigningFaults } from './webhook/endpoint-store.ts';
 import { createURLChecker } from './webhook/url-check.ts';
 
 export interface OperatorOptions {
@@ -74,6 +74,7 @@ export function createProgram(options: OperatorOptions) {
   const credentials = new CredentialStore();
   const endpoints = new EndpointStore();
   const signingSecrets = new Map<string, string | null>();
+  const signingFaults: SigningFaults = new Map();
   const events = createEventRecorder({ client, controller: `${GROUP}/operator`, instance: podName, log });
   const stores = { models, keys, credentials, endpoints };
   const { publisher, guards, reports } = createPublication({
@@ -142,6 +143,7 @@ export function createProgram(options: OperatorOptions) {
       credentials,
       endpoints,
       signingSecrets,
+      signingFaults,
       secretKeys: new SecretKeys(client),
       fits,
       applier,

@@ -34,8 +34,5 @@ export function signMessage(
 const listValid = ({ current, previous }: SigningSecrets, nowMs: number): string[] =>
   previous && nowMs < previous.until ? [current, previous.secret] : [current];
 
-const PREFIX = 'whsec_';
-
-/** The bytes after the prefix are base64; a secret without it is used as it is, as the OpenAI SDKs do. */
-const decodeKey = (secret: string): Buffer =>
-  secret.startsWith(PREFIX) ? Buffer.from(secret.slice(PREFIX.length), 'base64') : Buffer.from(secret);
+/** What follows the prefix: see `decodeSigningSecret`, which an operator has passed it through. */
+const decodeKey = (secret: string): Buffer => Buffer.from(secret.replace(/^whsec_/, ''), 'base64');

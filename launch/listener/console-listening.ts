@@ -1,4 +1,6 @@
 /** Deliveries of an installation, from its console: forwarded with the headers that Berth sends. */
+
+import { decodeSigningSecret, SIGNING_SECRET_RULE } from '../../api/signing-secret.ts';
 import { writeDeliveryHeaders } from '../../api/webhook-headers.ts';
 import type { DeliveryDetail } from '../../console/api.ts';
 import { signDelivery, signMessage } from '../../gateway/webhooks/signature.ts';
@@ -22,7 +24,7 @@ export interface ConsoleListeningOptions {
 /** Throws with the reason if the console refuses the token, or permission to read deliveries. */
 export async function listenToConsole(options: ConsoleListeningOptions): Promise<Listening> {
   const { source, target, print, signal } = options;
-  const secret = source.secretFile === null ? null : readFile(source.secretFile, '--secret-file');
+  const secret = source.secretFile === null ? null : readSecret(source.secretFile);
   const client = new ConsoleClient({
     url: source.url,
     readToken: createTokenReader(source.tokenFile, options.token),
@@ -97,6 +99,13 @@ function createTokenReader(file: string | null, token: string | null): () => str
     last = readTextFile(file) ?? last;
     return last;
   };
+}
+
+function readSecret(path: string): string {
+  const secret = readFile(path, '--secret-file');
+  if (!decodeSigningSecret(secret))
+    throw new Error(`--secret-file: the secret in ${path} ${SIGNING_SECRET_RULE}`);
+  return secret;
 }
 
 function readFile(path: string, option: string): string {

@@ -14,7 +14,7 @@ import { type Leaving, type ReconcileContext, Reconciler } from '../framework/re
 import { findCondition, type Verdict, verdict } from '../status/condition-list.ts';
 import type { Problem } from '../status/problem.ts';
 import type { EndpointHealthStore } from './endpoint-health.ts';
-import { type EndpointStore, MAX_ENDPOINTS } from './endpoint-store.ts';
+import { type EndpointStore, MAX_ENDPOINTS, type SigningFaults } from './endpoint-store.ts';
 import { evaluateURL, startURLCheck, type URLChecker } from './url-check.ts';
 
 /** The status follows Redis' counts within this time plus the spread. */
@@ -37,6 +37,7 @@ export type EndpointContext = ReconcileContext & {
   endpoints: EndpointStore;
   checkURL: URLChecker;
   endpointHealth: EndpointHealthStore;
+  signingFaults: SigningFaults;
 };
 
 export class EndpointReconciler extends Reconciler<WebhookEndpoint, EndpointContext> {
@@ -146,6 +147,13 @@ export class EndpointReconciler extends Reconciler<WebhookEndpoint, EndpointCont
       publisher.mark({ what: 'endpoints', namespace: splitKey(key).namespace! });
   }
 
+  #findFault(endpoint: WebhookEndpoint | undefined): string | undefined {
+    if (!endpoint) return undefined;
+    const { namespace, name } = endpoint.metadata;
+    const { all, own } = this.context.signingFaults.get(namespace) ?? {};
+    return all ?? (endpoint.spec.signingSecret === 'Own' ? own?.get(name) : undefined);
+  }
+
   async #write(
     live: KubeObject,
     report: { endpoint?: WebhookEndpoint; accepted: Verdict; health?: EndpointHealth; isPublished?: boolean },
@@ -154,7 +162,9 @@ export class EndpointReconciler extends Reconciler<WebhookEndpoint, EndpointCont
     const { endpoint, accepted, health, isPublished = true } = report;
     // While Redis is down, the last report stands: it may have to be restored from it.
     const known = health ?? (endpoint && readReported(endpoint));
-    const active = isPublished ? evaluateActivity(accepted, endpoint, known) : NOT_PUBLISHED;
+    const active = isPublished
+      ? evaluateActivity(accepted, endpoint, { health: known, fault: this.#findFault(endpoint) })
+      : NOT_PUBLISHED;
     const [condition, subject] =
       accepted.status === 'False' ? (['Accepted', accepted] as const) : (['Active', active] as const);
     const isBad = subject.status === 'False' && subject.reason !== 'Disabled';
@@ -173,7 +183,7 @@ export class EndpointReconciler extends Reconciler<WebhookEndpoint, EndpointCont
 function evaluateActivity(
   accepted: Verdict,
   endpoint: WebhookEndpoint | undefined,
-  health: EndpointHealth | undefined,
+  { health, fault }: { health: EndpointHealth | undefined; fault: string | undefined },
 ): Verdict {
   if (accepted.status !== 'True' || !endpoint) {
     const status = accepted.status === 'False' ? 'False' : 'Unknown';
@@ -185,6 +195,7 @@ function evaluateActivity(
     const message = `disabled at ${since}: ${health.failures} consecutive deliveries failed permanently; set the annotation ${ANNOTATIONS.reEnable} to a new value to enable it again`;
     return verdict('False', 'AutoDisabled', message);
   }
+  if (fault !== undefined) return verdict('False', 'NotSigned', `deliveries fail: ${fault}`);
   return verdict('True', 'Active', 'events are delivered');
 }
 

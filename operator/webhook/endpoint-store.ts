@@ -14,6 +14,9 @@ interface Aged {
   since: number;
 }
 
+/** Why webhooks of a namespace are not signed: `all` of them, or those to endpoints whose `own` secret is invalid, by name. */
+export type SigningFaults = Map<string, { all?: string; own?: ReadonlyMap<string, string> }>;
+
 export class EndpointStore extends EntryStore<WebhookEndpoint, PublishedEndpoint> {
   readonly #aged = new Map<string, Aged>();
   /** By namespace, oldest first. */

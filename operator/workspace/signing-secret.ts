@@ -4,9 +4,11 @@ import { generateSigningSecret } from '../../api/identity.ts';
 import { LABELS, MANAGED_BY, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../../api/names.ts';
 import {
   endpointSecretFields,
+  findInvalidSecret,
   listStaleFields,
   readEndpointSecrets,
   readSigningSecrets,
+  SIGNING_SECRET_RULE,
   type SigningSecrets,
   type WorkspaceSecrets,
 } from '../../api/signing-secret.ts';
@@ -30,10 +32,16 @@ export async function readNamedSecret(
 ): Promise<{ workspace: SigningSecrets } | { problem: Verdict }> {
   const given = await client.find<Secret>(RESOURCES.Secret, at, { signal });
   const workspace = readSigningSecrets(decodeData(given?.data));
+  const invalid = workspace && findInvalidSecret(workspace);
+  if (invalid) return { problem: invalidSecret(`spec.signingSecret: ${describeInvalid(at.name, invalid)}`) };
   if (workspace) return { workspace };
   const message = `spec.signingSecret: Secret ${at.name} ${given ? `has no key ${SIGNING_SECRET_FIELD}` : 'does not exist'}`;
   return { problem: verdict('False', given ? 'SecretKeyNotFound' : 'SecretNotFound', message) };
 }
+
+const invalidSecret = (message: string): Verdict => verdict('False', 'InvalidSigningSecret', message);
+const describeInvalid = (name: string, field: string): string =>
+  `key ${field} of Secret ${name} ${SIGNING_SECRET_RULE}`;
 
 /** Which endpoints must have a secret, and for which others an existing one is kept. */
 export interface EndpointNames {
@@ -44,7 +52,13 @@ export interface EndpointNames {
 }
 
 export type OwnSecrets =
-  | { secrets: WorkspaceSecrets; isNew: boolean; resourceVersion?: string | undefined }
+  | {
+      secrets: WorkspaceSecrets;
+      /** Why endpoints lack their own, by name. */
+      invalid: ReadonlyMap<string, string>;
+      isNew: boolean;
+      resourceVersion?: string | undefined;
+    }
   | { problem: Verdict };
 
 /** The namespace's own: it has no owner, so that receivers can keep using it while objects come and go. */
@@ -62,18 +76,31 @@ export async function ensureSigningSecrets(
   const isNew = found.outcome === 'made';
   const change = planEndpointSecrets(found.texts, endpoints);
   const texts = { ...found.texts, ...change.made };
-  const secrets = {
-    workspace: readSigningSecrets(texts)!,
-    endpoints: readEndpointSecrets(texts, endpoints.needed),
-  };
+  const workspace = readSigningSecrets(texts)!;
+  const wrong = findInvalidSecret(workspace);
+  if (wrong) return { problem: invalidSecret(describeInvalid(SIGNING_SECRET_NAME, wrong)) };
+  const own = readEndpointSecrets(texts, endpoints.needed);
+  const invalid = takeInvalid(own);
+  const secrets = { workspace, endpoints: own };
   if (Object.keys(change.data).length > 0) {
     const at = { name: SIGNING_SECRET_NAME, namespace };
     // A concurrent roll must not be overwritten.
     const metadata = isNew ? {} : { resourceVersion: found.resourceVersion };
     await client.mergePatch(RESOURCES.Secret, { at, patch: { metadata, data: change.data }, signal });
-    return { secrets, isNew };
+    return { secrets, invalid, isNew };
   }
-  return { secrets, isNew, ...(!isNew && { resourceVersion: found.resourceVersion }) };
+  return { secrets, invalid, isNew, ...(!isNew && { resourceVersion: found.resourceVersion }) };
+}
+
+/** Removes those of endpoints that are none; why, by name. */
+function takeInvalid(own: Map<string, SigningSecrets>): Map<string, string> {
+  const invalid = new Map<string, string>();
+  for (const [name, secrets] of own) {
+    const field = findInvalidSecret(secrets, endpointSecretFields(name));
+    if (field) invalid.set(name, describeInvalid(SIGNING_SECRET_NAME, field));
+  }
+  for (const name of invalid.keys()) own.delete(name);
+  return invalid;
 }
 
 /** Adds missing endpoints' secrets, and removes those of deleted ones; `data` as a patch of the Secret. */

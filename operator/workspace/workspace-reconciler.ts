@@ -14,7 +14,7 @@ import { type ReconcileContext, Reconciler } from '../framework/reconciler.ts';
 import type { ModelStore } from '../model/model-store.ts';
 import { ACCEPTED, type Verdict, verdict } from '../status/condition-list.ts';
 import type { Problem } from '../status/problem.ts';
-import type { EndpointStore } from '../webhook/endpoint-store.ts';
+import type { EndpointStore, SigningFaults } from '../webhook/endpoint-store.ts';
 import { ensureSigningSecrets, type OwnSecrets, readNamedSecret } from './signing-secret.ts';
 
 /** Traffic changes the remaining credit all the time; the status follows at most this often. */
@@ -31,13 +31,18 @@ export type WorkspaceContext = ReconcileContext & {
   readSpentMicros: (namespace: string) => Promise<number>;
   /** What signs each namespace's webhooks (`joinSigningSecrets`); null = nothing is available. */
   signingSecrets: Map<string, string | null>;
+  signingFaults: SigningFaults;
 };
 
 export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext> {
   /** Remaining credit when Redis was last read, by namespace. */
   readonly #remaining = new Map<string, { text: string | undefined; credit: string; at: number }>();
   /** The namespaces' own signing secrets, and for which endpoints they were read. */
-  readonly #own: ReadSecrets<{ secrets: WorkspaceSecrets; endpoints: string }>;
+  readonly #own: ReadSecrets<{
+    secrets: WorkspaceSecrets;
+    invalid: ReadonlyMap<string, string>;
+    endpoints: string;
+  }>;
 
   constructor(context: WorkspaceContext) {
     const cache = {
@@ -101,9 +106,10 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
     { name, isWanted }: { name?: string; isWanted?: boolean },
     signal: AbortSignal,
   ): Promise<OwnSecrets | undefined> {
-    const { models, endpoints, signingSecrets, publisher } = this.context;
+    const { models, endpoints, signingSecrets, signingFaults, publisher } = this.context;
     if (!isWanted && !models.hasMedia(namespace) && !endpoints.has(namespace)) {
       signingSecrets.delete(namespace);
+      signingFaults.delete(namespace);
       this.#own.delete(`${namespace}/${SIGNING_SECRET_NAME}`);
       return undefined;
     }
@@ -111,6 +117,8 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
     const text = 'secrets' in found ? joinSigningSecrets(found.secrets) : null;
     if (signingSecrets.get(namespace) !== text) publisher.mark({ what: 'workspace', namespace });
     signingSecrets.set(namespace, text);
+    if ('problem' in found) signingFaults.set(namespace, { all: found.problem.message });
+    else signingFaults.set(namespace, { own: found.invalid });
     return found;
   }
 
@@ -123,7 +131,8 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
     const own = needed.length > 0 ? await this.#ensureOwn(namespace, signal) : undefined;
     if (own && 'problem' in own) return own;
     const endpoints = own?.secrets.endpoints ?? new Map();
-    return { secrets: { workspace: named.workspace, endpoints }, isNew: false };
+    const invalid = own?.invalid ?? new Map();
+    return { secrets: { workspace: named.workspace, endpoints }, invalid, isNew: false };
   }
 
   /** The namespace's own, read again only when the watch shows another version of it, or other endpoints need one. */
@@ -134,9 +143,13 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
     const names = { ...store.listOwnSecrets(namespace), isPartial };
     const endpoints = names.needed.join();
     const known = this.#own.get(key);
-    if (known?.endpoints === endpoints) return { secrets: known.secrets, isNew: false };
+    if (known?.endpoints === endpoints)
+      return { secrets: known.secrets, invalid: known.invalid, isNew: false };
     const found = await ensureSigningSecrets(client, { namespace, endpoints: names }, signal);
-    if ('secrets' in found) this.#own.set(key, found.resourceVersion, { secrets: found.secrets, endpoints });
+    if ('secrets' in found) {
+      const { secrets, invalid, resourceVersion } = found;
+      this.#own.set(key, resourceVersion, { secrets, invalid, endpoints });
+    }
     return found;
   }
 

@@ -1,10 +1,12 @@
 /** SDKs for Standard Webhooks verify Berth's signatures. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import Anthropic from '@anthropic-ai/sdk';
 import { expect } from 'chai';
 import OpenAI from 'openai';
 import OpenAI6 from 'openai-6';
 import { Webhook } from 'standardwebhooks';
+import { Webhook as SvixWebhook } from 'svix';
 import { generateSigningSecret } from '../../api/identity.ts';
 import type { SigningSecrets } from '../../api/signing-secret.ts';
 import { writeDeliveryHeaders } from '../../api/webhook-headers.ts';
@@ -13,9 +15,15 @@ import { ensurePython } from '../support/python.ts';
 
 const EVENT = { id: 'evt_1', type: 'request.completed', data: { id: 'req_1', note: 'ümlaut ☃' } };
 const BODY = JSON.stringify(EVENT);
-const SECRET = generateSigningSecret();
+/** As `docs/webhooks.md` has one made, with bytes that differ between the alphabets of base64. */
+const SECRET = `whsec_${Buffer.alloc(32, 0xfb).toString('base64')}`;
 const OTHER = generateSigningSecret();
-const PYTHON_PACKAGES = ['openai==3.22.1', 'standardwebhooks==1.0.1'];
+const PYTHON_PACKAGES = [
+  'openai==3.22.1',
+  'standardwebhooks==1.1.0',
+  'svix==2.9.1',
+  'anthropic[webhooks]==2.14.0',
+];
 
 type Headers = Record<string, string>;
 type Verify = (body: string, headers: Headers) => unknown;
@@ -52,6 +60,12 @@ const VERIFIERS: Record<string, Verify> = {
   'openai 7': (body, headers) => new OpenAI(options).webhooks.unwrap(body, headers),
   'openai 6': (body, headers) => new OpenAI6(options).webhooks.unwrap(body, headers),
   standardwebhooks: (body, headers) => new Webhook(SECRET).verify(body, headers),
+  svix: (body, headers) => {
+    new SvixWebhook(SECRET).verify(body, headers);
+    return JSON.parse(body);
+  },
+  "Anthropic's SDK": (body, headers) =>
+    new Anthropic({ apiKey: 'none' }).beta.webhooks.unwrap(body, { headers, key: SECRET }),
 };
 
 for (const [name, verify] of Object.entries(VERIFIERS))
@@ -67,7 +81,7 @@ for (const [name, verify] of Object.entries(VERIFIERS))
   });
 
 describe('webhooks verified in Python', () => {
-  for (const verifier of ['openai', 'standardwebhooks'])
+  for (const verifier of ['openai', 'standardwebhooks', 'svix', 'anthropic'])
     it(`takes what is genuine, and nothing else, with ${verifier}`, async () => {
       const deliveries = DELIVERIES.map(([, headers, body]) => ({ headers: headers(), body }));
       const { stdout } = await promisify(execFile)(ensurePython(PYTHON_PACKAGES), [

@@ -28,6 +28,9 @@ const URL_A = 'https://hooks.example.com/a';
 /** More than the hour with its spread. */
 const HOUR_MS = 4_000_000;
 
+const ROLLED = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
+const OURS = `whsec_${Buffer.alloc(32, 2).toString('base64')}`;
+
 describe('webhook endpoints', () => {
   const harness = useHarness();
   let namespace: string;
@@ -332,11 +335,11 @@ describe('webhook endpoints', () => {
       apiVersion: 'v1',
       kind: 'Secret',
       metadata: { name: 'ours', namespace },
-      stringData: { secret: 'our-own-secret' },
+      stringData: { secret: OURS },
     });
     const at = { namespace, name: 'workspace' };
     await harness.cluster.client.mergePatch(Workspace, { at, patch: { spec: { signingSecret: 'ours' } } });
-    await pollUntil(async () => (await publishedSecret()) === 'our-own-secret');
+    await pollUntil(async () => (await publishedSecret()) === OURS);
   });
 
   describe('with a secret of their own', () => {
@@ -389,13 +392,13 @@ describe('webhook endpoints', () => {
         at: { namespace, name: 'berth-signing-secret' },
         patch: {
           stringData: {
-            endpoint_own: 'whsec_new',
+            endpoint_own: ROLLED,
             endpoint_own_previous: before.endpoint_own,
             'endpoint_own_previous-until': until,
           },
         },
       });
-      await pollUntil(async () => (await published()).endpoints.get('own')?.current === 'whsec_new');
+      await pollUntil(async () => (await published()).endpoints.get('own')?.current === ROLLED);
       expect((await published()).endpoints.get('own')?.previous).to.deep.equal({
         secret: before.endpoint_own,
         until: Date.parse(until),
@@ -405,18 +408,36 @@ describe('webhook endpoints', () => {
       expect(await texts()).to.deep.equal({ secret: before.secret, endpoint_stays: before.endpoint_stays });
     });
 
+    it('are not signed with one that receivers read differently, and say so', async () => {
+      start();
+      await create('own', { signingSecret: 'Own' });
+      await create('plain');
+      await pollUntil(async () => (await currents()).length === 1);
+      await harness.cluster.client.mergePatch(RESOURCES.Secret, {
+        at: { namespace, name: 'berth-signing-secret' },
+        patch: { stringData: { endpoint_own: 'typed by hand' } },
+      });
+      await pollUntil(async () => (await reasonOf('own', 'Active')) === 'NotSigned');
+      const { conditions } = await statusOf('own');
+      expect(conditions!.find(({ type }) => type === 'Active')!.message).to.match(
+        /key endpoint_own of Secret berth-signing-secret must be whsec_ .*openssl rand -base64 32/,
+      );
+      expect(await currents()).to.deep.equal([]);
+      expect(await reasonOf('plain', 'Active')).to.equal('Active');
+    });
+
     it('have it in the Secret of the namespace, also where the Workspace names another one', async () => {
       await harness.cluster.client.create(RESOURCES.Secret, {
         apiVersion: 'v1',
         kind: 'Secret',
         metadata: { name: 'ours', namespace },
-        stringData: { secret: 'our-own-secret' },
+        stringData: { secret: OURS },
       });
       start();
       await harness.cluster.create(Workspace, { namespace, name: 'workspace' }, { signingSecret: 'ours' });
       await create('own', { signingSecret: 'Own' });
       await pollUntil(async () => (await currents()).length === 1);
-      expect((await published()).workspace.current).to.equal('our-own-secret');
+      expect((await published()).workspace.current).to.equal(OURS);
       expect((await texts()).endpoint_own).to.equal((await published()).endpoints.get('own')?.current);
     });
   });

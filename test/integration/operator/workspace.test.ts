@@ -228,6 +228,29 @@ describe('keys and workspaces', () => {
       );
     });
 
+    it('says how a signing secret of its own is made, and takes none that libraries read differently', async () => {
+      const { cluster, startOperator } = harness;
+      startOperator();
+      const write = (secret: string) =>
+        cluster.client.mergePatch(RESOURCES.Secret, {
+          at: { namespace, name: 'ours' },
+          patch: { stringData: { secret } },
+        });
+      const bytes = Buffer.alloc(32, 0xfb);
+      await cluster.client.create(RESOURCES.Secret, {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: 'ours', namespace },
+        stringData: { secret: 'a secret of our own, without a prefix' },
+      });
+      await cluster.create(Workspace, { namespace, name: 'workspace' }, { signingSecret: 'ours' });
+      const accepted = () => conditionOf(Workspace, 'workspace', 'Accepted');
+      await pollUntil(async () => (await accepted())?.reason === 'InvalidSigningSecret');
+      expect((await accepted())?.message).to.match(/key secret of Secret ours must be whsec_ .*openssl rand/);
+      await write(`whsec_${bytes.toString('base64')}`);
+      await pollUntil(async () => (await accepted())?.status === 'True');
+    });
+
     it('has a Redis user of its own as long as a deployment is in it', async () => {
       const { cluster, redis, startOperator } = harness;
       startOperator();

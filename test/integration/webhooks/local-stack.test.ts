@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { expect } from 'chai';
+import { generateSigningSecret } from '../../../api/identity.ts';
 import { type EndpointEntry, readEndpoints } from '../../../launch/endpoints-file.ts';
 import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
 import { pollUntil } from '../../support/poll.ts';
@@ -141,14 +142,15 @@ describe('webhooks of make run', () => {
   it('are signed with what endpoints.json says also once the secret was rolled', async () => {
     const { url, token } = stack.endpoints.objects!;
     const path = '/api/v1/namespaces/default/secrets/berth-signing-secret';
+    const rolled = generateSigningSecret();
     const answer = await fetch(`${url}${path}`, {
       method: 'PATCH',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/merge-patch+json' },
-      body: JSON.stringify({ data: { secret: Buffer.from('whsec_rolled').toString('base64') } }),
+      body: JSON.stringify({ data: { secret: Buffer.from(rolled).toString('base64') } }),
     });
     expect(answer.status).to.equal(200);
     const { webhooks, ...rest } = readEndpoints(join(stack.folder, 'endpoints.json'))!;
-    expect(webhooks).to.deep.equal({ ...stack.endpoints.webhooks, signingSecret: 'whsec_rolled' });
+    expect(webhooks).to.deep.equal({ ...stack.endpoints.webhooks, signingSecret: rolled });
     expect({ ...rest, webhooks: stack.endpoints.webhooks }).to.deep.equal(stack.endpoints);
   });
 });

@@ -1,8 +1,10 @@
 import { expect } from 'chai';
+import { generateSigningSecret } from '../../../../api/identity.ts';
 import { LABELS, MANAGED_BY, SIGNING_SECRET_NAME } from '../../../../api/names.ts';
 import { decodeData } from '../../../../operator/framework/ensure-secret.ts';
 import { ensureSigningSecrets } from '../../../../operator/workspace/signing-secret.ts';
 
+const [OWN, SHARED] = [generateSigningSecret(), generateSigningSecret()];
 const encode = (text: string) => Buffer.from(text).toString('base64');
 
 /** An API server with one Secret. */
@@ -27,7 +29,7 @@ function makeClient(texts: Record<string, string>) {
 
 describe("a namespace's signing secrets", () => {
   it('are replaced one by one: without the secret of the workspace those of endpoints stay', async () => {
-    const { client, read } = makeClient({ endpoint_results: 'its own', endpoint_gone: 'of none' });
+    const { client, read } = makeClient({ endpoint_results: OWN, endpoint_gone: 'of none' });
     const endpoints = { needed: ['results', 'new'], unreadable: [], isPartial: false };
     const found = await ensureSigningSecrets(
       client,
@@ -37,7 +39,7 @@ describe("a namespace's signing secrets", () => {
     if ('problem' in found) throw new Error(found.problem.message);
     const { secret, endpoint_results, endpoint_new, ...rest } = read();
     expect(secret).to.match(/^whsec_/);
-    expect(endpoint_results).to.equal('its own');
+    expect(endpoint_results).to.equal(OWN);
     expect(endpoint_new).to.match(/^whsec_/);
     expect(rest).to.deep.equal({});
     const current = (text: string | undefined) => ({ current: text, previous: null });
@@ -51,7 +53,7 @@ describe("a namespace's signing secrets", () => {
   });
 
   it('stay where endpoints cannot be listed now, and go with their endpoints otherwise', async () => {
-    const texts = { secret: 'shared', endpoint_unseen: 'its own', endpoint_stub: 'its own' };
+    const texts = { secret: SHARED, endpoint_unseen: OWN, endpoint_stub: OWN };
     const readAfter = async (isPartial: boolean) => {
       const { client, read } = makeClient(texts);
       const endpoints = { needed: [], unreadable: ['stub'], isPartial };
@@ -59,6 +61,6 @@ describe("a namespace's signing secrets", () => {
       return read();
     };
     expect(await readAfter(true)).to.deep.equal(texts);
-    expect(await readAfter(false)).to.deep.equal({ secret: 'shared', endpoint_stub: 'its own' });
+    expect(await readAfter(false)).to.deep.equal({ secret: SHARED, endpoint_stub: OWN });
   });
 });
