@@ -13,6 +13,7 @@ import { closeAfterRest, EarlyResponse } from './early-answer.ts';
 import { JoinedRequest } from './joined-request.ts';
 import { normalizeTarget } from './request-target.ts';
 import { RequestTurns } from './request-turns.ts';
+import { SlicedReads } from './sliced-reads.ts';
 
 /** Why a request does not reach the program's listener. */
 export interface HTTPFault {
@@ -33,7 +34,7 @@ const MAX_HEADER_BYTES = 16 * 1024;
 /** Above the idle time of the usual load balancers, so that it is never the server that closes first. */
 const KEEP_ALIVE_MS = 620_000;
 
-type ServedSocket = Socket & { turns: RequestTurns };
+type ServedSocket = Socket & { turns: RequestTurns; onTinyPieces: () => void };
 
 /** Not yet listening. The listener sees targets as paths, whatever their form, and the target's host in the Host header. */
 export function createHTTPServer(options: HTTPServerOptions, listener: RequestListener): Server {
@@ -70,7 +71,10 @@ export function createHTTPServer(options: HTTPServerOptions, listener: RequestLi
     enter,
   );
   if (isContinuedByListener) server.on('checkContinue', enter).on('checkExpectation', enter);
+  const reads = new SlicedReads();
   server.on('connection', (socket: ServedSocket) => {
+    reads.add(socket);
+    socket.onTinyPieces = () => reads.begin(socket);
     socket.turns = new RequestTurns(socket, serve);
     socket.destroySoon = () => closeAfterRest(socket);
   });

@@ -6,6 +6,8 @@ import { awaitPieceTurn, MAX_PIECES_PER_TURN } from './piece-turns.ts';
 /** Shorter ones that arrive at once, or before they are read, wait until they have this length together, or the body ends. */
 const MIN_PIECE_BYTES = 4 * 1024;
 
+type JoinedSocket = IncomingMessage['socket'] & { onTinyPieces?: () => void };
+
 export class JoinedRequest extends IncomingMessage {
   /** Most bodies have no other short piece. */
   #first: Buffer | null = null;
@@ -30,6 +32,7 @@ export class JoinedRequest extends IncomingMessage {
     const canTakeMore = this.#held.length < MIN_PIECE_BYTES || this.#pass();
     if (this.readableLength === 0) this.#passSoon();
     if (++this.#pieces !== MAX_PIECES_PER_TURN) return canTakeMore;
+    (this.socket as JoinedSocket).onTinyPieces?.();
     this.#awaitTurn();
     return false;
   }
