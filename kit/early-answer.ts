@@ -32,7 +32,8 @@ export class EarlyResponse<
   }
 
   override end(...data: never[]): this {
-    if (!this.req.complete && !this.writableEnded) this.#dropBody();
+    // A reader that destroys the request leaves it no connection.
+    if (!this.req.complete && !this.writableEnded && this.req.socket) this.#dropBody();
     return super.end(...(data as [never]));
   }
 
@@ -45,11 +46,12 @@ export class EarlyResponse<
 
   #dropBody(): void {
     const { req } = this;
+    const { socket } = req;
     // A reader that waits for more would keep the body from flowing.
     req.removeAllListeners('readable');
-    drop(req, req.socket);
+    drop(req, socket);
     this.once('finish', () => {
-      if (!req.complete) req.once('end', closeInTime(req.socket));
+      if (!req.complete) req.once('end', closeInTime(socket));
     });
   }
 }

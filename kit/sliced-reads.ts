@@ -83,7 +83,7 @@ function sliceReads(socket: Socket, { parse, finish }: Parser): void {
   socket.on('data', take).on('end', end);
   socket.on('resume', () => {
     // Where Node's parser had stopped the reads, the stream takes them for running.
-    socket._read(0);
+    if (socket.readableLength === 0) socket._read(0);
     go();
   });
 }

@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { CONSOLE_ENV } from '../../../api/console-environment.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
+import { CSRF_HEADER } from '../../../console/api.ts';
 import { readChartLimits } from '../../support/chart-limits.ts';
 import { type ChildProgram, findFreePort, startProgram } from '../../support/child-program.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { watchLoad } from '../../support/process-load.ts';
-
+import { watchAttack, watchLoad } from '../../support/process-load.ts';
+import { startTinyClient } from '../../support/tiny-pieces.ts';
 import { type Answer, type Person, useConsole } from './console-harness.ts';
 
 const KIB = 1024;
@@ -16,6 +17,7 @@ const OBJECTS = 40;
 const LISTS = 8;
 /** Twice what a workspace may have open. */
 const AT_ONCE = 64;
+const STRANGERS = 80;
 const DAY_MS = 86_400_000;
 const DAYS = 30;
 
@@ -25,14 +27,16 @@ describe('a console with a malicious member', function () {
   const harness = useConsole();
   const { memoryMiB, nodeOptions } = readChartLimits('console');
   let folder: string;
+  let port: number;
+  let origin: string;
   let program: ChildProgram;
   let evil: Person;
   let good: Person;
   let spaces: { evil: string; good: string };
 
   before(async () => {
-    const port = await findFreePort();
-    const origin = `http://127.0.0.1:${port}`;
+    port = await findFreePort();
+    origin = `http://127.0.0.1:${port}`;
     folder = mkdtempSync(join(tmpdir(), 'berth-console-'));
     writeFileSync(join(folder, 'ca.crt'), harness.api.controlPlane.authority);
     writeFileSync(join(folder, 'token'), await harness.makeToken('berth-system', 'console'));
@@ -187,6 +191,24 @@ describe('a console with a malicious member', function () {
   }
 
   const get = (path: string) => () => evil.call('GET', `/api/namespaces/${spaces.evil}${path}`);
+
+  it('serves all others while strangers sign in with bodies in pieces of one byte', async () => {
+    const head = ['POST /api/session HTTP/1.1', `host: 127.0.0.1:${port}`, `origin: ${origin}`];
+    head.push(`${CSRF_HEADER}: 1`, 'content-type: application/json', 'transfer-encoding: chunked', '\r\n');
+    const end = await watchAttack(program, async () => {
+      expect((await fetch(`${origin}/healthz`)).status).to.equal(200);
+      const { status } = await good.call('GET', `/api/namespaces/${spaces.good}/deployments`);
+      expect(status).to.equal(200);
+    });
+    const strangers = startTinyClient({
+      ...{ host: '127.0.0.1', port, connections: STRANGERS, everyMs: 0, reads: true },
+      ...{ head: head.join('\r\n'), bytes: 60_000, first: '{"token":"', last: '"}' },
+    });
+    const answered = () => strangers.output.split('HTTP/1.1 ').length - 1;
+    await pollUntil(() => answered() === STRANGERS, 'all to be answered', 60_000);
+    await strangers.stop('SIGKILL');
+    await end();
+  });
 
   it('serves all others in time, within the memory that the chart gives it', async () => {
     await createObjects();
