@@ -140,11 +140,13 @@ describe('images', () => {
         const files = last.body.map(({ name }) => name.replace('[]', ''));
         expect(files.filter((name) => name === 'image')).to.have.length(2);
         expect(files).to.include('mask');
-        const queued = await client.post<{ status: string }>('/images/edits', {
+        const queued = await client.post<{ id: string; status: string }>('/images/edits', {
           query: { async: true },
           body: { ...body, mask: null },
         });
         expect(queued.status).to.equal('queued');
+        const request = await readEnded(() => client.get<InferenceRequest>(`/requests/${queued.id}`));
+        expect(request.status).to.equal('succeeded');
       });
 
       it('puts results into the customer’s bucket, inline ones too', async () => {

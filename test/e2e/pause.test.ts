@@ -16,10 +16,11 @@ describe('pausing', function () {
     });
   }
 
-  it('answers 503 no_pod_available while paused', async () => {
+  it('answers 503 no_pod_available while paused, and that a retry makes no sense', async () => {
     const answer = await postChat(endpoint);
     expectError(answer, 503, 'no_pod_available');
-    expect(Number(answer.headers.get('retry-after'))).to.be.greaterThan(0);
+    expect(answer.headers.get('retry-after')).to.equal(null);
+    expect(answer.headers.get('x-should-retry')).to.equal('false');
   });
 
   it('serves once unpaused, with no foreign error page on the way', async () => {
