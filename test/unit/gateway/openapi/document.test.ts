@@ -52,6 +52,7 @@ describe('the OpenAPI document', () => {
       'POST /v1/messages/count_tokens',
       'POST /tokenize',
       'POST /detokenize',
+      'GET /tokenizer_info',
       'GET /v1/models',
       'GET /v1/models/{model}',
       'GET /openapi.json',
