@@ -183,6 +183,8 @@ describe('a deployment that scales to zero', () => {
 
     it('passes headers and body on, also a body that it did not read', async () => {
       await sleep(hold());
+      // Half a million tokens.
+      await cold.engine.control({ contextTokens: 1_000_000 });
       const content = 'long '.repeat((2 * MIB) / 5);
       const large = call({
         body: { messages: [{ role: 'user', content }] },
