@@ -6,6 +6,7 @@ const DAY_MS = 86_400_000;
 const DAY_SECONDS = 86_400;
 const MAX_TOKENS = 131_072;
 const MAX_COUNT = 1_000_000;
+const MAX_CONTEXT_TOKENS = 10_000_000;
 const MAX_CACHE_TOKENS = 16_000_000;
 
 const afterFrames = z.int().min(0).max(MAX_COUNT).default(0);
@@ -32,7 +33,7 @@ const settingsSchema = z.strictObject({
   itlMs: z.number().min(0).max(DAY_MS),
   prefillMs: z.number().min(0).max(DAY_MS),
   cacheTokens: z.int().min(0).max(MAX_CACHE_TOKENS),
-  contextTokens: z.int().min(1).max(MAX_COUNT),
+  contextTokens: z.int().min(1).max(MAX_CONTEXT_TOKENS),
   tokens: z.int().min(1).max(MAX_TOKENS).nullable(),
   jobSeconds: z.number().min(0).max(DAY_SECONDS),
   maxConcurrency: z.int().min(0).max(MAX_COUNT).nullable(),
@@ -70,7 +71,7 @@ const ALLOWED: Record<string, string> = {
   itlMs: `a number of milliseconds from 0 to ${DAY_MS}`,
   prefillMs: `a number of milliseconds from 0 to ${DAY_MS}`,
   cacheTokens: `a whole number from 0 (no cache) to ${MAX_CACHE_TOKENS}`,
-  contextTokens: `a whole number from 1 to ${MAX_COUNT}`,
+  contextTokens: `a whole number from 1 to ${MAX_CONTEXT_TOKENS}`,
   tokens: `a whole number from 1 to ${MAX_TOKENS}, or null (the prompt decides)`,
   jobSeconds: `a number of seconds from 0 to ${DAY_SECONDS}`,
   maxConcurrency: `a whole number from 0 to ${MAX_COUNT} (0 or null: unlimited)`,

@@ -230,7 +230,7 @@ describe('large bodies', () => {
   });
 
   it('takes what real prompts hold: long images, many tools, a token array of the largest size', async () => {
-    await engine.control({ ttftMs: 0, itlMs: 0, tokens: 3 });
+    await engine.control({ ttftMs: 0, itlMs: 0, tokens: 3, contextTokens: 10_000_000 });
     const call = (path: string, value: object) =>
       send(`${replica.url}${path}`, Buffer.from(JSON.stringify(value)));
     const parameters = { type: 'object', properties: { city: { type: 'string', description: 'where' } } };
