@@ -1,5 +1,5 @@
 /** Streams of chats, and when they begin. */
-import { post, postUntilAccepted, requireOk } from './endpoint.ts';
+import { askUntilAccepted, post, requireOk } from './endpoint.ts';
 
 /** Of an answer, or of what is thought before it. */
 const TOKEN = /"(content|reasoning|reasoning_content)": ?"[^"]/;
@@ -26,8 +26,8 @@ export interface ChatStream {
 /** Waits for a place on the engine, unless it is hasty. Throws for a refusal. */
 export async function openChat(fields: object, options: StreamOptions = {}): Promise<ChatStream> {
   const { start = TOKEN, isHasty = false, ...sending } = options;
-  const send = isHasty ? post : postUntilAccepted;
-  const response = await requireOk(await send('/chat/completions', { stream: true, ...fields }, sending));
+  const ask = () => post('/chat/completions', { stream: true, ...fields }, sending);
+  const response = await requireOk(await (isHasty ? ask() : askUntilAccepted(ask, sending.signal)));
   const begun = Promise.withResolvers<void>();
   const read = async () => {
     let text = '';

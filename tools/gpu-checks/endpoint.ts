@@ -45,14 +45,17 @@ export const post = (path: string, body: object, sending?: Sending): Promise<Res
     sending,
   );
 
-/** As `post`, and again while every place on the engine is taken: for more than it is to have at once. */
-export async function postUntilAccepted(path: string, body: object, sending?: Sending): Promise<Response> {
+/** Asks again while every place on the engine is taken: for more than it is to have at once. */
+export async function askUntilAccepted(
+  ask: () => Promise<Response>,
+  signal?: AbortSignal,
+): Promise<Response> {
   for (const end = performance.now() + RETRY_TIMEOUT_MS; ; ) {
-    const response = await post(path, body, sending);
+    const response = await ask();
     if (response.status !== 429 || performance.now() > end) return response;
     if (!(await response.clone().text()).includes('replica_saturated')) return response;
     const seconds = Number(response.headers.get('retry-after') ?? 1);
-    await sleep(seconds * 1_000, undefined, { signal: sending?.signal });
+    await sleep(seconds * 1_000, undefined, { signal });
   }
 }
 

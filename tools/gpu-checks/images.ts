@@ -1,6 +1,7 @@
 /** What a GPU shows of a model that makes images. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  askUntilAccepted,
   type Checks,
   failed,
   findReason,
@@ -33,7 +34,8 @@ async function makeImages(
     return postForm(EDITS, { ...Object.fromEntries(texts), image: await makePicture() }, { signal });
   };
   const isEditor = tasks?.img2img && !tasks.txt2img;
-  const response = await requireOk(await (isEditor ? edit() : post('/images/generations', body, { signal })));
+  const generate = () => post('/images/generations', body, { signal });
+  const response = await requireOk(await askUntilAccepted(isEditor ? edit : generate, signal));
   const { data } = (await response.json()) as { data: { b64_json: string }[] };
   return data.map(({ b64_json }) => Buffer.from(b64_json, 'base64'));
 }
