@@ -140,7 +140,7 @@ describe('bad input', () => {
     ['POST', '/v1/images/edits', 400, 'wrong_modality'],
     ['POST', '/v1/videos', 400, 'wrong_modality'],
     ['POST', '/v1/videos/generations', 400, 'wrong_modality'],
-    ['BREW', '/v1/models', 400, 'invalid_request_error'],
+    ['BREW', '/v1/models', 501, 'method_not_allowed'],
     ['GET', 'http://x/v1/nothing', 404, 'not_found'],
   ];
   for (const [method, path, status, code] of routes)
