@@ -30,6 +30,7 @@ export default defineConfig({
         text: 'Using endpoints',
         items: [
           page('API', '/api'),
+          page('Coding agents', '/coding-agents'),
           page('Errors', '/errors'),
           page('Images and videos', '/media'),
           page('Requests', '/requests'),
