@@ -1,8 +1,16 @@
 /** Typed values of a request's documented fields, from a JSON body or a form. */
 import type { ErrorCode } from '../../api/errors.ts';
-import { isObject } from '../../kit/json.ts';
+import type { JsonBody } from '../http/body-parsing.ts';
 import type { ApiError } from '../http/error-response.ts';
 import { classifyNumber, refuseParameter, requireParameter } from '../http/parameter-error.ts';
+import {
+  canonicalize,
+  dropContent,
+  KeptObject,
+  keepObject,
+  OBJECT_ALLOWED,
+  parseObject,
+} from './object-field.ts';
 
 /** Numbers in forms; nothing else that JavaScript would accept, such as `0x10` or `Infinity`. */
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i;
@@ -12,9 +20,7 @@ const MAX_SHOWN_CHARACTERS = 40;
 const OBJECTS: ReadonlySet<string> = new Set(['extra_params']);
 /** Fields in which `1.0` says something else than `1`. */
 const PROSE: ReadonlySet<string> = new Set(['prompt', 'negative_prompt']);
-const MAX_OBJECT_CHARACTERS = 16 * 1024;
-const MAX_OBJECT_VALUES = 1024;
-const MAX_OBJECT_DEPTH = 8;
+type ObjectText = Pick<JsonBody, 'raw' | 'members'>;
 
 export interface Range {
   min?: number;
@@ -27,26 +33,33 @@ export interface Range {
 export class FieldReader {
   readonly #values: Readonly<Record<string, unknown>>;
   readonly #areTexts: boolean;
+  /** Numbers that JavaScript rounds, as they were sent. */
+  readonly #exact: ReadonlyMap<string, string>;
 
-  private constructor(values: Readonly<Record<string, unknown>>, areTexts: boolean) {
+  private constructor(
+    values: Readonly<Record<string, unknown>>,
+    areTexts: boolean,
+    exact: ReadonlyMap<string, string> = new Map(),
+  ) {
     this.#values = values;
     this.#areTexts = areTexts;
+    this.#exact = exact;
   }
 
   /**
    * Keeps only the named members, and of lists and objects, which few fields accept, only their type. `areTexts`: values may also be
-   * texts, as in a form, where the route takes either.
+   * texts, as in a form, where the route takes either. `text`: of the body, for messages.
    */
   static ofJSON(
     body: Readonly<Record<string, unknown>>,
     names: Iterable<string> = Object.keys(body),
-    { areTexts = false } = {},
+    { areTexts = false, text }: { areTexts?: boolean; text?: ObjectText } = {},
   ): FieldReader {
     const values: Record<string, unknown> = {};
     for (const name of names)
       if (Object.hasOwn(body, name))
         values[name] = OBJECTS.has(name) ? keepObject(body[name]) : dropContent(body[name]);
-    return new FieldReader(values, areTexts);
+    return new FieldReader(values, areTexts, text && readExact(values, text));
   }
 
   static ofForm(texts: ReadonlyMap<string, string>): FieldReader {
@@ -66,7 +79,7 @@ export class FieldReader {
   text(name: string, allowed = 'a string', code?: ErrorCode): string | undefined {
     const value = this.#find(name);
     if (value === undefined || typeof value === 'string') return value;
-    throw refuse(code ?? 'invalid_type', name, allowed, value);
+    throw this.#refuse(code ?? 'invalid_type', name, allowed);
   }
 
   /** Non-empty. */
@@ -74,7 +87,7 @@ export class FieldReader {
     const value = this.text(name, allowed);
     const filled = allowed ?? 'a string that is not empty';
     if (value === undefined) throw requireParameter(name, filled);
-    if (value.trim() === '') throw refuse('empty_string', name, filled, value);
+    if (value.trim() === '') throw this.#refuse('empty_string', name, filled);
     return value;
   }
 
@@ -83,13 +96,13 @@ export class FieldReader {
     const value = this.#number(name);
     if (value === undefined || (isNumber(value) && value > 0)) return value;
     const code = isNumber(value) ? 'decimal_below_min_value' : 'invalid_type';
-    throw refuse(code, name, 'a number above 0', this.#find(name));
+    throw this.#refuse(code, name, 'a number above 0');
   }
 
   number(name: string, allowed = 'a number'): number | undefined {
     const value = this.#number(name);
     if (value === undefined || isNumber(value)) return value;
-    throw refuse('invalid_type', name, allowed, this.#find(name));
+    throw this.#refuse('invalid_type', name, allowed);
   }
 
   /** Exact integers only; the range is inclusive. */
@@ -98,11 +111,20 @@ export class FieldReader {
     { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER, allowed }: Range = {},
   ): number | undefined {
     const value = this.#number(name);
-    if (value === undefined || (Number.isSafeInteger(value) && value >= min && value <= max)) return value;
+    if (value === undefined || (Number.isInteger(value) && value >= min && value <= max)) return value;
     const code = Number.isInteger(value)
       ? classifyNumber(value, { type: 'integer', minimum: min, maximum: max })
       : 'invalid_type';
-    throw refuse(code, name, allowed ?? describeRange(min, max), this.#find(name));
+    const isBeyond = Number.isInteger(value) && !Number.isSafeInteger(value);
+    throw this.#refuse(code, name, allowed ?? describeRange(min, max, isBeyond));
+  }
+
+  /** Any integer, as the nearest in the range. */
+  clamped(name: string, { min, max }: Required<Pick<Range, 'min' | 'max'>>): number | undefined {
+    const value = this.#number(name);
+    if (value === undefined) return undefined;
+    if (Number.isInteger(value)) return Math.min(Math.max(value, min), max);
+    throw this.#refuse('invalid_type', name, 'an integer');
   }
 
   choice<Name extends string>(name: string, choices: readonly Name[]): Name | undefined {
@@ -110,7 +132,7 @@ export class FieldReader {
     const choice = choices.find((each) => each === value);
     if (value === undefined || choice !== undefined) return choice;
     const code = typeof value === 'string' ? 'invalid_value' : 'invalid_type';
-    throw refuse(code, name, choices.map((each) => `"${each}"`).join(' or '), value);
+    throw this.#refuse(code, name, choices.map((each) => `"${each}"`).join(' or '));
   }
 
   /** A JSON object within limits; as JSON text in a form. */
@@ -124,8 +146,7 @@ export class FieldReader {
           ? parseObject(value)
           : null;
     if (object) return object;
-    const limits = `at most ${MAX_OBJECT_CHARACTERS} characters, ${MAX_OBJECT_VALUES} values and ${MAX_OBJECT_DEPTH} levels`;
-    throw refuse('invalid_value', name, `a JSON object of ${limits}`, value);
+    throw this.#refuse('invalid_value', name, OBJECT_ALLOWED);
   }
 
   /** For a field that may also have other types. */
@@ -141,6 +162,11 @@ export class FieldReader {
     if (OBJECTS.has(name)) return canonicalize(value);
     const number = readNumber(value);
     return Number.isNaN(number) ? value : String(number);
+  }
+
+  #refuse(code: ErrorCode, name: string, allowed: string): ApiError {
+    const shown = this.#exact.get(name) ?? show(this.#find(name));
+    return refuseParameter(code, name, `\`${name}\` must be ${allowed}, not ${shorten(shown)}.`);
   }
 
   #find(name: string): unknown {
@@ -162,75 +188,34 @@ function readNumber(value: string): number {
   return text.length <= MAX_NUMBER_LENGTH && NUMBER.test(text) ? Number(text) : Number.NaN;
 }
 
-class KeptObject {
-  readonly object: Record<string, unknown>;
-
-  constructor(object: Record<string, unknown>) {
-    this.object = object;
-  }
-
-  toJSON(): unknown {
-    return this.object;
-  }
-}
-
-/** For one that is too large, only its type. */
-const keepObject = (value: unknown): unknown =>
-  isObject(value) && isInBounds(value) ? new KeptObject(value) : dropContent(value);
-
-function parseObject(text: string): Record<string, unknown> | null {
-  if (text.length > MAX_OBJECT_CHARACTERS) return null;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) && isInBounds(value) ? value : null;
-  } catch {
-    return null;
-  }
-}
-
-/** As it is, if it is no object. */
-function canonicalize(text: string): string {
-  const object = parseObject(text);
-  return object ? JSON.stringify(object) : text;
-}
-
-/** Reads no more than it allows. */
-function isInBounds(object: Record<string, unknown>): boolean {
-  let values = 0;
-  let characters = 0;
-  const fits = (value: unknown, depth: number): boolean => {
-    if (++values > MAX_OBJECT_VALUES || depth > MAX_OBJECT_DEPTH) return false;
-    if (typeof value === 'string') characters += value.length;
-    if (typeof value !== 'object' || value === null) return characters <= MAX_OBJECT_CHARACTERS;
-    for (const name in value) {
-      if (!Array.isArray(value)) characters += name.length;
-      if (!fits((value as Record<string, unknown>)[name], depth + 1)) return false;
-    }
-    return true;
-  };
-  return fits(object, 0);
-}
-
-function dropContent(value: unknown): unknown {
-  if (Array.isArray(value)) return [];
-  return typeof value === 'object' && value !== null ? {} : value;
-}
-
 const isNumber = (value: number): boolean => Number.isFinite(value);
 
-function describeRange(min: number, max: number): string {
-  const isFrom = min > Number.MIN_SAFE_INTEGER;
-  const isTo = max < Number.MAX_SAFE_INTEGER;
+function readExact(
+  values: Readonly<Record<string, unknown>>,
+  { raw, members }: ObjectText,
+): ReadonlyMap<string, string> {
+  const exact = new Map<string, string>();
+  const isExact = (value: unknown) => typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+  if (Object.values(values).every(isExact)) return exact;
+  for (const { name, start, end } of members())
+    if (Object.hasOwn(values, name) && !isExact(values[name]))
+      exact.set(name, raw.toString('latin1', start, Math.min(end, start + MAX_SHOWN_CHARACTERS + 1)).trim());
+  return exact;
+}
+
+/** `isBeyond`: the safe integers are a bound that matters, too. */
+function describeRange(min: number, max: number, isBeyond: boolean): string {
+  const isFrom = isBeyond || min > Number.MIN_SAFE_INTEGER;
+  const isTo = isBeyond || max < Number.MAX_SAFE_INTEGER;
   if (isFrom && isTo) return `an integer from ${min} to ${max}`;
   return isFrom ? `an integer of at least ${min}` : 'an integer';
 }
 
-const refuse = (code: ErrorCode, name: string, allowed: string, value: unknown): ApiError =>
-  refuseParameter(code, name, `\`${name}\` must be ${allowed}, not ${show(value)}.`);
-
 function show(value: unknown): string {
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'object') return 'an object';
-  const text = JSON.stringify(value);
-  return text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text;
+  return JSON.stringify(value);
 }
+
+const shorten = (text: string): string =>
+  text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text;

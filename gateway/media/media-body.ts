@@ -35,9 +35,9 @@ async function readJsonParts(
 ): Promise<MediaBody> {
   const { fields, references } = await readJsonBody(party, {
     limits,
-    interpret: ({ value }) => ({
-      fields: FieldReader.ofJSON(value, documented.texts, { areTexts: true }),
-      references: listReferences(value, documented),
+    interpret: (body) => ({
+      fields: FieldReader.ofJSON(body.value, documented.texts, { areTexts: true, text: body }),
+      references: listReferences(body.value, documented),
     }),
     isKept: true,
     memory,

@@ -77,8 +77,8 @@ const dropAbsent = (parameters: { [Name in keyof ExtraParameters]: ExtraParamete
 
 /** Clamps (docs/api.md, "Model"). */
 function readSteps(fields: FieldReader, { min, max, default: fallback }: NonNullable<Steps>): number {
-  const wanted = fields.integer('steps') ?? fields.integer('num_inference_steps') ?? fallback;
-  return Math.min(Math.max(wanted, min), max);
+  const range = { min, max };
+  return fields.clamped('steps', range) ?? fields.clamped('num_inference_steps', range) ?? fallback;
 }
 
 /** `?async=true`. Throws ApiError for values other than true and false. */
@@ -141,7 +141,7 @@ export async function readJsonFields(
   const idempotencyKey = readIdempotencyKey(state.exchange.req.headers['idempotency-key']);
   const fields = await readJsonBody(state, {
     limits: services.config(state).limits,
-    interpret: ({ value }) => FieldReader.ofJSON(value, names),
+    interpret: (body) => FieldReader.ofJSON(body.value, names, { text: body }),
     isKept: true,
   });
   const known = await findRepeat(services, state, {

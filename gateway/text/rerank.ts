@@ -31,8 +31,8 @@ export const RERANK_FIELDS: Fields = {
   model: TEXT,
   top_n: {
     allowed: 'an integer of at least 1',
-    isValid: (value) => Number.isSafeInteger(value) && (value as number) >= 1,
-    schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    isValid: (value) => Number.isInteger(value) && (value as number) >= 1,
+    schema: { type: 'integer', minimum: 1 },
   },
   return_documents: FLAG,
 };
