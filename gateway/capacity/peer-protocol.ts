@@ -14,6 +14,9 @@ export const BALANCED_HEADER = 'x-berth-balanced';
 /** Requests at the sender's engine, in such a reservation and its response. */
 export const INFLIGHT_HEADER = 'x-berth-inflight';
 
+/** Of a request that replicas pass on as they stop: their pods, which it does not return to. */
+export const PASSED_ON_HEADER = 'x-berth-passed-on';
+
 /** Of a request that a front holds, and resends if there is no slot for it. */
 export const HELD_HEADER = 'x-berth-held';
 

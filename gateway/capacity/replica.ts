@@ -12,7 +12,7 @@ import { EngineQueue } from './engine-queue.ts';
 import type { EngineSleep } from './engine-sleep.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { createPeerRoutes, type PeerRoutes } from './peer-routes.ts';
-import { formatOrigin, Peers } from './peers.ts';
+import { formatOrigin, Peers, rankPeers } from './peers.ts';
 import { PrefixBalance, type PrefixChoice } from './prefix-balance.ts';
 import { ReplicaCapacity, Slots } from './replica-capacity.ts';
 import { Reservations } from './reservations.ts';
@@ -53,6 +53,8 @@ export interface Replica {
   /** Of a prompt by its parts, see `Caller.prefix`. */
   readPrefix: (parts: readonly unknown[]) => number | null | undefined;
   peerRoutes: PeerRoutes;
+  /** Peers that may receive work, least loaded first. */
+  listOpenPeers(): Heartbeat[];
   /** Announces a change to the peers soon. */
   announce(): void;
   /** Sends no more heartbeats; requests in flight continue. */
@@ -146,6 +148,7 @@ export function startReplica(options: ReplicaOptions): Replica {
       onEngineLost: options.onEngineLost,
       tracer: options.tracer ?? null,
     }),
+    listOpenPeers: () => rankPeers(peers.listOpen()),
     announce: () => heartbeats.poke(),
     retire: () => heartbeats.close(),
     close: async () => {

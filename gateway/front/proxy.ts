@@ -11,7 +11,7 @@ import type { ReplicaPicker } from './replica-picker.ts';
 
 export interface ProxyOptions {
   pools: Pools;
-  picker: ReplicaPicker;
+  picker: Pick<ReplicaPicker, 'rank' | 'enter'>;
   /** Port of every replica's gateway. */
   replicaPort: number;
 }
@@ -48,6 +48,7 @@ export async function proxyRequest(options: ProxyOptions, request: ProxiedReques
       headers: hop ? nameParent(headers, hop) : headers,
       body,
       answer,
+      onCancel: (abort) => exchange.onCancel(abort),
     });
     leave();
     if (hop) endRelaySpan(hop, outcome);

@@ -186,24 +186,29 @@ function record(state: GatewayState, { log, metrics, model }: RecordSinks): numb
 const EXCHANGE = Symbol('exchange');
 type CutResponse = ServerResponse & { [EXCHANGE]?: Exchange };
 
+/** Has another replica answer a request; false: there is none, and nothing was answered. */
+export type PassOn = (exchange: Exchange) => Promise<boolean>;
+
 /** Refuses new requests and ends those in flight when a gateway must stop: with the envelope, not a broken connection. */
 export class CutOff {
   #reason: ApiError | null = null;
+  #passOn: PassOn = async () => false;
 
   /** Inside the error handler, outside everything that takes time. */
-  readonly middleware: GatewayMiddleware = ({ state: { exchange } }, next) => {
-    if (this.#reason) throw this.#reason;
+  readonly middleware: GatewayMiddleware = async ({ state: { exchange } }, next) => {
     (exchange.res as CutResponse)[EXCHANGE] = exchange;
-    return next();
+    if (!this.#reason) return next();
+    if (!(await this.#passOn(exchange))) throw this.#reason;
   };
 
   get isRefusing(): boolean {
     return this.#reason !== null;
   }
 
-  /** From now on every request gets this error. */
-  refuse(reason: ApiError): void {
+  /** From now on every request is passed on, or gets this error. */
+  refuse(reason: ApiError, passOn = this.#passOn): void {
     this.#reason = reason;
+    this.#passOn = passOn;
   }
 
   /** Ends these responses; started streams get the error's event. */

@@ -78,8 +78,8 @@ export interface SidecarAppOptions {
 export interface SidecarApp {
   listener: RequestListener;
   cutOff: Pick<CutOff, 'refuse' | 'end'>;
-  /** Closes the connections to all peers but these. */
-  keepPeers(origins: ReadonlySet<string>): void;
+  /** Connections to peers. */
+  peerPools: Pools;
   /** Settles pending usage, after the server has closed. */
   close(): Promise<void>;
 }
@@ -163,7 +163,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   return {
     listener: createListener(app),
     cutOff,
-    keepPeers: (origins) => peerPools.keepOnly(origins),
+    peerPools,
     close: async () => {
       await settlements.close();
       await Promise.all([enginePools.destroy(), peerPools.destroy(), egress.close()]);

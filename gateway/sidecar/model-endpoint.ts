@@ -21,6 +21,7 @@ import type { Tracer } from '../tracing/tracer.ts';
 import { createSidecarApp } from './app.ts';
 import { Drain } from './drain.ts';
 import { type LiveConfig, watchConfig } from './live-config.ts';
+import { createPassOn } from './passing-on.ts';
 import { endWork, isDrainOverdue } from './shutdown.ts';
 import { isQueued, type WatchedEngine, watchEngine } from './watched-engine.ts';
 
@@ -120,7 +121,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     countAbandoned: () => abandoned.jobs,
     onHeartbeatError: logUnlessAway('heartbeat failed'),
     onResend: () => metrics.resent.inc({ to: 'replica' }),
-    onPeerOrigins: (origins) => app.keepPeers(origins),
+    onPeerOrigins: (origins) => app.peerPools.keepOnly(origins),
     onPrefixChoice: (choice) => metrics.prefixChoices.add(1, choice),
     tracer,
   });
@@ -196,7 +197,8 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
         .retire()
         .then(() => leave(connection.redis, { namespace, name, pod: self.pod }))
         .catch(() => {});
-      await endWork({ server, activity, cutOff: app.cutOff, drain, worker, retired });
+      const passOn = createPassOn({ pools: app.peerPools, listOpen: () => replica.listOpenPeers(), self });
+      await endWork({ server, activity, cutOff: app.cutOff, drain, worker, retired, passOn });
       engine.stop();
       live.close();
       await app.close();

@@ -3,6 +3,7 @@ import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closeServer } from '../../kit/http-server.ts';
 import type { Activity } from '../http/activity.ts';
+import type { PassOn } from '../http/errors.ts';
 import { refuseAsUnavailable } from '../http/unavailability.ts';
 import type { Worker } from '../jobs/worker.ts';
 import type { SidecarApp } from './app.ts';
@@ -16,6 +17,8 @@ export interface WorkInFlight {
   worker: Pick<Worker, 'stop'> | null;
   /** Its peers know that it is leaving. */
   retired: Promise<void>;
+  /** Requests that come too late for this replica. */
+  passOn: PassOn;
 }
 
 const MIN_CLOSE_MS = 1_000;
@@ -44,11 +47,13 @@ export async function endWork(work: WorkInFlight): Promise<void> {
   await Promise.all([closeServer(server, withinMs), worker?.stop(withinMs)]);
 }
 
-/** Refuses new requests, gives those in flight a moment, and ends all with an error envelope before the kill. */
-async function endBeforeKill({ server, activity, cutOff }: WorkInFlight): Promise<void> {
-  cutOff.refuse(ENDING);
+/** Passes new requests on, gives those in flight a moment, and ends all with an error envelope before the kill. */
+async function endBeforeKill({ server, activity, cutOff, passOn }: WorkInFlight): Promise<void> {
+  const inFlight = [...activity.open];
+  cutOff.refuse(ENDING, passOn);
   await sleep(IN_FLIGHT_MS);
-  cutOff.end(activity.open, ENDING);
+  cutOff.end(inFlight, ENDING);
   await sleep(LISTENING_MS);
+  cutOff.end(activity.open, ENDING);
   await closeServer(server, FLUSH_MS);
 }

@@ -15,6 +15,8 @@ export interface RelayRequest {
   headers: RelayedHeaders;
   /** Replaces the request's own body, if that was read already. */
   body?: Buffer | undefined;
+  /** Calls back when the request is canceled for another reason than the client; returns how to stop that. */
+  onCancel?: ((abort: (reason: Error) => void) => () => void) | undefined;
   /** Where the response goes; unchanged to the client if absent. */
   answer?: RelayAnswer | undefined;
 }
@@ -55,7 +57,9 @@ export function relay(request: RelayRequest): Promise<RelayOutcome> {
       if (!res.writableFinished) controller?.abort(new Error('client disconnected'));
     };
     const onDrain = () => controller?.resume();
+    const stopListening = request.onCancel?.((reason) => controller?.abort(reason));
     const finish = (outcome: RelayOutcome) => {
+      stopListening?.();
       res.off('close', onClientClose);
       res.off('drain', onDrain);
       resolve(outcome);

@@ -9,6 +9,7 @@ import { sendJSON } from '../../../../gateway/http/json-answer.ts';
 describe('the end of a gateway without any time', () => {
   const reason = new ApiError('no_pod_available', 'gone');
   let cutOff: CutOff;
+  let entered: Promise<unknown>;
   beforeEach(() => {
     cutOff = new CutOff();
   });
@@ -16,7 +17,7 @@ describe('the end of a gateway without any time', () => {
     const res = new EventEmitter() as ServerResponse;
     const exchange = new Exchange({ headers: {} } as IncomingMessage, res, 'id');
     type Context = Parameters<CutOff['middleware']>[0];
-    void cutOff.middleware({ state: { exchange } } as Context, async () => {});
+    entered = Promise.resolve(cutOff.middleware({ state: { exchange } } as Context, async () => {}));
     return exchange;
   };
 
@@ -26,11 +27,17 @@ describe('the end of a gateway without any time', () => {
     expect([first.canceled, second.canceled]).to.deep.equal([reason, null]);
   });
 
-  it('refuses those that come after it, and none before', () => {
+  it('refuses those that come after it and that nobody else answers, and none before', async () => {
     const before = enter();
     cutOff.refuse(reason);
     expect(before.canceled).to.equal(null);
-    expect(enter).to.throw('gone');
+    enter();
+    expect(await entered.catch((error: unknown) => error)).to.equal(reason);
+    const passed: Exchange[] = [];
+    cutOff.refuse(reason, async (exchange) => passed.push(exchange) > 0);
+    const after = enter();
+    await entered;
+    expect(passed).to.deep.equal([after]);
   });
 
   it('leaves the answer to those who have one already, such as a job that is queued', () => {
