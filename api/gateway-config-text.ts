@@ -22,10 +22,13 @@ const TIMERS = [
   'imageJobTimeoutMs',
   'videoTimeoutMs',
   'waitForSlotMs',
+  'streamKeepAliveMs',
   'headersTimeoutMs',
   'bodyTimeoutMs',
   'uploadTimeoutMs',
 ] as const satisfies readonly (keyof ResolvedLimits)[];
+/** As in the schema. */
+const KEEP_ALIVE_MS = 15_000;
 const MAX_TIMER_MS = 24 * 86_400_000;
 /** The same limit as in the schema of `limits.jsonBody`, which older objects may exceed. */
 const MAX_JSON_BODY_BYTES = 160 * 1024 * 1024;
@@ -52,6 +55,7 @@ export function parseGatewayConfig(text: string): GatewayConfig {
   if (!Array.isArray(config.cordoned)) config.cordoned = [];
   if (!Array.isArray(config.sleeping)) delete config.sleeping;
   if (config.scaling !== undefined) checkScaling(config.scaling);
+  config.limits.streamKeepAliveMs ??= KEEP_ALIVE_MS;
   // Only present ones: an older operator publishes fewer, and NaN would mean no limit.
   for (const timer of TIMERS) if (config.limits[timer] > MAX_TIMER_MS) config.limits[timer] = MAX_TIMER_MS;
   config.limits.jsonBodyBytes = Math.min(config.limits.jsonBodyBytes, MAX_JSON_BODY_BYTES);

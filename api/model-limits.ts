@@ -19,6 +19,9 @@ export const modelLimits = z
     waitForSlot: duration(
       'Longest wait for an engine slot while all are in use; then 429. Absent: 0s for Image, 5s for other kinds.',
     ).optional(),
+    streamKeepAlive: duration(
+      'A stream without an event for so long gets comments until its first one, as often, and a status of 200 with them; at least 1s. 0s: none.',
+    ).default('15s'),
     headersTimeout: duration('Longest wait for request headers.').default('15s'),
     bodyTimeout: duration('Longest wait for a JSON body.').default('60s'),
     uploadTimeout: duration('Longest wait for a multipart body.').default('5m'),
@@ -66,6 +69,7 @@ export interface ResolvedLimits {
   imageJobTimeoutMs: number;
   videoTimeoutMs: number;
   waitForSlotMs: number;
+  streamKeepAliveMs: number;
   headersTimeoutMs: number;
   bodyTimeoutMs: number;
   uploadTimeoutMs: number;
@@ -90,6 +94,7 @@ export function resolveLimits(spec: LimitsSpec, kind: ModelKind): ResolvedLimits
     imageJobTimeoutMs: parseDuration(spec.imageJobTimeout),
     videoTimeoutMs: parseDuration(spec.videoTimeout),
     waitForSlotMs: parseDuration(spec.waitForSlot ?? defaultSlotWait(kind)),
+    streamKeepAliveMs: parseDuration(spec.streamKeepAlive),
     headersTimeoutMs: parseDuration(spec.headersTimeout),
     bodyTimeoutMs: parseDuration(spec.bodyTimeout),
     uploadTimeoutMs: parseDuration(spec.uploadTimeout),

@@ -10,6 +10,7 @@ import type { Spool } from '../storage/spool.ts';
 import {
   answerFromEngine,
   type EngineQuestion,
+  noticeEngine,
   reserveLazily,
   startRequestDeadline,
 } from '../text/engine-question.ts';
@@ -120,9 +121,13 @@ async function runAtEngine(
   question: EngineQuestion,
 ): Promise<void> {
   const { exchange } = state;
-  const { requestTimeoutMs } = services.config().limits;
-  const deadline = startRequestDeadline(exchange, requestTimeoutMs, Math.floor(exchange.elapsed()));
-  await answerFromEngine(services, state, question).finally(() => clearTimeout(deadline));
+  const { limits } = services.config();
+  const deadline = startRequestDeadline(exchange, limits.requestTimeoutMs, Math.floor(exchange.elapsed()));
+  const notices = question.isStream ? noticeEngine(exchange, limits) : null;
+  await answerFromEngine(services, state, question).finally(() => {
+    clearTimeout(deadline);
+    notices?.stop();
+  });
 }
 
 function settleAudio(services: AudioServices, state: GatewayState, seconds: number): void {

@@ -1,7 +1,7 @@
 /** An engine's event stream of JSON, whose events are translated to the endpoint's. */
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { ApiError } from '../http/error-response.ts';
-import { EventStream, toBytesText } from '../http/event-stream.ts';
+import { toBytesText } from '../http/event-stream.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Answer } from './answer.ts';
 import { findAbortedError, findEngineError } from './engine-error.ts';
@@ -87,16 +87,12 @@ export class EventAnswer implements Answer {
     return this.#send(this.#conversion.finish(), true);
   }
 
-  /** The head is sent with the first event: until then an error can have its own status. */
   #send(events: readonly object[], isLast = false): boolean {
     if (events.length === 0 && !isLast) return true;
     const exchange = this.#exchange;
-    if (!exchange.stream) {
-      exchange.firstByteAt = performance.now();
-      exchange.stream = new EventStream(exchange.res, exchange.headers);
-    }
+    const stream = exchange.openStream();
     this.events += events.length;
     const text = toBytesText(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
-    return exchange.stream.write(isLast ? exchange.addReceipt(`${text}data: ${DONE}\n\n`) : text);
+    return stream.write(isLast ? exchange.addReceipt(`${text}data: ${DONE}\n\n`) : text);
   }
 }

@@ -1,6 +1,5 @@
 /** An engine's event stream on its way to the client: watched by its dialect's filter, streamed through. */
 import { ApiError } from '../http/error-response.ts';
-import { EventStream } from '../http/event-stream.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Answer, Usage } from './answer.ts';
 import { SseFrames } from './sse-frames.ts';
@@ -51,6 +50,7 @@ export class StreamAnswer implements Answer {
   constructor(exchange: Exchange, filter: StreamWatch) {
     this.#exchange = exchange;
     this.#filter = filter;
+    if (filter.events !== undefined) exchange.countEvents = () => filter.events!;
   }
 
   get failure(): ApiError | null {
@@ -86,14 +86,8 @@ export class StreamAnswer implements Answer {
     return null;
   }
 
-  /** The head is sent with the first frame: until then an error can have its own status. */
   #send(output: string): boolean {
     const exchange = this.#exchange;
-    if (!exchange.stream) {
-      exchange.firstByteAt = performance.now();
-      exchange.stream = new EventStream(exchange.res, exchange.headers);
-      if (this.#filter.events !== undefined) exchange.countEvents = () => this.#filter.events!;
-    }
-    return exchange.stream.write(this.#filter.isDone ? exchange.addReceipt(output) : output);
+    return exchange.openStream().write(this.#filter.isDone ? exchange.addReceipt(output) : output);
   }
 }

@@ -6,11 +6,11 @@ import { HELD_HEADER } from '../capacity/peer-protocol.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { openLease, readJsonBody } from '../http/json-body.ts';
+import { StreamNotices } from '../http/stream-notices.ts';
 import { explainMissingReplica, findShutdown, refuseAsUnavailable } from '../http/unavailability.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import { inSpan } from '../tracing/span.ts';
 import type { ColdStarts } from './cold-starts.ts';
-import { HoldNotices } from './demand/hold-notices.ts';
 import type { HoldEnd, Turn } from './demand/hold-queue.ts';
 import type { Hold } from './demand/hold-queues.ts';
 import { readPreferredWait } from './demand/prefer.ts';
@@ -139,7 +139,9 @@ class HeldRequest {
   readonly #body: HeldBody;
   readonly #hold: Hold;
   readonly #uncount: () => void;
-  readonly #notices: HoldNotices | null;
+  readonly #notices: StreamNotices | null;
+  /** A replica has the request, but has not started to respond. */
+  #isServed = false;
   /** Response of the last replica without a slot. */
   #saturation: ApiError | null = null;
 
@@ -156,8 +158,10 @@ class HeldRequest {
     this.#uncount = uncount;
     // Comments are not events.
     if (body.isStream) exchange.countEvents = () => 0;
-    const leftSeconds = () => services.starts.leftSeconds(deployment.config);
-    this.#notices = body.isStream ? new HoldNotices({ exchange, leftSeconds }) : null;
+    const { streamKeepAliveMs: intervalMs } = deployment.config.limits;
+    this.#notices = body.isStream
+      ? new StreamNotices({ exchange, intervalMs, describe: () => this.#describeWait() })
+      : null;
   }
 
   async serve(): Promise<void> {
@@ -175,7 +179,7 @@ class HeldRequest {
   async #waitForTurn(): Promise<Turn> {
     const { metrics } = this.#services;
     const { exchange } = this.#state;
-    if (this.#notices) this.#notices.isServed = false;
+    this.#isServed = false;
     metrics.held.inc();
     const turn = await inSpan(exchange.span, 'wait for a replica', () => this.#hold.wait());
     metrics.held.dec();
@@ -185,7 +189,7 @@ class HeldRequest {
       exchange.check();
       throw await this.#explainEnd(turn);
     }
-    if (this.#notices) this.#notices.isServed = true;
+    this.#isServed = true;
     return turn;
   }
 
@@ -213,6 +217,16 @@ class HeldRequest {
     } finally {
       turn.leave({ isRefused });
     }
+  }
+
+  #describeWait(): string {
+    if (this.#isServed) return 'waiting for the response';
+    const waited = Math.round(this.#state.exchange.elapsed() / 1_000);
+    const left = this.#services.starts.leftSeconds(this.#state.deployment.config);
+    if (left === undefined) return `waiting for a replica (${waited} s)`;
+    return left > 0
+      ? `waiting for a replica (${waited} s of about ${waited + left} s)`
+      : `waiting for a replica (${waited} s, longer than expected)`;
   }
 
   /** The request is resent if the replica has no slot, so the replica must not count it. */

@@ -8,7 +8,7 @@ import type { Span } from '../tracing/span.ts';
 import { readTraceContext, type TraceContext } from '../tracing/trace-context.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { type ErrorDialect, readErrorDialect } from './error-dialect.ts';
-import type { EventStream } from './event-stream.ts';
+import { EventStream } from './event-stream.ts';
 import { formatReceiptHeaders, insertReceiptComment } from './receipt.ts';
 import { readRoutePath } from './request-path.ts';
 import { beginRequestSpan } from './request-span.ts';
@@ -71,7 +71,7 @@ export class Exchange {
   stream: EventStream | null = null;
   /** Events sent so far, if its dialect numbers them. */
   countEvents: (() => number) | null = null;
-  /** By performance.now(); 0 until the first body byte is written. */
+  /** By performance.now(); 0 until the first body byte is written, apart from notices of a stream. */
   firstByteAt = 0;
   /** Berth's code of the error that was sent, as the response or within a stream. */
   errorCode: string | null = null;
@@ -103,6 +103,13 @@ export class Exchange {
     res.on('close', () => {
       if (!res.writableFinished) this.cancel(new ClientDisconnectedError());
     });
+  }
+
+  /** For the next event; the head is sent with the first one, or with a notice before it. Until then an error can have its own status. */
+  openStream(): EventStream {
+    if (this.firstByteAt === 0) this.firstByteAt = performance.now();
+    this.stream ??= new EventStream(this.res, this.headers);
+    return this.stream;
   }
 
   /** Sends 100 Continue to a client that waits for it; called once its key is valid. */

@@ -4,7 +4,6 @@ import { pipeline } from 'node:stream/promises';
 import type { ImageList } from '../../api/api-objects.ts';
 import type { GeneratedImage } from '../engine/image-call.ts';
 import { JSON_TYPE } from '../http/error-response.ts';
-import { EventStream } from '../http/event-stream.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { ImageRequest } from '../jobs/media-request.ts';
 
@@ -56,9 +55,7 @@ export function answerEvents(
   { parameters }: ImageRequest,
 ): void {
   const type = parameters.task === 'txt2img' ? 'image_generation.completed' : 'image_edit.completed';
-  const stream = new EventStream(exchange.res, exchange.headers);
-  exchange.stream = stream;
-  exchange.firstByteAt = performance.now();
+  const stream = exchange.openStream();
   for (const { bytes, contentType } of images) {
     const event = {
       type,

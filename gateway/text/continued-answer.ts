@@ -114,7 +114,7 @@ class ContinuedAnswer {
       if (this.#question.filter.finish === null) noteFailure(error, services);
       if (exchange.canceled || !(error instanceof ApiError)) throw error;
       // The client's own retry is just as good.
-      if (exchange.stream === null) throw error;
+      if (exchange.firstByteAt === 0) throw error;
       return error;
     }
   }

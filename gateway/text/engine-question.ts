@@ -8,6 +8,7 @@ import type { BodyLease } from '../http/body-memory.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange, GatewayState } from '../http/exchange.ts';
 import { openLease } from '../http/json-body.ts';
+import { StreamNotices } from '../http/stream-notices.ts';
 import { explainMissingEngine } from '../http/unavailability.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import { inSpan, type Span } from '../tracing/span.ts';
@@ -78,7 +79,7 @@ async function findSubstitute(
   { services, exchange }: TargetedQuestion,
 ): Promise<EngineTarget | null> {
   const isLost = error instanceof EngineUnreachableError || error instanceof PeerLostError;
-  if (!isLost || exchange.canceled || exchange.stream !== null) return null;
+  if (!isLost || exchange.canceled || exchange.firstByteAt > 0) return null;
   const found = await services.capacity.acquireElsewhere(new Set([origin]), exchange.signal);
   if (!('target' in found)) return null;
   if (!exchange.canceled) return found.target;
@@ -145,6 +146,15 @@ export function startRequestDeadline(exchange: Exchange, timeoutMs: number, from
     roundDelay(Math.max(1, from + timeoutMs - Math.floor(exchange.elapsed()))),
   );
 }
+
+/** Keeps a stream open until the engine begins. Null: the front does, which holds the request, and resends it if it is refused. */
+export const noticeEngine = (
+  exchange: Exchange,
+  { streamKeepAliveMs: intervalMs }: Pick<GatewayConfig['limits'], 'streamKeepAliveMs'>,
+): StreamNotices | null =>
+  exchange.isHeldByFront
+    ? null
+    : new StreamNotices({ exchange, intervalMs, describe: () => 'waiting for the engine' });
 
 /** Node keeps a list and a timer per duration: long ones are rounded up to seconds, so that requests share them. */
 const roundDelay = (ms: number): number => (ms > 10_000 ? Math.ceil(ms / 1_000) * 1_000 : ms);

@@ -15,7 +15,7 @@ import type { GatewayState } from '../http/exchange.ts';
 import { openLease, readJsonBody } from '../http/json-body.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
 import { askContinued, type ContinuationServices } from './continued-answer.ts';
-import { answerFromEngine, reserveLazily, startRequestDeadline } from './engine-question.ts';
+import { answerFromEngine, noticeEngine, reserveLazily, startRequestDeadline } from './engine-question.ts';
 import { inlineMedia } from './media-inlining.ts';
 import { COUNT_TOKENS, MESSAGES } from './messages-route.ts';
 import { CHAT, COMPLETIONS, EMBEDDINGS } from './openai-routes.ts';
@@ -60,6 +60,7 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
   const request = read instanceof Promise ? await read : read;
   if (request.omittedTools.length > 0) exchange.nameOmittedTools(request.omittedTools);
   const deadline = startRequestDeadline(exchange, config.limits.requestTimeoutMs);
+  const notices = request.isStream ? noticeEngine(exchange, config.limits) : null;
   try {
     // Before a slot on an engine is acquired, which would be idle meanwhile.
     if (request.media.length > 0) {
@@ -75,6 +76,7 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
     await askForAnswer({ route, services, state, request });
   } finally {
     clearTimeout(deadline);
+    notices?.stop();
     exchange.settle();
   }
 }
