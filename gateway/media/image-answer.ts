@@ -7,6 +7,8 @@ import { JSON_TYPE } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { ImageRequest } from '../jobs/media-request.ts';
 
+const MAX_LISTENERS = 20;
+
 const readUnixSeconds = (): number => Math.floor(Date.now() / 1000);
 
 export function answerLinks(exchange: Exchange, urls: readonly string[]): void {
@@ -36,6 +38,8 @@ export async function answerInline(exchange: Exchange, images: readonly Generate
     }
     yield end;
   };
+  // With the listeners of a pipeline, a response has more than Node warns of.
+  exchange.res.setMaxListeners(MAX_LISTENERS);
   await pipeline(Readable.from(pieces(), { objectMode: false }), exchange.res).catch((error) => {
     exchange.check();
     throw error;
