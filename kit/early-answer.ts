@@ -32,13 +32,14 @@ export class EarlyResponse<
   }
 
   override end(...data: never[]): this {
-    // A reader that destroys the request leaves it no connection.
-    if (!this.req.complete && !this.writableEnded && this.req.socket) this.#dropBody();
+    if (!this.req.complete && !this.req.destroyed && !this.writableEnded) this.#dropBody();
     return super.end(...(data as [never]));
   }
 
   #isLast(status: number): boolean {
     const { expect, 'content-length': length } = this.req.headers;
+    // Nobody reads the rest of a request that was destroyed.
+    if (this.req.destroyed) return true;
     // Without 100 Continue, the body may be left out: the next request would be taken for it.
     const isWaiting = !this.#isContinued && expect !== undefined && /100-continue/i.test(expect);
     return isWaiting || CLOSING_STATUSES.has(status) || Number(length ?? 0) > MAX_REST_BYTES;

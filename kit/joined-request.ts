@@ -49,6 +49,18 @@ export class JoinedRequest extends IncomingMessage {
     this.resume();
   }
 
+  /**
+   * Leaves the connection open for the answer, where a body that cannot be sent on is destroyed: undici sees to that itself, but only for
+   * Node's own class.
+   */
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    if (!this.readableEnded || !this.complete) {
+      this.aborted = true;
+      this.emit('aborted');
+    }
+    callback(this.listenerCount('error') === 0 ? null : error);
+  }
+
   #join(first: Buffer, piece: Buffer): void {
     if (this.#held.length === 0) this.#held.add(first);
     this.#held.add(piece);

@@ -1,6 +1,7 @@
 import type { RequestListener, Server } from 'node:http';
 import { mock } from 'node:test';
 import { expect } from 'chai';
+import { request } from 'undici';
 import { createAdminServer } from '../../../kit/admin-server.ts';
 import { createHTTPServer, listen } from '../../../kit/http-server.ts';
 import { awaitPieceTurn, MAX_PIECES_PER_TURN } from '../../../kit/piece-turns.ts';
@@ -45,6 +46,21 @@ describe('an answer before the end of the body', () => {
       connection.end();
       server.close();
     }
+  });
+
+  it('reaches a client whose body could not be sent on', async () => {
+    await serve(async (req, res) => {
+      await request('http://127.0.0.1:9/', { method: 'POST', body: req }).catch(() => {});
+      res.writeHead(502, { 'content-length': 0 }).end();
+    });
+    for (let count = 0; count < 2; count++) {
+      await connection.write(`POST / HTTP/1.1\r\n${HEAD}Content-Length: 2\r\n\r\n{}`);
+      expect(await connection.read()).to.include({ status: 502 });
+    }
+    await connection.write(`POST / HTTP/1.1\r\n${HEAD}Content-Length: ${MIB}\r\n\r\n{`);
+    const answer = await connection.read();
+    expect([answer?.status, answer?.headers.connection]).to.deep.equal([502, 'close']);
+    expect(await connection.closes(10_000)).to.equal(true);
   });
 
   it('closes the connection after 64 MiB of the rest', async () => {
