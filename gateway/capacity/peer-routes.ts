@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici';
 import type { Span } from '../tracing/span.ts';
 import { readTraceContext } from '../tracing/trace-context.ts';
 import type { Tracer } from '../tracing/tracer.ts';
-import { takeArrivedBody } from '../upstream/arrived-body.ts';
+import { copyArrivedBody } from '../upstream/arrived-body.ts';
 import { type RelayedHeaders, selectRequestHeaders } from '../upstream/headers.ts';
 import { endRelaySpan, PlainAnswer, type RelayOutcome, relay } from '../upstream/relay.ts';
 import {
@@ -81,7 +81,7 @@ async function pipeToEngine(
     answer(res, 409);
     return;
   }
-  const body = await takeArrivedBody(req);
+  const body = await copyArrivedBody(req);
   const path = req.url!.slice(PEER_ENGINE_PREFIX.length);
   const span = options.tracer && beginPeerSpan(options.tracer, req, path);
   try {

@@ -2,7 +2,7 @@
 import { formatOrigin } from '../capacity/peers.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Span } from '../tracing/span.ts';
-import { takeArrivedBody } from '../upstream/arrived-body.ts';
+import { copyArrivedBody } from '../upstream/arrived-body.ts';
 import { type RelayedHeaders, selectRequestHeaders } from '../upstream/headers.ts';
 import type { Pools } from '../upstream/pools.ts';
 import { endRelaySpan, type RelayAnswer, relay } from '../upstream/relay.ts';
@@ -34,7 +34,7 @@ export type ProxyOutcome = 'answered' | 'broken' | 'none' | 'lost';
 export async function proxyRequest(options: ProxyOptions, request: ProxiedRequest): Promise<ProxyOutcome> {
   const { exchange, addresses, answer = new RelayedAnswer(exchange) } = request;
   const { req, res, span } = exchange;
-  const body = request.body ?? (await takeArrivedBody(req));
+  const body = request.body ?? (await copyArrivedBody(req));
   const headers = buildHeaders(request);
   for (const address of options.picker.rank(addresses)) {
     const leave = options.picker.enter(address);

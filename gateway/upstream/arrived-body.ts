@@ -5,9 +5,16 @@ import { setImmediate } from 'node:timers/promises';
 /** Kept until the response has ended. */
 const SMALL_BYTES = 16 * 1024;
 
-/** A small body arrives with its head: it is complete once what has arrived is read. Undefined: it is large, or still arriving. */
-export async function takeArrivedBody(req: IncomingMessage): Promise<Buffer | undefined> {
+/**
+ * A small body arrives with its head: it is complete once what has arrived is read. It stays in the request, for whoever serves that
+ * where nobody takes it. Undefined: it is large, or still arriving.
+ */
+export async function copyArrivedBody(req: IncomingMessage): Promise<Buffer | undefined> {
   if (!(Number(req.headers['content-length']) <= SMALL_BYTES)) return undefined;
   await setImmediate();
-  return req.complete && req.readableFlowing === null ? (req.read() ?? undefined) : undefined;
+  if (!req.complete || req.readableFlowing !== null) return undefined;
+  const body: Buffer | null = req.read();
+  if (!body) return undefined;
+  req.unshift(body);
+  return body;
 }
