@@ -5,10 +5,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { GrowingBuffer } from './growing-buffer.ts';
+import { type Controller, PassingHandler } from './passing-handler.ts';
 import { awaitPieceTurn, MAX_PIECES_PER_TURN } from './piece-turns.ts';
-
-type Handler = Dispatcher.DispatchHandler;
-type Controller = Dispatcher.DispatchController;
 
 /** Longer ones are passed on as they are. */
 const SHORT_BYTES = 1024;
@@ -18,35 +16,31 @@ const FREE_PIECES = 8;
 export const joinAnswers: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) =>
   dispatch(options, new JoinedAnswer(handler));
 
-class JoinedAnswer implements Handler {
-  readonly #handler: Handler;
+class JoinedAnswer extends PassingHandler {
   #flow: Flow | null = null;
   readonly #held = new GrowingBuffer();
   /** Short ones since the last were passed on together. */
   #pieces = 0;
 
-  constructor(handler: Handler) {
-    this.#handler = handler;
-  }
-
-  onRequestStart(controller: Controller, context: unknown): void {
+  override onRequestStart(controller: Controller, context: unknown): void {
     this.#flow = new Flow(controller);
-    this.#handler.onRequestStart?.(this.#flow, context);
+    super.onRequestStart(this.#flow, context);
   }
 
-  onRequestUpgrade(...args: Parameters<NonNullable<Handler['onRequestUpgrade']>>): void {
-    this.#handler.onRequestUpgrade?.(...args);
+  override onResponseStart(
+    _: Controller,
+    status: number,
+    headers: IncomingHttpHeaders,
+    message?: string,
+  ): void {
+    super.onResponseStart(this.#flow!, status, headers, message);
   }
 
-  onResponseStart(_: Controller, status: number, headers: IncomingHttpHeaders, message?: string): void {
-    this.#handler.onResponseStart?.(this.#flow!, status, headers, message);
-  }
-
-  onResponseData(_: Controller, piece: Buffer): void {
+  override onResponseData(_: Controller, piece: Buffer): void {
     const flow = this.#flow!;
     const isShort = piece.length < SHORT_BYTES;
     if (this.#held.length === 0 && (!isShort || ++this.#pieces <= FREE_PIECES)) {
-      this.#handler.onResponseData?.(flow, piece);
+      super.onResponseData(flow, piece);
       return;
     }
     if (this.#held.length === 0) process.nextTick(() => this.#passLate(flow));
@@ -54,14 +48,14 @@ class JoinedAnswer implements Handler {
     if (++this.#pieces === MAX_PIECES_PER_TURN) flow.awaitTurn();
   }
 
-  onResponseEnd(_: Controller, trailers: IncomingHttpHeaders): void {
+  override onResponseEnd(_: Controller, trailers: IncomingHttpHeaders): void {
     this.#pass();
-    this.#handler.onResponseEnd?.(this.#flow!, trailers);
+    super.onResponseEnd(this.#flow!, trailers);
   }
 
-  onResponseError(controller: Controller, error: Error): void {
+  override onResponseError(controller: Controller, error: Error): void {
     this.#pass();
-    this.#handler.onResponseError?.(this.#flow ?? controller, error);
+    super.onResponseError(this.#flow ?? controller, error);
   }
 
   /** An error of the reader would end the process here. */
@@ -78,7 +72,7 @@ class JoinedAnswer implements Handler {
     if (this.#held.length === 0) return;
     const joined = this.#held.read();
     this.#held.clear();
-    if (!this.#flow!.aborted) this.#handler.onResponseData?.(this.#flow!, joined);
+    if (!this.#flow!.aborted) super.onResponseData(this.#flow!, joined);
   }
 }
 

@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Dispatcher } from 'undici';
 import { readConnectionFailure } from '../../kit/connection-error.ts';
+import { type Controller, type Handler, PassingHandler } from '../../kit/passing-handler.ts';
 import { EngineDesertedError } from '../engine/engine-error.ts';
 import type { WorkOutcome } from './engine-verdict.ts';
 import type { WatchedWork, WorkSource } from './watched-work.ts';
@@ -17,9 +18,6 @@ export interface EngineObserver {
 
 /** Receives what is observed of one piece of work. */
 export type WorkProgress = Pick<WatchedWork, 'progress' | 'end' | 'break'>;
-
-type Handler = Dispatcher.DispatchHandler;
-type Controller = Dispatcher.DispatchController;
 
 /** Jobs that are only submitted and polled: their runs report themselves. */
 const JOBS_PATH = /^\/v1\/videos(\/|\?|$)/;
@@ -44,8 +42,7 @@ export class WatchedDispatcher extends Dispatcher {
   }
 }
 
-class WatchedHandler implements Handler, WorkSource {
-  readonly #handler: Handler;
+class WatchedHandler extends PassingHandler implements WorkSource {
   readonly #observer: EngineObserver;
   readonly #isWork: boolean;
   #work: WorkProgress | null = null;
@@ -54,7 +51,7 @@ class WatchedHandler implements Handler, WorkSource {
   #isMemoryFault = false;
 
   constructor(handler: Handler, observer: EngineObserver, isWork: boolean) {
-    this.#handler = handler;
+    super(handler);
     this.#observer = observer;
     this.#isWork = isWork;
   }
@@ -67,17 +64,13 @@ class WatchedHandler implements Handler, WorkSource {
     this.#controller?.abort(new EngineDesertedError());
   }
 
-  onRequestStart(controller: Controller, context: unknown): void {
+  override onRequestStart(controller: Controller, context: unknown): void {
     this.#controller = controller;
     if (this.#isWork) this.#work ??= this.#observer.begin(this);
-    this.#handler.onRequestStart?.(controller, context);
+    super.onRequestStart(controller, context);
   }
 
-  onRequestUpgrade(...args: Parameters<NonNullable<Handler['onRequestUpgrade']>>): void {
-    this.#handler.onRequestUpgrade?.(...args);
-  }
-
-  onResponseStart(
+  override onResponseStart(
     controller: Controller,
     status: number,
     headers: IncomingHttpHeaders,
@@ -85,26 +78,26 @@ class WatchedHandler implements Handler, WorkSource {
   ): void {
     this.#status = status;
     this.#observer.seeAnswer();
-    this.#handler.onResponseStart?.(controller, status, headers, message);
+    super.onResponseStart(controller, status, headers, message);
   }
 
-  onResponseData(controller: Controller, chunk: Buffer): void {
+  override onResponseData(controller: Controller, chunk: Buffer): void {
     if (this.#status >= 300) this.#isMemoryFault ||= OUT_OF_MEMORY.test(chunk.toString('latin1', 0, 2_048));
     else if (chunk[0] !== COMMENT) this.#work?.progress();
-    this.#handler.onResponseData?.(controller, chunk);
+    super.onResponseData(controller, chunk);
   }
 
-  onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
+  override onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
     this.#work?.end(this.#evaluateAnswer());
-    this.#handler.onResponseEnd?.(controller, trailers);
+    super.onResponseEnd(controller, trailers);
   }
 
-  onResponseError(controller: Controller, error: Error): void {
+  override onResponseError(controller: Controller, error: Error): void {
     const failure = readConnectionFailure(error);
     if (failure === 'refused') this.#observer.seeRefusal();
     if (failure === 'lost') this.#work?.break();
     this.#work?.end('neutral');
-    this.#handler.onResponseError?.(controller, error);
+    super.onResponseError(controller, error);
   }
 
   /** 503 and 429 mean that the engine is full, 4xx blames the request, and running out of memory does not mean that the engine is broken. */

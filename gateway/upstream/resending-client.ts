@@ -2,14 +2,11 @@
  * A connection of a pool. A server may close an idle one just as the next request is written to it: that request is sent
  * once more, on a fresh connection.
  */
-import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { type buildConnector, Client, type Dispatcher } from 'undici';
 import { readConnectionFailure } from '../../kit/connection-error.ts';
-
-type Handler = Dispatcher.DispatchHandler;
-type Controller = Dispatcher.DispatchController;
+import { type Controller, type Handler, PassingHandler } from '../../kit/passing-handler.ts';
 
 /** A body that can be sent again: its parts are read anew each time. */
 export class KeptBody {
@@ -33,7 +30,8 @@ const isKept = (body: unknown): boolean =>
 
 export class ResendingClient extends Client {
   readonly #onResend: () => void;
-  #socket: Socket | null = null;
+  /** The latest one. */
+  connected: Socket | null = null;
 
   constructor(origin: URL, options: Client.Options, onResend: () => void) {
     const connect = options.connect as buildConnector.connector;
@@ -41,7 +39,7 @@ export class ResendingClient extends Client {
       ...options,
       connect: (target, done) =>
         connect(target, (...[error, socket]) => {
-          this.#socket = socket;
+          this.connected = socket;
           if (error) done(error, null);
           else done(null, socket);
         }),
@@ -50,27 +48,18 @@ export class ResendingClient extends Client {
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Handler): boolean {
-    if (!isKept(options.body)) return super.dispatch(options, handler);
-    const attempts = new Attempts(handler, {
-      socket: () => this.#socket,
-      resend: () => {
-        this.#onResend();
-        super.dispatch(options, attempts);
-      },
-    });
-    return super.dispatch(options, attempts);
+    return super.dispatch(options, isKept(options.body) ? new Attempts(handler, this, options) : handler);
+  }
+
+  resend(options: Dispatcher.DispatchOptions, attempts: Attempts): void {
+    this.#onResend();
+    super.dispatch(options, attempts);
   }
 }
 
-interface Connection {
-  /** The latest one. */
-  socket: () => Socket | null;
-  resend: () => void;
-}
-
-class Attempts implements Handler {
-  readonly #handler: Handler;
-  readonly #connection: Connection;
+class Attempts extends PassingHandler {
+  readonly #client: ResendingClient;
+  readonly #options: Dispatcher.DispatchOptions;
   /** That the request was written to. */
   #socket: Socket | null = null;
   /** By then. */
@@ -79,50 +68,30 @@ class Attempts implements Handler {
   /** The first attempt. */
   #wasSent = false;
 
-  constructor(handler: Handler, connection: Connection) {
-    this.#handler = handler;
-    this.#connection = connection;
+  constructor(handler: Handler, client: ResendingClient, options: Dispatcher.DispatchOptions) {
+    super(handler);
+    this.#client = client;
+    this.#options = options;
   }
 
-  onRequestStart(controller: Controller, context: unknown): void {
-    this.#socket = this.#connection.socket();
+  override onRequestStart(controller: Controller, context: unknown): void {
+    this.#socket = this.#client.connected;
     this.#bytesRead = this.#socket?.bytesRead ?? 0;
-    this.#handler.onRequestStart?.(controller, context);
+    super.onRequestStart(controller, context);
   }
 
-  onRequestUpgrade(...args: Parameters<NonNullable<Handler['onRequestUpgrade']>>): void {
-    this.#handler.onRequestUpgrade?.(...args);
-  }
-
-  onResponseStart(
-    controller: Controller,
-    status: number,
-    headers: IncomingHttpHeaders,
-    message?: string,
-  ): void {
-    this.#handler.onResponseStart?.(controller, status, headers, message);
-  }
-
-  onResponseData(controller: Controller, chunk: Buffer): void {
-    this.#handler.onResponseData?.(controller, chunk);
-  }
-
-  onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
-    this.#handler.onResponseEnd?.(controller, trailers);
-  }
-
-  onResponseError(controller: Controller, error: Error): void {
+  override onResponseError(controller: Controller, error: Error): void {
     if (this.#firstError === null && this.#wasClosedIdle(error)) {
       this.#firstError = error;
       this.#wasSent = this.#socket !== null;
       this.#socket = null;
       // The client takes no request while it reports an error.
-      queueMicrotask(this.#connection.resend);
+      queueMicrotask(() => this.#client.resend(this.#options, this));
       return;
     }
     // Whether the first attempt was served is unknown: a second one that was not sent does not change that.
     const isUnknown = this.#wasSent && this.#socket === null;
-    this.#handler.onResponseError?.(controller, isUnknown ? this.#firstError! : error);
+    super.onResponseError(controller, isUnknown ? this.#firstError! : error);
   }
 
   /** Reused, and broken before any byte of an answer. Without a socket, nothing was written at all. */
