@@ -195,10 +195,9 @@ export class CutOff {
   #passOn: PassOn = async () => false;
 
   /** Inside the error handler, outside everything that takes time. */
-  readonly middleware: GatewayMiddleware = async ({ state: { exchange } }, next) => {
+  readonly middleware: GatewayMiddleware = ({ state: { exchange } }, next) => {
     (exchange.res as CutResponse)[EXCHANGE] = exchange;
-    if (!this.#reason) return next();
-    if (!(await this.#passOn(exchange))) throw this.#reason;
+    return this.#reason ? this.#passOnOrRefuse(this.#reason, exchange) : next();
   };
 
   get isRefusing(): boolean {
@@ -214,5 +213,9 @@ export class CutOff {
   /** Ends these responses; started streams get the error's event. */
   end(responses: Iterable<ServerResponse>, reason: ApiError): void {
     for (const response of responses) (response as CutResponse)[EXCHANGE]?.cancel(reason);
+  }
+
+  async #passOnOrRefuse(reason: ApiError, exchange: Exchange): Promise<void> {
+    if (!(await this.#passOn(exchange))) throw reason;
   }
 }

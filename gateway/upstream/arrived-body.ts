@@ -11,7 +11,7 @@ const SMALL_BYTES = 16 * 1024;
  */
 export async function copyArrivedBody(req: IncomingMessage): Promise<Buffer | undefined> {
   if (!(Number(req.headers['content-length']) <= SMALL_BYTES)) return undefined;
-  await setImmediate();
+  if (!req.complete) await setImmediate();
   if (!req.complete || req.readableFlowing !== null) return undefined;
   const body: Buffer | null = req.read();
   if (!body) return undefined;
