@@ -47,12 +47,11 @@ export class EarlyResponse<
 
   #dropBody(): void {
     const { req } = this;
-    const { socket } = req;
     // A reader that waits for more would keep the body from flowing.
     req.removeAllListeners('readable');
-    drop(req, socket);
+    drop(req, req.socket);
     this.once('finish', () => {
-      if (!req.complete) req.once('end', closeInTime(socket));
+      if (!req.complete) req.once('end', closeInTime(req.socket));
     });
   }
 }

@@ -108,6 +108,11 @@ export class Exchange {
   /** For the next event; the head is sent with the first one, or with a notice before it. Until then an error can have its own status. */
   openStream(): EventStream {
     if (this.firstByteAt === 0) this.firstByteAt = performance.now();
+    return this.startStream();
+  }
+
+  /** For a notice, which is no event. */
+  startStream(): EventStream {
     this.stream ??= new EventStream(this.res, this.headers);
     return this.stream;
   }

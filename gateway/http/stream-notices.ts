@@ -3,7 +3,6 @@
  * for messages pings, which Anthropic's API sends, too.
  */
 import { type Clock, systemClock } from '../../kit/clock.ts';
-import { EventStream } from './event-stream.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Bounds what a deployment's setting costs a front. */
@@ -45,8 +44,7 @@ export class StreamNotices {
     const { exchange, describe } = this.#options;
     const { res, dialect, firstByteAt } = exchange;
     if (firstByteAt > 0 || res.destroyed || res.writableEnded) return false;
-    exchange.stream ??= new EventStream(res, exchange.headers);
-    exchange.stream.write(dialect === 'anthropic' ? PING : `: ${describe()}\n\n`);
+    exchange.startStream().write(dialect === 'anthropic' ? PING : `: ${describe()}\n\n`);
     return true;
   }
 }

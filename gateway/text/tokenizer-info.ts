@@ -2,6 +2,7 @@
 import type { Dispatcher } from 'undici';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { isObject } from '../../kit/json.ts';
+import { parseJSON } from '../engine/sse-frames.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Handler } from '../http/exchange.ts';
 import { FreshCache } from '../http/fresh-cache.ts';
@@ -49,16 +50,8 @@ async function fetchInfo(pool: Dispatcher, { enginePreset }: GatewayConfig): Pro
     );
   if (status !== 200) throw refuse(`responded with status ${status}`);
   const text = body.toString();
-  if (!isJSONObject(text)) throw refuse('sent no JSON object');
+  if (!isObject(parseJSON(text))) throw refuse('sent no JSON object');
   return text;
 }
 
 const refuse = (what: string) => new ApiError('upstream_error', `The engine ${what} to ${PATH}.`);
-
-function isJSONObject(text: string): boolean {
-  try {
-    return isObject(JSON.parse(text));
-  } catch {
-    return false;
-  }
-}
