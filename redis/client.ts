@@ -70,7 +70,7 @@ export function sendSlowCommand(
 
 /** Starts to connect and returns at once: programs start, and keep running, while Redis is down. */
 export function connectRedis(settings: RedisSettings): RedisConnection {
-  const redis = new Redis(buildOptions(settings));
+  const redis = new PatientRedis(buildOptions(settings));
   const listeners = new Set<(state: RedisState, reason: string) => void>();
   let state: RedisState = 'away';
   let reason: string | undefined;
@@ -137,10 +137,33 @@ function keepFromEviction(redis: RedisClient): void {
   redis.client('NO-EVICT', 'ON').catch(() => {});
 }
 
+/**
+ * Its time-outs count no reply as missing that came in while this process stood still. Node runs timers before it reads what has
+ * come in, so ioredis' own would fail commands that Redis has served, and its `socketTimeout` close the connection of a busy process.
+ */
+class PatientRedis extends Redis {
+  override sendCommand(command: Command, stream?: Parameters<Redis['sendCommand']>[1]): unknown {
+    const { commandTimeout } = this.options;
+    // ioredis starts no timer beside this one, and clears it with the command.
+    if (commandTimeout !== undefined)
+      command['_commandTimeoutTimer'] ??= setTimeout(expire, commandTimeout, this, command);
+    return super.sendCommand(command, stream);
+  }
+}
+
+/** Reads what has come in first. Closes a silent socket, so that commands queued behind a stalled one fail with it. */
+function expire(redis: Redis, command: Command): void {
+  setImmediate(() => {
+    if (command.isSettled) return;
+    command.reject(new Error('Command timed out'));
+    redis.stream?.destroy(new Error('Redis did not answer in time'));
+  });
+}
+
 const AWAY_REPLIES =
   /^(WRONGPASS|NOAUTH|NOPERM|LOADING|READONLY|MASTERDOWN|MISCONF|OOM|BUSY|NOREPLICAS|CLUSTERDOWN|TRYAGAIN)\b|^ERR (Function not found|max number of clients|ACL failure in script)|can't (run|access) this|can't access at least one/;
 const AWAY_CONNECTIONS =
-  /^(Connection is closed|Stream isn't writeable|Command timed out|Command aborted due to connection|Socket timeout|Reached the max retries|All sentinels are unreachable|connect ETIMEDOUT)/;
+  /^(Connection is closed|Stream isn't writeable|Command timed out|Command aborted due to connection|Redis did not answer in time|Reached the max retries|All sentinels are unreachable|connect ETIMEDOUT)/;
 
 /**
  * Whether a call failed because Redis is unavailable now: unreachable, slow, loading, a replica, out of memory,
@@ -162,7 +185,10 @@ function describeError(error: Error): string {
   return error.message || String('code' in error ? error.code : error.name);
 }
 
-function buildOptions(settings: RedisSettings): RedisOptions {
+/** Of the default mapping of replies. */
+type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
+
+function buildOptions(settings: RedisSettings): ConnectionOptions {
   const address = parseRedisAddress(settings.url);
   const timeout = settings.commandTimeoutMs ?? COMMAND_TIMEOUT_MS;
   const username = settings.username ?? address.username ?? undefined;
@@ -171,7 +197,7 @@ function buildOptions(settings: RedisSettings): RedisOptions {
     ? buildTLSOptions({ caFile: settings.caFile, serverName: address.serverName ?? undefined })
     : undefined;
   const [first] = address.hosts;
-  const server: RedisOptions =
+  const server: ConnectionOptions =
     address.masterName === null
       ? { host: first!.host, port: first!.port, tls }
       : {
@@ -199,8 +225,6 @@ function buildOptions(settings: RedisSettings): RedisOptions {
     // With any other number, commands in flight at a disconnect wait for their timeout.
     maxRetriesPerRequest: 0,
     commandTimeout: timeout,
-    // A silent socket is closed, so that commands queued behind a stalled pipeline fail with it.
-    socketTimeout: timeout,
     connectTimeout: tls ? TLS_CONNECT_TIMEOUT_MS : CONNECT_TIMEOUT_MS,
     disconnectTimeout: timeout,
     retryStrategy: (attempt) => backoffDelay(RECONNECT_BACKOFF, attempt),

@@ -91,6 +91,17 @@ describe('a Redis that goes away', () => {
     expect((await call()).verdict).to.equal('ok');
   });
 
+  it('waits for replies that came in while this process stood still, and keeps the connection', async () => {
+    const calls = [connection.redis.ping(), connection.redis.echo('x')];
+    // They are written, and nothing has been read since.
+    await new Promise(setImmediate);
+    const start = performance.now();
+    while (performance.now() < start + TIMEOUT_MS + 300);
+    expect(await Promise.all(calls)).to.deep.equal(['PONG', 'x']);
+    expect((await call()).verdict).to.equal('ok');
+    expect(states).to.deep.equal([]);
+  });
+
   it('sends nothing again that failed: a frozen server counts a request at most once', async () => {
     await call();
     server.pause();
