@@ -1,9 +1,12 @@
 /** One caller's bodies are as expensive to parse as they may be: other callers hardly wait. */
-import { Agent, request } from 'node:http';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { ADMIN_PATHS, GATEWAY_NODE_FLAGS } from '../../../api/gateway-environment.ts';
 import { hashApiKey } from '../../../api/identity.ts';
 import { publishApiKeys, publishDeployment, publishHost } from '../../../redis/publication/publication.ts';
+import { BodyClient, type Sent, startFlood } from '../../support/body-flood.ts';
 import { readChartLimits } from '../../support/chart-limits.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { type FrontProcess, startFrontProcess } from '../../support/front-process.ts';
@@ -43,77 +46,9 @@ const SHAPES: Record<string, () => Buffer> = {
   'empty arrays just under 1 MiB': () => fill(MIB - 1, '{"stream":1,"messages":[{}],"x":[', '[],', '[]]}'),
   'distinct names just under 1 MiB': () => distinctNames(MIB - 1),
   'escapes of 8 MiB': () => fill(8 * MIB, '{"stream":1,"messages":[{}],"x":"', '\\u00e9\\n', '"}'),
+  'images of 16 MiB': () => fill(16 * MIB, '{"stream":1,"messages":[{}],"x":"', 'QUJD', '"}'),
   'numbers of 8 MiB': () => fill(8 * MIB, '{"stream":1,"messages":[{}],"x":[', '1,', '1]}'),
 };
-
-interface Target {
-  url: string;
-  key: string;
-  host?: string;
-}
-
-interface Sent {
-  status: number;
-  ms: number;
-}
-
-class Client {
-  readonly #agent = new Agent({ keepAlive: true });
-  readonly #target: Target;
-
-  constructor(target: Target) {
-    this.#target = target;
-  }
-
-  send(body: Buffer): Promise<Sent> {
-    const { url, key, host } = this.#target;
-    const startedAt = performance.now();
-    return new Promise((resolve, reject) => {
-      const headers = {
-        authorization: `Bearer ${key}`,
-        'content-type': 'application/json',
-        'content-length': body.length,
-        ...(host && { host }),
-      };
-      const call = request(url, { method: 'POST', headers, agent: this.#agent }, (response) => {
-        response.resume();
-        response.on('end', () =>
-          resolve({ status: response.statusCode!, ms: performance.now() - startedAt }),
-        );
-        response.on('error', reject);
-      });
-      call.on('error', reject);
-      call.end(body);
-    });
-  }
-
-  close(): void {
-    this.#agent.destroy();
-  }
-}
-
-/** Sends on all connections until it is ended; `answers` counts what came back. */
-function attack(target: Target, body: Buffer): { answers: () => number; end(): Promise<void> } {
-  const client = new Client(target);
-  let isOver = false;
-  let answers = 0;
-  const connections = Array.from({ length: CONNECTIONS }, async () => {
-    while (!isOver)
-      // A connection that is closed early is part of an attack.
-      await client
-        .send(body)
-        .catch(() => {})
-        .then(() => answers++);
-  });
-  return {
-    answers: () => answers,
-    end: async () => {
-      isOver = true;
-      client.close();
-      await Promise.all(connections);
-    },
-  };
-}
 
 const percentile = (sent: Sent[], share: number): number =>
   sent.map(({ ms }) => ms).toSorted((a, b) => a - b)[Math.floor(sent.length * share)]!;
@@ -127,7 +62,7 @@ interface Waits {
   refused: number[];
 }
 
-async function measure(client: Client, body: (bytes: number) => Buffer): Promise<Waits> {
+async function measure(client: BodyClient, body: (bytes: number) => Buffer): Promise<Waits> {
   const small: Sent[] = [];
   const large: Sent[] = [];
   for (let index = 0; index < MEASURED; index++) small.push(await client.send(body(100)));
@@ -149,6 +84,8 @@ const BUSY_MACHINE_MS = 50;
 const allow = (quietMs: number, ms: number): number => (quietMs > BUSY_MACHINE_MS ? quietMs : 0) + ms;
 
 describe('expensive bodies', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-bodies-'));
+  const file = join(folder, 'body.json');
   let stack: TestStack;
   let engine: Engine;
   let replica: ModelReplica;
@@ -193,6 +130,7 @@ describe('expensive bodies', () => {
   after(async () => {
     await Promise.all([replica?.stop('SIGKILL'), front?.stop('SIGKILL'), engine?.stop('SIGKILL')]);
     await stack?.stop();
+    rmSync(folder, { recursive: true, force: true });
   });
 
   const programs = {
@@ -215,13 +153,15 @@ describe('expensive bodies', () => {
     for (const [shape, make] of Object.entries(SHAPES))
       it(`${shape} to ${program} hardly delay another caller`, async () => {
         const { attacker, other, body } = targets();
-        const client = new Client(other);
+        const client = new BodyClient(other);
         const quiet = await measure(client, body);
-        const running = attack(attacker, make());
-        await pollUntil(() => running.answers() >= 3, 'the attack in progress');
+        writeFileSync(file, make());
+        const flood = startFlood({ target: attacker, body: file, connections: CONNECTIONS });
+        await flood.waitFor(/(answered.*\s*){3}/);
         const busy = await measure(client, body);
-        await running.end();
+        await flood.stop('SIGKILL');
         client.close();
+        if (process.env.SHOW_FIGURES) console.log('      ', { quiet, busy });
         expect(busy.refused).to.deep.equal([]);
         expect(busy.small, 'ms for a small body').to.be.below(allow(quiet.small, MAX_WAIT_MS));
         expect(busy.large, 'ms for a body of 1 MiB').to.be.below(allow(quiet.large, 2 * MAX_WAIT_MS));
