@@ -14,6 +14,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { runCommand, tryCommand } from './commands.ts';
 import { enterCommand, NODE_IP, runFolder, stateFolder } from './layout.ts';
@@ -71,8 +72,8 @@ export async function removeNamespaces(name: string): Promise<void> {
   for (const folder of cgroupFolders(name)) removeCgroup(folder);
 }
 
-/** Of version 1, where each process of the machine that is in no group has 1,024. */
-const POD_SHARES = 16_384;
+/** Of version 1. */
+const SHARES_PER_CORE = 1024;
 
 export const cgroupRoot = (name: string): string => `/berth-${name}`;
 
@@ -87,9 +88,9 @@ function createCgroups(name: string): void {
   for (const hierarchy of globSync('/sys/fs/cgroup/*/cgroup.procs'))
     if (!hierarchy.includes('/unified/'))
       mkdirSync(join(hierarchy, '..', cgroupRoot(name)), { recursive: true });
-  // A node of its own would be the pods' alone: they come before what else the machine is busy with, such as other tests.
+  // As much for all pods as the kubelet gives them on a node of its own; the default would be what one process has.
   const shares = join('/sys/fs/cgroup/cpu', cgroupRoot(name), 'cpu.shares');
-  if (existsSync(shares)) writeFileSync(shares, String(POD_SHARES));
+  if (existsSync(shares)) writeFileSync(shares, String(SHARES_PER_CORE * availableParallelism()));
 }
 
 /** The pids of all containers of the cluster. */

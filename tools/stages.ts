@@ -1,10 +1,10 @@
 /**
  * `stages.ts STAGE…`: runs the stages of `make test` in order, each with its time, and ends with `N passed, N failed`.
- * The cluster's tests (BESIDE, e2e) go on in parallel to others: they mostly wait, and share nothing with them but the machine.
- * BESIDE= runs all in a row.
+ * On machines with more than two cores, the cluster's tests (BESIDE, e2e) go on beside the others. Two cores are a node's least:
+ * beside other stages, requests would time out that the node has time for. BESIDE= runs all in a row.
  */
 import { globSync, mkdtempSync, rmSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
+import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureBinary } from '../cluster/binaries.ts';
 import { CLUSTER_PROGRAMS } from '../cluster/components.ts';
@@ -155,7 +155,7 @@ const stopwatch = startStopwatch();
 const early = names.filter((name) => STAGES[name]!().isEarly);
 const alone = names.filter((name) => STAGES[name]!().isAlone);
 const shared = names.filter((name) => !early.includes(name) && !alone.includes(name));
-const { BESIDE = 'e2e' } = process.env;
+const { BESIDE = availableParallelism() > 2 ? 'e2e' : '' } = process.env;
 const beside = shared.filter((name) => name === BESIDE);
 const outcomes = await runInOrder(early);
 // Compilers would keep all cores from the first tests. What cannot be built is told by the stage that needs it.

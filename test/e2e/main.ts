@@ -17,7 +17,6 @@ import { ensureChromium } from '../support/chromium.ts';
 import { ensurePython } from '../support/python.ts';
 import { CLUSTER_VARIABLE, ENDPOINTS_FILE, OPENAI_PYTHON } from './environment.ts';
 import { planFiles } from './lanes.ts';
-import { claimProcessorShare } from './processor-share.ts';
 import { lockRun } from './run-lock.ts';
 
 /** Another name lets a second run go on beside this one. */
@@ -48,7 +47,6 @@ async function runTests(): Promise<number> {
   ensurePython([OPENAI_PYTHON]);
   ensureChromium();
   ensureProgram('stress-ng', 'stress-ng');
-  claimProcessorShare(CLUSTER);
   // What a killed run left is not to be trusted.
   if (!isKept) await stopCluster(CLUSTER);
   const { cluster, endpoints } = await installCluster(CLUSTER);
