@@ -146,6 +146,7 @@ class PatientRedis extends Redis {
     const { commandTimeout } = this.options;
     // ioredis starts no timer beside this one, and clears it with the command.
     if (commandTimeout !== undefined)
+      // biome-ignore lint/complexity/useLiteralKeys: TypeScript lets only this form read a private member
       command['_commandTimeoutTimer'] ??= setTimeout(expire, commandTimeout, this, command);
     return super.sendCommand(command, stream);
   }
