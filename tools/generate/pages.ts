@@ -36,8 +36,46 @@ An error in the middle of a stream is sent as a last \`data:\` event with the sa
 ${row('Code', 'Status', 'Type', 'When', 'What to do', 'Retried by SDKs')}
 ${row('---', '---', '---', '---', '---', '---')}
 ${lines.join('\n')}
-`;
+${CLIENT_RETRIES}`;
 }
+
+/** Measured with each client as it comes, against a server that answers with the gateway's own errors and no success. */
+const CLIENT_RETRIES = `
+## What clients do by themselves
+
+How many requests each client sends for one call that is never served, and after how many seconds it gives up. Measured in November 2026 with the
+clients' own settings, by the headers that the codes have:
+
+- **Minute**: \`rate_limit_exceeded\` for requests per minute, \`queue_full\`; \`Retry-After: 30\`.
+- **Soon**: \`replica_saturated\` (429, or 529 on \`/v1/messages\`) / \`no_pod_available\` and \`temporarily_unavailable\` (503); \`Retry-After: 5\`.
+- **Start**: \`no_pod_available\` of a model whose start takes longer; \`Retry-After: 60\`, which is the most that a 503 has.
+- **Failed**: \`upstream_error\`, \`storage_upload_failed\` (502) and \`internal_error\` (500) / \`request_timeout\` (408); no \`Retry-After\`.
+- **Day**: \`rate_limit_exceeded\` for tokens per day; \`Retry-After\` of hours, \`x-should-retry: false\`.
+- **Final**: \`no_pod_available\` of a paused deployment, \`insufficient_quota\`, \`request_timeout\` (504); \`x-should-retry: false\`, no \`Retry-After\`.
+
+| Client | Minute | Soon | Start | Failed | Day | Final |
+|---|---|---|---|---|---|---|
+| openai 3.57 (Python) | 3 in 60 s | 3 in 11 s | 3 in 121 s | 3 in 2 s | 1 | 1 |
+| openai 7.55 (Node) | 3 in 60 s | 3 in 11 s | 3 in 122 s | 3 in 3 s | 1 | 1 |
+| anthropic 2.14 (Python) | 3 in 60 s | 3 in 10 s | 3 in 121 s | 3 in 2 s | 1 | 1 |
+| @anthropic-ai/sdk 1.12 (Node) | 3 in 60 s | 3 in 11 s | 3 in 122 s | 3 in 3 s | 1 | 1 |
+| LangChain, langchain-openai 1.7 (Python) | 3 in 60 s | 3 in 11 s | 3 in 120 s | 3 in 2 s | 1 | 1 |
+| LiteLLM 1.110 | 3 in 60 s | 3 in 10 s | 3 in 120 s | 3 in 1 s | 1 | 1 |
+| LiteLLM's Router 1.110 | 3 in 62 s | 3 in 12 s | 3 in 122 s | 3 in 3 s | 3 in 3 s | 3 in 4 s |
+| AI SDK 7.0 | 3 in 60 s | 3 in 12 s | 3 in 8 s | 3 in 10 s | 3 in 7 s | 3 in 9 s |
+| LangChain, @langchain/openai 1.5 (JavaScript) | 7 in 204 s | 7 in 112 s | 7 in 116 s | 7 in 102 s | 1 | 7 in 109 s; credit 1 |
+| Claude Code 2.1.332 | 11 in 359 s | 11 in 199 s | 9 in 9 min, and goes on | 11 in 183 s | 1 | 1 |
+| Codex 0.171.0 | 6 in 159 s | 6 in 26 s / 30 in 146 s | 11 in 10 min, and goes on | 30 in 25 s / 6 in 6 s | waits for hours | 30 in 25 s |
+| opencode 1.18.33 | 6 in 151 s | 6 in 26 s | 6 in 301 s | 6 in 71 s | waits for hours | 6 in 73 s |
+
+- Ten of the clients send at most 7 requests. Claude Code tries ten times more. Codex sends a request up to five times, and a turn up to six
+  times: \`request_max_retries\` and \`stream_max_retries\` of its provider limit that.
+- No pause is longer than 75 s, but for one: when the tokens of the day are used up, Codex and opencode obey \`Retry-After\`, and show nothing
+  until the limit resets. Stop them. The header of the response has to say when the key is served again.
+- LiteLLM's Router, AI SDK, LangChain for JavaScript, Codex and opencode do not read \`x-should-retry\`. The others do.
+- AI SDK and LangChain for JavaScript do not wait for a \`Retry-After\` of 60 s: they wait by their own schedule.
+- An asynchronous image or video that is requested again is made and charged once, if the request has an [\`Idempotency-Key\`](api.md#idempotency).
+`;
 
 /** docs/conditions.md: every condition with the kind it belongs to and its meaning. */
 export function writeConditionPage(): string {
