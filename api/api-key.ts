@@ -71,7 +71,7 @@ export const apiKeyResource: ResourceDefinition = {
     { name: 'Expires', type: 'date', jsonPath: '.spec.expiresAt' },
     { name: 'Disabled', type: 'boolean', jsonPath: '.spec.disabled' },
     { name: 'Secret', type: 'string', jsonPath: '.status.secretName' },
-    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+    { name: 'Active', type: 'string', jsonPath: '.status.conditions[?(@.type=="Active")].status' },
     {
       name: 'Creator',
       type: 'string',

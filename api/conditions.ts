@@ -8,10 +8,22 @@ export interface ConditionDefinition {
 
 export const CONDITIONS = {
   ready: {
-    kind: 'ModelDeployment, APIKey, Workspace',
+    kind: 'all',
     type: 'Ready',
     meaning:
-      'A request sent now is served: the spec is accepted, the route works, and at least one replica is ready. For a key or a workspace: the gateways accept it. False: the message names the first obstacle.',
+      'The object is as its spec asks. A deployment: the spec is accepted, and the route works and at least one replica is ready, or none is wanted: Paused, ScaledToZero. A key: the gateways know it; whether requests with it are accepted is in Active. A workspace: it is accepted. A webhook endpoint: events are delivered, or it is Disabled by its spec. A credential: it is verified. False or Unknown: the message names the first obstacle.',
+  },
+  reconciling: {
+    kind: 'ModelDeployment',
+    type: 'Reconciling',
+    meaning:
+      'The deployment serves, but is not all that its spec asks yet: a rollout is in progress, or fewer replicas are ready than spec.replicas or scaling.min. Replicas beyond scaling.min do not count. Absent otherwise.',
+  },
+  stalled: {
+    kind: 'all',
+    type: 'Stalled',
+    meaning:
+      'Waiting does not help: the spec is refused for a reason that only an edit ends, the engine has crashed at least four times and the kubelet pauses before the next start, the name of an image is malformed, no replica became ready before the progress deadline of the Deployment (ProgressDeadlineExceeded), or a webhook endpoint is AutoDisabled. Absent otherwise, as for a missing Secret, a host in use, an image that cannot be pulled, or too few GPUs.',
   },
   accepted: {
     kind: 'all',
@@ -24,7 +36,12 @@ export const CONDITIONS = {
     type: 'Progressing',
     meaning: 'A rollout or a change of scale is in progress; False when it is complete or stuck.',
   },
-  available: { kind: 'ModelDeployment', type: 'Available', meaning: 'At least one replica is ready.' },
+  available: {
+    kind: 'ModelDeployment',
+    type: 'Available',
+    meaning:
+      'At least one replica is ready. False: NoReplicaReady, or Paused and ScaledToZero where none is wanted.',
+  },
   fits: {
     kind: 'ModelDeployment',
     type: 'Fits',
@@ -75,10 +92,10 @@ export const CONDITIONS = {
       "Images and videos can be queued. False, QueueRefused: Redis could lose them (the message says why), its memory or the workspace's share of it is nearly full, or the workspace's Redis user is suspended; requests are answered with 503. True, RedisSettings: requests are queued, but settings of Redis are wrong (the message names what to change).",
   },
   active: {
-    kind: 'WebhookEndpoint',
+    kind: 'APIKey, WebhookEndpoint',
     type: 'Active',
     meaning:
-      'Events are delivered. False: NotAccepted, Disabled (spec.enabled), AutoDisabled after 20 consecutive permanent failures, NotSigned without a valid signing secret. Unknown: NotPublished while Redis is unavailable.',
+      'Requests with the key are accepted. False: NotAccepted, Disabled (spec.disabled), Expired. A webhook endpoint: events are delivered. False: NotAccepted, Disabled (spec.enabled), AutoDisabled after 20 consecutive permanent failures, NotSigned without a valid signing secret. Unknown: NotPublished while Redis is unavailable.',
   },
   verified: {
     kind: 'StorageCredential',

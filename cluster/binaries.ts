@@ -78,6 +78,7 @@ const MODULES: Record<string, GoModule> = {
     minutes: 2,
   },
   'manifestcheck-newest': { programs: ['manifestcheck-newest'], folder: 'manifestcheck', minutes: 2 },
+  healthcheck: { programs: ['healthcheck'], minutes: 1 },
   kwok: { programs: ['kwok'], package: 'sigs.k8s.io/kwok/cmd/kwok', minutes: 3 },
   versitygw: {
     programs: ['versitygw'],

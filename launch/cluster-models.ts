@@ -13,12 +13,10 @@ export async function listModels(cluster: ClusterAccess, namespace?: string): Pr
   return JSON.parse(list).items;
 }
 
-/** Ready for its current spec, or paused by it. */
+/** As its current spec asks. */
 export function isSettled(model: ModelDeployment): boolean {
-  const ready = readCondition(model, 'Ready');
-  if (!ready || model.status.observedGeneration !== model.metadata.generation) return false;
-  if (model.spec.paused) return ready.status !== 'True' && (model.status.replicas ?? 0) === 0;
-  return ready.status === 'True' && model.status.readyReplicas === (model.spec.replicas ?? 1);
+  if (model.status?.observedGeneration !== model.metadata.generation) return false;
+  return readCondition(model, 'Ready')?.status === 'True' && !readCondition(model, 'Reconciling');
 }
 
 /** Waits until all are settled and reports each change. Throws with the reasons after a timeout. */

@@ -67,7 +67,7 @@ export function listObstacles(api: MemoryApi): Obstacle[] {
 
 function describe(object: KubeObject, type: string): Obstacle[] {
   const condition = readCondition(object, type);
-  if (condition?.status === 'True' || condition?.reason === 'Paused') return [];
+  if (condition?.status === 'True') return [];
   const { kind, metadata } = object;
   const { reason = 'Unknown', message = 'the operator has not reconciled it yet' } = condition ?? {};
   return [{ kind, namespace: metadata.namespace!, name: metadata.name, reason, message }];

@@ -44,7 +44,15 @@ const MAX_CONDITIONS = 5_000;
 /** Conditions that should be False. */
 const GOOD_WHEN_FALSE = new Set(['UpdateAvailable']);
 /** Reasons for completed changes, and states that an owner chose. */
-const GOOD_REASONS = new Set(['Complete', 'Paused', 'NoReplicas', 'ScaledToZero', 'Disabled', 'Starting']);
+const GOOD_REASONS = new Set([
+  'Complete',
+  'Paused',
+  'ScaledToZero',
+  'Disabled',
+  'Starting',
+  // `Ready` says why.
+  'NoReplicaReady',
+]);
 
 const statusOf = ({ status }: KubeObject): ObjectStatus => (status ?? {}) as ObjectStatus;
 

@@ -12,6 +12,7 @@ import { type CheckState, startExternalCheck } from '../framework/external-check
 import { conditionsOf, type ReconcileContext, Reconciler } from '../framework/reconciler.ts';
 import { ACCEPTED, findCondition, type Verdict, verdict } from '../status/condition-list.ts';
 import type { Problem } from '../status/problem.ts';
+import { stallOf } from '../status/readiness.ts';
 import { type BucketChecker, evaluateBucket, VERIFYING } from './bucket-check.ts';
 import { type CredentialStore, credentialIdOf } from './credential-store.ts';
 import { readStorageKeys } from './storage-keys.ts';
@@ -212,7 +213,7 @@ export class CredentialReconciler extends Reconciler<StorageCredential, Credenti
       accepted.status === 'False' ? (['Accepted', accepted] as const) : (['Verified', verified] as const);
     const isGood = subject.status === 'True' && subject.reason === 'Verified';
     await this.writeStatus(live, {
-      conditions: { Accepted: accepted, Verified: verified },
+      conditions: { Ready: subject, ...stallOf(accepted), Accepted: accepted, Verified: verified },
       fields: {
         id: credential && credentialIdOf(credential),
         lastHandledVerify: credential && this.#findHandledVerify(credential, live, verified),

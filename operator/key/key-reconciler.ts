@@ -10,6 +10,7 @@ import { ensureSecret, ReadSecrets } from '../framework/ensure-secret.ts';
 import { type ReconcileContext, Reconciler } from '../framework/reconciler.ts';
 import { ACCEPTED, type Verdict, verdict } from '../status/condition-list.ts';
 import type { Problem } from '../status/problem.ts';
+import { stallOf } from '../status/readiness.ts';
 import type { KeyStore } from './key-store.ts';
 
 /** Timers are limited to 24.8 days. */
@@ -122,20 +123,34 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
     key: APIKey | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    const isAccepted = source.accepted.status === 'True' && key !== undefined;
-    const ready = isAccepted ? evaluateKey(key, this.context.now()) : source.accepted;
+    const { accepted, hint, secretName, sha256 } = source;
+    const conditions = describeKey(accepted, key, this.context.now());
+    const [condition, subject] =
+      accepted.status === 'False'
+        ? (['Accepted', accepted] as const)
+        : (['Active', conditions.Active] as const);
     await this.writeStatus(live, {
-      conditions: { Ready: ready, Accepted: source.accepted },
-      fields: { hint: source.hint, secretName: source.secretName, sha256: source.sha256 },
-      event: ready.status === 'False' ? { condition: 'Ready', type: 'Warning' } : undefined,
+      conditions,
+      fields: { hint, secretName, sha256 },
+      event: subject.status === 'False' ? { condition, type: 'Warning' } : undefined,
       signal,
     });
   }
 }
 
-function evaluateKey({ spec }: APIKey, now: number): Verdict {
-  if (spec.disabled) return verdict('False', 'Disabled', 'spec.disabled is true');
-  if (spec.expiresAt !== undefined && Date.parse(spec.expiresAt) <= now)
-    return verdict('False', 'Expired', `expired at ${spec.expiresAt}`);
-  return verdict('True', 'Ready', 'requests with this key are accepted');
+/** One that is disabled or expired, as its spec says, is ready, but not active. */
+export function describeKey(accepted: Verdict, key: APIKey | undefined, now: number) {
+  const active = evaluateActivity(accepted, key, now);
+  const ready: Verdict = accepted.status === 'True' ? { ...active, status: 'True' } : accepted;
+  return { Ready: ready, ...stallOf(accepted), Accepted: accepted, Active: active };
+}
+
+/** Whether requests with it are accepted. */
+function evaluateActivity(accepted: Verdict, key: APIKey | undefined, now: number): Verdict {
+  if (accepted.status !== 'True' || !key) return verdict('False', 'NotAccepted', accepted.message);
+  const { disabled, expiresAt } = key.spec;
+  if (disabled) return verdict('False', 'Disabled', 'spec.disabled is true');
+  if (expiresAt !== undefined && Date.parse(expiresAt) <= now)
+    return verdict('False', 'Expired', `expired at ${expiresAt}`);
+  return verdict('True', 'Active', 'requests with this key are accepted');
 }

@@ -90,8 +90,10 @@ function describeRefusal(error: unknown, live: KubeObject): Problem | undefined 
       message: 'the cluster has no HTTPRoute resource: install the Gateway API CRDs',
     };
   const isMalformed = error instanceof KubeApiError && error.code === 400;
-  if (isInvalid(error) || isForbidden(error) || isMalformed)
+  if (isInvalid(error) || isMalformed)
     return { reason: 'Rejected', message: (error as KubeApiError).message };
+  // By a quota, an admission webhook or missing rights, which others may change.
+  if (isForbidden(error)) return { reason: 'Forbidden', message: (error as KubeApiError).message };
   return undefined;
 }
 

@@ -1,4 +1,5 @@
 /** Conditions as kstatus and `kubectl wait` read them: a transition time moves only with its status. */
+import type { V1Deployment } from '@kubernetes/client-node';
 import type { ConditionType } from '../../api/conditions.ts';
 import type { Condition } from '../../api/kubernetes-types.ts';
 import { formatTime } from '../../kube/time.ts';
@@ -52,3 +53,8 @@ export function mergeConditions(
 
 export const findCondition = (conditions: readonly Condition[], type: string): Condition | undefined =>
   conditions.find((condition) => condition.type === type);
+
+export const findDeploymentCondition = (deployment: V1Deployment | undefined, type: string, status: string) =>
+  (deployment?.status?.conditions ?? []).find(
+    (condition) => condition.type === type && condition.status === status,
+  );

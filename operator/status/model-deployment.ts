@@ -4,14 +4,16 @@ import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-dep
 import {
   ACCEPTED,
   findCondition,
+  findDeploymentCondition,
   mergeConditions,
   NOT_LOOKED_UP,
   type Verdict,
   verdict,
 } from './condition-list.ts';
 import { inspectPod, type PodFindings } from './pod-findings.ts';
-import { evaluatePods, evaluateShortage, type PodVerdicts } from './pod-verdicts.ts';
+import { evaluatePods, evaluateShortage } from './pod-verdicts.ts';
 import { isRefusal, isRouteProblem, joinMessages, type Problem } from './problem.ts';
+import { evaluateReadiness, stallOf } from './readiness.ts';
 import { describeStartup } from './startup.ts';
 
 export interface StatusFacts {
@@ -60,19 +62,12 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): M
   const accepted = evaluateAccepted(facts.problems);
   const route = evaluateRoute(deployment, facts);
   const progressing = evaluateProgress(facts, live, ready);
-  const available = verdict(
-    ready > 0 ? 'True' : 'False',
-    ready > 0 ? 'ReplicaReady' : 'NoReplicaReady',
-    `${ready} of ${facts.desiredReplicas} replicas ready`,
-  );
-  const obstacle = findObstacle(deployment, { facts, accepted, route, progressing, pods, ready });
-  const readyVerdict = obstacle
-    ? verdict('False', obstacle.reason, obstacle.message)
-    : { ...available, reason: 'Ready' };
+  const count = { live: live.length, ready, isRolling: isRolling(facts, live) };
+  const readiness = evaluateReadiness(deployment, { facts, accepted, route, progressing, pods, count });
   const stamp = { generation: deployment.metadata.generation, now: facts.now };
   const status: ModelDeploymentStatus = {
     observedGeneration: deployment.metadata.generation,
-    phase: obstacle?.phase ?? 'Ready',
+    phase: readiness.phase,
     replicas: live.length,
     readyReplicas: ready,
     updatedReplicas: facts.deployment?.status?.updatedReplicas ?? 0,
@@ -82,10 +77,9 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): M
     conditions: mergeConditions(
       deployment.status.conditions,
       {
-        Ready: readyVerdict,
+        ...readiness.conditions,
         Accepted: accepted,
         Progressing: progressing,
-        Available: available,
         GPUsAvailable: evaluateShortage(deployment.spec, facts, live) ?? pods.gpus,
         ImagePulled: pods.images,
         WeightsLoaded: pods.weights,
@@ -135,7 +129,7 @@ export function deriveRefusal(
     phase: 'Invalid',
     conditions: mergeConditions(
       before.conditions,
-      { Ready: refused, Accepted: refused },
+      { Ready: refused, ...stallOf(refused), Accepted: refused },
       { generation: metadata.generation, now: refusal.now },
     ),
   };
@@ -166,29 +160,25 @@ function evaluateRoute(deployment: ModelDeployment, facts: StatusFacts): Verdict
 const wasRouted = ({ status }: ModelDeployment, { url }: StatusFacts): boolean =>
   status.url === url && findCondition(status.conditions, 'RouteReady')?.status === 'True';
 
-function evaluateProgress(
-  { deployment, desiredReplicas }: StatusFacts,
-  live: PodFindings[],
-  ready: number,
-): Verdict {
+const isRolling = ({ deployment, desiredReplicas }: StatusFacts, live: readonly PodFindings[]): boolean =>
+  live.length > 0 &&
+  deployment !== undefined &&
+  (deployment.status?.updatedReplicas ?? 0) < Math.min(live.length, desiredReplicas);
+
+function evaluateProgress(facts: StatusFacts, live: PodFindings[], ready: number): Verdict {
+  const { deployment, desiredReplicas } = facts;
   const failure = findDeploymentCondition(deployment, 'ReplicaFailure', 'True');
   if (failure) return verdict('False', 'ReplicaFailure', failure.message ?? '');
   const stuck = findDeploymentCondition(deployment, 'Progressing', 'False');
   if (stuck) return verdict('False', stuck.reason ?? 'ProgressDeadlineExceeded', stuck.message ?? '');
-  const updated = deployment?.status?.updatedReplicas ?? 0;
-  const rolling =
-    live.length > 0 && deployment !== undefined && updated < Math.min(live.length, desiredReplicas);
+  const rolling = isRolling(facts, live);
   const settled = live.length === desiredReplicas && ready === desiredReplicas && !rolling;
   if (settled)
     return verdict('False', 'Complete', `${desiredReplicas} of ${desiredReplicas} replicas up to date`);
+  const updated = deployment?.status?.updatedReplicas ?? 0;
   if (rolling) return verdict('True', 'RollingOut', `${updated} of ${desiredReplicas} replicas updated`);
   return verdict('True', 'Scaling', `${ready} of ${desiredReplicas} replicas ready`);
 }
-
-export const findDeploymentCondition = (deployment: V1Deployment | undefined, type: string, status: string) =>
-  (deployment?.status?.conditions ?? []).find(
-    (condition) => condition.type === type && condition.status === status,
-  );
 
 /** Settings are named without their values: a tenant reads this. */
 function evaluateUpdate(facts: StatusFacts): Verdict {
@@ -210,35 +200,4 @@ function outdated(reason: 'NewerSidecar' | 'NewerSettings', state: string, facts
     ? `the installation updates them automatically; change rollout.revision to update now`
     : `change rollout.revision to update to ${wanted}`;
   return verdict('True', reason, `${state}; ${how}`);
-}
-
-interface Verdicts {
-  facts: StatusFacts;
-  accepted: Verdict;
-  route: Verdict;
-  progressing: Verdict;
-  pods: PodVerdicts;
-  ready: number;
-}
-
-/** The first obstacle for a request, and its reason. */
-function findObstacle(
-  deployment: ModelDeployment,
-  { facts, accepted, route, progressing, pods, ready }: Verdicts,
-): (Problem & { phase: string }) | undefined {
-  const phrase = (phase: string, { reason, message }: Problem) => ({ phase, reason, message });
-  if (deployment.metadata.deletionTimestamp !== undefined)
-    return phrase('Deleting', {
-      reason: 'Deleting',
-      message: `${facts.pods.length} ${facts.pods.length === 1 ? 'pod' : 'pods'} left`,
-    });
-  if (accepted.status === 'False') return phrase('Invalid', accepted);
-  if (deployment.spec.paused) return phrase('Paused', { reason: 'Paused', message: 'spec.paused is true' });
-  if (facts.desiredReplicas === 0)
-    return phrase('ScaledToZero', { reason: 'ScaledToZero', message: 'scaled to zero replicas' });
-  if (ready === 0) {
-    if (progressing.reason === 'ReplicaFailure') return phrase('Failed', progressing);
-    return pods.obstacle ?? phrase('Starting', { reason: 'Starting', message: 'waiting for the first pod' });
-  }
-  return route.status === 'True' ? undefined : phrase('Unrouted', route);
 }

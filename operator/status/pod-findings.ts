@@ -26,6 +26,8 @@ export interface PodFindings {
   loading: string[];
   /** The engine, or the gateway beside it, crashed or cannot be started. */
   engine?: Finding;
+  /** One of these that does not pass by itself: an image with a malformed name, an engine that crashes again and again. */
+  stall?: Finding;
   /** It has been healthy once since its container started. */
   engineStarted: boolean;
   engineRunningSince?: number;
@@ -53,6 +55,8 @@ const START_REASONS = new Set([
   'PostStartHookError',
 ]);
 const MAX_LOG = 800;
+/** An engine may crash while something that it needs is not there yet; the kubelet's pauses before these take 70 s together. */
+const MIN_LOOP_RESTARTS = 3;
 
 const hasOneOf = (pod: V1Pod, types: readonly string[]): boolean =>
   pod.metadata?.deletionTimestamp === undefined &&
@@ -72,13 +76,15 @@ export function inspectPod(pod: V1Pod, gpuResource: string): PodFindings {
   const engine = main.find(({ name }) => name === CONTAINERS.engine);
   const gateway = init.find(({ name }) => name === CONTAINERS.gateway);
   const loaders = init.filter(({ name }) => name !== CONTAINERS.gateway);
+  const image = findImageProblem(pod, [...init, ...main]);
+  const crash = engine && findFailure(engine, 'engine', 'EngineCrashed');
   return {
     ready: isReady(pod),
     terminating: pod.metadata?.deletionTimestamp !== undefined,
     goneBy: toMillis(pod.metadata?.deletionTimestamp),
     scheduled: pod.spec?.nodeName !== undefined,
     unschedulable: findUnschedulable(pod, gpuResource),
-    image: findImageProblem(pod, [...init, ...main]),
+    image,
     imagesPulled:
       main.length > 0 && [...init, ...main].every(({ imageID, image }) => (imageID || '') !== '' || !image),
     init: firstOf(loaders, (status) =>
@@ -87,15 +93,20 @@ export function inspectPod(pod: V1Pod, gpuResource: string): PodFindings {
     // Third-party sidecars are init containers that never end: the engine runs once all others have.
     loading: engine && hasRun(engine) ? [] : listLoading(pod, loaders),
     engine:
-      (engine && findFailure(engine, 'engine', 'EngineCrashed')) ??
+      crash ??
       (gateway && findFailure(gateway, 'gateway', 'GatewayCrashed')) ??
       findEviction(pod),
+    stall: image?.reason === 'InvalidImageName' ? image : engine && isLooping(engine) ? crash : undefined,
     engineStarted: engine?.started === true,
     engineRunningSince: engine?.state?.running ? toMillis(engine.state.running.startedAt) : undefined,
     engineUnhealthySince: engine && findUnhealthySince(pod, engine),
     createdAt: toMillis(pod.metadata?.creationTimestamp),
   };
 }
+
+/** While the kubelet pauses: during the next attempt, the engine may succeed. */
+const isLooping = ({ state, restartCount }: V1ContainerStatus): boolean =>
+  state?.waiting?.reason === 'CrashLoopBackOff' && (restartCount ?? 0) >= MIN_LOOP_RESTARTS;
 
 /** `started`: its startup probe has succeeded. The pod is ready a moment later; until then it is only starting. */
 function findUnhealthySince(pod: V1Pod, { started, state }: V1ContainerStatus): number | undefined {

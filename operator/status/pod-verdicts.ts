@@ -11,6 +11,8 @@ export interface PodVerdicts {
   engine: Verdict;
   /** The stage that holds the pods up, earliest first; undefined when there is no pod. */
   obstacle: (Problem & { phase: string }) | undefined;
+  /** What only an edit of the spec ends, of a pod that is not ready. */
+  stall: Finding | undefined;
 }
 
 interface Circumstances {
@@ -34,6 +36,7 @@ export function evaluatePods(findings: readonly PodFindings[], circumstances: Ci
       weights: NO_PODS,
       engine: NO_PODS,
       obstacle: undefined,
+      stall: undefined,
     };
   const leaving = findings.filter(({ terminating }) => terminating);
   const gpus = evaluateGPUs(live, leaving, circumstances);
@@ -59,6 +62,7 @@ export function evaluatePods(findings: readonly PodFindings[], circumstances: Ci
       reason: first[1].reason,
       message: first[1].message,
     },
+    stall: firstFinding(live, ({ stall, ready }) => (ready ? undefined : stall)),
   };
 }
 

@@ -24,5 +24,27 @@ export const isBlocking = (problem: Problem): boolean => !isRouteProblem(problem
 export const isRefusal = ({ reason }: Problem): boolean =>
   !['NoIngressClass', 'NoHTTPRoute', 'NoGateway'].includes(reason);
 
+/**
+ * Reasons that end without an edit of the spec: when another object is created, changed or gone, or a name resolves.
+ * Flux and Argo CD apply objects together, so each of them occurs for a moment in a healthy roll-out.
+ */
+const PASSING_REASONS = new Set([
+  'SecretNotFound',
+  'SecretKeyNotFound',
+  'SecretInvalid',
+  'SessionToken',
+  'InvalidSigningSecret',
+  'HostConflict',
+  'IdConflict',
+  'DuplicateKey',
+  'TooManyEndpoints',
+  'NotOwned',
+  'Forbidden',
+  'InvalidURL',
+]);
+
+/** Whether only an edit of the spec, or of the installation, ends it. */
+export const isLasting = ({ reason }: Pick<Problem, 'reason'>): boolean => !PASSING_REASONS.has(reason);
+
 export const joinMessages = (problems: readonly Problem[]): string =>
   problems.map(({ message }) => message).join('; ');

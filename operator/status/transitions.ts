@@ -10,16 +10,9 @@ export interface Transition {
 }
 
 /** Reasons that mean "not yet" or "as requested": no warning is due. */
-const EXPECTED = new Set([
-  'Loading',
-  'Starting',
-  'NoReplicaReady',
-  'Complete',
-  'UpToDate',
-  'Deleting',
-  'Paused',
-  'ScaledToZero',
-]);
+const EXPECTED = new Set(['Loading', 'Starting', 'NoReplicaReady', 'Complete', 'UpToDate', 'Deleting']);
+/** Reasons of `Ready` without a replica, as the spec asks. */
+const AT_REST = new Set(['Paused', 'ScaledToZero']);
 /** The kubelet alternates between these while retrying: one event is enough. */
 const SAME: Record<string, string> = { ImagePullBackOff: 'ErrImagePull', CrashLoopBackOff: 'EngineCrashed' };
 const familyOf = (reason: string): string => SAME[reason] ?? reason;
@@ -53,17 +46,18 @@ export function describeTransitions(
 
 function describeReadiness(before: ModelDeploymentStatus, after: ModelDeploymentStatus): Transition[] {
   const [old, now] = [findCondition(before.conditions, 'Ready'), findCondition(after.conditions, 'Ready')];
-  if (now?.status === 'True' && old?.status !== 'True')
-    return [{ type: 'Normal', reason: 'Ready', message: now.message }];
-  if (now?.status !== 'True' && old?.status === 'True') {
-    const planned = now !== undefined && EXPECTED.has(now.reason) && now.reason !== 'Starting';
-    return [
-      planned
-        ? { type: 'Normal', reason: now.reason, message: now.message }
-        : { type: 'Warning', reason: 'NotReady', message: now?.message ?? '' },
-    ];
+  if (now?.status === 'True') {
+    const isNew = old?.status !== 'True' || old.reason !== now.reason;
+    return isNew ? [{ type: 'Normal', reason: now.reason, message: now.message }] : [];
   }
-  return [];
+  // From rest it starts: what goes wrong then has an event of its own.
+  if (old?.status !== 'True' || AT_REST.has(old.reason)) return [];
+  const isPlanned = now !== undefined && EXPECTED.has(now.reason) && now.reason !== 'Starting';
+  return [
+    isPlanned
+      ? { type: 'Normal', reason: now.reason, message: now.message }
+      : { type: 'Warning', reason: 'NotReady', message: now?.message ?? '' },
+  ];
 }
 
 function describeScale(before: ModelDeploymentStatus, after: ModelDeploymentStatus): Transition[] {

@@ -13,6 +13,7 @@ import type { CheckState } from '../framework/external-check.ts';
 import { type Leaving, type ReconcileContext, Reconciler } from '../framework/reconciler.ts';
 import { findCondition, type Verdict, verdict } from '../status/condition-list.ts';
 import type { Problem } from '../status/problem.ts';
+import { stallOf } from '../status/readiness.ts';
 import type { EndpointHealthStore } from './endpoint-health.ts';
 import { type EndpointStore, MAX_ENDPOINTS, type SigningFaults } from './endpoint-store.ts';
 import { evaluateURL, startURLCheck, type URLChecker } from './url-check.ts';
@@ -32,6 +33,9 @@ const NOT_PUBLISHED = verdict(
   'NotPublished',
   'Redis is unavailable; deliveries start once the endpoint is published',
 );
+
+const DISABLED = 'Disabled';
+const AUTO_DISABLED = 'AutoDisabled';
 
 export type EndpointContext = ReconcileContext & {
   endpoints: EndpointStore;
@@ -165,11 +169,10 @@ export class EndpointReconciler extends Reconciler<WebhookEndpoint, EndpointCont
     const active = isPublished
       ? evaluateActivity(accepted, endpoint, { health: known, fault: this.#findFault(endpoint) })
       : NOT_PUBLISHED;
-    const [condition, subject] =
-      accepted.status === 'False' ? (['Accepted', accepted] as const) : (['Active', active] as const);
-    const isBad = subject.status === 'False' && subject.reason !== 'Disabled';
+    const [condition, subject] = findSubject(accepted, active);
+    const isBad = subject.status === 'False' && subject.reason !== DISABLED;
     await this.writeStatus(live, {
-      conditions: { Accepted: accepted, Active: active },
+      conditions: describeEndpoint(accepted, active),
       fields: {
         consecutiveFailures: known?.failures,
         countsFor: health && endpoint ? describeCount(endpoint) : endpoint?.status.countsFor,
@@ -180,7 +183,19 @@ export class EndpointReconciler extends Reconciler<WebhookEndpoint, EndpointCont
   }
 }
 
-function evaluateActivity(
+const findSubject = (accepted: Verdict, active: Verdict) =>
+  accepted.status === 'False' ? (['Accepted', accepted] as const) : (['Active', active] as const);
+
+/** One that is disabled, as its spec says, is ready; one that was disabled by its failures stays so until a person acts. */
+export function describeEndpoint(accepted: Verdict, active: Verdict) {
+  const [, subject] = findSubject(accepted, active);
+  const ready: Verdict = subject.reason === DISABLED ? { ...subject, status: 'True' } : subject;
+  const isOff = active.reason === AUTO_DISABLED;
+  const stalled = isOff ? { Stalled: { ...active, status: 'True' as const } } : stallOf(accepted);
+  return { Ready: ready, ...stalled, Accepted: accepted, Active: active };
+}
+
+export function evaluateActivity(
   accepted: Verdict,
   endpoint: WebhookEndpoint | undefined,
   { health, fault }: { health: EndpointHealth | undefined; fault: string | undefined },
@@ -189,11 +204,11 @@ function evaluateActivity(
     const status = accepted.status === 'False' ? 'False' : 'Unknown';
     return verdict(status, 'NotAccepted', `no deliveries: ${accepted.message}`);
   }
-  if (!endpoint.spec.enabled) return verdict('False', 'Disabled', 'spec.enabled is false');
+  if (!endpoint.spec.enabled) return verdict('False', DISABLED, 'spec.enabled is false');
   if (health && health.disabledAt !== null) {
     const since = new Date(health.disabledAt).toISOString();
     const message = `disabled at ${since}: ${health.failures} consecutive deliveries failed permanently; set the annotation ${ANNOTATIONS.reEnable} to a new value to enable it again`;
-    return verdict('False', 'AutoDisabled', message);
+    return verdict('False', AUTO_DISABLED, message);
   }
   if (fault !== undefined) return verdict('False', 'NotSigned', `deliveries fail: ${fault}`);
   return verdict('True', 'Active', 'events are delivered');
@@ -202,7 +217,7 @@ function evaluateActivity(
 /** The count as last reported in the object's status. */
 function readReported({ status }: WebhookEndpoint): EndpointHealth {
   const active = findCondition(status.conditions ?? [], 'Active');
-  const isDisabled = active?.reason === 'AutoDisabled';
+  const isDisabled = active?.reason === AUTO_DISABLED;
   const disabledSince = isDisabled ? /^disabled at (\S+):/.exec(active.message ?? '')?.[1] : undefined;
   const since = disabledSince ?? (isDisabled ? active.lastTransitionTime : undefined);
   return {

@@ -14,6 +14,7 @@ import { type ReconcileContext, Reconciler } from '../framework/reconciler.ts';
 import type { ModelStore } from '../model/model-store.ts';
 import { ACCEPTED, type Verdict, verdict } from '../status/condition-list.ts';
 import type { Problem } from '../status/problem.ts';
+import { stallOf } from '../status/readiness.ts';
 import type { EndpointStore, SigningFaults } from '../webhook/endpoint-store.ts';
 import { ensureSigningSecrets, type OwnSecrets, readNamedSecret } from './signing-secret.ts';
 
@@ -198,7 +199,12 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
     const isManaged = this.context.settings.redisUsers === 'managed';
     const ready = accepted.status === 'True' ? verdict('True', 'Ready', accepted.message) : accepted;
     await this.writeStatus(live, {
-      conditions: { Ready: ready, Accepted: accepted, QueueOpen: this.#evaluateQueue(namespace) },
+      conditions: {
+        Ready: ready,
+        ...stallOf(accepted),
+        Accepted: accepted,
+        QueueOpen: this.#evaluateQueue(namespace),
+      },
       fields: {
         creditRemaining: remaining,
         redisUser: isManaged ? workspaceRedisUser(namespace) : undefined,

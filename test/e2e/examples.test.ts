@@ -20,7 +20,7 @@ describe('an example that is applied to a cluster', function () {
           const isSimulated = name.startsWith('simulator-');
           let outcome: string | undefined;
           await waitUntil(`the outcome of ${name}`, 180, async () => {
-            outcome = describeOutcome(kind, await readObject<ExampleState>(kind, name));
+            outcome = describeOutcome(await readObject<ExampleState>(kind, name));
             // A simulator may have to wait until the node has room beside the pods of other tests.
             return isSimulated ? outcome === 'served' : outcome !== undefined;
           });

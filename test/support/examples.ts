@@ -9,14 +9,7 @@ export interface Example {
   objects: { kind: ExampleKind; name: string }[];
 }
 
-/** By kind, the condition that shows whether an object works. */
-const VERDICTS = {
-  ModelDeployment: 'Ready',
-  APIKey: 'Ready',
-  Workspace: 'Ready',
-  StorageCredential: 'Verified',
-} as const;
-export type ExampleKind = keyof typeof VERDICTS;
+export type ExampleKind = 'ModelDeployment' | 'APIKey' | 'Workspace' | 'StorageCredential';
 
 type Written = { apiVersion: string; kind: ExampleKind; metadata: { name: string } };
 
@@ -51,9 +44,9 @@ export interface ExampleState {
 }
 
 /** `served`, or why it is not; undefined while undecided. */
-export function describeOutcome(kind: ExampleKind, { metadata, status }: ExampleState): string | undefined {
+export function describeOutcome({ metadata, status }: ExampleState): string | undefined {
   if (status?.observedGeneration !== metadata.generation) return undefined;
-  const verdict = status?.conditions?.find(({ type }) => type === VERDICTS[kind]);
+  const verdict = status?.conditions?.find(({ type }) => type === 'Ready');
   if (verdict?.status === 'True') return 'served';
   if (verdict?.status !== 'False' || PASSING.has(verdict.reason)) return undefined;
   return `${verdict.reason}: ${verdict.message}`;

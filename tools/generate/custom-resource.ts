@@ -4,6 +4,9 @@ import type { ResourceDefinition } from '../../api/kubernetes-types.ts';
 import { GROUP } from '../../api/names.ts';
 import { buildStructuralSchema } from './structural-schema.ts';
 
+/** Until the operator has seen a new object: without it, kstatus takes one that has no conditions yet as ready. */
+const NOT_OBSERVED = { observedGeneration: -1 };
+
 const HEADER = '# Generated from api/ by make generate. Do not edit.\n';
 
 export function buildCustomResource(resource: ResourceDefinition) {
@@ -47,7 +50,7 @@ function buildObjectSchema(resource: ResourceDefinition) {
       kind: { type: 'string' },
       metadata: { type: 'object' },
       spec: isSpecRequired ? spec : { ...spec, default: {} },
-      status: buildStructuralSchema(resource.status),
+      status: { ...buildStructuralSchema(resource.status), default: NOT_OBSERVED },
     },
     ...(resource.rules ? { 'x-kubernetes-validations': resource.rules } : {}),
   };

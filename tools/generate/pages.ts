@@ -84,7 +84,8 @@ export function writeConditionPage(): string {
 # Conditions
 
 Conditions follow kstatus: \`kubectl wait --for=condition=Ready md/NAME\` works, and \`observedGeneration\` shows whether
-they refer to the current spec. \`kubectl get md -o wide\` shows the message of \`Ready\`: the first problem.
+they refer to the current spec. \`kubectl get md -o wide\` shows the message of \`Ready\`: the first problem. What Flux, Helm and Argo CD make of them
+is in [Operations](operations.md#waiting-until-objects-are-ready).
 
 ${row('Condition', 'Kind', 'Meaning')}
 ${row('---', '---', '---')}

@@ -29,9 +29,11 @@ export function describeState(deployment: ModelDeployment): { state: DeploymentS
   if (ready === undefined) return { state: 'starting', message: 'Not reconciled yet.' };
   // The status belongs to an older spec.
   const isStale = ready.observedGeneration !== undefined && ready.observedGeneration < metadata.generation;
-  if (ready.status === 'True') return describeServing(deployment, isStale);
-  if (ready.reason === 'Paused' || (spec.paused && isStale)) return { state: 'paused', message: PAUSED };
+  // Ready is True in both.
+  if (ready.reason === 'Paused') return { state: 'paused', message: PAUSED };
   if (ready.reason === 'ScaledToZero') return { state: 'scaled-to-zero', message };
+  if (ready.status === 'True') return describeServing(deployment, isStale);
+  if (spec.paused && isStale) return { state: 'paused', message: PAUSED };
   if (isStale) return { state: 'starting', message };
   if (ready.reason === UNHEALTHY) return { state: 'unhealthy', message };
   if (isFailing(conditions, ready)) return { state: 'failing', message };

@@ -119,7 +119,7 @@ describe('the memory API server', () => {
         { type: 'Ready', status: 'True', reason: 'Ready', message: '', lastTransitionTime: '' },
       ];
       const at = { namespace: 'default', name: 'chat' };
-      const status = { phase: 'Ready', conditions };
+      const status = { observedGeneration: 1, phase: 'Ready', conditions };
       api.patch('modeldeployments.berth.dev', at, { status }, { type: 'merge', subresource: 'status' });
       expect((await waiting).output).to.match(/condition met/);
       await pollUntil(() => /LLM +Ready/.test(lines().at(-1) ?? ''), 'the change', 30_000);

@@ -45,7 +45,7 @@ describe('an example that is applied to make run', function () {
       it(`${file} is served, or its status says why not`, async () => {
         let outcome: string | undefined;
         const isDecided = async () => {
-          outcome = describeOutcome(kind, await read(kind, name));
+          outcome = describeOutcome(await read(kind, name));
           return outcome !== undefined;
         };
         await pollUntil(isDecided, `the outcome of ${name}`, 90_000);

@@ -126,6 +126,7 @@ describe('reconciling a ModelDeployment', () => {
     const before = operator.writes().length;
     await cluster.change(namespace, 'paused', { paused: true });
     await phaseIs('paused', 'Paused');
+    expect((await cluster.condition(namespace, 'paused', 'Ready'))?.status).to.equal('True');
     const writes = operator.writes().slice(before);
     expect(writes.indexOf('apply endpointslices')).to.be.within(0, writes.indexOf('apply deployments') - 1);
     expect((await deploymentOf('paused'))?.spec?.replicas).to.equal(0);
@@ -275,6 +276,14 @@ describe('reconciling a ModelDeployment', () => {
       async () => (await cluster.condition(namespace, 'wrong', 'Accepted'))?.reason === 'Rejected',
     );
     expect((await cluster.condition(namespace, 'wrong', 'Accepted'))?.message).to.contain('tolerations');
+  });
+
+  it('starts from a status that shows that no operator has seen the object', async () => {
+    const { cluster, startOperator } = harness;
+    await cluster.createModel(namespace, 'new');
+    expect(await cluster.status(namespace, 'new')).to.deep.equal({ observedGeneration: -1, conditions: [] });
+    startOperator();
+    await pollUntil(async () => (await cluster.status(namespace, 'new')).observedGeneration === 1);
   });
 
   it('lets the older of two keep a host, and the other have it when it goes', async () => {

@@ -100,7 +100,8 @@ describe('keys and workspaces', () => {
       await change(APIKey, 'given', { disabled: true, rpm: 3 });
       await pollUntil(async () => (await published()).get(sha256)?.off === 1);
       expect((await published()).get(sha256)?.rpm).to.equal(3);
-      await pollUntil(async () => (await conditionOf(APIKey, 'given', 'Ready'))?.reason === 'Disabled');
+      await pollUntil(async () => (await conditionOf(APIKey, 'given', 'Active'))?.reason === 'Disabled');
+      expect((await conditionOf(APIKey, 'given', 'Ready'))?.status).to.equal('True');
       expect((await statusOf(APIKey, 'given')).hint).to.equal('sk-…x3a0');
     });
 
@@ -110,11 +111,11 @@ describe('keys and workspaces', () => {
       const expiresAt = new Date(Date.now() + 2_000).toISOString();
       const sha256 = 'b'.repeat(64);
       await cluster.create(APIKey, { namespace, name: 'brief' }, { sha256, expiresAt });
-      await pollUntil(async () => (await conditionOf(APIKey, 'brief', 'Ready'))?.status === 'True');
+      await pollUntil(async () => (await conditionOf(APIKey, 'brief', 'Active'))?.status === 'True');
       await pollUntil(
         async () => (await published()).get(sha256)?.exp === Math.floor(Date.parse(expiresAt) / 1_000),
       );
-      await pollUntil(async () => (await conditionOf(APIKey, 'brief', 'Ready'))?.reason === 'Expired');
+      await pollUntil(async () => (await conditionOf(APIKey, 'brief', 'Active'))?.reason === 'Expired');
     });
 
     it('is taken out of Redis when it is deleted, also while no operator ran', async () => {

@@ -68,14 +68,14 @@ describe("a deployment's state", () => {
       'unhealthy',
       'Ready says',
     ],
-    ['it is paused', { told: [['Ready', 'False', 'Paused']], paused: true }, 'paused', PAUSED],
+    ['it is paused', { told: [['Ready', 'True', 'Paused']], paused: true }, 'paused', PAUSED],
     [
       'it was paused a moment ago',
       { told: [['Ready', 'False', 'Starting']], paused: true, generation: 2 },
       'paused',
       PAUSED,
     ],
-    ['no replica is wanted', { told: [['Ready', 'False', 'ScaledToZero']] }, 'scaled-to-zero', 'Ready says'],
+    ['no replica is wanted', { told: [['Ready', 'True', 'ScaledToZero']] }, 'scaled-to-zero', 'Ready says'],
     [
       'weights load',
       {

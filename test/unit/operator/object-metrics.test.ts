@@ -30,8 +30,13 @@ describe("what the operator's metrics tell of objects", () => {
   });
 
   it('are none of a deployment that has settled, that starts, or that its owner stopped', () => {
-    const reasons = ['Complete', 'Paused', 'ScaledToZero', 'Starting'];
-    const fine = reasons.map((reason) => model([condition('Ready', 'False', reason)]));
+    const fine = [
+      ['Progressing', 'Complete'],
+      ['Available', 'Paused'],
+      ['Available', 'ScaledToZero'],
+      ['Available', 'NoReplicaReady'],
+      ['Ready', 'Starting'],
+    ].map(([type, reason]) => model([condition(type!, 'False', reason!)]));
     expect(listFailingConditions(fine)).to.deep.equal([]);
   });
 

@@ -44,7 +44,8 @@ describe('objects in the memory API server', () => {
   it('have a status that is written through its subresource alone', () => {
     const at = { namespace: NAMESPACE, name: 'chat' };
     api.create('modeldeployments.berth.dev', { ...model('chat'), status: { phase: 'Ready' } });
-    expect(api.get('modeldeployments.berth.dev', at).status).to.equal(undefined);
+    const fresh = { observedGeneration: -1, conditions: [] };
+    expect(api.get('modeldeployments.berth.dev', at).status).to.deep.equal(fresh);
     const written = api.patch(
       'modeldeployments.berth.dev',
       at,

@@ -285,6 +285,33 @@ const table: Row[] = [
     phase: 'ScaledToZero',
     reason: 'ScaledToZero',
     message: 'scaled to zero replicas',
+    condition: { type: 'Available', status: 'False' },
+  },
+  {
+    name: 'a pause of a deployment without a route',
+    spec: { paused: true },
+    facts: { desiredReplicas: 0, unpublished: 'Redis is away: refused' },
+    phase: 'Paused',
+    reason: 'Paused',
+    message: 'spec.paused is true',
+    condition: { type: 'RouteReady', status: 'Unknown' },
+  },
+  {
+    name: 'that no request could wake it from zero',
+    spec: { scaling: { min: 0, max: 2 } },
+    facts: { desiredReplicas: 0, unpublished: 'Redis is away: refused' },
+    phase: 'Unrouted',
+    reason: 'NotPublished',
+    message: 'Redis is away: refused',
+  },
+  {
+    name: 'a start from zero',
+    spec: { scaling: { min: 0, max: 2 } },
+    facts: { pods: [makePod({ engine: { state: { running: { startedAt: at(-4) } } } })] },
+    phase: 'Starting',
+    reason: 'Starting',
+    message: 'the engine has been starting since 2026-01-01T11:56:00Z (limit 30 min)',
+    condition: { type: 'Available', status: 'False' },
   },
   {
     name: 'a deletion',
@@ -341,13 +368,24 @@ describe('the status of a ModelDeployment', () => {
       const status = deriveStatus(model, makeFacts(row.facts));
       const ready = findCondition(status.conditions, 'Ready');
       expect(status.phase).to.equal(row.phase);
-      expect(ready?.status).to.equal(row.phase === 'Ready' ? 'True' : 'False');
+      const isAsAsked = ['Ready', 'Paused', 'ScaledToZero'].includes(row.phase);
+      expect(ready?.status).to.equal(isAsAsked ? 'True' : 'False');
       expect(ready?.reason).to.equal(row.reason);
       expect(ready?.message).to.equal(row.message);
       if (row.condition)
         expect(findCondition(status.conditions, row.condition.type)?.status).to.equal(row.condition.status);
     });
   }
+
+  it('says why no replica is available where none is wanted', () => {
+    for (const [spec, reason] of [
+      [{ paused: true }, 'Paused'],
+      [{ replicas: 0 }, 'ScaledToZero'],
+    ] as const) {
+      const { conditions } = deriveStatus(makeModel({ spec }), makeFacts({ desiredReplicas: 0 }));
+      expect(findCondition(conditions, 'Available')).to.include({ status: 'False', reason });
+    }
+  });
 
   it('reports GPUs that are short for what the autoscaler wants, of deployments that have any', () => {
     const scaling = { demand: 80, wanted: 4, needed: 5, reason: 'needs 5, has 3', short: true };

@@ -45,6 +45,43 @@ const table: Row[] = [
     events: ['Normal Paused', 'Normal Scaled'],
   },
   {
+    name: 'the last replica that was scaled down without a warning',
+    before: { pods: ready },
+    after: { pods: [], desiredReplicas: 0 },
+    events: ['Normal ScaledToZero', 'Normal Scaled'],
+  },
+  {
+    name: 'nothing of a deployment that stays at zero',
+    before: { desiredReplicas: 0 },
+    after: { desiredReplicas: 0 },
+    events: [],
+  },
+  {
+    name: 'a pause at zero',
+    before: { desiredReplicas: 0 },
+    after: { desiredReplicas: 0 },
+    spec: { paused: true },
+    events: ['Normal Paused'],
+  },
+  {
+    name: 'a start from zero without a warning',
+    before: { desiredReplicas: 0 },
+    after: { pods: [makePod({})] },
+    events: ['Normal Scaled'],
+  },
+  {
+    name: 'a start from zero that fails, with its reason only',
+    before: { desiredReplicas: 0 },
+    after: { pods: crashing },
+    events: ['Normal Scaled', 'Warning EngineCrashed'],
+  },
+  {
+    name: 'that a start from zero was too fast to be seen',
+    before: { desiredReplicas: 0 },
+    after: { pods: ready },
+    events: ['Normal Ready', 'Normal Scaled'],
+  },
+  {
     name: 'a host conflict once, though two conditions tell it',
     before: {},
     after: { problems: [HOST_CONFLICT] },
