@@ -43,7 +43,9 @@ export const modelRoute = z
     preset: z
       .enum(ROUTE_PRESETS)
       .optional()
-      .describe("Annotations that long and large answers need; the operator's if absent."),
+      .describe(
+        "Annotations that long and large answers need; the operator's if absent. nginx is for ingress-nginx, which was retired in March 2026.",
+      ),
     annotations: stringMap('Further annotations, of those that the operator allows.').optional(),
     cors: z
       .object({

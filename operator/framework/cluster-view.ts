@@ -217,12 +217,13 @@ export function trimSlice(slice: Wire<V1EndpointSlice>): Wire<V1EndpointSlice> {
   return { ...trimToMetadata(slice), addressType, endpoints: shared };
 }
 
-/** Of a pod's spec only the node and the images are read. */
+/** Of a pod's spec only the node, what holds it back from one, and the images are read. */
 export function trimPod(pod: Wire<V1Pod>): Wire<V1Pod> {
   const images = (containers: { name: string; image?: string }[] | undefined) =>
     containers?.map(({ name, image }) => ({ name, image }));
   const spec = {
     nodeName: pod.spec?.nodeName,
+    schedulingGates: pod.spec?.schedulingGates,
     containers: images(pod.spec?.containers) ?? [],
     initContainers: images(pod.spec?.initContainers),
   };

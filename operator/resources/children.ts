@@ -17,7 +17,7 @@ import { decideRouteType, decideURL } from './route.ts';
 import { buildService } from './service.ts';
 import type { BuildSettings } from './settings.ts';
 import { findSpecProblems } from './spec-problems.ts';
-import { pinTemplate, type SidecarGrant } from './template-pin.ts';
+import { findTemplateProblem, pinTemplate, type SidecarGrant } from './template-pin.ts';
 import { buildWeightsClaim } from './weights.ts';
 import { buildPrefetchJob } from './weights-cache.ts';
 
@@ -66,7 +66,6 @@ export function buildChildren(
   { deployment, problems: found = [], sidecarGrant, scaledReplicas }: BuildContext = {},
 ): BuiltChildren {
   const { spec } = model;
-  const problems = findSpecProblems(model, settings);
   const pinned = pinTemplate({
     spec,
     live: deployment,
@@ -74,6 +73,7 @@ export function buildChildren(
     grant: sidecarGrant,
     build: () => buildPodTemplate(model, settings),
   });
+  const problems = [...findSpecProblems(model, settings), ...findTemplateProblem(pinned)];
   const via = spec.route.via ?? settings.routeVia;
   const isRouted = spec.route.enabled && ![...found, ...problems].some(isRouteProblem);
   const route = isRouted ? buildRoute(model, settings, via) : undefined;

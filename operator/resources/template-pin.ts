@@ -5,6 +5,7 @@ import { sleepsWhenIdle } from '../../api/engine-traits.ts';
 import { type ModelDeploymentSpec, modelDeploymentSpec } from '../../api/model-deployment.ts';
 import { ANNOTATIONS } from '../../api/names.ts';
 import { type KubeObject, stableStringify } from '../../kube/object.ts';
+import type { Problem } from '../status/problem.ts';
 import { decideAccelerators } from './accelerators.ts';
 import { unpackTemplate } from './packed-template.ts';
 import { graftSidecar } from './sidecar-graft.ts';
@@ -61,6 +62,20 @@ export function pinTemplate({ spec, live, version, grant, build }: TemplateBuild
       ...rollout,
     },
   };
+}
+
+/**
+ * All annotations of an object together may have 256 KiB. Kubernetes copies those of a Deployment to its ReplicaSets, beside some of
+ * its own.
+ */
+const MAX_TEMPLATE_KIB = 250;
+
+/** The API server would only say that annotations are too long, which nobody wrote. */
+export function findTemplateProblem({ annotations }: Pick<PinnedTemplate, 'annotations'>): Problem[] {
+  const kib = Buffer.byteLength(annotations[ANNOTATIONS.template]!) / 1024;
+  if (kib <= MAX_TEMPLATE_KIB) return [];
+  const message = `the pod template has ${Math.ceil(kib)} KiB of JSON, and may have ${MAX_TEMPLATE_KIB}: move long texts of spec.engine.env, spec.engine.args and spec.template, such as chat templates, to a ConfigMap, and mount it by spec.template.volumes`;
+  return [{ reason: 'PodTemplateTooLarge', message }];
 }
 
 /** Grafting keeps the order of fields, so comparing the plain text is nearly always enough. */

@@ -2,6 +2,7 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import type { ModelDeployment, ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { decideAccelerators } from '../resources/accelerators.ts';
+import { isGated } from '../status/pod-findings.ts';
 import { orderFairly, type Waiting } from './fairness.ts';
 import { PassedDeployments } from './passed-deployments.ts';
 import { listStaying, unschedulableMs } from './pods.ts';
@@ -22,7 +23,7 @@ export interface Placement {
   need: string;
   /** Pods on nodes. */
   placed: number;
-  /** Pods without one. */
+  /** Pods that wait for one. */
   pending: number;
   /** How long one of its pods has been unschedulable, in milliseconds. */
   refusedMs: number;
@@ -58,7 +59,7 @@ export function describePlacement(
     namespace: metadata.namespace,
     need: describeCapacityNeed(spec),
     placed,
-    pending: staying.length - placed,
+    pending: staying.filter((pod) => pod.spec?.nodeName === undefined && !isGated(pod)).length,
     refusedMs: Math.max(0, ...staying.map((pod) => unschedulableMs(pod, seen.now))),
     waitingSince: seen.deployment.waitingSince,
   };

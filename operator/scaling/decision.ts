@@ -164,10 +164,11 @@ function admit(question: ScaleQuestion, need: Need): ScaleDecision {
   const { pods, memory, mayProbe } = question;
   const { replicas, lackSince, recheckAfterMs } = stepTo(question, need);
   const loaded = pods.ready + pods.starting + pods.broken;
+  const owned = loaded + pods.gated;
   const isRefused = pods.unscheduled > 0 && pods.unschedulableMs >= SHORT_AFTER_MS;
-  const isShort = need.replicas > loaded && (isRefused || memory.isShort === true || !mayProbe);
-  // Only pods without a node are withdrawn; one stays, visible to a cluster autoscaler and ready for a freed GPU.
-  const capacity = isShort ? loaded + (mayProbe ? 1 : 0) : Number.POSITIVE_INFINITY;
+  const isShort = need.replicas > owned && (isRefused || memory.isShort === true || !mayProbe);
+  // Only pods without a fitting node are withdrawn; one stays, visible to a cluster autoscaler and ready for a freed GPU.
+  const capacity = isShort ? owned + (mayProbe ? 1 : 0) : Number.POSITIVE_INFINITY;
   const wanted = Math.min(replicas, capacity);
   const reason = { reason: need.reason, cause: need.cause };
   return {

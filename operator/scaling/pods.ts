@@ -1,7 +1,7 @@
 /** What a deployment's pods mean for its scaling. Pure. */
 import type { V1Pod } from '@kubernetes/client-node';
 import { toMillis } from '../../kube/time.ts';
-import { isReady } from '../status/pod-findings.ts';
+import { isGated, isReady } from '../status/pod-findings.ts';
 import type { PodCounts } from './scale-question.ts';
 
 type Conditions = NonNullable<NonNullable<V1Pod['status']>['conditions']>;
@@ -23,9 +23,18 @@ export function countPods(
   staying: readonly V1Pod[],
   { wanted, startMs, now }: { wanted: number; startMs: number; now: number },
 ): PodCounts {
-  const counts: PodCounts = { wanted, ready: 0, starting: 0, broken: 0, unscheduled: 0, unschedulableMs: 0 };
+  const counts: PodCounts = {
+    wanted,
+    ready: 0,
+    starting: 0,
+    broken: 0,
+    gated: 0,
+    unscheduled: 0,
+    unschedulableMs: 0,
+  };
   for (const pod of staying) {
     if (isReady(pod)) counts.ready++;
+    else if (isGated(pod)) counts.gated++;
     else if (pod.spec?.nodeName === undefined) {
       counts.unscheduled++;
       counts.unschedulableMs = Math.max(counts.unschedulableMs, unschedulableMs(pod, now));
@@ -38,7 +47,7 @@ export function countPods(
 /** How long the scheduler has found no node; 0 while it has not reported that. */
 export function unschedulableMs(pod: V1Pod, now: number): number {
   const scheduled = findCondition(pod, 'PodScheduled');
-  if (pod.spec?.nodeName !== undefined || scheduled?.status !== 'False') return 0;
+  if (pod.spec?.nodeName !== undefined || isGated(pod) || scheduled?.status !== 'False') return 0;
   return Math.max(0, now - toMillis(scheduled.lastTransitionTime ?? pod.metadata?.creationTimestamp));
 }
 

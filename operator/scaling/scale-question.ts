@@ -26,7 +26,9 @@ export interface PodCounts {
   starting: number;
   /** On a node, but not ready for longer than a start may take. */
   broken: number;
-  /** Without a node. */
+  /** Held back from all nodes by another controller, such as a queue, which decides for how long. */
+  gated: number;
+  /** Without a node that fits. */
   unscheduled: number;
   /** How long the oldest of these has been unschedulable; 0 while none is. */
   unschedulableMs: number;

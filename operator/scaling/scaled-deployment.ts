@@ -110,8 +110,9 @@ export class ScaledDeployment {
       now,
     });
     this.#memory = decision.memory;
-    const loaded = counts.ready + counts.starting + counts.broken;
-    this.waitingSince = decision.needed > loaded ? (this.waitingSince ?? now) : undefined;
+    // Those held back by a queue wait for that, not for a node.
+    const owned = counts.ready + counts.starting + counts.broken + counts.gated;
+    this.waitingSince = decision.needed > owned ? (this.waitingSince ?? now) : undefined;
     const step = this.#plan(observed, { decision, counts, staying });
     this.wanted = step.what === 'keep' ? current : step.replicas;
     this.sleeping = decision.maySleep && current === 1 ? staying.filter(isReady).map(nameOf) : [];
@@ -200,7 +201,7 @@ export class ScaledDeployment {
     }
     const ready = staying.filter(({ spec }) => spec?.nodeName !== undefined);
     // Kubernetes removes those without a node first, and those about to be removed do not count as current.
-    const surplus = current - wanted - counts.unscheduled;
+    const surplus = current - wanted - counts.unscheduled - counts.gated;
     if (surplus <= 0) return { what: 'write', replicas: wanted };
     this.cordon.choose(ready, sample.replicas, { count: surplus, now });
     if (!this.cordon.isIdle(sample.replicas, now)) return { what: 'keep' };

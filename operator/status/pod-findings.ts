@@ -15,7 +15,7 @@ export interface PodFindings {
   /** Unix milliseconds by which a terminating pod is gone. */
   goneBy: number;
   scheduled: boolean;
-  /** Set if no node fits; `gpus` if the deployment's GPUs are missing. */
+  /** Set if no node fits or none is looked for; `gpus` if the deployment's GPUs are missing. */
   unschedulable?: Finding & { gpus: boolean };
   /** An image that cannot be pulled. */
   image?: Finding;
@@ -92,10 +92,7 @@ export function inspectPod(pod: V1Pod, gpuResource: string): PodFindings {
     ),
     // Third-party sidecars are init containers that never end: the engine runs once all others have.
     loading: engine && hasRun(engine) ? [] : listLoading(pod, loaders),
-    engine:
-      crash ??
-      (gateway && findFailure(gateway, 'gateway', 'GatewayCrashed')) ??
-      findEviction(pod),
+    engine: crash ?? (gateway && findFailure(gateway, 'gateway', 'GatewayCrashed')) ?? findEviction(pod),
     stall: image?.reason === 'InvalidImageName' ? image : engine && isLooping(engine) ? crash : undefined,
     engineStarted: engine?.started === true,
     engineRunningSince: engine?.state?.running ? toMillis(engine.state.running.startedAt) : undefined,
@@ -129,8 +126,16 @@ function listLoading(pod: V1Pod, loaders: V1ContainerStatus[]): string[] {
   return [...all].filter((name) => name !== CONTAINERS.gateway && !ended.includes(name));
 }
 
+/** Held back by another controller, such as a queue: no node is looked for. The pod's condition may tell so later than its spec. */
+export const isGated = (pod: V1Pod): boolean => (pod.spec?.schedulingGates ?? []).length > 0;
+
 function findUnschedulable(pod: V1Pod, gpuResource: string): PodFindings['unschedulable'] {
   if (pod.spec?.nodeName !== undefined) return undefined;
+  if (isGated(pod)) {
+    const gates = pod.spec!.schedulingGates!.map(({ name }) => name).join(', ');
+    const message = `waiting for admission: the controller of the scheduling gate ${gates} has not released the pod`;
+    return { gpus: false, reason: 'SchedulingGated', message };
+  }
   const scheduled = (pod.status?.conditions ?? []).find(({ type }) => type === 'PodScheduled');
   if (scheduled?.status !== 'False') return undefined;
   const { gpus, message } = describeRefusal(scheduled.message ?? 'no node fits the pod', gpuResource);

@@ -25,6 +25,7 @@ interface Circumstances {
 /** Other reasons are failures. */
 const ENGINE_PHASES: Record<string, string> = { Starting: 'Starting', EngineUnhealthy: 'Unhealthy' };
 
+const NOT_SCHEDULED = verdict('Unknown', 'NotStarted', 'the pod is not scheduled yet');
 const NO_PODS = verdict('Unknown', 'NoPods', 'there are no pods');
 
 export function evaluatePods(findings: readonly PodFindings[], circumstances: Circumstances): PodVerdicts {
@@ -87,6 +88,7 @@ function evaluateGPUs(live: PodFindings[], leaving: PodFindings[], { gpuResource
 function evaluateImages(live: PodFindings[]): Verdict {
   const problem = firstFinding(live, ({ image }) => image);
   if (problem) return verdict('False', problem.reason, problem.message);
+  if (live.some(({ scheduled }) => !scheduled)) return NOT_SCHEDULED;
   if (live.every(({ imagesPulled, ready }) => imagesPulled || ready))
     return verdict('True', 'Pulled', 'all images are present');
   const since = Math.min(
@@ -99,8 +101,7 @@ function evaluateImages(live: PodFindings[]): Verdict {
 function evaluateWeights(live: PodFindings[], { engineDownloads }: Circumstances): Verdict {
   const problem = firstFinding(live, ({ init }) => init);
   if (problem) return verdict('False', problem.reason, problem.message);
-  if (live.some(({ scheduled }) => !scheduled))
-    return verdict('Unknown', 'NotStarted', 'the pod is not scheduled yet');
+  if (live.some(({ scheduled }) => !scheduled)) return NOT_SCHEDULED;
   const loading = live.filter((pod) => pod.loading.length > 0);
   if (loading.length > 0) {
     const since = Math.min(...loading.map(({ createdAt }) => createdAt));

@@ -92,10 +92,13 @@ function describeProgress(
   if (refusal) return { Stalled: verdict('True', refusal.reason, refusal.message) };
   if (deployment.metadata.deletionTimestamp !== undefined || !isUnfinished(deployment, found)) return {};
   const overdue = findDeploymentCondition(facts.deployment, 'Progressing', 'False');
-  const isOverdue = overdue?.reason === 'ProgressDeadlineExceeded';
+  // A node may be freed, added or granted at any time.
+  const isOverdue = overdue?.reason === 'ProgressDeadlineExceeded' && pods.gpus.status === 'True';
   const stall =
     pods.stall ??
-    (isOverdue ? { reason: overdue.reason!, message: obstacle?.message ?? overdue.message ?? '' } : undefined);
+    (isOverdue
+      ? { reason: overdue.reason!, message: obstacle?.message ?? overdue.message ?? '' }
+      : undefined);
   if (stall) return { Stalled: verdict('True', stall.reason, stall.message) };
   // Ready tells of an obstacle by itself.
   return obstacle ? {} : { Reconciling: verdict('True', progressing.reason, progressing.message) };

@@ -118,6 +118,11 @@ const deployments: [name: string, facts: Partial<StatusFacts>, Verdict, spec?: o
   ],
   ['exceeds its progress deadline', { pods: [starting], deployment: overdue }, FAILED],
   ['serves after it exceeded its progress deadline', { pods: [ready], deployment: overdue }, CURRENT],
+  [
+    'has waited for admission beyond its progress deadline',
+    { pods: [makePod({ gates: ['kueue.x-k8s.io/admission'] })], deployment: overdue },
+    IN_PROGRESS,
+  ],
   ['waits for a Secret', problem('SecretNotFound'), IN_PROGRESS],
   ['waits for its host', { ...problem('HostConflict'), pods: [ready] }, IN_PROGRESS],
   ['waits for an ingress class', { ...problem('NoIngressClass'), pods: [ready] }, IN_PROGRESS],

@@ -286,6 +286,22 @@ describe('reconciling a ModelDeployment', () => {
     await pollUntil(async () => (await cluster.status(namespace, 'new')).observedGeneration === 1);
   });
 
+  it('says of a pod template that no annotation can keep what helps, and takes one that is just small enough', async () => {
+    const { cluster, startOperator } = harness;
+    startOperator();
+    const spec = (kib: number) => ({
+      engine: { preset: 'simulator', env: [{ name: 'TEXT', value: 'x'.repeat(kib * 1024) }] },
+    });
+    await cluster.createModel(namespace, 'large', spec(256));
+    await pollUntil(
+      async () => (await cluster.condition(namespace, 'large', 'Stalled'))?.reason === 'PodTemplateTooLarge',
+    );
+    expect((await cluster.condition(namespace, 'large', 'Accepted'))?.message).to.contain('ConfigMap');
+    expect(await deploymentOf('large')).to.equal(undefined);
+    await cluster.createModel(namespace, 'fits', spec(240));
+    await pollUntil(async () => (await deploymentOf('fits')) !== undefined);
+  });
+
   it('lets the older of two keep a host, and the other have it when it goes', async () => {
     const { cluster, startOperator } = harness;
     startOperator();

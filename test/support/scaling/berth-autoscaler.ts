@@ -46,6 +46,7 @@ export function createBerthAutoscaler(
         ready: seen.ready,
         starting: seen.starting,
         broken: 0,
+        gated: 0,
         unscheduled: 0,
         unschedulableMs: 0,
       },

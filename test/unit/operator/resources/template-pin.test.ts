@@ -230,3 +230,21 @@ describe('a sidecar that the installation rolls out', () => {
     );
   });
 });
+
+describe('a pod template', () => {
+  const build256 = (kib: number) =>
+    build({ engine: { preset: 'vllm', env: [{ name: 'TEXT', value: 'x'.repeat(kib * 1024) }] } });
+
+  it('that an annotation cannot keep is refused, with what helps', () => {
+    const [problem, ...others] = build256(256).problems;
+    expect(others).to.deep.equal([]);
+    expect(problem!.reason).to.equal('PodTemplateTooLarge');
+    expect(problem!.message).to.match(
+      /^the pod template has 2\d\d KiB of JSON, and may have 250: .*ConfigMap, and mount it by spec\.template\.volumes$/,
+    );
+  });
+
+  it('may have long texts', () => {
+    expect(build256(240).problems).to.deep.equal([]);
+  });
+});

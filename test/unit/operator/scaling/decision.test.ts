@@ -51,6 +51,7 @@ function decide(given: Case) {
     ready,
     starting: 0,
     broken: 0,
+    gated: 0,
     unscheduled: 0,
     unschedulableMs: 0,
     ...given.pods,
@@ -277,6 +278,16 @@ describe('the scaling decision', () => {
       expect(next).to.include({ wanted: 5, isShort: true });
       const done = decide({ stable: 45, pods: { wanted: 5, ready: 3, starting: 2 }, memory });
       expect(done).to.include({ wanted: 5, isShort: false });
+    });
+
+    it('takes pods that a queue holds back for no lack of room, and withdraws none of them', () => {
+      const gated = { wanted: 5, ready: 3, gated: 2 };
+      for (const mayProbe of [true, false]) {
+        const decision = decide({ stable: 45, pods: gated, mayProbe });
+        expect(decision).to.deep.include({ wanted: 5, needed: 5, isShort: false });
+      }
+      const both = { wanted: 5, ready: 1, gated: 2, unscheduled: 2, unschedulableMs: 120_000 };
+      expect(decide({ stable: 45, pods: both })).to.deep.include({ wanted: 4, isShort: true });
     });
 
     it('asks for none while others are to try first', () => {

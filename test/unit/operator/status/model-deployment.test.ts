@@ -56,6 +56,15 @@ const table: Row[] = [
     condition: { type: 'GPUsAvailable', status: 'Unknown' },
   },
   {
+    name: 'a pod that a queue holds back',
+    facts: { pods: [makePod({ gates: ['kueue.x-k8s.io/admission', 'kueue.x-k8s.io/topology'] })] },
+    phase: 'Pending',
+    reason: 'SchedulingGated',
+    message:
+      'waiting for admission: the controller of the scheduling gate kueue.x-k8s.io/admission, kueue.x-k8s.io/topology has not released the pod',
+    condition: { type: 'GPUsAvailable', status: 'Unknown' },
+  },
+  {
     name: 'an image that cannot be pulled',
     facts: {
       pods: [makePod({ engine: { state: { waiting: { reason: 'ErrImagePull', message: 'not found' } } } })],
@@ -376,6 +385,14 @@ describe('the status of a ModelDeployment', () => {
         expect(findCondition(status.conditions, row.condition.type)?.status).to.equal(row.condition.status);
     });
   }
+
+  it('says of a pod without a node that it is not scheduled, not that images are pulled', () => {
+    for (const shape of [{ gates: ['example.com/queue'] }, { unscheduled: GPU_REFUSAL }, { node: null }]) {
+      const { conditions } = deriveStatus(makeModel(), makeFacts({ pods: [makePod(shape)] }));
+      for (const type of ['ImagePulled', 'WeightsLoaded'])
+        expect(findCondition(conditions, type)).to.include({ status: 'Unknown', reason: 'NotStarted' });
+    }
+  });
 
   it('says why no replica is available where none is wanted', () => {
     for (const [spec, reason] of [

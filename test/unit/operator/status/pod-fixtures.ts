@@ -28,6 +28,8 @@ export interface PodShape {
   deleting?: Date;
   node?: string | null;
   unscheduled?: string;
+  /** Names of its scheduling gates. */
+  gates?: string[];
   phase?: string;
   /** Names of the init containers of its spec. */
   inits?: string[];
@@ -49,7 +51,7 @@ export function makePod(shape: PodShape = {}): V1Pod {
     restartCount: 0,
     ...change,
   });
-  const scheduled = shape.unscheduled === undefined && shape.node !== null;
+  const scheduled = shape.unscheduled === undefined && !shape.gates && shape.node !== null;
   const containers =
     scheduled && !shape.silent
       ? {
@@ -64,6 +66,7 @@ export function makePod(shape: PodShape = {}): V1Pod {
     metadata: { name: 'qwen-1', creationTimestamp: at(-10), deletionTimestamp: shape.deleting },
     spec: {
       nodeName: scheduled ? 'node-1' : undefined,
+      schedulingGates: shape.gates?.map((name) => ({ name })),
       initContainers: (shape.inits ?? ['gateway']).map((name) => ({ name })),
       containers: [{ name: 'engine', image: 'registry.example/vllm:1' }],
     },
@@ -71,6 +74,16 @@ export function makePod(shape: PodShape = {}): V1Pod {
       phase: shape.phase,
       reason: shape.reason,
       conditions: [
+        ...(shape.gates
+          ? [
+              {
+                type: 'PodScheduled',
+                status: 'False',
+                reason: 'SchedulingGated',
+                message: 'Scheduling is blocked due to non-empty scheduling gates',
+              },
+            ]
+          : []),
         ...(shape.unscheduled === undefined
           ? []
           : [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: shape.unscheduled }]),
