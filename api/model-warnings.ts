@@ -2,18 +2,42 @@
 import { canSleep } from './engine-traits.ts';
 import type { ModelDeploymentSpec } from './model-deployment.ts';
 import { hasNoPrefixCache } from './model-route.ts';
+import { parseDuration } from './quantity.ts';
 
 const GIBIBYTE = 1024 ** 3;
 /** The largest GPU of most clusters; `spec.gpu.memory` overrides it. */
 const USUAL_GIB = 80;
 const SLICE_GIB = 0.95;
 const UTILIZATION = 0.9;
+/** undici's `headersTimeout`: the fetch of Node gives up without the head of a response, whatever an SDK's own timeout is. */
+const NODE_TIMEOUT_MS = 300_000;
 
 /** What can be known without reading the model itself; the condition `Fits` says the rest. ASCII, for a header. */
 export function findModelWarnings(spec: ModelDeploymentSpec): string[] {
   const isSleepless = spec.scaling?.idle === 'Sleep' && !canSleep(spec);
-  return [...warnOfUncached(spec), ...findEngineWarnings(spec), ...(isSleepless ? [NO_SLEEP] : [])];
+  return [
+    ...warnOfUncached(spec),
+    ...findEngineWarnings(spec),
+    ...(isSleepless ? [NO_SLEEP] : []),
+    ...warnOfSilence(spec),
+  ];
 }
+
+/** Asynchronous images and videos are acknowledged at once: their timeouts keep no client waiting. */
+function warnOfSilence({ kind, limits, scaling }: ModelDeploymentSpec): string[] {
+  const { mode, holdFor } = scaling?.coldStart ?? {};
+  const isQueued = kind === 'Image' || kind === 'Video';
+  const waits = {
+    'spec.limits.requestTimeout': isQueued ? '0s' : limits.requestTimeout,
+    'spec.limits.imageTimeout': kind === 'Image' ? limits.imageTimeout : '0s',
+    'spec.scaling.coldStart.holdFor': kind !== 'Video' && mode === 'Hold' ? holdFor! : '0s',
+  };
+  const fields = Object.entries(waits).filter(([, wait]) => parseDuration(wait) > NODE_TIMEOUT_MS);
+  return fields.length > 0 ? [`${fields.map(([field]) => field).join(', ')}: ${SILENT}`] : [];
+}
+
+const SILENT =
+  'SDKs for Node give up after 300 s without a response, whatever their timeout is, and repeat the request; clients need streams, async=true of images, or a fetch with a longer headersTimeout';
 
 const NO_SLEEP =
   'spec.scaling.idle: only vllm with GPUs can sleep, not this engine; its last replica is removed instead';

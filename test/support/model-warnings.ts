@@ -19,6 +19,15 @@ const custom = (resilience?: object) => ({
   engine: { preset: 'custom', image: 'registry.example/engine:1' },
   ...(resilience && { resilience }),
 });
+const simulator = (kind: string, more: object) => ({
+  kind,
+  model: { id: 'm' },
+  engine: { preset: 'simulator' },
+  ...more,
+});
+const holding = (holdFor: string, mode = 'Hold') => ({
+  scaling: { min: 0, max: 1, coldStart: { mode, holdFor } },
+});
 const hub = (repo: string) => ({ model: { id: 'm', source: { huggingFace: { repo } } } });
 
 const LARGE = hub('meta-llama/Llama-3.1-70B-Instruct');
@@ -145,4 +154,49 @@ export const WARNING_CASES: WarningCase[] = [
     warning: undefined,
   },
   { what: 'no GPU', spec: vllm({ ...LARGE, gpu: { count: 0 } }), warning: undefined },
+  ...['10m', '301s', '1d'].map((requestTimeout) => ({
+    what: `requests that may take ${requestTimeout}`,
+    spec: vllm({ limits: { requestTimeout } }),
+    warning: /^spec\.limits\.requestTimeout: SDKs for Node give up after 300 s without a response/,
+  })),
+  {
+    what: 'requests that may take 300 s',
+    spec: vllm({ limits: { requestTimeout: '5m' } }),
+    warning: undefined,
+  },
+  {
+    what: 'images for which callers may wait for ten minutes',
+    spec: simulator('Image', { limits: { imageTimeout: '10m' } }),
+    warning: /^spec\.limits\.imageTimeout: .*async=true/,
+  },
+  ...['Transcription', 'Speech', 'Embedding'].map((kind) => ({
+    what: `${kind} that may take ten minutes`,
+    spec: simulator(kind, { limits: { requestTimeout: '10m' } }),
+    warning: /^spec\.limits\.requestTimeout: /,
+  })),
+  ...['Image', 'Video'].map((kind) => ({
+    what: `${kind} that is queued, whatever its jobs may take`,
+    spec: simulator(kind, { limits: { requestTimeout: '10m', imageJobTimeout: '1h', videoTimeout: '1h' } }),
+    warning: undefined,
+  })),
+  {
+    what: 'requests that may be held for ten minutes',
+    spec: vllm(holding('10m')),
+    warning: /^spec\.scaling\.coldStart\.holdFor: /,
+  },
+  {
+    what: 'requests that may take and be held for so long',
+    spec: vllm({ ...holding('10m'), limits: { requestTimeout: '10m' } }),
+    warning: /^spec\.limits\.requestTimeout, spec\.scaling\.coldStart\.holdFor: /,
+  },
+  {
+    what: 'requests that are not held',
+    spec: vllm(holding('10m', 'Reject')),
+    warning: undefined,
+  },
+  {
+    what: 'videos, which are queued rather than held',
+    spec: simulator('Video', holding('10m')),
+    warning: undefined,
+  },
 ];
