@@ -147,17 +147,17 @@ const proxyToReplica =
 /** Reads that need no replica are served here, even after a replica failed. */
 const isRepeatable = ({ method, served }: Route): boolean => method === 'GET' && served !== 'ready';
 
-/** With `Expect: 100-continue`, the key is checked here: the relay reads the body at once. */
+/** With `Expect: 100-continue`, the key is checked here: the relay reads the body at once. A held body waits for its replica. */
 const sendContinue =
   (redis: RedisClient): FrontMiddleware =>
   async (ctx, next) => {
-    const { exchange, deployment } = ctx.state;
+    const { exchange, deployment, route } = ctx.state;
     if (ctx.req.headers.expect === undefined) return next();
     await identifyCaller(redis, deployment.config.namespace, ctx.req.headers).catch((error) => {
       // The replica will report it.
       if (!isRedisAway(error)) throw error;
     });
-    exchange.sendContinue();
+    if (deployment.addresses.length > 0 || !isHolding(route, deployment)) exchange.sendContinue();
     return next();
   };
 

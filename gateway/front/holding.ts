@@ -35,6 +35,8 @@ export interface HeldState extends GatewayState {
 const MAX_READ_BODY_BYTES = 1024 * 1024;
 /** How much of an unread body its socket may buffer. */
 const SOCKET_BYTES = 64 * 1024;
+/** The server ends a request whose body has not come within some 5 minutes (`createServer`): the upload needs the rest. */
+const MAX_UNREAD_MS = 4 * 60_000;
 const STREAMED = new Set(['chat_completions', 'completions', 'responses', 'messages']);
 const FULL_RETRY_SECONDS = 5;
 
@@ -57,11 +59,12 @@ export async function holdRequest(
   const { queues, replicaDemand, metrics } = services;
   const { config } = deployment;
   exchange.res.shouldKeepAlive = false;
-  const limitMs = decideHold(state);
+  const keptLength = readKeptLength(state);
+  const limitMs = decideHold(state, keptLength === null ? MAX_UNREAD_MS : Number.POSITIVE_INFINITY);
   // A place in the queue first, so that no body is read without one.
   const hold = queues.enter(config, {
     caller: state.keyHash,
-    bytes: readKeptLength(state) ?? SOCKET_BYTES,
+    bytes: keptLength ?? SOCKET_BYTES,
     timeoutMs: limitMs - exchange.elapsed(),
   });
   const body = hold && (limitMs > 0 ? await readBodyOf(hold, state) : { raw: null, isStream: false });
@@ -85,12 +88,13 @@ async function readBodyOf(hold: Hold, state: HeldState): Promise<HeldBody | null
   }
 }
 
-/** Milliseconds from the request's arrival; 0 or less: it does not wait. */
-function decideHold({ exchange, deployment }: HeldState): number {
+/** Milliseconds from the request's arrival, at most `mostMs`; 0 or less: it does not wait. */
+function decideHold({ exchange, deployment }: HeldState, mostMs: number): number {
   const { scaling, limits } = deployment.config;
   const preferred = readPreferredWait(exchange.req.headers.prefer);
   if (preferred !== null) exchange.res.setHeader('preference-applied', `wait=${preferred}`);
   return Math.min(
+    mostMs,
     scaling!.holdForMs,
     limits.requestTimeoutMs,
     (preferred ?? Number.POSITIVE_INFINITY) * 1_000,
@@ -99,7 +103,8 @@ function decideHold({ exchange, deployment }: HeldState): number {
 
 /** null if there is no memory for it. */
 async function readBody(state: HeldState): Promise<HeldBody | null> {
-  if (readKeptLength(state) !== null)
+  if (readKeptLength(state) !== null) {
+    state.exchange.sendContinue();
     return readJsonBody(state, {
       limits: state.deployment.config.limits,
       interpret: ({ raw, value }) => ({
@@ -108,6 +113,7 @@ async function readBody(state: HeldState): Promise<HeldBody | null> {
       }),
       isKept: true,
     });
+  }
   return openLease(state).tryAdd(SOCKET_BYTES) ? { raw: null, isStream: false } : null;
 }
 
@@ -197,6 +203,7 @@ class HeldRequest {
   async #serveTurn(turn: Turn): Promise<boolean> {
     const { exchange } = this.#state;
     const { addresses } = turn;
+    exchange.sendContinue();
     const body = this.#body.raw ?? undefined;
     const request = { exchange, addresses, body, ownHeaders: body && this.#buildOwnHeaders() };
     const answer = new HeldAnswer({

@@ -85,6 +85,7 @@ export class Exchange {
   bill: Bill | null = null;
   /** Computes the charge for what was used so far: right before the end of a response is sent, else when the request ends. */
   settle: () => void = () => {};
+  #isContinued = false;
   #abort: AbortController | null = null;
   /** Most requests have one at a time. */
   readonly #listeners: CancelListener[] = [];
@@ -117,9 +118,11 @@ export class Exchange {
     return this.stream;
   }
 
-  /** Sends 100 Continue to a client that waits for it; called once its key is valid. */
+  /** Sends 100 Continue, once, to a client that waits for it; called when its key is valid and its body is wanted. */
   sendContinue(): void {
-    if (/^100-continue$/i.test(this.req.headers.expect ?? '')) this.res.writeContinue();
+    if (this.#isContinued || !/^100-continue$/i.test(this.req.headers.expect ?? '')) return;
+    this.#isContinued = true;
+    this.res.writeContinue();
   }
 
   /** Why the request was canceled, such as ClientDisconnectedError; null if it was not. */

@@ -35,14 +35,17 @@ export interface ColdDeployment {
   stop(): Promise<void>;
 }
 
-export async function startColdDeployment(spec: Record<string, unknown> = {}): Promise<ColdDeployment> {
+export async function startColdDeployment(
+  spec: Record<string, unknown> = {},
+  engineEnv: Record<string, string> = {},
+): Promise<ColdDeployment> {
   const config = describeModel({ scaling: { min: 0, max: 3 }, ...spec });
   const { namespace, name } = config;
   const stack = await TestStack.start({ isStrict: true });
   const { redis } = stack;
   await publishModel(redis, config);
   await publishHost(redis, COLD_HOST, { namespace, name });
-  const engine = await startEngine();
+  const engine = await startEngine(engineEnv);
   const port = await findFreePort([ADDRESS]);
   const replica: ModelReplica = await startReplica({
     redisURL: stack.server.url,

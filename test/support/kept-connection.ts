@@ -39,6 +39,11 @@ export class KeptConnection {
     return this.#isClosed || this.#socket.destroyed;
   }
 
+  /** What has arrived and was not read. */
+  get received(): string {
+    return this.#text;
+  }
+
   /** Resolves when all of it is written; never rejects. */
   write(bytes: string | Buffer): Promise<void> {
     return new Promise((resolve) => {

@@ -77,11 +77,13 @@ curl -L -o ${FILE_NAMES.Video} ${base}/videos/$ID/content -H "Authorization: Bea
   },
   Python: (parts, form) => writePythonCall(parts.base, PYTHON[form](listPython(parts), parts)),
   TypeScript: (parts, form) => {
+    const hasFiles = Object.keys(parts.files).length > 0;
+    const named = hasFiles ? ['toFile'] : [];
     const imports = [
-      ...(Object.keys(parts.files).length > 0 ? ["import { createReadStream } from 'node:fs';"] : []),
+      ...(hasFiles ? ["import { createReadStream } from 'node:fs';"] : []),
       ...(FILE_NAMES[form] ? ["import { writeFile } from 'node:fs/promises';"] : []),
     ];
-    const code = writeTypeScriptCall(parts.base, TYPESCRIPT[form](listTypeScript(parts), parts));
+    const code = writeTypeScriptCall(parts.base, TYPESCRIPT[form](listTypeScript(parts), parts), named);
     return [...imports, code].join('\n');
   },
 };
@@ -109,8 +111,9 @@ function listTypeScript({ route, set, files }: Parts): string {
     ...set
       .filter(([name]) => isKnown(route, name))
       .map(([name, value]) => `  ${name}: ${writeTypeScript(value, 1)},\n`),
+    // The SDK never repeats a form with a stream, not even after the 503 of a cold start.
     ...Object.entries(files).map(
-      ([name, file]) => `  ${name}: createReadStream(${quoteTypeScript(file)}),\n`,
+      ([name, file]) => `  ${name}: await toFile(createReadStream(${quoteTypeScript(file)})),\n`,
     ),
     // The types of OpenAI's SDK do not check what is spread.
     ...(Object.keys(extra).length > 0 ? [`  ...${writeTypeScript(extra, 1)},\n`] : []),

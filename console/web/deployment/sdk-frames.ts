@@ -35,7 +35,12 @@ from openai import OpenAI
 client = OpenAI(base_url=${JSON.stringify(base)}, api_key=os.environ["API_KEY"])
 ${call}`;
 
-export const writeTypeScriptCall = (base: string, call: string): string => `import OpenAI from 'openai';
+/** `named`: what the call needs of the SDK beside its client. */
+export const writeTypeScriptCall = (
+  base: string,
+  call: string,
+  named: readonly string[] = [],
+): string => `import OpenAI${named.length > 0 ? `, { ${named.join(', ')} }` : ''} from 'openai';
 
 const client = new OpenAI({ baseURL: ${quoteTypeScript(base)}, apiKey: process.env.API_KEY });
 ${call}`;

@@ -37,10 +37,17 @@ print(answer.data[0].url)`);
 
   it('have it spread in TypeScript, where the types of the SDK let it pass', () => {
     const code = write(EDIT, 'TypeScript');
-    expect(code).to.include("import { createReadStream } from 'node:fs';");
-    expect(code).to.include(`  image: createReadStream('my image.png'),
+    expect(code).to.include(`  image: await toFile(createReadStream('my image.png')),
   ...{ seed: 7 },
 });`);
+  });
+
+  it('send files in TypeScript such that the SDK can send them again', () => {
+    expect(write(EDIT, 'TypeScript')).to.match(
+      /^import { createReadStream } from 'node:fs';\nimport OpenAI, { toFile } from 'openai';\n/,
+    );
+    const text: EndpointCall = { kind: 'Image', body: { model: 'acme/image', prompt: 'Dawn' } };
+    expect(write(text, 'TypeScript')).to.match(/^import OpenAI from 'openai';\n/);
   });
 
   it('store speech in a file of its format', () => {

@@ -27,6 +27,14 @@ interface Case {
 const CASES: Case[] = [
   { name: 'holdFor', holdFor: '60s', requestTimeout: '120s', endsAtMs: 60_000, retryAfter: 35 },
   { name: 'requestTimeout', holdFor: '5m', requestTimeout: '80s', endsAtMs: 80_000, retryAfter: 15 },
+  // The rest of the server's time for a request is the upload's.
+  {
+    name: 'four minutes of a body that is not read',
+    holdFor: '10m',
+    requestTimeout: '10m',
+    endsAtMs: 240_000,
+    retryAfter: 5,
+  },
   {
     name: 'the caller’s own wait',
     holdFor: '60s',
