@@ -14,6 +14,7 @@ import { type ResolvedLimits, resolveLimits } from './model-limits.ts';
 import { imageModel, videoModel } from './model-media.ts';
 import { decideBalance, ROUTE_BALANCES } from './model-route.ts';
 import type { ModelSLO } from './model-slo.ts';
+import { RESULT_LINKS } from './model-storage.ts';
 import { parseDuration } from './quantity.ts';
 
 const limits = z.record(z.string(), z.number()) as unknown as z.ZodType<ResolvedLimits>;
@@ -91,6 +92,10 @@ export const gatewayConfig = z.object({
     perMillionCachedInputTokens: z.int().nullish(),
   }),
   storageCredential: z.string().nullable(),
+  /** Where links to results lead; absent: here where managed storage is not public. */
+  links: z.enum(RESULT_LINKS).optional(),
+  /** Base URL for clients, which ends in `/v1`; absent: unknown. */
+  baseURL: z.string().optional(),
   /** Origins whose pages may call the endpoint; absent = none, `*` = any. */
   corsOrigins: z.array(z.string()).optional(),
   /** Base URL of the published documentation, to which errors link; absent = none. */
@@ -100,8 +105,9 @@ export type GatewayConfig = z.infer<typeof gatewayConfig>;
 
 const price = (text: string | undefined): number | null => (text === undefined ? null : parseAmount(text));
 
-/** Settings that the installation adds to every deployment's. */
+/** What the installation adds to a deployment's own settings. */
 export interface InstallationSettings {
+  baseURL?: string | undefined;
   documentationURL?: string | undefined;
 }
 
@@ -122,7 +128,7 @@ const speaksHarmony = ({ engine, model: { id, source } }: ModelDeployment['spec'
 /** The configuration of a deployment's gateways. */
 export function buildGatewayConfig(
   deployment: ModelDeployment,
-  { documentationURL }: InstallationSettings = {},
+  { baseURL, documentationURL }: InstallationSettings = {},
   { loadTimeMs, cordoned, sleeping }: LiveScaling = { loadTimeMs: null, cordoned: [], sleeping: [] },
 ): GatewayConfig {
   const { metadata, spec } = deployment;
@@ -170,6 +176,8 @@ export function buildGatewayConfig(
       perMillionCachedInputTokens: price(spec.pricing.perMillionCachedInputTokens),
     },
     storageCredential: spec.storage.credential ?? null,
+    ...(spec.storage.links && { links: spec.storage.links }),
+    ...(baseURL && { baseURL }),
     ...(spec.route.cors && { corsOrigins: spec.route.cors.origins }),
     ...(documentationURL && { documentationURL }),
   };

@@ -23,6 +23,8 @@ export const peerToken = (masterKey: string, namespace: string, name: string) =>
   deriveSecret(masterKey, `peer/${namespace}/${name}`).toString('base64url');
 /** Marks requests that a front holds and resends, for replicas; derived from the peer token, which stays internal. */
 export const heldToken = (peer: string) => deriveSecret(peer, 'held').toString('base64url');
+/** Signs links to results at a deployment's own endpoint, for its replicas and the fronts. */
+export const linkSecret = (peer: string): Buffer => deriveSecret(peer, 'links');
 export const storageToken = (masterKey: string, namespace: string) =>
   deriveSecret(masterKey, `storage/${namespace}`).toString('base64url');
 /** Seals the parameters of a workspace's requests; in a sidecar, which has no data key, it derives from the token alone. */

@@ -7,7 +7,6 @@ import {
   customObject,
   immutableId,
   objectMeta,
-  objectName,
   type ResourceDefinition,
 } from './kubernetes-types.ts';
 import { modelLimits } from './model-limits.ts';
@@ -18,6 +17,7 @@ import { modelRollout, modelScaling } from './model-scaling.ts';
 import { modelSLO } from './model-slo.ts';
 import { modelSource } from './model-source.ts';
 import { modelStartup } from './model-startup.ts';
+import { modelStorage } from './model-storage.ts';
 import { amount } from './quantity.ts';
 
 const PRESET_LIST = MODEL_KINDS.map((kind) => `${kind}: ${PRESETS_BY_KIND[kind].join(', ')}`).join('; ');
@@ -76,11 +76,7 @@ export const modelDeploymentSpec = z
     rollout: modelRollout,
     image: imageModel.optional(),
     video: videoModel.optional(),
-    storage: z
-      .object({
-        credential: objectName('StorageCredential of this namespace to which results go.').optional(),
-      })
-      .prefault({}),
+    storage: modelStorage,
     route: modelRoute,
     pricing,
     limits: modelLimits,

@@ -16,11 +16,12 @@ import { BY_MODEL, type ClusterView } from './framework/cluster-view.ts';
 import type { KeyStore } from './key/key-store.ts';
 import type { ModelStore } from './model/model-store.ts';
 import type { DesiredState, PublishedDeployment } from './publish/desired-state.ts';
+import { decideURL, type URLSettings } from './resources/route.ts';
 import { isServing } from './status/pod-findings.ts';
 import type { EndpointStore } from './webhook/endpoint-store.ts';
 
 export interface DesiredStateSources {
-  settings: InstallationSettings;
+  settings: URLSettings & Pick<InstallationSettings, 'documentationURL'>;
   view: Pick<ClusterView, 'pods' | 'workspaces' | 'unseen'>;
   models: ModelStore;
   keys: KeyStore;
@@ -54,7 +55,8 @@ export function createDesiredState(sources: DesiredStateSources): DesiredState {
   const scalingOf = (model: ModelDeployment) => (model.spec.scaling ? sources.liveScaling(model) : undefined);
   const describeModel = (model: ModelDeployment, key: string): GatewayConfig => {
     const obstacle = models.obstacleOf(key);
-    return { ...buildGatewayConfig(model, settings, scalingOf(model)), ...(obstacle && { obstacle }) };
+    const installation = { ...settings, baseURL: decideURL(model, settings) };
+    return { ...buildGatewayConfig(model, installation, scalingOf(model)), ...(obstacle && { obstacle }) };
   };
   return {
     namespaces: () =>

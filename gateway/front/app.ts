@@ -2,6 +2,7 @@
 
 import type { RequestListener } from 'node:http';
 import Koa from 'koa';
+import { linkSecret } from '../../api/identity.ts';
 import type { DeploymentName } from '../../api/names.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import type { EgressAgent } from '../egress/agent.ts';
@@ -14,6 +15,7 @@ import { answerHealth, answerProbes, findRoute, requireAvailability, runHandler 
 import { findShutdown, findStandstill } from '../http/unavailability.ts';
 import { countSlots, type MediaServices, type StorageServices } from '../jobs/services.ts';
 import { buildMediaHandlers } from '../media/media-routes.ts';
+import { serveResults } from '../media/result-download.ts';
 import { buildDocumentHandlers } from '../openapi/handler.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
@@ -71,6 +73,13 @@ export function createFrontApp(options: FrontAppOptions): RequestListener {
   app.use(answerProbes());
   app.use(findRoute(ROUTES));
   app.use(answerHealth<FrontState>(({ deployment }) => isServing(deployment)));
+  app.use(
+    serveResults<FrontState>({
+      config: ({ deployment }) => deployment.config,
+      storage: options.storage,
+      secret: (config) => linkSecret(options.peerToken(config)),
+    }),
+  );
   app.use(sendContinue(options.redis));
   app.use(proxyToReplica(options));
   app.use(authenticateCaller(options.redis));

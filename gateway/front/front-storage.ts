@@ -1,6 +1,8 @@
 /** Storage with keys: the managed bucket, or the folder of `make run`, and customers' buckets. */
 import {
   deriveSecret,
+  linkSecret,
+  peerToken,
   promptKey,
   storageToken,
   workspaceDataKey,
@@ -16,6 +18,7 @@ import type {
   ServerStorageEnvironment,
 } from '../environment/storage-environment.ts';
 import type { StorageServices } from '../jobs/services.ts';
+import { Downloader } from '../storage/download.ts';
 import { FolderServer } from '../storage/folder-server.ts';
 import { FolderStore } from '../storage/folder-store.ts';
 import { ObjectFolder } from '../storage/object-folder.ts';
@@ -49,6 +52,7 @@ export async function openServerStorage({
   const { masterKey } = environment;
   const spool = await Spool.open(environment.spool);
   const uploader = new Uploader({ egress });
+  const downloader = new Downloader({ egress });
   const stores = new Stores({
     managed,
     readCredential: (namespace, name) => readCredential(redis, namespace, { name }),
@@ -58,14 +62,18 @@ export async function openServerStorage({
   return {
     stores,
     services: {
-      urlSigner: new StoreUrlSigner(stores),
+      urlSigner: new StoreUrlSigner(stores, ({ namespace, name }) =>
+        linkSecret(peerToken(masterKey, namespace, name)),
+      ),
       spool,
       uploader,
+      downloader,
       requestPrefix: (namespace) => workspacePrefix(masterKey, namespace),
       promptKey: (namespace) => promptKey(storageToken(masterKey, namespace)),
     },
     close: async () => {
       uploader.close();
+      downloader.close();
       stores.close();
       await spool.close();
     },
@@ -79,7 +87,6 @@ export interface FrontStorageOptions {
   host: string;
 }
 
-/** A folder's links are served on an origin of their own: user content never shares one with the API. */
 export async function openFrontStorage({ host, ...options }: FrontStorageOptions): Promise<ServerStorage> {
   const { folder, masterKey } = options.environment;
   if (!folder) return openServerStorage(options);

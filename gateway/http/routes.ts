@@ -13,6 +13,8 @@ const records = { kinds: null, namedTo: ['Image', 'Video'], isCounted: false, se
 /** For signed-in users of the console; undocumented. */
 const people = { ...records, namedTo: [] } as const;
 const videos = { ...records, namedTo: ['Video'] } as const;
+/** Needs no key. */
+const everyone = { kinds: null, namedTo: [], isCounted: false, served: 'always' } as const;
 /** Of OpenAI's API, listed so that errors can suggest an alternative. */
 const unsupported = { method: 'POST', namedTo: [], isCounted: false, served: 'always' } as const;
 
@@ -49,6 +51,7 @@ export const ALL_ROUTES = [
   { ...people, name: 'request_input', method: 'GET', path: '/v1/requests/{id}/input' },
   { ...people, name: 'request_retry', method: 'POST', path: '/v1/requests/{id}/retry', served: 'accepting' },
   { ...records, name: 'request', method: 'GET', path: '/v1/requests/{id}' },
+  { name: 'result', method: 'GET', path: '/v1/results/{object}', ...everyone },
   { name: 'health', method: 'GET', path: '/health', kinds: null, isCounted: false, served: 'always' },
   { name: 'openapi', method: 'GET', path: '/openapi.json', kinds: null, isCounted: false, served: 'always' },
 ] as const satisfies readonly Route[];
@@ -59,7 +62,7 @@ export interface Route {
   /** Label of metrics. */
   name: string;
   method: 'GET' | 'POST' | 'DELETE';
-  /** May contain one `{name}`, which matches one segment; `{model}` matches several, as model ids may contain slashes. */
+  /** May contain one `{name}`, which matches one segment; `{model}` and `{object}` match several, as ids of models and keys of objects may contain slashes. */
   path: string;
   /** Kinds of deployment that serve it; null = all. */
   kinds: readonly ModelKind[] | null;
@@ -149,7 +152,7 @@ export class RouteTable {
     const pattern = this.#patterns.find((known) => known.before === before && known.after === after);
     if (pattern) return pattern.methods;
     const methods = new Map<string, Route>();
-    this.#patterns.push({ before: before!, after, hasSlashes: path.includes('{model}'), methods });
+    this.#patterns.push({ before: before!, after, hasSlashes: /\{(model|object)\}/.test(path), methods });
     return methods;
   }
 }

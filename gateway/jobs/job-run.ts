@@ -23,6 +23,7 @@ import {
   storeResults,
 } from './job-storage.ts';
 import { keepLease } from './lease.ts';
+import { findLinkPlace } from './link-place.ts';
 import { buildSuccess, countJob, JobError, OWN_FAULT, toFailure } from './outcome.ts';
 import { expectJobMs, readPace } from './pace.ts';
 import { Progress } from './progress.ts';
@@ -198,7 +199,7 @@ export class JobRun {
     this.#deliveringSince = performance.now();
     const stored = await storeResults(this.#storage, job.credential, this.#result.files);
     this.#stored = stored.objects;
-    const links = await signResults(this.#storage, stored, job.kind);
+    const links = await signResults(this.#storage, stored, job.kind, findLinkPlace(services.config()));
     return buildSuccess(stored, { credential: job.credential, links, limits: services.config().limits });
   }
 

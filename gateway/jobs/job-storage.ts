@@ -13,6 +13,7 @@ import { resultKey } from '../storage/object-keys.ts';
 import type { SpooledFile } from '../storage/spool.ts';
 import { UploadError } from '../storage/upload-error.ts';
 import { type StoredFiles, storeFiles } from '../storage/uploads.ts';
+import type { LinkPlace } from '../storage/url-signer.ts';
 import { inSpan, type Span } from '../tracing/span.ts';
 import type { ResultFile } from './engine-run.ts';
 import { MAX_TIMER_MS } from './lease.ts';
@@ -129,6 +130,7 @@ export async function signResults(
   { storage, claim }: JobStorage,
   { objects }: StoredFiles,
   kind: 'image' | 'video',
+  place: LinkPlace | undefined,
 ): Promise<(string | null)[]> {
   const credential = objects[0]?.credential ?? null;
   const isLong = credential !== null && kind === 'image';
@@ -137,6 +139,7 @@ export async function signResults(
     credential,
     objects: objects.map(({ key }) => ({ key })),
     expiresInSeconds: isLong ? CUSTOMER_IMAGE_LINK_SECONDS : LINK_SECONDS,
+    place,
   };
   return storage.urlSigner.signGets(question).catch(() => objects.map(() => null));
 }

@@ -6,6 +6,7 @@ import { isKnownPrefix } from '../../redis/publication/published.ts';
 import { type ChargedRecord, readRequest, readSealedPrompt } from '../../redis/requests/request-record.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
+import { findLinkPlace } from './link-place.ts';
 import { isExpired } from './request-object.ts';
 import type { MediaServices } from './services.ts';
 
@@ -43,18 +44,20 @@ export const refuse = (id: string, modality?: Modality): ApiError =>
 
 /** New links to a successful request's files, for an hour; none once the files or access to their bucket are gone. */
 export async function signOutputs(
-  { storage }: Pick<MediaServices, 'storage'>,
-  namespace: string,
+  { config, storage }: Pick<MediaServices, 'config' | 'storage'>,
+  state: GatewayState,
   record: RequestRecord,
 ): Promise<string[]> {
   const { output } = record;
+  const current = config(state);
   if (!output || isExpired(record, Date.now())) return [];
   try {
     return await storage.urlSigner.signGets({
-      namespace,
+      namespace: current.namespace,
       credential: output.credential,
       objects: output.keys.map((key) => ({ key })),
       expiresInSeconds: LINK_SECONDS,
+      place: findLinkPlace(current, state.exchange.req.headers),
     });
   } catch (error) {
     if (error instanceof ApiError && error.code === 'storage_credential_not_found') return [];

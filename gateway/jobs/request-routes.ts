@@ -33,8 +33,7 @@ export const buildRequestHandlers = (services: MediaServices) => ({
   request: async (state: GatewayState) => {
     const record = await findRequest(services, state);
     const isDone = record.status === 'succeeded';
-    const { namespace } = services.config(state);
-    const urls = isDone ? await signOutputs(services, namespace, record) : undefined;
+    const urls = isDone ? await signOutputs(services, state, record) : undefined;
     sendJSON(state.exchange, describeRequest(record, urls));
   },
   request_cancel: async (state: GatewayState) => {

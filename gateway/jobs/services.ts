@@ -8,6 +8,7 @@ import type { MemoryWatch } from '../engine/memory-mark.ts';
 import type { VideoTiming } from '../engine/video-call.ts';
 import type { WorkProgress } from '../health/watched-dispatcher.ts';
 import type { GatewayState } from '../http/exchange.ts';
+import type { Downloader } from '../storage/download.ts';
 import type { Spool } from '../storage/spool.ts';
 import type { Uploader } from '../storage/uploads.ts';
 import type { UrlSigner } from '../storage/url-signer.ts';
@@ -36,6 +37,7 @@ export interface StorageServices {
   urlSigner: UrlSigner;
   spool: Spool;
   uploader: Uploader;
+  downloader: Downloader;
   /** First 8 digits of a workspace's request ids. */
   requestPrefix: (namespace: string) => string;
   /** Seals the parameters and prompts of requests; null without storage. */

@@ -11,6 +11,7 @@ import { resultKey } from '../storage/object-keys.ts';
 import type { SpooledFile } from '../storage/spool.ts';
 import { UploadError } from '../storage/upload-error.ts';
 import { storeFiles } from '../storage/uploads.ts';
+import type { LinkPlace } from '../storage/url-signer.ts';
 
 export interface ImageDestination {
   namespace: string;
@@ -18,6 +19,8 @@ export interface ImageDestination {
   credential: string | null;
   /** For the whole request, from its start. */
   budgetMs: number;
+  /** Where links may lead. */
+  place: LinkPlace | undefined;
 }
 
 const HOUR_S = 3_600;
@@ -59,11 +62,11 @@ async function storeAndSign(
   files: readonly SpooledFile[],
   {
     exchange,
-    destination: { namespace, credential, budgetMs },
+    destination: { namespace, credential, budgetMs, place },
     services: { storage, redis },
   }: { exchange: Exchange; destination: ImageDestination; services: MediaServices },
 ): Promise<string[]> {
-  const place = {
+  const keys = {
     workspace: namespace,
     request: generateRequestId(storage.requestPrefix(namespace)),
     token: randomBytes(16).toString('hex'),
@@ -75,7 +78,7 @@ async function storeAndSign(
       credential,
       files: images.map(({ contentType }, index) => ({
         file: files[index]!,
-        key: resultKey(place, index, contentType.slice('image/'.length)),
+        key: resultKey(keys, index, contentType.slice('image/'.length)),
         contentType,
       })),
       removeInMs: REMOVE_AFTER_MS,
@@ -89,6 +92,7 @@ async function storeAndSign(
     credential,
     objects: objects.map(({ key }) => ({ key })),
     expiresInSeconds: credential === null ? LINK_SECONDS.managed : LINK_SECONDS.customer,
+    place,
   });
   // Registered only in case something failed up to here: in a customer's bucket they stay.
   if (credential !== null) await unregisterObjects(redis, namespace, objects);

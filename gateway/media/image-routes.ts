@@ -4,6 +4,7 @@ import { ApiError } from '../http/error-response.ts';
 import { ClientDisconnectedError, type GatewayState } from '../http/exchange.ts';
 import { sendJSON } from '../http/json-answer.ts';
 import { explainMissingReplica } from '../http/unavailability.ts';
+import { findLinkPlace } from '../jobs/link-place.ts';
 import { type IdempotentRepeat, type ImageRequest, listFiles } from '../jobs/media-request.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { type AcceptedRequest, describeRepeat, enqueueRequest } from '../jobs/submission.ts';
@@ -87,6 +88,7 @@ async function serveNow(request: ImageRequest, services: ImageServices, state: G
               namespace: config.namespace,
               credential: request.credential,
               budgetMs: config.limits.imageTimeoutMs,
+              place: findLinkPlace(config, exchange.req.headers),
             },
             services,
           });

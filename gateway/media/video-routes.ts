@@ -58,7 +58,7 @@ export const buildVideoHandlers = (services: MediaServices) => ({
     const record = await findRequest(services, state, 'video');
     if (record.status !== 'succeeded')
       throw new ApiError('video_not_ready', `The video ${record.id} is ${VIDEO_STATUS[record.status]}.`);
-    const [url] = await signOutputs(services, services.config(state).namespace, record);
+    const [url] = await signOutputs(services, state, record);
     if (!url) throw new ApiError('result_expired', `The content of the video ${record.id} has expired.`);
     sendEmpty(state.exchange, 302, ['location', url, 'cache-control', 'no-store']);
   },

@@ -25,6 +25,7 @@ const OPERATIONS: Record<RouteName, (facts: Facts) => Operation | null> = {
   ...VIDEO_OPERATIONS,
   ...RECORD_OPERATIONS,
   health: NOT_MADE,
+  result: NOT_MADE,
   image_variations: NOT_MADE,
   video_remix: NOT_MADE,
 };

@@ -3,7 +3,7 @@
 import type { RequestListener } from 'node:http';
 import Koa from 'koa';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import { heldToken } from '../../api/identity.ts';
+import { heldToken, linkSecret } from '../../api/identity.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { RedisConnection } from '../../redis/client.ts';
 import { buildAudioHandlers } from '../audio/audio-routes.ts';
@@ -29,6 +29,7 @@ import { createListener } from '../http/server.ts';
 import { findShutdown } from '../http/unavailability.ts';
 import { countSlots, type StorageServices } from '../jobs/services.ts';
 import { buildMediaHandlers } from '../media/media-routes.ts';
+import { serveResults } from '../media/result-download.ts';
 import { buildDocumentHandlers } from '../openapi/handler.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
@@ -153,6 +154,11 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   // 4. Before authentication, so that a wrong base URL is not reported as a wrong key.
   app.use(findRoute(ROUTES, config));
   app.use(answerHealth(() => engineReady() && findShutdown(config()) === null));
+  // Signed links to results, which carry no key.
+  if (options.storage && options.peerToken !== undefined) {
+    const secret = linkSecret(options.peerToken);
+    app.use(serveResults({ config, storage: options.storage, secret: () => secret, clock: options.clock }));
+  }
   // 5. Key, RPM, TPD and credit in one call; before the body, so that strangers cannot fill memory.
   app.use(authenticateRequests(admissions, config));
   // 6. The kind of model, then whether the deployment serves at all.

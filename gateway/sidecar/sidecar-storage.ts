@@ -3,6 +3,7 @@ import { promptKey } from '../../api/identity.ts';
 import type { EgressSettings } from '../egress/agent.ts';
 import type { SidecarStorageEnvironment } from '../environment/storage-environment.ts';
 import type { StorageServices } from '../jobs/services.ts';
+import { Downloader } from '../storage/download.ts';
 import { RemoteUrlSigner, refuseWithoutStorage } from '../storage/remote-url-signer.ts';
 import { Spool } from '../storage/spool.ts';
 import { Uploader } from '../storage/uploads.ts';
@@ -18,6 +19,7 @@ export async function openSidecarStorage(
   egress: EgressSettings,
 ): Promise<SidecarStorage> {
   const uploader = new Uploader({ egress });
+  const downloader = new Downloader({ egress });
   const files = await Spool.open(spool);
   const ownPromptKey = token === '' ? null : promptKey(token);
   return {
@@ -25,6 +27,7 @@ export async function openSidecarStorage(
       urlSigner: new RemoteUrlSigner({ url, token, namespace }),
       spool: files,
       uploader,
+      downloader,
       requestPrefix: () => {
         if (requestPrefix !== '') return requestPrefix;
         throw refuseWithoutStorage();
@@ -33,6 +36,7 @@ export async function openSidecarStorage(
     },
     close: async () => {
       uploader.close();
+      downloader.close();
       await files.close();
     },
   };

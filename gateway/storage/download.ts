@@ -1,9 +1,11 @@
-/** Downloads a stored input to disk: by a signed link, over the endpoint that gateways reach. */
-import { get as httpGet, type IncomingMessage } from 'node:http';
+/** Reads stored files by signed links, over the endpoint that gateways reach: inputs to disk, results to clients. */
+import { get as httpGet, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { StoredObject } from '../../api/request.ts';
+import type { EgressAgentOptions } from '../egress/agent.ts';
 import type { Spool, SpooledFile } from './spool.ts';
+import { createGuardedAgents, createOwnAgents, type StoreAgents } from './store-agents.ts';
 import { UploadError } from './upload-error.ts';
 import type { UrlSigner } from './url-signer.ts';
 
@@ -74,7 +76,7 @@ async function holdOnce(
   url: string,
   { maxBytes, signal }: { maxBytes: number; signal: AbortSignal },
 ): Promise<SpooledFile> {
-  const response = await open(url, signal);
+  const response = await openLink(url, { signal });
   const { statusCode, headers } = response;
   if (statusCode !== 200) {
     response.destroy();
@@ -89,10 +91,48 @@ async function holdOnce(
   throw new Error('the store sent less than it announced');
 }
 
-function open(url: string, signal: AbortSignal): Promise<IncomingMessage> {
-  const get = url.startsWith('https:') ? httpsGet : httpGet;
+interface OpenedLink {
+  headers?: OutgoingHttpHeaders;
+  /** A new connection by default. */
+  agents?: StoreAgents;
+  /** The longest time without a byte, whichever side it waits for. */
+  idleMs?: number;
+  signal: AbortSignal;
+}
+
+/** The head of the response, whatever its status. Rejects with the network's error, or the signal's reason. */
+export function openLink(
+  url: string,
+  { headers = {}, agents, idleMs = IDLE_TIMEOUT_MS, signal }: OpenedLink,
+): Promise<IncomingMessage> {
+  const isTls = url.startsWith('https:');
+  const get = isTls ? httpsGet : httpGet;
+  const agent = agents && (isTls ? agents.https : agents.http);
   return new Promise((resolve, reject) => {
-    const request = get(url, { signal, timeout: IDLE_TIMEOUT_MS }, resolve);
+    agents?.check(url);
+    const request = get(url, { headers, agent, signal, timeout: idleMs }, resolve);
     request.once('timeout', () => request.destroy(new Error('no data in time'))).on('error', reject);
   });
+}
+
+/** Connections for downloads by clients, apart from those of uploads, which must not wait for slow readers. */
+export class Downloader {
+  readonly #own: StoreAgents;
+  readonly #guarded: StoreAgents;
+
+  /** `egress`: for hosts that tenants chose. `ca`: PEM to trust for the administrator's own store. */
+  constructor({ egress, ca }: { egress: EgressAgentOptions; ca?: string }) {
+    this.#own = createOwnAgents(ca);
+    this.#guarded = createGuardedAgents(egress);
+  }
+
+  open(url: string, { isTenantHost, ...options }: { isTenantHost: boolean } & OpenedLink) {
+    return openLink(url, { ...options, agents: isTenantHost ? this.#guarded : this.#own });
+  }
+
+  /** Closes idle connections. */
+  close(): void {
+    this.#own.close();
+    this.#guarded.close();
+  }
 }

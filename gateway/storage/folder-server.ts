@@ -1,11 +1,13 @@
-/** Serves a folder's links on an origin of its own: user content never shares one with the API. */
+/** Serves a folder's links, on an origin of its own. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { closeServer, createHTTPServer, listen, readServerPort } from '../../kit/http-server.ts';
 import { type ByteRange, readRange } from './byte-range.ts';
-import { type LinkClaims, readLink } from './folder-links.ts';
+
 import type { ObjectFolder, OpenObject } from './object-folder.ts';
 import { formatDisposition } from './object-store.ts';
+import { CONTENT_HEADERS } from './result-headers.ts';
+import { type LinkClaims, readLink } from './signed-links.ts';
 import { StorageError, type StorageReason } from './storage-error.ts';
 
 export interface FolderServerOptions {
@@ -68,12 +70,7 @@ export class FolderServer {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    response.setHeader('x-content-type-options', 'nosniff');
-    // Generated content must not run scripts, should it be HTML or SVG.
-    response.setHeader(
-      'content-security-policy',
-      "default-src 'none'; media-src 'self'; img-src 'self'; sandbox",
-    );
+    response.setHeaders(new Map(CONTENT_HEADERS));
     const { method } = request;
     if (!METHODS.includes(method!)) {
       response.setHeader('allow', METHODS.join(', '));
@@ -92,8 +89,7 @@ export class FolderServer {
 
   #readClaims(method: 'GET' | 'PUT', text: string): LinkClaims {
     const { bucket, secret } = this.#options;
-    const url = URL.parse(text, 'http://folder');
-    const claims = url ? readLink(method, url, secret, Date.now()) : 'tampered';
+    const claims = readLink(method, text, secret, Date.now());
     if (claims === 'expired') throw new Refusal(403, 'AccessDenied', 'Request has expired');
     if (claims === 'tampered' || claims.bucket !== bucket)
       throw new Refusal(403, 'SignatureDoesNotMatch', 'The link was not signed by this store.');
@@ -130,7 +126,6 @@ async function send(
     new Map([
       ['content-type', claims.contentType ?? object.contentType],
       ['accept-ranges', 'bytes'],
-      ['cache-control', 'private'],
       ['etag', etag],
       ['last-modified', new Date(object.modifiedMs).toUTCString()],
     ]),

@@ -1,6 +1,4 @@
 /** The embedded default: a folder, with links that a FolderServer of the same folder and secret serves. */
-
-import { type LinkClaims, signLink } from './folder-links.ts';
 import type { ObjectFolder } from './object-folder.ts';
 import { isPlainKey } from './object-keys.ts';
 import {
@@ -10,6 +8,7 @@ import {
   type PutGrant,
   type SignedPut,
 } from './object-store.ts';
+import { type LinkClaims, signLink } from './signed-links.ts';
 
 export interface FolderStoreOptions {
   objects: ObjectFolder;
@@ -24,6 +23,7 @@ export interface FolderStoreOptions {
 export class FolderStore implements ObjectStore {
   readonly bucket: string;
   readonly provider = null;
+  readonly isPublic = false;
   readonly #options: FolderStoreOptions;
 
   constructor(options: FolderStoreOptions) {

@@ -33,6 +33,8 @@ export interface ObjectStore {
   readonly bucket: string;
   /** `storage_provider` of a request; null = managed storage. */
   readonly provider: string | null;
+  /** Whether clients anywhere may follow its links (public-host.ts). */
+  readonly isPublic: boolean;
   signPut(grant: PutGrant): Promise<SignedPut>;
   /** A link for clients that needs no headers. */
   signGet(grant: GetGrant): Promise<string>;

@@ -20,6 +20,7 @@ import {
   type PutGrant,
   type SignedPut,
 } from './object-store.ts';
+import { isPublicHost } from './public-host.ts';
 import { classifyAnswer, classifyFailure, StorageError } from './storage-error.ts';
 import { createGuardedAgents, createOwnAgents, type StoreAgents } from './store-agents.ts';
 
@@ -57,6 +58,7 @@ const REGION_NAME = /^[a-z0-9-]{1,64}$/i;
 export class S3Store implements ObjectStore {
   readonly bucket: string;
   readonly provider: string | null;
+  readonly isPublic: boolean;
   readonly #options: S3StoreOptions;
   readonly #agents: StoreAgents;
   readonly #client: S3Client;
@@ -69,6 +71,8 @@ export class S3Store implements ObjectStore {
     if (!REGION_NAME.test(options.region)) throw new StorageError('region');
     this.bucket = options.bucket;
     this.provider = options.provider;
+    const endpoint = options.publicEndpoint ?? options.endpoint;
+    this.isPublic = endpoint === null || isPublicHost(new URL(endpoint).hostname);
     this.#options = options;
     this.#agents = options.egress ? createGuardedAgents(options.egress) : createOwnAgents(options.ca);
     checkEndpoint(this.#agents, options);

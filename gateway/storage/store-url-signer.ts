@@ -1,9 +1,11 @@
 /** Signs URLs with the stores that a front holds. */
 
+import type { DeploymentName } from '../../api/names.ts';
 import { ApiError } from '../http/error-response.ts';
 import { refuseAsUnavailable } from '../http/unavailability.ts';
 import { isPlainKey, ownsKey } from './object-keys.ts';
 import { PUT_LINK_SECONDS } from './object-store.ts';
+import { signResultLink } from './result-links.ts';
 import { StorageError } from './storage-error.ts';
 import type { OpenStore, Stores } from './stores.ts';
 import type { GetUrlsRequest, PutUrlsRequest, SignedPuts, StoreName, UrlSigner } from './url-signer.ts';
@@ -11,9 +13,15 @@ import type { GetUrlsRequest, PutUrlsRequest, SignedPuts, StoreName, UrlSigner }
 /** Signs only keys of the workspace itself, since tenants can write records. */
 export class StoreUrlSigner implements UrlSigner {
   readonly #stores: Pick<Stores, 'find'>;
+  readonly #secretOf: ((deployment: DeploymentName) => Buffer) | null;
 
-  constructor(stores: Pick<Stores, 'find'>) {
+  /** `secretOf`: of a deployment's own links; without it all links are the stores'. */
+  constructor(
+    stores: Pick<Stores, 'find'>,
+    secretOf: ((deployment: DeploymentName) => Buffer) | null = null,
+  ) {
     this.#stores = stores;
+    this.#secretOf = secretOf;
   }
 
   async signPuts(question: PutUrlsRequest): Promise<SignedPuts> {
@@ -34,6 +42,13 @@ export class StoreUrlSigner implements UrlSigner {
     const { namespace, objects, expiresInSeconds, isInternal } = question;
     requireOwn(namespace, objects);
     const { store } = await this.#find(question);
+    const { place, credential } = question;
+    // Results in a customer's bucket have links signed against it, unless the deployment asks for others.
+    const isStores = credential !== null || store.isPublic;
+    if (place && this.#secretOf && (place.links ?? (isStores ? 'Store' : 'Own')) === 'Own') {
+      const secret = this.#secretOf({ namespace, name: place.deployment });
+      return objects.map((object) => signResultLink({ ...question, ...place, ...object }, secret));
+    }
     return Promise.all(
       objects.map(({ key, fileName }) => store.signGet({ key, fileName, expiresInSeconds, isInternal })),
     );

@@ -1,4 +1,5 @@
 /** Signed URLs of stores for gateways without their keys: the front signs them itself, a sidecar asks the front. */
+import type { ResultLinks } from '../../api/model-storage.ts';
 import type { SignedPut } from './object-store.ts';
 
 /** One store of a workspace. */
@@ -21,12 +22,24 @@ export interface SignedPuts {
   puts: { key: string; grant: SignedPut }[];
 }
 
+/** Whose endpoint links to results may lead to, in place of the store. */
+export interface LinkPlace {
+  /** Of the same namespace. */
+  deployment: string;
+  /** At which its client reaches it, such as `https://chat.example.com`. */
+  origin: string;
+  /** `spec.storage.links`; absent: the endpoint where managed storage is not public. */
+  links?: ResultLinks | undefined;
+}
+
 export interface GetUrlsRequest extends StoreName {
   /** Full ones, as in SignedPuts. */
   objects: readonly { key: string; fileName?: string }[];
   expiresInSeconds: number;
   /** For a gateway's own reads, with the endpoint that it reaches. */
   isInternal?: boolean;
+  /** For clients; absent: the store's own links. */
+  place?: LinkPlace | undefined;
 }
 
 /**

@@ -30,6 +30,7 @@ import { ENGINE_HOST, variables } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
 import { buildEngineNotes } from './engine-notes.ts';
 import { childMetadata } from './metadata.ts';
+import { decideURL, type URLSettings } from './route.ts';
 import { restricted } from './security.ts';
 import type { BuildSettings } from './settings.ts';
 import { sidecarImage } from './sidecar-revision.ts';
@@ -196,17 +197,20 @@ function buildSpoolVolume(kind: ModelDeployment['spec']['kind']): V1Volume[] {
   return [{ name: SPOOL_VOLUME, emptyDir: { sizeLimit: `${(bytes * 1.25) / 1024 ** 2}Mi` } }];
 }
 
-type SecretSettings = Pick<
-  BuildSettings,
-  'masterKey' | 'redisUsers' | 'redisUsername' | 'redisPassword' | 'readRedisCA' | 'documentationURL'
->;
+type SecretSettings = URLSettings &
+  Pick<
+    BuildSettings,
+    'masterKey' | 'redisUsers' | 'redisUsername' | 'redisPassword' | 'readRedisCA' | 'documentationURL'
+  >;
 
 /** What a sidecar needs to start while Redis is down: its configuration and credentials. */
 export function buildSidecarSecret(model: ModelDeployment, settings: SecretSettings): KubeObject {
   const { name, namespace } = model.metadata;
   const { username, password } = redisCredentials(namespace, settings);
   const files = {
-    [SIDECAR_SECRET_FILES.config]: JSON.stringify(buildGatewayConfig(model, settings)),
+    [SIDECAR_SECRET_FILES.config]: JSON.stringify(
+      buildGatewayConfig(model, { ...settings, baseURL: decideURL(model, settings) }),
+    ),
     [SIDECAR_SECRET_FILES.redisUsername]: username,
     [SIDECAR_SECRET_FILES.redisPassword]: password,
     [SIDECAR_SECRET_FILES.redisCA]: settings.readRedisCA(),

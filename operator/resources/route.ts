@@ -10,6 +10,7 @@ import { SERVICE_PORT } from './service.ts';
 import type { BuildSettings, GatewayReference } from './settings.ts';
 
 type HostSettings = Pick<BuildSettings, 'domain' | 'allowedHosts' | 'consoleHost'>;
+export type URLSettings = HostSettings & Pick<BuildSettings, 'urlScheme' | 'urlPort' | 'endpointURL'>;
 
 export function decideHost({ metadata, spec }: ModelDeployment, settings: HostSettings): string {
   return spec.route.host ?? defaultHost(metadata.name, metadata.namespace, settings.domain);
@@ -53,10 +54,7 @@ function matchesWildcard(allowed: string, host: string): boolean {
 }
 
 /** Base URL for SDKs; without a route the Service's, which works only in the cluster. */
-export function decideURL(
-  model: ModelDeployment,
-  settings: HostSettings & Pick<BuildSettings, 'urlScheme' | 'urlPort' | 'endpointURL'>,
-): string {
+export function decideURL(model: ModelDeployment, settings: URLSettings): string {
   const { metadata, spec } = model;
   if (settings.endpointURL) return settings.endpointURL(metadata);
   if (!spec.route.enabled) return `http://${metadata.name}.${metadata.namespace}.svc/v1`;

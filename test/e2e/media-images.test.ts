@@ -24,7 +24,11 @@ async function follow(url: string): Promise<string> {
   return describePicture(await response.arrayBuffer());
 }
 
-const lifeOf = (url: string): number => Number(new URL(url).searchParams.get('X-Amz-Expires'));
+/** Seconds, of a link to the store or to the endpoint. */
+function lifeOf(url: string): number {
+  const { searchParams: query } = new URL(url);
+  return Number(query.get('X-Amz-Expires') ?? Number(query.get('expires')) - Date.now() / 1_000);
+}
 
 describe('images through the ingress', () => {
   it('are generated, and their links open with plain curl', async () => {

@@ -16,9 +16,10 @@ export const fetchByHost = (url: string, host: string, options: HostFetchOptions
       const received = new Headers();
       for (let index = 0; index < message.rawHeaders.length; index += 2)
         received.append(message.rawHeaders[index]!, message.rawHeaders[index + 1]!);
-      // A Response with status 204 accepts no stream, not even an empty one.
-      const content =
-        message.statusCode === 204 ? null : (Readable.toWeb(message) as ReadableStream<Uint8Array>);
+      // A Response with such a status accepts no stream, not even an empty one.
+      const content = [204, 304].includes(message.statusCode!)
+        ? null
+        : (Readable.toWeb(message) as ReadableStream<Uint8Array>);
       if (content === null) message.resume();
       resolve(new Response(content, { status: message.statusCode, headers: received }));
     });

@@ -30,6 +30,8 @@ export function describeModel(
       engine: { preset: 'simulator' },
       // Tests of full replicas expect an immediate refusal.
       limits: { waitForSlot: '0s' },
+      // Tests follow the store's own links, whatever its address.
+      storage: { links: 'Store' },
       ...spec,
     },
   });

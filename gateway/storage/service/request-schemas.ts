@@ -1,6 +1,7 @@
 /** Requests to the internal service, validated field by field: sidecars run in tenants' namespaces. */
 import { z } from 'zod';
 import { HUB_REPOSITORY, HUB_REVISION } from '../../../api/internal-api.ts';
+import { RESULT_LINKS } from '../../../api/model-storage.ts';
 import { MAX_LINK_SECONDS } from '../object-store.ts';
 
 const MAX_OBJECTS = 100;
@@ -33,6 +34,16 @@ export const getUrlsRequest = z.object({
     .max(MAX_OBJECTS),
   expiresInSeconds: z.int().min(1).max(MAX_LINK_SECONDS),
   isInternal: z.boolean().optional(),
+  place: z
+    .object({
+      deployment: z.string().min(1).max(63),
+      origin: z
+        .string()
+        .max(300)
+        .regex(/^https?:\/\/[^\s/?#]+$/),
+      links: z.enum(RESULT_LINKS).optional(),
+    })
+    .optional(),
 });
 
 export const lookUpModelRequest = z.object({

@@ -17,7 +17,14 @@ describe('what ought to be in Redis', () => {
     const models = new ModelStore('example', () => true);
     const desired = createDesiredState({
       liveScaling: () => ({ loadTimeMs: null, cordoned: [], sleeping: [] }),
-      settings: { documentationURL: 'https://docs.example.com' },
+      settings: {
+        documentationURL: 'https://docs.example.com',
+        domain: 'models.example.com',
+        urlScheme: 'https',
+        urlPort: undefined,
+        allowedHosts: [],
+        consoleHost: undefined,
+      },
       view: { workspaces, pods, unseen: () => new Set() } as never,
       models,
       keys: new KeyStore(),

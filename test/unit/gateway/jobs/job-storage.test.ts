@@ -1,6 +1,11 @@
 import { expect } from 'chai';
 import { ApiError } from '../../../../gateway/http/error-response.ts';
-import { fetchObject, type JobStorage, storeResults } from '../../../../gateway/jobs/job-storage.ts';
+import {
+  fetchObject,
+  type JobStorage,
+  signResults,
+  storeResults,
+} from '../../../../gateway/jobs/job-storage.ts';
 import { UploadError } from '../../../../gateway/storage/upload-error.ts';
 import { rejection } from '../../../support/redis-client.ts';
 
@@ -150,5 +155,33 @@ describe('reading the inputs of a job', () => {
     const failure = await rejection(fetchObject(job, { credential: null, key: 'k' }, 1));
     expect(failure).to.include({ code: 'temporarily_unavailable' });
     expect(attempts).to.equal(7);
+  });
+});
+
+describe('links to the results of a job', () => {
+  const place = { deployment: 'picture', origin: 'https://picture.example', links: undefined };
+  const sign = async (credential: string | null, kind: 'image' | 'video') => {
+    const asked: object[] = [];
+    const signGets = async (question: object) => {
+      asked.push(question);
+      return ['link'];
+    };
+    const job = {
+      storage: { urlSigner: { signGets } },
+      claim: { namespace: 'team' },
+    } as unknown as JobStorage;
+    const stored = { bucket: 'b', provider: null, objects: [{ credential, key: 'k' }] };
+    expect(await signResults(job, stored, kind, place)).to.deep.equal(['link']);
+    return asked[0] as { expiresInSeconds: number; place: object };
+  };
+
+  it('may lead to the endpoint, and live for an hour, those of images in a customer’s bucket for a week', async () => {
+    const lives: [string | null, 'image' | 'video', number][] = [
+      [null, 'image', 3_600],
+      ['theirs', 'image', 7 * 86_400],
+      ['theirs', 'video', 3_600],
+    ];
+    for (const [credential, kind, expiresInSeconds] of lives)
+      expect(await sign(credential, kind)).to.deep.include({ expiresInSeconds, place });
   });
 });
