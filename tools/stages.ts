@@ -51,6 +51,7 @@ const CHART_PROGRAMS = [
   'helm-unittest',
   'manifestcheck-oldest',
   'manifestcheck-newest',
+  'healthcheck',
 ];
 
 /** Files at a time, in processes of their own: their tests mostly wait for something. */
