@@ -4,7 +4,7 @@ import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-dep
 import { FINALIZER, podSelector } from '../../api/names.ts';
 import { parseDuration } from '../../api/quantity.ts';
 import { addFinalizer } from '../../kube/finalizer.ts';
-import { formatSelector, type KubeObject, type Wire } from '../../kube/object.ts';
+import { formatSelector, isStub, type KubeObject, type Wire } from '../../kube/object.ts';
 import type { Requeue } from '../../kube/work-queue.ts';
 import { FRONT_RETRY_MS } from '../fit/fits.ts';
 import { BERTH_RESOURCES, BY_MODEL } from '../framework/cluster-view.ts';
@@ -12,7 +12,7 @@ import { type Leaving, Reconciler } from '../framework/reconciler.ts';
 import { deploymentTarget } from '../publish/desired-state.ts';
 import type { BuiltChildren } from '../resources/children.ts';
 import { evaluateFront } from '../resources/front-slices.ts';
-import { countRollingAway } from '../resources/rolling.ts';
+import { countRollingAway, isOutdated } from '../resources/rolling.ts';
 import { findCondition, NOT_LOOKED_UP, type Verdict } from '../status/condition-list.ts';
 import { deriveRefusal, deriveStatus } from '../status/model-deployment.ts';
 import { findObstacle } from '../status/obstacle.ts';
@@ -108,6 +108,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
       live,
       model,
       built,
+      deployment,
       problems,
       acceptance,
       signal,
@@ -140,6 +141,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
       live,
       model,
       built: { ...built, desiredReplicas: 0 },
+      deployment,
       problems: [],
       signal,
     });
@@ -149,6 +151,8 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     live: KubeObject;
     model: ModelDeployment;
     built: BuiltChildren;
+    /** Used where the watch has none, or a stub. */
+    deployment: Wire<V1Deployment> | undefined;
     problems: readonly Problem[];
     acceptance?: Verdict | undefined;
     signal: AbortSignal;
@@ -160,10 +164,13 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     const unpublished = this.#unpublished.evaluate(model);
     const fit = fits.evaluate(model);
     const isFitOpen = fit === 'Pending' || fit?.reason === NOT_LOOKED_UP;
+    const watched = view.deployments.get(key);
+    const deployment = watched && !isStub(watched) ? watched : work.deployment;
     const status = deriveStatus(model, {
-      deployment: view.deployments.get(key) as V1Deployment | undefined,
+      deployment: deployment as V1Deployment | undefined,
       pods: view.pods.byIndex(BY_MODEL, key) as unknown as Parameters<typeof deriveStatus>[1]['pods'],
       problems,
+      isOutdated: isOutdated(deployment, findDeployment(built)),
       desiredReplicas: built.desiredReplicas,
       gpuResource: built.gpuResource,
       engineDownloads: downloadsItself(model),

@@ -9,10 +9,22 @@ export function countRollingAway(
   wanted: Wire<V1Deployment> | undefined,
 ): number {
   if (!live) return 0;
-  const begins = wanted !== undefined && templateMark(wanted) !== templateMark(live);
-  if (!isRolling(live) && !begins) return 0;
+  if (!isRolling(live) && !isBeginning(live, wanted)) return 0;
   const unavailable = (wanted ?? live).spec?.strategy?.rollingUpdate?.maxUnavailable ?? 1;
   return typeof unavailable === 'number' ? unavailable : 1;
+}
+
+const isBeginning = (live: Wire<V1Deployment>, wanted: Wire<V1Deployment> | undefined): boolean =>
+  wanted !== undefined && templateMark(wanted) !== templateMark(live);
+
+/** Whether the Deployment lacks the template of `wanted`, or its controller has not seen its spec yet. */
+export function isOutdated(
+  live: Wire<V1Deployment> | undefined,
+  wanted: Wire<V1Deployment> | undefined,
+): boolean {
+  const observed = live?.status?.observedGeneration;
+  const isUnseen = observed !== undefined && observed < (live!.metadata.generation ?? 0);
+  return live !== undefined && (isUnseen || isBeginning(live, wanted));
 }
 
 /** Changes exactly when the pods are rolled: by another spec, or by a sidecar that the operator rolls out by itself. */

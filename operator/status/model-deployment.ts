@@ -20,6 +20,8 @@ export interface StatusFacts {
   deployment: V1Deployment | undefined;
   pods: readonly V1Pod[];
   problems: readonly Problem[];
+  /** The Deployment, or its controller, does not have the spec yet: what they report is about a former one. */
+  isOutdated: boolean;
   /** Replicas wanted now, after pause and scaling. */
   desiredReplicas: number;
   /** Resource name of the GPUs; empty if the deployment uses none. */
@@ -62,8 +64,10 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): M
   const accepted = evaluateAccepted(facts.problems);
   const route = evaluateRoute(deployment, facts);
   const progressing = evaluateProgress(facts, live, ready);
-  const count = { live: live.length, ready, isRolling: isRolling(facts, live) };
-  const readiness = evaluateReadiness(deployment, { facts, accepted, route, progressing, pods, count });
+  const count = { live: live.length, ready };
+  const rollout = evaluateRollout(facts, live);
+  const found = { facts, accepted, route, progressing, pods, count, rollout };
+  const readiness = evaluateReadiness(deployment, found);
   const stamp = { generation: deployment.metadata.generation, now: facts.now };
   const status: ModelDeploymentStatus = {
     observedGeneration: deployment.metadata.generation,
@@ -160,10 +164,16 @@ function evaluateRoute(deployment: ModelDeployment, facts: StatusFacts): Verdict
 const wasRouted = ({ status }: ModelDeployment, { url }: StatusFacts): boolean =>
   status.url === url && findCondition(status.conditions, 'RouteReady')?.status === 'True';
 
-const isRolling = ({ deployment, desiredReplicas }: StatusFacts, live: readonly PodFindings[]): boolean =>
-  live.length > 0 &&
-  deployment !== undefined &&
-  (deployment.status?.updatedReplicas ?? 0) < Math.min(live.length, desiredReplicas);
+function evaluateRollout({ deployment, isOutdated, desiredReplicas }: StatusFacts, live: PodFindings[]) {
+  const { replicas = 0, updatedReplicas = 0 } = deployment?.status ?? {};
+  const hasPods = live.length > 0 && deployment !== undefined;
+  return {
+    isOutdated: hasPods && isOutdated,
+    hasBegun: updatedReplicas > 0,
+    // A pod of a former spec that is left waits for its replacement to be ready.
+    isRolling: hasPods && updatedReplicas < Math.max(replicas, Math.min(live.length, desiredReplicas)),
+  };
+}
 
 function evaluateProgress(facts: StatusFacts, live: PodFindings[], ready: number): Verdict {
   const { deployment, desiredReplicas } = facts;
@@ -171,7 +181,7 @@ function evaluateProgress(facts: StatusFacts, live: PodFindings[], ready: number
   if (failure) return verdict('False', 'ReplicaFailure', failure.message ?? '');
   const stuck = findDeploymentCondition(deployment, 'Progressing', 'False');
   if (stuck) return verdict('False', stuck.reason ?? 'ProgressDeadlineExceeded', stuck.message ?? '');
-  const rolling = isRolling(facts, live);
+  const { isRolling: rolling } = evaluateRollout(facts, live);
   const settled = live.length === desiredReplicas && ready === desiredReplicas && !rolling;
   if (settled)
     return verdict('False', 'Complete', `${desiredReplicas} of ${desiredReplicas} replicas up to date`);

@@ -10,6 +10,8 @@ export interface Finding {
 }
 
 export interface PodFindings {
+  /** The same for all pods of one template. */
+  template: string | undefined;
   ready: boolean;
   terminating: boolean;
   /** Unix milliseconds by which a terminating pod is gone. */
@@ -79,6 +81,7 @@ export function inspectPod(pod: V1Pod, gpuResource: string): PodFindings {
   const image = findImageProblem(pod, [...init, ...main]);
   const crash = engine && findFailure(engine, 'engine', 'EngineCrashed');
   return {
+    template: pod.metadata?.labels?.['pod-template-hash'],
     ready: isReady(pod),
     terminating: pod.metadata?.deletionTimestamp !== undefined,
     goneBy: toMillis(pod.metadata?.deletionTimestamp),

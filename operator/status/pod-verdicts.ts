@@ -11,7 +11,7 @@ export interface PodVerdicts {
   engine: Verdict;
   /** The stage that holds the pods up, earliest first; undefined when there is no pod. */
   obstacle: (Problem & { phase: string }) | undefined;
-  /** What only an edit of the spec ends, of a pod that is not ready. */
+  /** What only an edit of the spec ends, of a pod of the newest template that is not ready. */
   stall: Finding | undefined;
 }
 
@@ -63,8 +63,14 @@ export function evaluatePods(findings: readonly PodFindings[], circumstances: Ci
       reason: first[1].reason,
       message: first[1].message,
     },
-    stall: firstFinding(live, ({ stall, ready }) => (ready ? undefined : stall)),
+    stall: firstFinding(listNewest(live), ({ stall, ready }) => (ready ? undefined : stall)),
   };
+}
+
+/** Those of a former template stay until these are ready, whatever is wrong with them. */
+function listNewest(live: PodFindings[]): PodFindings[] {
+  const { template } = live.reduce((newest, pod) => (pod.createdAt > newest.createdAt ? pod : newest));
+  return live.filter((pod) => pod.template === template);
 }
 
 function evaluateGPUs(live: PodFindings[], leaving: PodFindings[], { gpuResource }: Circumstances): Verdict {

@@ -22,13 +22,17 @@ interface Found {
   progressing: Verdict;
   pods: PodVerdicts;
   /** Replicas that are not leaving, and those of them that are ready. */
-  count: { live: number; ready: number; isRolling: boolean };
+  count: { live: number; ready: number };
+  /** `isOutdated`: replicas run, and their Deployment does not have the spec yet. `hasBegun`: some have the spec. */
+  rollout: { isOutdated: boolean; hasBegun: boolean; isRolling: boolean };
 }
 
 export interface Readiness {
   phase: string;
   conditions: { Ready: Verdict; Available: Verdict; Reconciling?: Verdict; Stalled?: Verdict };
 }
+
+const OUTDATED = verdict('True', 'RollingOut', 'the Deployment does not have the change yet');
 
 type Phrase = Problem & { phase: string };
 
@@ -87,15 +91,17 @@ function describeProgress(
   obstacle: Phrase | undefined,
   found: Found,
 ): Pick<Readiness['conditions'], 'Reconciling' | 'Stalled'> {
-  const { facts, progressing, pods } = found;
+  const { facts, progressing, pods, rollout } = found;
   const refusal = facts.problems.filter(isRefusal).find(isLasting);
   if (refusal) return { Stalled: verdict('True', refusal.reason, refusal.message) };
   if (deployment.metadata.deletionTimestamp !== undefined || !isUnfinished(deployment, found)) return {};
+  // What is known is about the former spec.
+  if (rollout.isOutdated) return obstacle ? {} : { Reconciling: OUTDATED };
   const overdue = findDeploymentCondition(facts.deployment, 'Progressing', 'False');
   // A node may be freed, added or granted at any time.
   const isOverdue = overdue?.reason === 'ProgressDeadlineExceeded' && pods.gpus.status === 'True';
   const stall =
-    pods.stall ??
+    (rollout.hasBegun ? pods.stall : undefined) ??
     (isOverdue
       ? { reason: overdue.reason!, message: obstacle?.message ?? overdue.message ?? '' }
       : undefined);
@@ -105,11 +111,12 @@ function describeProgress(
 }
 
 /** Replicas beyond `scaling.min` follow the demand: the spec asks for none of them. */
-function isUnfinished({ spec }: ModelDeployment, { facts, count }: Found): boolean {
+function isUnfinished({ spec }: ModelDeployment, { facts, count, rollout }: Found): boolean {
   const { desiredReplicas } = facts;
   const isScaled = spec.scaling !== undefined && !spec.paused && desiredReplicas > 0;
   const wanted = isScaled ? Math.max(1, Math.min(spec.scaling!.min, desiredReplicas)) : desiredReplicas;
-  return count.isRolling || count.ready < wanted || (!isScaled && count.live > desiredReplicas);
+  const isChanging = rollout.isOutdated || rollout.isRolling;
+  return isChanging || count.ready < wanted || (!isScaled && count.live > desiredReplicas);
 }
 
 /** `Stalled` for an object whose spec is refused: kstatus then fails at once instead of waiting for its time-out. */

@@ -35,6 +35,9 @@ export interface PodShape {
   inits?: string[];
   /** The kubelet has reported no container yet. */
   silent?: boolean;
+  /** Hash of its template, and when it was created. */
+  template?: string;
+  created?: Date;
   reason?: string;
 }
 
@@ -63,7 +66,12 @@ export function makePod(shape: PodShape = {}): V1Pod {
         }
       : {};
   return {
-    metadata: { name: 'qwen-1', creationTimestamp: at(-10), deletionTimestamp: shape.deleting },
+    metadata: {
+      name: 'qwen-1',
+      creationTimestamp: shape.created ?? at(-10),
+      deletionTimestamp: shape.deleting,
+      ...(shape.template && { labels: { 'pod-template-hash': shape.template } }),
+    },
     spec: {
       nodeName: scheduled ? 'node-1' : undefined,
       schedulingGates: shape.gates?.map((name) => ({ name })),
@@ -106,6 +114,7 @@ export const makeFacts = (change: Partial<StatusFacts> = {}): StatusFacts => ({
   deployment: makeDeployment(),
   pods: [],
   problems: [],
+  isOutdated: false,
   desiredReplicas: 1,
   gpuResource: 'nvidia.com/gpu',
   engineDownloads: false,

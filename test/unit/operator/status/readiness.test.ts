@@ -1,0 +1,88 @@
+import { expect } from 'chai';
+import type { Wire } from '../../../../kube/object.ts';
+import { isOutdated } from '../../../../operator/resources/rolling.ts';
+import { findCondition } from '../../../../operator/status/condition-list.ts';
+import { deriveStatus, type StatusFacts } from '../../../../operator/status/model-deployment.ts';
+import { at, makeDeployment, makeFacts, makeModel, makePod } from './pod-fixtures.ts';
+
+const SCALED = { scaling: { min: 1, max: 3 } };
+const LOOP = {
+  restartCount: 5,
+  state: { waiting: { reason: 'CrashLoopBackOff' } },
+  lastState: { terminated: { exitCode: 1, message: 'wrong argument' } },
+};
+const old = { template: 'old', created: at(-60) };
+const fresh = { template: 'new', created: at(-1) };
+const late = {
+  type: 'Progressing',
+  status: 'False',
+  reason: 'ProgressDeadlineExceeded',
+  message: 'late',
+};
+
+/** Reasons of kstatus' conditions. */
+function read(facts: Partial<StatusFacts>, spec: object = {}) {
+  const { conditions } = deriveStatus(makeModel({ spec }), makeFacts(facts));
+  return {
+    reconciling: findCondition(conditions, 'Reconciling')?.reason,
+    stalled: findCondition(conditions, 'Stalled')?.reason,
+  };
+}
+
+describe('a change of the spec', () => {
+  it('is not complete before the Deployment has it', () => {
+    const facts = { pods: [makePod({ ready: true })] };
+    expect(read(facts)).to.deep.equal({ reconciling: undefined, stalled: undefined });
+    expect(read({ ...facts, isOutdated: true })).to.deep.equal({
+      reconciling: 'RollingOut',
+      stalled: undefined,
+    });
+  });
+
+  it('does not fail for what it mends, before a pod has it and while those of the former spec are left', () => {
+    const crashing = makePod({ engine: LOOP, ...old });
+    const failing = makeDeployment({ replicas: 1, updatedReplicas: 1, conditions: [late] });
+    expect(read({ pods: [crashing], deployment: failing }).stalled).to.equal('CrashLoopBackOff');
+    expect(read({ pods: [crashing], deployment: failing, isOutdated: true }).stalled).to.equal(undefined);
+    const unbegun = makeDeployment({ replicas: 1, updatedReplicas: 0 });
+    expect(read({ pods: [crashing], deployment: unbegun }).stalled).to.equal(undefined);
+    const rolling = makeDeployment({ replicas: 2, updatedReplicas: 1 });
+    const starting = makePod(fresh);
+    for (const pods of [
+      [crashing, starting],
+      [starting, crashing],
+    ])
+      expect(read({ pods, deployment: rolling }).stalled).to.equal(undefined);
+  });
+
+  for (const [what, spec] of [
+    ['fixed', {}],
+    ['scaled', SCALED],
+  ] as const)
+    it(`of a ${what} number of replicas is complete when the last former replica is gone`, () => {
+      const serving = makePod({ ready: true, ...old });
+      const rolling = makeDeployment({ replicas: 2, updatedReplicas: 1 });
+      const surge = (replacement: object) => ({ deployment: rolling, pods: [serving, makePod(replacement)] });
+      expect(read(surge(fresh), spec)).to.deep.equal({ reconciling: 'RollingOut', stalled: undefined });
+      expect(read(surge({ ...fresh, engine: LOOP }), spec).stalled).to.equal('CrashLoopBackOff');
+      const deployment = makeDeployment({ replicas: 1, updatedReplicas: 1 });
+      const done = read({ deployment, pods: [makePod({ ready: true, ...fresh })] }, spec);
+      expect(done).to.deep.equal({ reconciling: undefined, stalled: undefined });
+    });
+});
+
+describe('a Deployment', () => {
+  const deployment = (inputs: string, generation = 2, observedGeneration: number | undefined = 2) =>
+    ({
+      metadata: { name: 'a', generation, annotations: { 'berth.dev/template-inputs': inputs } },
+      status: { observedGeneration },
+    }) as unknown as Wire<NonNullable<StatusFacts['deployment']>>;
+
+  it('is outdated without the template, and until its controller has seen it', () => {
+    const wanted = deployment('x');
+    expect(isOutdated(deployment('x'), wanted)).to.equal(false);
+    expect(isOutdated(deployment('w'), wanted)).to.equal(true);
+    expect(isOutdated(deployment('x', 3), wanted)).to.equal(true);
+    expect(isOutdated(undefined, wanted)).to.equal(false);
+  });
+});
