@@ -3,6 +3,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { LinkPlace } from '../storage/url-signer.ts';
 
+/** Of DNS. */
+const MAX_HOST_LENGTH = 253;
+
 export type LinkedDeployment = Pick<GatewayConfig, 'name' | 'baseURL' | 'links'>;
 
 /** `headers`: of the client's request; absent: it is not asked by one, as in an event. Undefined: no address is known. */
@@ -21,5 +24,6 @@ function findOrigin(headers: IncomingHttpHeaders, base: URL | null): string | un
   // TLS ends before the gateway: the scheme is known of the deployment's own host, else by what ended it.
   const scheme = /^\s*https\s*(,|$)/i.test(String(forwarded ?? '')) ? 'https' : 'http';
   const asked = host === undefined || /[/?#@\\\s]/.test(host) ? null : URL.parse(`${scheme}://${host}`);
-  return !asked || asked.host === base?.host ? base?.origin : asked.origin;
+  const isUsable = asked !== null && asked.hostname.length <= MAX_HOST_LENGTH;
+  return !isUsable || asked.host === base?.host ? base?.origin : asked.origin;
 }

@@ -63,12 +63,15 @@ async function sendResult<S extends GatewayState>(services: ResultServices<S>, s
   const config = services.config(state);
   const link = requireValid(readResultLink(exchange.req.url!, secret(config), clock()));
   const place = places.open(config.namespace);
-  exchange.res.once('close', () => place.release());
   if (!place.tryAdd(1))
     throw refuseAsUnavailable('downloads', 'Too many results are being downloaded at the moment.');
-  const answer = await openResult(services.storage, { exchange, namespace: config.namespace, link });
-  exchange.check();
-  await passOn(answer, exchange);
+  try {
+    const answer = await openResult(services.storage, { exchange, namespace: config.namespace, link });
+    exchange.check();
+    await passOn(answer, exchange);
+  } finally {
+    place.release();
+  }
 }
 
 type ValidLink = Exclude<ResultVerdict, string>;

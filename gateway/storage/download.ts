@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { StoredObject } from '../../api/request.ts';
 import type { EgressAgentOptions } from '../egress/agent.ts';
 import type { Spool, SpooledFile } from './spool.ts';
-import { createGuardedAgents, createOwnAgents, type StoreAgents } from './store-agents.ts';
+import { createGuardedAgents, createOwnAgents, type StoreAgents, UNSHARED } from './store-agents.ts';
 import { UploadError } from './upload-error.ts';
 import type { UrlSigner } from './url-signer.ts';
 
@@ -115,15 +115,15 @@ export function openLink(
   });
 }
 
-/** Connections for downloads by clients, apart from those of uploads, which must not wait for slow readers. */
+/** Opens downloads by clients, of which none waits for another's slow reader. */
 export class Downloader {
   readonly #own: StoreAgents;
   readonly #guarded: StoreAgents;
 
   /** `egress`: for hosts that tenants chose. `ca`: PEM to trust for the administrator's own store. */
   constructor({ egress, ca }: { egress: EgressAgentOptions; ca?: string }) {
-    this.#own = createOwnAgents(ca);
-    this.#guarded = createGuardedAgents(egress);
+    this.#own = createOwnAgents(ca, UNSHARED);
+    this.#guarded = createGuardedAgents(egress, UNSHARED);
   }
 
   open(url: string, { isTenantHost, ...options }: { isTenantHost: boolean } & OpenedLink) {

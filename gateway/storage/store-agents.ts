@@ -2,7 +2,7 @@
  * Connections to stores, as agents of node:http, which is what the AWS SDK takes. Those to a tenant's host are checked
  * as they are made, by the guard that undici's connector uses for all other egress.
  */
-import { Agent as HttpAgent } from 'node:http';
+import { type AgentOptions, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { createAddressPolicy } from '../egress/address-policy.ts';
 import type { EgressAgentOptions } from '../egress/agent.ts';
@@ -20,24 +20,26 @@ export interface StoreAgents {
 }
 
 const MAX_SOCKETS = 64;
-const SETTINGS = { keepAlive: true, maxSockets: MAX_SOCKETS };
+const SHARED: AgentOptions = { keepAlive: true, maxSockets: MAX_SOCKETS };
+/** A connection for each request: none waits for others, or gets one that the store is about to close. */
+export const UNSHARED: AgentOptions = { keepAlive: false };
 
 /** For hosts that the administrator chose, which may be anywhere. `ca`: PEM to trust instead of the system's. */
-export function createOwnAgents(ca?: string): StoreAgents {
-  const agents = { http: new HttpAgent(SETTINGS), https: new HttpsAgent({ ...SETTINGS, ca }) };
+export function createOwnAgents(ca?: string, settings = SHARED): StoreAgents {
+  const agents = { http: new HttpAgent(settings), https: new HttpsAgent({ ...settings, ca }) };
   return { ...agents, check: () => {}, close: () => closeBoth(agents) };
 }
 
 /** For hosts that a tenant chose. */
-export function createGuardedAgents(egress: EgressAgentOptions): StoreAgents {
+export function createGuardedAgents(egress: EgressAgentOptions, settings = SHARED): StoreAgents {
   const guard: GuardOptions = {
     policy: egress.policy ?? createAddressPolicy(egress),
     plainHTTP: egress.plainHTTP,
     resolver: new NameResolver(egress.servers),
   };
   const agents = {
-    http: new HttpAgent({ ...SETTINGS, lookup: buildGuardedLookup(guard, 'http:') }),
-    https: new HttpsAgent({ ...SETTINGS, lookup: buildGuardedLookup(guard, 'https:'), ca: egress.ca }),
+    http: new HttpAgent({ ...settings, lookup: buildGuardedLookup(guard, 'http:') }),
+    https: new HttpsAgent({ ...settings, lookup: buildGuardedLookup(guard, 'https:'), ca: egress.ca }),
   };
   guardLiterals(agents.http, guard, 'http:');
   guardLiterals(agents.https, guard, 'https:');

@@ -38,6 +38,11 @@ const CASES: Case[] = [
     headers: { host: 'a/b@c' },
     origin: 'https://picture.example.com',
   },
+  ...['x'.repeat(5_000), '\u00fc.'.repeat(100)].map((host) => ({
+    what: `the public address, where the host of ${host.length} characters is too long for one`,
+    headers: { host },
+    origin: 'https://picture.example.com',
+  })),
 ];
 
 describe('where links of an endpoint lead', () => {

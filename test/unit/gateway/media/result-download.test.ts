@@ -30,6 +30,9 @@ describe('a link to a result at the endpoint', () => {
   let storeOrigin: string;
   /** How the store responds. */
   let respond: (res: ServerResponse, headers: IncomingHttpHeaders) => void;
+  /** Before the request is served. */
+  let delay: (res: ServerResponse) => Promise<void>;
+  let handling: Promise<unknown>;
   const asked: { url: string; headers: IncomingHttpHeaders }[] = [];
   const signed: GetUrlsRequest[] = [];
 
@@ -43,6 +46,10 @@ describe('a link to a result at the endpoint', () => {
   app.use(identifyRequest());
   app.use(answerErrors({ log, metrics: createMetrics(), findUsage: () => null }));
   app.use(findRoute(ROUTES));
+  app.use(({ res }, next) => {
+    handling = delay(res).then(next);
+    return handling;
+  });
   app.use(
     serveResults({
       config: () => config,
@@ -78,6 +85,7 @@ describe('a link to a result at the endpoint', () => {
   });
   beforeEach(() => {
     now = Date.now();
+    delay = async () => {};
     for (const list of [asked, signed]) list.splice(0);
     respond = (res) => {
       res.writeHead(200, {
@@ -261,6 +269,37 @@ describe('a link to a result at the endpoint', () => {
     for (const response of open) expect(await response.text()).to.equal('a picture');
     await pollUntil(async () => places.used === 0, 'the places to be left');
   });
+
+  it('takes no place for a client that has left before', async () => {
+    const client = new AbortController();
+    delay = (res) =>
+      new Promise((resolve) => {
+        res.once('close', resolve);
+        client.abort();
+      });
+    await fetch(sign(), { signal: client.signal }).catch(() => {});
+    await handling.catch(() => {});
+    expect([places.used, asked]).to.deep.equal([0, []]);
+  });
+
+  it('uses no connection again, which the store may close at that moment', async () => {
+    const known = new WeakSet<object>();
+    respond = (res) => {
+      if (known.has(res.socket!)) return void res.socket!.destroy();
+      known.add(res.socket!);
+      res.end('a picture');
+    };
+    for (let count = 0; count < 3; count++) expect(await (await fetch(sign())).text()).to.equal('a picture');
+  });
+
+  for (const isTenantHost of [false, true])
+    it(`waits for no other download of a ${isTenantHost ? "tenant's" : 'managed'} store`, async () => {
+      respond = (res) => void res.writeHead(200, { 'content-length': 9 }).write('a ');
+      const { signal } = new AbortController();
+      const url = `${storeOrigin}/${KEY}`;
+      const opened = Array.from({ length: 80 }, () => downloader.open(url, { isTenantHost, signal }));
+      for (const answer of await Promise.all(opened)) answer.destroy();
+    });
 
   it('reads no more from the store than its client takes', async () => {
     const chunk = Buffer.alloc(256 * 1024);
