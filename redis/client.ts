@@ -147,17 +147,27 @@ class PatientRedis extends Redis {
     // ioredis starts no timer beside this one, and clears it with the command.
     if (commandTimeout !== undefined)
       // biome-ignore lint/complexity/useLiteralKeys: TypeScript lets only this form read a private member
-      command['_commandTimeoutTimer'] ??= setTimeout(expire, commandTimeout, this, command);
+      command['_commandTimeoutTimer'] ??= setTimeout(
+        expire,
+        commandTimeout,
+        this,
+        command,
+        this.stream?.bytesRead,
+      );
     return super.sendCommand(command, stream);
   }
 }
 
-/** Reads what has come in first. Closes a silent socket, so that commands queued behind a stalled one fail with it. */
-function expire(redis: Redis, command: Command): void {
+/**
+ * Reads what has come in first. Closes a socket that is silent since the command, so that those queued behind it fail with it; a
+ * Redis that is only slow is not connected to again by all at once.
+ */
+function expire(redis: Redis, command: Command, bytesBefore: number | undefined): void {
   setImmediate(() => {
     if (command.isSettled) return;
     command.reject(new Error('Command timed out'));
-    redis.stream?.destroy(new Error('Redis did not answer in time'));
+    if (redis.stream?.bytesRead === bytesBefore)
+      redis.stream?.destroy(new Error('Redis did not answer in time'));
   });
 }
 
