@@ -30,7 +30,7 @@ function warnOfSilence({ kind, limits, scaling }: ModelDeploymentSpec): string[]
   const waits = {
     'spec.limits.requestTimeout': isQueued ? '0s' : limits.requestTimeout,
     'spec.limits.imageTimeout': kind === 'Image' ? limits.imageTimeout : '0s',
-    'spec.scaling.coldStart.holdFor': kind !== 'Video' && mode === 'Hold' ? holdFor! : '0s',
+    'spec.scaling.coldStart.holdFor': !isQueued && mode === 'Hold' ? holdFor! : '0s',
   };
   const fields = Object.entries(waits).filter(([, wait]) => parseDuration(wait) > NODE_TIMEOUT_MS);
   return fields.length > 0 ? [`${fields.map(([field]) => field).join(', ')}: ${SILENT}`] : [];

@@ -3,7 +3,6 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { closeServer, createHTTPServer, listen, readServerPort } from '../../kit/http-server.ts';
 import { type ByteRange, readRange } from './byte-range.ts';
-
 import type { ObjectFolder, OpenObject } from './object-folder.ts';
 import { formatDisposition } from './object-store.ts';
 import { CONTENT_HEADERS } from './result-headers.ts';

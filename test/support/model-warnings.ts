@@ -194,9 +194,9 @@ export const WARNING_CASES: WarningCase[] = [
     spec: vllm(holding('10m', 'Reject')),
     warning: undefined,
   },
-  {
-    what: 'videos, which are queued rather than held',
-    spec: simulator('Video', holding('10m')),
+  ...['Image', 'Video'].map((kind) => ({
+    what: `${kind}, which is queued or refused rather than held`,
+    spec: simulator(kind, holding('10m')),
     warning: undefined,
-  },
+  })),
 ];
