@@ -91,23 +91,25 @@ function describeProgress(
   obstacle: Phrase | undefined,
   found: Found,
 ): Pick<Readiness['conditions'], 'Reconciling' | 'Stalled'> {
-  const { facts, progressing, pods, rollout } = found;
+  const { facts, progressing, rollout } = found;
   const refusal = facts.problems.filter(isRefusal).find(isLasting);
   if (refusal) return { Stalled: verdict('True', refusal.reason, refusal.message) };
   if (deployment.metadata.deletionTimestamp !== undefined || !isUnfinished(deployment, found)) return {};
   // What is known is about the former spec.
   if (rollout.isOutdated) return obstacle ? {} : { Reconciling: OUTDATED };
-  const overdue = findDeploymentCondition(facts.deployment, 'Progressing', 'False');
-  // A node may be freed, added or granted at any time.
-  const isOverdue = overdue?.reason === 'ProgressDeadlineExceeded' && pods.gpus.status === 'True';
-  const stall =
-    (rollout.hasBegun ? pods.stall : undefined) ??
-    (isOverdue
-      ? { reason: overdue.reason!, message: obstacle?.message ?? overdue.message ?? '' }
-      : undefined);
+  const stall = facts.desiredReplicas > 0 ? findStall(obstacle, found) : undefined;
   if (stall) return { Stalled: verdict('True', stall.reason, stall.message) };
   // Ready tells of an obstacle by itself.
   return obstacle ? {} : { Reconciling: verdict('True', progressing.reason, progressing.message) };
+}
+
+/** What waiting does not end, of replicas that are wanted. */
+function findStall(obstacle: Phrase | undefined, { facts, pods, rollout }: Found): Problem | undefined {
+  if (rollout.hasBegun && pods.stall) return pods.stall;
+  const overdue = findDeploymentCondition(facts.deployment, 'Progressing', 'False');
+  // A node may be freed, added or granted at any time.
+  if (overdue?.reason !== 'ProgressDeadlineExceeded' || pods.gpus.status !== 'True') return undefined;
+  return { reason: overdue.reason, message: obstacle?.message ?? overdue.message ?? '' };
 }
 
 /** Replicas beyond `scaling.min` follow the demand: the spec asks for none of them. */

@@ -55,6 +55,16 @@ describe('a change of the spec', () => {
       expect(read({ pods, deployment: rolling }).stalled).to.equal(undefined);
   });
 
+  it('to no replicas does not fail for pods that are about to leave', () => {
+    const deployment = makeDeployment({ replicas: 1, updatedReplicas: 1, conditions: [late] });
+    const facts = { pods: [makePod({ engine: LOOP })], deployment };
+    for (const spec of [{ paused: true }, { replicas: 0 }]) {
+      const { reconciling, stalled } = read({ ...facts, desiredReplicas: 0 }, spec);
+      expect(stalled).to.equal(undefined);
+      expect(reconciling).to.be.a('string');
+    }
+  });
+
   for (const [what, spec] of [
     ['fixed', {}],
     ['scaled', SCALED],
