@@ -101,8 +101,8 @@ export const ERRORS = {
     status: 403,
     type: 'permission_error',
     retry: false,
-    when: 'The resource belongs to another workspace.',
-    remedy: "Use a key of the resource's workspace.",
+    when: 'The resource belongs to another workspace, or a link to a result has expired or was changed.',
+    remedy: "Use a key of the resource's workspace; read the request again for a new link.",
   },
   not_found: {
     status: 404,
