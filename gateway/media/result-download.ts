@@ -19,6 +19,8 @@ export interface ResultServices<S extends GatewayState> {
   clock?: (() => number) | undefined;
   /** Downloads at once; the process's. */
   places?: BodyMemory;
+  /** The longest time in which nothing moves, for either side; a minute. */
+  idleMs?: number | undefined;
 }
 
 /** At once in this process; a workspace may have twice as many as are still free. */
@@ -26,7 +28,6 @@ const MAX_DOWNLOADS = 200;
 const processPlaces = new BodyMemory({ totalBytes: MAX_DOWNLOADS, waitMs: 0 });
 /** Of the link that only this gateway follows. */
 const LINK_SECONDS = 300;
-/** The longest time in which the store sends nothing, or the client takes nothing. */
 const IDLE_TIMEOUT_MS = 60_000;
 
 const PASSED_TO_STORE = [
@@ -58,7 +59,7 @@ export const serveResults =
     state.route.name === 'result' ? sendResult(services, state) : next();
 
 async function sendResult<S extends GatewayState>(services: ResultServices<S>, state: S): Promise<void> {
-  const { secret, clock = Date.now, places = processPlaces } = services;
+  const { secret, clock = Date.now, places = processPlaces, idleMs = IDLE_TIMEOUT_MS } = services;
   const { exchange } = state;
   const config = services.config(state);
   const link = requireValid(readResultLink(exchange.req.url!, secret(config), clock()));
@@ -66,9 +67,10 @@ async function sendResult<S extends GatewayState>(services: ResultServices<S>, s
   if (!place.tryAdd(1))
     throw refuseAsUnavailable('downloads', 'Too many results are being downloaded at the moment.');
   try {
-    const answer = await openResult(services.storage, { exchange, namespace: config.namespace, link });
+    const asked = { exchange, namespace: config.namespace, link, idleMs };
+    const answer = await openResult(services.storage, asked);
     exchange.check();
-    await passOn(answer, exchange);
+    await passOn(answer, exchange, idleMs);
   } finally {
     place.release();
   }
@@ -89,7 +91,12 @@ function requireValid(link: ResultVerdict): ValidLink {
 
 async function openResult(
   { urlSigner, downloader }: Pick<StorageServices, 'urlSigner' | 'downloader'>,
-  { exchange, namespace, link }: { exchange: Exchange; namespace: string; link: ValidLink },
+  {
+    exchange,
+    namespace,
+    link,
+    idleMs,
+  }: { exchange: Exchange; namespace: string; link: ValidLink; idleMs: number },
 ): Promise<IncomingMessage> {
   const { credential, key, fileName } = link;
   const [url] = await urlSigner
@@ -109,7 +116,7 @@ async function openResult(
     .open(url!, {
       isTenantHost: credential !== null,
       headers,
-      idleMs: IDLE_TIMEOUT_MS,
+      idleMs,
       signal: exchange.signal,
     })
     .catch(() => {
@@ -118,7 +125,7 @@ async function openResult(
     });
 }
 
-async function passOn(answer: IncomingMessage, exchange: Exchange): Promise<void> {
+async function passOn(answer: IncomingMessage, exchange: Exchange, idleMs: number): Promise<void> {
   const { req, res } = exchange;
   const status = answer.statusCode!;
   const isWhole = status === 200 || status === 206;
@@ -133,6 +140,9 @@ async function passOn(answer: IncomingMessage, exchange: Exchange): Promise<void
     res.end();
     return;
   }
+  // The client's connection shows it of both sides: the store's is silent, or closed already, while a client reads slowly.
+  answer.setTimeout(0);
+  res.setTimeout(idleMs, () => res.destroy());
   await pipeline(answer, res).catch(() => {
     exchange.check();
     throw new ApiError('upstream_error', 'The store broke the result off.');

@@ -33,6 +33,7 @@ describe('a link to a result at the endpoint', () => {
   /** Before the request is served. */
   let delay: (res: ServerResponse) => Promise<void>;
   let handling: Promise<unknown>;
+  let idleMs: number | undefined;
   const asked: { url: string; headers: IncomingHttpHeaders }[] = [];
   const signed: GetUrlsRequest[] = [];
 
@@ -66,6 +67,9 @@ describe('a link to a result at the endpoint', () => {
       secret: () => SECRET,
       clock: () => now,
       places,
+      get idleMs() {
+        return idleMs;
+      },
     }),
   );
   const server = createServer(createListener(app), () => config.limits);
@@ -86,6 +90,7 @@ describe('a link to a result at the endpoint', () => {
   beforeEach(() => {
     now = Date.now();
     delay = async () => {};
+    idleMs = undefined;
     for (const list of [asked, signed]) list.splice(0);
     respond = (res) => {
       res.writeHead(200, {
@@ -299,6 +304,23 @@ describe('a link to a result at the endpoint', () => {
       const url = `${storeOrigin}/${KEY}`;
       const opened = Array.from({ length: 80 }, () => downloader.open(url, { isTenantHost, signal }));
       for (const answer of await Promise.all(opened)) answer.destroy();
+    });
+
+  const STILL: Record<string, (res: ServerResponse) => void> = {
+    'its store sends nothing': (res) => void res.writeHead(200, { 'content-length': 9 }).write('a '),
+    'its client reads nothing': (res) => {
+      res.writeHead(200, { 'content-length': 64 * 1024 * 1024 });
+      res.end(Buffer.alloc(64 * 1024 * 1024));
+    },
+  };
+  for (const [what, send] of Object.entries(STILL))
+    it(`ends where ${what}`, async () => {
+      idleMs = 300;
+      respond = send;
+      const response = await fetch(sign());
+      await handling.catch(() => {});
+      expect(places.used).to.equal(0);
+      expect(await response.text().catch(() => 'broken')).to.equal('broken');
     });
 
   it('reads no more from the store than its client takes', async () => {
