@@ -154,6 +154,8 @@ describe('reconciling a ModelDeployment', () => {
         async () => (await deploymentOf(name))?.spec?.template.spec?.containers[0]?.image === 'engine:2',
       );
       await settle(operator);
+      // Whoever waits for the change must not take the state before it for its end.
+      expect((await cluster.condition(namespace, name, 'Reconciling'))?.status).to.equal('True');
       const writes = operator.writes().slice(before);
       const put = writes.indexOf('apply endpointslices');
       if (replicas === 1) expect(put).to.be.within(0, writes.indexOf('apply deployments') - 1);
@@ -164,6 +166,7 @@ describe('reconciling a ModelDeployment', () => {
       );
       await cluster.setDeploymentStatus(namespace, name);
       await pollUntil(async () => (await cluster.events(namespace, name)).includes('RolledOut'));
+      await pollUntil(async () => (await cluster.condition(namespace, name, 'Reconciling')) === undefined);
     }
   });
 
