@@ -71,11 +71,11 @@ export class S3Store implements ObjectStore {
     if (!REGION_NAME.test(options.region)) throw new StorageError('region');
     this.bucket = options.bucket;
     this.provider = options.provider;
-    const endpoint = options.publicEndpoint ?? options.endpoint;
-    this.isPublic = endpoint === null || isPublicHost(new URL(endpoint).hostname);
     this.#options = options;
     this.#agents = options.egress ? createGuardedAgents(options.egress) : createOwnAgents(options.ca);
     checkEndpoint(this.#agents, options);
+    const endpoint = options.publicEndpoint ?? options.endpoint;
+    this.isPublic = endpoint === null || isPublicHost(new URL(endpoint).hostname);
     this.#client = createClient(options, options.endpoint, this.#agents);
     this.#publicClient = options.publicEndpoint
       ? createClient(options, options.publicEndpoint, this.#agents)
