@@ -1,4 +1,10 @@
-import { createServer as createStore, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import {
+  Agent,
+  createServer as createStore,
+  type IncomingHttpHeaders,
+  request,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import Koa from 'koa';
@@ -322,6 +328,26 @@ describe('a link to a result at the endpoint', () => {
       expect(places.used).to.equal(0);
       expect(await response.text().catch(() => 'broken')).to.equal('broken');
     });
+
+  it('leaves its connection to the next request, which may take longer', async () => {
+    idleMs = 200;
+    const ports = new Set<number | undefined>();
+    delay = async (res) => {
+      ports.add(res.socket!.remotePort);
+      if (asked.length > 0) await new Promise((resolve) => setTimeout(resolve, 600));
+    };
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const get = () =>
+      new Promise<number>((resolve, reject) => {
+        request(sign(), { agent }, (response) => {
+          response.resume().on('end', () => resolve(response.statusCode!));
+        })
+          .on('error', reject)
+          .end();
+      });
+    expect([await get(), await get(), ports.size]).to.deep.equal([200, 200, 1]);
+    agent.destroy();
+  });
 
   it('reads no more from the store than its client takes', async () => {
     const chunk = Buffer.alloc(256 * 1024);
