@@ -167,11 +167,12 @@ const wasRouted = ({ status }: ModelDeployment, { url }: StatusFacts): boolean =
 function evaluateRollout({ deployment, isOutdated, desiredReplicas }: StatusFacts, live: PodFindings[]) {
   const { replicas = 0, updatedReplicas = 0 } = deployment?.status ?? {};
   const hasPods = live.length > 0 && deployment !== undefined;
+  const expected = Math.max(replicas, Math.min(live.length, desiredReplicas));
   return {
     isOutdated: hasPods && isOutdated,
     hasBegun: updatedReplicas > 0,
     // A pod of a former spec that is left waits for its replacement to be ready.
-    isRolling: hasPods && updatedReplicas < Math.max(replicas, Math.min(live.length, desiredReplicas)),
+    isRolling: hasPods && desiredReplicas > 0 && updatedReplicas < expected,
   };
 }
 
