@@ -1,7 +1,7 @@
 /**
  * `stages.ts STAGE…`: runs the stages of `make test` in order, each with its time, and ends with `N passed, N failed`.
- * On machines with more than two cores, the cluster's tests (BESIDE, e2e) go on beside the others. Two cores are a node's least:
- * beside other stages, requests would time out that the node has time for. BESIDE= runs all in a row.
+ * On machines with more than two cores, the cluster's tests (BESIDE, e2e) go on beside the others. On two cores, a
+ * cluster beside other stages has too little time for its pods, and requests time out. BESIDE= runs all in a row.
  */
 import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';

@@ -95,13 +95,13 @@ interface OpenedLink {
   headers?: OutgoingHttpHeaders;
   /** A new connection by default. */
   agents?: StoreAgents;
-  /** The longest time without a byte, whichever side it waits for. */
+  /** The longest time in which the store sends nothing. */
   idleMs?: number;
   signal: AbortSignal;
 }
 
 /** The head of the response, whatever its status. Rejects with the network's error, or the signal's reason. */
-export function openLink(
+function openLink(
   url: string,
   { headers = {}, agents, idleMs = IDLE_TIMEOUT_MS, signal }: OpenedLink,
 ): Promise<IncomingMessage> {
@@ -120,9 +120,9 @@ export class Downloader {
   readonly #own: StoreAgents;
   readonly #guarded: StoreAgents;
 
-  /** `egress`: for hosts that tenants chose. `ca`: PEM to trust for the administrator's own store. */
-  constructor({ egress, ca }: { egress: EgressAgentOptions; ca?: string }) {
-    this.#own = createOwnAgents(ca, UNSHARED);
+  /** `egress`: for hosts that tenants chose. */
+  constructor({ egress }: { egress: EgressAgentOptions }) {
+    this.#own = createOwnAgents(undefined, UNSHARED);
     this.#guarded = createGuardedAgents(egress, UNSHARED);
   }
 

@@ -63,9 +63,9 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): M
   const pods = evaluatePods(findings, facts);
   const accepted = evaluateAccepted(facts.problems);
   const route = evaluateRoute(deployment, facts);
-  const progressing = evaluateProgress(facts, live, ready);
   const count = { live: live.length, ready };
   const rollout = evaluateRollout(facts, live);
+  const progressing = evaluateProgress(facts, count, rollout.isRolling);
   const found = { facts, accepted, route, progressing, pods, count, rollout };
   const readiness = evaluateReadiness(deployment, found);
   const stamp = { generation: deployment.metadata.generation, now: facts.now };
@@ -176,18 +176,20 @@ function evaluateRollout({ deployment, isOutdated, desiredReplicas }: StatusFact
   };
 }
 
-function evaluateProgress(facts: StatusFacts, live: PodFindings[], ready: number): Verdict {
-  const { deployment, desiredReplicas } = facts;
+function evaluateProgress(
+  { deployment, desiredReplicas }: StatusFacts,
+  { live, ready }: { live: number; ready: number },
+  isRolling: boolean,
+): Verdict {
   const failure = findDeploymentCondition(deployment, 'ReplicaFailure', 'True');
   if (failure) return verdict('False', 'ReplicaFailure', failure.message ?? '');
   const stuck = findDeploymentCondition(deployment, 'Progressing', 'False');
   if (stuck) return verdict('False', stuck.reason ?? 'ProgressDeadlineExceeded', stuck.message ?? '');
-  const { isRolling: rolling } = evaluateRollout(facts, live);
-  const settled = live.length === desiredReplicas && ready === desiredReplicas && !rolling;
+  const settled = live === desiredReplicas && ready === desiredReplicas && !isRolling;
   if (settled)
     return verdict('False', 'Complete', `${desiredReplicas} of ${desiredReplicas} replicas up to date`);
   const updated = deployment?.status?.updatedReplicas ?? 0;
-  if (rolling) return verdict('True', 'RollingOut', `${updated} of ${desiredReplicas} replicas updated`);
+  if (isRolling) return verdict('True', 'RollingOut', `${updated} of ${desiredReplicas} replicas updated`);
   return verdict('True', 'Scaling', `${ready} of ${desiredReplicas} replicas ready`);
 }
 

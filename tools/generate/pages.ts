@@ -71,7 +71,7 @@ clients' own settings, by the headers that the codes have:
 - Ten of the clients send at most 7 requests. Claude Code tries ten times more. Codex sends a request up to five times, and a turn up to six
   times: \`request_max_retries\` and \`stream_max_retries\` of its provider limit that.
 - No pause is longer than 75 s, but for one: when the tokens of the day are used up, Codex and opencode obey \`Retry-After\`, and show nothing
-  until the limit resets. Stop them. The header of the response has to say when the key is served again.
+  until the limit resets: stop them. The header is sent nevertheless, as it tells all others when the key is served again.
 - LiteLLM's Router, AI SDK, LangChain for JavaScript, Codex and opencode do not read \`x-should-retry\`. The others do.
 - AI SDK and LangChain for JavaScript do not wait for a \`Retry-After\` of 60 s: they wait by their own schedule.
 - An asynchronous image or video that is requested again is made and charged once, if the request has an [\`Idempotency-Key\`](api.md#idempotency).
