@@ -4,8 +4,8 @@
  */
 import type { LookupFunction } from 'node:net';
 import { LRUCache } from 'lru-cache';
-import { buildConnector, Client, Pool } from 'undici';
-import { HTTP1_ONLY } from '../../kit/http1.ts';
+import { type buildConnector, Client, Pool } from 'undici';
+import { connectHTTP1, HTTP1_ONLY } from '../../kit/http1.ts';
 import { joinAnswers } from '../../kit/joined-answers.ts';
 import { EgressError } from './egress-error.ts';
 import type { NameResolver, ResolvedAddress } from './name-resolver.ts';
@@ -17,7 +17,7 @@ export interface GuardOptions extends URLRules {
   ca?: string;
 }
 
-type Connector = ReturnType<typeof buildConnector>;
+type Connector = buildConnector.connector;
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
@@ -71,10 +71,9 @@ export function buildGuardedConnector(options: GuardOptions): Connector {
 }
 
 const build = (options: GuardOptions, protocol: string): Connector =>
-  buildConnector({
+  connectHTTP1({
     lookup: buildGuardedLookup(options, protocol),
     ca: options.ca,
-    ...HTTP1_ONLY,
     timeout: CONNECT_TIMEOUT_MS,
   });
 

@@ -1,5 +1,6 @@
 /** Keep-alive connections to other gateways and to the engine, a pool for each origin. */
 import { type Client, Pool } from 'undici';
+import { connectHTTP1 } from '../../kit/http1.ts';
 import { joinAnswers } from '../../kit/joined-answers.ts';
 import { ResendingClient } from './resending-client.ts';
 
@@ -57,7 +58,7 @@ export class Pools {
       headersTimeout: 0,
       bodyTimeout: 0,
       maxHeaderSize: MAX_HEADER_BYTES,
-      connect: { timeout: this.#connectTimeoutMs, noDelay: true },
+      connect: connectHTTP1({ timeout: this.#connectTimeoutMs }),
       factory: (url, options) => new ResendingClient(url, options as Client.Options, this.#onResend),
     }).compose(joinAnswers) as Pool;
     const entry = { pool, usedAt: 0 };

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
 import { generateApiKey, hashApiKey } from '../../../api/identity.ts';
 import { PERSONAL_KEY_PREFIX } from '../../../api/redis-keys.ts';
-import { HTTP1_ONLY } from '../../../kit/http1.ts';
+import { connectHTTP1, HTTP1_ONLY } from '../../../kit/http1.ts';
 import { joinAnswers } from '../../../kit/joined-answers.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import { publishSessionKey } from '../../../redis/console/session-keys.ts';
@@ -37,7 +37,7 @@ export class Endpoints {
   readonly #frontURL: string | null;
   readonly #agent: Dispatcher = new Agent({
     ...HTTP1_ONLY,
-    connect: { timeout: CONNECT_TIMEOUT_MS },
+    connect: connectHTTP1({ timeout: CONNECT_TIMEOUT_MS }),
     headersTimeout: RESPONSE_TIMEOUT_MS,
     bodyTimeout: RESPONSE_TIMEOUT_MS,
   }).compose(joinAnswers);

@@ -4,7 +4,7 @@ import { Agent } from 'undici';
 import { z } from 'zod';
 import { GROUP, VERSION } from '../../../api/names.ts';
 import { ConcurrencyLimit } from '../../../kit/concurrency-limit.ts';
-import { HTTP1_ONLY } from '../../../kit/http1.ts';
+import { connectHTTP1, HTTP1_ONLY } from '../../../kit/http1.ts';
 import { isTooLarge } from '../../../kube/api-error.ts';
 import { MAX_ANSWER_BYTES, MAX_OBJECT_BYTES, readText } from '../../../kube/bounded-text.ts';
 import { KubernetesError } from './error.ts';
@@ -64,7 +64,7 @@ export class Kubernetes {
     this.#url = url;
     this.#agent = new Agent({
       ...HTTP1_ONLY,
-      connect: { ca },
+      connect: connectHTTP1({ ca }),
       connections: 32,
       headersTimeout: 0,
       bodyTimeout: 0,

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
 import { VERSION } from '../../../api/names.ts';
-import { HTTP1_ONLY } from '../../../kit/http1.ts';
+import { connectHTTP1, HTTP1_ONLY } from '../../../kit/http1.ts';
 import { joinAnswers } from '../../../kit/joined-answers.ts';
 import { readText } from '../../../kube/bounded-text.ts';
 import { readWatchEvents } from '../../../kube/watch-stream.ts';
@@ -32,7 +32,7 @@ export class KubernetesStreams {
     this.#url = url;
     this.#agent = new Agent({
       ...HTTP1_ONLY,
-      connect: { ca },
+      connect: connectHTTP1({ ca }),
       headersTimeout: HEADERS_TIMEOUT_MS,
       bodyTimeout: 0,
     }).compose(joinAnswers);

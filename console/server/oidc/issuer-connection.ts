@@ -3,7 +3,7 @@ import type { CustomFetch } from 'openid-client';
 import { Agent } from 'undici';
 import { VERSION } from '../../../api/names.ts';
 import { BodyTooLargeError, readBody } from '../../../kit/bounded-body.ts';
-import { HTTP1_ONLY } from '../../../kit/http1.ts';
+import { connectHTTP1, HTTP1_ONLY } from '../../../kit/http1.ts';
 import { IssuerError } from './issuer-error.ts';
 
 /** Limit of one response, such as two tokens with hundreds of groups. */
@@ -18,7 +18,7 @@ export class IssuerConnection {
   constructor(ca: string | undefined) {
     this.#agent = new Agent({
       ...HTTP1_ONLY,
-      connect: { ca, timeout: CONNECT_TIMEOUT_MS },
+      connect: connectHTTP1({ ca, timeout: CONNECT_TIMEOUT_MS }),
       connections: MAX_CONNECTIONS,
       // The signal of each call covers the whole call.
       headersTimeout: 0,
