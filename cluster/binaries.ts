@@ -1,10 +1,11 @@
 /** Provides programs for tests: the machine's own if suitable, else built from `go/`. */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { CACHE_FOLDER } from '../machine/cache-folder.ts';
 import { findProgram } from '../machine/system-package.ts';
+import { runCommand } from './commands.ts';
 
 interface GoModule {
   /** Its folder in `go/`, if not named like the module. */
@@ -17,14 +18,26 @@ interface GoModule {
   package?: string;
   /** `-X` settings for the linker. */
   variables?: Record<string, string>;
+  /** Build tags. */
+  tags?: string[];
   /** Approximate minutes of a first build on two cores. */
   minutes: number;
   /** A program on PATH is used instead if this command's output matches. */
   accepts?: { args: string[]; output: RegExp };
 }
 
-const KUBERNETES_VERSION = 'v1.35.4';
+export const KUBERNETES_VERSION = 'v1.37.2';
 const VERSION_PACKAGE = 'k8s.io/component-base/version';
+
+/** Without the snapshotters that no node uses. */
+const containerdProgram = (name: string): GoModule => ({
+  folder: 'containerd',
+  programs: [name],
+  package: `github.com/containerd/containerd/v2/cmd/${name}`,
+  variables: { 'github.com/containerd/containerd/v2/version.Version': 'v2.4.2' },
+  tags: ['no_btrfs', 'no_devmapper', 'no_zfs'],
+  minutes: 2,
+});
 
 const MODULES: Record<string, GoModule> = {
   kubenode: {
@@ -34,13 +47,14 @@ const MODULES: Record<string, GoModule> = {
       'kube-scheduler',
       'kube-proxy',
       'kubelet',
+      'kubeadm',
       'kubectl',
     ],
     // Without a version Helm's checks of `kubeVersion` would see v0.0.0.
     variables: {
       [`${VERSION_PACKAGE}.gitVersion`]: KUBERNETES_VERSION,
       [`${VERSION_PACKAGE}.gitMajor`]: '1',
-      [`${VERSION_PACKAGE}.gitMinor`]: '35',
+      [`${VERSION_PACKAGE}.gitMinor`]: '37',
       [`${VERSION_PACKAGE}.gitTreeState`]: 'clean',
     },
     minutes: 7,
@@ -52,6 +66,16 @@ const MODULES: Record<string, GoModule> = {
     minutes: 10,
     accepts: { args: ['version'], output: /Version:\s+3\./ },
   },
+  kind: {
+    programs: ['kind'],
+    package: 'sigs.k8s.io/kind',
+    minutes: 1,
+    accepts: { args: ['version', '--quiet'], output: /^0\.(3[3-9]|[4-9]\d)\.\d+$/m },
+  },
+  containerd: containerdProgram('containerd'),
+  'containerd-shim': containerdProgram('containerd-shim-runc-v2'),
+  ctr: containerdProgram('ctr'),
+  crictl: { programs: ['crictl'], package: 'sigs.k8s.io/cri-tools/cmd/crictl', minutes: 1 },
   deviceplugin: { programs: ['deviceplugin'], minutes: 1 },
   pause: { programs: ['pause'], minutes: 1 },
   helm: {
@@ -94,9 +118,7 @@ const MODULES: Record<string, GoModule> = {
  * Concurrent processes wait for one build. Throws with the compiler's output if a build fails.
  */
 export async function ensureBinary(program: string): Promise<string> {
-  const found = Object.entries(MODULES).find(([, module]) => module.programs.includes(program));
-  if (!found) throw new Error(`no module builds ${program}`);
-  const [name, module] = found;
+  const [name, module] = findBuilder(program);
   const own = findFitting(program, module);
   if (own) return own;
 
@@ -106,11 +128,31 @@ export async function ensureBinary(program: string): Promise<string> {
   return linkProgram(folder, name, program);
 }
 
+/** Frees the gigabytes of Go's own cache, which only further builds would use: call it when all programs are built. */
+export const clearGoCache = (): void => rmSync(GO_CACHE, { recursive: true, force: true });
+
+/** Changes with anything that these programs are built from. */
+export const hashPrograms = (programs: string[]): string =>
+  programs.map((program) => hashModule(findBuilder(program)[0])).join('-');
+
+/** The folder of a tool's own module in Go's cache; downloads it first. */
+export async function findModule(program: string): Promise<string> {
+  const [name, module] = findBuilder(program);
+  const list = ['go', 'list', '-f', '{{.Module.Dir}}', module.package ?? '.'];
+  return (await runCommand(list, { cwd: moduleFolder(name), env: GO_SETTINGS })).trim();
+}
+
 /** Whether `ensureBinary` would return at once. */
 export function isBinaryReady(program: string): boolean {
-  const [name, module] = Object.entries(MODULES).find(([, { programs }]) => programs.includes(program))!;
+  const [name, module] = findBuilder(program);
   const cached = join(CACHE_FOLDER, 'bin', `${name}-${hashModule(name)}`, name);
   return existsSync(cached) || findFitting(program, module) !== undefined;
+}
+
+function findBuilder(program: string): [string, GoModule] {
+  const found = Object.entries(MODULES).find(([, module]) => module.programs.includes(program));
+  if (!found) throw new Error(`no module builds ${program}`);
+  return found;
 }
 
 function findFitting(program: string, { accepts }: GoModule): string | undefined {
@@ -137,11 +179,16 @@ const moduleFolder = (name: string): string => join(import.meta.dirname, 'go', M
 
 /** Changes with anything that the binary is built from. */
 function hashModule(name: string): string {
-  const hash = createHash('sha256').update(JSON.stringify(MODULES[name]!.variables ?? {}));
+  const { variables = {}, tags } = MODULES[name]!;
+  const hash = createHash('sha256').update(JSON.stringify(variables));
+  if (tags) hash.update(JSON.stringify(tags));
   for (const file of globSync('*.{mod,sum,go}', { cwd: moduleFolder(name) }).sort())
     hash.update(readFileSync(join(moduleFolder(name), file)));
   return hash.digest('hex').slice(0, 12);
 }
+
+const GO_CACHE = join(CACHE_FOLDER, 'go-build');
+const GO_SETTINGS = { CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '-buildvcs=false', GOCACHE: GO_CACHE };
 
 async function build(name: string, module: GoModule, binary: string): Promise<void> {
   if (!findProgram('go'))
@@ -149,7 +196,7 @@ async function build(name: string, module: GoModule, binary: string): Promise<vo
   mkdirSync(join(binary, '..'), { recursive: true });
   const variables = Object.entries(module.variables ?? {}).map(([key, value]) => `-X ${key}=${value}`);
   const modfile = module.modfile ? `-modfile=${module.modfile}` : '';
-  const compile = `go build -trimpath ${modfile} -ldflags '${['-s -w', ...variables].join(' ')}' -o "$1.part" ${module.package ?? '.'}`;
+  const compile = `go build -trimpath ${modfile} -tags '${(module.tags ?? []).join(',')}' -ldflags '${['-s -w', ...variables].join(' ')}' -o "$1.part" ${module.package ?? '.'}`;
   // One lock for all modules: concurrent builds would only compete for memory and cores.
   const args = [
     join(CACHE_FOLDER, 'bin', 'build.lock'),
@@ -164,7 +211,7 @@ async function build(name: string, module: GoModule, binary: string): Promise<vo
   const start = performance.now();
   const child = spawn('flock', args, {
     cwd: moduleFolder(name),
-    env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '-buildvcs=false' },
+    env: { ...process.env, ...GO_SETTINGS },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const minutes = () => ((performance.now() - start) / 60_000).toFixed(1);

@@ -1,41 +1,31 @@
-/** The bundled cluster as a whole: a real one-node Kubernetes without Docker, started and stopped by name. */
-
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+/** Starts, changes and stops a real Kubernetes cluster on this machine: kind's, with one node. */
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitUntil } from '../machine/wait-until.ts';
-import { ensureBinary, isBinaryReady } from './binaries.ts';
-import { writeCertificates } from './certificates.ts';
-import { tryCommand } from './commands.ts';
-import {
-  BASE_COMPONENTS,
-  CLUSTER_PROGRAMS,
-  COMPONENT_NAMES,
-  componentCommand,
-  unhealthyFile,
-} from './components.ts';
-import { importImages, removeContainers, waitForContainerd } from './containerd.ts';
-
-import { type Image, pauseImage, saveImages } from './images.ts';
-import { hasKind, importIntoKind, startKind, stopKind } from './kind.ts';
+import { applyAddons } from './addons.ts';
+import { clearGoCache, ensureBinary } from './binaries.ts';
+import { runCommand, tryCommand } from './commands.ts';
+import { ensureDocker, releaseDocker, runDocker, tryDocker } from './docker.ts';
+import { chooseImageSource } from './image-source.ts';
+import { buildImages, devicePluginImage, type Image, traefikImage } from './images.ts';
 import { runKubectl, tryKubectl } from './kubectl.ts';
 import {
   type Cluster,
   DEFAULT_DOMAIN,
   DEFAULT_NAME,
-  enterCommand,
+  DNS_SERVICE_IP,
+  dataFolder,
   forgetCluster,
   hasCluster,
-  NODE_IP,
-  NODE_NAME,
+  nodeName,
   readCluster,
   stateFolder,
+  storeFolder,
   writeCluster,
 } from './layout.ts';
-import { baseManifests, findGatewayDefinitions } from './manifests.ts';
-import { createNamespaces, listContainerProcesses, listShims, removeNamespaces } from './namespaces.ts';
-import { writeNodeFiles } from './node-files.ts';
-import { ensurePackages } from './packages.ts';
-import { isDaemonRunning, listDaemons, startDaemon, stopDaemons } from './processes.ts';
+import { fenceNode, loadIntoNode, prepareStore } from './node.ts';
+import { ensureNodeImage } from './node-image.ts';
 import { startProgress } from './progress.ts';
 
 export interface ClusterOptions {
@@ -48,100 +38,62 @@ export interface ClusterOptions {
   images?: Image[];
 }
 
-const READY_TIMEOUT_MS = 120_000;
-/** Kept by `down` for the next `up`: images, which take longest. */
-const KEPT_FOLDER = 'containerd';
+const DEFAULTS = { name: DEFAULT_NAME, domain: DEFAULT_DOMAIN, gpus: 2, images: [] as Image[] };
+/** What is built for a cluster. */
+export const CLUSTER_PROGRAMS = [
+  ...['kubelet', 'etcd', 'containerd', 'containerd-shim-runc-v2', 'ctr', 'crictl', 'pause'],
+  ...['kind', 'kubectl', 'traefik', 'deviceplugin'],
+];
+const READY_TIMEOUT_MS = 180_000;
+const UNHEALTHY_GPUS = 'unhealthy-gpus';
+const KIND_CONFIG = join(import.meta.dirname, 'kind.yaml');
 
 /**
  * Starts a cluster, in some 30 s once everything is built, and resolves when its node is Ready. A running one with that name and
- * these settings is reused; leftovers of a killed one are removed first. Without root it is a kind cluster, if Docker is available.
+ * these settings is reused; another one is removed first. Throws with the remedy where there is no Docker.
  */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  // The bundled one has GPUs and an ingress controller, so it is preferred.
-  if (process.getuid?.() !== 0 && (await hasKind())) return startKind({ ...DEFAULTS, ...options });
   const { name, domain, gpus, images } = { ...DEFAULTS, ...options };
-  const progress = startProgress(7);
-  progress.step('looking for programs');
-  ensurePackages();
-  for (const program of CLUSTER_PROGRAMS) if (!isBinaryReady(program)) await ensureBinary(program);
+  const progress = startProgress(6);
+  progress.step('looking for Docker');
+  await ensureDocker();
   progress.step('building images that have changed');
-  const saved = await saveImages([pauseImage, ...images]);
-
-  const cluster = makeRecord(name, domain, gpus);
-  if (await isClusterRunning(cluster)) {
-    await importImages(cluster, saved);
+  const nodeImage = await ensureNodeImage();
+  const built = await buildImages([devicePluginImage, traefikImage, ...images]);
+  clearGoCache();
+  const recipe = `${nodeImage} ${hashFile(KIND_CONFIG)}`;
+  const running = await findRunning({ name, domain, gpus, recipe });
+  if (running) {
+    await loadIntoNode(name, built);
     progress.done(`cluster ${name} runs already`);
-    return cluster;
+    return running;
   }
-  progress.step('creating network and certificates');
-  await stopCluster(name);
-  await prepare(cluster);
-  progress.step('starting etcd, kube-apiserver and containerd');
-  for (const component of BASE_COMPONENTS) await startComponent(cluster, component);
-  await waitForContainerd(cluster);
+  await removeCluster(name);
+  progress.step('creating the node');
+  await createNode(name, nodeImage);
+  const cluster = await describeCluster({ name, domain, gpus, recipe });
+  writeCluster(cluster);
+  // Where images are built, no pod needs anything of the world outside; where they are pulled, the node does.
+  await fenceNode(cluster, (await chooseImageSource()) === 'build');
   progress.step('loading images into the node');
-  await removeContainers(cluster);
-  await importImages(cluster, saved);
-  progress.step('starting the controllers and the node');
-  await waitForServer(cluster);
-  await applyBase(cluster);
-  for (const component of COMPONENT_NAMES) await startComponent(cluster, component);
-  progress.step('waiting for the node to be Ready');
-  await waitForNode(cluster);
+  await loadIntoNode(name, built);
+  progress.step('adding names, ingress controller, GPUs and volumes');
+  await applyAddons(cluster);
+  progress.step('waiting for them to be ready');
+  await waitForAddons(cluster);
   progress.done(`cluster ${name} is up`);
   return cluster;
 }
 
-const DEFAULTS = { name: DEFAULT_NAME, domain: DEFAULT_DOMAIN, gpus: 2, images: [] as Image[] };
-
-/** Stops it and removes its namespaces. Images stay, for the next start. Does nothing if there is none. */
+/** Stops it and removes it, and Docker if that was started for it. Images stay, for the next start. Does nothing if there is none. */
 export async function stopCluster(name = DEFAULT_NAME): Promise<void> {
-  const folder = stateFolder(name);
-  if (hasCluster(name) && readCluster(name).provider === 'kind') {
-    await stopKind(name);
-  } else {
-    const daemons = listDaemons(folder);
-    const isBase = (daemon: string) => BASE_COMPONENTS.includes(daemon);
-    await stopDaemons(
-      folder,
-      daemons.filter((daemon) => !isBase(daemon)),
-    );
-    if (isDaemonRunning(folder, 'containerd')) await removeContainers(readCluster(name));
-    await stopDaemons(folder, daemons.filter(isBase));
-    await killLeftovers(name);
-    await removeNamespaces(name);
-  }
-  forgetCluster(name);
-  removeState(folder);
+  await removeCluster(name);
+  await releaseDocker();
 }
 
 /** Builds what has changed and loads it into the node. */
 export async function loadImages(cluster: Cluster, images: Image[]): Promise<void> {
-  if (cluster.provider === 'kind') await importIntoKind(cluster.name, images);
-  else await importImages(cluster, await saveImages(images));
-}
-
-/** Restarts one component unchanged. Resolves when the process exists; `waitForServer` waits for more. */
-export async function startComponent(cluster: Cluster, component: string): Promise<void> {
-  startDaemon(cluster.stateFolder, await componentCommand(cluster, component));
-}
-
-/** Stops one component: SIGTERM, then SIGKILL after 5 s. */
-export async function stopComponent(cluster: Cluster, component: string): Promise<void> {
-  await stopDaemons(cluster.stateFolder, [component]);
-}
-
-export const isComponentRunning = (cluster: Cluster, component: string): boolean =>
-  isDaemonRunning(cluster.stateFolder, component);
-
-/**
- * Serves the cluster's ingress (or another `host:port` of its network) on a port of this machine's 127.0.0.1, until
- * the cluster is stopped.
- */
-export function startRelay(cluster: Cluster, port: number, target = `${cluster.nodeIP}:80`): void {
-  const connect = [...cluster.exec, 'socat', '-', `TCP:${target}`].join(' ').replaceAll(':', '\\:');
-  const argv = ['socat', `TCP-LISTEN:${port},bind=127.0.0.1,fork,reuseaddr`, `EXEC:${connect}`];
-  startDaemon(cluster.stateFolder, { name: `relay-${port}`, argv });
+  await loadIntoNode(cluster.name, await buildImages(images));
 }
 
 /** Resolves when the API server is ready. */
@@ -149,67 +101,92 @@ export const waitForServer = (cluster: Cluster): Promise<void> =>
   waitUntil(() => tryKubectl(cluster, ['get', '--raw', '/readyz']), 'kube-apiserver', READY_TIMEOUT_MS);
 
 /** Names the GPUs (`GPU-0`, `GPU-1`, …) that the device plugin reports unhealthy from now on. */
-export function setUnhealthyGPUs(cluster: Cluster, ids: string[]): void {
-  writeFileSync(unhealthyFile(cluster.stateFolder), `${ids.join('\n')}\n`);
+export function setUnhealthyGPUs({ name }: Cluster, ids: string[]): void {
+  writeFileSync(join(dataFolder(name), UNHEALTHY_GPUS), `${ids.join('\n')}\n`);
 }
 
-const makeRecord = (name: string, domain: string, gpus: number): Cluster => ({
-  name,
-  kubeconfig: join(stateFolder(name), 'kubeconfigs', 'admin'),
-  exec: enterCommand(name),
-  nodeIP: NODE_IP,
-  domain,
-  gpus,
-  stateFolder: stateFolder(name),
-  provider: 'bundled',
-});
+type Settings = Pick<Cluster, 'name' | 'domain' | 'gpus' | 'recipe'>;
 
-/** Whether it runs with the same settings, and responds. */
-async function isClusterRunning(wanted: Cluster): Promise<boolean> {
-  if (!hasCluster(wanted.name)) return false;
-  const isSame = JSON.stringify(readCluster(wanted.name)) === JSON.stringify(wanted);
-  const isComplete = COMPONENT_NAMES.every((component) => isComponentRunning(wanted, component));
-  return isSame && isComplete && (await tryKubectl(wanted, ['get', '--raw', '/readyz']));
+const hashFile = (path: string): string =>
+  createHash('sha256').update(readFileSync(path)).digest('hex').slice(0, 12);
+
+/** The cluster if it runs with these settings, and responds. */
+async function findRunning(wanted: Settings): Promise<Cluster | undefined> {
+  if (!hasCluster(wanted.name)) return undefined;
+  const { code } = await tryDocker(['container', 'inspect', nodeName(wanted.name)]);
+  if (code !== 0) return undefined;
+  const cluster = readCluster(wanted.name);
+  const isSame = JSON.stringify(cluster) === JSON.stringify(await describeCluster(wanted));
+  return isSame && (await tryKubectl(cluster, ['get', '--raw', '/readyz'])) ? cluster : undefined;
 }
 
-async function prepare(cluster: Cluster): Promise<void> {
-  const folder = cluster.stateFolder;
-  for (const part of ['pki', 'kubeconfigs', KEPT_FOLDER]) mkdirSync(join(folder, part), { recursive: true });
-  await createNamespaces(cluster.name);
-  await writeCertificates(folder);
-  writeNodeFiles({ name: cluster.name, folder, domain: cluster.domain });
-  writeCluster(cluster);
+async function createNode(name: string, image: string): Promise<void> {
+  mkdirSync(dataFolder(name), { recursive: true });
+  writeFileSync(join(dataFolder(name), UNHEALTHY_GPUS), '');
+  await prepareStore(name, image);
+  const config = readFileSync(KIND_CONFIG, 'utf8')
+    .replace('hostPath: STORE', `hostPath: ${storeFolder(name)}`)
+    .replace('hostPath: DATA', `hostPath: ${dataFolder(name)}`);
+  const create = [
+    'create',
+    'cluster',
+    '--name',
+    name,
+    '--image',
+    image,
+    '--kubeconfig',
+    kubeconfigPath(name),
+  ];
+  await runCommand([await ensureBinary('kind'), ...create, '--config', '-'], { input: config });
 }
 
-async function applyBase(cluster: Cluster): Promise<void> {
-  const apply = ['apply', '--server-side', '-f'];
-  await runKubectl(cluster, [...apply, await findGatewayDefinitions()]);
-  await runKubectl(cluster, [...apply, '-'], JSON.stringify(baseManifests(cluster.stateFolder)));
+const kubeconfigPath = (name: string): string => join(stateFolder(name), 'kubeconfig');
+
+/** Of a node that exists. Its kubeconfig names the node's own address, which this machine and the node reach. */
+async function describeCluster({ name, domain, gpus, recipe }: Settings): Promise<Cluster> {
+  const inspect = async (format: string) =>
+    (await runDocker(['container', 'inspect', '--format', format, nodeName(name)])).trim();
+  const nodeIP = await inspect('{{.NetworkSettings.Networks.kind.IPAddress}}');
+  const pid = await inspect('{{.State.Pid}}');
+  const folder = stateFolder(name);
+  const kubeconfig = kubeconfigPath(name);
+  writeFileSync(
+    kubeconfig,
+    readFileSync(kubeconfig, 'utf8').replace(/server: .*/, `server: https://${nodeIP}:6443`),
+  );
+  const exec = [writeEntry(folder, pid)];
+  return { name, kubeconfig, exec, nodeIP, domain, gpus, stateFolder: folder, recipe };
 }
 
-async function waitForNode(cluster: Cluster): Promise<void> {
-  const { exec, domain, gpus } = cluster;
+/** Writes a program that runs a command in the node's network, with the cluster's names. Returns its path. */
+function writeEntry(folder: string, pid: string): string {
+  const resolver = join(folder, 'resolv.conf');
+  writeFileSync(resolver, `nameserver ${DNS_SERVICE_IP}\n`);
+  const path = join(folder, 'enter');
+  const enter = `mount --bind ${resolver} /etc/resolv.conf; exec "$@"`;
+  const lines = [
+    '#!/bin/sh',
+    `exec nsenter --net=/proc/${pid}/ns/net unshare --mount sh -ec '${enter}' sh "$@"`,
+  ];
+  writeFileSync(path, `${lines.join('\n')}\n`, { mode: 0o755 });
+  return path;
+}
+
+async function waitForAddons(cluster: Cluster): Promise<void> {
+  const { exec, domain, gpus, nodeIP, name } = cluster;
   const timeout = `--timeout=${READY_TIMEOUT_MS / 1000}s`;
-  const waitFor = (condition: string, object: string) =>
-    runKubectl(cluster, ['wait', `--for=${condition}`, object, timeout]);
-  await waitUntil(() => tryKubectl(cluster, ['get', 'node', NODE_NAME]), 'the node', READY_TIMEOUT_MS);
-  await waitFor('condition=Ready', `node/${NODE_NAME}`);
-  await waitFor(`jsonpath={.status.allocatable.nvidia\\.com/gpu}=${gpus}`, `node/${NODE_NAME}`);
+  for (const what of ['daemonset/traefik', 'daemonset/deviceplugin', 'deployment/coredns'])
+    await runKubectl(cluster, ['-n', 'kube-system', 'rollout', 'status', what, timeout]);
+  const allocatable = `jsonpath={.status.allocatable.nvidia\\.com/gpu}=${gpus}`;
+  await runKubectl(cluster, ['wait', `--for=${allocatable}`, `node/${nodeName(name)}`, timeout]);
   await waitUntil(
     async () => {
       const { output } = await tryCommand([...exec, 'getent', 'ahostsv4', `any.${domain}`]);
-      return output.startsWith(NODE_IP);
+      return output.startsWith(nodeIP);
     },
     'CoreDNS',
     READY_TIMEOUT_MS,
-  );
-  await waitUntil(
-    async () => {
-      const { code } = await tryCommand([...exec, 'bash', '-c', `: </dev/tcp/${NODE_IP}/80`]);
-      return code === 0;
-    },
-    'Traefik',
-    READY_TIMEOUT_MS,
+    200,
   );
   await waitUntil(
     () => tryKubectl(cluster, ['get', 'serviceaccount', 'default']),
@@ -218,26 +195,22 @@ async function waitForNode(cluster: Cluster): Promise<void> {
   );
 }
 
-/** Leftovers of a killed cluster: containers, and their shims. */
-async function killLeftovers(name: string): Promise<void> {
-  await waitUntil(
-    () => {
-      const pids = [...listContainerProcesses(name), ...listShims(name)];
-      for (const pid of pids)
-        try {
-          process.kill(pid, 'SIGKILL');
-        } catch {
-          // It has just exited.
-        }
-      return pids.length === 0;
-    },
-    `the end of the containers of ${name}`,
-    20_000,
-  );
-}
-
-function removeState(folder: string): void {
+/** All of it but its images, with what a killed start left. */
+async function removeCluster(name: string): Promise<void> {
+  const { code } = await tryDocker(['container', 'inspect', nodeName(name)]).catch(() => ({ code: 1 }));
+  if (code === 0)
+    await runCommand([
+      await ensureBinary('kind'),
+      'delete',
+      'cluster',
+      '--name',
+      name,
+      '--kubeconfig',
+      kubeconfigPath(name),
+    ]);
+  forgetCluster(name);
+  const folder = stateFolder(name);
   if (!existsSync(folder)) return;
-  for (const entry of readdirSync(folder).filter((name) => name !== KEPT_FOLDER))
-    rmSync(join(folder, entry), { recursive: true, force: true });
+  for (const entry of readdirSync(folder).map((entry) => join(folder, entry)))
+    if (entry !== storeFolder(name)) rmSync(entry, { recursive: true, force: true });
 }

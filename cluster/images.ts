@@ -1,31 +1,20 @@
-/** The images for test pods. There is no registry: each is built here, once per content. */
+/** The images for test pods: pulled where a registry has them, else built here, once for each content. */
 import { createHash } from 'node:crypto';
-import {
-  copyFileSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { CACHE_FOLDER } from '../machine/cache-folder.ts';
 import { readChartImage } from '../machine/valkey.ts';
 import { ensureBinary } from './binaries.ts';
-import { buildDebian, buildDockerfile, readImageKey, saveImage } from './buildah.ts';
 import { runCommand } from './commands.ts';
+import { buildDebian, buildDockerfile, copyPrograms, readImageKey, withFolder } from './image-build.ts';
+import { chooseImageSource } from './image-source.ts';
 import { PROJECT_FOLDER } from './layout.ts';
-import { PAUSE_IMAGE } from './node-files.ts';
 import { writeTinyModel } from './tiny-gguf.ts';
 
 export interface Image {
   name: string;
   base?: Image;
-  /** Of the project's own images: what Docker can build as well. */
-  dockerfile?: string;
+  /** A registry has it under this name: it is built only where that one cannot be reached. */
+  isPublished?: boolean;
   /** Changes if the image must be rebuilt. Need not include the base's key. */
   readInputs: () => Promise<string>;
   build: (key: string) => Promise<void>;
@@ -34,68 +23,92 @@ export interface Image {
 /** No registry has this name, so nothing of it is ever pulled. */
 const PROJECT_REGISTRY = 'localhost/berth';
 
-const debianImage = (release: string): Image => ({
+export const debianImage = (release: string): Image => ({
   name: `localhost/berth-debian:${release}`,
-  readInputs: async () => `debootstrap 1 ${release}`,
+  readInputs: async () => `debootstrap 2 ${release}`,
   build: (key) => buildDebian(`localhost/berth-debian:${release}`, release, key),
 });
 
-/** An image of `images/<file>.Dockerfile` beside this file, whose context `fill` puts into an empty folder. */
-function localImage(
+interface LocalImage {
+  name: string;
+  base?: Image;
+  isPublished?: boolean;
+  /** Puts what the Dockerfile copies into an empty folder. */
+  fill?: (folder: string) => Promise<void>;
+}
+
+/** An image of `images/<file>.Dockerfile` beside this file. */
+export function localImage(
   file: string,
-  name: string,
-  fill: (folder: string) => Promise<void>,
-  base?: Image,
+  { name, base, isPublished, fill = async () => {} }: LocalImage,
 ): Image {
   const dockerfile = join(import.meta.dirname, 'images', `${file}.Dockerfile`);
   return {
     name,
     ...(base && { base }),
+    ...(isPublished && { isPublished }),
     readInputs: async () => `${readFileSync(dockerfile, 'utf8')}${fill}`,
-    build: async (key) => {
-      const context = mkdtempSync(join(tmpdir(), 'berth-image-'));
-      try {
+    build: (key) =>
+      withFolder(async (context) => {
         await fill(context);
         await buildDockerfile({ name, dockerfile, context, key });
-      } finally {
-        rmSync(context, { recursive: true, force: true });
-      }
-    },
+      }),
   };
 }
 
-export const pauseImage = localImage('pause', PAUSE_IMAGE, async (folder) =>
-  copyFileSync(await ensureBinary('pause'), join(folder, 'pause')),
-);
-
 /** Base of the project's own images. */
-export const nodeImage = localImage(
-  'node',
-  'docker.io/library/node:24-bookworm-slim',
-  async (folder) => {
+export const nodeImage = localImage('node', {
+  name: 'docker.io/library/node:24-bookworm-slim',
+  isPublished: true,
+  base: debianImage('bookworm'),
+  fill: async (folder) => {
     copyFileSync(process.execPath, join(folder, 'node'));
     await runCommand(['npm', 'pack', '--silent', 'npm@11.21.2'], { cwd: folder });
     await runCommand(['sh', '-ec', 'tar -xzf npm-*.tgz; rm npm-*.tgz; mv package npm'], { cwd: folder });
   },
-  debianImage('bookworm'),
-);
+});
 
 /** The chart's own Redis. */
-export const redisImage = localImage('valkey', readChartImage(), async () => {}, debianImage('forky'));
+export const redisImage = localImage('valkey', {
+  name: readChartImage(),
+  isPublished: true,
+  base: debianImage('forky'),
+});
+
+/** The ingress controller. */
+export const traefikImage = localImage('traefik', {
+  name: 'docker.io/library/traefik:v3.6.12',
+  isPublished: true,
+  fill: async (folder) => copyPrograms(folder, { traefik: await ensureBinary('traefik') }),
+});
+
+/** GPUs that do not exist. */
+export const devicePluginImage = localImage('deviceplugin', {
+  name: 'localhost/berth-deviceplugin:1',
+  fill: async (folder) => copyPrograms(folder, { deviceplugin: await ensureBinary('deviceplugin') }),
+});
+
+const llamaCppBase = localImage('llama-cpp', {
+  name: 'ghcr.io/ggml-org/llama.cpp:server',
+  isPublished: true,
+  base: debianImage('forky'),
+});
 
 /** A real engine on the CPU; its model is `/models/tiny.gguf`. */
-export const llamaCppImage = localImage(
-  'llama-cpp',
-  `${PROJECT_REGISTRY}/llama-cpp-test:1`,
-  async (folder) => writeTinyModel(join(folder, 'tiny.gguf')),
-  debianImage('forky'),
-);
+export const llamaCppImage = localImage('llama-cpp-test', {
+  name: `${PROJECT_REGISTRY}/llama-cpp-test:1`,
+  base: llamaCppBase,
+  fill: async (folder) => writeTinyModel(join(folder, 'tiny.gguf')),
+});
 
 /** A real S3 server with two empty buckets, `berth` and `customer`, in `/data/buckets`. */
-export const s3Image = localImage('s3', `${PROJECT_REGISTRY}/s3-test:1`, async (folder) => {
-  copyFileSync(await ensureBinary('versitygw'), join(folder, 'versitygw'));
-  for (const path of ['buckets/berth', 'buckets/customer', 'metadata'])
-    mkdirSync(join(folder, 'data', path), { recursive: true });
+export const s3Image = localImage('s3', {
+  name: `${PROJECT_REGISTRY}/s3-test:1`,
+  fill: async (folder) => {
+    await copyPrograms(folder, { versitygw: await ensureBinary('versitygw') });
+    for (const path of ['buckets/berth', 'buckets/customer', 'metadata'])
+      mkdirSync(join(folder, 'data', path), { recursive: true });
+  },
 });
 
 /** The project's images, each of `images/<name>.Dockerfile`. */
@@ -110,53 +123,43 @@ function projectImage(dockerfile: string): Image {
   const name = `${PROJECT_REGISTRY}/${basename(dockerfile, '.Dockerfile')}:${readProjectVersion()}`;
   return {
     name,
-    dockerfile,
     base: nodeImage,
     readInputs: () => readContext(dockerfile),
     build: (key) => buildDockerfile({ name, dockerfile, context: PROJECT_FOLDER, key }),
   };
 }
 
-export interface SavedImage {
-  name: string;
-  archive: string;
+/**
+ * Builds what has changed, sequentially: concurrency gains nothing. Resolves with the names of the images that Docker has then; those
+ * that are pulled are left to the node.
+ */
+export async function buildImages(images: Image[]): Promise<string[]> {
+  const names: string[] = [];
+  for (const image of images) {
+    if (await isPulled(image)) continue;
+    await ensureBuilt(image);
+    names.push(image.name);
+  }
+  return names;
 }
 
-/** Archives of the images, built sequentially: concurrency gains nothing. */
-export async function saveImages(images: Image[]): Promise<SavedImage[]> {
-  const saved: SavedImage[] = [];
-  for (const image of images) saved.push({ name: image.name, archive: await ensureArchive(image) });
-  return saved;
-}
+const isPulled = async ({ isPublished = false }: Image): Promise<boolean> =>
+  isPublished && (await chooseImageSource()) === 'pull';
 
-/** An archive of the image, rebuilt if any input has changed. Resolves with its path. */
-export async function ensureArchive(image: Image): Promise<string> {
-  const key = await keyOf(image);
-  const archive = archivePath(image, key);
-  if (existsSync(archive)) return archive;
-  await ensureBuilt(image, key);
-  for (const old of globSync(archivePath(image, '*'))) rmSync(old);
-  await saveImage(image.name, archive);
-  return archive;
-}
-
-async function ensureBuilt(image: Image, key: string): Promise<void> {
-  if ((await readImageKey(image.name)) === key) return;
-  if (image.base) await ensureBuilt(image.base, await keyOf(image.base));
-  console.error(`building image ${image.name}…`);
-  await image.build(key);
-}
-
-async function keyOf(image: Image): Promise<string> {
-  const base = image.base ? await keyOf(image.base) : '';
-  return createHash('sha256')
+/** Resolves with its key. */
+async function ensureBuilt(image: Image): Promise<string> {
+  // A build pulls its bases.
+  if (await isPulled(image)) return image.name;
+  const base = image.base ? await ensureBuilt(image.base) : '';
+  const key = createHash('sha256')
     .update(`${base}\n${await image.readInputs()}`)
     .digest('hex')
     .slice(0, 16);
+  if ((await readImageKey(image.name)) === key) return key;
+  console.error(`building image ${image.name}…`);
+  await image.build(key);
+  return key;
 }
-
-const archivePath = (image: Image, key: string): string =>
-  join(CACHE_FOLDER, 'images', `${image.name.replaceAll(/[^a-z0-9.]+/g, '-')}-${key}.tar`);
 
 const readProjectVersion = (): string =>
   JSON.parse(readFileSync(join(PROJECT_FOLDER, 'package.json'), 'utf8')).version;

@@ -1,20 +1,17 @@
-/** `main.ts up|down|status|logs|exec`: the bundled cluster from the command line. */
-import { spawn, spawnSync } from 'node:child_process';
+/** `main.ts up|down|status|exec`: a cluster from the command line. */
+import { spawn } from 'node:child_process';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ensureBinary } from './binaries.ts';
-import { type ClusterOptions, isComponentRunning, startCluster, stopCluster } from './cluster.ts';
-import { COMPONENT_NAMES } from './components.ts';
+import { type ClusterOptions, startCluster, stopCluster } from './cluster.ts';
 import { llamaCppImage, projectImages, redisImage } from './images.ts';
 import { runKubectl } from './kubectl.ts';
 import { DEFAULT_DOMAIN, DEFAULT_NAME, readCluster } from './layout.ts';
-import { logPath } from './processes.ts';
 
 const USAGE = `usage: main.ts COMMAND [--name ${DEFAULT_NAME}]
   up [--domain ${DEFAULT_DOMAIN}] [--gpus 2] [--no-images]   start the cluster
   down                       stop it and remove what it left
-  status                     show its components, nodes and pods
-  logs [COMPONENT]           show a component's log
+  status                     show its nodes and pods
   exec -- COMMAND…           run a command in its network, with KUBECONFIG set`;
 
 const { values, positionals } = parseArgs({
@@ -37,25 +34,12 @@ const COMMANDS: Record<string, () => Promise<void>> = {
 kubectl  node cluster/main.ts exec --name ${cluster.name} -- kubectl get pods -A`);
   },
   down: () => stopCluster(values.name),
-  status: showStatus,
-  logs: showLogs,
+  status: async () => {
+    const get = ['get', 'nodes,pods', '-A', '-o', 'wide', '--request-timeout=5s'];
+    console.log(await runKubectl(readCluster(values.name), get));
+  },
   exec: runInside,
 };
-
-async function showStatus(): Promise<void> {
-  const cluster = readCluster(values.name);
-  for (const component of COMPONENT_NAMES)
-    console.log(`${component.padEnd(24)} ${isComponentRunning(cluster, component) ? 'running' : 'STOPPED'}`);
-  console.log(await runKubectl(cluster, ['get', 'nodes,pods', '-A', '-o', 'wide', '--request-timeout=5s']));
-}
-
-async function showLogs(): Promise<void> {
-  const { stateFolder } = readCluster(values.name);
-  const [component] = rest;
-  if (!component || !COMPONENT_NAMES.includes(component))
-    throw new Error(`component required, one of: ${COMPONENT_NAMES.join(', ')}`);
-  spawnSync('tail', ['-n', '200', logPath(stateFolder, component)], { stdio: 'inherit' });
-}
 
 /** The built kubectl and helm come first on its PATH. */
 async function runInside(): Promise<void> {

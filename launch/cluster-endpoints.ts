@@ -1,4 +1,4 @@
-/** Describes what the bundled cluster serves, for `.berth/endpoints.json`. */
+/** Describes what the cluster of `make cluster` serves, for `.berth/endpoints.json`. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buildGatewayConfig } from '../api/gateway-config.ts';
 import type { ModelDeployment } from '../api/model-deployment.ts';
@@ -11,7 +11,7 @@ import { BUCKET, publicURL, readStorageKeys, readVerdict } from './cluster-stora
 import type { EndpointEntry, EndpointsFile } from './endpoints-file.ts';
 import { runKubectl } from './kubectl.ts';
 import { describeMedia } from './media-facts.ts';
-import { listReceivers, RELEASE, RELEASE_NAMESPACE, WORKSPACES } from './release.ts';
+import { RELEASE, RELEASE_NAMESPACE, WORKSPACES } from './release.ts';
 
 const SECRET_TIMEOUT_MS = 60_000;
 const POLL_MS = 500;
@@ -98,9 +98,7 @@ const isReady = ({ status }: Pod): boolean =>
 
 /** With the current signing secret, which changes when it is rolled. */
 export async function describeWebhooks(cluster: Cluster): Promise<EndpointsFile['webhooks']> {
-  const [receiverHost] = listReceivers(cluster);
-  if (receiverHost === undefined) return null;
-  return { signingSecret: await readSigningSecret(cluster), receiverHost, plainHTTP: true };
+  return { signingSecret: await readSigningSecret(cluster), receiverHost: cluster.nodeIP, plainHTTP: true };
 }
 
 /** The operator creates it soon after it leads. */

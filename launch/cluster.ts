@@ -1,9 +1,7 @@
 /** `cluster.ts up|down|status|logs`: run by `make cluster` and its companions. */
-import { spawnSync } from 'node:child_process';
-import { isComponentRunning, stopCluster } from '../cluster/cluster.ts';
-import { COMPONENT_NAMES } from '../cluster/components.ts';
+import { stopCluster } from '../cluster/cluster.ts';
 import { hasCluster, readCluster } from '../cluster/layout.ts';
-import { logPath } from '../cluster/processes.ts';
+import { NODE_LOGS, readNodeLog } from '../cluster/node.ts';
 import { describeWebhooks } from './cluster-endpoints.ts';
 import { installCluster } from './cluster-up.ts';
 import { readEndpoints, removeEndpoints, writeEndpoints } from './endpoints-file.ts';
@@ -42,11 +40,6 @@ async function status(): Promise<void> {
   if (!hasCluster(CLUSTER_NAME))
     return console.log(`there is no cluster ${CLUSTER_NAME}: make cluster starts one`);
   const cluster = readCluster(CLUSTER_NAME);
-  if (cluster.provider === 'bundled')
-    for (const component of COMPONENT_NAMES)
-      console.log(
-        `${component.padEnd(24)} ${isComponentRunning(cluster, component) ? 'running' : 'STOPPED'}`,
-      );
   for (const what of ['nodes', 'modeldeployments', 'pods'])
     console.log(
       `\n${await runKubectl(cluster, ['get', what, '-A', '-o', 'wide', '--request-timeout=5s'])}`.trimEnd(),
@@ -61,10 +54,7 @@ async function status(): Promise<void> {
 async function logs(): Promise<void> {
   const cluster = readCluster(CLUSTER_NAME);
   const component = process.argv[3] ?? 'operator';
-  if (COMPONENT_NAMES.includes(component)) {
-    spawnSync('tail', ['-n', '200', logPath(cluster.stateFolder, component)], { stdio: 'inherit' });
-    return;
-  }
+  if (NODE_LOGS.includes(component)) return console.log(await readNodeLog(cluster, component));
   const selector = `app.kubernetes.io/name=berth,app.kubernetes.io/component=${component}`;
   const text = await runKubectl(cluster, [
     'logs',
@@ -76,9 +66,7 @@ async function logs(): Promise<void> {
     '--tail=200',
   ]);
   if (text === '')
-    throw new Error(
-      `unknown log; choose one of: operator, front, console, redis, ${COMPONENT_NAMES.join(', ')}`,
-    );
+    throw new Error(`unknown log; choose one of: operator, front, console, redis, ${NODE_LOGS.join(', ')}`);
   console.log(text);
 }
 

@@ -1,4 +1,4 @@
-/** kubectl against the bundled cluster, entered with its `exec` prefix. */
+/** kubectl against the cluster of `make cluster`, entered with its `exec` prefix. */
 import { spawn } from 'node:child_process';
 import { ensureBinary } from '../cluster/binaries.ts';
 

@@ -1,8 +1,8 @@
-/** Berth's Helm release in the bundled cluster. */
+/** Berth's Helm release in the cluster of `make cluster`. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureBinary } from '../cluster/binaries.ts';
-import { readImported } from '../cluster/containerd.ts';
+import { readImageId } from '../cluster/image-build.ts';
 import { projectImages } from '../cluster/images.ts';
 import type { Cluster } from '../cluster/layout.ts';
 import { BUCKET, INTERNAL_URL, publicURL, readServiceAddress } from './cluster-storage.ts';
@@ -48,22 +48,14 @@ export async function runHelm(cluster: Cluster, args: string[]): Promise<string>
   ]);
 }
 
-/** Where receivers may listen: on the node. A kind node is a different machine than the one running its commands. */
-export const listReceivers = ({ provider, nodeIP }: Cluster): string[] =>
-  provider === 'bundled' ? [nodeIP] : [];
-
 async function chooseValues(cluster: Cluster): Promise<object> {
   // Images have no registry here, so tags do not show changes: these annotations roll the pods.
-  const imported = readImported(cluster);
-  const archives = projectImages().map(({ name }) => imported[name] ?? name);
-  const podAnnotations = { 'berth.dev/image': archives.map((path) => path.split('-').at(-1)).join(' ') };
+  const ids = await Promise.all(projectImages().map(({ name }) => readImageId(name)));
+  const podAnnotations = { 'berth.dev/image': ids.join(' ') };
   return {
     image: { repository: 'localhost/berth/berth', pullPolicy: 'Never' },
     engines: { simulator: { repository: 'localhost/berth/simulator' } },
-    ingress: {
-      domain: cluster.domain,
-      ...(cluster.provider === 'bundled' && { className: 'traefik', preset: 'traefik' }),
-    },
+    ingress: { domain: cluster.domain, className: 'traefik', preset: 'traefik' },
     // The control ports of simulators are reached on the pods' addresses.
     networkPolicies: { enabled: false },
     storage: {
@@ -74,9 +66,9 @@ async function chooseValues(cluster: Cluster): Promise<object> {
     },
     // Berth's own programs use TLS; `redisURL` in the endpoints file is for tools without our CA.
     redis: { bundled: { tls: { plaintext: true } } },
-    // A customer's bucket is in the cluster here, and so are receivers of webhooks.
+    // A customer's bucket is in the cluster here, and receivers of webhooks are on its node.
     egress: {
-      allow: [await readServiceAddress(cluster), ...listReceivers(cluster)].map((address) => `${address}/32`),
+      allow: [await readServiceAddress(cluster), cluster.nodeIP].map((address) => `${address}/32`),
       plainHTTP: true,
     },
     operator: { podAnnotations },

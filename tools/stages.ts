@@ -6,8 +6,8 @@
 import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ensureBinary } from '../cluster/binaries.ts';
-import { CLUSTER_PROGRAMS } from '../cluster/components.ts';
+import { clearGoCache, ensureBinary } from '../cluster/binaries.ts';
+import { CLUSTER_PROGRAMS } from '../cluster/cluster.ts';
 import { ensurePage } from '../launch/local-console.ts';
 import { ensureValkey } from '../machine/valkey.ts';
 import { countBusyCores } from './busy-cores.ts';
@@ -161,6 +161,7 @@ const beside = shared.filter((name) => name === BESIDE);
 const outcomes = await runInOrder(early);
 // Compilers would keep all cores from the first tests. What cannot be built is told by the stage that needs it.
 for (const name of shared) await buildPrograms(STAGES[name]!()).catch(() => {});
+clearGoCache();
 outcomes.push(
   ...(
     await Promise.all([

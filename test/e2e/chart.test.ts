@@ -1,9 +1,16 @@
 import { expect } from 'chai';
 import { LABELS } from '../../api/names.ts';
-import { runCommand } from '../../cluster/commands.ts';
 import { projectImages } from '../../cluster/images.ts';
+import { tagImage } from '../../cluster/node.ts';
 import { postChat } from './envelope.ts';
-import { changeRelease, findEndpoint, isPodReady, listPods, proveReconciling } from './installation.ts';
+import {
+  changeRelease,
+  cluster,
+  findEndpoint,
+  isPodReady,
+  listPods,
+  proveReconciling,
+} from './installation.ts';
 
 const NEWER = 'localhost/berth/berth:99.0.0';
 
@@ -18,7 +25,7 @@ describe('an upgrade of the chart', function () {
 
   before(async () => {
     const [image] = projectImages();
-    await runCommand(['ctr', '--namespace=k8s.io', 'images', 'tag', '--force', image!.name, NEWER]);
+    await tagImage(cluster.name, image!.name, NEWER);
   });
 
   it('to a newer image restarts no model pod', async () => {

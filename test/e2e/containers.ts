@@ -1,6 +1,6 @@
 /** Kills containers as a crash would: from the node, with no warning. */
-import { runCommand } from '../../cluster/commands.ts';
-import { listPods, type Pod, waitUntil } from './installation.ts';
+import * as node from '../../cluster/node.ts';
+import { cluster, listPods, type Pod, waitUntil } from './installation.ts';
 
 const statusesOf = ({ status }: Pod) => [
   ...(status.initContainerStatuses ?? []),
@@ -16,7 +16,7 @@ export function readContainer(pod: Pod, name: string) {
 /** SIGKILL to the container's first process. */
 export async function killContainer(pod: Pod, name: string): Promise<void> {
   const id = readContainer(pod, name).containerID!.replace('containerd://', '');
-  await runCommand(['ctr', '--namespace=k8s.io', 'tasks', 'kill', '--signal', 'SIGKILL', id]);
+  await node.killContainer(cluster.name, id);
 }
 
 /** Resolves with the pod once the container runs again after so many restarts, and the pod is ready. */

@@ -1,8 +1,9 @@
 import { connect as openSocket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { startComponent, stopComponent, waitForServer } from '../../cluster/cluster.ts';
+import { waitForServer } from '../../cluster/cluster.ts';
 import { API_SERVICE_IP } from '../../cluster/layout.ts';
+import { startComponent, stopComponent } from '../../cluster/node.ts';
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
 import { killContainer } from './containers.ts';
 import {

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { parseAllDocuments, parseDocument } from 'yaml';
 import { ENGINE_PRESETS } from '../../../api/engine-presets.ts';
 import { type ModelDeployment, modelDeployment } from '../../../api/model-deployment.ts';
-import { findGatewayDefinitions } from '../../../cluster/manifests.ts';
+import { findGatewayDefinitions } from '../../../cluster/addons.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
 import { buildChildren } from '../../../operator/resources/children.ts';

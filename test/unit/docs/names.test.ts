@@ -27,7 +27,7 @@ const IMAGES = [
   /^docker\.io\/lmsysorg\/sglang$/,
   /^docker\.io\/valkey\/valkey$/,
   /^docker\.io\/rclone\/rclone$/,
-  /^docker\.io\/library\/node$/,
+  /^docker\.io\/library\/(node|traefik)$/,
   /^docker\.io\/kindest\/node$/,
   /^ghcr\.io\/ggml-org\/llama\.cpp$/,
   /^ghcr\.io\/huggingface\/text-embeddings-inference$/,
@@ -42,6 +42,8 @@ const HOSTS = [
   /\.(test|invalid|local|localhost|svc)$/,
   /^collector\.monitoring$/,
   /^(github|huggingface)\.co(m)?$/,
+  /^(docs|registry-1)\.docker\.(com|io)$/,
+  /^kind\.sigs\.k8s\.io$/,
   /^(www\.(w3|standardwebhooks|openresponses)|opentelemetry|json-schema|go|deb\.debian)\.(org|com|io|dev)$/,
   /\.r2\.cloudflarestorage\.com$/,
 ];

@@ -1,0 +1,3 @@
+FROM scratch
+COPY deviceplugin /deviceplugin
+ENTRYPOINT ["/deviceplugin"]
