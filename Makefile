@@ -18,7 +18,7 @@ cluster: $(INSTALLED) ## Start a real Kubernetes cluster with Berth and an examp
 .PHONY: cluster-down cluster-status cluster-logs
 cluster-down: $(INSTALLED) ## Stop the cluster of `make cluster` and remove its data
 	@exec node launch/cluster.ts down
-cluster-status: $(INSTALLED) ## Show the cluster's components, nodes and deployments
+cluster-status: $(INSTALLED) ## Show the cluster's nodes, deployments and pods
 	@exec node launch/cluster.ts status
 cluster-logs: $(INSTALLED) ## Show a component's log (COMPONENT=kubelet)
 	@exec node launch/cluster.ts logs $(COMPONENT)
@@ -80,7 +80,7 @@ test-scaling: $(INSTALLED) ## Run the tests of scaling for long: engines that ta
 	@STARTUP_SECONDS=30 STARTS=20 TIDES=20 STREAMS=200 REPLICAS=5 mocha --exit test/integration/launch/scaling.test.ts
 
 .PHONY: test-scaling-cluster
-test-scaling-cluster: $(INSTALLED) ## Run the long tests of scaling on the bundled cluster, with all cores busy for the tides (55 min; STARTS=20 SLEEPERS=2 TIDES=20 STREAMS=200 CPU_LOAD=100 FILES=…)
+test-scaling-cluster: $(INSTALLED) ## Run the long tests of scaling on kind, with all cores busy for the tides (55 min; STARTS=20 SLEEPERS=2 TIDES=20 STREAMS=200 CPU_LOAD=100 FILES=…)
 	@node test/e2e/main.ts --exit --timeout 300000 $(or $(FILES),$(wildcard test/scaling-cluster/*.test.ts))
 
 .PHONY: fuzz
@@ -99,6 +99,14 @@ bench: $(INSTALLED) ## Run the benchmarks against their baselines (ONLY=berth,wa
 .PHONY: bench-check
 bench-check: $(INSTALLED) ## Compare the gateway's speed with what was recorded, in a minute (RECORD=1 records a new baseline, in five)
 	@node test/bench/check/main.ts
+
+##@ Clean up
+
+.PHONY: cache cache-clear
+cache: $(INSTALLED) ## Show the disk that caches take
+	@exec node launch/cache.ts show
+cache-clear: $(INSTALLED) ## Stop the clusters that stand on these caches, and remove all of them
+	@exec node launch/cache.ts clear
 
 ##@ Help
 

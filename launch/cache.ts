@@ -1,0 +1,54 @@
+/** `make cache` tells the disk that caches take; `make cache-clear` removes them, and stops the clusters that stand on them. */
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { stopCluster } from '../cluster/cluster.ts';
+import { runCommand } from '../cluster/commands.ts';
+import { tryDocker } from '../cluster/docker.ts';
+import { listBuiltImages } from '../cluster/image-build.ts';
+import { CACHE_FOLDER } from '../machine/cache-folder.ts';
+
+const WHAT: Record<string, string> = {
+  bin: 'programs that Go built',
+  'go-build': "Go's cache of their builds",
+  docker: 'Docker, where it is started for the cluster: nodes and images',
+  cluster: 'state and images of clusters',
+};
+const OTHERS = 'packages of npm, PyPI, Debian and Maven for tests';
+
+async function show(): Promise<void> {
+  const folders = existsSync(CACHE_FOLDER) ? readdirSync(CACHE_FOLDER) : [];
+  const sizes = new Map<string, number>();
+  for (const folder of folders) {
+    const [kilobytes] = (await runCommand(['du', '-sk', join(CACHE_FOLDER, folder)])).split('\t');
+    const what = WHAT[folder] ?? OTHERS;
+    sizes.set(what, (sizes.get(what) ?? 0) + Number(kilobytes));
+  }
+  const format = (kilobytes: number) => `${(kilobytes / 1024 ** 2).toFixed(1).padStart(6)} GiB`;
+  for (const [what, kilobytes] of [...sizes].sort(([, a], [, b]) => b - a))
+    console.log(`${format(kilobytes)}  ${what}`);
+  const total = [...sizes.values()].reduce((sum, kilobytes) => sum + kilobytes, 0);
+  console.log(`${format(total)}  in all, in ${CACHE_FOLDER}: make cache-clear removes it`);
+  const images = await listBuiltImages().catch(() => []);
+  if (images.length > 0)
+    console.log(`\nDocker has ${images.length} images that were built here; they go, too.`);
+}
+
+async function clear(): Promise<void> {
+  const images = await listBuiltImages().catch(() => []);
+  const folder = join(CACHE_FOLDER, 'cluster');
+  for (const entry of existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : [])
+    if (entry.isDirectory()) await stopCluster(entry.name);
+  if (images.length > 0) await tryDocker(['rmi', '--force', ...images]);
+  rmSync(CACHE_FOLDER, { recursive: true, force: true });
+  console.log(`removed ${CACHE_FOLDER}`);
+}
+
+const command = { show, clear }[process.argv[2] ?? ''];
+if (!command) {
+  console.error('usage: cache.ts show|clear');
+  process.exit(2);
+}
+command().catch((error: Error) => {
+  console.error(error.message);
+  process.exitCode = 1;
+});
