@@ -5,9 +5,10 @@
 import { createHash } from 'node:crypto';
 import { cpSync, globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ensureBinary, findModule, hashPrograms, KUBERNETES_VERSION } from './binaries.ts';
+import { ensureBinary, findModule } from './binaries.ts';
 import { runCommand } from './commands.ts';
 import { runDocker, tryDocker } from './docker.ts';
+import { hashPrograms, KUBERNETES_VERSION } from './go-modules.ts';
 import { buildDockerfile, copyPrograms, withFolder } from './image-build.ts';
 import { chooseImageSource } from './image-source.ts';
 import { buildImages, debianImage } from './images.ts';

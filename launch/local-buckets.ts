@@ -5,7 +5,7 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { StorageKeys } from '../api/storage-keys.ts';
-import { ensureBinary, isBinaryReady } from '../cluster/binaries.ts';
+import { findBinary } from '../cluster/go-modules.ts';
 import { type Child, startChild } from './processes/child-process.ts';
 
 export const OUTSIDE_ADDRESS = '127.0.0.2';
@@ -24,7 +24,8 @@ export interface CustomerBucket {
 }
 
 /** Except on Linux, the loopback interface has only one address. */
-export const canServeBuckets = (): boolean => process.platform === 'linux' && isBinaryReady(PROGRAM);
+export const canServeBuckets = (): boolean =>
+  process.platform === 'linux' && findBinary(PROGRAM) !== undefined;
 
 const bucketsURL = (port: number): string => `http://${OUTSIDE_ADDRESS}:${port}`;
 
@@ -52,7 +53,7 @@ export async function startBuckets(port: number, folder: string): Promise<Child>
   const options = ['--port', `${OUTSIDE_ADDRESS}:${port}`, '--health', HEALTH_PATH];
   return startChild({
     name: 's3',
-    command: await ensureBinary(PROGRAM),
+    command: findBinary(PROGRAM)!,
     // Not every filesystem supports extended attributes.
     args: [...options, 'posix', '--sidecar', metadata, buckets],
     env: { ROOT_ACCESS_KEY_ID: KEYS.accessKeyId, ROOT_SECRET_ACCESS_KEY: KEYS.secretAccessKey },
