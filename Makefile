@@ -63,11 +63,15 @@ listen-package: $(INSTALLED) ## Pack the command berth-listen, which is `make li
 
 ##@ Test
 
-STAGES := lint types verify unit integration conformance chart console e2e bench
+STAGES := lint types verify unit integration conformance console bench integration-cluster chart e2e
 
-.PHONY: test $(addprefix test-,$(STAGES))
-test: $(INSTALLED) ## Run every stage: lint types verify unit integration conformance chart console e2e bench
-	@node tools/stages.ts $(STAGES)
+.PHONY: test test-cluster test-all $(addprefix test-,$(STAGES))
+test: $(INSTALLED) ## Run all tests that need neither Go nor a cluster: lint types verify unit integration conformance console bench (25 min on two cores)
+	@node tools/stages.ts test
+test-cluster: $(INSTALLED) ## Run the others: integration-cluster chart e2e, with a real API server, Helm, S3 servers and a cluster (Go, Docker)
+	@node tools/stages.ts test-cluster
+test-all: $(INSTALLED) ## Run both
+	@node tools/stages.ts test test-cluster
 $(addprefix test-,$(STAGES)): test-%: $(INSTALLED)
 	@node tools/stages.ts $*
 

@@ -1,12 +1,18 @@
 /**
  * Mocha's own report, and after it the files that took longest, `slow file PATH (N s)`, what failed in a line each,
- * `failed test PATH: TITLE: ERROR`, and each file in which something failed: `failed file PATH (N passed)`.
+ * `failed test PATH: TITLE: ERROR`, what was skipped, `skipped test PATH: TITLE`, and each file in which something failed: `failed file PATH (N passed)`.
  */
 import { relative } from 'node:path';
 import Mocha from 'mocha';
 
-const { EVENT_HOOK_END, EVENT_RUN_END, EVENT_TEST_END, EVENT_TEST_FAIL, EVENT_TEST_PASS } =
-  Mocha.Runner.constants;
+const {
+  EVENT_HOOK_END,
+  EVENT_RUN_END,
+  EVENT_TEST_END,
+  EVENT_TEST_FAIL,
+  EVENT_TEST_PASS,
+  EVENT_TEST_PENDING,
+} = Mocha.Runner.constants;
 
 /** Candidates for making a stage shorter. */
 const MAX_SLOW_FILES = 12;
@@ -32,11 +38,15 @@ class FileReporter extends Mocha.reporters.Spec {
       const error = message.replaceAll(/\s+/g, ' ').slice(0, MAX_ERROR_LENGTH);
       failures.push(`failed test ${relative('', file)}: ${title}: ${error}`);
     });
+    const skipped: string[] = [];
+    runner.on(EVENT_TEST_PENDING, ({ file = 'unknown', title }) =>
+      skipped.push(`skipped test ${relative('', file)}: ${title}`),
+    );
     runner.once(EVENT_RUN_END, () => {
       const slow = [...durationsMs].filter(([, ms]) => ms >= SLOW_MS).sort((a, b) => b[1] - a[1]);
       for (const [file, ms] of slow.slice(0, MAX_SLOW_FILES))
         console.log(`slow file ${file} (${Math.round(ms / 1000)} s)`);
-      for (const failure of failures) console.log(failure);
+      for (const test of [...failures, ...skipped]) console.log(test);
       for (const file of failed) console.log(`failed file ${file} (${passed.get(file) ?? 0} passed)`);
     });
   }

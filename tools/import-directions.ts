@@ -1,6 +1,7 @@
 /**
- * Checks which folder imports which (docs/architecture.md): imports point one way between the layers, and the folders
- * of a layer form no cycle. Types count as well: to read one folder, one needs the others that it names.
+ * Checks which folder imports which (docs/architecture.md): imports point one way between the layers, the folders
+ * of a layer form no cycle, and tests of `make test` reach nothing that builds programs with Go. Types count as well: to
+ * read one folder, one needs the others that it names.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -50,7 +51,12 @@ const LAYERS: Record<string, string[]> = {
 interface Import {
   from: string;
   to: string;
+  /** Nothing is loaded. */
+  isType?: true;
 }
+
+/** Statements and calls, with the word `type` where nothing but types is imported. */
+const IMPORT = /(?:\b(?:import|export) (type )?[^'";()]*?)?\b(?:from|import)\s*\(?\s*'(\.[^']+)'/g;
 
 export function listImports(): Import[] {
   const files = globSync(
@@ -60,9 +66,10 @@ export function listImports(): Import[] {
     },
   );
   return files.flatMap((from) =>
-    [...readFileSync(from, 'utf8').matchAll(/\b(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map(([, path]) => ({
+    [...readFileSync(from, 'utf8').matchAll(IMPORT)].map(([, type, path]) => ({
       from,
       to: join(dirname(from), path!),
+      ...(type && { isType: true as const }),
     })),
   );
 }
@@ -109,9 +116,29 @@ export function findCycles(imports: Import[]): string[] {
   return cycles;
 }
 
+const BUILDS_WITH_GO = 'cluster/binaries.ts';
+/** The tests of `make test-cluster` and `make test-scaling-cluster`. */
+const CLUSTER_TESTS = ['test/integration-cluster', 'test/chart', 'test/e2e', 'test/scaling-cluster'];
+
+/** Other tests that come to what builds programs with Go, each as the imports that lead there. */
+export function findGoPrograms(imports: Import[]): string[] {
+  const importers = Map.groupBy(
+    imports.filter(({ isType }) => !isType),
+    ({ to }) => to,
+  );
+  const chains = new Map([[BUILDS_WITH_GO, [BUILDS_WITH_GO]]]);
+  // The map grows meanwhile: shortest chains first.
+  for (const [file, chain] of chains)
+    for (const { from } of importers.get(file) ?? [])
+      if (!chains.has(from)) chains.set(from, [from, ...chain]);
+  return [...chains]
+    .filter(([file]) => file.endsWith('.test.ts') && !CLUSTER_TESTS.some((folder) => isIn(file, folder)))
+    .map(([, chain]) => `${chain.join(' → ')}: a test that needs Go belongs in test/integration-cluster/`);
+}
+
 if (import.meta.main) {
   const imports = listImports();
-  const problems = [...findWrongDirections(imports), ...findCycles(imports)];
+  const problems = [...findWrongDirections(imports), ...findCycles(imports), ...findGoPrograms(imports)];
   for (const problem of problems) console.error(problem);
   if (problems.length > 0) process.exitCode = 1;
 }

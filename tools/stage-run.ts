@@ -23,6 +23,8 @@ export interface Counts {
   failures?: string;
   /** Of each, where it is and why it failed, in a line. */
   failedTests: string[];
+  /** Of each that this machine cannot run, where it is. */
+  skippedTests: string[];
   /** Tests that failed once and passed when their file was rerun. */
   flaky?: string;
 }
@@ -54,6 +56,7 @@ export async function runStage(stage: Stage, prefix = ''): Promise<Run> {
     failed: sum(parts.map(({ failed }) => failed)),
     ...(failures && { failures }),
     failedTests: parts.flatMap(({ failedTests }) => failedTests),
+    skippedTests: parts.flatMap(({ skippedTests }) => skippedTests),
     failedFiles: isBroken ? null : parts.flatMap(({ failedFiles }) => failedFiles!),
   };
 }
@@ -71,8 +74,15 @@ export async function runFailedAgain(stage: Stage, first: Run, prefix = ''): Pro
   const command = [...rest, ...paths];
   const second = await runStage({ ...stage, command, shards: 1 }, prefix);
   const passed = first.passed - sum(files.map(({ passed }) => passed)) + second.passed;
-  if (second.failed > 0) return { ...second, passed };
-  return { passed, failed: 0, failedTests: [], ...(first.failures && { flaky: first.failures }) };
+  const { skippedTests } = first;
+  if (second.failed > 0) return { ...second, passed, skippedTests };
+  return {
+    passed,
+    failed: 0,
+    failedTests: [],
+    skippedTests,
+    ...(first.failures && { flaky: first.failures }),
+  };
 }
 
 /** A command for each shard, which end at about the same time. */
@@ -83,19 +93,25 @@ function divide({ command, shards = 1 }: Stage): string[][] {
 
 function readRun({ code, output }: CommandEnd, { isMocha }: Stage): Run {
   if (!isMocha)
-    return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, failedTests: [], failedFiles: null };
+    return {
+      ...{ passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1 },
+      ...{ failedTests: [], skippedTests: [], failedFiles: null },
+    };
   const passed = readCount(output, 'passing');
   const failed = readCount(output, 'failing');
   const failedFiles = [...output.matchAll(/^failed file (\S+) \((\d+) passed\)$/gm)].map(
     ([, path, count]) => ({ path: path!, passed: Number(count) }),
   );
-  const failedTests = [...output.matchAll(/^failed test (.*)$/gm)].map(([, test]) => test!);
+  const listNamed = (what: string) =>
+    [...output.matchAll(new RegExp(`^${what} test (.*)$`, 'gm'))].map(([, test]) => test!);
+  const failedTests = listNamed('failed');
+  const skippedTests = listNamed('skipped');
   // A run without a summary, or without tests, has failed, too.
   if (failed === 0 && (code !== 0 || passed === 0))
-    return { passed, failed: 1, failedTests, failedFiles: null };
+    return { passed, failed: 1, failedTests, skippedTests, failedFiles: null };
   const hasStray = failedFiles.some(({ path }) => !isTestFile(path));
   const failures = readFailures(output);
-  return { passed, failed, failures, failedTests, failedFiles: hasStray ? null : failedFiles };
+  return { passed, failed, failures, failedTests, skippedTests, failedFiles: hasStray ? null : failedFiles };
 }
 
 interface CommandEnd {
@@ -147,7 +163,7 @@ const readFailures = (output: string): string =>
     .slice(1)
     .flatMap((list) =>
       list
-        .split(/^(?:slow|failed) (?:file|test) /m)[0]!
+        .split(/^(?:slow|failed|skipped) (?:file|test) /m)[0]!
         .split(/^(?= {2}\d+\) )/m)
         .slice(1),
     )

@@ -1,5 +1,6 @@
 /**
- * `stages.ts STAGE…`: runs the stages of `make test` in order, each with its time, and ends with `N passed, N failed`.
+ * `stages.ts TARGET|STAGE…`: runs the stages of `make test`, `make test-cluster` or both in order, each with its time. It
+ * ends with what was not run, and with `N passed, N failed`.
  * On machines with more than two cores, the cluster's tests (BESIDE, e2e) go on beside the others. On two cores, a
  * cluster beside other stages has too little time for its pods, and requests time out. BESIDE= runs all in a row.
  */
@@ -15,7 +16,7 @@ import { sortByDuration } from './file-seconds.ts';
 import { type Counts, type Run, runFailedAgain, runStage, type Stage } from './stage-run.ts';
 
 interface TestStage extends Stage {
-  /** Built before it starts: the first build of these takes longer than any test may. */
+  /** Built with Go before it starts: the first build of these takes longer than any test may. */
   programs?: string[];
   /** Tests of several processes start the console, the first of which would build its page. */
   needsPage?: boolean;
@@ -56,6 +57,8 @@ const CHART_PROGRAMS = [
 
 /** Files at a time, in processes of their own: their tests mostly wait for something. */
 const JOBS = Number(process.env.JOBS ?? 3);
+/** Columns of the longest stage's name. */
+const NAME_WIDTH = 'integration-cluster'.length;
 /** At the end of all, for each stage. */
 const MAX_TESTS_NAMED = 5;
 /** Of what keeps a core busy by itself, as a browser does. */
@@ -72,33 +75,59 @@ const STAGES: Record<string, () => TestStage> = {
   types: () => checkEarly('sh', '-c', 'tsc --noEmit && tsc --noEmit -p console/web'),
   verify: () => checkEarly('node', 'tools/generate/main.ts', '--verify'),
   unit: () => ({ ...parallel('unit', 10_000, BUSY_JOBS), isEarly: true }),
-  integration: () => ({
-    ...parallel('integration'),
-    programs: ['etcd', 'kube-apiserver', 'helm', 'versitygw', 'weed'],
-    needsPage: true,
-  }),
+  integration: () => ({ ...parallel('integration'), needsPage: true }),
   // Most files of a process share one `make run`.
-  conformance: () => ({
-    ...mocha('conformance', 120_000),
-    shards: BUSY_JOBS,
-    programs: ['versitygw'],
+  conformance: () => ({ ...mocha('conformance', 120_000), shards: BUSY_JOBS, needsPage: true }),
+  // All files of a process share one `make run` and one Chromium.
+  console: () => ({ ...mocha('console', 60_000), shards: BUSY_JOBS, needsPage: true }),
+  'integration-cluster': () => ({
+    ...parallel('integration-cluster'),
+    programs: ['etcd', 'kube-apiserver', 'kubectl', 'helm', 'versitygw', 'weed'],
     needsPage: true,
   }),
   chart: () => ({ ...mocha('chart', 300_000), programs: CHART_PROGRAMS }),
-  // All files of a process share one `make run` and one Chromium.
-  console: () => ({ ...mocha('console', 60_000), shards: BUSY_JOBS, needsPage: true }),
   e2e: () => ({
     ...mocha('e2e', 300_000),
     command: ['node', 'test/e2e/main.ts', ...mocha('e2e', 300_000).command.slice(1)],
     programs: CLUSTER_PROGRAMS,
   }),
   bench: () => ({ ...check('node', 'test/bench/check/main.ts', '--wide'), isAlone: true }),
-  // It chooses the files by the engine, and is no part of `make test`: it downloads gigabytes.
+  // It chooses the files by the engine, and is part of no target: it downloads gigabytes.
   engines: () => ({
     ...mocha('engines', 120_000),
     command: ['node', 'test/engines/main.ts', ...mocha('engines', 120_000, []).command.slice(1)],
   }),
 };
+
+interface Target {
+  stages: string[];
+  what: string;
+  /** On two cores, once what it needs is in the cache. */
+  minutes: number;
+  /** What is fetched or built the first time. */
+  first: string;
+}
+
+const TARGETS: Record<string, Target> = {
+  test: {
+    stages: ['lint', 'types', 'verify', 'unit', 'integration', 'conformance', 'console', 'bench'],
+    what: 'all that needs neither Go nor a cluster',
+    minutes: 25,
+    first: 'a few more for packages of Debian, npm and PyPI',
+  },
+  'test-cluster': {
+    stages: ['integration-cluster', 'chart', 'e2e'],
+    what: 'a real API server, kubectl, Helm, S3 servers, a cluster',
+    minutes: 30,
+    first: 'half an hour more for programs that Go builds',
+  },
+};
+/** No part of either. */
+const FURTHER = [
+  'real engines: make test-engines',
+  'long tests of scaling: make test-scaling, make test-scaling-cluster',
+  'other versions of Redis: make test-redis-versions',
+];
 
 async function run(name: string, prefix = ''): Promise<Run & Spent> {
   const stage = STAGES[name]!();
@@ -110,7 +139,16 @@ async function run(name: string, prefix = ''): Promise<Run & Spent> {
     if (stage.needsPage) await buildPage();
   } catch (error) {
     console.error((error as Error).message);
-    return { stage: name, passed: 0, failed: 1, failedTests: [], failedFiles: null, seconds: 0, cores: 0 };
+    return {
+      stage: name,
+      passed: 0,
+      failed: 1,
+      failedTests: [],
+      skippedTests: [],
+      failedFiles: null,
+      seconds: 0,
+      cores: 0,
+    };
   }
   const stopwatch = startStopwatch();
   const run = await runStage(stage, prefix);
@@ -145,12 +183,18 @@ async function buildPage(): Promise<void> {
   }
 }
 
-const names = process.argv.slice(2);
-const unknown = names.filter((name) => !(name in STAGES));
-if (names.length === 0 || unknown.length > 0) {
-  console.error(`usage: stages.ts STAGE…; stages: ${Object.keys(STAGES).join(', ')}`);
+const asked = process.argv.slice(2);
+const names = asked.flatMap((name) => TARGETS[name]?.stages ?? name);
+if (names.length === 0 || names.some((name) => !(name in STAGES))) {
+  const list = (each: object) => Object.keys(each).join(', ');
+  console.error(`usage: stages.ts TARGET|STAGE…; targets: ${list(TARGETS)}; stages: ${list(STAGES)}`);
   process.exit(2);
 }
+for (const [target, { stages, what, minutes, first }] of Object.entries(TARGETS))
+  if (asked.includes(target))
+    console.log(
+      `make ${target}: ${what} (${stages.join(', ')}). About ${minutes} min on two cores, the first time ${first}.`,
+    );
 
 const stopwatch = startStopwatch();
 const early = names.filter((name) => STAGES[name]!().isEarly);
@@ -182,11 +226,11 @@ for (const { stage, failures, flaky } of results) {
 }
 const total = (key: 'passed' | 'failed') => results.reduce((sum, outcome) => sum + outcome[key], 0);
 const all = { stage: 'all', passed: total('passed'), failed: total('failed'), ...stopwatch() };
-console.log('\nstage         passed  failed  seconds  cores');
+console.log(`\n${'stage'.padEnd(NAME_WIDTH)}  passed  failed  seconds  cores`);
 for (const { stage, passed, failed, seconds, cores } of [...results, all])
   console.log(
     [
-      stage.padEnd(12),
+      stage.padEnd(NAME_WIDTH),
       String(passed).padStart(6),
       String(failed).padStart(6),
       String(seconds).padStart(7),
@@ -196,5 +240,13 @@ for (const { stage, passed, failed, seconds, cores } of [...results, all])
 // Where only the end of all this is kept, it says what failed.
 for (const { stage, failedTests } of results)
   for (const test of failedTests.slice(0, MAX_TESTS_NAMED)) console.log(`failed in ${stage}: ${test}`);
+if (asked.some((name) => name in TARGETS)) {
+  const others = Object.entries(TARGETS).filter(([target]) => !asked.includes(target));
+  const rest = others.map(([target, { stages, what }]) => `${stages.join(', ')} (${what}): make ${target}`);
+  console.log(`\nnot run:\n${[...rest, ...FURTHER].map((line) => `  ${line}`).join('\n')}`);
+}
+const skipped = results.flatMap(({ skippedTests }) => skippedTests);
+if (skipped.length > 0)
+  console.log(`\nskipped on this machine:\n${skipped.map((test) => `  ${test}`).join('\n')}`);
 console.log(`\n${all.passed} passed, ${all.failed} failed`);
 process.exitCode = all.failed > 0 ? 1 : 0;

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import OpenAI7, { toFile } from 'openai';
 import OpenAI6 from 'openai-6';
-import { listObjects } from '../support/bucket.ts';
 import { isSimulated, itSimulated, type LocalStack } from '../support/local-stack.ts';
 import { describePicture, makePicture } from '../support/media-files.ts';
 import { pollUntil } from '../support/poll.ts';
@@ -147,24 +146,6 @@ describe('images', () => {
         expect(request.status).to.equal('succeeded');
       });
 
-      it('puts results into the customer’s bucket, inline ones too', async () => {
-        const s3 = stack.endpoints.s3!;
-        const { id, bucket } = stack.endpoints.storageCredentials!.find(({ verified }) => verified)!;
-        for (const response_format of ['url', 'b64_json']) {
-          const before = await listObjects(s3, bucket);
-          const answer = await generate({
-            response_format,
-            size: '256x256',
-            storage_credential_id: id,
-          } as never);
-          const { url, b64_json } = answer.data![0]!;
-          expect(url ? await follow(url) : await describePicture(decode(b64_json))).to.match(
-            pictureOf('256x256'),
-          );
-          expect(await listObjects(s3, bucket)).to.have.length(before.length + 1);
-        }
-      });
-
       it('queues an image, and lists and follows its request', async () => {
         const queued = await client.post<{ id: string; status: string; modality: string }>(
           '/images/generations',
@@ -197,15 +178,6 @@ describe('images', () => {
           422,
           'storage_credential_not_found',
           () => generate({ storage_credential_id: 987 } as never),
-        ],
-        [
-          'a bucket that is not verified',
-          422,
-          'storage_credential_not_verified',
-          () => {
-            const { id } = stack.endpoints.storageCredentials!.find(({ verified }) => !verified)!;
-            return generate({ storage_credential_id: id } as never);
-          },
         ],
         [
           'a chat of an image model',

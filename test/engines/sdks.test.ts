@@ -31,7 +31,7 @@ const TEXT: SDKRun = {
 };
 const MEDIA: SDKRun = {
   what: 'SDK',
-  files: ['openai-images', 'openai-videos'],
+  files: ['openai-images', 'openai-videos', '../integration-cluster/conformance/openai-images-bucket'],
   options: {
     kind: 'Image',
     modelId: 'berth/tiny-image',

@@ -2,15 +2,15 @@ import { expect } from 'chai';
 import { EgressAgent, type EgressRequest } from '../../../gateway/egress/agent.ts';
 import { Allowance } from '../../../gateway/egress/allowance.ts';
 import type { EgressError, EgressErrorKind } from '../../../gateway/egress/egress-error.ts';
-import { pollUntil } from '../../support/poll.ts';
-import { type Certificates, makeCertificates } from '../../support/test-certificates.ts';
-import { type DNSServer, startDNSServer } from './dns-server.ts';
 import {
   type LoopbackServer,
   startHttpServer,
   startHttpsServer,
   startSocketServer,
-} from './loopback-server.ts';
+} from '../../support/loopback-server.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { type Certificates, makeCertificates } from '../../support/test-certificates.ts';
+import { type DNSServer, startDNSServer } from './dns-server.ts';
 
 describe('the egress agent', () => {
   let dns: DNSServer;

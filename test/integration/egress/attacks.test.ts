@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { EgressAgent, type EgressAgentOptions, PUBLIC_ONLY } from '../../../gateway/egress/agent.ts';
 import { Allowance } from '../../../gateway/egress/allowance.ts';
 import type { EgressError, EgressErrorKind } from '../../../gateway/egress/egress-error.ts';
+import { type LoopbackServer, startHttpServer } from '../../support/loopback-server.ts';
 import { type DNSServer, startDNSServer } from './dns-server.ts';
-import { type LoopbackServer, startHttpServer } from './loopback-server.ts';
 
 const PUBLIC_ADDRESS = '93.184.215.14';
 const LOOPBACK_ALLOWED = { allow: ['127.0.0.0/8', '::1/128'], deny: [], plainHTTP: true };

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
+import { type LoopbackServer, startHttpServer, startHttpsServer } from '../../support/loopback-server.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { makeCertificates } from '../../support/test-certificates.ts';
 import { TestStack } from '../../support/test-stack.ts';
 import { startTextEndpoint, type TextEndpoint } from '../../support/text-endpoint.ts';
 import { MODEL, RunningSimulator } from '../../unit/simulator/running-simulator.ts';
 import { type DNSServer, startDNSServer } from './dns-server.ts';
-import { type LoopbackServer, startHttpServer, startHttpsServer } from './loopback-server.ts';
 
 const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(1_000, 7)]);
 const JPEG = Buffer.concat([Buffer.from('ffd8ffe0', 'hex'), Buffer.alloc(500, 9)]);

@@ -1,4 +1,4 @@
-/** An image model's gateway in this process, before a real simulator, a real Redis and real stores. */
+/** An image model's gateway in this process, before a real simulator, a real Redis and a folder of results. */
 
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
@@ -8,9 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Koa from 'koa';
 import type { GatewayConfig } from '../../../api/gateway-config.ts';
-import { workspaceDataKey } from '../../../api/identity.ts';
-import { configKeys, type Heartbeat, type PublishedCredential } from '../../../api/redis-keys.ts';
-import { type StorageKeys, sealStorageKeys } from '../../../api/storage-keys.ts';
+import type { Heartbeat } from '../../../api/redis-keys.ts';
 import { createPeerRoutes } from '../../../gateway/capacity/peer-routes.ts';
 import { Peers } from '../../../gateway/capacity/peers.ts';
 import { ReplicaCapacity, Slots } from '../../../gateway/capacity/replica-capacity.ts';
@@ -32,19 +30,14 @@ import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createMetrics, type GatewayMetrics } from '../../../gateway/telemetry/metrics.ts';
 import { Pools } from '../../../gateway/upstream/pools.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
-import { publishCredentials, publishDeployment } from '../../../redis/publication/publication.ts';
+import { publishDeployment } from '../../../redis/publication/publication.ts';
 import { describeReplica } from '../../support/heartbeat.ts';
 import { describeModel, PEER_TOKEN } from '../../support/model-replica.ts';
 import type { RedisServer } from '../../support/redis-server.ts';
-import { type S3Server, startS3 } from '../../support/s3-server.ts';
 import { TestStack } from '../../support/test-stack.ts';
 import { MODEL, RunningSimulator } from '../../unit/simulator/running-simulator.ts';
 
-export const CUSTOMER = { id: 7, name: 'theirs', bucket: 'customer', prefix: 'berth/' };
-/** The same bucket, with keys that may do nothing there. */
-export const DENIED = { ...CUSTOMER, id: 8, name: 'denied' };
-
-const MASTER_KEY = randomBytes(32).toString('hex');
+export const MASTER_KEY = randomBytes(32).toString('hex');
 /** Loopback stands for the public internet here. */
 const EGRESS: EgressAgentOptions = {
   allow: ['127.0.0.0/8'],
@@ -89,12 +82,9 @@ export interface ImagesFixture {
   redis: RedisServer;
   connection: RedisConnection;
   simulator: RunningSimulator;
-  s3: S3Server;
   urlSigner: UrlSigner;
   /** Objects of the managed folder. */
   listManaged(): string[];
-  /** Objects of the customer's bucket. */
-  listCustomer(): string[];
   /** Files that wait in the spool. */
   listSpooled(): string[];
   start(options?: ImagesFixtureOptions): Promise<ImagesEndpoint>;
@@ -106,8 +96,6 @@ export async function startImagesFixture(): Promise<ImagesFixture> {
   const stack = await TestStack.start({}, { commandTimeoutMs: 2_000 });
   const { server: redis, connection } = stack;
   const simulator = await RunningSimulator.start({ kind: 'Image', settings: { jobSeconds: 0 } });
-  const s3 = await startS3();
-  s3.createBucket(CUSTOMER.bucket);
   const storage = await openFrontStorage({
     environment: {
       masterKey: MASTER_KEY,
@@ -122,15 +110,12 @@ export async function startImagesFixture(): Promise<ImagesFixture> {
   const endpoints: ImagesEndpoint[] = [];
   const base = describeConfig();
   await publishDeployment(connection.redis, base);
-  await publishCustomers(connection, base.namespace, s3);
   return {
     redis,
     connection,
     simulator,
-    s3,
     urlSigner: storage.services.urlSigner,
     listManaged: () => listFiles(join(folder, 'managed')),
-    listCustomer: () => listFiles(join(s3.folder, CUSTOMER.bucket)),
     listSpooled: () => listFiles(join(folder, 'spool')),
     start: async (options = {}) => {
       const endpoint = await startEndpoint(options, { connection, simulator, storage: storage.services });
@@ -141,7 +126,6 @@ export async function startImagesFixture(): Promise<ImagesFixture> {
       for (const endpoint of endpoints) await endpoint.stop();
       await storage.close();
       await simulator.stop();
-      await s3.stop();
       await stack.stop();
       rmSync(folder, { recursive: true, force: true });
     },
@@ -159,23 +143,6 @@ const describeConfig = (): GatewayConfig => ({
   ),
   servedModelName: MODEL,
 });
-
-async function publishCustomers(connection: RedisConnection, namespace: string, s3: S3Server): Promise<void> {
-  const describe = (customer: typeof CUSTOMER, keys: StorageKeys): PublishedCredential => {
-    const place = { redisKey: configKeys(namespace).credentials, credentialId: customer.id };
-    return {
-      v: 1,
-      ...customer,
-      endpoint: s3.endpoint,
-      region: s3.region,
-      pathStyle: true,
-      sealed: sealStorageKeys(keys, place, workspaceDataKey(MASTER_KEY, namespace)),
-      verified: true,
-    };
-  };
-  const credentials = [describe(CUSTOMER, s3), describe(DENIED, s3.createUser())];
-  await publishCredentials(connection.redis, namespace, credentials);
-}
 
 interface Parts {
   connection: RedisConnection;
@@ -294,7 +261,7 @@ async function startEndpoint(
 }
 
 /** Without a folder's notes of what each object is, and a server's own folders. */
-const listFiles = (folder: string): string[] =>
+export const listFiles = (folder: string): string[] =>
   (existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : []).filter(
     (path) => !/^(types|\.)/.test(path) && statSync(join(folder, path), { throwIfNoEntry: false })?.isFile(),
   );

@@ -8,7 +8,7 @@ import { pollUntil } from '../../support/poll.ts';
 import { startScriptedEngine } from '../../support/text-endpoint.ts';
 import { readEnvelope } from '../../support/text-fixture.ts';
 import { decodeImage, readImages } from './images-answer.ts';
-import { CUSTOMER, type ImagesEndpoint, type ImagesFixture, startImagesFixture } from './images-fixture.ts';
+import { type ImagesEndpoint, type ImagesFixture, startImagesFixture } from './images-fixture.ts';
 
 describe('images, while their client waits', () => {
   let fixture: ImagesFixture;
@@ -72,29 +72,6 @@ describe('images, while their client waits', () => {
         expect(await describePicture(decodeImage(b64_json))).to.equal('png 64x64');
       expect(new Set(data.map(({ b64_json }) => b64_json))).to.have.property('size', 3);
       expect(fixture.listManaged()).to.have.lengthOf(stored);
-    });
-
-    it('is a link of 7 days to the customer’s bucket, where it stays', async () => {
-      const listed = await listCleanup();
-      const { data } = await readImages(
-        await endpoint.generate({ n: 2, storage_credential_id: CUSTOMER.id }),
-      );
-      for (const { url } of data) {
-        expect(new URL(url!).searchParams.get('X-Amz-Expires')).to.equal(String(7 * 24 * 3600));
-        expect(await describePicture(await (await fetch(url!)).arrayBuffer())).to.equal('png 64x64');
-      }
-      expect(
-        fixture.listCustomer().filter((key) => key.startsWith('berth/results/team/req_')),
-      ).to.have.lengthOf(2);
-      expect(await listCleanup()).to.deep.equal(listed);
-    });
-
-    it('is inline and also in the bucket that is the deployment’s default', async () => {
-      const own = await fixture.start({ settings: { storageCredential: CUSTOMER.name } });
-      const stored = fixture.listCustomer().length;
-      const { data } = await readImages(await own.generate({ response_format: 'b64_json' }));
-      expect(await describePicture(decodeImage(data[0]!.b64_json))).to.equal('png 64x64');
-      expect(fixture.listCustomer()).to.have.lengthOf(stored + 1);
     });
 
     it('passes the parameters to the engine under the engine’s names', async () => {

@@ -4,6 +4,7 @@ import { hashApiKey } from '../../../api/identity.ts';
 import { publishApiKeys, publishDeployment } from '../../../redis/publication/publication.ts';
 import { callChat, readError } from '../../support/chat.ts';
 import { findFreePort } from '../../support/child-program.ts';
+import { type LoopbackServer, startHttpServer } from '../../support/loopback-server.ts';
 import {
   describeModel,
   type Engine,
@@ -14,7 +15,6 @@ import {
 import { pollUntil } from '../../support/poll.ts';
 import { watchLoad } from '../../support/process-load.ts';
 import { TestStack } from '../../support/test-stack.ts';
-import { type LoopbackServer, startHttpServer } from '../egress/loopback-server.ts';
 
 const MIB = 1024 * 1024;
 /** As the operator gives it for the chart's limit of 1 GiB. */

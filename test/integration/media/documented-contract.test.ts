@@ -1,30 +1,18 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { GATEWAY_ENV } from '../../../api/gateway-environment.ts';
-import { hashApiKey, workspaceDataKey } from '../../../api/identity.ts';
-import { configKeys } from '../../../api/redis-keys.ts';
-import { sealStorageKeys } from '../../../api/storage-keys.ts';
-import { publishApiKeys, publishCredentials } from '../../../redis/publication/publication.ts';
-import { finishRequest } from '../../../redis/requests/request-calls.ts';
-import { MASTER_KEY } from '../../support/front-process.ts';
+import { hashApiKey } from '../../../api/identity.ts';
+import { publishApiKeys } from '../../../redis/publication/publication.ts';
 import { makePicture } from '../../support/media-files.ts';
 import { FILM, type FrontWorkspace, KEYS, PICTURE, startFrontWorkspace } from './front-workspace.ts';
 
 const SECOND_KEY = 'sk-team-second';
 const ORDER = { model: 'film', prompt: 'a cat', seconds: '1', size: '64x64' };
-const HOUR_SECONDS = 3_600;
 
 describe('queued requests, as the API documents them', () => {
   let space: FrontWorkspace;
   let film: string;
   let count = 0;
   before(async () => {
-    // Loopback stands for the public internet, where customers' buckets are.
-    space = await startFrontWorkspace({
-      [GATEWAY_ENV.egressAllow]: '127.0.0.0/8',
-      [GATEWAY_ENV.egressPlainHTTP]: 'true',
-    });
+    space = await startFrontWorkspace();
     const key = { n: 'key', rpm: 1000, tpd: 1000, exp: 0, off: 0 as const };
     const keys = [KEYS.team, SECOND_KEY].map((each) => [hashApiKey(each), key] as const);
     await publishApiKeys(space.connection.redis, 'team', new Map(keys));
@@ -122,52 +110,6 @@ describe('queued requests, as the API documents them', () => {
       'error_code',
       'error_message',
     );
-  });
-
-  it('link to their results for an hour, anew at each read', async () => {
-    const { body: video } = await space.call(film, '/videos', { body: ORDER });
-    await space.succeed(await space.claim(film), Buffer.from('film'));
-    const content = await space.call(film, `/videos/${video.id}/content`);
-    const { body: request } = await space.call(film, `/requests/${video.id}`);
-    const links = [content.headers.get('location')!, ...(request.output_urls as string[])];
-    expect(links).to.have.length(2);
-    for (const link of links)
-      expect(new URL(link).searchParams.get('X-Amz-Expires')).to.equal(String(HOUR_SECONDS));
-  });
-
-  it('link to the customer’s bucket where their result lies there', async () => {
-    const { redis } = space.connection;
-    const { s3 } = space;
-    s3.createBucket('theirs');
-    const place = { redisKey: configKeys('team').credentials, credentialId: 7 };
-    await publishCredentials(redis, 'team', [
-      {
-        ...{ v: 1, id: 7, name: 'mine', bucket: 'theirs', prefix: '', verified: true, pathStyle: true },
-        ...{ endpoint: s3.endpoint, region: s3.region },
-        sealed: sealStorageKeys(s3, place, workspaceDataKey(MASTER_KEY, 'team')),
-      },
-    ]);
-    const { body: video } = await space.call(film, '/videos', {
-      body: { ...ORDER, storage_credential_id: 7 },
-    });
-    const { claim, params } = await space.claim(film);
-    expect(JSON.parse(params)).to.include({ credential: 'mine' });
-    const key = `results/team/${claim.id}/${claim.token}/0.mp4`;
-    mkdirSync(dirname(join(s3.folder, 'theirs', key)), { recursive: true });
-    writeFileSync(join(s3.folder, 'theirs', key), 'their film');
-    await finishRequest(redis, claim, {
-      status: 'succeeded',
-      output: { bucket: 'theirs', keys: [key], credential: 'mine', provider: 's3', retentionMs: null },
-      payload: {},
-      objects: [],
-    });
-    const content = await space.call(film, `/videos/${video.id}/content`);
-    expect(content.status, content.text).to.equal(302);
-    const link = new URL(content.headers.get('location')!);
-    expect([link.origin, link.pathname]).to.deep.equal([s3.endpoint, `/theirs/${key}`]);
-    expect(await (await fetch(link)).text()).to.equal('their film');
-    const { body: request } = await space.call(film, `/requests/${video.id}`);
-    expect(request).to.include({ output_bucket: 'theirs', storage_provider: 's3' });
   });
 
   it('are 50 in a list unless its reader says otherwise', async () => {

@@ -1,6 +1,7 @@
-/** A front with a bucket and no replica at all, two workspaces, and a test in the place of a worker. */
+/** A front with a store and no replica at all, two workspaces, and a test in the place of a worker. */
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { GatewayConfig } from '../../../api/gateway-config.ts';
 import { GATEWAY_ENV } from '../../../api/gateway-environment.ts';
@@ -21,21 +22,32 @@ import { fetchByHost } from '../../support/host-fetch.ts';
 import { describeModel } from '../../support/model-replica.ts';
 import type { RedisServer } from '../../support/redis-server.ts';
 import { newToken } from '../../support/request-fixture.ts';
-import { type S3Server, startS3 } from '../../support/s3-server.ts';
 import { TestStack } from '../../support/test-stack.ts';
 
 export const KEYS = { team: 'sk-team', other: 'sk-other' } as const;
 /** Addresses of pods. */
 export const REPLICAS = ['127.0.0.41', '127.0.0.42'] as const;
 const PROMPT_KEY = promptKey(storageToken(MASTER_KEY, 'team'));
-const BUCKET = 'berth';
+/** Name of the managed store in records. */
+export const BUCKET = 'berth';
 
 export type Answer = { status: number; headers: Headers; body: Record<string, unknown>; text: string };
+
+/** Managed storage of the front. */
+export interface ManagedStore {
+  /** Origin of its links. */
+  origin: string;
+  /** Holds the objects as files, named by their keys. */
+  folder: string;
+  /** The front's settings. */
+  front: Pick<Parameters<typeof startFrontProcess>[0], 'secrets' | 'env'>;
+  stop(): Promise<void> | void;
+}
 
 export interface FrontWorkspace {
   redis: RedisServer;
   connection: RedisConnection;
-  s3: S3Server;
+  store: ManagedStore;
   front: FrontProcess;
   /** Where the front looks for gateways of replicas. */
   replicaPort: number;
@@ -55,7 +67,7 @@ export interface FrontWorkspace {
   /** What a worker does: takes the next request of a deployment. */
   /** With its parameters opened. */
   claim(deployment: string): Promise<ClaimedJob>;
-  /** Ends it well, with one object of this content in the bucket. */
+  /** Ends it well, with one object of this content in the store. */
   succeed(job: ClaimedJob, content: Buffer, retentionMs?: number | null): Promise<void>;
   fail(job: ClaimedJob): Promise<void>;
   stop(): Promise<void>;
@@ -72,17 +84,32 @@ export const PICTURE = {
   image: { sizes: ['64x64'], tasks: ['txt2img', 'img2img'] },
 };
 
-export async function startFrontWorkspace(env: Record<string, string> = {}): Promise<FrontWorkspace> {
+async function makeFolderStore(): Promise<ManagedStore> {
+  const root = mkdtempSync(join(tmpdir(), 'berth-managed-'));
+  const folder = join(root, 'objects');
+  mkdirSync(folder);
+  const port = await findFreePort();
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    folder,
+    front: { env: { [GATEWAY_ENV.storageFolder]: root, [GATEWAY_ENV.storagePort]: String(port) } },
+    stop: () => rmSync(root, { recursive: true, force: true }),
+  };
+}
+
+export async function startFrontWorkspace(
+  env: Record<string, string> = {},
+  openStore: () => Promise<ManagedStore> = makeFolderStore,
+): Promise<FrontWorkspace> {
   const stack = await TestStack.start({ isStrict: true });
   const { server: redis, connection, redis: client } = stack;
-  const s3 = await startS3();
-  s3.createBucket(BUCKET);
+  const store = await openStore();
   const replicaPort = await findFreePort([...REPLICAS]);
   const front = await startFrontProcess({
     redisURL: redis.url,
     replicaPort,
-    secrets: { s3AccessKeyId: s3.accessKeyId, s3SecretAccessKey: s3.secretAccessKey },
-    env: { [GATEWAY_ENV.s3Bucket]: BUCKET, [GATEWAY_ENV.s3Endpoint]: s3.endpoint, ...env },
+    ...store.front,
+    env: { ...store.front.env, ...env },
   });
   for (const [namespace, key] of Object.entries(KEYS)) {
     await publishApiKeys(
@@ -102,7 +129,7 @@ export async function startFrontWorkspace(env: Record<string, string> = {}): Pro
   return {
     redis,
     connection,
-    s3,
+    store,
     front,
     replicaPort,
     publish: async (name, spec, changes = {}) => {
@@ -142,7 +169,7 @@ export async function startFrontWorkspace(env: Record<string, string> = {}): Pro
     },
     succeed: async ({ claim }, content, retentionMs = 86_400_000) => {
       const key = `results/team/${claim.id}/${claim.token}/0.mp4`;
-      const path = join(s3.folder, BUCKET, key);
+      const path = join(store.folder, key);
       mkdirSync(dirname(path), { recursive: true });
       writeFileSync(path, content);
       await finishRequest(client, claim, {
@@ -163,7 +190,7 @@ export async function startFrontWorkspace(env: Record<string, string> = {}): Pro
     stop: async () => {
       await front.stop();
       await stack.stop();
-      await s3.stop();
+      await store.stop();
     },
   };
 }

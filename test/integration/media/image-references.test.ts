@@ -1,9 +1,9 @@
 import { expect } from 'chai';
+import { type LoopbackServer, startHttpServer, startHttpsServer } from '../../support/loopback-server.ts';
 import { makePicture } from '../../support/media-files.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { makeCertificates } from '../../support/test-certificates.ts';
 import { type DNSServer, startDNSServer } from '../egress/dns-server.ts';
-import { type LoopbackServer, startHttpServer, startHttpsServer } from '../egress/loopback-server.ts';
 import {
   expectRefusal,
   type Intakes,

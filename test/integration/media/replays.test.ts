@@ -1,6 +1,5 @@
 import { readdirSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { workKeys } from '../../../api/redis-keys.ts';
 import { readRequest } from '../../../redis/requests/request-record.ts';
@@ -41,7 +40,7 @@ describe('a submission whose Idempotency-Key was sent before', () => {
   const readReplays = async ({ body }: Answer) =>
     (await readRequest(redis(), 'team', body.id as string))?.replays ?? null;
   const listInputs = () =>
-    readdirSync(join(space.s3.folder, 'berth'), { recursive: true, encoding: 'utf8' }).filter((path) =>
+    readdirSync(space.store.folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
       path.startsWith('inputs/team/req_'),
     );
   const fill = async (fields: Record<string, string>, files: Record<string, number>) => {

@@ -1,7 +1,6 @@
-import { readdirSync, renameSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
@@ -61,7 +60,7 @@ describe('requests at a front while others fail or race', () => {
       leaseMs: 60_000,
     });
   const listInputs = () =>
-    readdirSync(join(space.s3.folder, 'berth'), { recursive: true, encoding: 'utf8' }).filter((path) =>
+    readdirSync(space.store.folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
       /^inputs\/team\/req_\w+\/./.test(path),
     );
 
@@ -135,13 +134,16 @@ describe('requests at a front while others fail or race', () => {
   });
 
   it('are not queued while their uploads cannot be stored', async () => {
-    const bucket = join(space.s3.folder, 'berth');
-    renameSync(bucket, `${bucket}-away`);
+    const { folder } = space.store;
+    renameSync(folder, `${folder}-away`);
+    // Otherwise the folder would be made again.
+    writeFileSync(folder, '');
     try {
       const answer = await space.call(film, '/videos', { body: await buildForm() });
       expectError(answer, 502, 'storage_upload_failed');
     } finally {
-      renameSync(`${bucket}-away`, bucket);
+      rmSync(folder);
+      renameSync(`${folder}-away`, folder);
     }
     expect(await list()).to.deep.equal([]);
   });

@@ -82,7 +82,7 @@ describe('requests at a front whose replicas come and go', () => {
     const content = await space.call(host, `${path}/content`);
     expect(content.status, content.text).to.equal(302);
     const link = content.headers.get('location')!;
-    expect(new URL(link).origin).to.equal(space.s3.endpoint);
+    expect(new URL(link).origin).to.equal(space.store.origin);
     const film = await probeFilm(await (await fetch(link)).arrayBuffer());
     expect(film).to.deep.equal({ codec: 'h264', size: '64x64', frames: 25, fps: 24 });
   }

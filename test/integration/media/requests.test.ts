@@ -1,5 +1,4 @@
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
@@ -50,7 +49,7 @@ describe('requests at a front without any replica', () => {
     return (body.error as Record<string, string>).message!;
   };
   const listInputs = () =>
-    readdirSync(join(space.s3.folder, 'berth'), { recursive: true, encoding: 'utf8' }).filter((path) =>
+    readdirSync(space.store.folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
       path.startsWith('inputs/team/req_'),
     );
 
@@ -159,7 +158,7 @@ describe('requests at a front without any replica', () => {
     const content = await space.call(film, `/videos/${id}/content`);
     expect(content.status).to.equal(302);
     const link = content.headers.get('location')!;
-    expect(new URL(link).origin).to.equal(space.s3.endpoint);
+    expect(new URL(link).origin).to.equal(space.store.origin);
     expect(await (await fetch(link)).text()).to.equal('film');
     const { body } = await space.call(film, `/requests/${id}`);
     expect(body).to.include({ status: 'succeeded', output_bucket: 'berth', storage_provider: null });

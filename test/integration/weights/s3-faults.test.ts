@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import { downloadFile } from '../../../weights/download.ts';
 import { S3Source } from '../../../weights/s3-source.ts';
 import type { SourceError } from '../../../weights/source.ts';
-import { type LoopbackServer, startHttpServer } from '../egress/loopback-server.ts';
+import { type LoopbackServer, startHttpServer } from '../../support/loopback-server.ts';
 
 const KEYS = { accessKeyId: 'KEY', secretAccessKey: 'secret' };
 const TEXT = 'GGUF and the rest';

@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { CONSOLE_ENV } from '../../../api/console-environment.ts';
 import { readEnvironment } from '../../../console/server/environment.ts';
 import { type RunningConsole, startConsole } from '../../../console/server/program.ts';
-import { writePage } from '../../integration/console/page-fixture.ts';
+import { writePage } from '../../support/page-fixture.ts';
 
 describe('the names under which the console serves', () => {
   let folder: string;

@@ -1,5 +1,10 @@
 import { expect } from 'chai';
-import { findCycles, findWrongDirections, listImports } from '../../../tools/import-directions.ts';
+import {
+  findCycles,
+  findGoPrograms,
+  findWrongDirections,
+  listImports,
+} from '../../../tools/import-directions.ts';
 
 describe('the check of imports', () => {
   it('finds those of the repository', () => {
@@ -41,5 +46,24 @@ describe('the check of imports', () => {
     expect(more).to.deep.equal([]);
     expect(cycle).to.include('redis/one → redis/two → redis/three → redis/one');
     for (const { from } of imports.slice(0, 3)) expect(cycle).to.include(from);
+  });
+
+  it('lets no test of make test build programs with Go, by whatever way, and names that way', () => {
+    const build = { from: 'test/support/server.ts', to: 'cluster/binaries.ts' };
+    const use = (from: string) => ({ from, to: 'test/support/server.ts' });
+    const imports = [build, use('test/integration-cluster/a.test.ts'), use('test/e2e/b.test.ts')];
+    expect(findGoPrograms(imports)).to.deep.equal([]);
+    const type = { ...use('test/integration/c.test.ts'), isType: true as const };
+    expect(findGoPrograms([...imports, type])).to.deep.equal([]);
+    const [problem, ...more] = findGoPrograms([...imports, use('test/integration/d.test.ts')]);
+    expect(more).to.deep.equal([]);
+    expect(problem).to.include('test/integration/d.test.ts → test/support/server.ts → cluster/binaries.ts');
+  });
+
+  it('knows imports of types alone', () => {
+    const find = (path: string) =>
+      listImports().find(({ from, to }) => from === path && /control-plane/.test(to));
+    expect(find('test/support/kube-request.ts')).to.include({ isType: true });
+    expect(find('test/integration-cluster/crds/schema.test.ts')).to.not.have.property('isType');
   });
 });

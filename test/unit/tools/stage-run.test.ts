@@ -66,6 +66,13 @@ describe('a stage', () => {
     expect(failures).to.equal('  1) sinks');
   });
 
+  it('tells which tests the machine skipped, also where a file was run again', async () => {
+    const line = 'skipped test b.test.ts: needs root';
+    const counts = await run(`echo "${line}"; ${failOnce('a.test.ts')}`, { isRepeated: true });
+    expect(counts).to.include({ passed: 9, failed: 0 });
+    expect(counts.skippedTests).to.deep.equal([line.replace('skipped test ', '')]);
+  });
+
   it('has failed with one file where its tests are of no real processes', async () => {
     expect(await run(failOnce('a.test.ts'))).to.include({ passed: 8, failed: 1 });
   });
