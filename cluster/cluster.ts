@@ -197,7 +197,10 @@ async function waitForAddons(cluster: Cluster): Promise<void> {
 
 /** All of it but its images, with what a killed start left. */
 async function removeCluster(name: string): Promise<void> {
-  const { code } = await tryDocker(['container', 'inspect', nodeName(name)]).catch(() => ({ code: 1 }));
+  const mounts = ['container', 'inspect', '--format', '{{json .Mounts}}', nodeName(name)];
+  const { code, output } = await tryDocker(mounts).catch(() => ({ code: 1, output: '' }));
+  if (code === 0 && !output.includes(storeFolder(name)))
+    throw new Error(`kind has a cluster ${name} that was not made here: it is left alone`);
   if (code === 0)
     await runCommand([
       await ensureBinary('kind'),

@@ -49,12 +49,24 @@ export async function ensureDocker(): Promise<void> {
 
 /** Stops a Docker that was started here, unless something still runs on it. */
 export async function releaseDocker(): Promise<void> {
-  if (!existsSync(PID_FILE) || !(await isResponding())) return;
+  const pid = readOwnPid();
+  if (pid === undefined || !(await isResponding())) return;
   if ((await runDocker(['ps', '--quiet'])).trim() !== '') return;
-  const pid = Number(readFileSync(PID_FILE, 'utf8'));
   process.kill(pid, 'SIGTERM');
   await waitUntil(() => !existsSync(`/proc/${pid}`), 'the end of dockerd', STOP_TIMEOUT_MS);
   rmSync(RUN_FOLDER, { recursive: true, force: true });
+}
+
+export const isOwnDockerRunning = (): boolean => readOwnPid() !== undefined;
+
+/** Of a dockerd that was started here and runs; another process may have the number by now. */
+function readOwnPid(): number | undefined {
+  try {
+    const pid = Number(readFileSync(PID_FILE, 'utf8'));
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(PID_FILE) ? pid : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 async function isResponding(): Promise<boolean> {
@@ -89,6 +101,7 @@ const logPath = (): string => join(DATA_FOLDER, 'log');
 async function startDaemon(): Promise<void> {
   mkdirSync(DATA_FOLDER, { recursive: true });
   mkdirSync(RUN_FOLDER, { recursive: true });
+  if (readOwnPid() === undefined) rmSync(PID_FILE, { force: true });
   const log = openSync(logPath(), 'w');
   const child = spawn(
     findProgram('dockerd')!,

@@ -20,9 +20,16 @@ export async function readImageKey(name: string): Promise<string | undefined> {
   return code === 0 ? output.trim() : undefined;
 }
 
-/** The ids of all images that were built here. Throws where no Docker responds. */
+/** The names of all images that were built here, or on one that was. Throws where no Docker responds. */
 export const listBuiltImages = async (): Promise<string[]> => {
-  const list = await runDocker(['image', 'ls', '--quiet', '--filter', `label=${KEY_LABEL}`]);
+  const list = await runDocker([
+    'image',
+    'ls',
+    '--format',
+    '{{.Repository}}:{{.Tag}}',
+    '--filter',
+    `label=${KEY_LABEL}`,
+  ]);
   return [...new Set(list.split('\n').filter(Boolean))];
 };
 

@@ -111,6 +111,11 @@ export const s3Image = localImage('s3', {
   },
 });
 
+/** Whether an image of this name is made here: others may be built on one that is. */
+export const isOwnName = (name: string): boolean =>
+  name.startsWith('localhost/berth') ||
+  [nodeImage, redisImage, traefikImage, llamaCppBase].some((image) => image.name.endsWith(name));
+
 /** The project's images, each of `images/<name>.Dockerfile`. */
 export function projectImages(): Image[] {
   const folder = join(PROJECT_FOLDER, 'images');

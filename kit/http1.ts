@@ -36,7 +36,8 @@ function sliceAfterPause(socket: Socket): void {
     unshift(rest);
   };
   socket.read = (size?: number) => {
-    if (!isSliced || size !== undefined || socket.readableLength === 0) return read(size);
+    // Of a destroyed socket undici takes the rest at once.
+    if (!isSliced || size !== undefined || socket.destroyed || socket.readableLength === 0) return read(size);
     return read(Math.min(socket.readableLength, SLICE_BYTES));
   };
 }

@@ -3,8 +3,9 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { stopCluster } from '../cluster/cluster.ts';
 import { runCommand } from '../cluster/commands.ts';
-import { tryDocker } from '../cluster/docker.ts';
+import { isOwnDockerRunning, releaseDocker, tryDocker } from '../cluster/docker.ts';
 import { listBuiltImages } from '../cluster/image-build.ts';
+import { isOwnName } from '../cluster/images.ts';
 import { CACHE_FOLDER } from '../machine/cache-folder.ts';
 
 const WHAT: Record<string, string> = {
@@ -28,17 +29,21 @@ async function show(): Promise<void> {
     console.log(`${format(kilobytes)}  ${what}`);
   const total = [...sizes.values()].reduce((sum, kilobytes) => sum + kilobytes, 0);
   console.log(`${format(total)}  in all, in ${CACHE_FOLDER}: make cache-clear removes it`);
-  const images = await listBuiltImages().catch(() => []);
+  const images = (await listBuiltImages().catch(() => [])).filter(isOwnName);
   if (images.length > 0)
     console.log(`\nDocker has ${images.length} images that were built here; they go, too.`);
 }
 
 async function clear(): Promise<void> {
-  const images = await listBuiltImages().catch(() => []);
+  const images = (await listBuiltImages().catch(() => [])).filter(isOwnName);
   const folder = join(CACHE_FOLDER, 'cluster');
-  for (const entry of existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : [])
-    if (entry.isDirectory()) await stopCluster(entry.name);
-  if (images.length > 0) await tryDocker(['rmi', '--force', ...images]);
+  for (const name of existsSync(folder) ? readdirSync(folder) : [])
+    if (existsSync(join(folder, name, 'containerd'))) await stopCluster(name);
+  // Without --force: what a container uses stays.
+  if (images.length > 0) await tryDocker(['rmi', ...images]);
+  await releaseDocker();
+  if (isOwnDockerRunning())
+    throw new Error('containers still run on the Docker that was started here: docker ps');
   rmSync(CACHE_FOLDER, { recursive: true, force: true });
   console.log(`removed ${CACHE_FOLDER}`);
 }
