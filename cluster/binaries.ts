@@ -1,6 +1,6 @@
 /** Builds programs with Go where the machine has none that is suitable. */
-import { spawn } from 'node:child_process';
-import { mkdirSync, rmSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { CACHE_FOLDER } from '../machine/cache-folder.ts';
 import { findProgram } from '../machine/system-package.ts';
@@ -27,8 +27,10 @@ export function requireGo(): string {
   return go;
 }
 
-/** Frees the gigabytes of Go's own cache, which only further builds would use: call it when all programs are built. */
-export const clearGoCache = (): void => rmSync(GO_CACHE, { recursive: true, force: true });
+/** Frees the gigabytes of Go's own cache, which only further builds would use, unless another process builds: call it when all is built. */
+export function clearGoCache(): void {
+  if (existsSync(GO_CACHE)) spawnSync('flock', ['--nonblock', BUILD_LOCK, 'rm', '-rf', GO_CACHE]);
+}
 
 /** The folder of a tool's own module in Go's cache; downloads it first. */
 export async function findModule(program: string): Promise<string> {
@@ -37,6 +39,8 @@ export async function findModule(program: string): Promise<string> {
   return (await runCommand(list, { cwd: moduleFolder(name), env: GO_SETTINGS })).trim();
 }
 
+/** One for all modules: concurrent builds would only compete for memory and cores. */
+const BUILD_LOCK = join(CACHE_FOLDER, 'bin', 'build.lock');
 const GO_CACHE = join(CACHE_FOLDER, 'go-build');
 const GO_SETTINGS = { CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '-buildvcs=false', GOCACHE: GO_CACHE };
 
@@ -46,15 +50,7 @@ async function build(name: string, module: GoModule, binary: string): Promise<vo
   const variables = Object.entries(module.variables ?? {}).map(([key, value]) => `-X ${key}=${value}`);
   const modfile = module.modfile ? `-modfile=${module.modfile}` : '';
   const compile = `go build -trimpath ${modfile} -tags '${(module.tags ?? []).join(',')}' -ldflags '${['-s -w', ...variables].join(' ')}' -o "$1.part" ${module.package ?? '.'}`;
-  // One lock for all modules: concurrent builds would only compete for memory and cores.
-  const args = [
-    join(CACHE_FOLDER, 'bin', 'build.lock'),
-    'sh',
-    '-c',
-    `test -x "$1" || { ${compile} && mv "$1.part" "$1"; }`,
-    'sh',
-    binary,
-  ];
+  const args = [BUILD_LOCK, 'sh', '-c', `test -x "$1" || { ${compile} && mv "$1.part" "$1"; }`, 'sh', binary];
   const what = module.programs.join(', ');
   console.error(`building ${what} (about ${module.minutes} min the first time, cached afterwards)…`);
   const start = performance.now();

@@ -25,7 +25,7 @@ import {
   writeCluster,
 } from './layout.ts';
 import { fenceNode, loadIntoNode, prepareStore } from './node.ts';
-import { ensureNodeImage } from './node-image.ts';
+import { ensureNodeImage, NODE_IMAGE_PROGRAMS } from './node-image.ts';
 import { startProgress } from './progress.ts';
 
 export interface ClusterOptions {
@@ -40,10 +40,7 @@ export interface ClusterOptions {
 
 const DEFAULTS = { name: DEFAULT_NAME, domain: DEFAULT_DOMAIN, gpus: 2, images: [] as Image[] };
 /** What is built for a cluster. */
-export const CLUSTER_PROGRAMS = [
-  ...['kubelet', 'etcd', 'containerd', 'containerd-shim-runc-v2', 'ctr', 'crictl', 'pause'],
-  ...['kind', 'kubectl', 'traefik', 'deviceplugin'],
-];
+export const CLUSTER_PROGRAMS = [...NODE_IMAGE_PROGRAMS, 'kubectl', 'traefik', 'deviceplugin'];
 const READY_TIMEOUT_MS = 180_000;
 const UNHEALTHY_GPUS = 'unhealthy-gpus';
 const KIND_CONFIG = join(import.meta.dirname, 'kind.yaml');
@@ -89,11 +86,6 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
 export async function stopCluster(name = DEFAULT_NAME): Promise<void> {
   await removeCluster(name);
   await releaseDocker();
-}
-
-/** Builds what has changed and loads it into the node. */
-export async function loadImages(cluster: Cluster, images: Image[]): Promise<void> {
-  await loadIntoNode(cluster.name, await buildImages(images));
 }
 
 /** Resolves when the API server is ready. */
@@ -142,7 +134,7 @@ async function createNode(name: string, image: string): Promise<void> {
 
 const kubeconfigPath = (name: string): string => join(stateFolder(name), 'kubeconfig');
 
-/** Of a node that exists. Its kubeconfig names the node's own address, which this machine and the node reach. */
+/** Of a node that exists; writes how it is reached. Its kubeconfig names the node's own address, which this machine and the node reach. */
 async function describeCluster({ name, domain, gpus, recipe }: Settings): Promise<Cluster> {
   const inspect = async (format: string) =>
     (await runDocker(['container', 'inspect', '--format', format, nodeName(name)])).trim();

@@ -97,7 +97,7 @@ async function start(): Promise<void> {
 
 const logPath = (): string => join(DATA_FOLDER, 'log');
 
-/** Where no init system runs, as in many containers. It has no bridge: each cluster has a network of its own. */
+/** Where no init system runs, as in many containers. It has no bridge: kind makes a network of its own. */
 async function startDaemon(): Promise<void> {
   mkdirSync(DATA_FOLDER, { recursive: true });
   mkdirSync(RUN_FOLDER, { recursive: true });

@@ -1,8 +1,9 @@
 /** Builds images with Docker, each once for each content: its key is a label of the image. */
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureProgram } from '../machine/system-package.ts';
+import { ensureBinary } from './binaries.ts';
 import { runCommand } from './commands.ts';
 import { runDocker, tryDocker } from './docker.ts';
 
@@ -79,8 +80,7 @@ export async function withFolder<T>(use: (folder: string) => Promise<T>): Promis
 export const buildDebian = (name: string, release: string, key: string): Promise<void> =>
   withFolder(async (root) => {
     await runCommand(debootstrapCommand(release, root));
-    if (existsSync(`/${CERTIFICATES}`))
-      await runCommand(['cp', `/${CERTIFICATES}`, join(root, CERTIFICATES)]);
+    if (existsSync(`/${CERTIFICATES}`)) copyFileSync(`/${CERTIFICATES}`, join(root, CERTIFICATES));
     const changes = [`LABEL ${KEY_LABEL}=${key}`, `ENV PATH=${PATH}`, 'CMD ["bash"]'];
     const settings = changes.flatMap((change) => ['--change', change]);
     const excluded = ['./var/cache/apt/archives/*.deb', './var/lib/apt/lists/*'].map(
@@ -101,9 +101,8 @@ function debootstrapCommand(release: string, root: string): string[] {
   return isKnown ? command : [...command, DEFAULT_MIRROR, join(DEBOOTSTRAP_SCRIPTS, 'sid')];
 }
 
-/** Copies files into a folder, each under the name of its program. */
-export async function copyPrograms(folder: string, paths: Record<string, string>): Promise<void> {
-  mkdirSync(folder, { recursive: true });
-  for (const [name, path] of Object.entries(paths))
-    await runCommand(['cp', '--dereference', path, join(folder, name)]);
+/** Copies programs into a folder, built where they are missing. `names`: what each copy is called, and its program. */
+export async function copyPrograms(folder: string, names: Record<string, string>): Promise<void> {
+  for (const [copy, program] of Object.entries(names))
+    copyFileSync(await ensureBinary(program), join(folder, copy));
 }

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { readChartImage } from '../machine/valkey.ts';
-import { ensureBinary } from './binaries.ts';
 import { runCommand } from './commands.ts';
 import { buildDebian, buildDockerfile, copyPrograms, readImageKey, withFolder } from './image-build.ts';
 import { chooseImageSource } from './image-source.ts';
@@ -38,10 +37,7 @@ interface LocalImage {
 }
 
 /** An image of `images/<file>.Dockerfile` beside this file. */
-export function localImage(
-  file: string,
-  { name, base, isPublished, fill = async () => {} }: LocalImage,
-): Image {
+function localImage(file: string, { name, base, isPublished, fill = async () => {} }: LocalImage): Image {
   const dockerfile = join(import.meta.dirname, 'images', `${file}.Dockerfile`);
   return {
     name,
@@ -79,13 +75,13 @@ export const redisImage = localImage('valkey', {
 export const traefikImage = localImage('traefik', {
   name: 'docker.io/library/traefik:v3.6.12',
   isPublished: true,
-  fill: async (folder) => copyPrograms(folder, { traefik: await ensureBinary('traefik') }),
+  fill: (folder) => copyPrograms(folder, { traefik: 'traefik' }),
 });
 
 /** GPUs that do not exist. */
 export const devicePluginImage = localImage('deviceplugin', {
   name: 'localhost/berth-deviceplugin:1',
-  fill: async (folder) => copyPrograms(folder, { deviceplugin: await ensureBinary('deviceplugin') }),
+  fill: (folder) => copyPrograms(folder, { deviceplugin: 'deviceplugin' }),
 });
 
 const llamaCppBase = localImage('llama-cpp', {
@@ -105,7 +101,7 @@ export const llamaCppImage = localImage('llama-cpp-test', {
 export const s3Image = localImage('s3', {
   name: `${PROJECT_REGISTRY}/s3-test:1`,
   fill: async (folder) => {
-    await copyPrograms(folder, { versitygw: await ensureBinary('versitygw') });
+    await copyPrograms(folder, { versitygw: 'versitygw' });
     for (const path of ['buckets/berth', 'buckets/customer', 'metadata'])
       mkdirSync(join(folder, 'data', path), { recursive: true });
   },

@@ -3,7 +3,7 @@
  * Debian packages.
  */
 import { createHash } from 'node:crypto';
-import { cpSync, globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureBinary, findModule } from './binaries.ts';
 import { runCommand } from './commands.ts';
@@ -18,16 +18,9 @@ const PUBLISHED =
   'docker.io/kindest/node:v1.37.0@sha256:a1ed56cfb0e7b93589bdf97c8cd566405a265939e3620fc4f5de89adff580ae5';
 const FOLDER = join(import.meta.dirname, 'node-image');
 const BUILT = 'localhost/berth-node';
-const PROGRAMS = [
-  'kubelet',
-  'etcd',
-  'containerd',
-  'containerd-shim-runc-v2',
-  'ctr',
-  'crictl',
-  'pause',
-  'kind',
-];
+const RUNTIME_PROGRAMS = ['containerd', 'containerd-shim-runc-v2', 'ctr', 'crictl'];
+/** What it is built from, and with. */
+export const NODE_IMAGE_PROGRAMS = ['kubelet', 'etcd', ...RUNTIME_PROGRAMS, 'pause', 'kind'];
 /** Of kubenode, which is all of them. */
 const NODE_PROGRAMS = ['kubeadm', 'kubelet', 'kubectl'];
 /** A manifest must have an object. */
@@ -57,7 +50,7 @@ export async function ensureNodeImage(): Promise<string> {
 }
 
 function readKey(): string {
-  const hash = createHash('sha256').update(hashPrograms(PROGRAMS));
+  const hash = createHash('sha256').update(hashPrograms(NODE_IMAGE_PROGRAMS));
   for (const file of globSync('*', { cwd: FOLDER }).sort()) hash.update(readFileSync(join(FOLDER, file)));
   return hash.digest('hex').slice(0, 12);
 }
@@ -74,9 +67,10 @@ async function buildBase(key: string): Promise<void> {
     variables: { BASE_IMAGE: debianImage('bookworm').name },
   });
   await withFolder(async (folder) => {
-    const programs = ['containerd', 'containerd-shim-runc-v2', 'ctr', 'crictl'];
-    await copyPrograms(folder, await findPrograms(programs));
-    await copyPrograms(folder, { kubenode: await ensureBinary('kubelet') });
+    await copyPrograms(folder, {
+      ...Object.fromEntries(RUNTIME_PROGRAMS.map((name) => [name, name])),
+      kubenode: 'kubelet',
+    });
     for (const file of ['pod-network.sh', 'pod-network.service'])
       cpSync(join(FOLDER, file), join(folder, file));
     await buildDockerfile({
@@ -86,12 +80,6 @@ async function buildBase(key: string): Promise<void> {
       key,
     });
   });
-}
-
-async function findPrograms(names: string[]): Promise<Record<string, string>> {
-  const paths: Record<string, string> = {};
-  for (const name of names) paths[name] = await ensureBinary(name);
-  return paths;
 }
 
 /**
@@ -105,59 +93,59 @@ async function packServer(folder: string, key: string): Promise<string> {
     writeFileSync(join(programs, name), `#!/bin/sh\nexec /usr/bin/kubenode ${name} "$@"\n`);
   writeFileSync(join(folder, 'kubernetes', 'version'), `${KUBERNETES_VERSION}\n`);
 
-  const { components, pause, unused } = await listNames();
-  const [components1 = '', pause1 = ''] = [components[0], pause];
-  await buildFrom('components', components1, key, { kubenode: 'kubelet', addons: 'etcd' });
-  await buildFrom('pause', pause1, key, { pause: 'pause' });
-  for (const name of components) await runDocker(['tag', components1, name]);
-  await runDocker(['save', '--output', join(programs, 'kube-apiserver.tar'), ...components]);
-  await runDocker(['save', '--output', join(programs, 'kube-scheduler.tar'), pause]);
-  // kind looks for the full names, and `docker save` would shorten those of Docker Hub.
-  const renamed = join(programs, 'kube-proxy.tar');
-  await renameArchive(join(programs, 'kube-scheduler.tar'), renamed, unused);
-  cpSync(renamed, join(programs, 'kube-controller-manager.tar'));
-  for (const name of [...components, pause]) await tryDocker(['rmi', name]);
+  const names = await listNames();
+  const archive = (component: string) => join(programs, `${component}.tar`);
+  await buildFrom('components', key, { kubenode: 'kubelet', addons: 'etcd' });
+  await saveAs('components', names.components, archive('kube-apiserver'));
+  await buildFrom('pause', key, { pause: 'pause' });
+  await saveAs('pause', names.pause, archive('kube-scheduler'));
+  for (const other of ['kube-proxy', 'kube-controller-manager'])
+    cpSync(archive('kube-scheduler'), archive(other));
 
   const server = join(folder, 'server.tar.gz');
   await runCommand(['tar', '-C', folder, '--use-compress-program=gzip -1', '-cf', server, 'kubernetes']);
   return server;
 }
 
-async function buildFrom(
-  file: string,
-  name: string,
-  key: string,
-  programs: Record<string, string>,
-): Promise<void> {
+async function buildFrom(file: string, key: string, programs: Record<string, string>): Promise<void> {
   await withFolder(async (context) => {
-    for (const [copy, program] of Object.entries(programs))
-      await copyPrograms(context, { [copy]: await ensureBinary(program) });
-    await buildDockerfile({ name, dockerfile: join(FOLDER, `${file}.Dockerfile`), context, key });
+    await copyPrograms(context, programs);
+    const dockerfile = join(FOLDER, `${file}.Dockerfile`);
+    await buildDockerfile({ name: `${BUILT}-${file}`, dockerfile, context, key });
   });
 }
 
-/** The names under which kubeadm and kind look for images. */
-async function listNames(): Promise<{ components: string[]; pause: string; unused: string[] }> {
+/** The names under which kubeadm and kind look for images, by the image that has them here. */
+async function listNames(): Promise<Record<'components' | 'pause', string[]>> {
   const list = ['config', 'images', 'list', '--kubernetes-version', KUBERNETES_VERSION];
   const required = (await runCommand([await ensureBinary('kubeadm'), ...list])).trim().split('\n');
   const source = await findModule('kind');
-  const read = (...path: string[]) => readFileSync(join(source, ...path), 'utf8');
-  const nodeimage = ['pkg', 'build', 'nodeimage'];
-  const constants = `${read(...nodeimage, 'const_cni.go')}${read(...nodeimage, 'const_storage.go')}`;
-  const config = read('images', 'base', 'files', 'etc', 'containerd', 'config.toml');
+  const readNames = (pattern: RegExp, ...path: string[]) =>
+    [...readFileSync(join(source, ...path), 'utf8').matchAll(pattern)].map(([, name]) => name!);
+  // No pod runs these: their names are there so that kind does not pull them.
+  const readUnused = (file: string) =>
+    readNames(/"(docker\.io\/kindest\/[^"]+)"/g, 'pkg', 'build', 'nodeimage', file);
+  const config = ['images', 'base', 'files', 'etc', 'containerd', 'config.toml'];
   return {
     components: required.filter((name) => !name.includes('/pause:')),
-    pause: /^\s*sandbox_image = "(.+)"$/m.exec(config)![1]!,
-    unused: [...constants.matchAll(/"(docker\.io\/kindest\/[^"]+)"/g)].map(([, name]) => name!),
+    pause: [
+      ...readNames(/^\s*sandbox_image = "(.+)"$/gm, ...config),
+      ...readUnused('const_cni.go'),
+      ...readUnused('const_storage.go'),
+    ],
   };
 }
 
-async function renameArchive(from: string, to: string, names: string[]): Promise<void> {
+/** With the names in the archive alone, and in full, as kind looks for them: `docker save` would shorten those of Docker Hub. */
+async function saveAs(file: string, names: string[], archive: string): Promise<void> {
   await withFolder(async (folder) => {
-    await runCommand(['tar', '-C', folder, '-xf', from]);
-    const path = join(folder, 'manifest.json');
-    const [image] = JSON.parse(readFileSync(path, 'utf8'));
-    writeFileSync(path, JSON.stringify([{ ...image, RepoTags: names }]));
-    await runCommand(['tar', '-C', folder, '-cf', to, ...readdirSync(folder)]);
+    const saved = join(folder, 'saved.tar');
+    await runDocker(['save', '--output', saved, `${BUILT}-${file}`]);
+    await runCommand(['tar', '-C', folder, '-xf', saved]);
+    rmSync(saved);
+    const manifest = join(folder, 'manifest.json');
+    const [image] = JSON.parse(readFileSync(manifest, 'utf8'));
+    writeFileSync(manifest, JSON.stringify([{ ...image, RepoTags: names }]));
+    await runCommand(['tar', '-C', folder, '-cf', archive, ...readdirSync(folder)]);
   });
 }

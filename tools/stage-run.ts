@@ -91,12 +91,17 @@ function divide({ command, shards = 1 }: Stage): string[][] {
   return divideEvenly(command.filter(isTestFile), shards).map((files) => [...rest, ...files]);
 }
 
+/** What is no run of tests, or did not come to one. */
+export const countAsOne = (isPassed: boolean): Run => ({
+  passed: isPassed ? 1 : 0,
+  failed: isPassed ? 0 : 1,
+  failedTests: [],
+  skippedTests: [],
+  failedFiles: null,
+});
+
 function readRun({ code, output }: CommandEnd, { isMocha }: Stage): Run {
-  if (!isMocha)
-    return {
-      ...{ passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1 },
-      ...{ failedTests: [], skippedTests: [], failedFiles: null },
-    };
+  if (!isMocha) return countAsOne(code === 0);
   const passed = readCount(output, 'passing');
   const failed = readCount(output, 'failing');
   const failedFiles = [...output.matchAll(/^failed file (\S+) \((\d+) passed\)$/gm)].map(

@@ -13,7 +13,7 @@ import { ensurePage } from '../launch/local-console.ts';
 import { ensureValkey } from '../machine/valkey.ts';
 import { countBusyCores } from './busy-cores.ts';
 import { sortByDuration } from './file-seconds.ts';
-import { type Counts, type Run, runFailedAgain, runStage, type Stage } from './stage-run.ts';
+import { type Counts, countAsOne, type Run, runFailedAgain, runStage, type Stage } from './stage-run.ts';
 
 interface TestStage extends Stage {
   /** Built with Go before it starts: the first build of these takes longer than any test may. */
@@ -139,16 +139,7 @@ async function run(name: string, prefix = ''): Promise<Run & Spent> {
     if (stage.needsPage) await buildPage();
   } catch (error) {
     console.error((error as Error).message);
-    return {
-      stage: name,
-      passed: 0,
-      failed: 1,
-      failedTests: [],
-      skippedTests: [],
-      failedFiles: null,
-      seconds: 0,
-      cores: 0,
-    };
+    return { ...countAsOne(false), stage: name, seconds: 0, cores: 0 };
   }
   const stopwatch = startStopwatch();
   const run = await runStage(stage, prefix);
