@@ -31,6 +31,10 @@ key: $(INSTALLED) ## Create an API key for the running models: make -s key RPM=6
 listen: $(INSTALLED) ## Show the webhooks of `make run`, forward and replay them: make listen URL=http://localhost:3000/hook NAMESPACE=default
 	@exec node launch/listener/main.ts $${URL:+"$$URL"} $${NAMESPACE:+--namespace "$$NAMESPACE"}
 
+.PHONY: images
+images: $(INSTALLED) ## Build the images that the chart installs, and load them into a kind cluster of your own (CLUSTER=name)
+	@exec node launch/images.ts $${CLUSTER:-$$KIND_CLUSTER_NAME}
+
 ##@ Develop
 
 .PHONY: build
@@ -63,12 +67,12 @@ listen-package: $(INSTALLED) ## Pack the command berth-listen, which is `make li
 
 ##@ Test
 
-STAGES := lint types verify unit integration conformance console bench integration-cluster chart e2e
+STAGES := lint types verify unit integration conformance console bench integration-cluster chart kind e2e
 
 .PHONY: test test-cluster test-all $(addprefix test-,$(STAGES))
 test: $(INSTALLED) ## Run all tests that need neither Go nor a cluster: lint types verify unit integration conformance console bench (25 min on two cores)
 	@node tools/stages.ts test
-test-cluster: $(INSTALLED) ## Run the others: integration-cluster chart e2e, with a real API server, Helm, S3 servers and a cluster (Go, Docker)
+test-cluster: $(INSTALLED) ## Run the others: integration-cluster chart kind e2e, with a real API server, Helm, S3 servers and a cluster (Go, Docker)
 	@node tools/stages.ts test-cluster
 test-all: $(INSTALLED) ## Run both
 	@node tools/stages.ts test test-cluster

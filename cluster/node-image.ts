@@ -5,11 +5,12 @@
 import { createHash } from 'node:crypto';
 import { cpSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ensureBinary, findModule } from './binaries.ts';
+import { ensureBinary, ensureBuilt, findModule } from './binaries.ts';
 import { runCommand } from './commands.ts';
 import { runDocker, tryDocker } from './docker.ts';
 import { hashPrograms, KUBERNETES_VERSION } from './go-modules.ts';
-import { buildDockerfile, copyPrograms, withFolder } from './image-build.ts';
+import { buildDockerfile, copyPrograms, listBuiltImages, withFolder } from './image-build.ts';
+import { ensurePulled } from './image-pull.ts';
 import { chooseImageSource } from './image-source.ts';
 import { buildImages, debianImage } from './images.ts';
 
@@ -23,16 +24,9 @@ const RUNTIME_PROGRAMS = ['containerd', 'containerd-shim-runc-v2', 'ctr', 'crict
 export const NODE_IMAGE_PROGRAMS = ['kubelet', 'etcd', ...RUNTIME_PROGRAMS, 'pause', 'kind'];
 /** Of kubenode, which is all of them. */
 const NODE_PROGRAMS = ['kubeadm', 'kubelet', 'kubectl'];
-/** A manifest must have an object. */
-const NOTHING = {
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  metadata: { name: 'nothing', namespace: 'kube-system' },
-};
-
-/** Resolves with the name of an image that Docker has, or can pull. */
+/** Resolves with the name of an image that Docker has. NODE_IMAGE names another one to pull. */
 export async function ensureNodeImage(): Promise<string> {
-  if ((await chooseImageSource()) === 'pull') return PUBLISHED;
+  if ((await chooseImageSource()) === 'pull') return ensurePulled(process.env.NODE_IMAGE || PUBLISHED);
   const key = readKey();
   const name = `${BUILT}:${KUBERNETES_VERSION}-${key}`;
   if ((await tryDocker(['image', 'inspect', name])).code === 0) return name;
@@ -41,11 +35,14 @@ export async function ensureNodeImage(): Promise<string> {
   await buildBase(key);
   await withFolder(async (folder) => {
     const server = await packServer(folder, key);
-    const kind = [await ensureBinary('kind'), 'build', 'node-image', '--type', 'file', server];
+    // Its own sources name the images that it looks for.
+    const kind = [await ensureBuilt('kind'), 'build', 'node-image', '--type', 'file', server];
     await runCommand([...kind, '--base-image', `${BUILT}-base:latest`, '--image', `${BUILT}-built`]);
-    writeFileSync(join(folder, 'nothing.yaml'), JSON.stringify(NOTHING));
-    await buildDockerfile({ name, dockerfile: join(FOLDER, 'node.Dockerfile'), context: folder, key });
   });
+  await buildDockerfile({ name, dockerfile: join(FOLDER, 'node.Dockerfile'), context: FOLDER, key });
+  // Earlier ones, and the parts of this one.
+  const others = (await listBuiltImages()).filter((image) => image.startsWith(BUILT) && image !== name);
+  for (const image of others) await tryDocker(['rmi', image]);
   return name;
 }
 

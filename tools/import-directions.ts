@@ -118,7 +118,9 @@ export function findCycles(imports: Import[]): string[] {
 
 const BUILDS_WITH_GO = 'cluster/binaries.ts';
 /** The tests of `make test-cluster` and `make test-scaling-cluster`. */
-const CLUSTER_TESTS = ['test/integration-cluster', 'test/chart', 'test/e2e', 'test/scaling-cluster'];
+const CLUSTER_TESTS = ['integration-cluster', 'chart', 'kind', 'e2e', 'scaling-cluster'].map(
+  (name) => `test/${name}`,
+);
 
 /** Other tests that come to what builds programs with Go, each as the imports that lead there. */
 export function findGoPrograms(imports: Import[]): string[] {

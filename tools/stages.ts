@@ -86,6 +86,7 @@ const STAGES: Record<string, () => TestStage> = {
     needsPage: true,
   }),
   chart: () => ({ ...mocha('chart', 300_000), programs: CHART_PROGRAMS }),
+  kind: () => ({ ...mocha('kind', 900_000), programs: [...CLUSTER_PROGRAMS, 'helm'] }),
   e2e: () => ({
     ...mocha('e2e', 300_000),
     command: ['node', 'test/e2e/main.ts', ...mocha('e2e', 300_000).command.slice(1)],
@@ -116,8 +117,8 @@ const TARGETS: Record<string, Target> = {
     first: 'a few more for packages of Debian, npm and PyPI',
   },
   'test-cluster': {
-    stages: ['integration-cluster', 'chart', 'e2e'],
-    what: 'a real API server, kubectl, Helm, S3 servers, a cluster',
+    stages: ['integration-cluster', 'chart', 'kind', 'e2e'],
+    what: 'a real API server, kubectl, Helm, S3 servers, clusters by kind',
     minutes: 30,
     first: 'half an hour more for programs that Go builds',
   },

@@ -41,6 +41,7 @@ export default defineConfig({
         text: 'Running Berth',
         items: [
           page('Local runs', '/local'),
+          page('Try it on kind', '/kind'),
           page('Operations', '/operations'),
           page('Console', '/console'),
           page('Security', '/security'),
