@@ -1,9 +1,8 @@
 /** What a cluster has besides Kubernetes: names, an ingress controller, GPUs, volumes. */
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CACHE_FOLDER } from '../machine/cache-folder.ts';
-import { runCommand } from './commands.ts';
+import { downloadModule } from './binaries.ts';
 import { runKubectl } from './kubectl.ts';
 import { type Cluster, dataFolder, nodeName } from './layout.ts';
 
@@ -45,9 +44,8 @@ function makeVolumeFolders(folder: string): void {
 export async function findGatewayDefinitions(): Promise<string> {
   const cached = join(CACHE_FOLDER, `gateway-api-${GATEWAY_API.split('@')[1]}`);
   if (existsSync(cached)) return cached;
-  const command = ['go', 'mod', 'download', '-json', GATEWAY_API];
-  const { Dir } = JSON.parse(await runCommand(command, { cwd: tmpdir() }));
-  cpSync(join(Dir, 'config', 'crd', 'standard'), cached, { recursive: true });
+  const folder = await downloadModule(GATEWAY_API);
+  cpSync(join(folder, 'config', 'crd', 'standard'), cached, { recursive: true });
   return cached;
 }
 

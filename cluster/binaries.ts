@@ -1,6 +1,7 @@
 /** Builds programs with Go where the machine has none that is suitable. */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CACHE_FOLDER } from '../machine/cache-folder.ts';
 import { findProgram } from '../machine/system-package.ts';
@@ -14,9 +15,15 @@ import { describeProgram, findBinary, type GoModule, moduleFolder } from './go-m
 export async function ensureBinary(program: string): Promise<string> {
   const found = findBinary(program);
   if (found) return found;
-  const { name, module, binary } = describeProgram(program);
-  await build(name, module, binary);
+  await ensureBuilt(program);
   return findBinary(program)!;
+}
+
+/** The path of the binary that a program's module builds, whatever is on PATH. */
+export async function ensureBuilt(program: string): Promise<string> {
+  const { name, module, binary } = describeProgram(program);
+  if (!existsSync(binary)) await build(name, module, binary);
+  return binary;
 }
 
 /** The path of Go itself. Throws with the remedy. */
@@ -27,9 +34,17 @@ export function requireGo(): string {
   return go;
 }
 
-/** Frees the gigabytes of Go's own cache, which only further builds would use, unless another process builds: call it when all is built. */
+/** Frees the gigabytes that only further builds would use, unless another process builds: call it when all is built. */
 export function clearGoCache(): void {
-  if (existsSync(GO_CACHE)) spawnSync('flock', ['--nonblock', BUILD_LOCK, 'rm', '-rf', GO_CACHE]);
+  const folders = [GO_CACHE, GO_MODULES].filter((folder) => existsSync(folder));
+  if (folders.length > 0) spawnSync('flock', ['--nonblock', BUILD_LOCK, 'rm', '-rf', ...folders]);
+}
+
+/** The folder of a module's sources, downloaded first: `sigs.k8s.io/kind@v0.33.0`. */
+export async function downloadModule(module: string): Promise<string> {
+  requireGo();
+  const command = ['go', 'mod', 'download', '-json', module];
+  return JSON.parse(await runCommand(command, { cwd: tmpdir(), env: GO_SETTINGS })).Dir;
 }
 
 /** The folder of a tool's own module in Go's cache; downloads it first. */
@@ -42,7 +57,14 @@ export async function findModule(program: string): Promise<string> {
 /** One for all modules: concurrent builds would only compete for memory and cores. */
 const BUILD_LOCK = join(CACHE_FOLDER, 'bin', 'build.lock');
 const GO_CACHE = join(CACHE_FOLDER, 'go-build');
-const GO_SETTINGS = { CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '-buildvcs=false', GOCACHE: GO_CACHE };
+const GO_MODULES = join(CACHE_FOLDER, 'go-mod');
+const GO_SETTINGS = {
+  CGO_ENABLED: '0',
+  GOWORK: 'off',
+  GOFLAGS: '-buildvcs=false -modcacherw',
+  GOCACHE: GO_CACHE,
+  GOMODCACHE: GO_MODULES,
+};
 
 async function build(name: string, module: GoModule, binary: string): Promise<void> {
   requireGo();

@@ -6,7 +6,9 @@ import { waitUntil } from '../machine/wait-until.ts';
 import { applyAddons } from './addons.ts';
 import { clearGoCache, ensureBinary } from './binaries.ts';
 import { runCommand, tryCommand } from './commands.ts';
-import { ensureDocker, releaseDocker, runDocker, tryDocker } from './docker.ts';
+import { ensureDocker, isDockerResponding, releaseDocker, runDocker, tryDocker } from './docker.ts';
+import { removeLeftovers } from './image-build.ts';
+import { pointToMirror } from './image-pull.ts';
 import { chooseImageSource } from './image-source.ts';
 import { buildImages, devicePluginImage, type Image, traefikImage } from './images.ts';
 import { runKubectl, tryKubectl } from './kubectl.ts';
@@ -18,6 +20,7 @@ import {
   dataFolder,
   forgetCluster,
   hasCluster,
+  mirrorFolder,
   nodeName,
   readCluster,
   stateFolder,
@@ -53,14 +56,19 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const { name, domain, gpus, images } = { ...DEFAULTS, ...options };
   const progress = startProgress(6);
   progress.step('looking for Docker');
+  requireNamespaces();
   await ensureDocker();
   progress.step('building images that have changed');
   const nodeImage = await ensureNodeImage();
   const built = await buildImages([devicePluginImage, traefikImage, ...images]);
   clearGoCache();
+  await removeLeftovers();
   const recipe = `${nodeImage} ${hashFile(KIND_CONFIG)}`;
+  // Where images are built, no pod needs anything of the world outside; where they are pulled, the node does.
+  const isIsolated = (await chooseImageSource()) === 'build';
   const running = await findRunning({ name, domain, gpus, recipe });
   if (running) {
+    await fenceNode(running, isIsolated);
     await loadIntoNode(name, built);
     progress.done(`cluster ${name} runs already`);
     return running;
@@ -70,8 +78,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   await createNode(name, nodeImage);
   const cluster = await describeCluster({ name, domain, gpus, recipe });
   writeCluster(cluster);
-  // Where images are built, no pod needs anything of the world outside; where they are pulled, the node does.
-  await fenceNode(cluster, (await chooseImageSource()) === 'build');
+  await pointToMirror(name);
+  await fenceNode(cluster, isIsolated);
   progress.step('loading images into the node');
   await loadIntoNode(name, built);
   progress.step('adding names, ingress controller, GPUs and volumes');
@@ -84,8 +92,20 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
 
 /** Stops it and removes it, and Docker if that was started for it. Images stay, for the next start. Does nothing if there is none. */
 export async function stopCluster(name = DEFAULT_NAME): Promise<void> {
-  await removeCluster(name);
+  // A node goes on where Docker's daemon was killed.
+  if (listRemains(name).length > 0) await ensureDocker();
+  if (await isDockerResponding()) await removeCluster(name);
   await releaseDocker();
+}
+
+/** Throws with the remedy where `exec` would fail. */
+function requireNamespaces(): void {
+  const isLocal = (process.env.DOCKER_HOST ?? 'unix:').startsWith('unix:');
+  if (isLocal && process.platform === 'linux' && process.getuid?.() === 0) return;
+  throw new Error(
+    'this cluster needs Linux, root and a Docker of this machine, since programs enter its network. ' +
+      'docs/kind.md ("Try it on kind") needs none of them',
+  );
 }
 
 /** Resolves when the API server is ready. */
@@ -113,12 +133,13 @@ async function findRunning(wanted: Settings): Promise<Cluster | undefined> {
 }
 
 async function createNode(name: string, image: string): Promise<void> {
-  mkdirSync(dataFolder(name), { recursive: true });
+  for (const folder of [dataFolder(name), mirrorFolder(name)]) mkdirSync(folder, { recursive: true });
   writeFileSync(join(dataFolder(name), UNHEALTHY_GPUS), '');
   await prepareStore(name, image);
   const config = readFileSync(KIND_CONFIG, 'utf8')
-    .replace('hostPath: STORE', `hostPath: ${storeFolder(name)}`)
-    .replace('hostPath: DATA', `hostPath: ${dataFolder(name)}`);
+    .replace('"STORE"', JSON.stringify(storeFolder(name)))
+    .replace('"MIRROR"', JSON.stringify(mirrorFolder(name)))
+    .replace('"DATA"', JSON.stringify(dataFolder(name)));
   const create = [
     'create',
     'cluster',
@@ -136,29 +157,29 @@ const kubeconfigPath = (name: string): string => join(stateFolder(name), 'kubeco
 
 /** Of a node that exists; writes how it is reached. Its kubeconfig names the node's own address, which this machine and the node reach. */
 async function describeCluster({ name, domain, gpus, recipe }: Settings): Promise<Cluster> {
-  const inspect = async (format: string) =>
-    (await runDocker(['container', 'inspect', '--format', format, nodeName(name)])).trim();
-  const nodeIP = await inspect('{{.NetworkSettings.Networks.kind.IPAddress}}');
-  const pid = await inspect('{{.State.Pid}}');
+  const address = '{{.NetworkSettings.Networks.kind.IPAddress}}';
+  const nodeIP = (await runDocker(['container', 'inspect', '--format', address, nodeName(name)])).trim();
   const folder = stateFolder(name);
   const kubeconfig = kubeconfigPath(name);
   writeFileSync(
     kubeconfig,
     readFileSync(kubeconfig, 'utf8').replace(/server: .*/, `server: https://${nodeIP}:6443`),
   );
-  const exec = [writeEntry(folder, pid)];
+  const exec = [writeEntry(folder, nodeName(name))];
   return { name, kubeconfig, exec, nodeIP, domain, gpus, stateFolder: folder, recipe };
 }
 
 /** Writes a program that runs a command in the node's network, with the cluster's names. Returns its path. */
-function writeEntry(folder: string, pid: string): string {
+function writeEntry(folder: string, node: string): string {
   const resolver = join(folder, 'resolv.conf');
   writeFileSync(resolver, `nameserver ${DNS_SERVICE_IP}\n`);
   const path = join(folder, 'enter');
   const enter = `mount --bind ${resolver} /etc/resolv.conf; exec "$@"`;
   const lines = [
     '#!/bin/sh',
-    `exec nsenter --net=/proc/${pid}/ns/net unshare --mount sh -ec '${enter}' sh "$@"`,
+    // A node that was started again is another process.
+    `pid=$(docker inspect --format '{{.State.Pid}}' ${node}) || exit`,
+    `exec nsenter --net=/proc/$pid/ns/net unshare --mount sh -ec '${enter}' sh "$@"`,
   ];
   writeFileSync(path, `${lines.join('\n')}\n`, { mode: 0o755 });
   return path;
@@ -187,10 +208,19 @@ async function waitForAddons(cluster: Cluster): Promise<void> {
   );
 }
 
+/** What a cluster left besides its images. */
+function listRemains(name: string): string[] {
+  const folder = stateFolder(name);
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .map((entry) => join(folder, entry))
+    .filter((path) => path !== storeFolder(name));
+}
+
 /** All of it but its images, with what a killed start left. */
 async function removeCluster(name: string): Promise<void> {
   const mounts = ['container', 'inspect', '--format', '{{json .Mounts}}', nodeName(name)];
-  const { code, output } = await tryDocker(mounts).catch(() => ({ code: 1, output: '' }));
+  const { code, output } = await tryDocker(mounts);
   if (code === 0 && !output.includes(storeFolder(name)))
     throw new Error(`kind has a cluster ${name} that was not made here: it is left alone`);
   if (code === 0)
@@ -204,8 +234,5 @@ async function removeCluster(name: string): Promise<void> {
       kubeconfigPath(name),
     ]);
   forgetCluster(name);
-  const folder = stateFolder(name);
-  if (!existsSync(folder)) return;
-  for (const entry of readdirSync(folder).map((entry) => join(folder, entry)))
-    if (entry !== storeFolder(name)) rmSync(entry, { recursive: true, force: true });
+  for (const path of listRemains(name)) rmSync(path, { recursive: true, force: true });
 }

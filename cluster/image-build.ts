@@ -6,6 +6,7 @@ import { ensureProgram } from '../machine/system-package.ts';
 import { ensureBinary } from './binaries.ts';
 import { runCommand } from './commands.ts';
 import { runDocker, tryDocker } from './docker.ts';
+import { isDaemonRunning } from './docker-daemon.ts';
 
 const KEY_LABEL = 'dev.berth.test.key';
 const CERTIFICATES = 'etc/ssl/certs/ca-certificates.crt';
@@ -33,6 +34,12 @@ export const listBuiltImages = async (): Promise<string[]> => {
   ]);
   return [...new Set(list.split('\n').filter(Boolean))];
 };
+
+/** Removes what builds left: replaced images, and Docker's cache where nobody else builds with it. */
+export async function removeLeftovers(): Promise<void> {
+  await runDocker(['image', 'prune', '--force', '--filter', `label=${KEY_LABEL}`]);
+  if (isDaemonRunning()) await runDocker(['builder', 'prune', '--force']);
+}
 
 /** Identifies its content. */
 export const readImageId = async (name: string): Promise<string> =>

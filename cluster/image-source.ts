@@ -1,9 +1,21 @@
-/** Where published images come from: their registries, or builds of the same programs on this machine. */
+/** Where published images come from: their registries, a mirror of these, or builds of the same programs on this machine. */
 
 export type ImageSource = 'pull' | 'build';
 
 const REGISTRY = 'https://registry-1.docker.io';
 const TIMEOUT_MS = 5_000;
+
+/**
+ * A registry that has all published images by their paths, as `http://127.0.0.1:5000` or `https://mirror.example.com`; undefined
+ * for their own. Throws if IMAGE_MIRROR is no URL.
+ */
+export function readMirror(): URL | undefined {
+  const { IMAGE_MIRROR } = process.env;
+  if (!IMAGE_MIRROR) return undefined;
+  if (!URL.canParse(IMAGE_MIRROR) || !/^https?:$/.test(new URL(IMAGE_MIRROR).protocol))
+    throw new Error(`IMAGE_MIRROR=${IMAGE_MIRROR} is no URL: http://127.0.0.1:5000, for example`);
+  return new URL(IMAGE_MIRROR);
+}
 
 let chosen: Promise<ImageSource> | undefined;
 
@@ -14,9 +26,11 @@ export const chooseImageSource = (): Promise<ImageSource> => {
 };
 
 async function choose(): Promise<ImageSource> {
-  const { IMAGES } = process.env;
+  const mirror = readMirror();
+  const IMAGES = process.env.IMAGES || (mirror && 'pull');
   if (IMAGES === 'pull' || IMAGES === 'build') {
-    console.error(`IMAGES=${IMAGES}: published images are ${IMAGES === 'pull' ? 'pulled' : 'built here'}`);
+    const how = IMAGES === 'build' ? 'built here' : `pulled${mirror ? ` from ${mirror.origin}` : ''}`;
+    console.error(`IMAGES=${IMAGES}: published images are ${how}`);
     return IMAGES;
   }
   if (IMAGES) throw new Error(`IMAGES=${IMAGES} is unknown: pull or build`);

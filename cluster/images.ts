@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import { readChartImage } from '../machine/valkey.ts';
 import { runCommand } from './commands.ts';
 import { buildDebian, buildDockerfile, copyPrograms, readImageKey, withFolder } from './image-build.ts';
+import { ensurePulled } from './image-pull.ts';
 import { chooseImageSource } from './image-source.ts';
 import { PROJECT_FOLDER } from './layout.ts';
 import { writeTinyModel } from './tiny-gguf.ts';
@@ -149,8 +150,7 @@ const isPulled = async ({ isPublished = false }: Image): Promise<boolean> =>
 
 /** Resolves with its key. */
 async function ensureBuilt(image: Image): Promise<string> {
-  // A build pulls its bases.
-  if (await isPulled(image)) return image.name;
+  if (await isPulled(image)) return ensurePulled(image.name);
   const base = image.base ? await ensureBuilt(image.base) : '';
   const key = createHash('sha256')
     .update(`${base}\n${await image.readInputs()}`)

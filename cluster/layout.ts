@@ -35,6 +35,8 @@ export const stateFolder = (name: string): string => join(CACHE_FOLDER, 'cluster
 export const dataFolder = (name: string): string => join(stateFolder(name), 'data');
 /** The node's /var/lib/containerd, which outlives the cluster. */
 export const storeFolder = (name: string): string => join(stateFolder(name), 'containerd');
+/** The node's /etc/containerd/certs.d. */
+export const mirrorFolder = (name: string): string => join(stateFolder(name), 'mirror');
 
 const recordPath = (name: string): string => join(stateFolder(name), 'cluster.json');
 

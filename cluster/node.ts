@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { waitUntil } from '../machine/wait-until.ts';
 import { ensureBinary } from './binaries.ts';
 import { runCommand } from './commands.ts';
-import { runDocker, tryDocker } from './docker.ts';
+import { runDocker } from './docker.ts';
 import { readImageId } from './image-build.ts';
 import { type Cluster, nodeName, POD_RANGE, SERVICE_RANGE, storeFolder } from './layout.ts';
 
@@ -28,9 +28,6 @@ export const runInNode = (cluster: string, script: string): Promise<string> =>
 export async function prepareStore(cluster: string, nodeImage: string): Promise<void> {
   const store = storeFolder(cluster);
   const stamp = join(store, 'berth-node-image');
-  // A published one is pulled here, where its progress shows.
-  if ((await tryDocker(['image', 'inspect', nodeImage])).code !== 0)
-    await runDocker(['pull', '--quiet', nodeImage]);
   const id = await readImageId(nodeImage);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === id) return;
   rmSync(store, { recursive: true, force: true });
@@ -53,6 +50,8 @@ export async function fenceNode({ name, nodeIP }: Cluster, isIsolated: boolean):
     ...(isIsolated ? ['--jump REJECT'] : []),
   ];
   const commands = [
+    // It stands already, unless the node is new or was started again.
+    `! iptables --check OUTPUT --jump ${FENCE} 2> /dev/null || exit 0`,
     `iptables --new-chain ${FENCE}`,
     ...rules.map((rule) => `iptables --append ${FENCE} ${rule}`),
     ...['OUTPUT', 'FORWARD'].map((chain) => `iptables --append ${chain} --jump ${FENCE}`),

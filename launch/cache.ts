@@ -3,7 +3,8 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { stopCluster } from '../cluster/cluster.ts';
 import { runCommand } from '../cluster/commands.ts';
-import { isOwnDockerRunning, releaseDocker, tryDocker } from '../cluster/docker.ts';
+import { releaseDocker, tryDocker } from '../cluster/docker.ts';
+import { isDaemonRunning } from '../cluster/docker-daemon.ts';
 import { listBuiltImages } from '../cluster/image-build.ts';
 import { isOwnName } from '../cluster/images.ts';
 import { CACHE_FOLDER } from '../machine/cache-folder.ts';
@@ -11,6 +12,7 @@ import { CACHE_FOLDER } from '../machine/cache-folder.ts';
 const WHAT: Record<string, string> = {
   bin: 'programs that Go built',
   'go-build': "Go's cache of their builds",
+  'go-mod': 'their sources',
   docker: 'Docker, where it is started for the cluster: nodes and images',
   cluster: 'state and images of clusters',
 };
@@ -42,7 +44,7 @@ async function clear(): Promise<void> {
   // Without --force: what a container uses stays.
   if (images.length > 0) await tryDocker(['rmi', ...images]);
   await releaseDocker();
-  if (isOwnDockerRunning())
+  if (isDaemonRunning())
     throw new Error('containers still run on the Docker that was started here: docker ps');
   rmSync(CACHE_FOLDER, { recursive: true, force: true });
   console.log(`removed ${CACHE_FOLDER}`);
