@@ -70,8 +70,7 @@ async function build(name: string, module: GoModule, binary: string): Promise<vo
   requireGo();
   mkdirSync(join(binary, '..'), { recursive: true });
   const variables = Object.entries(module.variables ?? {}).map(([key, value]) => `-X ${key}=${value}`);
-  const modfile = module.modfile ? `-modfile=${module.modfile}` : '';
-  const compile = `go build -trimpath ${modfile} -tags '${(module.tags ?? []).join(',')}' -ldflags '${['-s -w', ...variables].join(' ')}' -o "$1.part" ${module.package ?? '.'}`;
+  const compile = `go build -trimpath -tags '${(module.tags ?? []).join(',')}' -ldflags '${['-s -w', ...variables].join(' ')}' -o "$1.part" ${module.package ?? '.'}`;
   const args = [BUILD_LOCK, 'sh', '-c', `test -x "$1" || { ${compile} && mv "$1.part" "$1"; }`, 'sh', binary];
   const what = module.programs.join(', ');
   console.error(`building ${what} (about ${module.minutes} min the first time, cached afterwards)…`);

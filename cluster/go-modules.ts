@@ -9,8 +9,6 @@ import { findProgram } from '../machine/system-package.ts';
 export interface GoModule {
   /** Its folder in `go/`, if not named like the module. */
   folder?: string;
-  /** The file for go.mod there: one program can be built with other versions of its dependencies. */
-  modfile?: string;
   /** What the module builds; with several, one binary acts as the program it is called as. */
   programs: string[];
   /** The package to build; the module's own main.go by default. */
@@ -26,7 +24,17 @@ export interface GoModule {
 }
 
 export const KUBERNETES_VERSION = 'v1.37.2';
-const VERSION_PACKAGE = 'k8s.io/component-base/version';
+/** The oldest that Berth supports. */
+export const OLDEST_KUBERNETES_VERSION = 'v1.29.15';
+
+/** Without a version Helm's checks of `kubeVersion` would see v0.0.0. */
+function setVersion(version: string): Record<string, string> {
+  const [major, minor] = version.slice(1).split('.') as [string, string];
+  const settings = { gitVersion: version, gitMajor: major, gitMinor: minor, gitTreeState: 'clean' };
+  return Object.fromEntries(
+    Object.entries(settings).map(([name, value]) => [`k8s.io/component-base/version.${name}`, value]),
+  );
+}
 
 /** Without the snapshotters that no node uses. */
 const containerdProgram = (name: string): GoModule => ({
@@ -49,14 +57,16 @@ const MODULES: Record<string, GoModule> = {
       'kubeadm',
       'kubectl',
     ],
-    // Without a version Helm's checks of `kubeVersion` would see v0.0.0.
-    variables: {
-      [`${VERSION_PACKAGE}.gitVersion`]: KUBERNETES_VERSION,
-      [`${VERSION_PACKAGE}.gitMajor`]: '1',
-      [`${VERSION_PACKAGE}.gitMinor`]: '37',
-      [`${VERSION_PACKAGE}.gitTreeState`]: 'clean',
-    },
+    variables: setVersion(KUBERNETES_VERSION),
     minutes: 7,
+  },
+  'kube-apiserver-oldest': {
+    programs: ['kube-apiserver-oldest'],
+    package: 'k8s.io/kubernetes/cmd/kube-apiserver',
+    variables: setVersion(OLDEST_KUBERNETES_VERSION),
+    // Without the clients of clouds, which it had then.
+    tags: ['providerless'],
+    minutes: 8,
   },
   addons: { programs: ['etcd', 'coredns'], minutes: 2 },
   traefik: {
@@ -94,13 +104,6 @@ const MODULES: Record<string, GoModule> = {
     minutes: 1,
     accepts: { args: ['-v'], output: /^v0\.[78]\./ },
   },
-  'manifestcheck-oldest': {
-    programs: ['manifestcheck-oldest'],
-    folder: 'manifestcheck',
-    modfile: 'oldest.mod',
-    minutes: 2,
-  },
-  'manifestcheck-newest': { programs: ['manifestcheck-newest'], folder: 'manifestcheck', minutes: 2 },
   healthcheck: { programs: ['healthcheck'], minutes: 1 },
   kwok: { programs: ['kwok'], package: 'sigs.k8s.io/kwok/cmd/kwok', minutes: 3 },
   versitygw: {

@@ -50,8 +50,6 @@ const CHART_PROGRAMS = [
   'helm',
   'kubeconform',
   'helm-unittest',
-  'manifestcheck-oldest',
-  'manifestcheck-newest',
   'healthcheck',
 ];
 
@@ -82,7 +80,7 @@ const STAGES: Record<string, () => TestStage> = {
   console: () => ({ ...mocha('console', 60_000), shards: BUSY_JOBS, needsPage: true }),
   'integration-cluster': () => ({
     ...parallel('integration-cluster'),
-    programs: ['etcd', 'kube-apiserver', 'kubectl', 'helm', 'versitygw', 'weed'],
+    programs: ['etcd', 'kube-apiserver', 'kube-apiserver-oldest', 'kubectl', 'helm', 'versitygw', 'weed'],
     needsPage: true,
   }),
   chart: () => ({ ...mocha('chart', 300_000), programs: CHART_PROGRAMS }),

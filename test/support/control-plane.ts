@@ -35,11 +35,14 @@ const GARBAGE_COLLECTION = { GOGC: '400', GOMEMLIMIT: '1500MiB' };
 
 /**
  * Starts etcd and kube-apiserver (RBAC on) in a temporary folder, in some 6 s once the binaries are built. `flags`: further ones of
- * kube-apiserver.
+ * kube-apiserver. `program`: the one of another version (test/support/kubernetes-versions.ts).
  */
-export async function startControlPlane(flags: string[] = []): Promise<ControlPlane> {
+export async function startControlPlane(
+  flags: string[] = [],
+  program = 'kube-apiserver',
+): Promise<ControlPlane> {
   const etcd = await ensureBinary('etcd');
-  const apiserver = await ensureBinary('kube-apiserver');
+  const apiserver = await ensureBinary(program);
   const folder = mkdtempSync(join(tmpdir(), 'berth-control-plane-'));
   const [apiPort, etcdPort, peerPort] = await findFreePorts(3);
   const url = `https://127.0.0.1:${apiPort}`;

@@ -75,7 +75,7 @@ export const keysOf = ({ redis }: ConsoleHarness, pattern: string): Promise<stri
 
 /** `listFlags`: further ones of kube-apiserver. */
 export function useConsole(listFlags?: () => Promise<string[]>): ConsoleHarness {
-  const api = useApi(listFlags);
+  const api = useApi({ listFlags });
   const consoles: RunningConsole[] = [];
   let kube: KubeRequest;
   let stack: TestStack;

@@ -15,13 +15,20 @@ export interface Api {
 
 export type CountingClient = KubeClient & { calls: RequestSample[]; count(verb: string): number };
 
-/** Starts a control plane before the tests of a `describe` and ends it after them. `listFlags`: further ones of kube-apiserver. */
-export function useApi(listFlags: () => Promise<string[]> = async () => []): Api {
+interface ApiOptions {
+  /** Further flags of kube-apiserver. */
+  listFlags?: (() => Promise<string[]>) | undefined;
+  /** The kube-apiserver of another version. */
+  program?: string | undefined;
+}
+
+/** Starts a control plane before the tests of a `describe` and ends it after them. */
+export function useApi({ listFlags = async () => [], program }: ApiOptions = {}): Api {
   let controlPlane: ControlPlane;
   const clients: KubeClient[] = [];
   before(async function () {
     this.timeout(120_000);
-    controlPlane = await startControlPlane(await listFlags());
+    controlPlane = await startControlPlane(await listFlags(), program);
   });
   after(async function () {
     this.timeout(30_000);

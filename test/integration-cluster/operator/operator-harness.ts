@@ -49,9 +49,16 @@ export interface Harness {
   settle(operator: RunningOperator): Promise<void>;
 }
 
+export interface HarnessOptions {
+  /** The kube-apiserver of another version. */
+  program?: string;
+  /** Without Berth's resources, which a test installs itself. */
+  isBare?: boolean;
+}
+
 /** Starts everything before the tests of a `describe`; operators are stopped after each test. */
-export function useHarness(): Harness {
-  const api = useApi();
+export function useHarness({ program, isBare = false }: HarnessOptions = {}): Harness {
+  const api = useApi({ program });
   const operators: RunningOperator[] = [];
   let server: RedisServer;
   let redis: RedisConnection;
@@ -62,7 +69,13 @@ export function useHarness(): Harness {
     redis = connectRedis({ url: server.url, name: 'tests', role: 'operator' });
     await redis.untilUp(60_000);
     const client = api.connect();
-    await installResources(client);
+    if (!isBare) await installResources(client);
+    await client.create(RESOURCES.IngressClass, {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'IngressClass',
+      metadata: { name: 'test' },
+      spec: { controller: 'example.test/controller' },
+    });
     cluster = new Cluster(client, createKubeRequest(api.controlPlane));
     await cluster.makeNamespace(SYSTEM_NAMESPACE);
   });
@@ -159,10 +172,4 @@ async function installResources(client: CountingClient): Promise<void> {
       return (conditions ?? []).some(({ type, status }) => type === 'Established' && status === 'True');
     });
   }
-  await client.create(RESOURCES.IngressClass, {
-    apiVersion: 'networking.k8s.io/v1',
-    kind: 'IngressClass',
-    metadata: { name: 'test' },
-    spec: { controller: 'example.test/controller' },
-  });
 }

@@ -5,16 +5,16 @@ import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
 import { ANNOTATIONS } from '../../../api/names.ts';
 import { ensureBinary } from '../../../cluster/binaries.ts';
-import { createKubeClient, type KubeClient, type RequestSample } from '../../../kube/client.ts';
-import { loadKubeConfig } from '../../../kube/connection.ts';
+import type { KubeClient, RequestSample } from '../../../kube/client.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES, type Resource } from '../../../kube/resource.ts';
 import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
 import { readStopFile, writeStopFile } from '../../../operator/sidecar/stop-file.ts';
 import { readDeployment } from '../../../redis/publication/published.ts';
 import { makeSettings, SYSTEM_NAMESPACE } from '../../integration/operator/operator-settings.ts';
-import { createKubeRequest } from '../../support/kube-request.ts';
 import { pollUntil } from '../../support/poll.ts';
+import { connectAccount } from './account-client.ts';
+import { live } from './object-life.ts';
 import { useHarness } from './operator-harness.ts';
 
 const CHART = join(import.meta.dirname, '../../../charts/berth');
@@ -73,73 +73,11 @@ describe("the operator with the chart's rights", () => {
   }
 
   async function connectAs(account: string): Promise<KubeClient> {
-    const { controlPlane } = harness.api;
-    const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/${account}/token`;
-    const answer = await createKubeRequest(controlPlane)('POST', path, {
-      apiVersion: 'authentication.k8s.io/v1',
-      kind: 'TokenRequest',
-      spec: {},
+    const client = await connectAccount(harness.api.controlPlane, account, {
+      onRequest: (sample) => calls.push(sample),
     });
-    const config = loadKubeConfig({ file: controlPlane.kubeconfig });
-    config.loadFromClusterAndUser(config.getCurrentCluster()!, {
-      name: account,
-      token: answer.body.status.token,
-    });
-    const client = createKubeClient({ config, onRequest: (sample) => calls.push(sample) });
     clients.push(client);
     return client;
-  }
-
-  /** Walks an object of each kind through its life, so that every call is made once. */
-  async function live(namespace: string): Promise<void> {
-    const { cluster } = harness;
-    const spec = {
-      engine: { preset: 'custom', image: 'engine:1' },
-      model: { id: 'a', source: { huggingFace: { repo: 'a/b', cache: { size: '1Gi' } } } },
-    };
-    await cluster.create(BERTH_RESOURCES.Workspace, { namespace, name: 'workspace' }, { credit: '1' });
-    await cluster.create(BERTH_RESOURCES.APIKey, { namespace, name: 'key' }, {});
-    await cluster.create(
-      BERTH_RESOURCES.StorageCredential,
-      { namespace, name: 'bucket' },
-      { bucket: 'results', secret: 'nowhere' },
-    );
-    await pollUntil(
-      async () =>
-        (await cluster.find(BERTH_RESOURCES.StorageCredential, namespace, 'bucket'))?.status !== undefined,
-    );
-    const { WebhookEndpoint } = BERTH_RESOURCES;
-    await cluster.create(WebhookEndpoint, { namespace, name: 'hook' }, { url: 'https://hooks.example.com/' });
-    await pollUntil(
-      async () => (await cluster.find(WebhookEndpoint, namespace, 'hook'))?.status !== undefined,
-    );
-    await cluster.createModel(namespace, 'chat', spec);
-    await pollUntil(async () => (await cluster.find(RESOURCES.Deployment, namespace, 'chat')) !== undefined);
-    const pod = await cluster.makeReadyPod(namespace, 'chat');
-    await pollUntil(async () => (await cluster.status(namespace, 'chat')).phase === 'Ready');
-    await cluster.change(namespace, 'chat', { route: { via: 'Front' } });
-    await pollUntil(async () => (await cluster.list(RESOURCES.Ingress, SYSTEM_NAMESPACE)).length === 1);
-    await pollUntil(async () => (await cluster.list(RESOURCES.Ingress, namespace)).length === 0);
-    await cluster.change(namespace, 'chat', { route: { via: 'Direct' } });
-    await pollUntil(async () => (await cluster.list(RESOURCES.Ingress, SYSTEM_NAMESPACE)).length === 0);
-    await cluster.change(namespace, 'chat', { route: { type: 'HTTPRoute', gateway: { name: 'g' } } });
-    await pollUntil(
-      async () => (await cluster.condition(namespace, 'chat', 'RouteReady'))?.reason === 'NoHTTPRoute',
-    );
-    expect((await cluster.condition(namespace, 'chat', 'Accepted'))?.status).to.equal('True');
-    await cluster.client.mergePatch(BERTH_RESOURCES.APIKey, {
-      at: { namespace, name: 'key' },
-      patch: { spec: { sha256: 'a'.repeat(64) } },
-    });
-    await pollUntil(
-      async () => (await cluster.find(RESOURCES.Secret, namespace, 'key-api-key')) === undefined,
-    );
-    await pollUntil(async () => (await cluster.events(namespace, 'chat')).includes('Ready'));
-    await cluster.removePod(namespace, pod);
-    await cluster.delete(BERTH_RESOURCES.ModelDeployment, namespace, 'chat');
-    await pollUntil(
-      async () => (await cluster.find(BERTH_RESOURCES.ModelDeployment, namespace, 'chat')) === undefined,
-    );
   }
 
   const refused = () =>
@@ -148,7 +86,7 @@ describe("the operator with the chart's rights", () => {
   it('does all of its work in the whole cluster', async () => {
     const client = await connectAs(await grant('whole', []));
     harness.startOperator({ client, leaseClient: client });
-    await live(await harness.cluster.makeNamespace());
+    await live(harness.cluster, await harness.cluster.makeNamespace());
     expect(refused()).to.deep.equal([]);
   });
 
@@ -160,7 +98,7 @@ describe("the operator with the chart's rights", () => {
     const client = await connectAs(await grant('confined', [`watchNamespaces={${namespaces.join(',')}}`]));
     const settings = makeSettings({ watchNamespaces: namespaces });
     const operator = harness.startOperator({ client, leaseClient: client, settings });
-    for (const namespace of namespaces) await live(namespace);
+    for (const namespace of namespaces) await live(cluster, namespace);
     expect(refused()).to.deep.equal([]);
     // Of its own namespaces the watch shows a moment later that they are empty; the other's object it never shows.
     await pollUntil(() => operator.program.view.models.list().length === 0);
