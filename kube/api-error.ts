@@ -62,5 +62,8 @@ export const isForbidden = (error: unknown) => hasCode(error, 403);
 export const isUnauthorized = (error: unknown) => hasCode(error, 401);
 /** The object itself is refused (also a change of an immutable field). */
 export const isInvalid = (error: unknown) => hasCode(error, 422);
+/** Server-side apply names it in an internal error (500), as if a retry could help. */
+export const isUnknownField = (error: unknown) =>
+  hasCode(error, 500) && (error as KubeApiError).message.includes('field not declared in schema');
 export const isNamespaceTerminating = (error: unknown) =>
   error instanceof KubeApiError && error.causes.includes('NamespaceTerminating');

@@ -22,6 +22,7 @@ const SLOW: Record<string, number> = {
   'integration-cluster/launch/alerts': 80,
   'integration-cluster/operator/lifecycle': 60,
   'integration-cluster/console/tenant-attacks': 60,
+  'integration-cluster/versions/versions': 50,
   'integration-cluster/console/oidc-sessions': 45,
   'integration-cluster/operator/scaling': 40,
   'integration-cluster/launch/local-node': 40,

@@ -5,6 +5,7 @@ import {
   isInvalid,
   isNamespaceTerminating,
   isNotFound,
+  isUnknownField,
   KubeApiError,
 } from '../../kube/api-error.ts';
 import { NotOwnedError } from '../../kube/apply.ts';
@@ -90,7 +91,7 @@ function describeRefusal(error: unknown, live: KubeObject): Problem | undefined 
       message: 'the cluster has no HTTPRoute resource: install the Gateway API CRDs',
     };
   const isMalformed = error instanceof KubeApiError && error.code === 400;
-  if (isInvalid(error) || isMalformed)
+  if (isInvalid(error) || isMalformed || isUnknownField(error))
     return { reason: 'Rejected', message: (error as KubeApiError).message };
   // By a quota, an admission webhook or missing rights, which others may change.
   if (isForbidden(error)) return { reason: 'Forbidden', message: (error as KubeApiError).message };

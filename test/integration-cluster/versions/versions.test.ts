@@ -203,6 +203,18 @@ for (const { age, version, program } of KUBERNETES_VERSIONS)
       expect(refused.sort()).to.deep.equal(REFUSED[age]);
     });
 
+    if (age === 'oldest')
+      it('has the status of a deployment say which of its fields are unknown there', async () => {
+        const { cluster } = harness;
+        harness.startOperator({ settings: readSettings(await readOperator()) });
+        const namespace = await cluster.makeNamespace();
+        const source = { image: { reference: 'registry.example.com/weights:1' } };
+        await cluster.createModel(namespace, 'chat', { model: { id: 'm', source } });
+        const findProblem = () => cluster.condition(namespace, 'chat', 'Accepted');
+        await pollUntil(async () => (await findProblem())?.reason === 'Rejected');
+        expect((await findProblem())!.message).to.match(/volumes.*image/);
+      });
+
     it('takes the hooks, and an upgrade to the other ways to set up Berth', async () => {
       const hooks = parseAllDocuments(await helm.readHooks()).map(
         (document) => document.toJS() as KubeObject,
