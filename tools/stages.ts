@@ -44,14 +44,7 @@ const mocha = (folder: string, timeoutMs: number, files = listTests(folder)): Te
 const check = (...command: string[]): TestStage => ({ command, isMocha: false });
 const checkEarly = (...command: string[]): TestStage => ({ ...check(...command), isEarly: true });
 
-const CHART_PROGRAMS = [
-  'etcd',
-  'kube-apiserver',
-  'helm',
-  'kubeconform',
-  'helm-unittest',
-  'healthcheck',
-];
+const CHART_PROGRAMS = ['etcd', 'kube-apiserver', 'helm', 'kubeconform', 'helm-unittest', 'healthcheck'];
 
 /** Files at a time, in processes of their own: their tests mostly wait for something. */
 const JOBS = Number(process.env.JOBS ?? 3);

@@ -112,6 +112,12 @@ for (const { age, version, program } of KUBERNETES_VERSIONS)
       expect(body.gitVersion).to.equal(version);
     });
 
+    if (age === 'oldest')
+      it('is the lowest version of the chart', () => {
+        const { kubeVersion } = parse(readFileSync('charts/berth/Chart.yaml', 'utf8'));
+        expect(kubeVersion).to.equal(`>=${version.slice(1).replace(/\d+$/, '0')}-0`);
+      });
+
     it('refuses, warns of and loses what these tests would then tell', async () => {
       const service = { metadata: { name: 'x' }, spec: { ports: [{ port: 1 }], of: 1 } };
       const path = '/api/v1/namespaces/default/services';
