@@ -64,9 +64,7 @@ const MODULES: Record<string, GoModule> = {
     programs: ['kube-apiserver-oldest'],
     package: 'k8s.io/kubernetes/cmd/kube-apiserver',
     variables: setVersion(OLDEST_KUBERNETES_VERSION),
-    // Without the clients of clouds, which it had then.
-    tags: ['providerless'],
-    minutes: 8,
+    minutes: 9,
   },
   addons: { programs: ['etcd', 'coredns'], minutes: 2 },
   traefik: {
