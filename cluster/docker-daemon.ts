@@ -20,6 +20,7 @@ const DATA_FOLDER = join(CACHE_FOLDER, 'docker');
 /** What must not outlive a reboot. */
 const RUN_FOLDER = '/run/berth-docker';
 const PID_FILE = join(RUN_FOLDER, 'pid');
+const CONTAINERD_PID_FILE = join(RUN_FOLDER, 'exec', 'containerd', 'containerd.pid');
 /** A file for each process that needs it. */
 const USERS = join(RUN_FOLDER, 'users');
 const LOCK = `${RUN_FOLDER}.lock`;
@@ -46,7 +47,9 @@ export const leaveDaemon = (): void => rmSync(OWN_USE, { force: true });
 export function startDaemon(): void {
   mkdirSync(DATA_FOLDER, { recursive: true });
   mkdirSync(RUN_FOLDER, { recursive: true });
-  if (!isDaemonRunning()) rmSync(PID_FILE, { force: true });
+  if (!isDaemonRunning())
+    // Of a killed one. Its containerd died with it, but without an init its number stays taken, and Docker would wait for it.
+    for (const path of [PID_FILE, CONTAINERD_PID_FILE]) rmSync(path, { force: true });
   const log = openSync(DAEMON_LOG, 'w');
   const child = spawn(
     findProgram('dockerd')!,
