@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { CACHE_FOLDER } from '../machine/cache-folder.ts';
 import { downloadModule } from './binaries.ts';
 import { runKubectl } from './kubectl.ts';
-import { type Cluster, dataFolder, nodeName } from './layout.ts';
+import { type Cluster, dataFolder, nodeNames } from './layout.ts';
 
 const VOLUME_COUNT = 20;
 /** In the node. */
@@ -52,7 +52,7 @@ export async function findGatewayDefinitions(): Promise<string> {
 const GATEWAY_API = 'sigs.k8s.io/gateway-api@v1.4.0';
 
 function listObjects(cluster: Cluster): object {
-  const volumes = Array.from({ length: VOLUME_COUNT }, (_, index) => volumeOf(cluster.name, index));
+  const volumes = Array.from({ length: VOLUME_COUNT }, (_, index) => volumeOf(nodeNames(cluster), index));
   const items = [
     configMap('coredns', { Corefile: formatCorefile(cluster) }),
     configMap('gpus', { count: String(cluster.gpus) }),
@@ -78,7 +78,8 @@ function readTraefikFiles(): Record<string, string> {
   };
 }
 
-const volumeOf = (cluster: string, index: number) => ({
+/** Of all nodes, which see the same folders. */
+const volumeOf = (nodes: string[], index: number) => ({
   apiVersion: 'v1',
   kind: 'PersistentVolume',
   metadata: { name: `local-${index}` },
@@ -92,9 +93,7 @@ const volumeOf = (cluster: string, index: number) => ({
       required: {
         nodeSelectorTerms: [
           {
-            matchExpressions: [
-              { key: 'kubernetes.io/hostname', operator: 'In', values: [nodeName(cluster)] },
-            ],
+            matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: nodes }],
           },
         ],
       },

@@ -1,7 +1,8 @@
-/** Starts, changes and stops a real Kubernetes cluster on this machine: kind's, with one node. */
+/** Starts, changes and stops a real Kubernetes cluster on this machine: kind's, with one node, or two. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { waitUntil } from '../machine/wait-until.ts';
 import { applyAddons } from './addons.ts';
 import { clearGoCache, ensureBinary } from './binaries.ts';
@@ -22,14 +23,17 @@ import {
   hasCluster,
   mirrorFolder,
   nodeName,
+  nodeNames,
   readCluster,
+  spareNodeName,
   stateFolder,
   storeFolder,
   writeCluster,
 } from './layout.ts';
-import { fenceNode, loadIntoNode, prepareStore } from './node.ts';
+import { fenceNodes, loadIntoNode, prepareStore, readAddress } from './node.ts';
 import { ensureNodeImage, NODE_IMAGE_PROGRAMS } from './node-image.ts';
 import { startProgress } from './progress.ts';
+import { connectSpare, reserveSpare } from './spare-node.ts';
 
 export interface ClusterOptions {
   name?: string;
@@ -39,6 +43,8 @@ export interface ClusterOptions {
   gpus?: number;
   /** What pods will run: built where it has changed and loaded into the node. */
   images?: Image[];
+  /** Those that a second node has, too, which takes no pods until a test uncordons it; undefined: there is none. */
+  spareImages?: Image[] | undefined;
 }
 
 const DEFAULTS = { name: DEFAULT_NAME, domain: DEFAULT_DOMAIN, gpus: 2, images: [] as Image[] };
@@ -53,7 +59,7 @@ const KIND_CONFIG = join(import.meta.dirname, 'kind.yaml');
  * these settings is reused; another one is removed first. Throws with the remedy where there is no Docker.
  */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  const { name, domain, gpus, images } = { ...DEFAULTS, ...options };
+  const { name, domain, gpus, images, spareImages } = { ...DEFAULTS, ...options };
   const progress = startProgress(6);
   progress.step('looking for Docker');
   requireNamespaces();
@@ -61,31 +67,39 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   progress.step('building images that have changed');
   const nodeImage = await ensureNodeImage();
   const built = await buildImages([devicePluginImage, traefikImage, ...images]);
+  const spareBuilt = await buildImages(spareImages ?? []);
   clearGoCache();
   await removeLeftovers();
   const recipe = `${nodeImage} ${hashFile(KIND_CONFIG)}`;
   // Where images are built, no pod needs anything of the world outside; where they are pulled, the node does.
   const isIsolated = (await chooseImageSource()) === 'build';
-  const running = await findRunning({ name, domain, gpus, recipe });
-  if (running) {
-    await fenceNode(running, isIsolated);
+  const settings = { name, domain, gpus, recipe, isIsolated, hasSpare: spareImages !== undefined };
+  const load = async () => {
     await loadIntoNode(name, built);
+    if (settings.hasSpare) await loadIntoNode(name, spareBuilt, spareNodeName(name));
+  };
+  const running = await findRunning(settings);
+  if (running) {
+    await fenceNodes(running);
+    await load();
     progress.done(`cluster ${name} runs already`);
     return running;
   }
   await removeCluster(name);
   progress.step('creating the node');
-  await createNode(name, nodeImage);
-  const cluster = await describeCluster({ name, domain, gpus, recipe });
+  await createNodes(settings, nodeImage);
+  const cluster = await describeCluster(settings);
   writeCluster(cluster);
   await pointToMirror(name);
-  await fenceNode(cluster, isIsolated);
+  await fenceNodes(cluster);
+  if (cluster.hasSpare) await reserveSpare(cluster);
   progress.step('loading images into the node');
-  await loadIntoNode(name, built);
+  await load();
   progress.step('adding names, ingress controller, GPUs and volumes');
   await applyAddons(cluster);
   progress.step('waiting for them to be ready');
   await waitForAddons(cluster);
+  if (cluster.hasSpare) await connectSpare(cluster);
   progress.done(`cluster ${name} is up`);
   return cluster;
 }
@@ -117,7 +131,7 @@ export function setUnhealthyGPUs({ name }: Cluster, ids: string[]): void {
   writeFileSync(join(dataFolder(name), UNHEALTHY_GPUS), `${ids.join('\n')}\n`);
 }
 
-type Settings = Pick<Cluster, 'name' | 'domain' | 'gpus' | 'recipe'>;
+type Settings = Pick<Cluster, 'name' | 'domain' | 'gpus' | 'recipe' | 'hasSpare' | 'isIsolated'>;
 
 const hashFile = (path: string): string =>
   createHash('sha256').update(readFileSync(path)).digest('hex').slice(0, 12);
@@ -132,14 +146,19 @@ async function findRunning(wanted: Settings): Promise<Cluster | undefined> {
   return isSame && (await tryKubectl(cluster, ['get', '--raw', '/readyz'])) ? cluster : undefined;
 }
 
-async function createNode(name: string, image: string): Promise<void> {
+async function createNodes({ name, hasSpare }: Settings, image: string): Promise<void> {
   for (const folder of [dataFolder(name), mirrorFolder(name)]) mkdirSync(folder, { recursive: true });
   writeFileSync(join(dataFolder(name), UNHEALTHY_GPUS), '');
-  await prepareStore(name, image);
-  const config = readFileSync(KIND_CONFIG, 'utf8')
-    .replace('"STORE"', JSON.stringify(storeFolder(name)))
-    .replace('"MIRROR"', JSON.stringify(mirrorFolder(name)))
-    .replace('"DATA"', JSON.stringify(dataFolder(name)));
+  const nodes = nodeNames({ name, hasSpare });
+  const stores = nodes.map((node) => storeFolder(name, node));
+  for (const store of stores) await prepareStore(store, image);
+  const text = readFileSync(KIND_CONFIG, 'utf8')
+    .replace('"STORE"', JSON.stringify(stores[0]))
+    .replace('"SPARE_STORE"', JSON.stringify(stores[1]))
+    .replaceAll('"MIRROR"', JSON.stringify(mirrorFolder(name)))
+    .replaceAll('"DATA"', JSON.stringify(dataFolder(name)));
+  const config = parse(text) as { nodes: object[] };
+  const input = JSON.stringify({ ...config, nodes: config.nodes.slice(0, nodes.length) });
   const create = [
     'create',
     'cluster',
@@ -150,15 +169,15 @@ async function createNode(name: string, image: string): Promise<void> {
     '--kubeconfig',
     kubeconfigPath(name),
   ];
-  await runCommand([await ensureBinary('kind'), ...create, '--config', '-'], { input: config });
+  await runCommand([await ensureBinary('kind'), ...create, '--config', '-'], { input });
 }
 
 const kubeconfigPath = (name: string): string => join(stateFolder(name), 'kubeconfig');
 
 /** Of a node that exists; writes how it is reached. Its kubeconfig names the node's own address, which this machine and the node reach. */
-async function describeCluster({ name, domain, gpus, recipe }: Settings): Promise<Cluster> {
-  const address = '{{.NetworkSettings.Networks.kind.IPAddress}}';
-  const nodeIP = (await runDocker(['container', 'inspect', '--format', address, nodeName(name)])).trim();
+async function describeCluster(settings: Settings): Promise<Cluster> {
+  const { name } = settings;
+  const nodeIP = await readAddress(nodeName(name));
   const folder = stateFolder(name);
   const kubeconfig = kubeconfigPath(name);
   writeFileSync(
@@ -166,7 +185,7 @@ async function describeCluster({ name, domain, gpus, recipe }: Settings): Promis
     readFileSync(kubeconfig, 'utf8').replace(/server: .*/, `server: https://${nodeIP}:6443`),
   );
   const exec = [writeEntry(folder, nodeName(name))];
-  return { name, kubeconfig, exec, nodeIP, domain, gpus, stateFolder: folder, recipe };
+  return { ...settings, kubeconfig, exec, nodeIP, stateFolder: folder };
 }
 
 /** Writes a program that runs a command in the node's network, with the cluster's names. Returns its path. */
@@ -212,9 +231,10 @@ async function waitForAddons(cluster: Cluster): Promise<void> {
 function listRemains(name: string): string[] {
   const folder = stateFolder(name);
   if (!existsSync(folder)) return [];
+  const stores = nodeNames({ name, hasSpare: true }).map((node) => storeFolder(name, node));
   return readdirSync(folder)
     .map((entry) => join(folder, entry))
-    .filter((path) => path !== storeFolder(name));
+    .filter((path) => !stores.includes(path));
 }
 
 /** All of it but its images, with what a killed start left. */

@@ -10,6 +10,10 @@ export interface Cluster {
   /** A prefix that runs a command inside the node's network, where ingress hosts and Services resolve. */
   exec: string[];
   nodeIP: string;
+  /** Whether there is a second node, which takes no pods until a test uncordons it. */
+  hasSpare: boolean;
+  /** Whether nothing that runs in it reaches addresses outside. */
+  isIsolated: boolean;
   /** Every name under it resolves to the ingress controller. */
   domain: string;
   gpus: number;
@@ -30,12 +34,16 @@ export const PROJECT_FOLDER = resolve(import.meta.dirname, '..');
 
 /** Of Docker's container, and of Kubernetes' Node. */
 export const nodeName = (cluster: string): string => `${cluster}-control-plane`;
+export const spareNodeName = (cluster: string): string => `${cluster}-worker`;
+export const nodeNames = ({ name, hasSpare }: Pick<Cluster, 'name' | 'hasSpare'>): string[] =>
+  hasSpare ? [nodeName(name), spareNodeName(name)] : [nodeName(name)];
 export const stateFolder = (name: string): string => join(CACHE_FOLDER, 'cluster', name);
-/** The node's /var/lib/berth. */
+/** The nodes' /var/lib/berth. */
 export const dataFolder = (name: string): string => join(stateFolder(name), 'data');
-/** The node's /var/lib/containerd, which outlives the cluster. */
-export const storeFolder = (name: string): string => join(stateFolder(name), 'containerd');
-/** The node's /etc/containerd/certs.d. */
+/** A node's /var/lib/containerd, which outlives the cluster. */
+export const storeFolder = (name: string, node = nodeName(name)): string =>
+  join(stateFolder(name), node === nodeName(name) ? 'containerd' : 'containerd-spare');
+/** The nodes' /etc/containerd/certs.d. */
 export const mirrorFolder = (name: string): string => join(stateFolder(name), 'mirror');
 
 const recordPath = (name: string): string => join(stateFolder(name), 'cluster.json');

@@ -6,7 +6,7 @@ import { ensureBinary } from './binaries.ts';
 import { runCommand } from './commands.ts';
 import { runDocker } from './docker.ts';
 import { readImageId } from './image-build.ts';
-import { type Cluster, nodeName, POD_RANGE, SERVICE_RANGE, storeFolder } from './layout.ts';
+import { type Cluster, nodeName, nodeNames, POD_RANGE, SERVICE_RANGE } from './layout.ts';
 
 const MANIFESTS = '/etc/kubernetes/manifests';
 /** Where a component waits that is stopped. */
@@ -18,15 +18,20 @@ const FENCE = 'BERTH-FENCE';
 const STOP_TIMEOUT_MS = 30_000;
 
 /** Runs a shell script in the node; resolves with its output. Throws with its errors if it fails. */
-export const runInNode = (cluster: string, script: string): Promise<string> =>
-  runDocker(['exec', nodeName(cluster), 'sh', '-ec', script]);
+export const runInNode = (cluster: string, script: string, node = nodeName(cluster)): Promise<string> =>
+  runDocker(['exec', node, 'sh', '-ec', script]);
+
+/** Its address in Docker's network. */
+export const readAddress = async (node: string): Promise<string> => {
+  const address = '{{.NetworkSettings.Networks.kind.IPAddress}}';
+  return (await runDocker(['container', 'inspect', '--format', address, node])).trim();
+};
 
 /**
- * Prepares the folder that the node keeps its images in: the mount hides those of the node's own image, so they are copied into
+ * Prepares the folder that a node keeps its images in: the mount hides those of the node's own image, so they are copied into
  * it once for each such image.
  */
-export async function prepareStore(cluster: string, nodeImage: string): Promise<void> {
-  const store = storeFolder(cluster);
+export async function prepareStore(store: string, nodeImage: string): Promise<void> {
   const stamp = join(store, 'berth-node-image');
   const id = await readImageId(nodeImage);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === id) return;
@@ -41,7 +46,8 @@ export async function prepareStore(cluster: string, nodeImage: string): Promise<
  * Keeps traffic inside. What goes to a Service that kube-proxy does not know yet is dropped, so that it is sent again: else it would
  * leave the node, and whoever answers there would keep the connection. With `isIsolated`, nothing else leaves either.
  */
-export async function fenceNode({ name, nodeIP }: Cluster, isIsolated: boolean): Promise<void> {
+export async function fenceNodes(cluster: Cluster): Promise<void> {
+  const { name, nodeIP, isIsolated } = cluster;
   const nodes = nodeIP.replace(/\d+\.\d+$/, '0.0/16');
   // By destination: of what is sent to a Service, the interface is still the one it had before it was sent to a pod.
   const rules = [
@@ -56,13 +62,17 @@ export async function fenceNode({ name, nodeIP }: Cluster, isIsolated: boolean):
     ...rules.map((rule) => `iptables --append ${FENCE} ${rule}`),
     ...['OUTPUT', 'FORWARD'].map((chain) => `iptables --append ${chain} --jump ${FENCE}`),
   ];
-  await runInNode(name, commands.join('\n'));
+  for (const node of nodeNames(cluster)) await runInNode(name, commands.join('\n'), node);
 }
 
-/** Loads images into the node, unless the same are there. */
-export async function loadIntoNode(cluster: string, images: string[]): Promise<void> {
-  if (images.length > 0)
-    await runCommand([await ensureBinary('kind'), 'load', 'docker-image', '--name', cluster, ...images]);
+/** Loads images into a node, unless the same are there. */
+export async function loadIntoNode(
+  cluster: string,
+  images: string[],
+  node = nodeName(cluster),
+): Promise<void> {
+  const load = ['load', 'docker-image', '--name', cluster, '--nodes', node];
+  if (images.length > 0) await runCommand([await ensureBinary('kind'), ...load, ...images]);
 }
 
 /** Starts a component that was stopped. Resolves before it serves. Throws if there is none with that name. */

@@ -23,10 +23,11 @@ const EXAMPLES = 'examples/cluster';
 const READY_TIMEOUT_MS = 300_000;
 const VERDICT_TIMEOUT_MS = 60_000;
 
-/** Takes seconds if everything already runs. Throws with the reasons of what is not ready. */
-export async function installCluster(name: string): Promise<ClusterInstallation> {
-  const images = [redisImage, s3Image, llamaCppImage, ...projectImages()];
-  const cluster = await startCluster({ name, images });
+/** Takes seconds if everything already runs. `hasSpare`: with a second node. Throws with the reasons of what is not ready. */
+export async function installCluster(name: string, hasSpare = false): Promise<ClusterInstallation> {
+  const own = projectImages();
+  const images = [redisImage, s3Image, llamaCppImage, ...own];
+  const cluster = await startCluster({ name, images, spareImages: hasSpare ? own : undefined });
   const progress = startProgress(4);
   progress.step('installing Berth');
   await applyFile(cluster, 'storage.yaml');

@@ -49,7 +49,7 @@ async function runTests(): Promise<number> {
   ensureProgram('stress-ng', 'stress-ng');
   // What a killed run left is not to be trusted.
   if (!isKept) await stopCluster(CLUSTER);
-  const { cluster, endpoints } = await installCluster(CLUSTER);
+  const { cluster, endpoints } = await installCluster(CLUSTER, true);
   writeEndpoints(endpoints, join(cluster.stateFolder, ENDPOINTS_FILE));
   const settings = process.argv.slice(2).filter((argument) => !isTestFile(argument));
   const codes: number[] = [];
