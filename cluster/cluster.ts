@@ -7,7 +7,7 @@ import { waitUntil } from '../machine/wait-until.ts';
 import { applyAddons } from './addons.ts';
 import { clearGoCache, ensureBinary } from './binaries.ts';
 import { runCommand, tryCommand } from './commands.ts';
-import { ensureDocker, isDockerResponding, releaseDocker, runDocker, tryDocker } from './docker.ts';
+import { ensureDocker, isDockerResponding, releaseDocker, tryDocker } from './docker.ts';
 import { removeLeftovers } from './image-build.ts';
 import { pointToMirror } from './image-pull.ts';
 import { chooseImageSource } from './image-source.ts';

@@ -41,6 +41,7 @@ import { applySharedLimits, Directory } from './directory.ts';
 import { openFrontStorage } from './front-storage.ts';
 import { startHousekeeping } from './housekeeping/housekeeping.ts';
 import { ReplicaPicker } from './replica-picker.ts';
+import { canConnect, SilenceWatch } from './silence-watch.ts';
 import { openWebhookDelivery } from './webhook-delivery.ts';
 
 export interface Front {
@@ -102,7 +103,8 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
   sweep.unref();
   const activity = new Activity();
   const { host, httpPort, adminPort, metricsPort, replicaPort } = environment;
-  const proxy = { pools, picker: new ReplicaPicker(), replicaPort };
+  const silence = new SilenceWatch((address) => canConnect(address, replicaPort));
+  const proxy = { pools, picker: new ReplicaPicker(), silence, replicaPort };
   const egress = new EgressAgent(environment.egress);
   const { redis } = connection;
   const usage = new UsageMeter({ redis, log, metrics });

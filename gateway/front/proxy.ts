@@ -8,10 +8,12 @@ import type { Pools } from '../upstream/pools.ts';
 import { endRelaySpan, type RelayAnswer, relay } from '../upstream/relay.ts';
 import { RelayedAnswer } from './relayed-answer.ts';
 import type { ReplicaPicker } from './replica-picker.ts';
+import type { SilenceWatch } from './silence-watch.ts';
 
 export interface ProxyOptions {
   pools: Pools;
-  picker: Pick<ReplicaPicker, 'rank' | 'enter'>;
+  picker: Pick<ReplicaPicker, 'rank' | 'enter' | 'avoid'>;
+  silence: Pick<SilenceWatch, 'watch'>;
   /** Port of every replica's gateway. */
   replicaPort: number;
 }
@@ -38,6 +40,8 @@ export async function proxyRequest(options: ProxyOptions, request: ProxiedReques
   const headers = buildHeaders(request);
   for (const address of options.picker.rank(addresses)) {
     const leave = options.picker.enter(address);
+    const loss = new AbortController();
+    const watched = options.silence.watch(address, () => loss.abort());
     const pool = options.pools.get(formatOrigin(address, options.replicaPort));
     const hop = span?.begin('replica', { kind: 'client', attributes: { 'server.address': address } });
     const outcome = await relay({
@@ -47,16 +51,41 @@ export async function proxyRequest(options: ProxyOptions, request: ProxiedReques
       path: req.url!,
       headers: hop ? nameParent(headers, hop) : headers,
       body,
-      answer,
-      onCancel: (abort) => exchange.onCancel(abort),
+      answer: notice(answer, watched.hear),
+      onCancel: (abort) => {
+        const stopListening = exchange.onCancel(abort);
+        const lose = () => abort(new Error('the replica cannot be reached any more'));
+        loss.signal.addEventListener('abort', lose);
+        return () => {
+          stopListening();
+          loss.signal.removeEventListener('abort', lose);
+        };
+      },
     });
+    watched.leave();
     leave();
+    const isUnreached = outcome.result === 'failed' && outcome.canRetry;
+    if (isUnreached || loss.signal.aborted) options.picker.avoid(address);
     if (hop) endRelaySpan(hop, outcome);
     if (outcome.result !== 'failed') return outcome.result;
     if (!outcome.canRetry) return 'lost';
   }
   return 'none';
 }
+
+/** The same answer; `hear` is called at each part of it. */
+const notice = (answer: RelayAnswer, hear: () => void): RelayAnswer => ({
+  begin: (status, headers) => {
+    hear();
+    answer.begin(status, headers);
+  },
+  write: (chunk) => {
+    hear();
+    return answer.write(chunk);
+  },
+  end: () => answer.end(),
+  break: () => answer.break(),
+});
 
 /** Without the state of another trace, which the caller may have sent. */
 function nameParent({ tracestate: _, ...headers }: RelayedHeaders, hop: Span): RelayedHeaders {

@@ -14,7 +14,13 @@ export interface PassingOnOptions {
 
 /** The peer does all of it, from the check of the key on. Peers that stop as well pass it on to those that remain. */
 export function createPassOn({ pools, listOpen, self }: PassingOnOptions): PassOn {
-  const picker = { rank: (addresses: readonly string[]) => [...addresses], enter: () => () => {} };
+  const picker = {
+    rank: (addresses: readonly string[]) => [...addresses],
+    enter: () => () => {},
+    avoid: () => {},
+  };
+  // A replica that is about to be killed has no time for it.
+  const silence = { watch: () => ({ hear: () => {}, leave: () => {} }) };
   return async (exchange) => {
     const { headers } = exchange.req;
     const passedBy = String(headers[PASSED_ON_HEADER] ?? '').split(',');
@@ -23,7 +29,7 @@ export function createPassOn({ pools, listOpen, self }: PassingOnOptions): PassO
       .map(({ address }) => address);
     const held = headers[HELD_HEADER];
     const outcome = await proxyRequest(
-      { pools, picker, replicaPort: self.port },
+      { pools, picker, silence, replicaPort: self.port },
       {
         exchange,
         addresses,

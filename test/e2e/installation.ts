@@ -50,7 +50,7 @@ export interface Pod {
     deletionTimestamp?: string;
     annotations?: Record<string, string>;
   };
-  spec: { containers: Container[]; initContainers?: Container[] };
+  spec: { nodeName?: string; containers: Container[]; initContainers?: Container[] };
   status: {
     podIP?: string;
     conditions?: { type: string; status: string; lastTransitionTime?: string }[];

@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import type { Dispatcher } from 'undici';
 import { proxyRequest } from '../../../../gateway/front/proxy.ts';
 import { ReplicaPicker } from '../../../../gateway/front/replica-picker.ts';
+import { SilenceWatch } from '../../../../gateway/front/silence-watch.ts';
 import { Exchange } from '../../../../gateway/http/exchange.ts';
 import { beginRequestSpan } from '../../../../gateway/http/request-span.ts';
 import { createLog } from '../../../../gateway/telemetry/log.ts';
@@ -34,7 +35,7 @@ describe('what a replica is sent of a trace', () => {
     beginRequestSpan(tracer, exchange);
     const pools = { get: () => pool } as unknown as Pools;
     await proxyRequest(
-      { pools, picker: new ReplicaPicker(), replicaPort: 80 },
+      { pools, picker: new ReplicaPicker(), silence: new SilenceWatch(async () => true), replicaPort: 80 },
       { exchange, addresses: ['127.0.0.1'] },
     );
     await tracer.close();
@@ -68,7 +69,12 @@ describe('a replica that closes a connection as a request is written to it', () 
     const pools = new Pools({ onResend: () => resent++ });
     const outcomes: string[] = [];
     const front = createServer(async (req, res) => {
-      const proxy = { pools, picker: new ReplicaPicker(), replicaPort: readServerPort(replica) };
+      const proxy = {
+        pools,
+        picker: new ReplicaPicker(),
+        silence: new SilenceWatch(async () => true),
+        replicaPort: readServerPort(replica),
+      };
       const exchange = new Exchange(req, res, 'id');
       outcomes.push(await proxyRequest(proxy, { exchange, addresses: ['127.0.0.1'] }));
     });
@@ -108,6 +114,7 @@ describe('the span of an attempt at a replica', () => {
     const proxy = {
       pools: { get: () => pool } as unknown as Pools,
       picker: new ReplicaPicker(),
+      silence: new SilenceWatch(async () => true),
       replicaPort: 80,
     };
     await proxyRequest(proxy, { exchange, addresses: ['127.0.0.1'], answer });

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { HeldAnswer } from '../../../../gateway/front/held-answer.ts';
 import { type ProxyOptions, proxyRequest } from '../../../../gateway/front/proxy.ts';
 import { ReplicaPicker } from '../../../../gateway/front/replica-picker.ts';
+import { SilenceWatch } from '../../../../gateway/front/silence-watch.ts';
 import { formatErrorEvent } from '../../../../gateway/http/error-event.ts';
 import { EventStream } from '../../../../gateway/http/event-stream.ts';
 import { Exchange } from '../../../../gateway/http/exchange.ts';
@@ -52,7 +53,12 @@ describe('the stream of a replica that is lost', () => {
   const startFront = (replicaPort: number, isHeld: boolean) =>
     serve(async (req, res) => {
       const exchange = new Exchange(req, res, 'id');
-      const options: ProxyOptions = { pools, picker: new ReplicaPicker(), replicaPort };
+      const options: ProxyOptions = {
+        pools,
+        picker: new ReplicaPicker(),
+        silence: new SilenceWatch(async () => true),
+        replicaPort,
+      };
       const request = { exchange, addresses: [LOOPBACK] };
       if (!isHeld) return void proxyRequest(options, request);
       exchange.stream = new EventStream(res, []);
