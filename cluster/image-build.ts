@@ -35,10 +35,13 @@ export const listBuiltImages = async (): Promise<string[]> => {
   return [...new Set(list.split('\n').filter(Boolean))];
 };
 
-/** Removes what builds left: replaced images, and Docker's cache where nobody else builds with it. */
+/** Of layers: those of the images that change most, so that a build does not install its packages anew. */
+const KEPT_LAYERS = '2GB';
+
+/** Removes what builds left: replaced images, and most of Docker's layers where nobody else builds with it. */
 export async function removeLeftovers(): Promise<void> {
   await runDocker(['image', 'prune', '--force', '--filter', `label=${KEY_LABEL}`]);
-  if (isDaemonRunning()) await runDocker(['builder', 'prune', '--force']);
+  if (isDaemonRunning()) await runDocker(['builder', 'prune', '--force', '--keep-storage', KEPT_LAYERS]);
 }
 
 /** Identifies its content. */

@@ -40,8 +40,12 @@ export async function proxyRequest(options: ProxyOptions, request: ProxiedReques
   const headers = buildHeaders(request);
   for (const address of options.picker.rank(addresses)) {
     const leave = options.picker.enter(address);
-    const loss = new AbortController();
-    const watched = options.silence.watch(address, () => loss.abort());
+    let isLost = false;
+    let abortRelay = () => {};
+    const watched = options.silence.watch(address, () => {
+      isLost = true;
+      abortRelay();
+    });
     const pool = options.pools.get(formatOrigin(address, options.replicaPort));
     const hop = span?.begin('replica', { kind: 'client', attributes: { 'server.address': address } });
     const outcome = await relay({
@@ -53,19 +57,14 @@ export async function proxyRequest(options: ProxyOptions, request: ProxiedReques
       body,
       answer: notice(answer, watched.hear),
       onCancel: (abort) => {
-        const stopListening = exchange.onCancel(abort);
-        const lose = () => abort(new Error('the replica cannot be reached any more'));
-        loss.signal.addEventListener('abort', lose);
-        return () => {
-          stopListening();
-          loss.signal.removeEventListener('abort', lose);
-        };
+        abortRelay = () => abort(new Error('the replica cannot be reached any more'));
+        return exchange.onCancel(abort);
       },
     });
     watched.leave();
     leave();
     const isUnreached = outcome.result === 'failed' && outcome.canRetry;
-    if (isUnreached || loss.signal.aborted) options.picker.avoid(address);
+    if (isUnreached || isLost) options.picker.avoid(address);
     if (hop) endRelaySpan(hop, outcome);
     if (outcome.result !== 'failed') return outcome.result;
     if (!outcome.canRetry) return 'lost';
