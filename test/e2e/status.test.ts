@@ -36,15 +36,16 @@ describe('a deployment that wants three GPUs on a node with two', () => {
   });
 });
 
-describe('a deployment that wants two GPUs, of which one fails', () => {
-  const name = 'two-gpus';
+describe('a deployment that wants the last GPU, which has failed', () => {
+  const name = 'last-gpu';
   const allocatable = '{.items[0].status.allocatable.nvidia\\.com/gpu}';
   before(async () => {
     setUnhealthyGPUs(cluster, ['GPU-1']);
     const countGPUs = () =>
       kubectl('get', 'nodes', '-l', 'node-role.kubernetes.io/control-plane', '-o', `jsonpath=${allocatable}`);
     await waitUntil('one GPU', 60, async () => (await countGPUs()) === '1');
-    await deploySimulator(name, { gpu: { count: 2 } });
+    // An example has the other one.
+    await deploySimulator(name, { gpu: { count: 1 } });
   });
   after(async () => {
     setUnhealthyGPUs(cluster, []);
