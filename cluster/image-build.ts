@@ -2,6 +2,8 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { CACHE_FOLDER } from '../machine/cache-folder.ts';
+import { awaitProcessLock } from '../machine/process-lock.ts';
 import { ensureProgram } from '../machine/system-package.ts';
 import { ensureBinary } from './binaries.ts';
 import { runCommand } from './commands.ts';
@@ -47,6 +49,18 @@ export async function removeLeftovers(): Promise<void> {
 /** Identifies its content. */
 export const readImageId = async (name: string): Promise<string> =>
   (await runDocker(['image', 'inspect', '--format', '{{.Id}}', name])).trim();
+
+const BUILD_LOCK = join(CACHE_FOLDER, 'image-build.lock');
+
+/** Builds one at a time: of two processes that need an image, the second finds it built. Not to be nested. */
+export async function lockBuilds<T>(build: () => Promise<T>): Promise<T> {
+  const lock = awaitProcessLock(BUILD_LOCK, 'node');
+  try {
+    return await build();
+  } finally {
+    lock.release();
+  }
+}
 
 export interface BuildOptions {
   name: string;

@@ -4,7 +4,14 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from '
 import { basename, join } from 'node:path';
 import { readChartImage } from '../machine/valkey.ts';
 import { runCommand } from './commands.ts';
-import { buildDebian, buildDockerfile, copyPrograms, readImageKey, withFolder } from './image-build.ts';
+import {
+  buildDebian,
+  buildDockerfile,
+  copyPrograms,
+  lockBuilds,
+  readImageKey,
+  withFolder,
+} from './image-build.ts';
 import { ensurePulled } from './image-pull.ts';
 import { chooseImageSource } from './image-source.ts';
 import { PROJECT_FOLDER } from './layout.ts';
@@ -139,7 +146,7 @@ export async function buildImages(images: Image[]): Promise<string[]> {
   const names: string[] = [];
   for (const image of images) {
     if (await isPulled(image)) continue;
-    await ensureBuilt(image);
+    await lockBuilds(() => ensureImage(image));
     names.push(image.name);
   }
   return names;
@@ -148,10 +155,10 @@ export async function buildImages(images: Image[]): Promise<string[]> {
 const isPulled = async ({ isPublished = false }: Image): Promise<boolean> =>
   isPublished && (await chooseImageSource()) === 'pull';
 
-/** Resolves with its key. */
-async function ensureBuilt(image: Image): Promise<string> {
+/** Builds it unless it is there; `buildImages` does so under the lock. Resolves with its key. */
+export async function ensureImage(image: Image): Promise<string> {
   if (await isPulled(image)) return ensurePulled(image.name);
-  const base = image.base ? await ensureBuilt(image.base) : '';
+  const base = image.base ? await ensureImage(image.base) : '';
   const key = createHash('sha256')
     .update(`${base}\n${await image.readInputs()}`)
     .digest('hex')

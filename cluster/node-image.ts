@@ -9,10 +9,10 @@ import { ensureBinary, ensureBuilt, findModule } from './binaries.ts';
 import { runCommand } from './commands.ts';
 import { runDocker, tryDocker } from './docker.ts';
 import { hashPrograms, KUBERNETES_VERSION } from './go-modules.ts';
-import { buildDockerfile, copyPrograms, listBuiltImages, withFolder } from './image-build.ts';
+import { buildDockerfile, copyPrograms, listBuiltImages, lockBuilds, withFolder } from './image-build.ts';
 import { ensurePulled } from './image-pull.ts';
 import { chooseImageSource } from './image-source.ts';
-import { buildImages, debianImage } from './images.ts';
+import { debianImage, ensureImage } from './images.ts';
 
 /** Of the release notes of kind 0.33. */
 const PUBLISHED =
@@ -27,11 +27,15 @@ const NODE_PROGRAMS = ['kubeadm', 'kubelet', 'kubectl'];
 /** Resolves with the name of an image that Docker has. NODE_IMAGE names another one to pull. */
 export async function ensureNodeImage(): Promise<string> {
   if ((await chooseImageSource()) === 'pull') return ensurePulled(process.env.NODE_IMAGE || PUBLISHED);
+  return lockBuilds(buildNodeImage);
+}
+
+async function buildNodeImage(): Promise<string> {
   const key = readKey();
   const name = `${BUILT}:${KUBERNETES_VERSION}-${key}`;
   if ((await tryDocker(['image', 'inspect', name])).code === 0) return name;
   console.error('building the image of the nodes (about 5 min the first time, cached afterwards)…');
-  await buildImages([debianImage('bookworm')]);
+  await ensureImage(debianImage('bookworm'));
   await buildBase(key);
   await withFolder(async (folder) => {
     const server = await packServer(folder, key);
