@@ -8,6 +8,7 @@ import { applyAddons } from './addons.ts';
 import { clearGoCache, ensureBinary } from './binaries.ts';
 import { runCommand, tryCommand } from './commands.ts';
 import { ensureDocker, isDockerResponding, releaseDocker, tryDocker } from './docker.ts';
+import { requireNamespaces, writeEntry } from './entry.ts';
 import { removeLeftovers } from './image-build.ts';
 import { pointToMirror } from './image-pull.ts';
 import { chooseImageSource } from './image-source.ts';
@@ -17,7 +18,6 @@ import {
   type Cluster,
   DEFAULT_DOMAIN,
   DEFAULT_NAME,
-  DNS_SERVICE_IP,
   dataFolder,
   forgetCluster,
   hasCluster,
@@ -112,16 +112,6 @@ export async function stopCluster(name = DEFAULT_NAME): Promise<void> {
   await releaseDocker();
 }
 
-/** Throws with the remedy where `exec` would fail. */
-function requireNamespaces(): void {
-  const isLocal = (process.env.DOCKER_HOST ?? 'unix:').startsWith('unix:');
-  if (isLocal && process.platform === 'linux' && process.getuid?.() === 0) return;
-  throw new Error(
-    'this cluster needs Linux, root and a Docker of this machine, since programs enter its network. ' +
-      'docs/kind.md ("Try it on kind") needs none of them',
-  );
-}
-
 /** Resolves when the API server is ready. */
 export const waitForServer = (cluster: Cluster): Promise<void> =>
   waitUntil(() => tryKubectl(cluster, ['get', '--raw', '/readyz']), 'kube-apiserver', READY_TIMEOUT_MS);
@@ -186,22 +176,6 @@ async function describeCluster(settings: Settings): Promise<Cluster> {
   );
   const exec = [writeEntry(folder, nodeName(name))];
   return { ...settings, kubeconfig, exec, nodeIP, stateFolder: folder };
-}
-
-/** Writes a program that runs a command in the node's network, with the cluster's names. Returns its path. */
-function writeEntry(folder: string, node: string): string {
-  const resolver = join(folder, 'resolv.conf');
-  writeFileSync(resolver, `nameserver ${DNS_SERVICE_IP}\n`);
-  const path = join(folder, 'enter');
-  const enter = `mount --bind ${resolver} /etc/resolv.conf; exec "$@"`;
-  const lines = [
-    '#!/bin/sh',
-    // A node that was started again is another process.
-    `pid=$(docker inspect --format '{{.State.Pid}}' ${node}) || exit`,
-    `exec nsenter --net=/proc/$pid/ns/net unshare --mount sh -ec '${enter}' sh "$@"`,
-  ];
-  writeFileSync(path, `${lines.join('\n')}\n`, { mode: 0o755 });
-  return path;
 }
 
 async function waitForAddons(cluster: Cluster): Promise<void> {
