@@ -1,5 +1,5 @@
 /** What a cluster has besides Kubernetes: names, an ingress controller, GPUs, volumes. */
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { CACHE_FOLDER } from '../machine/cache-folder.ts';
 import { downloadModule } from './binaries.ts';
@@ -45,7 +45,11 @@ export async function findGatewayDefinitions(): Promise<string> {
   const cached = join(CACHE_FOLDER, `gateway-api-${GATEWAY_API.split('@')[1]}`);
   if (existsSync(cached)) return cached;
   const folder = await downloadModule(GATEWAY_API);
-  cpSync(join(folder, 'config', 'crd', 'standard'), cached, { recursive: true });
+  const part = `${cached}.${process.pid}`;
+  cpSync(join(folder, 'config', 'crd', 'standard'), part, { recursive: true });
+  // Another process may have been faster.
+  if (existsSync(cached)) rmSync(part, { recursive: true });
+  else renameSync(part, cached);
   return cached;
 }
 

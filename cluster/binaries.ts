@@ -4,6 +4,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CACHE_FOLDER } from '../machine/cache-folder.ts';
+import { tryProcessLock } from '../machine/process-lock.ts';
 import { findProgram } from '../machine/system-package.ts';
 import { runCommand } from './commands.ts';
 import { describeProgram, findBinary, type GoModule, moduleFolder } from './go-modules.ts';
@@ -37,7 +38,12 @@ export function requireGo(): string {
 /** Frees the gigabytes that only further builds would use, unless another process builds: call it when all is built. */
 export function clearGoCache(): void {
   const folders = [GO_CACHE, GO_MODULES].filter((folder) => existsSync(folder));
-  if (folders.length > 0) spawnSync('flock', ['--nonblock', BUILD_LOCK, 'rm', '-rf', ...folders]);
+  if (folders.length === 0) return;
+  // Images are built of modules' sources, too.
+  const lock = tryProcessLock(IMAGE_BUILD_LOCK, 'node');
+  if ('heldBy' in lock) return;
+  spawnSync('flock', ['--nonblock', BUILD_LOCK, 'rm', '-rf', ...folders]);
+  lock.release();
 }
 
 /** The folder of a module's sources, downloaded first: `sigs.k8s.io/kind@v0.33.0`. */
@@ -54,6 +60,7 @@ export async function findModule(program: string): Promise<string> {
   return (await runCommand(list, { cwd: moduleFolder(name), env: GO_SETTINGS })).trim();
 }
 
+export const IMAGE_BUILD_LOCK = join(CACHE_FOLDER, 'image-build.lock');
 /** One for all modules: concurrent builds would only compete for memory and cores. */
 const BUILD_LOCK = join(CACHE_FOLDER, 'bin', 'build.lock');
 const GO_CACHE = join(CACHE_FOLDER, 'go-build');

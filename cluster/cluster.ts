@@ -62,7 +62,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const { name, domain, gpus, images, spareImages } = { ...DEFAULTS, ...options };
   const progress = startProgress(6);
   progress.step('looking for Docker');
-  requireNamespaces();
+  await requireNamespaces();
   await ensureDocker();
   progress.step('building images that have changed');
   const nodeImage = await ensureNodeImage();
@@ -80,6 +80,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   };
   const running = await findRunning(settings);
   if (running) {
+    await pointToMirror(name);
     await fenceNodes(running);
     await load();
     progress.done(`cluster ${name} runs already`);
@@ -129,8 +130,9 @@ const hashFile = (path: string): string =>
 /** The cluster if it runs with these settings, and responds. */
 async function findRunning(wanted: Settings): Promise<Cluster | undefined> {
   if (!hasCluster(wanted.name)) return undefined;
-  const { code } = await tryDocker(['container', 'inspect', nodeName(wanted.name)]);
-  if (code !== 0) return undefined;
+  const running = ['container', 'inspect', '--format', '{{.State.Running}}', ...nodeNames(wanted)];
+  const { code, output } = await tryDocker(running);
+  if (code !== 0 || output.includes('false')) return undefined;
   const cluster = readCluster(wanted.name);
   const isSame = JSON.stringify(cluster) === JSON.stringify(await describeCluster(wanted));
   return isSame && (await tryKubectl(cluster, ['get', '--raw', '/readyz'])) ? cluster : undefined;
@@ -213,11 +215,14 @@ function listRemains(name: string): string[] {
 
 /** All of it but its images, with what a killed start left. */
 async function removeCluster(name: string): Promise<void> {
-  const mounts = ['container', 'inspect', '--format', '{{json .Mounts}}', nodeName(name)];
-  const { code, output } = await tryDocker(mounts);
-  if (code === 0 && !output.includes(storeFolder(name)))
+  // A start that was interrupted may have left either node.
+  const nodes = nodeNames({ name, hasSpare: true });
+  const mounts = ['container', 'inspect', '--format', '{{json .Mounts}}'];
+  const found = await Promise.all(nodes.map((node) => tryDocker([...mounts, node])));
+  const left = found.filter(({ code }) => code === 0);
+  if (left.some(({ output }) => !output.includes(stateFolder(name))))
     throw new Error(`kind has a cluster ${name} that was not made here: it is left alone`);
-  if (code === 0)
+  if (left.length > 0)
     await runCommand([
       await ensureBinary('kind'),
       'delete',

@@ -20,6 +20,8 @@ const DATA_FOLDER = join(CACHE_FOLDER, 'docker');
 /** What must not outlive a reboot. */
 const RUN_FOLDER = '/run/berth-docker';
 const PID_FILE = join(RUN_FOLDER, 'pid');
+/** Docker's default. */
+const OTHER_PID_FILE = '/run/docker.pid';
 const CONTAINERD_PID_FILE = join(RUN_FOLDER, 'exec', 'containerd', 'containerd.pid');
 /** A file for each process that needs it. */
 const USERS = join(RUN_FOLDER, 'users');
@@ -33,6 +35,12 @@ export const DAEMON_LOG = join(DATA_FOLDER, 'log');
 export const lockDaemon = (): ProcessLock => awaitProcessLock(LOCK, HOLDER);
 
 export const isDaemonRunning = (): boolean => readPid() !== undefined;
+
+/** One that somebody else started, as a container's entry point may. */
+export function isOtherDaemonRunning(): boolean {
+  const [pid = ''] = existsSync(OTHER_PID_FILE) ? [readFileSync(OTHER_PID_FILE, 'utf8').trim()] : [];
+  return pid !== '' && existsSync(`/proc/${pid}`);
+}
 
 const OWN_USE = join(USERS, String(process.pid));
 

@@ -6,6 +6,7 @@ import { type CommandOptions, runCommand, tryCommand } from './commands.ts';
 import {
   DAEMON_LOG,
   isDaemonRunning,
+  isOtherDaemonRunning,
   joinDaemon,
   leaveDaemon,
   lockDaemon,
@@ -41,7 +42,10 @@ export async function ensureDocker(): Promise<void> {
 }
 
 const canStart = (): boolean =>
-  !process.env.DOCKER_HOST && process.platform === 'linux' && process.getuid?.() === 0;
+  !process.env.DOCKER_HOST &&
+  !process.env.DOCKER_CONTEXT &&
+  process.platform === 'linux' &&
+  process.getuid?.() === 0;
 
 /** Of two processes that need it at once, one starts it. */
 async function ensureStarted(): Promise<void> {
@@ -93,7 +97,14 @@ async function install(): Promise<void> {
 async function start(): Promise<void> {
   const hasSystemd = existsSync('/run/systemd/system');
   if (hasSystemd) await runCommand(['systemctl', 'start', 'docker']);
+  // Ours would take its socket.
+  else if (isOtherDaemonRunning()) console.error('waiting for the Docker that runs already…');
   else startDaemon();
   const log = hasSystemd ? 'journalctl --unit docker' : DAEMON_LOG;
-  await waitUntil(isDockerResponding, `Docker; its log: ${log}`, START_TIMEOUT_MS, 200);
+  try {
+    await waitUntil(isDockerResponding, `Docker; its log: ${log}`, START_TIMEOUT_MS, 200);
+  } catch (error) {
+    await stopDaemon();
+    throw error;
+  }
 }

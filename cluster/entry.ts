@@ -1,11 +1,15 @@
 /** How programs of this machine enter a cluster's network, where its names resolve. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { findProgram } from '../machine/system-package.ts';
+import { tryDocker } from './docker.ts';
 import { DNS_SERVICE_IP } from './layout.ts';
 
 /** Throws with the remedy where none can. */
-export function requireNamespaces(): void {
-  const isLocal = (process.env.DOCKER_HOST ?? 'unix:').startsWith('unix:');
+export async function requireNamespaces(): Promise<void> {
+  const context = ['context', 'inspect', '--format', '{{.Endpoints.docker.Host}}'];
+  const host = process.env.DOCKER_HOST || (findProgram('docker') ? (await tryDocker(context)).output : '');
+  const isLocal = host === '' || host.startsWith('unix:');
   if (isLocal && process.platform === 'linux' && process.getuid?.() === 0) return;
   throw new Error(
     'this cluster needs Linux, root and a Docker of this machine, since programs enter its network. ' +

@@ -2,10 +2,9 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CACHE_FOLDER } from '../machine/cache-folder.ts';
 import { awaitProcessLock } from '../machine/process-lock.ts';
 import { ensureProgram } from '../machine/system-package.ts';
-import { ensureBinary } from './binaries.ts';
+import { ensureBinary, IMAGE_BUILD_LOCK } from './binaries.ts';
 import { runCommand } from './commands.ts';
 import { runDocker, tryDocker } from './docker.ts';
 import { isDaemonRunning } from './docker-daemon.ts';
@@ -17,7 +16,7 @@ const DEFAULT_MIRROR = '';
 const DEBOOTSTRAP_SCRIPTS = '/usr/share/debootstrap/scripts';
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** The key that the image with this name was built with; undefined if it was not built here. */
+/** The key that the image with this name was built with; empty if it was not built here, undefined if there is none. */
 export async function readImageKey(name: string): Promise<string | undefined> {
   const format = `{{index .Config.Labels "${KEY_LABEL}"}}`;
   const { code, output } = await tryDocker(['image', 'inspect', '--format', format, name]);
@@ -50,11 +49,9 @@ export async function removeLeftovers(): Promise<void> {
 export const readImageId = async (name: string): Promise<string> =>
   (await runDocker(['image', 'inspect', '--format', '{{.Id}}', name])).trim();
 
-const BUILD_LOCK = join(CACHE_FOLDER, 'image-build.lock');
-
 /** Builds one at a time: of two processes that need an image, the second finds it built. Not to be nested. */
 export async function lockBuilds<T>(build: () => Promise<T>): Promise<T> {
-  const lock = awaitProcessLock(BUILD_LOCK, 'node');
+  const lock = awaitProcessLock(IMAGE_BUILD_LOCK, 'node');
   try {
     return await build();
   } finally {

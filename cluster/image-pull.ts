@@ -6,6 +6,9 @@ import { readImageKey } from './image-build.ts';
 import { readMirror } from './image-source.ts';
 import { mirrorFolder, nodeName } from './layout.ts';
 
+/** The first part of a name, where it is a host. */
+const REGISTRY = /^(?:[^/]*[.:][^/]*|localhost)\//;
+
 /** Resolves with the name that Docker has the image under: without a digest if it is of a mirror, whose images may differ. */
 export async function ensurePulled(published: string): Promise<string> {
   const mirror = readMirror();
@@ -18,10 +21,11 @@ export async function ensurePulled(published: string): Promise<string> {
     await runDocker(['pull', '--quiet', name]);
     return name;
   }
-  const copy = `${mirror.host}/${name.replace(/^[^/]+\//, '')}`;
+  const copy = `${mirror.host}/${name.replace(REGISTRY, '')}`;
+  const isOthers = (await tryDocker(['image', 'inspect', copy])).code === 0;
   await runDocker(['pull', '--quiet', copy]);
   await runDocker(['tag', copy, name]);
-  await runDocker(['rmi', copy]);
+  if (!isOthers) await runDocker(['rmi', copy]);
   return name;
 }
 

@@ -14,7 +14,9 @@ export function readMirror(): URL | undefined {
   if (!IMAGE_MIRROR) return undefined;
   if (!URL.canParse(IMAGE_MIRROR) || !/^https?:$/.test(new URL(IMAGE_MIRROR).protocol))
     throw new Error(`IMAGE_MIRROR=${IMAGE_MIRROR} is no URL: http://127.0.0.1:5000, for example`);
-  return new URL(IMAGE_MIRROR);
+  const mirror = new URL(IMAGE_MIRROR);
+  if (mirror.pathname !== '/') throw new Error(`IMAGE_MIRROR=${IMAGE_MIRROR} has a path: leave it out`);
+  return mirror;
 }
 
 let chosen: Promise<ImageSource> | undefined;

@@ -9,6 +9,7 @@ import {
   buildDockerfile,
   copyPrograms,
   lockBuilds,
+  readImageId,
   readImageKey,
   withFolder,
 } from './image-build.ts';
@@ -157,13 +158,16 @@ const isPulled = async ({ isPublished = false }: Image): Promise<boolean> =>
 
 /** Builds it unless it is there; `buildImages` does so under the lock. Resolves with its key. */
 export async function ensureImage(image: Image): Promise<string> {
-  if (await isPulled(image)) return ensurePulled(image.name);
+  if (await isPulled(image)) return readImageId(await ensurePulled(image.name));
+  const had = await readImageKey(image.name);
+  // The published one itself, without a label: nothing stands in for it.
+  if (image.isPublished && had === '') return readImageId(image.name);
   const base = image.base ? await ensureImage(image.base) : '';
   const key = createHash('sha256')
     .update(`${base}\n${await image.readInputs()}`)
     .digest('hex')
     .slice(0, 16);
-  if ((await readImageKey(image.name)) === key) return key;
+  if (had === key) return key;
   console.error(`building image ${image.name}…`);
   await image.build(key);
   return key;

@@ -26,7 +26,10 @@ export const NODE_IMAGE_PROGRAMS = ['kubelet', 'etcd', ...RUNTIME_PROGRAMS, 'pau
 const NODE_PROGRAMS = ['kubeadm', 'kubelet', 'kubectl'];
 /** Resolves with the name of an image that Docker has. NODE_IMAGE names another one to pull. */
 export async function ensureNodeImage(): Promise<string> {
-  if ((await chooseImageSource()) === 'pull') return ensurePulled(process.env.NODE_IMAGE || PUBLISHED);
+  const { NODE_IMAGE } = process.env;
+  if ((await chooseImageSource()) === 'pull') return ensurePulled(NODE_IMAGE || PUBLISHED);
+  if (NODE_IMAGE)
+    throw new Error('NODE_IMAGE names an image to pull, and images are built here: set IMAGES=pull');
   return lockBuilds(buildNodeImage);
 }
 

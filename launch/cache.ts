@@ -45,7 +45,9 @@ async function clear(): Promise<void> {
   if (images.length > 0) await tryDocker(['rmi', ...images]);
   await releaseDocker();
   if (isDaemonRunning())
-    throw new Error('containers still run on the Docker that was started here: docker ps');
+    throw new Error(
+      'the Docker that was started here still has containers (docker ps), or another process needs it',
+    );
   rmSync(CACHE_FOLDER, { recursive: true, force: true });
   console.log(`removed ${CACHE_FOLDER}`);
 }

@@ -19,8 +19,11 @@ export class ReplicaPicker {
   rank(addresses: readonly string[]): string[] {
     const start = this.#turn++ % Math.max(1, addresses.length);
     const inTurn = [...addresses.slice(start), ...addresses.slice(0, start)];
-    const rank = (address: string) => (this.#isAvoided(address) ? Number.MAX_VALUE : this.#count(address));
-    return inTurn.sort((a, b) => rank(a) - rank(b));
+    inTurn.sort((a, b) => this.#count(a) - this.#count(b));
+    if (this.#avoided.size === 0) return inTurn;
+    const now = this.#clock.now();
+    const isAvoided = (address: string) => now < (this.#avoided.get(address) ?? Number.NEGATIVE_INFINITY);
+    return [...inTurn.filter((address) => !isAvoided(address)), ...inTurn.filter(isAvoided)];
   }
 
   /** It could not be reached: others come first for some seconds. */
@@ -28,10 +31,6 @@ export class ReplicaPicker {
     const now = this.#clock.now();
     for (const [each, until] of this.#avoided) if (until <= now) this.#avoided.delete(each);
     this.#avoided.set(address, now + AVOID_MS);
-  }
-
-  #isAvoided(address: string): boolean {
-    return this.#clock.now() < (this.#avoided.get(address) ?? Number.NEGATIVE_INFINITY);
   }
 
   /** Counts a request at an address until the returned function is called. */

@@ -2,7 +2,6 @@
 import { connect } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../kit/clock.ts';
-import { readConnectionFailure } from '../../kit/connection-error.ts';
 
 export interface WatchedRequest {
   /** Something came from the replica. */
@@ -18,6 +17,7 @@ interface Replica {
 
 const SILENCE_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 2_000;
+const UNREACHABLE = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
 /** One packet is easily lost. */
 const ATTEMPTS = 2;
 
@@ -77,7 +77,7 @@ export class SilenceWatch {
   }
 }
 
-/** Whether the address accepts a connection, or at least refuses it. */
+/** False if nothing answers there within the time; errors of this process's own say nothing about the replica. */
 export function canConnect(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port });
@@ -88,10 +88,13 @@ export function canConnect(host: string, port: number): Promise<boolean> {
     };
     // Where this process stood still, the connection may have been established meanwhile.
     const timer = setTimeout(
-      () => void setImmediate().then(() => finish(!socket.connecting)),
+      () => void setImmediate().then(() => finish(!socket.connecting && !socket.destroyed)),
       CONNECT_TIMEOUT_MS,
     );
     socket.once('connect', () => finish(true));
-    socket.once('error', (error) => finish(readConnectionFailure(error) === 'refused'));
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      // A route may come back within the time.
+      if (!UNREACHABLE.has(error.code!)) finish(true);
+    });
   });
 }

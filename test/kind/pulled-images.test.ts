@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { stopCluster } from '../../cluster/cluster.ts';
 import { runCommand } from '../../cluster/commands.ts';
-import { ensureDocker, releaseDocker, runDocker } from '../../cluster/docker.ts';
+import { ensureDocker, releaseDocker, runDocker, tryDocker } from '../../cluster/docker.ts';
+import { ensurePulled } from '../../cluster/image-pull.ts';
 import { buildImages, redisImage, traefikImage } from '../../cluster/images.ts';
 import { runKubectl } from '../../cluster/kubectl.ts';
 import { readCluster, stateFolder } from '../../cluster/layout.ts';
@@ -13,7 +14,8 @@ import { findFreePort } from '../support/child-program.ts';
 import { answersHTTP, makeFolder, type ServerProcess, startServer } from '../support/server-process.ts';
 
 const NAME = 'berth-pull';
-const NODE_IMAGE = 'docker.io/kindest/node:v1.37.2';
+/** A tag of its own: a developer's Docker may have the published one. */
+const NODE_IMAGE = 'docker.io/kindest/node:v1.37.2-berth-test';
 
 /**
  * A registry of this machine has the images that were built here, under the paths of the published ones. That those are like these is
@@ -28,16 +30,19 @@ describe('a cluster whose images are pulled', function () {
   before(async () => {
     await ensureDocker();
     const nodeImage = await ensureNodeImage();
-    await buildImages([traefikImage, redisImage]);
     mirror = `127.0.0.1:${await findFreePort()}`;
     registry = await startRegistry();
     await push(nodeImage, NODE_IMAGE);
-    for (const { name } of [traefikImage, redisImage]) await push(name, name);
+    for (const image of [traefikImage, redisImage]) {
+      const [built] = await buildImages([image]);
+      await push(built ?? (await ensurePulled(image.name)), image.name);
+    }
   });
   after(async () => {
     await stopCluster(NAME);
     rmSync(stateFolder(NAME), { recursive: true, force: true });
     await registry?.stop();
+    await tryDocker(['rmi', NODE_IMAGE]);
     await releaseDocker();
   });
 
