@@ -43,7 +43,7 @@ export interface ClusterOptions {
   gpus?: number;
   /** What pods will run: built where it has changed and loaded into the node. */
   images?: Image[];
-  /** Those that a second node has, too, which takes no pods until a test uncordons it; undefined: there is none. */
+  /** Those of them that a second node has, too, which takes no pods until a test uncordons it; undefined: there is none. */
   spareImages?: Image[] | undefined;
 }
 
@@ -67,7 +67,6 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   progress.step('building images that have changed');
   const nodeImage = await ensureNodeImage();
   const built = await buildImages([devicePluginImage, traefikImage, ...images]);
-  const spareBuilt = await buildImages(spareImages ?? []);
   clearGoCache();
   await removeLeftovers();
   const recipe = `${nodeImage} ${hashFile(KIND_CONFIG)}`;
@@ -76,7 +75,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const settings = { name, domain, gpus, recipe, isIsolated, hasSpare: spareImages !== undefined };
   const load = async () => {
     await loadIntoNode(name, built);
-    if (settings.hasSpare) await loadIntoNode(name, spareBuilt, spareNodeName(name));
+    const ofSpare = built.filter((image) => spareImages?.some(({ name }) => name === image));
+    await loadIntoNode(name, ofSpare, spareNodeName(name));
   };
   const running = await findRunning(settings);
   if (running) {

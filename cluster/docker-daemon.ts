@@ -38,7 +38,7 @@ export const isDaemonRunning = (): boolean => readPid() !== undefined;
 
 /** One that somebody else started, as a container's entry point may. */
 export function isOtherDaemonRunning(): boolean {
-  const [pid = ''] = existsSync(OTHER_PID_FILE) ? [readFileSync(OTHER_PID_FILE, 'utf8').trim()] : [];
+  const pid = existsSync(OTHER_PID_FILE) ? readFileSync(OTHER_PID_FILE, 'utf8').trim() : '';
   return pid !== '' && existsSync(`/proc/${pid}`);
 }
 

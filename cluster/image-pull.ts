@@ -5,6 +5,7 @@ import { runDocker, tryDocker } from './docker.ts';
 import { readImageKey } from './image-build.ts';
 import { readMirror } from './image-source.ts';
 import { mirrorFolder, nodeName } from './layout.ts';
+import { readAddress } from './node.ts';
 
 /** The first part of a name, where it is a host. */
 const REGISTRY = /^(?:[^/]*[.:][^/]*|localhost)\//;
@@ -36,13 +37,9 @@ export async function pointToMirror(cluster: string): Promise<void> {
   const mirror = readMirror();
   if (!mirror) return;
   // A node reaches this machine through its network's gateway.
-  if (/^(localhost|127\.)/.test(mirror.hostname)) mirror.hostname = await readGateway(cluster);
+  if (/^(localhost|127\.)/.test(mirror.hostname))
+    mirror.hostname = await readAddress(nodeName(cluster), 'Gateway');
   mkdirSync(folder, { recursive: true });
   const lines = [`[host."${mirror.origin}"]`, '  capabilities = ["pull", "resolve"]'];
   writeFileSync(join(folder, 'hosts.toml'), `${lines.join('\n')}\n`);
 }
-
-const readGateway = async (cluster: string): Promise<string> => {
-  const gateway = '{{.NetworkSettings.Networks.kind.Gateway}}';
-  return (await runDocker(['container', 'inspect', '--format', gateway, nodeName(cluster)])).trim();
-};

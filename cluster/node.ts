@@ -21,9 +21,12 @@ const STOP_TIMEOUT_MS = 30_000;
 export const runInNode = (cluster: string, script: string, node = nodeName(cluster)): Promise<string> =>
   runDocker(['exec', node, 'sh', '-ec', script]);
 
-/** Its address in Docker's network. */
-export const readAddress = async (node: string): Promise<string> => {
-  const address = '{{.NetworkSettings.Networks.kind.IPAddress}}';
+/** Its own address in kind's network, or the one by which it reaches this machine. */
+export const readAddress = async (
+  node: string,
+  which: 'IPAddress' | 'Gateway' = 'IPAddress',
+): Promise<string> => {
+  const address = `{{.NetworkSettings.Networks.kind.${which}}}`;
   return (await runDocker(['container', 'inspect', '--format', address, node])).trim();
 };
 

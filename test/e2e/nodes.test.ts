@@ -1,11 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { nodeName, spareNodeName } from '../../cluster/layout.ts';
 import { killSpare, restartSpare } from '../../cluster/spare-node.ts';
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
-import { type ModelHub, startModelHub } from '../support/model-hub.ts';
 import {
-  apply,
   cluster,
   deploySimulator,
   isPodReady,
@@ -18,11 +15,10 @@ import {
 } from './installation.ts';
 import { listInflight, makeForm, send, waitForSuccess } from './media.ts';
 import { type Receiver, startReceiver } from './receivers.ts';
+import { type SharedWeights, startSharedWeights } from './shared-weights.ts';
 import { keepStreaming } from './streams.ts';
 import { startTraffic } from './traffic.ts';
 
-const REPOSITORY = 'e2e/roaming';
-const CLAIM = 'e2e-roaming';
 const TOKENS = 40;
 const FIRST = nodeName(cluster.name);
 const SPARE = spareNodeName(cluster.name);
@@ -32,25 +28,13 @@ const LOSS_MS = 20_000;
 
 describe('with a second node', function () {
   this.timeout(600_000);
-  let hub: ModelHub;
+  let weights: SharedWeights;
   let receiver: Receiver;
   let chat: EndpointEntry;
   let video: EndpointEntry;
   before(async () => {
-    hub = await startModelHub(REPOSITORY, cluster.nodeIP);
-    hub.files.set('config.json', Buffer.from('{}'));
-    hub.files.set('model.safetensors', randomBytes(20 * 1024 ** 2));
+    weights = await startSharedWeights('e2e/roaming', 'e2e-roaming');
     receiver = await startReceiver(cluster.nodeIP, {});
-    await apply({
-      apiVersion: 'v1',
-      kind: 'PersistentVolumeClaim',
-      metadata: { name: CLAIM, namespace: 'default' },
-      spec: {
-        accessModes: ['ReadWriteMany'],
-        storageClassName: 'local',
-        resources: { requests: { storage: '1Gi' } },
-      },
-    });
     await kubectl('uncordon', SPARE);
     [chat, video] = await Promise.all([
       deploySimulator('roaming', {
@@ -58,9 +42,9 @@ describe('with a second node', function () {
         route: { via: 'Front' },
         model: {
           id: 'e2e/roaming',
-          source: { huggingFace: { repo: REPOSITORY }, cache: { claimName: CLAIM, limit: '1Gi' } },
+          source: weights.source,
         },
-        env: { HF_ENDPOINT: hub.url, SIMULATOR_TOKENS: String(TOKENS), SIMULATOR_ITL_MS: '50' },
+        env: { ...weights.env, SIMULATOR_TOKENS: String(TOKENS), SIMULATOR_ITL_MS: '50' },
       }),
       deploySimulator('roaming-video', {
         kind: 'Video',
@@ -74,8 +58,7 @@ describe('with a second node', function () {
   after(async () => {
     await kubectl('cordon', SPARE);
     await Promise.all(['roaming', 'roaming-video'].map(removeModel));
-    await kubectl('delete', 'pvc', CLAIM, '-n', 'default', '--ignore-not-found', '--wait=false');
-    await hub?.stop();
+    await weights?.remove();
     receiver?.stop();
   });
 
@@ -92,7 +75,6 @@ describe('with a second node', function () {
       async () => String(await listNodes(endpoint)) === String(nodes),
     );
   };
-  const countDownloads = () => hub.downloads.filter(({ path }) => path === 'model.safetensors').length;
   /** Videos with a callback each, as many as are worked on at once; answers their ids when all are. */
   const startVideos = async (): Promise<string[]> => {
     const order = { model: video.modelId, prompt: 'A ship', size: '320x192', seconds: 1, fps: 8 };
@@ -120,7 +102,7 @@ describe('with a second node', function () {
 
   it('replicas are spread over both, of one download', async () => {
     for (const each of [chat, video]) await untilOn(each, [FIRST, SPARE]);
-    expect(countDownloads()).to.equal(1);
+    expect(weights.countDownloads()).to.equal(1);
   });
 
   it('a drained node’s streams and videos end as if nothing was, and its replicas start on the other', async () => {
@@ -130,7 +112,7 @@ describe('with a second node', function () {
     for (const each of [chat, video]) await untilOn(each, [FIRST, FIRST]);
     expect((await streams.stop()).failures).to.deep.equal([]);
     await expectOneEndEach(ids);
-    expect(countDownloads()).to.equal(1);
+    expect(weights.countDownloads()).to.equal(1);
   });
 
   it('a cordoned node is left alone by a rollout and a larger scale', async () => {

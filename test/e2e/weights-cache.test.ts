@@ -1,9 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
-import { type ModelHub, startModelHub } from '../support/model-hub.ts';
 import {
-  apply,
-  cluster,
   deploySimulator,
   findObject,
   kubectl,
@@ -13,44 +9,28 @@ import {
   waitForModel,
   waitUntil,
 } from './installation.ts';
-
-const REPOSITORY = 'e2e/model';
-const CLAIM = 'e2e-models';
+import { type SharedWeights, startSharedWeights } from './shared-weights.ts';
 
 describe('a cache of weights that deployments share', function () {
   this.timeout(600_000);
-  let hub: ModelHub;
+  let weights: SharedWeights;
   before(async () => {
-    hub = await startModelHub(REPOSITORY, cluster.nodeIP);
-    hub.files.set('config.json', Buffer.from('{}'));
-    hub.files.set('model.safetensors', randomBytes(20 * 1024 ** 2));
-    await apply({
-      apiVersion: 'v1',
-      kind: 'PersistentVolumeClaim',
-      metadata: { name: CLAIM, namespace: 'default' },
-      spec: {
-        accessModes: ['ReadWriteMany'],
-        storageClassName: 'local',
-        resources: { requests: { storage: '1Gi' } },
-      },
-    });
+    weights = await startSharedWeights('e2e/model', 'e2e-models');
   });
   after(async () => {
     await Promise.all(['cached-a', 'cached-b'].map(removeModel));
-    await kubectl('delete', 'pvc', CLAIM, '-n', 'default', '--ignore-not-found', '--wait=false');
-    await hub?.stop();
+    await weights?.remove();
   });
 
   const deploy = (name: string, spec: object = {}) =>
     deploySimulator(name, {
       model: {
         id: `e2e/${name}`,
-        source: { huggingFace: { repo: REPOSITORY }, cache: { claimName: CLAIM, limit: '1Gi' } },
+        source: weights.source,
       },
-      env: { HF_ENDPOINT: hub.url },
+      env: weights.env,
       ...spec,
     });
-  const largeDownloads = () => hub.downloads.filter(({ path }) => path === 'model.safetensors').length;
   const loaderMessages = async (name: string) =>
     (await listModelPods(name)).map(
       ({ status }) =>
@@ -64,7 +44,7 @@ describe('a cache of weights that deployments share', function () {
       const job = await findObject<{ status: { succeeded?: number } }>('Job', 'cached-a-prefetch');
       return job?.status.succeeded === 1;
     });
-    expect(largeDownloads()).to.equal(1);
+    expect(weights.countDownloads()).to.equal(1);
     expect(await listModelPods('cached-a')).to.deep.equal([]);
   });
 
@@ -73,7 +53,7 @@ describe('a cache of weights that deployments share', function () {
     await deploy('cached-b');
     await waitForModel('cached-a');
     await waitForModel('cached-b');
-    expect(largeDownloads()).to.equal(1);
+    expect(weights.countDownloads()).to.equal(1);
     for (const message of [...(await loaderMessages('cached-a')), ...(await loaderMessages('cached-b'))])
       expect(message).to.match(/^in the cache: 0\.02 GiB/);
   });
