@@ -47,6 +47,8 @@ export interface ApplyOptions extends CallOptions {
 export interface DeleteOptions extends CallOptions {
   /** Only this object, not one recreated with its name. */
   uid?: string;
+  /** A shorter one than the object has left replaces it; its own by default. */
+  graceSeconds?: number;
   propagation?: 'Background' | 'Foreground' | 'Orphan';
 }
 

@@ -224,7 +224,7 @@ export function createKubeClient(options: ClientOptions) {
       }),
 
     async delete(resource: Resource, at: ObjectName, options: DeleteOptions = {}): Promise<void> {
-      const { uid, propagation = 'Background', ...call } = options;
+      const { uid, graceSeconds: gracePeriodSeconds, propagation = 'Background', ...call } = options;
       const preconditions = uid ? { preconditions: { uid } } : {};
       await send({
         ...call,
@@ -233,7 +233,7 @@ export function createKubeClient(options: ClientOptions) {
         at,
         method: 'DELETE',
         contentType: 'application/json',
-        body: { propagationPolicy: propagation, ...preconditions },
+        body: { propagationPolicy: propagation, gracePeriodSeconds, ...preconditions },
       });
     },
 

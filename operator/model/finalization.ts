@@ -12,6 +12,7 @@ import { deploymentTarget } from '../publish/desired-state.ts';
 import type { ModelContext } from './context.ts';
 import { attachFront } from './front-attachment.ts';
 import { removeFrontRoute } from './front-route.ts';
+import { hurryUnserved } from './unserved-pods.ts';
 
 /** Added to the drain time, for the cluster to notice. */
 const SLACK_MS = 2 * 60_000;
@@ -85,6 +86,7 @@ export class Finalization {
       if (current && !isChildOf(current, live)) return 0;
       if (current) await applier.remove(current, live, { signal });
     }
+    await hurryUnserved(this.#context, key, signal);
     const pods = view.pods.byIndex(BY_MODEL, key);
     if (pods.length === 0 && !view.deployments.get(key)) return 0;
     const drainMs = model ? this.#context.build(model).drainTimeoutMs : MAX_DRAIN_MS;

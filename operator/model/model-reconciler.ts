@@ -29,6 +29,7 @@ import { findProblems } from './problems.ts';
 import { describeInputs, type Fronting, SettledModels } from './settled.ts';
 import { evaluateStorage } from './storage-state.ts';
 import { UnpublishedHosts } from './unpublished-hosts.ts';
+import { hurryUnserved } from './unserved-pods.ts';
 import { WeightsPrefetch } from './weights-prefetch.ts';
 
 /** Secrets and claims are not watched: an object that waits for one is reconciled again after this. */
@@ -75,6 +76,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
       return {};
     }
     this.#settled.delete(key);
+    await hurryUnserved(context, key, signal);
     const deployment = await findLiveDeployment(context, key, signal);
     const sidecarGrant = context.sidecars.grantOf(key);
     const isScaled = model.spec.scaling !== undefined;

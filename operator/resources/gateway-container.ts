@@ -255,7 +255,7 @@ const DRAIN_MS = {
   Speech: 3,
 } as const;
 /** After the drain the engine and then the gateway end. */
-const ENDING_MS = 30_000;
+export const ENDING_MS = 30_000;
 
 export interface Grace {
   /** Longest wait for work in flight. */

@@ -1,6 +1,6 @@
 /** Kills containers as a crash would: from the node, with no warning. */
 import * as node from '../../cluster/node.ts';
-import { cluster, listPods, type Pod, waitUntil } from './installation.ts';
+import { cluster, isPodReady, listPods, type Pod, waitUntil } from './installation.ts';
 
 const statusesOf = ({ status }: Pod) => [
   ...(status.initContainerStatuses ?? []),
@@ -28,8 +28,7 @@ export async function waitForRestart(
   await waitUntil(`restart ${restarts} of ${container}`, seconds, async () => {
     pod = (await listPods(selector))[0];
     if (!pod) return false;
-    const isReady = pod.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
-    return readContainer(pod, container).restartCount >= restarts && isReady === true;
+    return readContainer(pod, container).restartCount >= restarts && isPodReady(pod);
   });
   return pod!;
 }

@@ -4,7 +4,17 @@ import { LABELS } from '../../api/names.ts';
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
 import { killContainer, readContainer, waitForRestart } from './containers.ts';
 import { postChat } from './envelope.ts';
-import { connect, deploySimulator, listModelPods, removeModel, waitForModel } from './installation.ts';
+import {
+  connect,
+  deploySimulator,
+  hasCondition,
+  isPodReady,
+  listModelPods,
+  patchModel,
+  removeModel,
+  waitForModel,
+  waitUntil,
+} from './installation.ts';
 
 describe('a crash', function () {
   this.timeout(600_000);
@@ -56,5 +66,27 @@ describe('a crash', function () {
     await waitForRestart(selector, { container: 'engine', restarts: 1, seconds: 120 });
     await waitForModel(name);
     expect((await postChat(endpoint)).status).to.equal(200);
+  });
+});
+
+describe('a replica that is no longer wanted while its containers start', function () {
+  this.timeout(600_000);
+  const name = 'short-lived';
+  before(async () => {
+    await deploySimulator(name);
+    await waitForModel(name);
+  });
+  after(() => removeModel(name));
+
+  it('is gone in seconds, not after its grace period', async () => {
+    for (let times = 0; times < 5; times++) {
+      await patchModel(name, { replicas: 2 });
+      await waitUntil('the sandbox of a second replica', 60, async () => {
+        const pods = (await listModelPods(name)).filter((pod) => !isPodReady(pod));
+        return pods.some((pod) => hasCondition(pod, 'PodReadyToStartContainers'));
+      });
+      await patchModel(name, { replicas: 1 });
+      await waitUntil('the first alone', 60, async () => (await listModelPods(name)).length === 1);
+    }
   });
 });

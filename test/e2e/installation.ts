@@ -113,9 +113,11 @@ export async function listPods(labelSelector: string, namespace = 'default'): Pr
 
 export const listModelPods = (name: string): Promise<Pod[]> => listPods(`${LABELS.deployment}=${name}`);
 
-export const isPodReady = ({ metadata, status }: Pod): boolean =>
-  !metadata.deletionTimestamp &&
-  (status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false);
+export const hasCondition = ({ status }: Pod, name: string): boolean =>
+  status.conditions?.some(({ type, status }) => type === name && status === 'True') ?? false;
+
+export const isPodReady = (pod: Pod): boolean =>
+  !pod.metadata.deletionTimestamp && hasCondition(pod, 'Ready');
 
 /** Polls until `isMet`; throws, naming what was waited for. */
 export const waitUntil = (what: string, seconds: number, isMet: () => Promise<boolean>): Promise<void> =>
