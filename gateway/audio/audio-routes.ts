@@ -1,5 +1,4 @@
 /** The audio routes: transcription, translation and speech. */
-import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { BytesAnswer } from '../engine/bytes-answer.ts';
 import { EventAnswer } from '../engine/event-answer.ts';
 import { WholeAnswer } from '../engine/whole-answer.ts';
@@ -31,9 +30,6 @@ export const buildAudioHandlers = (services: AudioServices) => ({
   speech: (state: GatewayState) => speak(services, state),
 });
 
-const SECONDS_PER_MINUTE = 60;
-const MILLION = 1_000_000;
-
 async function transcribe(path: string, services: AudioServices, state: GatewayState): Promise<void> {
   const { exchange } = state;
   const config = services.config();
@@ -55,9 +51,11 @@ async function transcribe(path: string, services: AudioServices, state: GatewayS
           reserve: reserveLazily(state),
           turns: answerTurns(state),
         });
-    exchange.settle = () => {
-      if (answer instanceof EventAnswer && answer.events > 0) seconds = request.seconds;
-      if (seconds !== null && !exchange.bill) settleAudio(services, state, seconds);
+    exchange.account.meter = {
+      charge: () => {
+        if (answer instanceof EventAnswer && answer.events > 0) seconds = request.seconds;
+        return seconds === null ? null : services.ledger.chargeAudio(state.keyHash, seconds);
+      },
     };
     const { form, isStream } = request;
     await runAtEngine(services, state, {
@@ -70,7 +68,7 @@ async function transcribe(path: string, services: AudioServices, state: GatewayS
       body: form.body,
       answer,
       isStream,
-    }).finally(exchange.settle);
+    }).finally(() => exchange.account.settle());
   } finally {
     await request.remove();
   }
@@ -93,9 +91,11 @@ async function speak(services: AudioServices, state: GatewayState): Promise<void
   const answer = request.isEventStream
     ? new EventAnswer(exchange, SPEECH_EVENTS)
     : new BytesAnswer(exchange, { types: /^audio\/[\w.+-]+\s*(;|$)/, fallbackType: request.contentType });
-  exchange.settle = () => {
-    const isHeard = answer instanceof EventAnswer ? answer.events > 0 : answer.bytes > 0;
-    if (isHeard && !exchange.bill) settleSpeech(services, state, request.characters);
+  exchange.account.meter = {
+    charge: () => {
+      const isHeard = answer instanceof EventAnswer ? answer.events > 0 : answer.bytes > 0;
+      return isHeard ? services.ledger.chargeSpeech(state.keyHash, request.characters) : null;
+    },
   };
   const { payload, isEventStream } = request;
   await runAtEngine(services, state, {
@@ -104,7 +104,7 @@ async function speak(services: AudioServices, state: GatewayState): Promise<void
     body: payload,
     answer,
     isStream: isEventStream,
-  }).finally(exchange.settle);
+  }).finally(() => exchange.account.settle());
 }
 
 /** As sent by the engine. */
@@ -128,26 +128,4 @@ async function runAtEngine(
     clearTimeout(deadline);
     notices?.stop();
   });
-}
-
-function settleAudio(services: AudioServices, state: GatewayState, seconds: number): void {
-  services.metrics.audioSeconds.inc(seconds);
-  services.usage.add('audioMilliseconds', Math.round(seconds * 1000));
-  settle(services, state, ({ perAudioMinute }) => ((perAudioMinute ?? 0) * seconds) / SECONDS_PER_MINUTE);
-}
-
-function settleSpeech(services: AudioServices, state: GatewayState, characters: number): void {
-  services.metrics.speechCharacters.inc(characters);
-  services.usage.add('characters', characters);
-  settle(services, state, ({ perMillionCharacters }) => ((perMillionCharacters ?? 0) * characters) / MILLION);
-}
-
-function settle(
-  { config, settlements }: AudioServices,
-  { exchange, keyHash: sha256 }: GatewayState,
-  findPrice: (pricing: GatewayConfig['pricing']) => number,
-): void {
-  const { namespace, pricing } = config();
-  const micros = settlements.charge({ namespace, sha256, tokens: 0, price: findPrice(pricing) });
-  exchange.bill = { usage: null, micros };
 }

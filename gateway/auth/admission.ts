@@ -7,11 +7,11 @@ import {
   uncount,
 } from '../../redis/admission/admission-calls.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
+import type { Settlements, UnsettledWatch } from '../account/settlements.ts';
 import { ApiError } from '../http/error-response.ts';
 import { refuseAsUnavailable } from '../http/unavailability.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
-import type { Settlements, UnsettledWatch } from './settlements.ts';
 
 export interface AdmissionsOptions {
   redis: RedisClient;

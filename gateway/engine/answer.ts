@@ -1,6 +1,7 @@
 /** Shared by both kinds of responses: whole, or as a stream. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { isObject, type JSONObject } from '../../kit/json.ts';
+import type { TokenUsage } from '../account/account.ts';
 import type { ApiError } from '../http/error-response.ts';
 import { readCount, sumCounts } from '../upstream/reported-count.ts';
 import { BYTES_PER_TOKEN } from './token-estimate.ts';
@@ -17,17 +18,9 @@ export interface Answer {
   readonly failure: ApiError | null;
   /** The engine has sent its last data, whenever its connection may close. */
   readonly isComplete: boolean;
-  readonly usage: Usage | null;
+  readonly usage: TokenUsage | null;
   /** Estimated output tokens sent, for responses that end before or without usage; null: not charged by tokens. */
   readonly estimatedTokens: number | null;
-}
-
-export interface Usage {
-  inputTokens: number;
-  outputTokens: number;
-  totalTokens: number;
-  /** Input tokens that the engine had cached. */
-  cachedInputTokens: number;
 }
 
 /** A dialect's names of what it counts. */
@@ -39,7 +32,7 @@ interface UsageNames {
 }
 
 /** OpenAI's `usage`. */
-export const readOpenAIUsage = (usage: unknown): Usage | null =>
+export const readOpenAIUsage = (usage: unknown): TokenUsage | null =>
   readUsage(usage, {
     input: ['prompt_tokens'],
     output: 'completion_tokens',
@@ -47,7 +40,7 @@ export const readOpenAIUsage = (usage: unknown): Usage | null =>
   });
 
 /** The `usage` of OpenAI's Responses; its input includes cached tokens, its output reasoning. */
-export const readResponsesUsage = (usage: unknown): Usage | null =>
+export const readResponsesUsage = (usage: unknown): TokenUsage | null =>
   readUsage(usage, {
     input: ['input_tokens'],
     output: 'output_tokens',
@@ -55,7 +48,7 @@ export const readResponsesUsage = (usage: unknown): Usage | null =>
   });
 
 /** Anthropic's `usage`; its `input_tokens` exclude those read from or written to the cache. */
-export const readMessagesUsage = (usage: unknown): Usage | null =>
+export const readMessagesUsage = (usage: unknown): TokenUsage | null =>
   readUsage(usage, {
     input: ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'],
     output: 'output_tokens',
@@ -63,7 +56,7 @@ export const readMessagesUsage = (usage: unknown): Usage | null =>
   });
 
 /** Null if it is missing, empty or has anything but counts, each of which may be missing: it is then estimated. */
-function readUsage(usage: unknown, { input, output, readCached }: UsageNames): Usage | null {
+function readUsage(usage: unknown, { input, output, readCached }: UsageNames): TokenUsage | null {
   if (!isObject(usage)) return null;
   const inputTokens = sumCounts(input.map((name) => usage[name] ?? 0));
   const outputTokens = readCount(usage[output] ?? 0);
@@ -89,7 +82,7 @@ export function roundUsage(usage: unknown): boolean {
 }
 
 /** For responses that were interrupted before their usage, or have none. */
-export function estimateUsage(promptBytes: number, outputTokens: number): Usage {
+export function estimateUsage(promptBytes: number, outputTokens: number): TokenUsage {
   const inputTokens = Math.ceil(promptBytes / BYTES_PER_TOKEN);
   return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, cachedInputTokens: 0 };
 }

@@ -45,7 +45,7 @@ export class BytesAnswer implements Answer {
     if (this.bytes === 0) {
       this.#exchange.firstByteAt = performance.now();
       this.bytes = chunk.length;
-      res.writeHead(200, headers.concat(this.#exchange.receiptHeaders(), this.#head));
+      res.writeHead(200, headers.concat(this.#exchange.account.receiptHeaders(), this.#head));
     } else this.bytes += chunk.length;
     return res.write(chunk);
   }

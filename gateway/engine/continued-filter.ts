@@ -2,10 +2,12 @@
  * Watches the stream of a chat that several engines serve in turn, and joins their parts into one response: one id,
  * one role, one end, the usage of all. Keeps what was generated, for the next engine to continue.
  */
+
 import { isObject, type JSONObject } from '../../kit/json.ts';
+import type { TokenUsage } from '../account/account.ts';
 import { ApiError } from '../http/error-response.ts';
 import { toBytesText } from '../http/event-stream.ts';
-import { estimateUsage, type Usage } from './answer.ts';
+import { estimateUsage } from './answer.ts';
 import { GeneratedText } from './generated-text.ts';
 import { Seam } from './seam.ts';
 import { SseFilter } from './sse-filter.ts';
@@ -26,7 +28,7 @@ export interface ContinuedFilterOptions {
   reserve(bytes: number): boolean;
 }
 
-type InputUsage = Pick<Usage, 'inputTokens' | 'cachedInputTokens'>;
+type InputUsage = Pick<TokenUsage, 'inputTokens' | 'cachedInputTokens'>;
 
 /** Abort an engine that continues: it does not see the stop string across the seam, or restarts its response. */
 const PAST_STOP = new ApiError('upstream_error', 'The response ended before the engine did.');
@@ -81,7 +83,7 @@ export class ContinuedFilter implements StreamWatch {
   }
 
   /** Of all parts, with the prompt once: the client is not charged when the next engine reads prompt and output again. */
-  get usage(): Usage | null {
+  get usage(): TokenUsage | null {
     const own = this.#part.usage;
     const input = this.#input ?? (own && deriveInput(own, this.#earlierTokens));
     if (!input) return null;
@@ -126,7 +128,7 @@ export class ContinuedFilter implements StreamWatch {
     ].join('');
   }
 
-  /** Usage passes, for the sum of all parts. */
+  /** TokenUsage passes, for the sum of all parts. */
   #openPart(): SseFilter {
     return new SseFilter({ modelId: this.#options.modelId, isUsageWanted: true });
   }
@@ -228,12 +230,17 @@ const isNothing = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
 
 /** Of the prompt, which includes what earlier parts generated. */
-function deriveInput({ inputTokens, cachedInputTokens }: Usage, earlierTokens: number): InputUsage {
+function deriveInput({ inputTokens, cachedInputTokens }: TokenUsage, earlierTokens: number): InputUsage {
   const own = Math.max(0, inputTokens - earlierTokens);
   return { inputTokens: own, cachedInputTokens: Math.min(cachedInputTokens, own) };
 }
 
-const describeUsage = ({ inputTokens, outputTokens, totalTokens, cachedInputTokens }: Usage): JSONObject => ({
+const describeUsage = ({
+  inputTokens,
+  outputTokens,
+  totalTokens,
+  cachedInputTokens,
+}: TokenUsage): JSONObject => ({
   prompt_tokens: inputTokens,
   completion_tokens: outputTokens,
   total_tokens: totalTokens,

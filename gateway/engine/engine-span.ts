@@ -1,9 +1,9 @@
 /** A call of an engine, or of a peer that relays to its own, as a span (OpenTelemetry's GenAI conventions). */
+import type { TokenUsage } from '../account/account.ts';
 import type { EngineTarget } from '../capacity/capacity.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { findOperation } from '../telemetry/gen-ai-metrics.ts';
 import type { Span } from '../tracing/span.ts';
-import type { Usage } from './answer.ts';
 
 export interface AskedModel {
   /** Name of the route. */
@@ -38,7 +38,7 @@ export function beginEngineSpan(
 export function endEngineSpan(
   span: Span,
   { stream, firstByteAt }: Pick<Exchange, 'stream' | 'firstByteAt'>,
-  { usage, error }: { usage: Usage | null; error?: unknown },
+  { usage, error }: { usage: TokenUsage | null; error?: unknown },
 ): void {
   if (stream && firstByteAt > 0) {
     span.note('first token', firstByteAt);

@@ -93,6 +93,6 @@ export class EventAnswer implements Answer {
     const stream = exchange.openStream();
     this.events += events.length;
     const text = toBytesText(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
-    return stream.write(isLast ? exchange.addReceipt(`${text}data: ${DONE}\n\n`) : text);
+    return stream.write(isLast ? exchange.account.addReceipt(`${text}data: ${DONE}\n\n`) : text);
   }
 }

@@ -2,9 +2,11 @@
  * Watches a stream of named events (OpenAI's Responses, Anthropic's Messages) on its way to the client. Events that
  * carry output pass by name, unparsed; the few others, which report usage, errors and the end, are completed.
  */
+
 import { isObject } from '../../kit/json.ts';
+import type { TokenUsage } from '../account/account.ts';
 import type { ApiError } from '../http/error-response.ts';
-import { roundUsage, type Usage } from './answer.ts';
+import { roundUsage } from './answer.ts';
 import { parseJSON, readFrame, writeFrame } from './sse-frames.ts';
 import { StreamFilter } from './stream-answer.ts';
 
@@ -20,7 +22,7 @@ export interface EventDialect {
   findFailure(name: string, payload: EventPayload, isEmpty: boolean): ApiError | null;
   /** Members of usage that the event reports, merged with earlier ones. */
   findUsage(payload: EventPayload): unknown;
-  readUsage(members: EventPayload): Usage | null;
+  readUsage(members: EventPayload): TokenUsage | null;
 }
 
 /** Completes an engine's events. */
@@ -44,7 +46,7 @@ export class EventFilter extends StreamFilter {
   }
 
   /** Output of an interrupted stream is counted by events, since usage comes last. */
-  get usage(): Usage | null {
+  get usage(): TokenUsage | null {
     const reported = this.#dialect.readUsage(this.#usage);
     if (!reported || reported.inputTokens === 0 || this.isDone) return reported;
     const outputTokens = Math.max(reported.outputTokens, this.estimatedTokens);

@@ -3,9 +3,11 @@
  * only those with usage, no choices, an abort or unusual length are parsed. A frame split across chunks waits for its rest, so that
  * the client never receives half a frame.
  */
+
 import { isObject, type JSONObject } from '../../kit/json.ts';
+import type { TokenUsage } from '../account/account.ts';
 import { toBytesText } from '../http/event-stream.ts';
-import { readOpenAIUsage, roundUsage, type Usage } from './answer.ts';
+import { readOpenAIUsage, roundUsage } from './answer.ts';
 import { EngineAbortedError, findAbortedError, findEngineError } from './engine-error.ts';
 import { type Frame, parseJSON, readFrame, writeFrame } from './sse-frames.ts';
 import { StreamFilter } from './stream-answer.ts';
@@ -31,7 +33,7 @@ const NULL = /^:\s*null/;
 const FINISH = /_reason":\s*"/;
 
 export class SseFilter extends StreamFilter {
-  usage: Usage | null = null;
+  usage: TokenUsage | null = null;
   readonly #modelId: string;
   readonly #isUsageWanted: boolean;
   /** Whether the engine gave a finish reason; searched for before the first token only. */

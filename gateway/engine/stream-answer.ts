@@ -1,13 +1,14 @@
 /** An engine's event stream on its way to the client: watched by its dialect's filter, streamed through. */
+import type { TokenUsage } from '../account/account.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { Answer, Usage } from './answer.ts';
+import type { Answer } from './answer.ts';
 import { SseFrames } from './sse-frames.ts';
 import { TokenEstimate } from './token-estimate.ts';
 
 /** Watches an engine's event stream, whatever its dialect. */
 export abstract class StreamFilter {
-  abstract readonly usage: Usage | null;
+  abstract readonly usage: TokenUsage | null;
   /** Events passed so far, if the dialect numbers them. */
   readonly events?: number;
   /** The engine has sent its last event. */
@@ -61,7 +62,7 @@ export class StreamAnswer implements Answer {
     return this.#filter.isDone;
   }
 
-  get usage(): Usage | null {
+  get usage(): TokenUsage | null {
     return this.#filter.usage;
   }
 
@@ -88,6 +89,6 @@ export class StreamAnswer implements Answer {
 
   #send(output: string): boolean {
     const exchange = this.#exchange;
-    return exchange.openStream().write(this.#filter.isDone ? exchange.addReceipt(output) : output);
+    return exchange.openStream().write(this.#filter.isDone ? exchange.account.addReceipt(output) : output);
   }
 }

@@ -1,9 +1,11 @@
 /** vLLM's vectors as bytes; the metadata that JSON would have is in a header. */
+
 import type { IncomingHttpHeaders } from 'node:http';
 import { isObject, type JSONObject } from '../../kit/json.ts';
+import type { TokenUsage } from '../account/account.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { type Answer, readOpenAIUsage, roundUsage, type Usage } from './answer.ts';
+import { type Answer, readOpenAIUsage, roundUsage } from './answer.ts';
 import { AnswerBody, type Reserve } from './answer-body.ts';
 import { parseJSON } from './sse-frames.ts';
 import { checkVectors, type VectorsRequest } from './vectors.ts';
@@ -18,7 +20,7 @@ export interface VectorsAnswerOptions {
 const METADATA = 'metadata';
 
 export class VectorsAnswer implements Answer {
-  usage: Usage | null = null;
+  usage: TokenUsage | null = null;
   /** Vectors are not output tokens. */
   estimatedTokens: number | null = null;
   failure: ApiError | null = null;
@@ -66,7 +68,7 @@ export class VectorsAnswer implements Answer {
     this.#exchange.firstByteAt = performance.now();
     res.writeHead(200, [
       ...headers,
-      ...this.#exchange.receiptHeaders(),
+      ...this.#exchange.account.receiptHeaders(),
       ...(this.#options.request.encoding === 'bytes' ? [METADATA, this.#describe()] : []),
       'content-type',
       'application/octet-stream',

@@ -1,11 +1,13 @@
 /** An engine's JSON response, read once and completed to OpenAI's schema. */
+
 import { isAscii, isUtf8 } from 'node:buffer';
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { writeInSlices } from '../../kit/json-slices.ts';
 import type { Steps } from '../../kit/loop-turns.ts';
+import type { TokenUsage } from '../account/account.ts';
 import { ApiError, JSON_TYPE } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { type Answer, roundUsage, type Usage } from './answer.ts';
+import { type Answer, roundUsage } from './answer.ts';
 import { AnswerBody, type Reserve } from './answer-body.ts';
 import { findAbortedError, findEngineError } from './engine-error.ts';
 
@@ -21,7 +23,7 @@ export interface WholeAnswerOptions {
   /** Absent: the engine's response is sent unchanged. */
   read?: Reading | undefined;
   complete: Completion;
-  readUsage: (usage: unknown) => Usage | null;
+  readUsage: (usage: unknown) => TokenUsage | null;
   /** If the engine reports no usage; absent: not charged by tokens. */
   estimateOutput?: ((answer: JSONObject) => number) | undefined;
   /** Absent: JSON. */
@@ -39,7 +41,7 @@ export interface AnswerTurns {
 
 export class WholeAnswer implements Answer {
   failure: ApiError | null = null;
-  usage: Usage | null = null;
+  usage: TokenUsage | null = null;
   readonly isComplete = false;
   estimatedTokens: number | null = null;
   readonly #exchange: Exchange;
@@ -112,7 +114,7 @@ export class WholeAnswer implements Answer {
   ): void {
     const { res, headers } = this.#exchange;
     this.#exchange.firstByteAt = performance.now();
-    const receipt = this.#exchange.receiptHeaders();
+    const receipt = this.#exchange.account.receiptHeaders();
     const length = String(typeof text === 'string' ? Buffer.byteLength(text, encoding) : text.length);
     res.writeHead(200, headers.concat(receipt, 'content-type', type, 'content-length', length));
     res.end(text, encoding);

@@ -1,4 +1,5 @@
 /** One piece of work at an engine, from start to end. */
+import type { Member } from '../../kit/roster.ts';
 import type { WorkOutcome } from './engine-verdict.ts';
 
 /** The originator of work. */
@@ -16,9 +17,10 @@ export interface WorkObserver {
   suspect(): void;
 }
 
-export class WatchedWork {
+export class WatchedWork implements Member {
   /** Its id in the engine's state; 0 while unknown there. */
   id = 0;
+  place = -1;
   wasHeld = false;
   /** Since the last report. */
   hasOutput = false;

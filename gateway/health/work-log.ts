@@ -1,4 +1,5 @@
 /** Reports the work on an engine to its state, in order. */
+import { Roster } from '../../kit/roster.ts';
 import type { Observation, WorkOutcome } from './engine-verdict.ts';
 import type { WatchedWork } from './watched-work.ts';
 
@@ -14,7 +15,7 @@ export interface WorkLogOptions {
 
 export class WorkLog {
   readonly #options: WorkLogOptions;
-  readonly #tasks = new Set<WatchedWork>();
+  readonly #tasks = new Roster<WatchedWork>();
   #lastWork = 0;
   /** Work that started and succeeded since the last report, and whether the engine responded at all. */
   #served = 0;

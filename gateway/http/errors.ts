@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { PERSONAL_KEY_PREFIX } from '../../api/redis-keys.ts';
 import { writePlain } from '../../kit/log.ts';
+import type { Bill } from '../account/account.ts';
 import type { GenAIOperation } from '../telemetry/gen-ai-metrics.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
@@ -11,7 +12,6 @@ import { formatErrorEvent } from './error-event.ts';
 import { ApiError, sendError } from './error-response.ts';
 import { toBytesText } from './event-stream.ts';
 import {
-  type Bill,
   ClientDisconnectedError,
   type Exchange,
   type GatewayMiddleware,
@@ -62,8 +62,8 @@ export const answerErrors =
       if (isCountedRequest(ctx.state) && !isSentAgain(exchange)) {
         usage?.countRequest(outcome, exchange.elapsed(), findFirstTokenMs(exchange));
         // Queued requests are charged by their job.
-        if (exchange.bill && status !== ACCEPTED && ctx.state.keyHash !== undefined)
-          usage?.addOfKey(ctx.state.keyHash, describeUse(exchange.bill));
+        if (exchange.account.bill && status !== ACCEPTED && ctx.state.keyHash !== undefined)
+          usage?.addOfKey(ctx.state.keyHash, describeUse(exchange.account.bill));
         const service = findService?.(ctx.state);
         if (service) observeService(exchange, outcome, { metrics, service });
       }
@@ -123,7 +123,7 @@ function answerError(exchange: Exchange, thrown: unknown, log: Logger): void {
   if (exchange.stream) {
     const events = exchange.countEvents?.();
     const event = toBytesText(formatErrorEvent(error, { req, requestId, events }));
-    if (!res.destroyed) exchange.stream.end(exchange.addReceipt(event));
+    if (!res.destroyed) exchange.stream.end(exchange.account.addReceipt(event));
     return;
   }
   const more = [...(isCounted ? exchange.limitHeaders : []), ...exchange.originHeaders];
@@ -167,7 +167,7 @@ function record(state: GatewayState, { log, metrics, model }: RecordSinks): numb
       error: exchange.errorCode ?? (exchange.hasClientLeft ? LEFT : null),
       durationSeconds: durationMs / 1_000,
       firstTokenSeconds: exchange.stream ? firstByteSeconds : null,
-      usage: exchange.bill?.usage ?? null,
+      usage: exchange.account.bill?.usage ?? null,
       traceId,
     });
   if (exchange.hasClientLeft)

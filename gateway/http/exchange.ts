@@ -4,12 +4,12 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Next, ParameterizedContext } from 'koa';
 import { RECEIPT_HEADER } from '../../api/names.ts';
+import { Account } from '../account/account.ts';
 import type { Span } from '../tracing/span.ts';
 import { readTraceContext, type TraceContext } from '../tracing/trace-context.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { type ErrorDialect, readErrorDialect } from './error-dialect.ts';
 import { EventStream } from './event-stream.ts';
-import { formatReceiptHeaders, insertReceiptComment } from './receipt.ts';
 import { readRoutePath } from './request-path.ts';
 import { beginRequestSpan } from './request-span.ts';
 import type { Route } from './routes.ts';
@@ -18,21 +18,6 @@ import type { Route } from './routes.ts';
 export class ClientDisconnectedError extends Error {
   readonly code = 'client_disconnected';
   readonly status = 499;
-}
-
-interface TokenUsage {
-  inputTokens: number;
-  cachedInputTokens: number;
-  outputTokens: number;
-  totalTokens: number;
-}
-
-/** A request's usage and price. */
-export interface Bill {
-  /** null if it is not charged by tokens. */
-  usage: TokenUsage | null;
-  /** Whole millionths of the currency of prices. */
-  micros: number;
 }
 
 const OMITTED_TOOLS_HEADER = 'x-berth-omitted-tools';
@@ -81,10 +66,7 @@ export class Exchange {
   omittedTools: string | null = null;
   /** Address of the peer whose engine responds; null if it is this replica's. */
   peer: string | null = null;
-  /** null until known, and if nothing was used. */
-  bill: Bill | null = null;
-  /** Computes the charge for what was used so far: right before the end of a response is sent, else when the request ends. */
-  settle: () => void = () => {};
+  readonly account: Account;
   #isContinued = false;
   #abort: AbortController | null = null;
   /** Most requests have one at a time. */
@@ -98,6 +80,7 @@ export class Exchange {
     this.routePath = readRoutePath(req.url);
     this.dialect = readErrorDialect(req, this.routePath);
     this.trace = readTraceContext(req.headers);
+    this.account = new Account(req.headers[RECEIPT_HEADER] === 'true');
     this.headers = ['x-request-id', requestId];
     if (this.dialect === 'anthropic') this.headers.push('request-id', requestId);
     // Before anything asynchronous, so that no disconnect is missed.
@@ -134,20 +117,6 @@ export class Exchange {
     return this.#canceled instanceof ClientDisconnectedError;
   }
 
-  /** Headers of a complete response, alternating names and values; none unless the client asks for a receipt. */
-  receiptHeaders(): string[] {
-    if (!this.#isReceiptRequested) return [];
-    this.settle();
-    return this.bill ? formatReceiptHeaders(this.bill) : [];
-  }
-
-  /** The last events of a stream, whose head was sent before usage was known; with a receipt if the client asks for it. */
-  addReceipt(events: string): string {
-    if (!this.#isReceiptRequested) return events;
-    this.settle();
-    return this.bill ? insertReceiptComment(events, this.bill) : events;
-  }
-
   /** Tells client and log which tools the engine was not sent. */
   nameOmittedTools(types: readonly string[]): void {
     this.omittedTools = types
@@ -155,10 +124,6 @@ export class Exchange {
       .map((type) => type.slice(0, MAX_TYPE_CHARACTERS).replaceAll(/[^\w.-]/g, '?'))
       .join(', ');
     this.headers.push(OMITTED_TOOLS_HEADER, this.omittedTools);
-  }
-
-  get #isReceiptRequested(): boolean {
-    return this.req.headers[RECEIPT_HEADER] === 'true';
   }
 
   /** Aborted when the request is canceled. */

@@ -39,7 +39,7 @@ export function describeRequestLine(
   { exchange, keyHash, keyName }: Pick<GatewayState, 'exchange' | 'keyHash' | 'keyName'>,
   { route, status, durationMs }: { route: string; status: number; durationMs: number },
 ): RequestLine {
-  const { bill } = exchange;
+  const { bill } = exchange.account;
   return {
     request_id: exchange.requestId,
     trace_id: exchange.trace?.traceId,

@@ -109,8 +109,8 @@ async function submit(
   );
   if (answer.verdict === 'accepted') {
     const { exchange } = state;
-    exchange.bill = { usage: null, micros: submission.priceMicros };
-    exchange.headers.push(...exchange.receiptHeaders());
+    exchange.account.bill = { usage: null, micros: submission.priceMicros };
+    exchange.headers.push(...exchange.account.receiptHeaders());
     return answer;
   }
   if (inputs.length > 0) await registerObjects(services.redis, namespace, { objects: inputs, removeInMs: 0 });

@@ -93,14 +93,14 @@ async function serveNow(request: ImageRequest, services: ImageServices, state: G
             services,
           });
     exchange.check();
-    exchange.bill = { usage: null, micros: charge.micros };
-    exchange.headers.push(...exchange.receiptHeaders());
+    exchange.account.bill = { usage: null, micros: charge.micros };
+    exchange.headers.push(...exchange.account.receiptHeaders());
     if (request.isStream) answerEvents(exchange, images, request);
     else if (isInline) await answerInline(exchange, images);
     else answerLinks(exchange, urls);
   } catch (error) {
     if (!exchange.res.headersSent) settle(charge, isClientsOwn(exchange.canceled) ? work : null);
-    exchange.bill = charge.micros > 0 ? { usage: null, micros: charge.micros } : null;
+    exchange.account.bill = charge.micros > 0 ? { usage: null, micros: charge.micros } : null;
     throw error;
   }
 }

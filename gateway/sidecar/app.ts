@@ -6,10 +6,11 @@ import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { heldToken, linkSecret } from '../../api/identity.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { RedisConnection } from '../../redis/client.ts';
+import { Ledger } from '../account/ledger.ts';
+import { Settlements } from '../account/settlements.ts';
 import { buildAudioHandlers } from '../audio/audio-routes.ts';
 import { Admissions } from '../auth/admission.ts';
 import { authenticateRequests } from '../auth/authentication.ts';
-import { Settlements } from '../auth/settlements.ts';
 import type { Capacity, EngineTarget } from '../capacity/capacity.ts';
 import { buildTokenCheck, HELD_HEADER } from '../capacity/peer-protocol.ts';
 import { EgressAgent, type EgressAgentOptions, PUBLIC_ONLY } from '../egress/agent.ts';
@@ -106,9 +107,8 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
     ...engines,
     readPrefix: options.readPrefix,
     egress,
-    settlements,
+    ledger: new Ledger({ config, settlements, usage, metrics }),
     metrics,
-    usage,
     log,
     clock: options.waits,
     isEnding: () => cutOff.isRefusing || options.isEnding?.() === true,

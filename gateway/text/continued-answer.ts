@@ -90,7 +90,7 @@ class ContinuedAnswer {
       if (!error) break;
       if (this.#hasEnded()) {
         const { exchange } = this.#state;
-        exchange.stream!.end(exchange.addReceipt(this.#question.filter.complete()));
+        exchange.stream!.end(exchange.account.addReceipt(this.#question.filter.complete()));
         break;
       }
       this.#noteLoss(error, target);

@@ -1,6 +1,7 @@
 /** What differs between text routes; the flow is the same for all (`text-routes.ts`). */
+
 import type { JSONObject } from '../../kit/json.ts';
-import type { Usage } from '../engine/answer.ts';
+import type { TokenUsage } from '../account/account.ts';
 import type { StreamFilter } from '../engine/stream-answer.ts';
 import type { VectorsRequest } from '../engine/vectors.ts';
 import type { JsonBody } from '../http/body-parsing.ts';
@@ -33,7 +34,7 @@ export interface TextRoute {
   readVectors?(body: JSONObject, preset: string): VectorsRequest;
   /** Completes a whole response; returns whether it changed anything. */
   complete(answer: JSONObject, modelId: string, request: TextRequest): boolean;
-  readUsage(usage: unknown): Usage | null;
+  readUsage(usage: unknown): TokenUsage | null;
   /** Output tokens of a whole response if the engine reports no usage; absent: the route spends none. */
   estimateOutput?(answer: JSONObject): number;
 }

@@ -1,9 +1,9 @@
 /** The text routes: from a JSON body to the engine's response, whole or streamed, with its usage settled. */
 
-import type { GatewayConfig } from '../../api/gateway-config.ts';
-import type { Settlements } from '../auth/settlements.ts';
+import type { Bill, Meter } from '../account/account.ts';
+import type { Ledger } from '../account/ledger.ts';
 import type { EgressAgent } from '../egress/agent.ts';
-import { type Answer, estimateUsage, type Usage } from '../engine/answer.ts';
+import { type Answer, estimateUsage } from '../engine/answer.ts';
 import type { Reserve } from '../engine/answer-body.ts';
 import { ContinuedFilter } from '../engine/continued-filter.ts';
 import { StreamAnswer } from '../engine/stream-answer.ts';
@@ -13,7 +13,6 @@ import { WholeAnswer } from '../engine/whole-answer.ts';
 import { answerTurns, ownerOf, parsingTurns } from '../http/body-parsing.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { openLease, readJsonBody } from '../http/json-body.ts';
-import type { DeploymentUsage } from '../telemetry/usage.ts';
 import { askContinued, type ContinuationServices } from './continued-answer.ts';
 import { answerFromEngine, noticeEngine, reserveLazily, startRequestDeadline } from './engine-question.ts';
 import { inlineMedia } from './media-inlining.ts';
@@ -26,8 +25,7 @@ import { DETOKENIZE, RERANK, RERANK_V2, SCORE, TOKENIZE } from './translated-rou
 
 export interface TextServices extends ContinuationServices {
   egress: EgressAgent;
-  settlements: Settlements;
-  usage: DeploymentUsage;
+  ledger: Ledger;
   readPrefix?: ((parts: readonly unknown[]) => number | null | undefined) | undefined;
 }
 
@@ -77,7 +75,7 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
   } finally {
     clearTimeout(deadline);
     notices?.stop();
-    exchange.settle();
+    exchange.account.settle();
   }
 }
 
@@ -88,7 +86,6 @@ interface TextCall {
   request: TextRequest;
 }
 
-/** Lets the exchange report the charge. */
 function askForAnswer(call: TextCall): Promise<void> {
   const { services, state, request } = call;
   const { path, payload: body, isStream, continuable } = request;
@@ -99,12 +96,12 @@ function askForAnswer(call: TextCall): Promise<void> {
     const isUsageContinuous = reportsUsageContinuously(enginePreset);
     const filter = new ContinuedFilter({ ...request, ...continuable, modelId, isUsageContinuous, reserve });
     const answer = new StreamAnswer(state.exchange, filter);
-    state.exchange.settle = () => settleUsage(answer, call);
+    state.exchange.account.meter = new TextMeter(answer, call);
     const question = { path, headers, body, answer, isStream, filter, continuable, reserve };
     return askContinued(services, state, question);
   }
   const answer = openAnswer(call, modelId, reserve);
-  state.exchange.settle = () => settleUsage(answer, call);
+  state.exchange.account.meter = new TextMeter(answer, call);
   return answerFromEngine(services, state, { path, headers, body, answer, isStream });
 }
 
@@ -135,43 +132,24 @@ function openAnswer({ route, state, request }: TextCall, modelId: string, reserv
   });
 }
 
-function settleUsage(answer: Answer, { services, state, request }: TextCall): void {
-  const usage =
-    answer.usage ??
-    (answer.estimatedTokens !== null ? estimateUsage(request.promptBytes, answer.estimatedTokens) : null);
-  if (!usage || state.exchange.bill) return;
-  const { namespace, pricing } = services.config();
-  const { inputTokens, outputTokens, totalTokens } = usage;
-  services.metrics.tokens.add(inputTokens, 'input');
-  services.metrics.tokens.add(outputTokens, 'output');
-  services.usage.add('inputTokens', inputTokens);
-  services.usage.add('outputTokens', outputTokens);
-  if (usage.cachedInputTokens > 0) services.metrics.cachedInputTokens.inc(usage.cachedInputTokens);
-  const price = priceTokens(usage, pricing);
-  const micros = services.settlements.charge({
-    namespace,
-    sha256: state.keyHash,
-    tokens: totalTokens,
-    price,
-  });
-  state.exchange.bill = { usage, micros };
-}
+/** Of the usage that the engine reported, else estimated by what was sent. */
+class TextMeter implements Meter {
+  readonly #answer: Answer;
+  readonly #ledger: Ledger;
+  readonly #sha256: string;
+  readonly #promptBytes: number;
 
-type TokenPricing = Pick<
-  GatewayConfig['pricing'],
-  'perMillionInputTokens' | 'perMillionOutputTokens' | 'perMillionCachedInputTokens'
->;
+  constructor(answer: Answer, { services, state, request }: TextCall) {
+    this.#answer = answer;
+    this.#ledger = services.ledger;
+    this.#sha256 = state.keyHash;
+    this.#promptBytes = request.promptBytes;
+  }
 
-const MILLION = 1_000_000;
-
-/** In millionths. Cached tokens cost the same as others unless they have their own price. */
-export function priceTokens(usage: Usage, pricing: TokenPricing): number {
-  const input = pricing.perMillionInputTokens ?? 0;
-  const cached = pricing.perMillionCachedInputTokens ?? input;
-  const { inputTokens, outputTokens, cachedInputTokens } = usage;
-  const sum =
-    (inputTokens - cachedInputTokens) * input +
-    cachedInputTokens * cached +
-    outputTokens * (pricing.perMillionOutputTokens ?? 0);
-  return sum / MILLION;
+  charge(): Bill | null {
+    const { usage, estimatedTokens } = this.#answer;
+    if (usage) return this.#ledger.chargeTokens(this.#sha256, usage);
+    if (estimatedTokens === null) return null;
+    return this.#ledger.chargeTokens(this.#sha256, estimateUsage(this.#promptBytes, estimatedTokens));
+  }
 }

@@ -24,6 +24,8 @@ const FIGURES: [Figure, string, number][] = [
   ['readyMs', 'ready after start, ms', 0],
   ['idleMiB', 'memory idle, MiB', 0],
   ['peakMiB', 'memory at most, MiB', 0],
+  ['promotedKBPerRequest', 'promoted KB/request', 1],
+  ['markCompactsPer10000', 'full collections/10,000 requests', 1],
   ['errors', 'errors', 0],
 ];
 

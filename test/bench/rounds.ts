@@ -1,4 +1,5 @@
 /** Measures one system once: requests, streams, disconnecting clients. */
+import { type Collections, measureCollections } from './collections.ts';
 import { countFreed, loadAtRate, loadRequests, loadStreams } from './loads.ts';
 import { readMemory, readPeakMemory, stopPinned } from './pinned-process.ts';
 import { type StartedSystem, startEngine, startSystem, withCPU } from './started-system.ts';
@@ -9,7 +10,7 @@ const RATE = 1_000;
 export const WARMING_SECONDS = 5;
 
 /** NaN: not applicable, since the engine alone has no process in front of it. */
-export interface Round {
+export interface Round extends Collections {
   system: string;
   readyMs: number;
   idleMiB: number;
@@ -34,12 +35,16 @@ export interface Round {
   errors: number;
 }
 
+const NOT_COLLECTED: Collections = { promotedKBPerRequest: Number.NaN, markCompactsPer10000: Number.NaN };
+const isNode = (system: System): boolean => system.buildCommand?.().program === process.execPath;
+
 /** Starts the engine and the system, measures, and stops both; `seconds` bounds each load. */
 export async function measureSystem(system: System, seconds: number): Promise<Round> {
   const engine = await startEngine();
   try {
     const started = await startSystem(system);
-    return await measure(system, started, seconds).finally(started.stop);
+    const measured = await measure(system, started, seconds).finally(started.stop);
+    return { ...measured, ...(isNode(system) ? await measureCollections(system) : NOT_COLLECTED) };
   } finally {
     await stopPinned(engine);
   }
@@ -49,7 +54,7 @@ async function measure(
   system: System,
   { target, pid, readyMs }: StartedSystem,
   seconds: number,
-): Promise<Round> {
+): Promise<Omit<Round, keyof Collections>> {
   const idleMiB = readMemoryOf(pid, readMemory);
   await loadRequests(target, 64, WARMING_SECONDS);
   const single = await loadRequests(target, 1, Math.min(4, seconds));

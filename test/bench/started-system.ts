@@ -4,7 +4,7 @@ import { isServing, type Target } from './loads.ts';
 import { LOAD_CORE, readCPU, SYSTEM_CORE, startPinned, stopPinned, waitForPort } from './pinned-process.ts';
 import { MODEL, PORTS, type System } from './systems.ts';
 
-const LOG = '/dev/null';
+const NO_LOG = '/dev/null';
 const CHAT_PATH = '/v1/chat/completions';
 /** Allows for the routers' first check of their engine. */
 const SERVING_TIMEOUT_MS = 30_000;
@@ -22,17 +22,17 @@ export async function startEngine(): Promise<ChildProcess> {
   const engine = startPinned(
     LOAD_CORE,
     { program: process.execPath, args: ['dist-bench/engine.js'], env },
-    LOG,
+    NO_LOG,
   );
   await waitForPort(PORTS.engine);
   return engine;
 }
 
 /** Resolves once the system responds to a chat; the engine must be running. */
-export async function startSystem(system: System): Promise<StartedSystem> {
+export async function startSystem(system: System, logPath = NO_LOG): Promise<StartedSystem> {
   const command = system.buildCommand?.();
   const start = performance.now();
-  const child = command && startPinned(SYSTEM_CORE, command, LOG);
+  const child = command && startPinned(SYSTEM_CORE, command, logPath);
   const stop = async () => {
     if (child) await stopPinned(child);
   };

@@ -8,6 +8,8 @@ const FIGURES = {
   cpuPerFrame: 'CPU per frame ÷ floor',
   addedLatency: 'added latency p50 ÷ floor',
   idleMiB: 'memory idle, MiB',
+  promotedKB: 'promoted per request, KB',
+  markCompacts: 'full collections per 10,000',
 } as const;
 type Figure = keyof typeof FIGURES;
 
@@ -34,7 +36,14 @@ const MIN_BAND = 0.1;
 /** Few repeats seldom include the worst noise. */
 const NOISE_MARGIN = 2;
 /** For busy machines and others than the recorded one, where the added latency of the floor is lost in noise. */
-const WIDE_BANDS: Record<Figure, number> = { cpuPerRequest: 1, cpuPerFrame: 1, addedLatency: 4, idleMiB: 1 };
+const WIDE_BANDS: Record<Figure, number> = {
+  cpuPerRequest: 1,
+  cpuPerFrame: 1,
+  addedLatency: 4,
+  idleMiB: 1,
+  promotedKB: 1,
+  markCompacts: 1,
+};
 /** Recorded on a busy machine: smaller changes cannot be detected. */
 const POOR_BAND = 0.3;
 
@@ -45,7 +54,7 @@ const mapFigures = <T>(work: (figure: Figure) => T): Record<Figure, T> =>
   Object.fromEntries(listFigures().map((figure) => [figure, work(figure)])) as Record<Figure, T>;
 
 /** The medians of the rounds, each of which is Berth beside the floor within seconds. */
-export function readFigures({ idleMiB, rounds }: ShortRun): Figures {
+export function readFigures({ idleMiB, collections, rounds }: ShortRun): Figures {
   const over = (ratio: (round: ShortRound) => number) => median(rounds.map(ratio));
   const added = (system: 'floor' | 'berth') => over((round) => round[system].singleP50Ms - round.directP50Ms);
   const floorAdded = added('floor');
@@ -55,6 +64,8 @@ export function readFigures({ idleMiB, rounds }: ShortRun): Figures {
     // Other load on a busy machine may hide what the floor adds.
     addedLatency: floorAdded > 0 ? added('berth') / floorAdded : Number.NaN,
     idleMiB,
+    promotedKB: collections.promotedKBPerRequest,
+    markCompacts: collections.markCompactsPer10000,
     errors: rounds.reduce((sum, { berth }) => sum + berth.errors, 0),
   };
 }

@@ -2,6 +2,7 @@
  * The short form of the bench. The floor and Berth run side by side, warm, and take turns at loads of a second: what disturbs the machine
  * for longer than that disturbs both.
  */
+import { type Collections, measureCollections } from '../collections.ts';
 import { loadRequests, loadStreams, type Target } from '../loads.ts';
 import { readMemory, stopPinned } from '../pinned-process.ts';
 import { type Round, WARMING_SECONDS } from '../rounds.ts';
@@ -23,6 +24,8 @@ export interface ShortRound {
 export interface ShortRun {
   /** Of Berth, before the first load. */
   idleMiB: number;
+  /** Of Berth. */
+  collections: Collections;
   rounds: ShortRound[];
 }
 
@@ -32,7 +35,7 @@ export interface Pair {
   berth: System;
 }
 
-/** Takes about 20 s, and 7 s for each round. */
+/** Takes about 30 s, and 7 s for each round. */
 export async function measureShortRun(rounds: number, pair: Partial<Pair> = {}): Promise<ShortRun> {
   const compared: Pair = { floor: findSystem('floor'), berth: findSystem('berth'), ...pair };
   const engine = await startEngine();
@@ -47,7 +50,7 @@ export async function measureShortRun(rounds: number, pair: Partial<Pair> = {}):
     const [floor, berth] = [await start(compared.floor), await start(compared.berth)];
     const idleMiB = readMemory(berth.pid!);
     for (const { target } of [floor, berth]) await warm(target);
-    const run: ShortRun = { idleMiB, rounds: [] };
+    const measured: ShortRound[] = [];
     for (let round = 0; round < rounds; round++) {
       const { p50 } = await loadRequests(direct.target, 1, LOAD_SECONDS);
       // So that neither is always second.
@@ -55,9 +58,10 @@ export async function measureShortRun(rounds: number, pair: Partial<Pair> = {}):
       const first = await takeTurn(isFloorFirst ? floor : berth);
       const second = await takeTurn(isFloorFirst ? berth : floor);
       const [floorTurn, berthTurn] = isFloorFirst ? [first, second] : [second, first];
-      run.rounds.push({ directP50Ms: p50 / 1_000, floor: floorTurn, berth: berthTurn });
+      measured.push({ directP50Ms: p50 / 1_000, floor: floorTurn, berth: berthTurn });
     }
-    return run;
+    await berth.stop();
+    return { idleMiB, collections: await measureCollections(compared.berth), rounds: measured };
   } finally {
     await Promise.all(started.map(({ stop }) => stop()));
     await stopPinned(engine);

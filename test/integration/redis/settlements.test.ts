@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { FUNCTIONS, workKeys } from '../../../api/redis-keys.ts';
-import { Settlements } from '../../../gateway/auth/settlements.ts';
+import { Settlements } from '../../../gateway/account/settlements.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createMetrics, type GatewayMetrics } from '../../../gateway/telemetry/metrics.ts';
 import { settle } from '../../../redis/admission/admission-calls.ts';

@@ -25,9 +25,21 @@ const round = (berth: Partial<Turn> = {}, floor: Partial<Turn> = {}): ShortRound
   floor: turn(floor),
   berth: turn(berth),
 });
-const run = (...rounds: ShortRound[]): ShortRun => ({ idleMiB: 80, rounds });
+const run = (...rounds: ShortRound[]): ShortRun => ({
+  idleMiB: 80,
+  collections: { promotedKBPerRequest: 1.2, markCompactsPer10000: 0.5 },
+  rounds,
+});
 
-const FIGURES: Figures = { cpuPerRequest: 2, cpuPerFrame: 1.5, addedLatency: 3, idleMiB: 80, errors: 0 };
+const FIGURES: Figures = {
+  cpuPerRequest: 2,
+  cpuPerFrame: 1.5,
+  addedLatency: 3,
+  idleMiB: 80,
+  promotedKB: 1.2,
+  markCompacts: 0.5,
+  errors: 0,
+};
 const RECORDING = { date: '2026-11-24', machine: '2 cores' };
 const recordAll = (...measurements: Partial<Figures>[]): Baseline =>
   buildBaseline(

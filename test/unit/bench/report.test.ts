@@ -23,6 +23,8 @@ const round = (system: string, more: Partial<Round>): Round => ({
   gapP99Ms: 10,
   freedMidStream: 20,
   freedEarly: 20,
+  promotedKBPerRequest: 1,
+  markCompactsPer10000: 1,
   errors: 0,
   ...more,
 });

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
+import type { TokenUsage } from '../../../../gateway/account/account.ts';
 import {
   readMessagesUsage,
   readOpenAIUsage,
   readResponsesUsage,
   roundUsage,
-  type Usage,
 } from '../../../../gateway/engine/answer.ts';
 import { openMessagesDialect, RESPONSES_DIALECT } from '../../../../gateway/engine/event-dialects.ts';
 import { EventFilter } from '../../../../gateway/engine/event-filter.ts';
@@ -28,7 +28,7 @@ const NONSENSE: unknown[] = [
 ];
 const show = (value: unknown): string => (typeof value === 'number' ? String(value) : JSON.stringify(value));
 
-type Read = (input: unknown, output: unknown, cached?: unknown) => Usage | null;
+type Read = (input: unknown, output: unknown, cached?: unknown) => TokenUsage | null;
 const READERS: Record<string, Read> = {
   'chats, completions and embeddings': (input, output, cached) =>
     readOpenAIUsage({

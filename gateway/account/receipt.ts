@@ -1,6 +1,6 @@
 /** The cost of a request, sent to clients that ask for it (docs/api.md, "Receipts"). */
 import { formatAmount } from '../../api/amount.ts';
-import type { Bill } from './exchange.ts';
+import type { Bill } from './account.ts';
 
 /** Alternating names and values. */
 export function formatReceiptHeaders({ usage, micros }: Bill): string[] {

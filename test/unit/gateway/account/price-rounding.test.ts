@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { PriceRounding } from '../../../../gateway/auth/price-rounding.ts';
+import { PriceRounding } from '../../../../gateway/account/price-rounding.ts';
 
 describe('the price of a request', () => {
   const roundAll = (count: number, price: number) => {

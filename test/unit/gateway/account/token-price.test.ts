@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { priceTokens } from '../../../../gateway/account/ledger.ts';
 import { readOpenAIUsage } from '../../../../gateway/engine/answer.ts';
-import { priceTokens } from '../../../../gateway/text/text-routes.ts';
 
 describe('the price of tokens', () => {
   const usage = (cached?: unknown) =>
