@@ -44,6 +44,8 @@ const WIDE_BANDS: Record<Figure, number> = {
   promotedKB: 1,
   markCompacts: 1,
 };
+/** Of figures that may be zero: what is below is no difference. */
+const SMALLEST: Partial<Record<Figure, number>> = { promotedKB: 0.3, markCompacts: 1 };
 /** Recorded on a busy machine: smaller changes cannot be detected. */
 const POOR_BAND = 0.3;
 
@@ -89,7 +91,8 @@ export function buildBaseline(
     if (values.some(Number.isNaN))
       throw new Error(`${FIGURES[figure]} could not be measured: the machine is too busy`);
     const middle = median(values);
-    const deviation = Math.max(...values.map((value) => Math.abs(value / middle - 1)));
+    const scale = Math.max(middle, SMALLEST[figure] ?? 0);
+    const deviation = Math.max(...values.map((value) => Math.abs(value - middle))) / scale;
     return { median: round(middle), band: round(Math.max(MIN_BAND, NOISE_MARGIN * deviation)) };
   };
   if (measurements.some(({ errors }) => errors > 0)) throw new Error('requests failed: nothing is recorded');
@@ -107,18 +110,20 @@ export const widen = (baseline: Baseline): Baseline => ({
   }),
 });
 
-const highest = ({ median, band }: Recorded): number => median * (1 + band);
+const highest = ({ median, band }: Recorded, smallest = 0): number => Math.max(median * (1 + band), smallest);
 
 /** A ratio, so that the band is as far below the median as above: twice as fast is half the figure. */
-export function evaluate(value: number, recorded: Recorded): Verdict {
+export function evaluate(value: number, recorded: Recorded, smallest = 0): Verdict {
   if (Number.isNaN(value)) return 'not measured';
-  if (value > highest(recorded)) return 'worse';
-  return value < recorded.median / (1 + recorded.band) ? 'better: record again' : 'ok';
+  if (value > highest(recorded, smallest)) return 'worse';
+  return value >= smallest && value < recorded.median / (1 + recorded.band) ? 'better: record again' : 'ok';
 }
 
 export const isWorse = (figures: Figures, baseline: Baseline): boolean =>
   figures.errors > 0 ||
-  listFigures().some((figure) => evaluate(figures[figure], baseline.figures[figure]) === 'worse');
+  listFigures().some(
+    (figure) => evaluate(figures[figure], baseline.figures[figure], SMALLEST[figure]) === 'worse',
+  );
 
 export function formatCheck(figures: Figures, baseline: Baseline): string {
   const rows = listFigures().map((figure) => {
@@ -127,8 +132,8 @@ export function formatCheck(figures: Figures, baseline: Baseline): string {
       FIGURES[figure],
       figures[figure].toFixed(2),
       recorded.median.toFixed(2),
-      `≤ ${highest(recorded).toFixed(2)}`,
-      evaluate(figures[figure], recorded),
+      `≤ ${highest(recorded, SMALLEST[figure]).toFixed(2)}`,
+      evaluate(figures[figure], recorded, SMALLEST[figure]),
     ];
   });
   return [
@@ -140,7 +145,7 @@ export function formatCheck(figures: Figures, baseline: Baseline): string {
 /** Advice for each figure beyond its band. */
 function explain(figures: Figures, baseline: Baseline): string[] {
   const lines = listFigures().flatMap((figure) => {
-    const verdict = evaluate(figures[figure], baseline.figures[figure]);
+    const verdict = evaluate(figures[figure], baseline.figures[figure], SMALLEST[figure]);
     const change = describeChange(figure, figures[figure], baseline);
     if (verdict === 'worse') return [`${change}. If it has to be: ${RECORD}`];
     if (verdict === 'better: record again')

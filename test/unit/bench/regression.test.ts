@@ -94,6 +94,12 @@ describe('a figure beside the recorded one', () => {
   it('is worse where no request was served', () =>
     expect(evaluate(Number.POSITIVE_INFINITY, recorded)).to.equal('worse'));
 
+  it('may be anything below what makes no difference', () => {
+    expect(evaluate(0.9, { median: 0, band: 0.1 }, 1)).to.equal('ok');
+    expect(evaluate(1.1, { median: 0, band: 0.1 }, 1)).to.equal('worse');
+    expect(evaluate(0.1, recorded, 1)).to.equal('ok');
+  });
+
   it('may be twice as high with bands for other machines, or more where the noise was', () => {
     const noisy = recordAll({}, { cpuPerFrame: 1.5 }, { cpuPerFrame: 3 });
     const { cpuPerRequest, cpuPerFrame } = widen(noisy).figures;
@@ -131,7 +137,7 @@ describe('the check of the bench', () => {
       'CPU per request ÷ floor is 2.60, 30 % above the 2.00 recorded on 2026-11-24 (2 cores; noise: 10 %). ' +
         'If it has to be: RECORD=1 make bench-check',
     );
-    expect(text.split('\n')).to.have.length(6);
+    expect(text.split('\n')).to.have.length(8);
   });
 
   it('says what became better, so that it is recorded', () => {
