@@ -41,7 +41,11 @@ describe('a whole answer', () => {
       answer: object,
       options: Pick<WholeAnswerOptions, 'estimateOutput'> = { estimateOutput },
     ): number | null => {
-      const exchange = { headers: [], receiptHeaders: () => [], res: { writeHead: () => {}, end: () => {} } };
+      const exchange = {
+        headers: [],
+        account: { receiptHeaders: () => [] },
+        res: { writeHead: () => {}, end: () => {} },
+      };
       const whole = new WholeAnswer(exchange as unknown as Exchange, {
         complete: () => false,
         readUsage: readOpenAIUsage,
@@ -111,7 +115,7 @@ describe('a whole answer', () => {
         const sent: { length?: number; body?: Buffer } = {};
         const exchange = {
           headers: [],
-          receiptHeaders: () => [],
+          account: { receiptHeaders: () => [] },
           check: () => {},
           res: {
             writeHead: (_: number, headers: string[]) => {
@@ -149,7 +153,7 @@ describe('a whole answer', () => {
       let sent = '';
       const exchange = {
         headers: [],
-        receiptHeaders: () => [],
+        account: { receiptHeaders: () => [] },
         check: () => {},
         res: {
           writeHead: () => {},
