@@ -5,14 +5,14 @@ import { WholeAnswer } from '../engine/whole-answer.ts';
 import { answerTurns } from '../http/body-parsing.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { readJsonBody } from '../http/json-body.ts';
-import type { Spool } from '../storage/spool.ts';
 import {
   answerFromEngine,
   type EngineQuestion,
   noticeEngine,
   reserveLazily,
-  startRequestDeadline,
-} from '../text/engine-question.ts';
+} from '../run/engine-question.ts';
+import { startRequestDeadline } from '../run/engine-run.ts';
+import type { Spool } from '../storage/spool.ts';
 import type { TextServices } from '../text/text-routes.ts';
 import { readSpeech } from './speech-request.ts';
 import { readTranscript, writeTranscript } from './transcript.ts';

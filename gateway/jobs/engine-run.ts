@@ -1,7 +1,6 @@
 /** Runs a job on the engine, images and videos alike. */
 import { Readable } from 'node:stream';
 import { findMediaEngine } from '../../api/media-engines.ts';
-import { EngineMemoryError } from '../engine/engine-error.ts';
 import { beginEngineSpan } from '../engine/engine-span.ts';
 import { addSeed } from '../engine/extra-fields.ts';
 import { generateImages } from '../engine/image-call.ts';
@@ -9,7 +8,7 @@ import type { ImageJob, Job, JobInput, VideoJob } from '../engine/job.ts';
 import type { MemoryWatch } from '../engine/memory-mark.ts';
 import { type AbandonedEnd, type EngineCalls, generateVideo } from '../engine/video-call.ts';
 import type { WorkProgress } from '../health/watched-dispatcher.ts';
-import { ApiError } from '../http/error-response.ts';
+import { isEngineFault } from '../run/engine-run.ts';
 import type { Spool, SpooledFile } from '../storage/spool.ts';
 import type { Span } from '../tracing/span.ts';
 import { JobError } from './outcome.ts';
@@ -70,9 +69,6 @@ export async function runEngine(job: Job, run: EngineRunOptions): Promise<Engine
 
 /** Also the operation name for videos. */
 const MEDIA_ROUTE = 'image_generations';
-
-const isEngineFault = (error: unknown): boolean =>
-  error instanceof ApiError && error.status >= 500 && !(error instanceof EngineMemoryError);
 
 async function makeVideo({ parameters }: VideoJob, run: EngineRunOptions): Promise<EngineResult> {
   const { inputs: references } = run;

@@ -1,21 +1,25 @@
 /** Synchronous images: a slot, the charge, the engine, all within one time budget (docs/api.md, "Limits"). */
-import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { findMediaEngine } from '../../api/media-engines.ts';
 import type { ResolvedLimits } from '../../api/model-limits.ts';
 import type { Capacity, EngineTarget } from '../capacity/capacity.ts';
 import type { EnginePool } from '../engine/engine-call.ts';
-import { EngineMemoryError } from '../engine/engine-error.ts';
-import { beginEngineSpan } from '../engine/engine-span.ts';
 import { addSeed } from '../engine/extra-fields.ts';
 import { type GeneratedImage, generateImages } from '../engine/image-call.ts';
 import type { MemoryWatch } from '../engine/memory-mark.ts';
 import { type BodyMemory, processBodies } from '../http/body-memory.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange, GatewayState } from '../http/exchange.ts';
-import { explainMissingEngine } from '../http/unavailability.ts';
 import type { ImageRequest } from '../jobs/media-request.ts';
 import type { MediaServices } from '../jobs/services.ts';
-import { inSpan, type Span } from '../tracing/span.ts';
+import {
+  acquireTarget,
+  type EngineServices,
+  enterTarget,
+  noteFailure,
+  startBudget,
+  untilCanceled,
+} from '../run/engine-run.ts';
+import type { Span } from '../tracing/span.ts';
 
 /** Access to engines, this replica's or a peer's. */
 export interface ImageEngines {
@@ -37,7 +41,6 @@ export type Charge = () => Promise<void>;
 export type Begin = (work: Promise<unknown>) => void;
 
 export const ORPHAN_TIMEOUT_MS = 10 * 60_000;
-const SATURATED_RETRY_SECONDS = 5;
 const TIMEOUTS = { txt2img: 'image_generation_timeout', img2img: 'image_edit_timeout' } as const;
 
 /**
@@ -56,12 +59,16 @@ export async function makeImages(
 ): Promise<GeneratedImage[]> {
   const { exchange } = state;
   const config = services.config(state);
-  const { limits, servedModelName, enginePreset, modelId } = config;
-  const budget = startBudget(request, exchange, limits);
+  const { limits, servedModelName, enginePreset } = config;
+  // Including its upload, which may have taken all of it.
+  const budget = startBudget(exchange, {
+    budgetMs: limits.imageTimeoutMs,
+    explain: () => explainTimeout(request, limits),
+  });
   try {
-    const target = await inSpan(exchange.span, 'wait for a place', () =>
-      findPlace(engines.capacity, state, config),
-    );
+    exchange.check();
+    const { capacity } = engines;
+    const target = await findPlace({ capacity, config: () => services.config(state) }, state);
     try {
       await charge();
       exchange.check();
@@ -69,11 +76,8 @@ export async function makeImages(
       target.release();
       throw error;
     }
-    if (!target.local) services.metrics.forwarded.inc();
-    exchange.peer = target.local ? null : new URL(target.origin).hostname;
-    const asked = { route: state.route.name, provider: enginePreset, model: modelId };
     const made = await runAtEngine({
-      span: exchange.span && beginEngineSpan(exchange.span, target, asked),
+      span: enterTarget(target, exchange, { services, route: state.route.name, config }),
       request: { ...request, parameters: addSeed(request.parameters, enginePreset) },
       exchange,
       services,
@@ -92,22 +96,15 @@ export async function makeImages(
   }
 }
 
-/** Counts from the request's start, including its upload. */
-function startBudget(
+const explainTimeout = (
   { parameters }: ImageRequest,
-  exchange: Exchange,
-  { imageTimeoutMs: budgetMs, imageJobTimeoutMs }: ResolvedLimits,
-): NodeJS.Timeout {
-  const end = () => {
-    const message =
-      `The image took longer than ${budgetMs / 1000} s: ` +
-      `use async=true, which allows up to ${describeDuration(imageJobTimeoutMs)}.`;
-    exchange.cancel(new ApiError(TIMEOUTS[parameters.task], message));
-  };
-  const left = budgetMs - exchange.elapsed();
-  if (left <= 0) end();
-  return setTimeout(end, Math.max(0, left));
-}
+  { imageTimeoutMs, imageJobTimeoutMs }: ResolvedLimits,
+): ApiError =>
+  new ApiError(
+    TIMEOUTS[parameters.task],
+    `The image took longer than ${imageTimeoutMs / 1000} s: ` +
+      `use async=true, which allows up to ${describeDuration(imageJobTimeoutMs)}.`,
+  );
 
 function describeDuration(milliseconds: number): string {
   const minutes = milliseconds / 60_000;
@@ -115,23 +112,13 @@ function describeDuration(milliseconds: number): string {
   return minutes === 1 ? '1 minute' : `${minutes} minutes`;
 }
 
-async function findPlace(
-  capacity: Capacity,
-  state: GatewayState,
-  config: GatewayConfig,
-): Promise<EngineTarget> {
-  const { exchange, keyHash: id, priority = 0 } = state;
-  exchange.check();
-  const acquisition = await capacity.acquire(exchange.signal, { id, priority });
-  if (exchange.canceled && 'target' in acquisition) acquisition.target.release();
-  exchange.check();
-  if ('target' in acquisition) return acquisition.target;
-  if (acquisition.refusal === 'no_pod_available') throw offerQueue(explainMissingEngine(config));
-  throw new ApiError(
-    'replica_saturated',
-    'Every replica is at its concurrency limit: use async=true to queue the request instead.',
-    { retryAfter: SATURATED_RETRY_SECONDS },
-  );
+/** Throws ApiError with the other way of asking. */
+async function findPlace(services: Pick<EngineServices, 'capacity' | 'config'>, state: GatewayState) {
+  try {
+    return await acquireTarget(services, state);
+  } catch (error) {
+    throw error instanceof ApiError && !state.exchange.canceled ? offerQueue(error) : error;
+  }
 }
 
 export const offerQueue = ({ code, message, details }: ApiError): ApiError =>
@@ -190,28 +177,21 @@ async function runAtEngine(run: ImageRun): Promise<GeneratedImage[]> {
     metrics.imageSeconds.observe(parameters.task, (performance.now() - startedAt) / 1000);
     return made;
   } catch (error) {
-    if (!exchange.canceled) throw noteFailure(error, run);
+    if (!exchange.canceled) throw explainFailure(error, run);
     const timer = setTimeout(() => linger.abort(), engines.orphanTimeoutMs ?? ORPHAN_TIMEOUT_MS);
     void work.catch(() => {}).finally(() => clearTimeout(timer));
     throw error;
   }
 }
 
-/** The work's outcome, or immediately the reason of a cancel. */
-function untilCanceled<T>(exchange: Exchange, work: Promise<T>): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const stopListening = exchange.onCancel(reject);
-    work.then(resolve, reject).finally(stopListening);
-  });
-}
-
-function noteFailure(error: unknown, { services, engines }: ImageRun): unknown {
+function explainFailure(
+  error: unknown,
+  { services: { metrics }, engines: { onEngineLost } }: ImageRun,
+): unknown {
   if (!(error instanceof ApiError) || error.status < 500) return error;
   // The engine has done its work: a retry would not find more memory for its response.
   if (error.code === 'temporarily_unavailable') return error.withoutRetry();
-  const isMemory = error instanceof EngineMemoryError;
-  services.metrics.engineErrors.inc({ reason: isMemory ? 'out_of_memory' : error.code });
-  if (!isMemory) engines.onEngineLost?.();
+  noteFailure(error, { metrics, ...(onEngineLost && { onEngineLost }) });
   // Queued requests have a code of their own for it; responses have this one.
   return new ApiError(error.code, `${error.message} (async=true reports the exact cause.)`, error.details);
 }

@@ -7,15 +7,10 @@ import { EngineMemoryError, EngineUnreachableError } from '../engine/engine-erro
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { openLease } from '../http/json-body.ts';
+import { askTarget, type EngineQuestion } from '../run/engine-question.ts';
+import { acquireTarget, type EngineServices, noteFailure } from '../run/engine-run.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { type Continuable, isUsedUp, writeContinuation } from './continuation.ts';
-import {
-  acquireTarget,
-  askTarget,
-  type EngineQuestion,
-  type EngineServices,
-  noteFailure,
-} from './engine-question.ts';
 
 export interface ContinuationServices extends EngineServices {
   log: Pick<Logger, 'info' | 'warn'>;

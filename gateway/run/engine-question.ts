@@ -1,31 +1,19 @@
-/** Runs text and audio requests on an engine: acquires a slot, then reads the response, within the request's deadline. */
+/** A question of text or audio to an engine, whose response is the client's: asked elsewhere if its engine was lost before it responded. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import type { Acquisition, Capacity, EngineTarget } from '../capacity/capacity.ts';
-import { callEngine, type EngineCallOptions, type EnginePool } from '../engine/engine-call.ts';
+import type { EngineTarget } from '../capacity/capacity.ts';
+import { callEngine, type EngineCallOptions } from '../engine/engine-call.ts';
 import { EngineUnreachableError, hideEngineName, PeerLostError } from '../engine/engine-error.ts';
-import { beginEngineSpan, endEngineSpan } from '../engine/engine-span.ts';
+import { endEngineSpan } from '../engine/engine-span.ts';
 import type { BodyLease } from '../http/body-memory.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange, GatewayState } from '../http/exchange.ts';
 import { openLease } from '../http/json-body.ts';
 import { StreamNotices } from '../http/stream-notices.ts';
-import { explainMissingEngine } from '../http/unavailability.ts';
-import type { GatewayMetrics } from '../telemetry/metrics.ts';
-import { inSpan, type Span } from '../tracing/span.ts';
-
-export interface EngineServices {
-  config: () => GatewayConfig;
-  capacity: Capacity;
-  findPool: (target: EngineTarget) => EnginePool;
-  metrics: GatewayMetrics;
-  /** The engine failed a request: its health should be probed. */
-  onEngineLost?: () => void;
-}
+import type { Span } from '../tracing/span.ts';
+import { acquireTarget, type EngineServices, enterTarget, noteFailure } from './engine-run.ts';
 
 /** `headers`: all that an engine is sent except the request's id and the length; no client headers are forwarded. */
 export type EngineQuestion = Pick<EngineCallOptions, 'path' | 'headers' | 'body' | 'answer' | 'isStream'>;
-
-const SATURATED_RETRY_SECONDS = 5;
 
 /**
  * Rejects as `callEngine`, with the engine's errors counted; and with ApiError if no engine has a slot. Neither this nor what it calls is
@@ -93,11 +81,8 @@ function callTarget(
   { services, exchange, question, route }: TargetedQuestion,
 ): Promise<void> {
   try {
-    if (!target.local) services.metrics.forwarded.inc();
-    exchange.peer = target.local ? null : new URL(target.origin).hostname;
     const config = services.config();
-    const { enginePreset: provider, modelId: model } = config;
-    const span = exchange.span && beginEngineSpan(exchange.span, target, { route, provider, model });
+    const span = enterTarget(target, exchange, { services, route, config });
     return callEngine({
       exchange,
       isPeer: !target.local,
@@ -136,17 +121,6 @@ function addHeaders(headers: string[], more: Readonly<Record<string, string>>): 
   for (const name in more) headers.push(name, more[name]!);
 }
 
-/** docs/api.md, "Limits". Counts from `from`, else from the request's start; before the first byte, expiry is a 504. */
-export function startRequestDeadline(exchange: Exchange, timeoutMs: number, from = 0): NodeJS.Timeout {
-  return setTimeout(
-    () => {
-      const message = `The request took longer than ${timeoutMs / 1000} s.`;
-      exchange.cancel(new ApiError('request_timeout', message, { status: 504 }));
-    },
-    roundDelay(Math.max(1, from + timeoutMs - Math.floor(exchange.elapsed()))),
-  );
-}
-
 /** Keeps a stream open until the engine begins. Null: the front does, which holds the request, and resends it if it is refused. */
 export const noticeEngine = (
   exchange: Exchange,
@@ -156,9 +130,6 @@ export const noticeEngine = (
     ? null
     : new StreamNotices({ exchange, intervalMs, describe: () => 'waiting for the engine' });
 
-/** Node keeps a list and a timer per duration: long ones are rounded up to seconds, so that requests share them. */
-const roundDelay = (ms: number): number => (ms > 10_000 ? Math.ceil(ms / 1_000) * 1_000 : ms);
-
 /** Few responses are large: the others reserve no memory. */
 export function reserveLazily(state: GatewayState): (bytes: number) => boolean {
   let lease: BodyLease | null = null;
@@ -166,40 +137,4 @@ export function reserveLazily(state: GatewayState): (bytes: number) => boolean {
     lease ??= openLease(state);
     return lease.tryAdd(bytes);
   };
-}
-
-/** Synchronous if a slot is free, else after waiting in line. Fails with ApiError if no engine has a slot. */
-export const acquireTarget = (
-  services: Pick<EngineServices, 'capacity' | 'config'>,
-  state: GatewayState,
-): EngineTarget | Promise<EngineTarget> =>
-  inSpan(state.exchange.span, 'wait for a place', () => acquire(services, state));
-
-function acquire(
-  { capacity, config }: Pick<EngineServices, 'capacity' | 'config'>,
-  state: GatewayState,
-): EngineTarget | Promise<EngineTarget> {
-  const { exchange, keyHash: id, priority = 0, prefix } = state;
-  const acquired = capacity.acquire(exchange.signal, { id, priority, prefix });
-  if (!(acquired instanceof Promise)) return readTarget(acquired, config);
-  return acquired.then((acquisition) => {
-    if (exchange.canceled && 'target' in acquisition) acquisition.target.release();
-    exchange.check();
-    return readTarget(acquisition, config);
-  });
-}
-
-function readTarget(acquisition: Acquisition, config: () => GatewayConfig): EngineTarget {
-  if ('target' in acquisition) return acquisition.target;
-  if (acquisition.refusal === 'no_pod_available') throw explainMissingEngine(config());
-  throw new ApiError('replica_saturated', 'Every replica is at its concurrency limit.', {
-    retryAfter: SATURATED_RETRY_SECONDS,
-  });
-}
-
-/** Counts an engine's error, and triggers a health probe if it may be lost. */
-export function noteFailure(error: unknown, { metrics, onEngineLost }: EngineServices): void {
-  if (!(error instanceof ApiError)) return;
-  if (error.code === 'upstream_error') onEngineLost?.();
-  if (error.status >= 500) metrics.engineErrors.inc({ reason: error.code });
 }

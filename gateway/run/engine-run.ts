@@ -1,0 +1,114 @@
+/** What every run at an engine has, whatever it makes: a slot, a time budget, and a failure that says something of the engine. */
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { Acquisition, Capacity, EngineTarget } from '../capacity/capacity.ts';
+import type { EnginePool } from '../engine/engine-call.ts';
+import { EngineMemoryError } from '../engine/engine-error.ts';
+import { beginEngineSpan } from '../engine/engine-span.ts';
+import { ApiError } from '../http/error-response.ts';
+import type { Exchange, GatewayState } from '../http/exchange.ts';
+import { explainMissingEngine } from '../http/unavailability.ts';
+import type { GatewayMetrics } from '../telemetry/metrics.ts';
+import { inSpan, type Span } from '../tracing/span.ts';
+
+export interface EngineServices {
+  config: () => GatewayConfig;
+  capacity: Capacity;
+  findPool: (target: EngineTarget) => EnginePool;
+  metrics: GatewayMetrics;
+  /** The engine failed a request: its health should be probed. */
+  onEngineLost?: () => void;
+}
+
+const SATURATED_RETRY_SECONDS = 5;
+
+/** Synchronous if a slot is free, else after waiting in line. Fails with ApiError if no engine has a slot. */
+export const acquireTarget = (
+  services: Pick<EngineServices, 'capacity' | 'config'>,
+  state: GatewayState,
+): EngineTarget | Promise<EngineTarget> =>
+  inSpan(state.exchange.span, 'wait for a place', () => acquire(services, state));
+
+function acquire(
+  { capacity, config }: Pick<EngineServices, 'capacity' | 'config'>,
+  state: GatewayState,
+): EngineTarget | Promise<EngineTarget> {
+  const { exchange, keyHash: id, priority = 0, prefix } = state;
+  const acquired = capacity.acquire(exchange.signal, { id, priority, prefix });
+  if (!(acquired instanceof Promise)) return readTarget(acquired, config);
+  return acquired.then((acquisition) => {
+    if (exchange.canceled && 'target' in acquisition) acquisition.target.release();
+    exchange.check();
+    return readTarget(acquisition, config);
+  });
+}
+
+function readTarget(acquisition: Acquisition, config: () => GatewayConfig): EngineTarget {
+  if ('target' in acquisition) return acquisition.target;
+  if (acquisition.refusal === 'no_pod_available') throw explainMissingEngine(config());
+  throw new ApiError('replica_saturated', 'Every replica is at its concurrency limit.', {
+    retryAfter: SATURATED_RETRY_SECONDS,
+  });
+}
+
+interface Entry {
+  services: Pick<EngineServices, 'metrics'>;
+  /** Name of the route. */
+  route: string;
+  config: Pick<GatewayConfig, 'enginePreset' | 'modelId'>;
+}
+
+/** Notes where the request runs; the span of the call is the caller's to end. */
+export function enterTarget(
+  target: EngineTarget,
+  exchange: Exchange,
+  { services, route, config }: Entry,
+): Span | null {
+  if (!target.local) services.metrics.forwarded.inc();
+  exchange.peer = target.local ? null : new URL(target.origin).hostname;
+  const { enginePreset: provider, modelId: model } = config;
+  return exchange.span && beginEngineSpan(exchange.span, target, { route, provider, model });
+}
+
+/** Whether it says that the engine itself may be lost. */
+export const isEngineFault = (error: unknown): boolean =>
+  error instanceof ApiError && error.code === 'upstream_error' && !(error instanceof EngineMemoryError);
+
+/** Counts an engine's error, and triggers a health probe if it may be lost. */
+export function noteFailure(
+  error: unknown,
+  { metrics, onEngineLost }: Pick<EngineServices, 'metrics' | 'onEngineLost'>,
+): void {
+  if (!(error instanceof ApiError) || error.status < 500) return;
+  metrics.engineErrors.inc({ reason: error instanceof EngineMemoryError ? 'out_of_memory' : error.code });
+  if (isEngineFault(error)) onEngineLost?.();
+}
+
+/**
+ * Cancels the request with this error once it has taken so long (docs/api.md, "Limits"). Counts from `from`, in milliseconds
+ * after the request's start.
+ */
+export function startBudget(
+  exchange: Exchange,
+  { budgetMs, from = 0, explain }: { budgetMs: number; from?: number; explain: () => ApiError },
+): NodeJS.Timeout {
+  const left = from + budgetMs - Math.floor(exchange.elapsed());
+  if (left <= 0) exchange.cancel(explain());
+  return setTimeout(() => exchange.cancel(explain()), roundDelay(Math.max(1, left)));
+}
+
+/** Before the first byte, expiry is a 504. */
+export const startRequestDeadline = (exchange: Exchange, budgetMs: number, from = 0): NodeJS.Timeout =>
+  startBudget(exchange, { budgetMs, from, explain: () => explainTimeout(budgetMs) });
+
+const explainTimeout = (budgetMs: number): ApiError =>
+  new ApiError('request_timeout', `The request took longer than ${budgetMs / 1000} s.`, { status: 504 });
+
+/** Node keeps a list and a timer per duration: long ones are rounded up to seconds, so that requests share them. */
+const roundDelay = (ms: number): number => (ms > 10_000 ? Math.ceil(ms / 1_000) * 1_000 : ms);
+
+/** The work's outcome, or immediately the reason of a cancel. */
+export const untilCanceled = <T>(exchange: Exchange, work: Promise<T>): Promise<T> =>
+  new Promise<T>((resolve, reject) => {
+    const stopListening = exchange.onCancel(reject);
+    work.then(resolve, reject).finally(stopListening);
+  });
