@@ -72,13 +72,18 @@ export function createHTTPServer(options: HTTPServerOptions, listener: RequestLi
   );
   if (isContinuedByListener) server.on('checkContinue', enter).on('checkExpectation', enter);
   const reads = new SlicedReads();
+  const opened = new Set<Socket>();
+  connections.set(server, opened);
   server.on('connection', (socket: ServedSocket) => {
+    opened.add(socket);
+    socket.once('close', () => opened.delete(socket));
     reads.add(socket);
     socket.onTinyPieces = () => reads.begin(socket);
     socket.turns = new RequestTurns(socket, serve);
     socket.destroySoon = () => closeAfterRest(socket);
   });
   server.on('clientError', (error: ParserError, socket: ServedSocket) => {
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0) return keepUnused(socket);
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
     socket.turns.refuse(() => endRaw(socket, answer(readFault(error))));
   });
@@ -86,6 +91,22 @@ export function createHTTPServer(options: HTTPServerOptions, listener: RequestLi
     socket.turns.refuse(() => endRaw(socket, answer({ status: 405, message: 'CONNECT is not supported.' }))),
   );
   return server;
+}
+
+/** The open ones of each server. */
+const connections = new WeakMap<Server, Set<Socket>>();
+
+/**
+ * A proxy opens connections ahead of requests, and keeps those that turned out not to be needed. A 408 on one is taken for the
+ * answer to the request for which it is used at this very moment: it is kept as long as one that has served.
+ */
+function keepUnused(socket: Socket): void {
+  const timer = setTimeout(() => closeUnused([socket]), KEEP_ALIVE_MS);
+  socket.once('close', () => clearTimeout(timer));
+}
+
+function closeUnused(sockets: Iterable<Socket>): void {
+  for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
 }
 
 function findFault(req: IncomingMessage): HTTPFault | null {
@@ -162,13 +183,18 @@ export function closeServer(server: Server, timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
     const deadline = setTimeout(() => server.closeAllConnections(), timeoutMs);
     // A connection with a response in progress becomes idle only when that has ended.
-    const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_INTERVAL_MS);
+    const closeIdle = () => {
+      server.closeIdleConnections();
+      // To Node, these are about to send a request.
+      closeUnused(connections.get(server) ?? []);
+    };
+    const sweep = setInterval(closeIdle, SWEEP_INTERVAL_MS);
     server.close(() => {
       clearTimeout(deadline);
       clearInterval(sweep);
       resolve();
     });
-    server.closeIdleConnections();
+    closeIdle();
   });
 }
 

@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { expect } from 'chai';
+import { closeServer, createHTTPServer, listen } from '../../../kit/http-server.ts';
+
+describe('a connection that a proxy opened ahead of requests', () => {
+  let server: Server;
+  let socket: Socket;
+  let received = '';
+  beforeEach(async () => {
+    const options = {
+      methods: ['GET'],
+      headersTimeout: 40,
+      requestTimeout: 50,
+      connectionsCheckingInterval: 10,
+    };
+    server = createHTTPServer(options, (_, res) => res.end('served'));
+    const port = await listen(server, 0, '127.0.0.1');
+    received = '';
+    socket = connect(port, '127.0.0.1').setEncoding('utf8');
+    socket.on('data', (text: string) => {
+      received += text;
+    });
+    // Node has found the wait for its first request too long.
+    await once(server, 'clientError');
+  });
+  afterEach(async () => {
+    socket.destroy();
+    await closeServer(server, 0);
+  });
+
+  const receive = async (text: string) => {
+    while (!received.includes(text)) await once(socket, 'data');
+  };
+
+  it('gets no answer, as a request may be on its way, and serves it', async () => {
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    await receive('served');
+    expect(received).to.match(/^HTTP\/1\.1 200 /);
+  });
+
+  it('has its requests still limited in time', async () => {
+    socket.write('GET / HTTP/1.1\r\n');
+    await receive('did not arrive in time');
+    expect(received).to.match(/^HTTP\/1\.1 408 /);
+  });
+
+  it('keeps no server from its end', async () => {
+    await closeServer(server, 60_000);
+    expect(received).to.equal('');
+  });
+});
