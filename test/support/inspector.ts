@@ -1,0 +1,40 @@
+/** Calls of V8's inspector in a program that was started with `--inspect`, one at a time. */
+import type { ChildProgram } from './child-program.ts';
+
+export class Inspector {
+  readonly #socket: WebSocket;
+  #id = 0;
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket;
+  }
+
+  static async connect(program: ChildProgram): Promise<Inspector> {
+    const [, url] = await program.waitFor(/Debugger listening on (ws:\S+)/);
+    const socket = new WebSocket(url!);
+    await new Promise((resolve, reject) => {
+      socket.addEventListener('open', resolve, { once: true });
+      socket.addEventListener('error', reject, { once: true });
+    });
+    return new Inspector(socket);
+  }
+
+  call<T = unknown>(method: string, params: object = {}): Promise<T> {
+    const id = ++this.#id;
+    return new Promise<T>((resolve, reject) => {
+      const read = ({ data }: MessageEvent) => {
+        const message = JSON.parse(String(data)) as { id?: number; result: T; error?: { message: string } };
+        if (message.id !== id) return;
+        this.#socket.removeEventListener('message', read);
+        if (message.error) reject(new Error(message.error.message));
+        else resolve(message.result);
+      };
+      this.#socket.addEventListener('message', read);
+      this.#socket.send(JSON.stringify({ id, method, params }));
+    });
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+}
