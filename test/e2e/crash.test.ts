@@ -39,6 +39,8 @@ describe('a crash', function () {
   });
 
   it('of the engine in mid-stream ends the stream with the error event, never in silence', async () => {
+    // The front, which stood in for the gateway, goes a moment later than that is ready.
+    await waitUntil('an answer', 60, async () => (await postChat(endpoint)).status === 200);
     const [pod] = await listModelPods(name);
     const stream = await connect(endpoint).chat.completions.create({
       model: endpoint.modelId,
