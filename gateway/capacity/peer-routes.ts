@@ -1,9 +1,8 @@
 /** A replica's service to its peers: it reserves a slot and pipes the peer's request to its engine. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
-import type { Span } from '../tracing/span.ts';
+import type { Span, Tracer } from '../tracing/span.ts';
 import { readTraceContext } from '../tracing/trace-context.ts';
-import type { Tracer } from '../tracing/tracer.ts';
 import { copyArrivedBody } from '../upstream/arrived-body.ts';
 import { type RelayedHeaders, selectRequestHeaders } from '../upstream/headers.ts';
 import { endRelaySpan, PlainAnswer, type RelayOutcome, relay } from '../upstream/relay.ts';

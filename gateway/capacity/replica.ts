@@ -5,7 +5,7 @@ import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { VERSION } from '../../api/names.ts';
 import type { Heartbeat } from '../../api/redis-keys.ts';
 import type { PeerUpdate } from '../../redis/admission/admission-calls.ts';
-import type { Tracer } from '../tracing/tracer.ts';
+import type { Tracer } from '../tracing/span.ts';
 import { Pools } from '../upstream/pools.ts';
 import type { Capacity } from './capacity.ts';
 import { EngineQueue } from './engine-queue.ts';

@@ -5,7 +5,7 @@ import { listSweptWorkspaces } from '../../redis/workspaces/swept-workspaces.ts'
 import { EgressAgent, type EgressSettings } from '../egress/agent.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
-import type { Tracer } from '../tracing/tracer.ts';
+import type { Tracer } from '../tracing/span.ts';
 import { createMailer, type MailerOptions } from '../webhooks/mailer.ts';
 import { startWebhooks, WEBHOOKS_IN_FLIGHT } from '../webhooks/webhook-service.ts';
 

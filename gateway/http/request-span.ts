@@ -1,6 +1,5 @@
 /** A request as a span, from its head to its last byte. */
-import type { Span } from '../tracing/span.ts';
-import type { Tracer } from '../tracing/tracer.ts';
+import type { Span, Tracer } from '../tracing/span.ts';
 import type { Exchange, GatewayState } from './exchange.ts';
 
 /** Of caller-chosen values. */

@@ -4,11 +4,6 @@ import type { WorkerServices } from './services.ts';
 
 type Sinks = Pick<WorkerServices, 'metrics' | 'log' | 'abandoned'>;
 
-/** Their number, for heartbeats. */
-export interface AbandonedCount {
-  jobs: number;
-}
-
 export function noteAbandoned({ metrics, log, abandoned }: Sinks, id: string): void {
   if (abandoned) abandoned.jobs++;
   metrics.abandonedJobs.inc();

@@ -15,8 +15,7 @@ import type { UrlSigner } from '../storage/url-signer.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
-import type { Tracer } from '../tracing/tracer.ts';
-import type { AbandonedCount } from './abandoned-work.ts';
+import type { Tracer } from '../tracing/span.ts';
 
 export interface MediaServices {
   /** Of the deployment that the request is for. */
@@ -69,8 +68,8 @@ export interface WorkerServices {
   usage: DeploymentUsage;
   /** Of this replica's engine. */
   ranOutOfMemory?: MemoryWatch | null;
-  /** Absent: not counted. */
-  abandoned?: AbandonedCount;
+  /** Number of jobs that were abandoned and that the engine continues, for heartbeats. Absent: not counted. */
+  abandoned?: { jobs: number };
   timing?: Partial<VideoTiming>;
   /** null or absent: no tracing. */
   tracer?: Tracer | null;

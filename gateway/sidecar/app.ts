@@ -38,7 +38,7 @@ import type { DeploymentUsage } from '../telemetry/usage.ts';
 import { buildModelHandlers } from '../text/model-routes.ts';
 import { buildTextHandlers } from '../text/text-routes.ts';
 import { buildTokenizerHandler } from '../text/tokenizer-info.ts';
-import type { Tracer } from '../tracing/tracer.ts';
+import type { Tracer } from '../tracing/span.ts';
 import { Pools } from '../upstream/pools.ts';
 
 export interface SidecarAppOptions {

@@ -1,8 +1,16 @@
 /** Sends spans to an OTLP receiver: in batches, from a bounded queue, best effort. */
 import { readBodyStart } from '../../kit/bounded-body.ts';
+import type { Logger } from '../../kit/log.ts';
 import { exponentialDelay } from '../../kit/retry.ts';
 import { encodeSpans, type SpanRecord } from './otlp.ts';
-import type { TracerOptions } from './tracer.ts';
+
+export interface TracerOptions {
+  /** Attributes that all spans have in common. */
+  resource: Readonly<Record<string, string>>;
+  log: Logger;
+  /** Counts spans that were exported, or dropped because the queue was full or they were refused. */
+  onSpans: (outcome: 'exported' | 'dropped', count: number) => void;
+}
 
 export interface ExporterTiming {
   /** Batching time. */

@@ -1,11 +1,10 @@
 /** Keeps the spans of a trace in memory until its part in this process ends, and decides then whether they are exported. */
 import { randomBytes } from 'node:crypto';
 import type { TracingSettings } from '../../kit/tracing-settings.ts';
-import { SpanExporter } from './exporter.ts';
+import { SpanExporter, type TracerOptions } from './exporter.ts';
 import type { SpanRecord } from './otlp.ts';
-import type { Attributes, Span, SpanOptions } from './span.ts';
+import type { Attributes, Span, SpanOptions, Tracer } from './span.ts';
 import { isSampled, type TraceContext } from './trace-context.ts';
-import type { Tracer, TracerOptions } from './tracer.ts';
 
 export function createTracer(
   { endpoint, sampleRatio }: TracingSettings,

@@ -27,6 +27,18 @@ export interface Span extends TraceContext {
   fail(code: string): void;
 }
 
+export interface RootOptions extends SpanOptions {
+  /** The parent, possibly in another process. */
+  parent: TraceContext | null;
+}
+
+export interface Tracer {
+  /** The first span of this process in a trace: when it ends, all are exported if the trace is sampled or one has failed. */
+  begin(name: string, options: RootOptions): Span;
+  /** Exports the rest, within a short time limit. */
+  close(): Promise<void>;
+}
+
 /** Runs the work within its own span; without tracing it runs directly, without an extra promise. */
 export const inSpan = <T>(
   parent: Span | null | undefined,

@@ -1,29 +1,8 @@
 /** Starts the traces of a gateway; loaded only if an endpoint is set. */
 import { VERSION } from '../../api/names.ts';
-import type { Logger } from '../../kit/log.ts';
 import type { TracingSettings } from '../../kit/tracing-settings.ts';
-import type { Span, SpanOptions } from './span.ts';
-import type { TraceContext } from './trace-context.ts';
-
-export interface RootOptions extends SpanOptions {
-  /** The parent, possibly in another process. */
-  parent: TraceContext | null;
-}
-
-export interface Tracer {
-  /** The first span of this process in a trace: when it ends, all are exported if the trace is sampled or one has failed. */
-  begin(name: string, options: RootOptions): Span;
-  /** Exports the rest, within a short time limit. */
-  close(): Promise<void>;
-}
-
-export interface TracerOptions {
-  /** Attributes that all spans have in common. */
-  resource: Readonly<Record<string, string>>;
-  log: Logger;
-  /** Counts spans that were exported, or dropped because the queue was full or they were refused. */
-  onSpans: (outcome: 'exported' | 'dropped', count: number) => void;
-}
+import type { TracerOptions } from './exporter.ts';
+import type { Tracer } from './span.ts';
 
 /** By OpenTelemetry's names of services and of Kubernetes. */
 export const describeProgram = (

@@ -2,9 +2,8 @@
 import type { RedisClient } from '../../redis/client.ts';
 import type { Attempt, LeasedDelivery } from '../../redis/deliveries/delivery-calls.ts';
 import { readRequestTrace } from '../../redis/requests/request-trace.ts';
-import type { Span } from '../tracing/span.ts';
+import type { Span, Tracer } from '../tracing/span.ts';
 import { readTraceContext } from '../tracing/trace-context.ts';
-import type { Tracer } from '../tracing/tracer.ts';
 
 export async function beginAttemptSpan(
   tracer: Tracer,

@@ -12,7 +12,7 @@ import { subscribe } from '../../redis/subscription.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { FreshCache } from '../http/fresh-cache.ts';
 import type { Logger } from '../telemetry/log.ts';
-import type { Tracer } from '../tracing/tracer.ts';
+import type { Tracer } from '../tracing/span.ts';
 import type { AttemptTiming } from './attempt.ts';
 import { beginAttemptSpan } from './attempt-span.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';

@@ -4,8 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { Exchange } from '../../../../gateway/http/exchange.ts';
 import { beginRequestSpan } from '../../../../gateway/http/request-span.ts';
-import type { Span } from '../../../../gateway/tracing/span.ts';
-import type { RootOptions } from '../../../../gateway/tracing/tracer.ts';
+import type { RootOptions, Span } from '../../../../gateway/tracing/span.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
