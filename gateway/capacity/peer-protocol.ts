@@ -8,6 +8,8 @@ export const PEER_ENGINE_PREFIX = '/internal/engine';
 
 export const PEER_TOKEN_HEADER = 'x-berth-peer-token';
 export const RESERVATION_HEADER = 'x-berth-reservation';
+/** How long a slot stays reserved for the peer that asked. */
+export const RESERVATION_MS = 2_000;
 
 /** Of a reservation by prefix: the requesting pod. Refused if the other already has its share. */
 export const BALANCED_HEADER = 'x-berth-balanced';

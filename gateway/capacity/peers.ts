@@ -11,9 +11,9 @@ import {
   PEER_ENGINE_PREFIX,
   PEER_TOKEN_HEADER,
   RESERVATION_HEADER,
+  RESERVATION_MS,
   RESERVATIONS_PATH,
 } from './peer-protocol.ts';
-import { RESERVATION_MS } from './reservations.ts';
 
 export interface PeersOptions {
   token: string;

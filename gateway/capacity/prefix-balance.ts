@@ -10,7 +10,6 @@ import { PeerLoads } from './peer-loads.ts';
 import type { BalancedAnswer, Peers } from './peers.ts';
 import { Popularity, PrefixFork } from './prefix-fork.ts';
 import { deriveSeed, hashPrefix } from './prefix-hash.ts';
-import type { Slots } from './replica-capacity.ts';
 import { type Choosable, chooseReplica, computeBounds, isWithin } from './replica-choice.ts';
 
 export interface PrefixBalanceOptions {
@@ -18,7 +17,8 @@ export interface PrefixBalanceOptions {
   /** Of the deployment: nobody else can predict where a prefix is routed. */
   secret: string;
   pod: string;
-  slots: Pick<Slots, 'inflight' | 'limit'>;
+  /** Of this replica. */
+  slots: Readonly<Pick<Choosable, 'inflight' | 'limit'>>;
   /** Whether new work may start at the own engine. */
   isOwnOpen: () => boolean;
   /** Whether this replica is being removed, and routes nothing to others. */

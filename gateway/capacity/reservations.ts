@@ -1,8 +1,7 @@
 /** Slots reserved for peers: each is used once, or expires. */
 import { randomUUID } from 'node:crypto';
+import { RESERVATION_MS } from './peer-protocol.ts';
 import type { Slots } from './replica-capacity.ts';
-
-export const RESERVATION_MS = 2_000;
 
 type Release = () => void;
 
