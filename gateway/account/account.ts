@@ -1,5 +1,5 @@
 /** What one request is charged: measured by what serves it, charged once, and told to a client that asks for a receipt. */
-import { formatReceiptHeaders, insertReceiptComment } from './receipt.ts';
+import { formatAmount } from '../../api/amount.ts';
 
 export interface TokenUsage {
   inputTokens: number;
@@ -53,3 +53,24 @@ export class Account {
     return this.bill ? insertReceiptComment(events, this.bill) : events;
   }
 }
+
+/** A receipt (docs/api.md, "Receipts"). Alternating names and values. */
+function formatReceiptHeaders({ usage, micros }: Bill): string[] {
+  const headers = ['x-berth-cost', formatAmount(micros)];
+  return usage ? [...headers, 'x-berth-tokens', String(usage.totalTokens)] : headers;
+}
+
+/** Before the last of these events, after which many clients stop reading; clients ignore comments. */
+export function insertReceiptComment(events: string, { usage, micros }: Bill): string {
+  const receipt = { cost: formatAmount(micros), ...(usage && { tokens: usage.totalTokens }) };
+  const start = findLastEvent(events);
+  return `${events.slice(0, start)}: receipt ${JSON.stringify(receipt)}\n\n${events.slice(start)}`;
+}
+
+/** Where it starts: after the blank line that ends the previous one. */
+function findLastEvent(events: string): number {
+  const at = events.lastIndexOf(BLANK, events.trimEnd().length - 1);
+  return at < 0 ? 0 : at + BLANK.length;
+}
+
+const BLANK = '\n\n';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { insertReceiptComment } from '../../../../gateway/account/receipt.ts';
+import { insertReceiptComment } from '../../../../gateway/account/account.ts';
 
 const USAGE = { inputTokens: 30, cachedInputTokens: 0, outputTokens: 20, totalTokens: 50 };
 
