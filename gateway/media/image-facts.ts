@@ -1,6 +1,4 @@
 /** Type and dimensions of an image by its first bytes; pixels are never decoded, so hostile ones cost nothing. */
-import { open } from 'node:fs/promises';
-import { isWholeImage } from './image-end.ts';
 
 export interface ImageFacts {
   contentType: 'image/png' | 'image/jpeg' | 'image/webp';
@@ -10,23 +8,6 @@ export interface ImageFacts {
 
 /** Bytes from a position on; fewer at the end of the file. */
 export type ReadAt = (position: number, length: number) => Promise<Buffer>;
-
-/** Null except for a PNG, JPEG or WebP with a complete header. `isWhole`: the file is complete by its format. */
-export async function readImageFacts(path: string): Promise<(ImageFacts & { isWhole: boolean }) | null> {
-  const file = await open(path);
-  try {
-    const readAt: ReadAt = async (position, length) => {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, Math.max(0, position));
-      return buffer.subarray(0, bytesRead);
-    };
-    const facts = await findImageFacts(readAt);
-    if (!facts) return null;
-    const { size: bytes } = await file.stat();
-    return { ...facts, isWhole: await isWholeImage(readAt, { ...facts, bytes }) };
-  } finally {
-    await file.close();
-  }
-}
 
 const HEADER_BYTES = 30;
 

@@ -4,7 +4,8 @@ import { sniffMediaType } from '../egress/media-type.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { UploadedFile } from '../jobs/media-request.ts';
 import type { FormFile } from './form-parts.ts';
-import { readImageFacts } from './image-facts.ts';
+import { isWholeImage } from './image-end.ts';
+import { findImageFacts, type ImageFacts, type ReadAt } from './image-facts.ts';
 
 const START_BYTES = 256;
 /** A damaged one does not count. */
@@ -51,4 +52,21 @@ async function readUploadedImage({ field, param, file }: FormFile, index: number
   const [, extension] = contentType.split('/');
   const fileName = `${field}${index === 0 ? '' : `-${index + 1}`}.${extension}`;
   return Object.assign(file, { contentType, fileName });
+}
+
+/** Null except for a PNG, JPEG or WebP with a complete header. `isWhole`: the file is complete by its format. */
+async function readImageFacts(path: string): Promise<(ImageFacts & { isWhole: boolean }) | null> {
+  const file = await open(path);
+  try {
+    const readAt: ReadAt = async (position, length) => {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, Math.max(0, position));
+      return buffer.subarray(0, bytesRead);
+    };
+    const facts = await findImageFacts(readAt);
+    if (!facts) return null;
+    const { size: bytes } = await file.stat();
+    return { ...facts, isWhole: await isWholeImage(readAt, { ...facts, bytes }) };
+  } finally {
+    await file.close();
+  }
 }
