@@ -11,8 +11,7 @@ import { readInputMedia } from './input-media.ts';
 import { RequestEcho } from './request-echo.ts';
 import { ResponseEvents } from './response-events.ts';
 import { completeResponse, ECHOED_MEMBERS, type ResponseContext } from './response-schema.ts';
-import type { TextRequest } from './text-request.ts';
-import type { TextRoute } from './text-route.ts';
+import type { AnswerRequest, TextRoute } from './text-route.ts';
 
 export const RESPONSES: TextRoute = {
   path: '/v1/responses',
@@ -33,13 +32,13 @@ export const RESPONSES: TextRoute = {
   estimateOutput,
 };
 
-const readContext = (modelId: string, request: TextRequest): ResponseContext => ({
+const readContext = (modelId: string, request: AnswerRequest): ResponseContext => ({
   modelId,
   echo: new RequestEcho(ECHOED_MEMBERS, () => request.payload),
   now: Date.now,
 });
 
-function watchEvents(modelId: string, request: TextRequest): EventFilter {
+function watchEvents(modelId: string, request: AnswerRequest): EventFilter {
   return new EventFilter(RESPONSES_DIALECT, new ResponseEvents(readContext(modelId, request)));
 }
 

@@ -1,6 +1,5 @@
 /** Parses a text request and builds what the engine is sent. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import type { VectorsRequest } from '../engine/vectors.ts';
 import type { Reading } from '../engine/whole-answer.ts';
 import type { JsonBody } from '../http/body-parsing.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -8,23 +7,18 @@ import type { Continuable } from './continuation.ts';
 import { checkFields } from './fields.ts';
 import type { MediaReference } from './media-inlining.ts';
 import { getMemberOf, setMembers, setMembersInBytes } from './request-body.ts';
-import type { TextRoute } from './text-route.ts';
+import type { AnswerRequest, TextRoute } from './text-route.ts';
 
-export interface TextRequest {
+export interface TextRequest extends AnswerRequest {
   /** At the engine. */
   path: string;
-  payload: Buffer;
   /** Of the key, on the engine's scale; 0 is every engine's default. */
   priority: number;
   /** For an engine with its own format. */
   read: Reading | undefined;
   isStream: boolean;
-  /** Whether the client asked for usage in the stream. */
-  isUsageWanted: boolean;
   /** Null: a broken stream ends with an error. */
   continuable: Continuable | null;
-  /** Null: no vectors are requested. */
-  vectors: VectorsRequest | null;
   /** For an estimate of tokens if the engine reports no usage. */
   promptBytes: number;
   /** Media that the payload references by URL, to be inlined. */

@@ -8,7 +8,16 @@ import type { JsonBody } from '../http/body-parsing.ts';
 import type { Continuable } from './continuation.ts';
 import type { Fields } from './fields.ts';
 import type { MessageMedia } from './message-media.ts';
-import type { TextRequest } from './text-request.ts';
+
+/** The part of a request that its answer depends on. */
+export interface AnswerRequest {
+  /** What the engine is sent. */
+  payload: Buffer;
+  /** Whether the client asked for usage in the stream. */
+  isUsageWanted: boolean;
+  /** Null: no vectors are requested. */
+  vectors: VectorsRequest | null;
+}
 
 export interface TextRoute {
   /** At the endpoint, and at an engine with the same API. */
@@ -27,13 +36,13 @@ export interface TextRoute {
   /** Members that override the client's, as JSON texts. */
   fixed?: ReadonlyMap<string, string>;
   /** Null: it never streams. `needsUsageOption`: usage is sent only if `stream_options` requests it. */
-  stream: { needsUsageOption: boolean; watch(modelId: string, request: TextRequest): StreamFilter } | null;
+  stream: { needsUsageOption: boolean; watch(modelId: string, request: AnswerRequest): StreamFilter } | null;
   /** Whether its broken stream can continue on another engine; absent: never. */
   readContinuable?(body: JSONObject, preset: string): Continuable | null;
   /** Which vectors are requested; absent: none. */
   readVectors?(body: JSONObject, preset: string): VectorsRequest;
   /** Completes a whole response; returns whether it changed anything. */
-  complete(answer: JSONObject, modelId: string, request: TextRequest): boolean;
+  complete(answer: JSONObject, modelId: string, request: AnswerRequest): boolean;
   readUsage(usage: unknown): TokenUsage | null;
   /** Output tokens of a whole response if the engine reports no usage; absent: the route spends none. */
   estimateOutput?(answer: JSONObject): number;
