@@ -1,7 +1,7 @@
 /** `make key` in a cluster: an APIKey object with only the hash. */
 import { API_VERSION } from '../api/kubernetes-types.ts';
 import type { EndpointsFile } from './endpoints-file.ts';
-import type { KeyRequest } from './key.ts';
+import type { KeyRequest } from './key-request.ts';
 import { applyObjects, runKubectl } from './kubectl.ts';
 
 /** Applies the key and waits until the gateways know it. */

@@ -1,7 +1,7 @@
 /** `make key` with `make run`: an APIKey object with only the hash, as on a cluster. */
 import { API_VERSION } from '../api/kubernetes-types.ts';
 import type { EndpointsFile } from './endpoints-file.ts';
-import type { KeyRequest } from './key.ts';
+import type { KeyRequest } from './key-request.ts';
 import { createObjectsCall, waitForCondition } from './objects-client.ts';
 
 /** Resolves once the gateways know it. Throws with the API's error. */
