@@ -8,9 +8,14 @@ import { type Environment, parseEnvironment, readTextFile, type Variables } from
 import { isObject } from '../kit/json.ts';
 import { LOG_LEVELS } from '../kit/log.ts';
 import { readTracingSettings } from '../kit/tracing-settings.ts';
-import { POD_FIELD_GROUPS, type PodFieldGroup } from './resources/pod-fields.ts';
 import { SECURITY_PLATFORMS } from './resources/security.ts';
-import { type BuildSettings, type GatewayReference, REDIS_USER_MODES } from './resources/settings.ts';
+import {
+  type BuildSettings,
+  type GatewayReference,
+  POD_FIELD_GROUPS,
+  type PodFieldGroup,
+  REDIS_USER_MODES,
+} from './resources/settings.ts';
 import { S3_COPY_IMAGE } from './resources/weights-copy.ts';
 import { parseSidecarRollout, type SidecarRolloutSettings } from './sidecar/settings.ts';
 

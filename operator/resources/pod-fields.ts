@@ -8,21 +8,7 @@ import { isObject } from '../../kit/json.ts';
 import type { Problem } from '../status/problem.ts';
 import { describeHostFields } from './host-fields.ts';
 import { listSecretNames } from './secret-names.ts';
-import type { BuildSettings } from './settings.ts';
-
-/** As `podFields.everyone` of the chart names them. */
-export const POD_FIELD_GROUPS = [
-  'images',
-  'secrets',
-  'serviceAccounts',
-  'volumes',
-  'security',
-  'metadata',
-  'priority',
-  'runtime',
-  'placement',
-] as const;
-export type PodFieldGroup = (typeof POD_FIELD_GROUPS)[number];
+import type { BuildSettings, PodFieldGroup } from './settings.ts';
 
 /** Volumes that Berth creates in each pod; the first ones are only for the gateway. */
 const GATEWAY_VOLUME_PREFIX = 'gateway-';

@@ -3,11 +3,24 @@ import type { V1EnvVar, V1ResourceRequirements } from '@kubernetes/client-node';
 import type { EnginePreset } from '../../api/engine-presets.ts';
 import type { RoutePreset, RouteVia } from '../../api/model-route.ts';
 import type { TracingSettings } from '../../kit/tracing-settings.ts';
-import type { PodFieldGroup } from './pod-fields.ts';
 import type { SecurityPlatform } from './security.ts';
 
 export const REDIS_USER_MODES = ['managed', 'external', 'off'] as const;
 export type RedisUserMode = (typeof REDIS_USER_MODES)[number];
+
+/** Groups of pod fields, as `podFields.everyone` of the chart names them. */
+export const POD_FIELD_GROUPS = [
+  'images',
+  'secrets',
+  'serviceAccounts',
+  'volumes',
+  'security',
+  'metadata',
+  'priority',
+  'runtime',
+  'placement',
+] as const;
+export type PodFieldGroup = (typeof POD_FIELD_GROUPS)[number];
 
 export interface GatewayReference {
   name: string;

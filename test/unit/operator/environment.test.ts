@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { EnvironmentError } from '../../../kit/environment.ts';
 import { parseSettings, readEnvironment } from '../../../operator/environment.ts';
-import { POD_FIELD_GROUPS } from '../../../operator/resources/pod-fields.ts';
+import { POD_FIELD_GROUPS } from '../../../operator/resources/settings.ts';
 
 const REQUIRED = {
   OPERATOR_NAMESPACE: 'berth-system',

@@ -15,7 +15,7 @@ import {
   type BuiltChildren,
   buildChildren,
 } from '../../../../operator/resources/children.ts';
-import { POD_FIELD_GROUPS } from '../../../../operator/resources/pod-fields.ts';
+import { POD_FIELD_GROUPS } from '../../../../operator/resources/settings.ts';
 
 export const SETTINGS: OperatorSettings = {
   namespace: 'berth-system',
