@@ -10,7 +10,7 @@ import { publishSessionKey } from '../../../redis/console/session-keys.ts';
 import { PLAYGROUND_KEY_SECONDS, PLAYGROUND_LIMITS } from '../../api.ts';
 import { ConsoleError } from '../http/error.ts';
 import { PromiseCache } from '../sessions/promise-cache.ts';
-import type { Session } from '../sessions/sessions.ts';
+import type { Session } from '../sessions/session.ts';
 
 export interface EndpointCall {
   method: 'GET' | 'POST';

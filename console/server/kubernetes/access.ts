@@ -11,7 +11,7 @@ import { GROUP } from '../../../api/names.ts';
 import type { AccessView } from '../../api.ts';
 import { ConsoleError } from '../http/error.ts';
 import { PromiseCache } from '../sessions/promise-cache.ts';
-import type { Session } from '../sessions/sessions.ts';
+import type { Session } from '../sessions/session.ts';
 import type { Kubernetes } from './client.ts';
 
 const TTL_MS = 10_000;

@@ -6,7 +6,7 @@ import type { RedisClient } from '../../../redis/client.ts';
 import { readWorkspaces } from '../../../redis/publication/published.ts';
 import { PromiseCache } from '../sessions/promise-cache.ts';
 import type { RedisPresence } from '../sessions/redis-presence.ts';
-import type { Session } from '../sessions/sessions.ts';
+import type { Session } from '../sessions/session.ts';
 import type { Access } from './access.ts';
 import type { Kubernetes } from './client.ts';
 import { KubernetesError } from './error.ts';

@@ -2,7 +2,8 @@
 import type { AnnouncedTopic } from '../../api.ts';
 import { StreamSlots } from '../http/stream-slots.ts';
 import type { KubernetesStreams } from '../kubernetes/streams.ts';
-import type { Session, Sessions } from '../sessions/sessions.ts';
+import type { Session } from '../sessions/session.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 import { Feed, type LiveListener } from './feed.ts';
 
 const MAX_LISTENERS = { each: 20, all: 1_000 };

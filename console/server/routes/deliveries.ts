@@ -14,7 +14,7 @@ import { check, readBody, resendBody } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
 import { readTimeSpan, type TimeSpan, timeFilters } from '../http/time-range.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
-import type { Session } from '../sessions/sessions.ts';
+import type { Session } from '../sessions/session.ts';
 import { describeAttempt, describeDelivery } from '../views/webhook.ts';
 import type { Services } from './services.ts';
 import { readDeliveryURL, readDeliveryURLs } from './webhook-target.ts';

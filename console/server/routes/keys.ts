@@ -9,7 +9,7 @@ import type { KeyUsage, NewKey, NewKeyView } from '../../api.ts';
 import { keyChangeBody, keyRollBody, newKeyBody, readBody } from '../http/bodies.ts';
 import { viewAs } from '../kubernetes/object.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
-import type { Session } from '../sessions/sessions.ts';
+import type { Session } from '../sessions/session.ts';
 import { describeKey, hashOf } from '../views/key.ts';
 import type { Services } from './services.ts';
 

@@ -12,7 +12,7 @@ import { KubernetesError } from '../kubernetes/error.ts';
 import { type KubeObject, viewAs } from '../kubernetes/object.ts';
 import { PromiseCache } from '../sessions/promise-cache.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
-import type { Session } from '../sessions/sessions.ts';
+import type { Session } from '../sessions/session.ts';
 import { describeDeployment, isQueued } from '../views/deployment.ts';
 import { describeKey, hashOf } from '../views/key.ts';
 import {

@@ -8,7 +8,7 @@ import type { RequestDetail, RequestInputView, RetryView } from '../../api.ts';
 import { callTimeout, readEndpointJSON } from '../endpoints/answer.ts';
 import { ConsoleError } from '../http/error.ts';
 import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
-import type { Session } from '../sessions/sessions.ts';
+import type { Session } from '../sessions/session.ts';
 import { toBaseURL } from '../views/deployment.ts';
 import { describeCharge, describeRecord, readEndpointError } from '../views/request.ts';
 import { readKnownKeys } from './known-keys.ts';

@@ -6,7 +6,7 @@ import { readBody, signInBody } from '../http/bodies.ts';
 import { formatCookie, NO_COOKIE } from '../http/cookies.ts';
 import { ConsoleError } from '../http/error.ts';
 import { type ConsoleState, requireSession, sessionOf } from '../sessions/request-guards.ts';
-import type { Session } from '../sessions/sessions.ts';
+import type { Session } from '../sessions/session.ts';
 import { readTokenClaims } from '../sessions/token-claims.ts';
 import type { Services } from './services.ts';
 

@@ -6,7 +6,8 @@ import { CSRF_HEADER } from '../../api.ts';
 import { readCookie } from '../http/cookies.ts';
 import { ConsoleError } from '../http/error.ts';
 import { type HostSettings, isOwnHost, type RequestOrigin } from '../http/request-origin.ts';
-import type { Session, Sessions } from './sessions.ts';
+import type { Session } from './session.ts';
+import type { Sessions } from './sessions.ts';
 
 const READS = ['GET', 'HEAD', 'OPTIONS'];
 

@@ -1,9 +1,8 @@
-/** Sessions: the browser has a random ID, Redis the token encrypted with a key derived from it. Neither alone reveals the token. */
+/** The sessions of all browsers, kept in Redis. */
 
-import { createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { LRUCache } from 'lru-cache';
-import { openText, sealText } from '../../../api/sealed-text.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import {
   findEnded,
@@ -13,21 +12,8 @@ import {
 } from '../../../redis/console/console-sessions.ts';
 import { ConsoleError, REDIS_AWAY } from '../http/error.ts';
 import type { RedisPresence } from './redis-presence.ts';
-import type { SessionSeal, TokenRenewal, TokenRenewalState } from './token-renewal.ts';
-
-export interface Session {
-  /** SHA-256 of the ID. */
-  digest: string;
-  /** Changes in place when it is renewed. */
-  token: string;
-  /** Of a sign-in by OIDC. */
-  oidc?: TokenRenewalState | undefined;
-  user: string;
-  /** The namespace entered at sign-in, then the token's own namespace. */
-  own: string[];
-  /** Unix milliseconds. */
-  expiresAt: number;
-}
+import { createSeal, digestOf, type Session, type SessionSeal } from './session.ts';
+import type { TokenRenewal } from './token-renewal.ts';
 
 const ID_BYTES = 32;
 const ID = /^[A-Za-z0-9_-]{43}$/;
@@ -167,18 +153,4 @@ export class Sessions {
     }
     throw new ConsoleError('temporarily_unavailable', REDIS_AWAY, { retryAfter: 5 });
   }
-}
-
-const digestOf = (id: string) => createHash('sha256').update(id).digest('hex');
-
-function createSeal(id: string): SessionSeal {
-  const digest = digestOf(id);
-  const key = Buffer.from(hkdfSync('sha256', id, 'berth', 'v1/console-session', 32));
-  return {
-    seal: ({ digest: _, ...sealable }) => sealText(JSON.stringify(sealable), [digest], key),
-    open: (sealed) => {
-      const text = openText(sealed, [digest], key);
-      return text === null ? null : { ...(JSON.parse(text) as Omit<Session, 'digest'>), digest };
-    },
-  };
 }

@@ -13,7 +13,7 @@ import {
 import { ConsoleError } from '../http/error.ts';
 import type { Issuer, Tokens } from '../oidc/issuer.ts';
 import { IssuerError } from '../oidc/issuer-error.ts';
-import type { Session } from './sessions.ts';
+import type { Session, SessionSeal, TokenRenewalState } from './session.ts';
 
 /** Renewed this long before it ends, or in the last third of its time if that is shorter. */
 const MARGIN_MS = 120_000;
@@ -28,22 +28,6 @@ const WAIT_STEP_MS = 200;
 const MAX_WAIT_MS = 5_000;
 /** How long pages wait for an unavailable issuer before they offer to sign in by other means. */
 const GRACE_MS = 60_000;
-
-/** What a session by OIDC has besides the token. */
-export interface TokenRenewalState {
-  subject: string;
-  /** null: it ends with its token. */
-  refreshToken: string | null;
-  /** Of the token. Unix milliseconds, both. */
-  endsAt: number;
-  renewAt: number;
-}
-
-/** Of one session, with the key that its browser has. */
-export interface SessionSeal {
-  seal(session: Session): string;
-  open(sealed: string): Session | null;
-}
 
 type Renewed = Pick<Session, 'token' | 'oidc'>;
 type Outcome = Renewed | 'ended' | 'pending';

@@ -9,7 +9,8 @@ import type { Kubernetes } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/error.ts';
 import type { Namespaces } from '../kubernetes/namespaces.ts';
 import type { ApiContext } from '../sessions/request-guards.ts';
-import type { Session, Sessions } from '../sessions/sessions.ts';
+import type { Session } from '../sessions/session.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 import { SignInAttempts } from './sign-in-attempts.ts';
 
 export interface SignInsOptions {
