@@ -2,11 +2,14 @@
 import { Button, type ButtonProps, Tooltip } from '@mantine/core';
 import type { MouseEvent, ReactNode } from 'react';
 
-interface AllowedButtonProps extends ButtonProps {
+export interface Permission {
   /** undefined: not loaded yet. */
   isAllowed: boolean | undefined;
   /** Shown when it is not allowed. */
   reason: string;
+}
+
+interface AllowedButtonProps extends ButtonProps, Permission {
   onClick?: () => void;
   type?: 'button' | 'submit';
   'aria-label'?: string;

@@ -8,7 +8,7 @@ import { ChatLog } from './chat-log.tsx';
 import { buildChatBody, NO_SETTINGS, previewMessages } from './chat-settings.ts';
 import { ChatSettingsFields } from './chat-settings-fields.tsx';
 import { useConversation } from './conversation.ts';
-import type { PlaygroundProps } from './playground.tsx';
+import type { PlaygroundProps } from './playground-props.ts';
 
 export function ChatPlayground({ deployment, path, permission }: PlaygroundProps) {
   const { kind, modelId, baseURL, engine } = deployment;

@@ -11,7 +11,7 @@ import { BesideCode } from './call-code.tsx';
 import { type GeneratedImage, GeneratedImages } from './generated-images.tsx';
 import { buildForm, ImageField, PromptField } from './media-fields.tsx';
 import { listParameters, MediaParameterFields, NO_PARAMETERS } from './media-parameters.tsx';
-import type { PlaygroundProps } from './playground.tsx';
+import type { PlaygroundProps } from './playground-props.ts';
 import { timeCall } from './timed-call.ts';
 
 const MAX_IMAGES = 4;

@@ -5,25 +5,11 @@ import { useAccess, useBase } from '../client/session.ts';
 import { ChatPlayground } from './chat.tsx';
 import { EmbeddingPlayground } from './embedding.tsx';
 import { ImagePlayground } from './image.tsx';
+import type { PlaygroundProps } from './playground-props.ts';
 import { RerankPlayground } from './rerank.tsx';
 import { SpeechPlayground } from './speech.tsx';
 import { TranscriptionPlayground } from './transcription.tsx';
 import { VideoPlayground } from './video.tsx';
-
-/** Props of AllowedButton. */
-export interface Permission {
-  isAllowed: boolean | undefined;
-  reason: string;
-}
-
-export interface PlaygroundProps {
-  deployment: DeploymentView;
-  /** Of the deployment's endpoint, with /v1. */
-  path: string;
-  permission: Permission;
-  /** False while another tab is shown. */
-  isShown: boolean;
-}
 
 const BY_KIND: Record<DeploymentView['kind'], ComponentType<PlaygroundProps>> = {
   LLM: ChatPlayground,

@@ -1,9 +1,8 @@
 /** The form of a playground whose question has one answer: its fields, the button, then the error or the answer. */
 import { Stack } from '@mantine/core';
 import type { FormEvent, ReactNode } from 'react';
-import { AllowedButton } from '../parts/allowed-button.tsx';
+import { AllowedButton, type Permission } from '../parts/allowed-button.tsx';
 import { ErrorAlert } from '../parts/page-states.tsx';
-import type { Permission } from './playground.tsx';
 
 interface QuestionFormProps {
   /** Its fields. */

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { call } from '../client/call.ts';
 import { formatMs } from '../usage/totals.ts';
 import { BesideCode } from './call-code.tsx';
-import type { PlaygroundProps } from './playground.tsx';
+import type { PlaygroundProps } from './playground-props.ts';
 import { QuestionForm } from './question-form.tsx';
 import { timeCall } from './timed-call.ts';
 

@@ -7,7 +7,7 @@ import { Copyable } from '../parts/copyable.tsx';
 import { formatMs } from '../usage/totals.ts';
 import { BesideCode } from './call-code.tsx';
 import { buildForm } from './media-fields.tsx';
-import type { PlaygroundProps } from './playground.tsx';
+import type { PlaygroundProps } from './playground-props.ts';
 import { QuestionForm } from './question-form.tsx';
 import { timeCall } from './timed-call.ts';
 

@@ -9,7 +9,7 @@ import { FollowedRequest } from '../requests/followed-request.tsx';
 import { BesideCode } from './call-code.tsx';
 import { buildForm, ImageField, PromptField } from './media-fields.tsx';
 import { listParameters, MediaParameterFields, NO_PARAMETERS } from './media-parameters.tsx';
-import type { PlaygroundProps } from './playground.tsx';
+import type { PlaygroundProps } from './playground-props.ts';
 
 /** In the code, before a prompt is entered. */
 const EXAMPLE = 'A ship leaves';
