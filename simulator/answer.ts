@@ -1,6 +1,4 @@
 /** A route's response to a request, before anything is sent. */
-import type { Exchange } from './exchange.ts';
-import type { Fields } from './fields.ts';
 import type { PrefixCache } from './prefix-cache.ts';
 import type { Inputs } from './tei.ts';
 
@@ -45,9 +43,6 @@ export interface PlanContext {
   /** Null: prompts are computed from their beginning. */
   cache: PrefixCache | null;
 }
-
-/** Makes the answer to a request's body; throws an EngineError to refuse it. */
-export type Planner = (body: Fields, context: PlanContext, exchange: Exchange) => Answer;
 
 let calls = 0;
 const run = Date.now().toString(16);

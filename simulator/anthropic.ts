@@ -3,7 +3,7 @@ import { type Answer, countCached, makeAnswerId, type PlanContext, sumUsage } fr
 import { type Chat, type ChatChoice, makeChat } from './chat.ts';
 import { type EngineError, refuseField } from './errors.ts';
 import { type Fields, isObject, readBoolean } from './fields.ts';
-import { streamMessage } from './message-stream.ts';
+import { type MessageBody, streamMessage } from './message-stream.ts';
 import { planTranslated } from './translated-chat.ts';
 
 export function planMessage(body: Fields, context: PlanContext): Answer {
@@ -96,12 +96,6 @@ function readBlock(block: Fields): unknown[] {
       image_url: { url: type === 'url' ? url : `data:${String(media_type)};base64,${String(data)}` },
     },
   ];
-}
-
-export interface MessageBody extends Fields {
-  content: Fields[];
-  stop_reason: string;
-  usage: Fields;
 }
 
 const STOP_REASONS = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' } as const;

@@ -1,17 +1,8 @@
-/** POST /v1/chat/completions. */
-import {
-  type Answer,
-  makeAnswerId,
-  type PlanContext,
-  readUnixSeconds,
-  sumUsage,
-  type Usage,
-} from './answer.ts';
-import { streamChat } from './chat-stream.ts';
+/** What the model says to a conversation; the dialects write it each in its format. */
+import { makeAnswerId, type PlanContext, readUnixSeconds, sumUsage, type Usage } from './answer.ts';
 import { refuse, refuseField } from './errors.ts';
 import { type Fields, isObject, readBoolean, readChoice, readInteger, readObject } from './fields.ts';
 import { generateValue } from './json-schema.ts';
-import { describeChatTokens } from './logprobs.ts';
 import { readConversation, readSaid } from './messages.ts';
 import { hashText, type Random } from './random.ts';
 import {
@@ -49,18 +40,6 @@ export interface Chat {
   withContinuousUsage: boolean;
 }
 
-export function planChat(body: Fields, context: PlanContext): Answer {
-  const chat = makeChat(body, context);
-  return {
-    steps: Math.max(...chat.choices.map(countChoice)),
-    usage: chat.usage,
-    conversation: chat.conversation,
-    buildBody: () => buildChatBody(chat),
-    frames: readBoolean(body, 'stream') ? () => streamChat(chat) : null,
-  };
-}
-
-/** The model's output; its format depends on the dialect. */
 export function makeChat(body: Fields, context: PlanContext): Chat {
   const conversation = readConversation(body);
   const tools = planTools(body, conversation);
@@ -137,30 +116,3 @@ function planContent(body: Fields, sampling: Sampling, length: number | null): (
   }
   return (random) => generateProse(random, sampling, length);
 }
-
-function buildChatBody(chat: Chat): object {
-  return {
-    id: chat.id,
-    object: 'chat.completion',
-    created: chat.created,
-    model: chat.model,
-    choices: chat.choices.map(({ tokens, toolCalls, finish }, index) => ({
-      index,
-      message: {
-        role: 'assistant',
-        content: toolCalls.length > 0 ? null : tokens.join(''),
-        refusal: null,
-        ...(toolCalls.length > 0 ? { tool_calls: toolCalls.map(describeToolCall) } : {}),
-      },
-      logprobs: chat.topLogprobs === null ? null : describeChatTokens(tokens, chat.topLogprobs),
-      finish_reason: finish,
-    })),
-    usage: chat.usage,
-  };
-}
-
-const describeToolCall = ({ id, name, arguments: text }: ToolCall): object => ({
-  id,
-  type: 'function',
-  function: { name, arguments: text },
-});

@@ -1,7 +1,7 @@
 /** The inference routes, and what each call of theirs goes through: received, recorded, served. */
 import { describeAnthropicError, planCount, planMessage } from './anthropic.ts';
 import { type Call, ClientDisconnectedError } from './call.ts';
-import { planChat } from './chat.ts';
+import { planChat } from './chat-completions.ts';
 import { planCompletion } from './completions.ts';
 import { planEmbedding } from './embeddings.ts';
 import type { Engine } from './engine.ts';
@@ -12,11 +12,11 @@ import { isForm, readForm } from './form-body.ts';
 import { serveEdit, serveGeneration } from './images.ts';
 import { peekConversation } from './messages.ts';
 import { parseJSON, readBody } from './request-body.ts';
-import { planRerank, planScore } from './rerank.ts';
+import { planRank, planRerank, planScore } from './rerank.ts';
 import { peekInputItems, planResponse } from './responses.ts';
 import { requireAwake } from './sleep.ts';
 import { serveSpeech } from './speech.ts';
-import { describeErrorOfTEI, planRank } from './tei.ts';
+import { describeErrorOfTEI } from './tei.ts';
 import { peekInput } from './text-input.ts';
 import { serveText } from './text-route.ts';
 import { planDecode, planDetokenize, planTokenize } from './tokenizer.ts';

@@ -1,5 +1,6 @@
 /** Differences between image and video engines. */
-import type { VideoStatus } from './video-jobs.ts';
+
+export type VideoStatus = 'queued' | 'in_progress' | 'completed' | 'failed';
 
 export interface MediaHabits {
   /** Of an edit's mask; null: none is read. */

@@ -1,10 +1,15 @@
 /** The events of a streamed message of Anthropic's. */
 
 import type { Frame } from './answer.ts';
-import type { MessageBody } from './anthropic.ts';
 import type { ChatChoice } from './chat.ts';
 import type { Fields } from './fields.ts';
 import { splitTokens } from './text.ts';
+
+export interface MessageBody extends Fields {
+  content: Fields[];
+  stop_reason: string;
+  usage: Fields;
+}
 
 export function* streamMessage(message: MessageBody, choice: ChatChoice): Generator<Frame> {
   let step = 0;

@@ -1,9 +1,10 @@
-/** POST /v1/rerank and /v1/score: texts that share words with the query lie ahead. */
+/** POST /v1/rerank, /rerank and /v1/score: texts that share words with the query lie ahead. */
 import { type Answer, makeAnswerId, type PlanContext, readUnixSeconds, sumUsage } from './answer.ts';
-import { refuse, refuseField } from './errors.ts';
+import { refuse, refuseField, refuseRoute } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { type Fields, readInteger } from './fields.ts';
 import { hashText } from './random.ts';
+import { checkBatch } from './tei.ts';
 import { countTokens } from './text.ts';
 
 const MAX_PAIRS = 2048;
@@ -47,6 +48,27 @@ export function planRerank(body: Fields, context: PlanContext, { engine }: Excha
         .slice(0, topN)
         .map(({ index, text, score }) => ({ index, document: { text }, relevance_score: score })),
     }),
+    frames: null,
+  };
+}
+
+/** TEI's own route. */
+export function planRank(body: Fields, _context: unknown, { engine }: Exchange): Answer {
+  if (engine.settings.current.like !== 'tei') throw refuseRoute(404);
+  const { query, texts, return_text: withTexts } = body;
+  if (typeof query !== 'string') throw refuseField(['query'], 'Field required');
+  if (!Array.isArray(texts) || !texts.every((text): text is string => typeof text === 'string'))
+    throw refuseField(['texts'], 'Input should be a list of strings');
+  checkBatch(texts.length, engine.personality.bounds.inputs);
+  const tokens = texts.reduce((sum, text) => sum + countTokens(query) + countTokens(text), 0);
+  return {
+    steps: 1,
+    usage: sumUsage(tokens, 0),
+    inputs: { count: texts.length, isBatch: true },
+    buildBody: () =>
+      texts
+        .map((text, index) => ({ index, score: scorePair(query, text), ...(withTexts === true && { text }) }))
+        .sort((a, b) => b.score - a.score),
     frames: null,
   };
 }

@@ -2,8 +2,13 @@
 import type { Frame } from './answer.ts';
 import type { ChatChoice } from './chat.ts';
 import type { Fields } from './fields.ts';
-import type { ResponseBody } from './responses.ts';
 import { splitTokens } from './text.ts';
+
+export interface ResponseBody extends Fields {
+  id: string;
+  output: Fields[];
+  status: string;
+}
 
 /** Numbers the events, and counts the steps of the model. */
 export function* streamResponse(response: ResponseBody, choice: ChatChoice): Generator<Frame> {

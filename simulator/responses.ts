@@ -5,7 +5,7 @@ import type { Chat, ChatChoice } from './chat.ts';
 import { refuseField } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { type Fields, isObject, readBoolean, readObject } from './fields.ts';
-import { streamResponse } from './response-stream.ts';
+import { type ResponseBody, streamResponse } from './response-stream.ts';
 import { describeCall, listTools, readToolChoice } from './response-tools.ts';
 import { planTranslated } from './translated-chat.ts';
 
@@ -88,12 +88,6 @@ function readFormat(body: Fields): unknown {
   const format = readObject(body, 'text')?.format;
   if (!isObject(format) || format.type !== 'json_schema') return format;
   return { type: 'json_schema', json_schema: { schema: format.schema } };
-}
-
-export interface ResponseBody extends Fields {
-  id: string;
-  output: Fields[];
-  status: string;
 }
 
 function describeResponse(body: Fields, chat: Chat, choice: ChatChoice): ResponseBody {

@@ -111,7 +111,7 @@ const INFO = '/info';
 const READS = new Map<string, (engine: Engine, call: Call) => void>([
   ['/health', (engine, call) => void checkHealth(engine, call).catch((error) => answerFailure(call, error))],
   ['/metrics', (engine, call) => void sendMetrics(engine, call).catch((error) => answerFailure(call, error))],
-  [INFO, (engine, call) => call.sendJSON(200, describeInfo(engine))],
+  [INFO, (engine, call) => call.sendJSON(200, describeInfo(engine.options))],
   [
     '/tokenizer_info',
     ({ options: { kind }, personality, settings }, call) => {

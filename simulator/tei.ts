@@ -1,11 +1,5 @@
-/** What Text Embeddings Inference does in its own way, as of 1.9: bounds of inputs, permits, and its route that reranks. */
-import { type Answer, sumUsage } from './answer.ts';
-import type { Engine } from './engine.ts';
-import { EngineError, refuseField, refuseRoute } from './errors.ts';
-import type { Exchange } from './exchange.ts';
-import type { Fields } from './fields.ts';
-import { scorePair } from './rerank.ts';
-import { countTokens } from './text.ts';
+/** What Text Embeddings Inference does in its own way, as of 1.9: bounds of inputs, permits, errors and what it is. */
+import { EngineError } from './errors.ts';
 
 /** Unless it is started with `--max-client-batch-size` and `--max-concurrent-requests`. */
 export const TEI_BOUNDS = { inputs: 32, permits: 512 } as const;
@@ -54,7 +48,7 @@ export class Permits {
 }
 
 /** GET /info, as far as it is used. */
-export const describeInfo = ({ options: { model, kind } }: Engine): object => ({
+export const describeInfo = ({ model, kind }: { model: string; kind: string }): object => ({
   model_id: model,
   model_type:
     kind === 'Rerank' ? { reranker: { id2label: {}, label2id: {} } } : { embedding: { pooling: 'mean' } },
@@ -63,24 +57,3 @@ export const describeInfo = ({ options: { model, kind } }: Engine): object => ({
   max_input_length: MAX_INPUT_TOKENS,
   version: '1.9.4',
 });
-
-/** POST /rerank. */
-export function planRank(body: Fields, _context: unknown, { engine }: Exchange): Answer {
-  if (engine.settings.current.like !== 'tei') throw refuseRoute(404);
-  const { query, texts, return_text: withTexts } = body;
-  if (typeof query !== 'string') throw refuseField(['query'], 'Field required');
-  if (!Array.isArray(texts) || !texts.every((text): text is string => typeof text === 'string'))
-    throw refuseField(['texts'], 'Input should be a list of strings');
-  checkBatch(texts.length, engine.personality.bounds.inputs);
-  const tokens = texts.reduce((sum, text) => sum + countTokens(query) + countTokens(text), 0);
-  return {
-    steps: 1,
-    usage: sumUsage(tokens, 0),
-    inputs: { count: texts.length, isBatch: true },
-    buildBody: () =>
-      texts
-        .map((text, index) => ({ index, score: scorePair(query, text), ...(withTexts === true && { text }) }))
-        .sort((a, b) => b.score - a.score),
-    frames: null,
-  };
-}

@@ -1,8 +1,12 @@
 /** Serves a route that answers in text or numbers: planned, queued, delivered. */
-import { countCached, type Planner } from './answer.ts';
+import { type Answer, countCached, type PlanContext } from './answer.ts';
 import { deliver } from './delivery.ts';
 import { checkBody, type Exchange } from './exchange.ts';
 import { strike } from './faults.ts';
+import type { Fields } from './fields.ts';
+
+/** Makes the answer to a request's body; throws an EngineError to refuse it. */
+export type Planner = (body: Fields, context: PlanContext, exchange: Exchange) => Answer;
 
 export const serveText =
   (plan: Planner) =>

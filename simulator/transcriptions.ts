@@ -1,11 +1,12 @@
 /** POST /v1/audio/transcriptions and /v1/audio/translations: as many words as the audio is long, the same for the same bytes. */
-import { type Frame, makeAnswerId, type Planner, readUnixSeconds, sumUsage } from './answer.ts';
+import { type Frame, makeAnswerId, readUnixSeconds, sumUsage } from './answer.ts';
 import { refuse, refuseField } from './errors.ts';
 import { listFiles } from './exchange.ts';
 import { type Fields, readBoolean, readChoice, readNumber } from './fields.ts';
 import { createRandom, hashText } from './random.ts';
 import { measureSound } from './sounds.ts';
 import { generateTokens } from './text.ts';
+import type { Planner } from './text-route.ts';
 
 const TOKENS_PER_SECOND = 3;
 const TOKENS_PER_SEGMENT = 12;

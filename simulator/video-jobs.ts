@@ -7,6 +7,7 @@ import { readUnixSeconds } from './answer.ts';
 import { EngineError } from './errors.ts';
 import { BROKEN, OUT_OF_MEMORY } from './faults.ts';
 import { makeFilm } from './films.ts';
+import type { VideoStatus } from './media-habits.ts';
 import type { Size } from './pictures.ts';
 import type { Fault } from './settings.ts';
 import type { Slots } from './slots.ts';
@@ -24,8 +25,6 @@ export interface VideoParameters {
   /** Found in the middle of the work. */
   failure: EngineError | null;
 }
-
-export type VideoStatus = 'queued' | 'in_progress' | 'completed' | 'failed';
 
 export class VideoJob {
   readonly id = `video_gen_${randomUUID().replaceAll('-', '')}`;

@@ -1,8 +1,48 @@
-/** The chunks of a streamed chat: role, tokens or tool calls, finish reason, usage. */
-import { type Frame, sumUsage } from './answer.ts';
-import type { Chat, ChatChoice } from './chat.ts';
+/** POST /v1/chat/completions: the whole answer, or the chunks of a stream (role, tokens or tool calls, finish reason, usage). */
+import { type Answer, type Frame, type PlanContext, sumUsage } from './answer.ts';
+import { type Chat, type ChatChoice, countChoice, makeChat } from './chat.ts';
+import { type Fields, readBoolean } from './fields.ts';
 import { describeChatTokens } from './logprobs.ts';
 import { splitTokens } from './text.ts';
+import type { ToolCall } from './tools.ts';
+
+export function planChat(body: Fields, context: PlanContext): Answer {
+  const chat = makeChat(body, context);
+  return {
+    steps: Math.max(...chat.choices.map(countChoice)),
+    usage: chat.usage,
+    conversation: chat.conversation,
+    buildBody: () => buildChatBody(chat),
+    frames: readBoolean(body, 'stream') ? () => streamChat(chat) : null,
+  };
+}
+
+function buildChatBody(chat: Chat): object {
+  return {
+    id: chat.id,
+    object: 'chat.completion',
+    created: chat.created,
+    model: chat.model,
+    choices: chat.choices.map(({ tokens, toolCalls, finish }, index) => ({
+      index,
+      message: {
+        role: 'assistant',
+        content: toolCalls.length > 0 ? null : tokens.join(''),
+        refusal: null,
+        ...(toolCalls.length > 0 ? { tool_calls: toolCalls.map(describeToolCall) } : {}),
+      },
+      logprobs: chat.topLogprobs === null ? null : describeChatTokens(tokens, chat.topLogprobs),
+      finish_reason: finish,
+    })),
+    usage: chat.usage,
+  };
+}
+
+const describeToolCall = ({ id, name, arguments: text }: ToolCall): object => ({
+  id,
+  type: 'function',
+  function: { name, arguments: text },
+});
 
 interface Part {
   delta: object;
@@ -10,7 +50,7 @@ interface Part {
   token?: string;
 }
 
-export function streamChat(chat: Chat): Iterable<Frame> {
+function streamChat(chat: Chat): Iterable<Frame> {
   return chat.withContinuousUsage ? addUsage(chat, listFrames(chat)) : listFrames(chat);
 }
 
