@@ -1,7 +1,6 @@
 /** The last event of a broken stream (docs/api.md, "Streaming"), in the format of its route. */
 import type { IncomingMessage } from 'node:http';
-import { buildAnthropicError, readErrorDialect } from './error-dialect.ts';
-import { type ApiError, buildEnvelope } from './error-response.ts';
+import { type ApiError, buildAnthropicError, buildEnvelope, readErrorDialect } from './error-response.ts';
 import { readRoutePath } from './request-path.ts';
 
 const RESPONSES_PATH = '/v1/responses';

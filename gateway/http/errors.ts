@@ -8,6 +8,7 @@ import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { PromisedService } from '../telemetry/slo-metrics.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
+import type { Span } from '../tracing/span.ts';
 import { formatErrorEvent } from './error-event.ts';
 import { ApiError, sendError } from './error-response.ts';
 import { toBytesText } from './event-stream.ts';
@@ -18,7 +19,6 @@ import {
   type GatewayState,
 } from './exchange.ts';
 import { describeRequestLine } from './request-log.ts';
-import { endRequestSpan } from './request-span.ts';
 import { explainRedisOutage } from './unavailability.ts';
 
 const CLIENT_LEFT = 499;
@@ -69,6 +69,24 @@ export const answerErrors =
       }
     }
   };
+
+/** `outcome`: the status, also of a stream that failed later. */
+function endRequestSpan(
+  span: Span,
+  { exchange, route, keyName }: Partial<GatewayState> & Pick<GatewayState, 'exchange'>,
+  outcome: number,
+): void {
+  const { res, errorCode } = exchange;
+  if (route) span.rename(`${route.method} ${route.path}`);
+  span.set({
+    'http.route': route?.path,
+    ...(res.headersSent && { 'http.response.status_code': res.statusCode }),
+    'berth.api_key': keyName || undefined,
+  });
+  if (outcome >= 500) span.fail(errorCode ?? String(outcome));
+  else if (outcome >= 400) span.end({ code: errorCode ?? 'client_disconnected', status: outcome });
+  else span.end(exchange.canceled);
+}
 
 /** Of keys that exist as objects, whatever was requested. */
 function noteKeyUse(usage: DeploymentUsage | null, { keyHash, keyName }: GatewayState): void {

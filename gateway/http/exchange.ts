@@ -7,10 +7,9 @@ import { RECEIPT_HEADER } from '../../api/names.ts';
 import { Account } from '../account/account.ts';
 import type { Span, Tracer } from '../tracing/span.ts';
 import { readTraceContext, type TraceContext } from '../tracing/trace-context.ts';
-import { type ErrorDialect, readErrorDialect } from './error-dialect.ts';
+import { type ErrorDialect, readErrorDialect } from './error-response.ts';
 import { EventStream } from './event-stream.ts';
 import { readRoutePath } from './request-path.ts';
-import { beginRequestSpan } from './request-span.ts';
 import type { Route } from './routes.ts';
 
 /** The client disconnected: work on its request stops. */
@@ -211,3 +210,28 @@ export const identifyRequest =
     ctx.respond = false;
     return next();
   };
+
+/** Of caller-chosen values. */
+const MAX_TEXT_LENGTH = 256;
+
+/** A copy, since V8 keeps the whole string that a substring was cut from. */
+const cut = (text: string): string =>
+  Buffer.from(text.slice(0, MAX_TEXT_LENGTH), 'latin1').toString('latin1');
+
+/** The request as a span, from its head to its last byte. */
+export function beginRequestSpan(tracer: Tracer, exchange: Exchange): void {
+  const { method = '', url = '', headers } = exchange.req;
+  const span = tracer.begin(method, {
+    kind: 'server',
+    parent: exchange.trace,
+    attributes: {
+      'http.request.method': method,
+      'url.scheme': 'http',
+      'url.path': cut(url.split('?', 1)[0]!),
+      'server.address': cut(headers.host?.replace(/:\d+$/, '') ?? '') || undefined,
+      'berth.request_id': exchange.requestId,
+    },
+  });
+  exchange.span = span;
+  exchange.trace = span;
+}

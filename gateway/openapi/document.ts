@@ -4,7 +4,7 @@ import type { ModelKind } from '../../api/engine-presets.ts';
 import { ERRORS, type ErrorCode, PARAMETER_CODES } from '../../api/errors.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { VERSION } from '../../api/names.ts';
-import { anthropicStatus, type ErrorDialect } from '../http/error-dialect.ts';
+import { anthropicStatus, type ErrorDialect } from '../http/error-response.ts';
 import { ALL_ROUTES, isSpoken, type Route, type RouteName } from '../http/routes.ts';
 import type { JsonSchema } from '../text/fields.ts';
 import { AUDIO_OPERATIONS } from './audio-operations.ts';

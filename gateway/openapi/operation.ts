@@ -2,7 +2,7 @@
 
 import { type ErrorCode, PARAMETER_CODES } from '../../api/errors.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import type { ErrorDialect } from '../http/error-dialect.ts';
+import type { ErrorDialect } from '../http/error-response.ts';
 import type { JsonSchema } from '../text/fields.ts';
 
 /** Facts of a deployment for the document; without `modelId`, of any deployment of these kinds. */

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import type { ErrorCode } from '../../../../api/errors.ts';
+import { formatErrorEvent } from '../../../../gateway/http/error-event.ts';
 import {
+  ApiError,
   anthropicStatus,
   buildAnthropicError,
   readErrorDialect,
-} from '../../../../gateway/http/error-dialect.ts';
-import { formatErrorEvent } from '../../../../gateway/http/error-event.ts';
-import { ApiError } from '../../../../gateway/http/error-response.ts';
+} from '../../../../gateway/http/error-response.ts';
 
 describe('the dialect of an error', () => {
   const read = (url: string, headers: Record<string, string> = {}) => readErrorDialect({ url, headers });

@@ -2,8 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import { Exchange } from '../../../../gateway/http/exchange.ts';
-import { beginRequestSpan } from '../../../../gateway/http/request-span.ts';
+import { beginRequestSpan, Exchange } from '../../../../gateway/http/exchange.ts';
 import type { RootOptions, Span } from '../../../../gateway/tracing/span.ts';
 
 setFlagsFromString('--expose-gc');

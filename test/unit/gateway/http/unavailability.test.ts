@@ -3,9 +3,14 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { ERRORS } from '../../../../api/errors.ts';
 import type { GatewayConfig } from '../../../../api/gateway-config.ts';
-import { anthropicStatus, buildAnthropicError } from '../../../../gateway/http/error-dialect.ts';
 import { formatErrorEvent } from '../../../../gateway/http/error-event.ts';
-import { ApiError, buildEnvelope, buildErrorHeaders } from '../../../../gateway/http/error-response.ts';
+import {
+  ApiError,
+  anthropicStatus,
+  buildAnthropicError,
+  buildEnvelope,
+  buildErrorHeaders,
+} from '../../../../gateway/http/error-response.ts';
 import {
   explainMissingEngine,
   explainMissingReplica,
