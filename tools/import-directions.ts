@@ -1,7 +1,7 @@
 /**
- * Checks which folder imports which (docs/architecture.md): imports point one way between the layers, the folders
- * of a layer form no cycle, and tests of `make test` reach nothing that builds programs with Go. Types count as well: to
- * read one folder, one needs the others that it names.
+ * Checks what imports what (docs/architecture.md): imports point one way between the layers, neither the folders
+ * of a layer nor files form a cycle, and tests of `make test` reach nothing that builds programs with Go. Types count as
+ * well: to read one file, one needs the others that it names.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -87,34 +87,37 @@ export function findWrongDirections(imports: Import[]): string[] {
     .map(({ from, to }) => `${from} imports ${to}, which is against the direction of imports`);
 }
 
-/** Cycles between folders of anything but tests, each as the imports that close it. */
-export function findCycles(imports: Import[]): string[] {
+/** Cycles of anything but tests, each as the imports that close it: between folders, or between whatever `placeOf` names. */
+export function findCycles(imports: Import[], placeOf: (file: string) => string = dirname): string[] {
   const edges = new Map<string, Map<string, Import>>();
   for (const each of imports) {
-    const [from, to] = [dirname(each.from), dirname(each.to)];
+    const [from, to] = [placeOf(each.from), placeOf(each.to)];
     if (from === to || isIn(from, 'test')) continue;
     if (!edges.has(from)) edges.set(from, new Map());
     edges.get(from)!.set(to, each);
   }
   const cycles: string[] = [];
   const done = new Set<string>();
-  const visit = (folder: string, path: string[]): void => {
-    const start = path.indexOf(folder);
+  const visit = (place: string, path: string[]): void => {
+    const start = path.indexOf(place);
     if (start >= 0) {
-      const round = [...path.slice(start), folder];
+      const round = [...path.slice(start), place];
       const steps = round.slice(1).map((to, index) => edges.get(round[index]!)!.get(to)!);
       cycles.push(
         `${round.join(' → ')}:${steps.map(({ from, to }) => `\n    ${from} imports ${to}`).join('')}`,
       );
       return;
     }
-    if (done.has(folder)) return;
-    for (const next of edges.get(folder)?.keys() ?? []) visit(next, [...path, folder]);
-    done.add(folder);
+    if (done.has(place)) return;
+    for (const next of edges.get(place)?.keys() ?? []) visit(next, [...path, place]);
+    done.add(place);
   };
-  for (const folder of edges.keys()) visit(folder, []);
+  for (const place of edges.keys()) visit(place, []);
   return cycles;
 }
+
+/** Rings of files that import each other. */
+export const findRings = (imports: Import[]): string[] => findCycles(imports, (file) => file);
 
 const BUILDS_WITH_GO = 'cluster/binaries.ts';
 /** The tests of `make test-cluster` and `make test-scaling-cluster`. */
@@ -140,7 +143,9 @@ export function findGoPrograms(imports: Import[]): string[] {
 
 if (import.meta.main) {
   const imports = listImports();
-  const problems = [...findWrongDirections(imports), ...findCycles(imports), ...findGoPrograms(imports)];
+  const problems = [findWrongDirections, findCycles, findRings, findGoPrograms].flatMap((find) =>
+    find(imports),
+  );
   for (const problem of problems) console.error(problem);
   if (problems.length > 0) process.exitCode = 1;
 }

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import {
   findCycles,
   findGoPrograms,
+  findRings,
   findWrongDirections,
   listImports,
 } from '../../../tools/import-directions.ts';
@@ -46,6 +47,40 @@ describe('the check of imports', () => {
     expect(more).to.deep.equal([]);
     expect(cycle).to.include('redis/one → redis/two → redis/three → redis/one');
     for (const { from } of imports.slice(0, 3)) expect(cycle).to.include(from);
+  });
+
+  it('refuses a ring of files, of types alone as well, and names the imports that close it', () => {
+    const ring = [
+      { from: 'redis/a.ts', to: 'redis/b.ts' },
+      { from: 'redis/b.ts', to: 'redis/c.ts' },
+      { from: 'redis/c.ts', to: 'redis/a.ts', isType: true as const },
+    ];
+    const outside = [
+      { from: 'redis/d.ts', to: 'redis/a.ts' },
+      { from: 'redis/a.ts', to: 'api/e.ts' },
+    ];
+    const [found, ...more] = findRings([...outside, ...ring]);
+    expect(more).to.deep.equal([]);
+    for (const { from, to } of ring) expect(found).to.include(`${from} imports ${to}`);
+    expect(found).to.not.include('d.ts').and.not.include('e.ts');
+    expect(findRings([...outside, ...ring.slice(1)])).to.deep.equal([]);
+  });
+
+  it('finds each ring of files, of two folders as well, but none of tests', () => {
+    const pair = (one: string, other: string) => [
+      { from: one, to: other },
+      { from: other, to: one },
+    ];
+    const imports = [
+      ...pair('api/a.ts', 'api/b.ts'),
+      ...pair('api/b.ts', 'api/deep/c.ts'),
+      ...pair('test/unit/a.ts', 'test/unit/b.ts'),
+    ];
+    expect(findRings(imports)).to.have.length(2);
+  });
+
+  it('finds no ring in the repository', () => {
+    expect(findRings(listImports())).to.deep.equal([]);
   });
 
   it('lets no test of make test build programs with Go, by whatever way, and names that way', () => {
