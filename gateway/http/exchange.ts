@@ -211,14 +211,14 @@ export const identifyRequest =
     return next();
   };
 
-/** Of caller-chosen values. */
+/** Of values in spans that callers choose. */
 const MAX_TEXT_LENGTH = 256;
 
 /** A copy, since V8 keeps the whole string that a substring was cut from. */
 const cut = (text: string): string =>
   Buffer.from(text.slice(0, MAX_TEXT_LENGTH), 'latin1').toString('latin1');
 
-/** The request as a span, from its head to its last byte. */
+/** Starts the span of a request, which ends with its last byte. */
 export function beginRequestSpan(tracer: Tracer, exchange: Exchange): void {
   const { method = '', url = '', headers } = exchange.req;
   const span = tracer.begin(method, {
