@@ -8,8 +8,10 @@ import {
 } from '../../../tools/import-directions.ts';
 
 describe('the check of imports', () => {
+  const all = listImports();
+
   it('finds those of the repository', () => {
-    expect(listImports()).to.deep.include({ from: 'kit/program.ts', to: 'kit/log.ts' });
+    expect(all).to.deep.include({ from: 'kit/program.ts', to: 'kit/log.ts' });
   });
 
   it('refuses an import against the direction of the layers', () => {
@@ -80,7 +82,7 @@ describe('the check of imports', () => {
   });
 
   it('finds no ring in the repository', () => {
-    expect(findRings(listImports())).to.deep.equal([]);
+    expect(findRings(all)).to.deep.equal([]);
   });
 
   it('lets no test of make test build programs with Go, by whatever way, and names that way', () => {
@@ -96,8 +98,7 @@ describe('the check of imports', () => {
   });
 
   it('knows imports of types alone', () => {
-    const find = (path: string) =>
-      listImports().find(({ from, to }) => from === path && /control-plane/.test(to));
+    const find = (path: string) => all.find(({ from, to }) => from === path && /control-plane/.test(to));
     expect(find('test/support/kube-request.ts')).to.include({ isType: true });
     expect(find('test/integration-cluster/crds/schema.test.ts')).to.not.have.property('isType');
   });
