@@ -34,7 +34,14 @@ const MAX_HEADER_BYTES = 16 * 1024;
 /** Above the idle time of the usual load balancers, so that it is never the server that closes first. */
 const KEEP_ALIVE_MS = 620_000;
 
-type ServedSocket = Socket & { turns: RequestTurns; onTinyPieces: () => void };
+interface ServedSocket extends Socket {
+  turns: RequestTurns;
+  onTinyPieces: () => void;
+  /** Since when it has waited for its first request, by performance.now(); null once that has come. */
+  unusedSince: number | null;
+  /** It waited for longer than headers may take. */
+  isKept: boolean;
+}
 
 /** Not yet listening. The listener sees targets as paths, whatever their form, and the target's host in the Host header. */
 export function createHTTPServer(options: HTTPServerOptions, listener: RequestListener): Server {
@@ -56,8 +63,11 @@ export function createHTTPServer(options: HTTPServerOptions, listener: RequestLi
     const { status, headers, text } = answer(fault);
     res.writeHead(status, headers).end(text);
   };
-  const enter = (req: IncomingMessage, res: ServerResponse<IncomingMessage>) =>
-    (req.socket as ServedSocket).turns.enter(res);
+  const enter = (req: IncomingMessage, res: ServerResponse<IncomingMessage>) => {
+    const socket = req.socket as ServedSocket;
+    socket.unusedSince = null;
+    socket.turns.enter(res);
+  };
   const server = createServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -72,10 +82,11 @@ export function createHTTPServer(options: HTTPServerOptions, listener: RequestLi
   );
   if (isContinuedByListener) server.on('checkContinue', enter).on('checkExpectation', enter);
   const reads = new SlicedReads();
-  const opened = new Set<Socket>();
+  const opened = new Set<ServedSocket>();
   connections.set(server, opened);
   server.on('connection', (socket: ServedSocket) => {
     opened.add(socket);
+    socket.unusedSince = performance.now();
     socket.once('close', () => opened.delete(socket));
     reads.add(socket);
     socket.onTinyPieces = () => reads.begin(socket);
@@ -94,19 +105,28 @@ export function createHTTPServer(options: HTTPServerOptions, listener: RequestLi
 }
 
 /** The open ones of each server. */
-const connections = new WeakMap<Server, Set<Socket>>();
+const connections = new WeakMap<Server, Set<ServedSocket>>();
 
 /**
  * A proxy opens connections ahead of requests, and keeps those that turned out not to be needed. A 408 on one is taken for the
  * answer to the request for which it is used at this very moment: it is kept as long as one that has served.
  */
-function keepUnused(socket: Socket): void {
+function keepUnused(socket: ServedSocket): void {
+  socket.isKept = true;
   const timer = setTimeout(() => closeUnused([socket]), KEEP_ALIVE_MS);
   socket.once('close', () => clearTimeout(timer));
 }
 
-function closeUnused(sockets: Iterable<Socket>): void {
-  for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+/** A first request may be on its way for a moment. */
+const FIRST_REQUEST_MS = 1_000;
+
+/** Node no longer watches what was kept; a few bytes that begin no request change nothing. */
+function closeUnused(sockets: Iterable<ServedSocket>): void {
+  const before = performance.now() - FIRST_REQUEST_MS;
+  for (const socket of sockets) {
+    const { unusedSince, isKept, bytesRead } = socket;
+    if (unusedSince !== null && (isKept || (bytesRead === 0 && unusedSince <= before))) socket.destroy();
+  }
 }
 
 function findFault(req: IncomingMessage): HTTPFault | null {

@@ -18,7 +18,7 @@ export class Roster<T extends Member> implements Iterable<T> {
   /** False: it was not in it. */
   delete(member: T): boolean {
     const { place } = member;
-    if (place < 0) return false;
+    if (this.#members[place] !== member) return false;
     const last = this.#members.pop()!;
     if (last !== member) {
       this.#members[place] = last;

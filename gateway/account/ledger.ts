@@ -5,7 +5,7 @@ import type { DeploymentUsage } from '../telemetry/usage.ts';
 import type { Bill, TokenUsage } from './account.ts';
 import type { Settlements } from './settlements.ts';
 
-export interface LedgerOptions {
+interface LedgerOptions {
   config: () => GatewayConfig;
   settlements: Settlements;
   usage: DeploymentUsage;

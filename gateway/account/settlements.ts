@@ -47,7 +47,7 @@ export interface UsedByRequest {
 }
 
 /** One key's tokens: the total, and what Redis was sent, in order. */
-interface Ledger {
+interface KeyTokens {
   added: number;
   sent: number;
   watchers: number;
@@ -69,7 +69,7 @@ export class Settlements {
   readonly #open = new Map<string, Open>();
   /** In flight, by key: one at a time, so that nothing piles up in an outage. */
   readonly #sending = new Map<string, Promise<void>>();
-  readonly #ledgers = new Map<string, Ledger>();
+  readonly #keys = new Map<string, KeyTokens>();
   readonly #rounding = new PriceRounding();
   #timer: NodeJS.Timeout | null = null;
   readonly #closing = new AbortController();
@@ -81,16 +81,16 @@ export class Settlements {
 
   /** Must be closed, whatever the result of the call. */
   watch(sha256: string): UnsettledWatch {
-    const ledger = this.#ledgerOf(sha256);
-    ledger.watchers++;
-    let known = ledger.sent;
+    const counts = this.#tokensOf(sha256);
+    counts.watchers++;
+    let known = counts.sent;
     return {
       mark: () => {
-        known = ledger.sent;
+        known = counts.sent;
       },
-      read: () => ledger.added - known,
+      read: () => counts.added - known,
       close: () => {
-        ledger.watchers--;
+        counts.watchers--;
         this.#tidy(sha256);
       },
     };
@@ -107,7 +107,7 @@ export class Settlements {
   }
 
   #add({ namespace, sha256, tokens, micros }: Open): void {
-    this.#ledgerOf(sha256).added += tokens;
+    this.#tokensOf(sha256).added += tokens;
     const open = this.#open.get(sha256);
     if (open) {
       open.tokens = Math.min(open.tokens + tokens, Number.MAX_SAFE_INTEGER);
@@ -127,17 +127,17 @@ export class Settlements {
     }
   }
 
-  #ledgerOf(sha256: string): Ledger {
-    const known = this.#ledgers.get(sha256);
+  #tokensOf(sha256: string): KeyTokens {
+    const known = this.#keys.get(sha256);
     if (known) return known;
-    const ledger = { added: 0, sent: 0, watchers: 0 };
-    this.#ledgers.set(sha256, ledger);
-    return ledger;
+    const counts = { added: 0, sent: 0, watchers: 0 };
+    this.#keys.set(sha256, counts);
+    return counts;
   }
 
   #tidy(sha256: string): void {
     const isIdle = !this.#open.has(sha256) && !this.#sending.has(sha256);
-    if (isIdle && this.#ledgers.get(sha256)?.watchers === 0) this.#ledgers.delete(sha256);
+    if (isIdle && this.#keys.get(sha256)?.watchers === 0) this.#keys.delete(sha256);
   }
 
   #schedule(): void {
@@ -162,17 +162,17 @@ export class Settlements {
   async #send(settlement: Settlement): Promise<void> {
     const { redis } = this.#options;
     const { sha256, tokens } = settlement;
-    const ledger = this.#ledgerOf(sha256);
+    const counts = this.#tokensOf(sha256);
     const giveUpAt = performance.now() + this.#timing.giveUpMs;
     for (let attempt = 1; ; attempt++) {
-      ledger.sent += tokens;
+      counts.sent += tokens;
       try {
         await settle(redis, settlement);
         return;
       } catch (error) {
-        ledger.sent -= tokens;
+        counts.sent -= tokens;
         if (!isRedisAway(error) || this.#closing.signal.aborted || performance.now() > giveUpAt) {
-          ledger.added -= tokens;
+          counts.added -= tokens;
           this.#lose(tokens, (error as Error).message);
           return;
         }

@@ -2,7 +2,6 @@
  * Watches the stream of a chat that several engines serve in turn, and joins their parts into one response: one id,
  * one role, one end, the usage of all. Keeps what was generated, for the next engine to continue.
  */
-
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import type { TokenUsage } from '../account/account.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -128,7 +127,7 @@ export class ContinuedFilter implements StreamWatch {
     ].join('');
   }
 
-  /** TokenUsage passes, for the sum of all parts. */
+  /** Usage passes, for the sum of all parts. */
   #openPart(): SseFilter {
     return new SseFilter({ modelId: this.#options.modelId, isUsageWanted: true });
   }

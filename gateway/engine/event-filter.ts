@@ -2,7 +2,6 @@
  * Watches a stream of named events (OpenAI's Responses, Anthropic's Messages) on its way to the client. Events that
  * carry output pass by name, unparsed; the few others, which report usage, errors and the end, are completed.
  */
-
 import { isObject } from '../../kit/json.ts';
 import type { TokenUsage } from '../account/account.ts';
 import type { ApiError } from '../http/error-response.ts';

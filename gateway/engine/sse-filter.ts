@@ -3,7 +3,6 @@
  * only those with usage, no choices, an abort or unusual length are parsed. A frame split across chunks waits for its rest, so that
  * the client never receives half a frame.
  */
-
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import type { TokenUsage } from '../account/account.ts';
 import { toBytesText } from '../http/event-stream.ts';

@@ -1,5 +1,4 @@
 /** vLLM's vectors as bytes; the metadata that JSON would have is in a header. */
-
 import type { IncomingHttpHeaders } from 'node:http';
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import type { TokenUsage } from '../account/account.ts';

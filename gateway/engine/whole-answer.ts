@@ -1,5 +1,4 @@
 /** An engine's JSON response, read once and completed to OpenAI's schema. */
-
 import { isAscii, isUtf8 } from 'node:buffer';
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { writeInSlices } from '../../kit/json-slices.ts';

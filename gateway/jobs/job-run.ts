@@ -13,7 +13,7 @@ import { EngineUnreachableError } from '../engine/engine-error.ts';
 import type { Job } from '../engine/job.ts';
 import type { Span } from '../tracing/span.ts';
 import { noteAbandoned, noteLetGo } from './abandoned-work.ts';
-import { type EngineResult, type InputFile, runEngine } from './engine-run.ts';
+import { type EngineResult, type InputFile, runEngine } from './engine-job.ts';
 import {
   fetchObject,
   isStoreAway,

@@ -15,7 +15,7 @@ import { UploadError } from '../storage/upload-error.ts';
 import { type StoredFiles, storeFiles } from '../storage/uploads.ts';
 import type { LinkPlace } from '../storage/url-signer.ts';
 import { inSpan, type Span } from '../tracing/span.ts';
-import type { ResultFile } from './engine-run.ts';
+import type { ResultFile } from './engine-job.ts';
 import { MAX_TIMER_MS } from './lease.ts';
 import type { StorageServices } from './services.ts';
 

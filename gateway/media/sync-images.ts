@@ -64,6 +64,7 @@ export async function makeImages(
   const budget = startBudget(exchange, {
     budgetMs: limits.imageTimeoutMs,
     explain: () => explainTimeout(request, limits),
+    isExact: true,
   });
   try {
     exchange.check();
@@ -122,7 +123,7 @@ async function findPlace(services: Pick<EngineServices, 'capacity' | 'config'>, 
 }
 
 export const offerQueue = ({ code, message, details }: ApiError): ApiError =>
-  new ApiError(code, `${message} With async=true the request is queued until a replica is ready.`, details);
+  new ApiError(code, `${message} With async=true the request is queued until a replica takes it.`, details);
 
 interface ImageRun {
   /** Of the call. */

@@ -1,5 +1,4 @@
 /** What differs between text routes; the flow is the same for all (`text-routes.ts`). */
-
 import type { JSONObject } from '../../kit/json.ts';
 import type { TokenUsage } from '../account/account.ts';
 import type { StreamFilter } from '../engine/stream-answer.ts';

@@ -14,7 +14,9 @@ const ENDING_SECONDS = ENDING_MS / 1_000;
 
 const hasServed = ({ status }: V1Pod): boolean => {
   const engine = status?.containerStatuses?.find(({ name }) => name === CONTAINERS.engine);
-  return engine !== undefined && (engine.started === true || engine.restartCount > 0);
+  if (!engine) return false;
+  const { started, restartCount, state, lastState } = engine;
+  return started === true || restartCount > 0 || Boolean(state?.terminated ?? lastState?.terminated);
 };
 
 /** Pods whose time to end is to be shortened. */
@@ -23,7 +25,7 @@ export const listUnserved = (pods: readonly V1Pod[]): V1Pod[] =>
 
 /** Leaves them only the time to end; the kubelet sends their containers the signal once more. */
 export async function hurryUnserved(
-  { client, view }: Pick<ModelContext, 'client' | 'view'>,
+  { client, view, log }: Pick<ModelContext, 'client' | 'view' | 'log'>,
   key: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -34,7 +36,8 @@ export async function hurryUnserved(
     await client
       .delete(RESOURCES.Pod, { name: name!, namespace: namespace! }, options)
       .catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
+        // The pod ends by itself, only later.
+        if (!isNotFound(error)) log.warn({ err: error, key }, 'a pod keeps its grace period');
       });
   }
 }

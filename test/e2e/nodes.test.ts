@@ -51,7 +51,7 @@ describe('with a second node', function () {
         replicas: 2,
         // An Ingress controller's question to a lost replica would hang.
         route: { via: 'Front' },
-        env: { SIMULATOR_JOB_SECONDS: '5' },
+        env: { SIMULATOR_JOB_SECONDS: '8' },
         video: { resolutions: ['320x192'], tasks: ['t2v'], parameters: ['fps'] },
       }),
     ]);
@@ -138,9 +138,9 @@ describe('with a second node', function () {
     let ids: string[];
 
     it('fails no more than what it had, and nobody waits for it for long', async () => {
-      ids = await startVideos();
       const traffic = startTraffic(chat);
       await traffic.more(20);
+      ids = await startVideos();
       await killSpare(cluster);
       await traffic.more(100);
       const { failures, slowestMs } = await traffic.stop();

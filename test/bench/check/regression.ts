@@ -116,7 +116,7 @@ const highest = ({ median, band }: Recorded, smallest = 0): number => Math.max(m
 export function evaluate(value: number, recorded: Recorded, smallest = 0): Verdict {
   if (Number.isNaN(value)) return 'not measured';
   if (value > highest(recorded, smallest)) return 'worse';
-  return value >= smallest && value < recorded.median / (1 + recorded.band) ? 'better: record again' : 'ok';
+  return Math.max(value, smallest) < recorded.median / (1 + recorded.band) ? 'better: record again' : 'ok';
 }
 
 export const isWorse = (figures: Figures, baseline: Baseline): boolean =>
@@ -157,10 +157,10 @@ function explain(figures: Figures, baseline: Baseline): string[] {
 
 function describeChange(figure: Figure, value: number, { date, machine, figures }: Baseline): string {
   const { median, band } = figures[figure];
-  const change = value / median - 1;
-  const direction = change > 0 ? 'above' : 'below';
+  const share = median > 0 ? `${formatShare(Math.abs(value / median - 1))} ` : '';
+  const direction = value > median ? 'above' : 'below';
   return (
-    `${FIGURES[figure]} is ${value.toFixed(2)}, ${formatShare(Math.abs(change))} ${direction} the ${median.toFixed(2)} ` +
+    `${FIGURES[figure]} is ${value.toFixed(2)}, ${share}${direction} the ${median.toFixed(2)} ` +
     `recorded on ${date} (${machine}; noise: ${formatShare(band)})`
   );
 }

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { GATEWAY_ENV } from '../../../api/gateway-environment.ts';
 import type { VideoJob } from '../../../gateway/engine/job.ts';
 import { EngineHealth } from '../../../gateway/health/engine-health.ts';
-import { runEngine } from '../../../gateway/jobs/engine-run.ts';
+import { runEngine } from '../../../gateway/jobs/engine-job.ts';
 import { Spool } from '../../../gateway/storage/spool.ts';
 import { Pools } from '../../../gateway/upstream/pools.ts';
 import { countQueue } from '../../../redis/console/console-reads.ts';

@@ -2,12 +2,14 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
-import { closeServer, createHTTPServer, listen } from '../../../kit/http-server.ts';
+import { closeServer, createHTTPServer, listen, readServerPort } from '../../../kit/http-server.ts';
+import { pollUntil } from '../../support/poll.ts';
 
 describe('a connection that a proxy opened ahead of requests', () => {
   let server: Server;
   let socket: Socket;
   let received = '';
+  let connections: Socket[];
   beforeEach(async () => {
     const options = {
       methods: ['GET'],
@@ -18,6 +20,8 @@ describe('a connection that a proxy opened ahead of requests', () => {
     server = createHTTPServer(options, (_, res) => res.end('served'));
     const port = await listen(server, 0, '127.0.0.1');
     received = '';
+    connections = [];
+    server.on('connection', (connection: Socket) => connections.push(connection));
     socket = connect(port, '127.0.0.1').setEncoding('utf8');
     socket.on('data', (text: string) => {
       received += text;
@@ -49,5 +53,22 @@ describe('a connection that a proxy opened ahead of requests', () => {
   it('keeps no server from its end', async () => {
     await closeServer(server, 60_000);
     expect(received).to.equal('');
+  });
+
+  it('keeps none from its end either where it has sent what begins no request', async () => {
+    socket.write('\r\n');
+    await pollUntil(() => connections[0]!.bytesRead > 0, 'the line');
+    await closeServer(server, 60_000);
+    expect(received).to.equal('');
+  });
+
+  it('is served while the server ends, where it was opened just now', async () => {
+    const late = connect(readServerPort(server), '127.0.0.1').setEncoding('utf8');
+    await once(server, 'connection');
+    const closed = closeServer(server, 60_000);
+    late.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    const [answer] = (await once(late, 'data')) as [string];
+    expect(answer).to.match(/^HTTP\/1\.1 200 /);
+    await closed;
   });
 });

@@ -21,8 +21,10 @@ describe('a pod that is deleted before its engine has answered', () => {
   it('is told so once', () => expect(listUnserved([makeLeaving(30)])).to.deep.equal([]));
 
   it('is none while it is wanted, nor after its engine has served or crashed', () => {
+    const crashed = { state: { terminated: { exitCode: 1 } } };
     const others = [
       makeLeaving(undefined),
+      makeLeaving(210, crashed),
       makeLeaving(210, { started: true }),
       makeLeaving(210, { restartCount: 1 }),
     ];
