@@ -95,10 +95,16 @@ interface Budget {
  * Cancels the request with this error once it has taken so long (docs/api.md, "Limits"). Counts from `from`, in milliseconds
  * after the request's start.
  */
-export function startBudget(exchange: Exchange, { budgetMs, from = 0, explain, isExact }: Budget): NodeJS.Timeout {
+export function startBudget(
+  exchange: Exchange,
+  { budgetMs, from = 0, explain, isExact }: Budget,
+): NodeJS.Timeout {
   const left = from + budgetMs - Math.floor(exchange.elapsed());
   if (left <= 0) exchange.cancel(explain());
-  return setTimeout(() => exchange.cancel(explain()), isExact ? Math.max(1, left) : roundDelay(Math.max(1, left)));
+  return setTimeout(
+    () => exchange.cancel(explain()),
+    isExact ? Math.max(1, left) : roundDelay(Math.max(1, left)),
+  );
 }
 
 /** Before the first byte, expiry is a 504. */
