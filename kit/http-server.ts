@@ -37,8 +37,10 @@ const KEEP_ALIVE_MS = 620_000;
 interface ServedSocket extends Socket {
   turns: RequestTurns;
   onTinyPieces: () => void;
-  /** Since when it has waited for its first request, by performance.now(); null once that has come. */
-  unusedSince: number | null;
+  /** By performance.now(). */
+  openedAt: number;
+  /** Its first request has come. */
+  isUsed: boolean;
   /** It waited for longer than headers may take. */
   isKept: boolean;
 }
@@ -65,7 +67,7 @@ export function createHTTPServer(options: HTTPServerOptions, listener: RequestLi
   };
   const enter = (req: IncomingMessage, res: ServerResponse<IncomingMessage>) => {
     const socket = req.socket as ServedSocket;
-    socket.unusedSince = null;
+    socket.isUsed = true;
     socket.turns.enter(res);
   };
   const server = createServer(
@@ -86,7 +88,7 @@ export function createHTTPServer(options: HTTPServerOptions, listener: RequestLi
   connections.set(server, opened);
   server.on('connection', (socket: ServedSocket) => {
     opened.add(socket);
-    socket.unusedSince = performance.now();
+    socket.openedAt = performance.now();
     socket.once('close', () => opened.delete(socket));
     reads.add(socket);
     socket.onTinyPieces = () => reads.begin(socket);
@@ -103,6 +105,10 @@ export function createHTTPServer(options: HTTPServerOptions, listener: RequestLi
   );
   return server;
 }
+
+/** Milliseconds since the connection of a request was opened. */
+export const readAge = ({ socket }: IncomingMessage): number =>
+  performance.now() - (socket as ServedSocket).openedAt;
 
 /** The open ones of each server. */
 const connections = new WeakMap<Server, Set<ServedSocket>>();
@@ -124,8 +130,8 @@ const FIRST_REQUEST_MS = 1_000;
 function closeUnused(sockets: Iterable<ServedSocket>): void {
   const before = performance.now() - FIRST_REQUEST_MS;
   for (const socket of sockets) {
-    const { unusedSince, isKept, bytesRead } = socket;
-    if (unusedSince !== null && (isKept || (bytesRead === 0 && unusedSince <= before))) socket.destroy();
+    const { isUsed, isKept, bytesRead, openedAt } = socket;
+    if (!isUsed && (isKept || (bytesRead === 0 && openedAt <= before))) socket.destroy();
   }
 }
 

@@ -1,4 +1,4 @@
-/** What the model says to a conversation; the dialects write it each in its format. */
+/** What the model says to a conversation; each dialect writes it in its own format. */
 import { makeAnswerId, type PlanContext, readUnixSeconds, sumUsage, type Usage } from './answer.ts';
 import { refuse, refuseField } from './errors.ts';
 import { type Fields, isObject, readBoolean, readChoice, readInteger, readObject } from './fields.ts';

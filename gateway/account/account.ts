@@ -26,7 +26,7 @@ export interface Meter {
 export class Account {
   /** null until charged, and if nothing was used. */
   bill: Bill | null = null;
-  /** Of what serves the request. Of a class: with a closure, as measured, requests outlive V8's quick collections (`make bench`: promoted KB/request). */
+  /** Set by what serves the request. A chat's is of a class: with a closure, requests came into V8's old space (`make bench`, promoted KB/request). */
   meter: Meter | null = null;
   readonly #isReceiptRequested: boolean;
 

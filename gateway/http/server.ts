@@ -2,10 +2,9 @@
 
 import { randomUUID } from 'node:crypto';
 import type { RequestListener, Server } from 'node:http';
-import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
 import type { ErrorCode } from '../../api/errors.ts';
-import { createHTTPServer, type HTTPFault } from '../../kit/http-server.ts';
+import { createHTTPServer, type HTTPFault, readAge } from '../../kit/http-server.ts';
 import { ApiError, buildEnvelope, buildErrorHeaders, JSON_TYPE } from './error-response.ts';
 import type { GatewayContext, GatewayMiddleware, GatewayState } from './exchange.ts';
 
@@ -19,9 +18,6 @@ const CHECKING_INTERVAL_MS = 1_000;
 const METHODS = ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS'];
 /** A proxy in front of a Service keeps its connections to one pod: closing them at this age spreads load over new pods. */
 const CONNECTION_MAX_AGE_MS = 60_000;
-
-const OPENED_AT = Symbol('openedAt');
-type AgingSocket = Duplex & { [OPENED_AT]?: number };
 
 /** Not yet listening. `limits` is read again each second, so changes apply without a restart. */
 export function createServer(
@@ -38,14 +34,10 @@ export function createServer(
       isContinuedByListener: true,
     },
     (req, res) => {
-      if (performance.now() - ((req.socket as AgingSocket)[OPENED_AT] ?? 0) > connectionMaxAgeMs)
-        res.shouldKeepAlive = false;
+      if (readAge(req) > connectionMaxAgeMs) res.shouldKeepAlive = false;
       listener(req, res);
     },
   );
-  server.on('connection', (socket: AgingSocket) => {
-    socket[OPENED_AT] = performance.now();
-  });
   const applyLimits = () => {
     const { headersTimeoutMs, bodyTimeoutMs, uploadTimeoutMs } = limits();
     server.headersTimeout = headersTimeoutMs;

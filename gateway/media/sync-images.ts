@@ -68,8 +68,7 @@ export async function makeImages(
   });
   try {
     exchange.check();
-    const { capacity } = engines;
-    const target = await findPlace({ capacity, config: () => services.config(state) }, state);
+    const target = await findPlace({ ...engines, config: () => services.config(state) }, state);
     try {
       await charge();
       exchange.check();
@@ -185,14 +184,11 @@ async function runAtEngine(run: ImageRun): Promise<GeneratedImage[]> {
   }
 }
 
-function explainFailure(
-  error: unknown,
-  { services: { metrics }, engines: { onEngineLost } }: ImageRun,
-): unknown {
+function explainFailure(error: unknown, { services, engines }: ImageRun): unknown {
   if (!(error instanceof ApiError) || error.status < 500) return error;
   // The engine has done its work: a retry would not find more memory for its response.
   if (error.code === 'temporarily_unavailable') return error.withoutRetry();
-  noteFailure(error, { metrics, ...(onEngineLost && { onEngineLost }) });
+  noteFailure(error, { ...engines, metrics: services.metrics });
   // Queued requests have a code of their own for it; responses have this one.
   return new ApiError(error.code, `${error.message} (async=true reports the exact cause.)`, error.details);
 }

@@ -99,12 +99,10 @@ export function startBudget(
   exchange: Exchange,
   { budgetMs, from = 0, explain, isExact }: Budget,
 ): NodeJS.Timeout {
-  const left = from + budgetMs - Math.floor(exchange.elapsed());
-  if (left <= 0) exchange.cancel(explain());
-  return setTimeout(
-    () => exchange.cancel(explain()),
-    isExact ? Math.max(1, left) : roundDelay(Math.max(1, left)),
-  );
+  const end = () => exchange.cancel(explain());
+  const left = Math.max(0, from + budgetMs - Math.floor(exchange.elapsed()));
+  if (left === 0) end();
+  return setTimeout(end, isExact ? left : roundDelay(left));
 }
 
 /** Before the first byte, expiry is a 504. */

@@ -1,10 +1,11 @@
 /**
  * Where the sidecar's CPU goes under the load of 64 connections: the functions with most time of their own, and the packages.
- * Part of `make bench` (ONLY=profile); alone, and in older checkouts that it is copied to, `node test/bench/profile.ts`.
+ * Part of `make bench` (ONLY=profile); alone, and in older checkouts that it and `test/support/inspector.ts` are copied to, `node test/bench/profile.ts`.
  */
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Inspector } from '../support/inspector.ts';
 import { compileGatewayBench, ensureBenchPrograms } from './compile.ts';
 import { loadRequests } from './loads.ts';
 import { refuseTakenPorts, stopAllPinned, stopPinned } from './pinned-process.ts';
@@ -55,7 +56,7 @@ export async function measureProfile(): Promise<ProfileFigures> {
     const { target, stop } = await startSystem(inspectable('berth'));
     try {
       await loadRequests(target, CONNECTIONS, WARMING_SECONDS);
-      const inspector = await Inspector.connect();
+      const inspector = await Inspector.connect(await findInspector());
       await inspector.call('Profiler.enable');
       await inspector.call('Profiler.start');
       const { requests } = await loadRequests(target, CONNECTIONS, PROFILED_SECONDS);
@@ -81,45 +82,10 @@ function inspectable(name: string): System {
   };
 }
 
-/** Calls of V8's inspector, one at a time. */
-class Inspector {
-  readonly #socket: WebSocket;
-  #calls = 0;
-
-  private constructor(socket: WebSocket) {
-    this.#socket = socket;
-  }
-
-  static async connect(): Promise<Inspector> {
-    const targets = await (await fetch(`http://127.0.0.1:${INSPECTOR_PORT}/json/list`)).json();
-    const socket = new WebSocket((targets as { webSocketDebuggerUrl: string }[])[0]!.webSocketDebuggerUrl);
-    await new Promise((resolve, reject) => {
-      socket.addEventListener('open', resolve, { once: true });
-      socket.addEventListener('error', () => reject(new Error('the inspector refuses connections')), {
-        once: true,
-      });
-    });
-    return new Inspector(socket);
-  }
-
-  call<T>(method: string): Promise<T> {
-    const id = ++this.#calls;
-    return new Promise((resolve, reject) => {
-      const onMessage = ({ data }: MessageEvent) => {
-        const answer = JSON.parse(String(data)) as { id?: number; result: T; error?: { message: string } };
-        if (answer.id !== id) return;
-        this.#socket.removeEventListener('message', onMessage);
-        if (answer.error) reject(new Error(`${method}: ${answer.error.message}`));
-        else resolve(answer.result);
-      };
-      this.#socket.addEventListener('message', onMessage);
-      this.#socket.send(JSON.stringify({ id, method }));
-    });
-  }
-
-  close(): void {
-    this.#socket.close();
-  }
+/** Where the inspector of the program on its port listens. */
+async function findInspector(): Promise<string> {
+  const targets = await (await fetch(`http://127.0.0.1:${INSPECTOR_PORT}/json/list`)).json();
+  return (targets as { webSocketDebuggerUrl: string }[])[0]!.webSocketDebuggerUrl;
 }
 
 /** Time by function and by package, descending, without idle time. */

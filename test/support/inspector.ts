@@ -1,5 +1,4 @@
-/** Calls of V8's inspector in a program that was started with `--inspect`, one at a time. */
-import type { ChildProgram } from './child-program.ts';
+/** Calls of V8's inspector in a program that was started with `--inspect`. */
 
 export class Inspector {
   readonly #socket: WebSocket;
@@ -9,12 +8,12 @@ export class Inspector {
     this.#socket = socket;
   }
 
-  static async connect(program: ChildProgram): Promise<Inspector> {
-    const [, url] = await program.waitFor(/Debugger listening on (ws:\S+)/);
-    const socket = new WebSocket(url!);
+  static async connect(url: string): Promise<Inspector> {
+    const socket = new WebSocket(url);
     await new Promise((resolve, reject) => {
       socket.addEventListener('open', resolve, { once: true });
-      socket.addEventListener('error', reject, { once: true });
+      const refuse = () => reject(new Error('the inspector refuses connections'));
+      socket.addEventListener('error', refuse, { once: true });
     });
     return new Inspector(socket);
   }
@@ -26,7 +25,7 @@ export class Inspector {
         const message = JSON.parse(String(data)) as { id?: number; result: T; error?: { message: string } };
         if (message.id !== id) return;
         this.#socket.removeEventListener('message', read);
-        if (message.error) reject(new Error(message.error.message));
+        if (message.error) reject(new Error(`${method}: ${message.error.message}`));
         else resolve(message.result);
       };
       this.#socket.addEventListener('message', read);

@@ -119,11 +119,11 @@ export function evaluate(value: number, recorded: Recorded, smallest = 0): Verdi
   return Math.max(value, smallest) < recorded.median / (1 + recorded.band) ? 'better: record again' : 'ok';
 }
 
+const judge = (figure: Figure, figures: Figures, baseline: Baseline): Verdict =>
+  evaluate(figures[figure], baseline.figures[figure], SMALLEST[figure]);
+
 export const isWorse = (figures: Figures, baseline: Baseline): boolean =>
-  figures.errors > 0 ||
-  listFigures().some(
-    (figure) => evaluate(figures[figure], baseline.figures[figure], SMALLEST[figure]) === 'worse',
-  );
+  figures.errors > 0 || listFigures().some((figure) => judge(figure, figures, baseline) === 'worse');
 
 export function formatCheck(figures: Figures, baseline: Baseline): string {
   const rows = listFigures().map((figure) => {
@@ -133,7 +133,7 @@ export function formatCheck(figures: Figures, baseline: Baseline): string {
       figures[figure].toFixed(2),
       recorded.median.toFixed(2),
       `≤ ${highest(recorded, SMALLEST[figure]).toFixed(2)}`,
-      evaluate(figures[figure], recorded, SMALLEST[figure]),
+      judge(figure, figures, baseline),
     ];
   });
   return [
@@ -145,7 +145,7 @@ export function formatCheck(figures: Figures, baseline: Baseline): string {
 /** Advice for each figure beyond its band. */
 function explain(figures: Figures, baseline: Baseline): string[] {
   const lines = listFigures().flatMap((figure) => {
-    const verdict = evaluate(figures[figure], baseline.figures[figure], SMALLEST[figure]);
+    const verdict = judge(figure, figures, baseline);
     const change = describeChange(figure, figures[figure], baseline);
     if (verdict === 'worse') return [`${change}. If it has to be: ${RECORD}`];
     if (verdict === 'better: record again')

@@ -31,7 +31,8 @@ describe('a streamed chat', function () {
   let files: Set<string>;
   before(async () => {
     const [replica] = stack.replicas;
-    const inspector = await Inspector.connect(replica!.program);
+    const [, url] = await replica!.program.waitFor(/Debugger listening on (ws:\S+)/);
+    const inspector = await Inspector.connect(url!);
     const countLines = () => replica!.program.output.split('"message":"request"').length;
     const chat = async () => {
       const before = countLines();
