@@ -1,4 +1,4 @@
-/** Bundles the gateway with what it uses of its dependencies: 620 files to find and read are most of the start of a pod's sidecar. */
+/** Bundles the gateway with what it uses of its dependencies: 620 files to find and read are most of the start of a pod's sidecar (decision 0290). */
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { build, type Plugin } from 'vite';

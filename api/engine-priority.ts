@@ -1,4 +1,4 @@
-/** How engines handle the `priority` of a request. */
+/** How engines handle the `priority` of a request (decision 0154). */
 import type { ModelDeploymentSpec } from './model-deployment.ts';
 
 export const ENGINE_PRIORITIES = ['lower-first', 'higher-first'] as const;

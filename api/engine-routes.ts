@@ -1,5 +1,5 @@
 /**
- * Which of the endpoint's text routes an engine can serve. A deployment serves exactly these of its kind; routes for images
+ * Which of the endpoint's text routes an engine can serve. A deployment serves exactly these of its kind (decision 0164); routes for images
  * and videos are the gateway's own, and depend only on the kind.
  */
 import type { EnginePreset, ModelKind } from './engine-presets.ts';

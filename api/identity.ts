@@ -35,7 +35,7 @@ export const operatorToken = (masterKey: string) => deriveSecret(masterKey, 'ope
 export const drainToken = (masterKey: string, namespace: string, name: string) =>
   deriveSecret(masterKey, `drain/${namespace}/${name}`).toString('base64url').slice(0, 22);
 
-/** The first 8 hex digits of a workspace's request ids: distinguishes "another workspace's" from "unknown". */
+/** The first 8 hex digits of a workspace's request ids: distinguishes "another workspace's" from "unknown" (decision 0060). */
 export const workspacePrefix = (masterKey: string, namespace: string): string =>
   createHmac('sha256', deriveSecret(masterKey, 'request-prefix')).update(namespace).digest('hex').slice(0, 8);
 
@@ -48,7 +48,7 @@ export const generateApiKey = (): string => formatApiKey(randomBytes(32));
 const MIN_HINTED_LENGTH = 32;
 const KEY_END = /[\w-]{4}$/;
 
-/** The hint of a key, such as `sk-berth-…x3a0`; undefined if it is too short, or ends with other characters. */
+/** The hint of a key, such as `sk-berth-…x3a0` (decision 0289); undefined if it is too short, or ends with other characters. */
 export function hintApiKey(key: string): string | undefined {
   const [end] = KEY_END.exec(key) ?? [];
   if (end === undefined || key.length < MIN_HINTED_LENGTH) return undefined;

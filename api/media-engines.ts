@@ -1,4 +1,4 @@
-/** What image and video engines support, by preset: unsupported parameters are rejected before a request is queued. */
+/** What image and video engines support, by preset: unsupported parameters are rejected before a request is queued (decision 0157). */
 
 /** In the order in which they are listed. Here and not with the schemas, which sidecars do not load. */
 export const MEDIA_PARAMETERS = [

@@ -1,4 +1,4 @@
-/** Warnings for `kubectl apply`, from the object alone: also written in CEL, in charts/berth/templates/model-warnings-policy.yaml. Pure. */
+/** Warnings for `kubectl apply`, from the object alone: also written in CEL, in charts/berth/templates/model-warnings-policy.yaml (decision 0221). Pure. */
 import { canSleep } from './engine-traits.ts';
 import type { ModelDeploymentSpec } from './model-deployment.ts';
 import { hasNoPrefixCache } from './model-route.ts';

@@ -1,6 +1,6 @@
 /**
  * User content in Redis, sealed: a request's parameters until it ends, for its worker; a video's prompt for as
- * long as its record, for the Video object to show.
+ * long as its record, for the Video object to show (decision 0288).
  */
 import { workKeys } from './redis-keys.ts';
 import { MAX_PARAMS_BYTES } from './request.ts';

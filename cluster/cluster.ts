@@ -1,4 +1,4 @@
-/** Starts, changes and stops a real Kubernetes cluster on this machine: kind's, with one node, or two. */
+/** Starts, changes and stops a real Kubernetes cluster on this machine: kind's, with one node, or two (decision 0359). */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-# An engine without a GPU, for trials and tests. Node runs its TypeScript as it is: there is nothing to build.
+# An engine without a GPU, for trials and tests. Node runs its TypeScript as it is: there is nothing to build (decision 0140).
 FROM docker.io/library/node:24-bookworm-slim AS dependencies
 WORKDIR /berth
 COPY package.json package-lock.json .npmrc ./

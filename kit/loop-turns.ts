@@ -1,6 +1,6 @@
 /**
  * Shares the event loop among owners by the time that their work takes: expensive work is done in steps, in turns, with pauses that
- * leave half of the loop to everything else.
+ * leave half of the loop to everything else (decision 0007).
  */
 import { type Clock, systemClock } from './clock.ts';
 import { Turns } from './turns.ts';

@@ -1,4 +1,4 @@
-/** A reconcile loop: watch events enqueue keys, and keys are processed by one function. */
+/** A reconcile loop: watch events enqueue keys, and keys are processed by one function (decision 0124). */
 import { type Clock, systemClock } from '../kit/clock.ts';
 import type { Lane } from './due-keys.ts';
 import { type Log, silentLog } from './log.ts';

@@ -187,7 +187,7 @@ export function createWatcher<T extends KubeObject = KubeObject>(options: Watche
 }
 
 /**
- * The client, whose successful writes of known objects the watchers show before their watches deliver them. However far a
+ * The client, whose successful writes of known objects the watchers show before their watches deliver them (decision 0199). However far a
  * watch lags behind, the next write is then decided on the result of the last and carries its resource version, where it
  * would be a conflict otherwise, or done twice.
  */

@@ -1,4 +1,4 @@
-/** The operator of `make run`: the same as in a cluster, against the memory API server. */
+/** The operator of `make run`: the same as in a cluster, against the memory API server (decision 0138). */
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { createAdminServer, serveMetrics } from '../kit/admin-server.ts';

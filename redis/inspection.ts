@@ -9,7 +9,7 @@ export interface RedisInspection {
   persistence: 'aof' | 'rdb' | 'none';
   /**
    * What a restart restores of functions' writes: `nothing` if the append-only file is loaded as a default user
-   * without the rights to write it.
+   * without the rights to write it: ours is off and has every right (decision 0079).
    */
   reloads: 'everything' | 'nothing';
   /** True if keys are never evicted. */

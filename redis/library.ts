@@ -1,4 +1,4 @@
-/** Loads the functions library. Used by the operator and the local launcher; gateways only call functions. */
+/** Loads the functions library. Used by the operator and the local launcher; gateways only call functions (decision 0127). */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FUNCTIONS_LIBRARY } from '../api/redis-keys.ts';

@@ -1,6 +1,6 @@
 /**
  * Checks what imports what (docs/architecture.md): imports point one way between the layers, neither the folders
- * of a layer nor files form a cycle, and tests of `make test` reach nothing that builds programs with Go. Types count as
+ * of a layer nor files form a cycle, and tests of `make test` reach nothing that builds programs with Go (decision 0360). Types count as
  * well: to read one file, one needs the others that it names.
  */
 import { globSync, readFileSync } from 'node:fs';
@@ -55,7 +55,7 @@ interface Import {
   isType?: true;
 }
 
-/** Statements and calls, with the word `type` where nothing but types is imported. */
+/** Statements and calls, with the word `type` where nothing but types is imported. TypeScript 7 has no parser for tools (decision 0141). */
 const IMPORT = /(?:\b(?:import|export) (type )?[^'";()]*?)?\b(?:from|import)\s*\(?\s*'(\.[^']+)'/g;
 
 export function listImports(): Import[] {

@@ -1,6 +1,6 @@
 /**
  * A source's entry in a cache: a folder for each complete version, the folder of one that is being
- * downloaded, a lock, and a lease for each pod that reads it. All are files, for any shared filesystem.
+ * downloaded, a lock, and a lease for each pod that reads it. All are files, for any shared filesystem (decision 0265).
  */
 import { randomUUID } from 'node:crypto';
 import {

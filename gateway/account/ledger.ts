@@ -62,7 +62,7 @@ type TokenPricing = Pick<
   'perMillionInputTokens' | 'perMillionOutputTokens' | 'perMillionCachedInputTokens'
 >;
 
-/** In millionths. Cached tokens cost the same as others unless they have their own price. */
+/** In millionths. Cached tokens cost the same as others unless they have their own price (decision 0151). */
 export function priceTokens(usage: TokenUsage, pricing: TokenPricing): number {
   const input = pricing.perMillionInputTokens ?? 0;
   const cached = pricing.perMillionCachedInputTokens ?? input;

@@ -1,4 +1,4 @@
-/** Prices as whole millionths, the unit of the workspace's account, without losing or gaining fractions. */
+/** Prices as whole millionths, the unit of the workspace's account, without losing or gaining fractions (decision 0286). */
 import { LRUCache } from 'lru-cache';
 
 /** Keys whose remainder is kept; a dropped one was worth less than a millionth. */

@@ -1,4 +1,4 @@
-/** Duration of uploaded audio, if the engine does not report it: what decoders would play, else estimated from its size. */
+/** Duration of uploaded audio, if the engine does not report it: what decoders would play, else estimated from its size (decision 0248). */
 import { open } from 'node:fs/promises';
 import { sniffMediaType } from '../egress/media-type.ts';
 import { AudioFile, guessSeconds, MIN_BYTES_PER_SECOND } from './audio-file.ts';

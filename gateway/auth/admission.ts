@@ -132,7 +132,7 @@ export class Admissions {
     known.keyName = keyName;
   }
 
-  /** Limits are suspended; expiry and the last known credit still apply. */
+  /** Limits are suspended; expiry and the last known credit still apply (decision 0019). */
   #admitFromMemory({ sha256, counted }: AdmissionRequest): Memory {
     const now = this.#clock();
     const memory = this.#memories.get(sha256);

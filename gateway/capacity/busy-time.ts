@@ -1,4 +1,4 @@
-/** The load as an integral over time: two readings give the exact average between them. */
+/** The load as an integral over time: two readings give the exact average between them (decision 0229). */
 import { randomBytes } from 'node:crypto';
 import type { WorkCounters } from '../../api/redis-keys.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';

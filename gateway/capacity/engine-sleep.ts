@@ -1,6 +1,6 @@
 /**
  * Sleep mode of an idle engine, as in vLLM: it frees its GPU memory and keeps its process. The operator
- * decides when; the next request ends it. Nothing is sent to an engine that sleeps, or is about to.
+ * decides when; the next request ends it (decision 0275). Nothing is sent to an engine that sleeps, or is about to.
  */
 import type { Dispatcher } from 'undici';
 import { fetchFromEngine } from '../upstream/engine-request.ts';

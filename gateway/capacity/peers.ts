@@ -1,4 +1,4 @@
-/** Reserves a slot at another replica of this deployment. */
+/** Reserves a slot at another replica of this deployment (decision 0031). */
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Heartbeat } from '../../api/redis-keys.ts';

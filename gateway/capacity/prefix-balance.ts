@@ -1,6 +1,6 @@
 /**
  * Routes requests with the same beginning to the same replica, whose engine then has it cached. All replicas come
- * to the same choice independently: from the prefix, the names of the replicas and their loads.
+ * to the same choice independently: from the prefix, the names of the replicas and their loads (decision 0281).
  */
 import type { Heartbeat } from '../../api/redis-keys.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';

@@ -1,4 +1,4 @@
-/** The queue for slots of an engine: by priority, fair among callers, bounded. */
+/** The queue for slots of an engine: by priority, fair among callers, bounded (decision 0034). */
 import type { BusyTime } from './busy-time.ts';
 import type { Acquisition, Caller, Capacity, EngineTarget } from './capacity.ts';
 import { FairQueue } from './fair-queue.ts';

@@ -1,4 +1,4 @@
-/** Whether an engine that fails without a reason has run out of GPU memory: its shell notes that in an empty file. */
+/** Whether an engine that fails without a reason has run out of GPU memory: its shell notes that in an empty file (decision 0343). */
 import { lstat } from 'node:fs/promises';
 import { type Clock, sleep, systemClock } from '../../kit/clock.ts';
 

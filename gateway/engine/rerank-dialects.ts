@@ -1,6 +1,6 @@
 /**
  * Reranking in the API of each engine. The endpoint's own is that of Jina, which most engines have; Text Embeddings
- * Inference and SGLang have others.
+ * Inference and SGLang have others (decision 0171).
  */
 import { isObject } from '../../kit/json.ts';
 import { sumCounts } from '../upstream/reported-count.ts';

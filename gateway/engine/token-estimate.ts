@@ -1,5 +1,5 @@
 /**
- * Estimates the tokens sent in a stream, for clients that disconnect before the engine reports usage: one per frame, or more by
+ * Estimates the tokens sent in a stream, for clients that disconnect before the engine reports usage (decision 0150): one per frame, or more by
  * length, since a lagging engine server puts several into a frame. Frames longer than the last
  * one by more than a token are parsed; for others the length of the text follows from that of the frame. Whole responses without
  * usage count by their text.

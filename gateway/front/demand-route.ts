@@ -1,4 +1,4 @@
-/** `GET /demand/{workspace}/{deployment}` at the front's own address: for KEDA's `metrics-api` scaler and others. */
+/** `GET /demand/{workspace}/{deployment}` at the front's own address: for KEDA's `metrics-api` scaler and others (decision 0268). */
 
 import type { DeploymentName } from '../../api/names.ts';
 import type { RedisClient } from '../../redis/client.ts';

@@ -31,7 +31,7 @@ export interface HeldState extends GatewayState {
   deployment: KnownDeployment;
 }
 
-/** Larger ones stay in their socket: it is then unknown whether they want a stream, and they cannot be sent twice. */
+/** Larger ones stay in their socket: it is then unknown whether they want a stream, and they cannot be sent twice (decision 0227). */
 const MAX_READ_BODY_BYTES = 1024 * 1024;
 /** How much of an unread body its socket may buffer. */
 const SOCKET_BYTES = 64 * 1024;

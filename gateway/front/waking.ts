@@ -23,7 +23,7 @@ export interface FrontState extends GatewayState {
 }
 export type FrontMiddleware = GatewayMiddleware<FrontState>;
 
-/** Whether a request of the route is work for a replica: others only read. */
+/** Whether a request of the route is work for a replica: others only read (decision 0225). */
 const isWork = ({ method, served }: Route): boolean => method === 'POST' && served === 'ready';
 
 /** Whether a replica is started for it. */
@@ -77,7 +77,7 @@ export const refuseWithoutReplica =
     throw explainMissingReplica(config, starts.estimateSeconds(config));
   };
 
-/** Queued requests wait for a replica; synchronous images are refused, and retried. */
+/** Queued requests wait for a replica; synchronous images are refused, and retried (decision 0337). */
 export const wakeForMedia =
   (redis: RedisClient, { replicaDemand, starts }: ColdStarts): FrontMiddleware =>
   async (ctx, next) => {

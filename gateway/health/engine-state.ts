@@ -1,5 +1,5 @@
 /**
- * Evaluates an engine by observations: busy is not dead, and hanging is not alive. Pure: no timer, no clock, no I/O.
+ * Evaluates an engine by observations: busy is not dead, and hanging is not alive (decisions 0017, 0018). Pure: no timer, no clock, no I/O.
  * docs/operations.md has the rules.
  */
 

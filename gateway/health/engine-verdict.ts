@@ -42,7 +42,7 @@ export interface EngineVerdict {
   isAlive: boolean;
   /** Its current work can no longer succeed. */
   isLost: boolean;
-  /** It no longer accepts connections, and has sent nothing for a while on those that it has. */
+  /** It no longer accepts connections, and has sent nothing for a while on those that it has (decision 0329). */
   isDeserted: boolean;
   /** Requests fail, which may be their own fault: a canary would show. */
   isInDoubt: boolean;

@@ -1,4 +1,4 @@
-/** The share of recent requests that failed: a reason to probe the engine, never to declare it unhealthy. Pure. */
+/** The share of recent requests that failed: a reason to probe the engine, never to declare it unhealthy (decision 0018). Pure. */
 
 /** Requests this old count for a third. */
 const FADE_MS = 60_000;

@@ -10,7 +10,7 @@ export interface HealthProbe {
   cancel: () => void;
 }
 
-/** Calls the health check of an engine once, on a connection of its own: requests being judged share nothing with it. */
+/** Calls the health check of an engine once, on a connection of its own: requests being judged share nothing with it (decision 0350). */
 export function probeHealth(
   url: string,
   { timeoutMs, clock }: { timeoutMs: number; clock: RunClock },

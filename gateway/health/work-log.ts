@@ -7,7 +7,7 @@ export interface WorkLogOptions {
   observe(at: number, seen: Observation): void;
   now(): number;
   /**
-   * Whether successes are batched between reports: for a healthy engine one more success is no news, and there may be thousands
+   * Whether successes are batched between reports: for a healthy engine one more success is no news (decision 0334), and there may be thousands
    * per second.
    */
   isCalm(): boolean;

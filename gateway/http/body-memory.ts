@@ -1,4 +1,4 @@
-/** The memory budget for request bodies of a process, shared fairly between tenants. */
+/** The memory budget for request bodies of a process, shared fairly between tenants (decision 0007). */
 import { getHeapStatistics } from 'node:v8';
 
 export interface BodyMemoryOptions {

@@ -1,4 +1,4 @@
-/** Errors as sent to clients: in OpenAI's envelope, or to clients of `/v1/messages` in Anthropic's, of `/v2` in Cohere's. */
+/** Errors as sent to clients: in OpenAI's envelope, or to clients of `/v1/messages` in Anthropic's, of `/v2` in Cohere's (decision 0167). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorEnvelope } from '../../api/api-objects.ts';
 import { buildErrorEnvelope, ERRORS, type ErrorCode } from '../../api/errors.ts';

@@ -13,7 +13,7 @@ const CHUNKED = ['transfer-encoding', 'chunked'];
 
 /**
  * Node writes a chunk as four pieces (length, line end, data, line end), which costs more than everything else done
- * with a frame. So chunks are built here, as strings with one character per byte.
+ * with a frame. So chunks are built here, as strings with one character per byte (decision 0130).
  */
 export class EventStream {
   readonly #res: ServerResponse;

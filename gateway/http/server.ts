@@ -16,7 +16,7 @@ export interface ServerLimits {
 
 const CHECKING_INTERVAL_MS = 1_000;
 const METHODS = ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS'];
-/** A proxy in front of a Service keeps its connections to one pod: closing them at this age spreads load over new pods. */
+/** A proxy in front of a Service keeps its connections to one pod: closing them at this age spreads load over new pods (decision 0115). */
 const CONNECTION_MAX_AGE_MS = 60_000;
 
 /** Not yet listening. `limits` is read again each second, so changes apply without a restart. */
@@ -73,7 +73,7 @@ export function refuseFault({ status, message }: HTTPFault): { headers: string[]
 
 /**
  * Instead of `app.callback()`, which would watch each response to write it and its errors, and wrap each step in
- * promises: both are done by `answerErrors`, and cost a tenth of a request.
+ * promises: both are done by `answerErrors`, and cost a tenth of a request (decision 0132).
  */
 export function createListener(app: Koa<GatewayState>): RequestListener {
   const steps = app.middleware as GatewayMiddleware[];

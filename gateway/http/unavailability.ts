@@ -6,7 +6,7 @@ import { ApiError } from './error-response.ts';
 
 interface UnavailabilityDefinition {
   code: ErrorCode;
-  /** Seconds after which a retry makes sense; null: it ends only when someone acts, so an SDK that retries would only hang. */
+  /** Seconds after which a retry makes sense; null: it ends only when someone acts, so an SDK that retries would only hang (decision 0012). */
   retryAfter: number | null;
 }
 

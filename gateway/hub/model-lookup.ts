@@ -15,7 +15,7 @@ const DEADLINE_MS = 5_000;
 /** The total size is at the start of the index, which lists each tensor and can have many megabytes. */
 const START_OF_INDEX = 256 * 1024;
 
-/** Anonymously: a tenant's token is not sent. Never throws. */
+/** Anonymously: a tenant's token is not sent (decision 0220). Never throws. */
 export async function lookUpModel(
   egress: Pick<EgressAgent, 'request'>,
   question: LookUpModelQuestion,

@@ -1,4 +1,4 @@
-/** Work that an engine continues after its job was abandoned. */
+/** Work that an engine continues after its job was abandoned (decision 0160). */
 import type { AbandonedEnd } from '../engine/video-call.ts';
 import type { WorkerServices } from './services.ts';
 

@@ -149,7 +149,7 @@ const limitTransfer = ({ remainingMs }: JobStorage): number =>
   Math.max(1, Math.min(Math.floor(remainingMs()) - FINAL_CALL_TIMEOUT_MS, MAX_TIMER_MS));
 
 /**
- * Retries until the job's deadline while Redis, the front or the store is unavailable: accepted jobs are not lost. If
+ * Retries until the job's deadline while Redis, the front or the store is unavailable: accepted jobs are not lost (decision 0014). If
  * `isHurried`, the front or the store may be unavailable for a minute.
  */
 function retryTransient<T>(job: JobStorage, call: () => Promise<T>, isHurried: () => boolean): Promise<T> {

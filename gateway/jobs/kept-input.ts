@@ -1,6 +1,6 @@
 /**
  * The inputs of an ended request, if its workspace keeps them (`Workspace.spec.keepInputs`), and their resubmission. For
- * signed-in users of the console only, who are authorized by the console: API keys never read others' inputs.
+ * signed-in users of the console only, who are authorized by the console: API keys never read others' inputs (decision 0327).
  */
 import { PERSONAL_KEY_PREFIX } from '../../api/redis-keys.ts';
 import { openParams } from '../../api/sealed-request.ts';

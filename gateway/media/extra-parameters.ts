@@ -8,7 +8,7 @@ const UNPROCESSABLE = 422;
 
 type Facts = Pick<GatewayConfig, 'modelId' | 'enginePreset' | 'image' | 'video'>;
 
-/** Throws ApiError: 422 for what this engine does not support, 400 for members of `extra_params` that the deployment does not list. */
+/** Throws ApiError: 422 for what this engine does not support, 400 for members of `extra_params` that the deployment does not list (decision 0158). */
 export function checkExtraParameters(parameters: ExtraParameters, facts: Facts): void {
   const { name, ...engine } = findMediaEngine(facts.enginePreset);
   const check = (param: string, value: number | undefined, { min, max }: Bounds) => {

@@ -1,4 +1,4 @@
-/** Accounts for a form's memory while it is read: its texts and the current chunk. Files go to the spool, which has its own limit. */
+/** Accounts for a form's memory while it is read: its texts and the current chunk (decision 0190). Files go to the spool, which has its own limit. */
 import type { BodyLease } from '../http/body-memory.ts';
 
 /** On the heap, whatever its transmitted length. */

@@ -27,7 +27,7 @@ export interface ImageEngines {
   findPool: (target: EngineTarget) => EnginePool;
   /** The engine failed a request: its health should be probed. */
   onEngineLost?: () => void;
-  /** How long an engine may continue abandoned work; 10 minutes. */
+  /** How long an engine may continue abandoned work; 10 minutes (decision 0033). */
   orphanTimeoutMs?: number;
   /** Of this replica's engine. */
   ranOutOfMemory?: MemoryWatch | null;

@@ -27,7 +27,7 @@ export function buildSidecarRoutes(options: SidecarRoutesOptions): AdminRoutes {
   // The kubelet probes only once per period: an engine that becomes ready meanwhile is reported at once.
   const untilStart = (periodSeconds: number) => health.waitForStart(periodSeconds * 1_000 - PROBE_GAP_MS);
   // Until the kubelet has been told of the start, the engine's container is not ready, and so neither is the pod. Of two probes whose
-  // answers change within a second, the kubelet may report the second one a second later: this one changes before.
+  // answers change within a second, the kubelet may report the second one a second later: this one changes before (decision 0353).
   let awaitedUntil = 0;
   const isStartAwaited = () => performance.now() < awaitedUntil;
   const firstQuestion = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** Whether clients anywhere may follow a store's links, by the name of its host alone. Pure. */
+/** Whether clients anywhere may follow a store's links, by the name of its host alone (decision 0358). Pure. */
 import { isIP } from 'node:net';
 import { createAddressPolicy } from '../egress/address-policy.ts';
 

@@ -1,6 +1,6 @@
 /**
  * Links to results at a deployment's own endpoint. Each names the store and the object; its signature is by a secret of the
- * deployment, so it says nothing at another.
+ * deployment, so it says nothing at another (decision 0358).
  */
 import { MAX_LINK_SECONDS } from './object-store.ts';
 import { type LinkClaims, readLink, signLink } from './signed-links.ts';

@@ -1,6 +1,6 @@
 /**
  * Connections to stores, as agents of node:http, which is what the AWS SDK takes. Those to a tenant's host are checked
- * as they are made, by the guard that undici's connector uses for all other egress.
+ * as they are made, by the guard that undici's connector uses for all other egress (decision 0350).
  */
 import { type AgentOptions, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';

@@ -1,4 +1,4 @@
-/** Which requests of a deployment met its current service level objectives. */
+/** Which requests of a deployment met its current service level objectives (decision 0285). */
 import { LRUCache } from 'lru-cache';
 import { Counter, type Registry } from 'prom-client';
 import type { GatewayConfig } from '../../api/gateway-config.ts';

@@ -1,4 +1,4 @@
-/** The context length that the engine reports, for `GET /v1/models`, which never waits for it. */
+/** The context length that the engine reports, for `GET /v1/models`, which never waits for it (decision 0217). */
 import type { Dispatcher } from 'undici';
 import type { ModelKind } from '../../api/engine-presets.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';

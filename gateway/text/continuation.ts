@@ -1,4 +1,4 @@
-/** Which chats continue when their engine dies mid-stream, and what the next engine is asked. */
+/** Which chats continue when their engine dies mid-stream, and what the next engine is asked (decision 0215). */
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { getMember, setMembers } from './request-body.ts';
 

@@ -1,4 +1,4 @@
-/** Streams that survive their engine: a broken stream of a plain chat continues on another; its client sees a pause. */
+/** Streams that survive their engine: a broken stream of a plain chat continues on another; its client sees a pause (decision 0215). */
 import { type Clock, sleep, systemClock } from '../../kit/clock.ts';
 import { type Backoff, backoffDelay } from '../../kit/retry.ts';
 import type { Acquisition, EngineTarget } from '../capacity/capacity.ts';

@@ -1,6 +1,6 @@
 /**
  * Tools of a response that only a server could run. Clients such as Codex always offer some, so they are left out of what the
- * engine is sent, unless the answer would need one.
+ * engine is sent, unless the answer would need one (decision 0166).
  */
 import { isObject } from '../../kit/json.ts';
 import type { JsonBody } from '../http/body-parsing.ts';

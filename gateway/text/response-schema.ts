@@ -1,6 +1,6 @@
 /**
  * Fills what OpenAI's types and Open Responses' stricter schema require and engines omit: vLLM sends null for
- * missing values and defaults, llama.cpp sends little more than its output. Request parameters are echoed.
+ * missing values and defaults, llama.cpp sends little more than its output. Request parameters are echoed (decision 0328).
  */
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { completeModel, dropNull, dropNulls, fillAbsent, listOf } from './answer-schema.ts';

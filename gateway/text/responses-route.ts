@@ -24,7 +24,7 @@ export const RESPONSES: TextRoute = {
     instructions,
     ...(Array.isArray(input) ? input : [input]),
   ],
-  // By default, engines keep responses in memory forever.
+  // By default, engines keep responses in memory forever (decision 0165).
   fixed: new Map([['store', 'false']]),
   stream: { needsUsageOption: false, watch: watchEvents },
   complete: (answer, modelId, request) => completeResponse(answer, readContext(modelId, request)),

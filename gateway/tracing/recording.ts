@@ -1,4 +1,4 @@
-/** Keeps the spans of a trace in memory until its part in this process ends, and decides then whether they are exported. */
+/** Keeps the spans of a trace in memory until its part in this process ends, and decides then whether they are exported (decision 0287). */
 import { randomBytes } from 'node:crypto';
 import type { TracingSettings } from '../../kit/tracing-settings.ts';
 import { SpanExporter, type TracerOptions } from './exporter.ts';

@@ -1,6 +1,6 @@
 /**
  * A connection of a pool. A server may close an idle one just as the next request is written to it: that request is sent
- * once more, on a fresh connection.
+ * once more, on a fresh connection (decision 0027).
  */
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';

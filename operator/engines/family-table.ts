@@ -1,7 +1,7 @@
 /**
  * The parsers of tool calls and reasoning that each family of models needs, as named by vLLM 0.28 and SGLang 0.5.18, and the chat
  * templates for models whose own does not write tools as the parser expects. Context length and number formats are not here:
- * engines read them from the model's own configuration.
+ * engines read them from the model's own configuration (decision 0152).
  */
 import type { ModelFamily } from '../../api/model-families.ts';
 

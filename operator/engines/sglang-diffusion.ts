@@ -29,7 +29,7 @@ const COUNT_WORKERS = `count() {
 }`;
 
 /**
- * It does not supervise its workers: after the death of one, requests wait forever at a server that reports itself healthy.
+ * It does not supervise its workers: after the death of one, requests wait forever at a server that reports itself healthy (decision 0161).
  * None of them can end, so it gets less time to do so than a client waits.
  */
 const WATCH = `most=0

@@ -1,5 +1,5 @@
 /**
- * Who owns a thing that can have only one owner: the oldest of those whose name implies it, else of all claimants.
+ * Who owns a thing that can have only one owner: the oldest of those whose name implies it, else of all claimants (decision 0105).
  * Each operation is cheap, however many claim the same thing.
  */
 import { findPlace } from './sorted-list.ts';

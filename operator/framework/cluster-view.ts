@@ -115,7 +115,7 @@ export function createClusterView({ client, namespaces, front, resyncMs, log }: 
     claims: children(RESOURCES.PersistentVolumeClaim),
     // The endpointslice controller gives its own slices the labels of their Service.
     slices: children<Wire<V1EndpointSlice>>(RESOURCES.EndpointSlice, trimSlice, SLICE_MANAGER_LABEL),
-    // Metadata only: names, owners and versions of what the operator created, never the content.
+    // Metadata only: names, owners and versions of what the operator created, never the content (decision 0125).
     secrets: watch(RESOURCES.Secret, {
       labelSelector: `${LABELS.managedBy}=${MANAGED_BY}`,
       indexes: { [BY_MODEL]: modelKeyOf },

@@ -1,4 +1,4 @@
-/** Keeps connections to Redis available: when they run low, those that never logged in are closed. */
+/** Keeps connections to Redis available: when they run low, those that never logged in are closed (decision 0195). */
 import { PeriodicTask } from '../../kit/periodic-task.ts';
 import type { Log } from '../../kube/log.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';

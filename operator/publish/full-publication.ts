@@ -95,6 +95,7 @@ async function listKeptHosts({
       if (wanted?.host !== undefined) owners.set(wanted.host, `${namespace}/${name}`);
     }
   }
+  // A host of an object that this version cannot read stays (decision 0106).
   const unseen = desired.unseen();
   const isKept = (host: string, { namespace, name }: DeploymentName): boolean => {
     const owner = owners.get(host);

@@ -47,7 +47,7 @@ export function buildDeployment(
   const deployment: V1DeploymentSpec = {
     ...(isScaled ? {} : { replicas: decideReplicas(spec) }),
     revisionHistoryLimit: 2,
-    // With a surge, no pod is removed before its replacement is ready; without, one at a time.
+    // With a surge, no pod is removed before its replacement is ready; without, one at a time (decision 0024).
     strategy: {
       type: 'RollingUpdate',
       rollingUpdate: { maxSurge, maxUnavailable: maxSurge > 0 ? 0 : 1 },

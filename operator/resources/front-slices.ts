@@ -35,7 +35,7 @@ export function collectFronts(slices: readonly Wire<V1EndpointSlice>[]): Fronts 
 /**
  * `Serving`: the front receives requests beside whatever else is ready, as before a planned removal of the last pod.
  * `Standby`: it receives them only while nothing is ready, as soon as a node's proxy sees that: it
- * falls back to endpoints that serve while terminating (KEP-1669), so the front is marked as one.
+ * falls back to endpoints that serve while terminating (KEP-1669), so the front is marked as one (decision 0114).
  */
 export type FrontRole = 'Serving' | 'Standby';
 

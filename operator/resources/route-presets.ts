@@ -60,7 +60,7 @@ const NATIVE_BALANCING = {
 
 /**
  * Annotations of the Service. A balancer that connects to endpoints learns of the last pod's end and of the front by separate
- * messages, and serves its own error page in between; one that connects to the Service's address is routed to the front at once.
+ * messages, and serves its own error page in between; one that connects to the Service's address is routed to the front at once (decision 0115).
  * Also written with `none`: other controllers ignore them, and each Service has only one reader.
  */
 export const presetServiceAnnotations = (preset: RoutePreset): Record<string, string> =>

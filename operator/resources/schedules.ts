@@ -1,4 +1,4 @@
-/** Scaling limits that change by the clock: each schedule applies from a time of its cron expression until another's. */
+/** Scaling limits that change by the clock: each schedule applies from a time of its cron expression until another's (decision 0237). */
 import { Cron } from 'croner';
 import { LRUCache } from 'lru-cache';
 import type { ModelScaling } from '../../api/model-scaling.ts';

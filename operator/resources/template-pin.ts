@@ -1,4 +1,4 @@
-/** Pins the pod template while the spec describes the same pods, so that an upgrade restarts nothing. */
+/** Pins the pod template while the spec describes the same pods, so that an upgrade restarts nothing (decision 0108). */
 import { createHash } from 'node:crypto';
 import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { sleepsWhenIdle } from '../../api/engine-traits.ts';
@@ -130,7 +130,7 @@ function selectGPU(spec: ModelDeploymentSpec, gpu: ModelDeploymentSpec['gpu']): 
 
 /**
  * Hash of the fields that make the pods. The stall time, limits, sizes, prices, concurrency, resilience, the GPUs' memory, names for display, replicas,
- * pausing and routes are taken live. Defaults are left out: a field that a later version adds must not roll anything.
+ * pausing and routes are taken live (decision 0111). Defaults are left out: a field that a later version adds must not roll anything.
  */
 export function hashInputs(spec: ModelDeploymentSpec): string {
   const { kind, model, engine, gpu, resources, rollout, template } = stripDefaults(

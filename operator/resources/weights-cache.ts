@@ -32,7 +32,7 @@ type CacheSettings = Pick<
 
 /**
  * The folder of a source in the cache: different for any difference, including credentials and the hub's address.
- * Otherwise a user with their own hub could fill others' folders, or get theirs while that hub does not respond.
+ * Otherwise a user with their own hub could fill others' folders, or get theirs while that hub does not respond (decision 0265).
  */
 export function cacheEntry({ spec }: Pick<ModelDeployment, 'spec'>): string {
   const { huggingFace, s3 } = spec.model.source;

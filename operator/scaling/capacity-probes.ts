@@ -11,7 +11,7 @@ import { listStaying, unschedulableMs } from './pods.ts';
 const MAX_PROBES = 8;
 /** Of these, per workspace: its pods may fit no node at all. */
 const MAX_WORKSPACE_PROBES = 2;
-/** One that finds no node for this long, or has no pod at all, lets others try, for the pods of all probes may fit no node although there is capacity. */
+/** One that finds no node for this long, or has no pod at all, lets others try, for the pods of all probes may fit no node although there is capacity (decision 0354). */
 const MAX_TURN_MS = 300_000;
 
 /** A deployment as it stands. */

@@ -1,4 +1,4 @@
-/** Cordoned pods, which are to be removed: they get no new work until they are idle, and can be uncordoned at any time. No I/O. */
+/** Cordoned pods, which are to be removed: they get no new work until they are idle, and can be uncordoned at any time (decision 0230). No I/O. */
 import type { V1Pod } from '@kubernetes/client-node';
 import { ANNOTATIONS } from '../../api/names.ts';
 import type { DeploymentSample } from '../../redis/demand/demand.ts';

@@ -1,4 +1,4 @@
-/** How many replicas a deployment should have now, and why. Pure. */
+/** How many replicas a deployment should have now, and why (decision 0235). Pure. */
 import {
   explainIdleness,
   explainLoad,

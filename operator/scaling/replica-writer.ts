@@ -1,4 +1,4 @@
-/** The only writer of `spec.replicas` of scaled Deployments: with its own field manager, one write at a time per Deployment. */
+/** The only writer of `spec.replicas` of scaled Deployments: with its own field manager (decision 0236), one write at a time per Deployment. */
 import type { V1Deployment } from '@kubernetes/client-node';
 import { ANNOTATIONS, FIELD_MANAGER, SCALER_FIELD_MANAGER } from '../../api/names.ts';
 import { isNotFound } from '../../kube/api-error.ts';

@@ -1,6 +1,6 @@
 /**
  * Responses of a rolled deployment before and since, from the usage counters that every gateway writes to Redis each 10 s:
- * they include counts of replicas that are gone, and of fronts that responded instead.
+ * they include counts of replicas that are gone, and of fronts that responded instead (decision 0109).
  */
 import type { Log } from '../../kube/log.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';

@@ -1,4 +1,4 @@
-/** Rolls out new sidecars without a change of specs: checks every few seconds what may start, and has the reconciler do it. */
+/** Rolls out new sidecars without a change of specs (decision 0109): checks every few seconds what may start, and has the reconciler do it. */
 import { ANNOTATIONS } from '../../api/names.ts';
 import { PeriodicTask } from '../../kit/periodic-task.ts';
 import type { ObjectName } from '../../kube/call.ts';

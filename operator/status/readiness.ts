@@ -1,6 +1,6 @@
 /**
  * Whether a deployment is as its spec asks, for people and for kstatus, by which Flux, Helm and others wait: `Ready`, with
- * kstatus' own `Reconciling` and `Stalled`, which exist only while they are True. Pure.
+ * kstatus' own `Reconciling` and `Stalled`, which exist only while they are True (decision 0357). Pure.
  */
 import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
 import type { ModelDeployment } from '../../api/model-deployment.ts';

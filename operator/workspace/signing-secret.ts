@@ -1,4 +1,4 @@
-/** The secrets that sign a namespace's webhooks: from a named Secret, or one created here. */
+/** The secrets that sign a namespace's webhooks: from a named Secret, or one created here (decision 0264). */
 
 import { generateSigningSecret } from '../../api/identity.ts';
 import { LABELS, MANAGED_BY, SIGNING_SECRET_FIELD, SIGNING_SECRET_NAME } from '../../api/names.ts';

@@ -177,7 +177,7 @@ function findLine(redis: RedisClient): AdmissionLine {
 
 /**
  * Batches admissions of one connection. One is sent at once if none is in flight. Later ones are sent together: at the end of the turn of the
- * event loop, or, with two calls in flight, with the next reply. On a busy gateway that saves most of their cost.
+ * event loop, or, with two calls in flight, with the next reply. On a busy gateway that saves most of their cost (decision 0332).
  */
 class AdmissionLine {
   readonly #redis: RedisClient;

@@ -1,4 +1,4 @@
-/** An engine's actual concurrency, if lower than its slots: long prompts fill a GPU's memory. No I/O. */
+/** An engine's actual concurrency, if lower than its slots: long prompts fill a GPU's memory (decision 0335). No I/O. */
 import type { DeploymentSample } from './demand.ts';
 
 /** A sample's state covers at most this long before it. */

@@ -1,4 +1,4 @@
--- Sets two fields to one number, above their previous values; returns the lower previous one, and the new one.
+-- Sets two fields to one number, above their previous values; returns the lower previous one, and the new one (decision 0080).
 -- KEYS: the canary. ARGV: a number that the operator wrote by itself, which both had reached before.
 register_frugal('canary', { least = 1, bytes = 1024 }, function(keys, args)
   local first = tonumber(redis.call('HGET', keys[1], 'first') or 0) or 0

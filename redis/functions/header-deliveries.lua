@@ -45,7 +45,7 @@ local function trim_log(namespace)
   end
 end
 
--- Memory held by a workspace's events: in the hash `held`, bytes by event, and the `total`; in the set `pending`, its
+-- Memory held by a workspace's events (decision 0302): in the hash `held`, bytes by event, and the `total`; in the set `pending`, its
 -- pending deliveries, by event; in the set `kept`, events without any, by when the last one ended.
 local MAX_HELD_BYTES = 16 * 1024 * 1024
 -- Of `maxmemory`, if that is less.

@@ -11,7 +11,7 @@ local MAX_ID_BYTES = 64
 local MAX_OBJECTS = 64
 local MAX_OBJECT_BYTES = 2048
 local MAX_OBJECTS_BYTES = 32 * 1024
--- Limit of what functions read of a record, mostly names and numbers.
+-- Limit of what functions read of a record, mostly names and numbers (decision 0301).
 local MAX_FIELD_BYTES = 253
 local LONGER_FIELDS = { inputs = MAX_OBJECTS_BYTES, webhook_url = 8192 }
 local REQUEST_FIELDS = {

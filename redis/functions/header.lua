@@ -76,7 +76,7 @@ local function refuse_arguments()
   return redis.error_reply('ERR Too many, too few or too long arguments')
 end
 
--- Memory beyond `maxmemory` reserved for what must still be written when it is full.
+-- Memory beyond `maxmemory` reserved for what must still be written when it is full (decision 0301).
 local RESERVE_SHARE = 0.05
 local RESERVE_BYTES = 1024 * 1024
 -- INFO costs as much as a whole call, so it is called once per so many bytes that may have been written.

@@ -39,7 +39,7 @@ local function resume_logging()
   redis.set_repl(redis.REPL_ALL)
 end
 
--- Written neither to the append-only file nor to replicas of the server: a reconnecting gateway repeats everything. What
+-- Written neither to the append-only file nor to replicas of the server: a reconnecting gateway repeats everything (decision 0291). What
 -- is longer was made by a tenant, and is removed from both: otherwise they could hold what this server does not.
 local function call_unlogged(command, key, ...)
   local field, value = ...

@@ -1,7 +1,7 @@
 -- A worker's calls: `claim`, `renew`, `finish`, `release`.
 
 -- Leases the next request to a worker: restarted ones first, then API keys in turn, those of a
--- higher priority sooner, except every fourth time.
+-- higher priority sooner, except every fourth time (decision 0154).
 -- KEYS: the deployment's round. ARGV: namespace, deployment, the worker's token, lease in milliseconds, pod.
 -- A repeat with the same token returns the same request while the claim holds, with a renewed lease, and none afterwards.
 local MARKER_SECONDS = 600

@@ -1,4 +1,4 @@
-/** Deployments' usage over time: counters by minute for a day, by hour for a month. */
+/** Deployments' usage over time: counters by minute for a day, by hour for a month (decision 0098). */
 import { workKeys } from '../../api/redis-keys.ts';
 import type { UsageCounts } from '../../api/usage.ts';
 import type { RedisClient } from '../client.ts';

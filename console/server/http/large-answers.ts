@@ -1,4 +1,4 @@
-/** Limits large responses in memory, from their first row until they are sent. */
+/** Limits large responses in memory, from their first row until they are sent (decision 0308). */
 import { once } from 'node:events';
 import type { Context } from 'koa';
 import { ConcurrencyLimit } from '../../../kit/concurrency-limit.ts';

@@ -1,6 +1,6 @@
 /**
  * The field manager of the console's writes: the program's name with that of its user. The console writes by
- * create, update and patch, never by apply: a field belongs to the last writer, and two users of the console cannot conflict.
+ * create, update and patch, never by apply: a field belongs to the last writer, and two users of the console cannot conflict (decision 0294).
  */
 
 const PROGRAM = 'berth-console';

@@ -1,4 +1,4 @@
-/** Changes in a namespace, from watches as one user and Redis' announcements, for all of the user's tabs. */
+/** Changes in a namespace, from watches as one user and Redis' announcements, for all of the user's tabs (decision 0096). */
 import { setTimeout as delay } from 'node:timers/promises';
 import { modelDeploymentResource } from '../../../api/model-deployment.ts';
 import { LABELS } from '../../../api/names.ts';

@@ -1,4 +1,4 @@
-/** The owner of openid-client: sign-in with the OIDC issuer that the API server trusts, by authorization code and PKCE. */
+/** The owner of openid-client: sign-in with the OIDC issuer that the API server trusts, by authorization code and PKCE (decision 0320). */
 import {
   authorizationCodeGrant,
   buildAuthorizationUrl,

@@ -14,7 +14,7 @@ import { describeKey, hashOf } from '../views/key.ts';
 import type { Services } from './services.ts';
 
 const { plural, kind } = apiKeyResource;
-/** How long a rolled key still works. */
+/** How long a rolled key still works (decision 0310). */
 const OVERLAP_MS = 24 * 3_600_000;
 
 export function addKeyRoutes(router: Router<ConsoleState>, services: Services): void {

@@ -1,4 +1,4 @@
-/** Who has a role in a namespace, and what changed there; read as the user. */
+/** Who has a role in a namespace, and what changed there; read as the user (decision 0294). */
 import type Router from '@koa/router';
 import { apiKeyResource } from '../../../api/api-key.ts';
 import { API_VERSION } from '../../../api/kubernetes-types.ts';

@@ -1,4 +1,4 @@
-/** The playground: relays calls to a deployment's endpoint, streaming both ways. */
+/** The playground: relays calls to a deployment's endpoint, streaming both ways (decision 0097). */
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type Router from '@koa/router';

@@ -1,4 +1,4 @@
-/** Problems in a namespace, as far as the user may see them. */
+/** Problems in a namespace, as far as the user may see them (decision 0326). */
 import type Router from '@koa/router';
 import { apiKey, apiKeyResource } from '../../../api/api-key.ts';
 import { modelDeployment, modelDeploymentResource } from '../../../api/model-deployment.ts';

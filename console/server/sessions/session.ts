@@ -1,4 +1,4 @@
-/** A session: the browser has a random ID, Redis the token encrypted with a key derived from it. Neither alone reveals the token. */
+/** A session: the browser has a random ID, Redis the token encrypted with a key derived from it. Neither alone reveals the token (decision 0095). */
 import { createHash, hkdfSync } from 'node:crypto';
 import { openText, sealText } from '../../../api/sealed-text.ts';
 

@@ -1,4 +1,4 @@
-/** Requests that wait for a replica: by deployment, oldest first, bounded, released only as slots allow. */
+/** Requests that wait for a replica: by deployment, oldest first, bounded, released only as slots allow (decision 0228). */
 import type { GatewayConfig } from '../../../api/gateway-config.ts';
 import type { DeploymentName } from '../../../api/names.ts';
 import { type Clock, systemClock } from '../../../kit/clock.ts';
