@@ -1,6 +1,6 @@
 /** Whose turn it is where many owners want the same thing: of those that wait, the one that has used the least of it. */
 
-/** Every so many turns go to whoever has used the least, whatever its priority, so that low priorities progress, too. */
+/** Every so many turns go to whoever has used the least, whatever its priority, so that low priorities progress (decision 0154). */
 const TURNS_PER_TURN_OF_ALL = 4;
 
 /** One that waits. */
