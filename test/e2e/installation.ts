@@ -48,6 +48,7 @@ export interface Pod {
     uid: string;
     namespace: string;
     deletionTimestamp?: string;
+    deletionGracePeriodSeconds?: number;
     annotations?: Record<string, string>;
   };
   spec: { nodeName?: string; containers: Container[]; initContainers?: Container[] };
@@ -70,6 +71,7 @@ interface ContainerStatus {
   restartCount: number;
   ready: boolean;
   containerID?: string;
+  started?: boolean;
   state?: { terminated?: { message?: string } };
 }
 
@@ -166,9 +168,23 @@ export async function deploySimulator(
   };
 }
 
-export const removeModel = async (name: string): Promise<void> => {
-  await kubectl('delete', 'modeldeployment', name, '--ignore-not-found', '--timeout=120s');
-};
+/** Where it stays, the error says first what is left of it. */
+export async function removeModel(name: string): Promise<void> {
+  await kubectl('delete', 'modeldeployment', name, '--ignore-not-found', '--timeout=120s').catch(
+    async (error: Error) => {
+      const pods = await listModelPods(name);
+      throw new Error(`${name} is left with ${pods.map(describePod).join('; ') || 'no pod'}: ${error.message}`);
+    },
+  );
+}
+
+function describePod({ metadata, status }: Pod): string {
+  const { name, deletionTimestamp, deletionGracePeriodSeconds } = metadata;
+  const states = (status.containerStatuses ?? []).map(
+    ({ name, state, started }) => `${name} ${started ? 'started, ' : ''}${Object.keys(state ?? {})}`,
+  );
+  return `${name} deleted ${deletionTimestamp} (${deletionGracePeriodSeconds} s): ${states.join(', ')}`;
+}
 
 /** Upgrades the release, which keeps all that was changed before: only what this changes restarts. */
 export async function changeRelease(changes: object): Promise<void> {
