@@ -1,4 +1,4 @@
-/** The table of docs/engines.md: a row per engine with the results of its last tests. Rows of engines that cannot run are kept. */
+/** The table of docs/tested-engines.md: a row per engine with the results of its last tests. Rows of engines that cannot run are kept. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readPresetVersion } from './preset-version.ts';
@@ -15,7 +15,7 @@ export interface EngineRun {
   files: TestedFiles;
 }
 
-const DOCUMENT = join(import.meta.dirname, '../../docs/engines.md');
+const DOCUMENT = join(import.meta.dirname, '../../docs/tested-engines.md');
 
 /** Also updates the rows of engines whose sources were only read. */
 export function writeRun(run: EngineRun): void {
@@ -67,7 +67,7 @@ export function replaceSourceRow(
 
 function findRow(document: string, engine: string): RegExp {
   const row = new RegExp(`^\\| \`${engine}\` \\|.*$`, 'm');
-  if (!row.test(document)) throw new Error(`docs/engines.md has no row for ${engine}: add one to its table`);
+  if (!row.test(document)) throw new Error(`docs/tested-engines.md has no row for ${engine}: add one to its table`);
   return row;
 }
 

@@ -85,7 +85,7 @@ describe('the table of engines', () => {
   });
 
   it('has for each preset the version of its image, or says which one that is', () => {
-    const document = readFileSync('docs/engines.md', 'utf8');
+    const document = readFileSync('docs/tested-engines.md', 'utf8');
     const presets = ENGINE_PRESETS.filter((preset) => preset !== 'simulator' && preset !== 'custom');
     for (const preset of presets) {
       const version = new RegExp(`^\\| \`${preset}\` \\| ([^|]*) \\|`, 'm').exec(document)?.[1] ?? '';
@@ -96,14 +96,14 @@ describe('the table of engines', () => {
   });
 
   it('has the rows of what was only read as the stage writes them', () => {
-    const document = readFileSync('docs/engines.md', 'utf8');
+    const document = readFileSync('docs/tested-engines.md', 'utf8');
     for (const source of READ_SOURCES)
       expect(replaceSourceRow(document, source, readPresetVersion(source.engine))).to.equal(document);
   });
 
   for (const engine of ENGINE_NAMES)
     it(`has the row of what was run as the stage writes it: ${engine}`, () => {
-      const document = readFileSync('docs/engines.md', 'utf8');
+      const document = readFileSync('docs/tested-engines.md', 'utf8');
       const files = readTestedFiles(engine);
       expect(files, 'make test-engines').to.not.be.empty;
       const { version } = Object.values(files).at(-1)!;
@@ -113,7 +113,7 @@ describe('the table of engines', () => {
     });
 
   it('needs a row to write to', () => {
-    expect(() => replaceRow('nothing', RUN)).to.throw('docs/engines.md has no row for vllm');
+    expect(() => replaceRow('nothing', RUN)).to.throw('docs/tested-engines.md has no row for vllm');
   });
 
   it('reads the measures among the output of the tests', () => {
