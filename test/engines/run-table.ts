@@ -67,7 +67,8 @@ export function replaceSourceRow(
 
 function findRow(document: string, engine: string): RegExp {
   const row = new RegExp(`^\\| \`${engine}\` \\|.*$`, 'm');
-  if (!row.test(document)) throw new Error(`docs/tested-engines.md has no row for ${engine}: add one to its table`);
+  if (!row.test(document))
+    throw new Error(`docs/tested-engines.md has no row for ${engine}: add one to its table`);
   return row;
 }
 
