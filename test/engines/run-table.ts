@@ -48,7 +48,9 @@ export function replaceRow(document: string, run: EngineRun): string {
       ...describeCounts(shown.filter(({ failed }) => !failed)),
       ...describeMissing(tests, shown),
       ...shown.flatMap(({ measures }) => measures),
-    ].join('; '),
+    ]
+      .map(capitalize)
+      .join('. '),
     describeDates(shown.map(({ date }) => date)),
   ];
   return replace(document, row, cells);
@@ -98,8 +100,10 @@ function describeMissing(tests: readonly string[], shown: readonly ShownFile[]):
     if (!file) return [test];
     return file.failed ? [`${test} (${file.failed} of ${file.passed + file.failed} failed)`] : [];
   });
-  return missing.length > 0 ? [`**not passed: ${missing.join(', ')}**`] : [];
+  return missing.length > 0 ? [`**Not passed: ${missing.join(', ')}**`] : [];
 }
+
+const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 function describeDates(dates: readonly string[]): string {
   const [first, last] = [dates.toSorted()[0], dates.toSorted().at(-1)];
