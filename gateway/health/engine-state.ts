@@ -1,6 +1,6 @@
 /**
  * Evaluates an engine by observations: busy is not dead, and hanging is not alive (decisions 0017, 0018). Pure: no timer, no clock, no I/O.
- * docs/operations.md has the rules.
+ * docs/engines.md has the rules.
  */
 
 import {

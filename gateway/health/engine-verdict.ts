@@ -1,4 +1,4 @@
-/** Observations of an engine, the verdict on it, and the thresholds by which it is evaluated (docs/operations.md). */
+/** Observations of an engine, the verdict on it, and the thresholds by which it is evaluated (docs/engines.md). */
 import type { FaultBounds } from './fault-streak.ts';
 
 export type Observation =

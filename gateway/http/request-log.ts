@@ -1,4 +1,4 @@
-/** One line for each request in the log (docs/operations.md, "Logs"): no keys, no prompts, nothing else of its content (decision 0289). */
+/** One line for each request in the log (docs/troubleshoot.md, "Find a request in the log"): no keys, no prompts, nothing else of its content (decision 0289). */
 import type { Exchange, GatewayState } from './exchange.ts';
 
 /** Enough to find the key by its `sha256sum`. */

@@ -157,7 +157,7 @@ function findPackage(source: string): string {
   return dependency ?? source.split('/').slice(0, -1).slice(0, 2).join('/');
 }
 
-/** As Markdown for docs/performance.md. */
+/** As Markdown for docs/measurements.md. */
 export function formatProfile({ functions, packages, requests }: ProfileFigures): string {
   const total = packages.reduce((sum, { micros }) => sum + micros, 0);
   const format = (title: string, shares: Share[]): string =>

@@ -1,6 +1,6 @@
 /**
  * `main.ts MOCHA-ARGUMENTS… FILES…`: installs each engine of ENGINES (vllm), runs its tests, or those in the files, and writes what was
- * shown, and when, into the table of docs/engines.md.
+ * shown, and when, into the table of docs/tested-engines.md.
  */
 import { spawn } from 'node:child_process';
 import { basename } from 'node:path';

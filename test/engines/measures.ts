@@ -1,4 +1,4 @@
-/** Figures that a run reports besides its tests; the stage writes them into the table of docs/engines.md. */
+/** Figures that a run reports besides its tests; the stage writes them into the table of docs/tested-engines.md. */
 import { ask, type Fields } from './answers.ts';
 import type { ServedModel } from './served-model.ts';
 

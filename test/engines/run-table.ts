@@ -1,4 +1,4 @@
-/** The table of docs/engines.md: a row per engine with the results of its last tests. Rows of engines that cannot run are kept. */
+/** The table of docs/tested-engines.md: a row per engine with the results of its last tests. Rows of engines that cannot run are kept. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readPresetVersion } from './preset-version.ts';
@@ -15,7 +15,7 @@ export interface EngineRun {
   files: TestedFiles;
 }
 
-const DOCUMENT = join(import.meta.dirname, '../../docs/engines.md');
+const DOCUMENT = join(import.meta.dirname, '../../docs/tested-engines.md');
 
 /** Also updates the rows of engines whose sources were only read. */
 export function writeRun(run: EngineRun): void {
@@ -48,7 +48,9 @@ export function replaceRow(document: string, run: EngineRun): string {
       ...describeCounts(shown.filter(({ failed }) => !failed)),
       ...describeMissing(tests, shown),
       ...shown.flatMap(({ measures }) => measures),
-    ].join('; '),
+    ]
+      .map(capitalize)
+      .join('. '),
     describeDates(shown.map(({ date }) => date)),
   ];
   return replace(document, row, cells);
@@ -67,7 +69,8 @@ export function replaceSourceRow(
 
 function findRow(document: string, engine: string): RegExp {
   const row = new RegExp(`^\\| \`${engine}\` \\|.*$`, 'm');
-  if (!row.test(document)) throw new Error(`docs/engines.md has no row for ${engine}: add one to its table`);
+  if (!row.test(document))
+    throw new Error(`docs/tested-engines.md has no row for ${engine}: add one to its table`);
   return row;
 }
 
@@ -97,8 +100,10 @@ function describeMissing(tests: readonly string[], shown: readonly ShownFile[]):
     if (!file) return [test];
     return file.failed ? [`${test} (${file.failed} of ${file.passed + file.failed} failed)`] : [];
   });
-  return missing.length > 0 ? [`**not passed: ${missing.join(', ')}**`] : [];
+  return missing.length > 0 ? [`**Not passed: ${missing.join(', ')}**`] : [];
 }
+
+const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 function describeDates(dates: readonly string[]): string {
   const [first, last] = [dates.toSorted()[0], dates.toSorted().at(-1)];

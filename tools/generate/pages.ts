@@ -27,7 +27,7 @@ Every error has the same envelope:
 { "error": { "message": "…", "type": "…", "param": null, "code": "…" } }
 \`\`\`
 
-\`documentation_url\` links to the code below if the documentation is [published](operations.md#documentation-links).
+\`documentation_url\` links to the code below if the documentation is [published](install.md#publish-the-console-and-the-documentation).
 \`message\` describes the problem and what is allowed, \`param\` is the invalid field if there is one, and the header
 \`x-request-id\` identifies the request in the gateway's log. Responses that SDKs should not retry automatically have
 \`x-should-retry: false\`; responses that can be retried later have \`Retry-After\` in whole seconds.
@@ -85,7 +85,7 @@ export function writeConditionPage(): string {
 
 Conditions follow kstatus: \`kubectl wait --for=condition=Ready md/NAME\` works, and \`observedGeneration\` shows whether
 they refer to the current spec. \`kubectl get md -o wide\` shows the message of \`Ready\`: the first problem. What Flux, Helm and Argo CD make of them
-is in [Operations](operations.md#waiting-until-objects-are-ready).
+is in [Install](install.md#wait-until-objects-are-ready).
 
 ${row('Condition', 'Kind', 'Meaning')}
 ${row('---', '---', '---')}

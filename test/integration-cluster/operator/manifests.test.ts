@@ -113,7 +113,7 @@ const SPECS: [string, object][] = [
   ['a route of Gateway API without a preset', llm({ route: httpRoute })],
   ['a paused deployment', llm({ paused: true })],
 ];
-/** What the oldest version does not know, as docs/operations.md says. */
+/** What the oldest version does not know, as docs/install.md says. */
 const LATER = ['weights in an image', 'a claimed device'];
 
 for (const { age, version, program } of KUBERNETES_VERSIONS)

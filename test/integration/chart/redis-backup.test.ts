@@ -58,7 +58,7 @@ describe('the backup of the bundled Redis', function () {
     expect(list()).to.have.length(2);
     expect(list()[0]).to.equal('berth-20210101T000000Z.rdb');
 
-    // As described in docs/operations.md.
+    // As described in docs/redis.md.
     const restored = await startRedis({
       prepare: (data) => {
         mkdirSync(join(data, 'appendonlydir'));

@@ -29,7 +29,7 @@ describe('the table of engines', () => {
   it('has what passed of an engine in its row, and leaves the others', () => {
     expect(replaceRow(DOCUMENT, RUN).split('\n')).to.deep.equal([
       'a',
-      '| `vllm` | 0.28.0 | run, on a CPU | 61 tests in 4 min (text 54, failures 7); added latency: 1.5 ms to 40.0 ms | 2026-11-22 |',
+      '| `vllm` | 0.28.0 | run, on a CPU | 61 tests in 4 min (text 54, failures 7). Added latency: 1.5 ms to 40.0 ms | 2026-11-22 |',
       '| `vllm-omni` | 0.27.0 | by its source | | |',
       '',
     ]);
@@ -46,17 +46,17 @@ describe('the table of engines', () => {
   ] as const)
     it(`names a file that ${what}`, () => {
       const row = replaceRow(DOCUMENT, { ...RUN, files: { text: passed(54), ...failures } });
-      expect(row).to.include('| 54 tests in 2 min (text 54); **not passed: failures** | 2026-11-22 |');
+      expect(row).to.include('| 54 tests in 2 min (text 54). **Not passed: failures** | 2026-11-22 |');
     });
 
   it('tells how many tests of a file failed, and what was measured in it all the same', () => {
     const sdks = passed(0, { failed: 1, measures: ['SDK tests: 52 passed, 8 failed, 3 need the simulator'] });
     const row = replaceRow(DOCUMENT, { ...RUN, tests: ['text', 'sdks'], files: { text: passed(54), sdks } });
     expect(row).to.include(
-      '| 54 tests in 2 min (text 54); **not passed: sdks (1 of 1 failed)**; SDK tests: 52 passed, 8 failed, 3 need the simulator |',
+      '| 54 tests in 2 min (text 54). **Not passed: sdks (1 of 1 failed)**. SDK tests: 52 passed, 8 failed, 3 need the simulator |',
     );
     const alone = replaceRow(DOCUMENT, { ...RUN, tests: ['sdks'], files: { sdks } });
-    expect(alone).to.include('| **not passed: sdks (1 of 1 failed)**; SDK tests: 52 passed');
+    expect(alone).to.include('| **Not passed: sdks (1 of 1 failed)**. SDK tests: 52 passed');
   });
 
   it('stays as it is while nothing has run', () => {
@@ -85,7 +85,7 @@ describe('the table of engines', () => {
   });
 
   it('has for each preset the version of its image, or says which one that is', () => {
-    const document = readFileSync('docs/engines.md', 'utf8');
+    const document = readFileSync('docs/tested-engines.md', 'utf8');
     const presets = ENGINE_PRESETS.filter((preset) => preset !== 'simulator' && preset !== 'custom');
     for (const preset of presets) {
       const version = new RegExp(`^\\| \`${preset}\` \\| ([^|]*) \\|`, 'm').exec(document)?.[1] ?? '';
@@ -96,14 +96,14 @@ describe('the table of engines', () => {
   });
 
   it('has the rows of what was only read as the stage writes them', () => {
-    const document = readFileSync('docs/engines.md', 'utf8');
+    const document = readFileSync('docs/tested-engines.md', 'utf8');
     for (const source of READ_SOURCES)
       expect(replaceSourceRow(document, source, readPresetVersion(source.engine))).to.equal(document);
   });
 
   for (const engine of ENGINE_NAMES)
     it(`has the row of what was run as the stage writes it: ${engine}`, () => {
-      const document = readFileSync('docs/engines.md', 'utf8');
+      const document = readFileSync('docs/tested-engines.md', 'utf8');
       const files = readTestedFiles(engine);
       expect(files, 'make test-engines').to.not.be.empty;
       const { version } = Object.values(files).at(-1)!;
@@ -113,7 +113,7 @@ describe('the table of engines', () => {
     });
 
   it('needs a row to write to', () => {
-    expect(() => replaceRow('nothing', RUN)).to.throw('docs/engines.md has no row for vllm');
+    expect(() => replaceRow('nothing', RUN)).to.throw('docs/tested-engines.md has no row for vllm');
   });
 
   it('reads the measures among the output of the tests', () => {
