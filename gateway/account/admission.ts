@@ -7,11 +7,11 @@ import {
   uncount,
 } from '../../redis/admission/admission-calls.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
-import type { Settlements, UnsettledWatch } from '../account/settlements.ts';
-import { ApiError } from '../http/error-response.ts';
 import { refuseAsUnavailable } from '../http/unavailability.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
+import { buildLimitHeaders, decideAdmission, refuseCredit, refuseKey } from './admission-decision.ts';
+import type { Settlements, UnsettledWatch } from './settlements.ts';
 
 export interface AdmissionsOptions {
   redis: RedisClient;
@@ -88,19 +88,22 @@ export class Admissions {
   #evaluate(request: AdmissionRequest, admission: Admission, watch: UnsettledWatch | null): Admitted {
     if (this.#isAway) this.#setAway(false);
     this.#remember(request.sha256, admission);
-    if (admission.verdict !== 'ok') throw buildRefusal(admission);
-    const { priority, keyName } = admission;
-    if (request.counted === 'no') return { headers: [], uncount: null, priority, keyName };
-    const uncount = () => this.#uncount(request, admission.rpm.resetAt);
-    if (watch && admission.tpd.used + watch.read() >= admission.tpd.limit) {
-      uncount();
-      throw buildRefusal({
-        ...admission,
-        verdict: 'tpd',
-        retryAfter: this.#secondsUntil(admission.tpd.resetAt),
-      });
+    const { counted } = request;
+    const terms = {
+      spends: counted === 'all',
+      isCounted: true,
+      unsettled: watch?.read() ?? 0,
+      now: this.#clock(),
+    };
+    const refusal = decideAdmission(admission, terms);
+    const isCounted = counted !== 'no' && admission.verdict === 'ok';
+    const uncount = isCounted ? () => this.#uncount(request, admission.rpm.resetAt) : null;
+    if (refusal) {
+      uncount?.();
+      throw refusal;
     }
-    return { headers: buildLimitHeaders(admission), uncount, priority, keyName };
+    const { priority, keyName } = admission;
+    return { headers: uncount ? buildLimitHeaders(admission) : [], uncount, priority, keyName };
   }
 
   /** Returns at once; a request that stays counted is harmless. */
@@ -110,9 +113,6 @@ export class Admissions {
       if (!isRedisAway(error)) log.error({ err: error }, 'correcting the request count failed');
     });
   }
-
-  #secondsUntil = (unixSeconds: number): number =>
-    Math.max(1, unixSeconds - Math.floor(this.#clock() / 1000));
 
   #remember(sha256: string, admission: Admission): void {
     const { verdict, expiresAt, creditLeft, priority, keyName } = admission;
@@ -154,46 +154,3 @@ export class Admissions {
     else log.info('Redis recovered: limits are enforced again');
   }
 }
-
-/** Requests left in this window, and when the tighter of both limits resets. */
-function buildLimitHeaders({ rpm, tpd }: Admission): string[] {
-  const isDayTighter = (tpd.limit - tpd.used) * rpm.limit < rpm.remaining * tpd.limit;
-  return formatLimitHeaders(rpm.remaining, isDayTighter ? tpd.resetAt : rpm.resetAt);
-}
-
-const formatLimitHeaders = (remaining: number, resetAt: number): string[] => [
-  'x-ratelimit-remaining',
-  String(remaining),
-  'x-ratelimit-reset',
-  String(resetAt),
-];
-
-/** Of a verdict other than `ok`. */
-export function buildRefusal(admission: Admission): ApiError {
-  const { verdict, rpm, tpd, retryAfter } = admission;
-  switch (verdict) {
-    case 'expired':
-      return refuseKey('has expired');
-    case 'disabled':
-      return refuseKey('is disabled');
-    case 'credit':
-      return refuseCredit();
-    case 'rpm':
-      return new ApiError(
-        'rate_limit_exceeded',
-        `This API key has reached its limit of ${rpm.limit} requests per minute; try again in ${retryAfter} s.`,
-        { retryAfter, headers: formatLimitHeaders(0, rpm.resetAt) },
-      );
-    case 'tpd':
-      return new ApiError(
-        'rate_limit_exceeded',
-        `This API key has reached its limit of ${tpd.limit} tokens per day; it resets in ${retryAfter} s.`,
-        { retryAfter, headers: formatLimitHeaders(0, tpd.resetAt) },
-      );
-    default:
-      return refuseKey('is not valid for this endpoint');
-  }
-}
-
-const refuseKey = (why: string) => new ApiError('invalid_api_key', `The API key ${why}.`);
-const refuseCredit = () => refuseAsUnavailable('credit', "The workspace's credit is used up.");
