@@ -44,8 +44,8 @@ export interface RunOptions {
   isShuttingDown: () => boolean;
   /** The engine failed: its health is probed. */
   onEngineLost: () => void;
-  /** null or absent: no tracing. */
-  span?: Span | null;
+  /** null: no tracing. */
+  span: Span | null;
 }
 
 export class JobRun {
@@ -54,10 +54,7 @@ export class JobRun {
   readonly #services: WorkerServices;
   readonly #claimed: ClaimedJob;
   readonly #deadline: number;
-  readonly #release: () => void;
-  readonly #isShuttingDown: () => boolean;
-  readonly #onEngineLost: () => void;
-  readonly #span: Span | null;
+  readonly #options: RunOptions;
   readonly #abandoned = new AbortController();
   readonly #startedAt = performance.now();
   /** null until read. */
@@ -71,18 +68,11 @@ export class JobRun {
   #isFinishing = false;
   #deliveringSince: number | null = null;
 
-  constructor(
-    services: WorkerServices,
-    job: ClaimedJob,
-    { release, isShuttingDown, onEngineLost, span = null }: RunOptions,
-  ) {
+  constructor(services: WorkerServices, job: ClaimedJob, options: RunOptions) {
     this.#services = services;
     this.#claimed = job;
     this.#deadline = performance.now() + job.remainingMs;
-    this.#release = release;
-    this.#isShuttingDown = isShuttingDown;
-    this.#onEngineLost = onEngineLost;
-    this.#span = span;
+    this.#options = options;
     this.ended = this.#run();
   }
 
@@ -164,7 +154,7 @@ export class JobRun {
       // A force-deleted pod loses its engine before its gateway. And a request that was never received has not failed.
       // A store that is unreachable from here may be reachable from another replica.
       const isBlameless =
-        this.#isShuttingDown() && (failure?.code === 'upstream_error' || isStoreAway(error));
+        this.#options.isShuttingDown() && (failure?.code === 'upstream_error' || isStoreAway(error));
       if (isBlameless || error instanceof EngineUnreachableError) {
         this.#abandoned.abort('released' satisfies AbandonReason);
         return null;
@@ -182,7 +172,7 @@ export class JobRun {
       void this.#watchProgress(job);
       await this.#fetchInputs(job);
     } catch (error) {
-      this.#release();
+      this.#options.release();
       throw error;
     }
     const services = this.#services;
@@ -191,17 +181,17 @@ export class JobRun {
       enginePreset: services.config().enginePreset,
       servedModelName: services.config().servedModelName,
       modelId: services.config().modelId,
-      span: this.#span,
+      span: this.#options.span,
       requestId: this.#claimed.claim.id,
       inputs: this.#inputs,
       spool: services.storage.spool,
       beginWork: services.engine.beginWork,
       ranOutOfMemory: services.engine.ranOutOfMemory,
       isEngineLost: services.engine.isLost,
-      onEngineLost: this.#onEngineLost,
+      onEngineLost: this.#options.onEngineLost,
       onProgress: (percent) => this.#progress.report(percent),
       signal: this.#abandoned.signal,
-      onRelease: this.#release,
+      onRelease: this.#options.release,
       onAbandon: () => noteAbandoned(services, this.#claimed.claim.id),
       onLetGo: (end) => noteLetGo(services, this.#claimed.claim.id, end),
       timing: services.timing,
@@ -272,8 +262,8 @@ export class JobRun {
       claim: this.#claimed.claim,
       remainingMs: () => Math.max(0, this.#deadline - performance.now()),
       signal: this.#abandoned.signal,
-      isShuttingDown: this.#isShuttingDown,
-      span: this.#span,
+      isShuttingDown: this.#options.isShuttingDown,
+      span: this.#options.span,
     };
   }
 
