@@ -1,15 +1,13 @@
+import { type Share, Shares } from './shares.ts';
 import { Turns } from './turns.ts';
 
 /** Limits concurrent tasks; waiting ones take turns by owner, each owner's in order of arrival. */
 export class ConcurrencyLimit {
   readonly #waiting = new Turns<() => void>();
-  readonly #running = new Map<string, number>();
-  readonly #maxPerOwner: number;
-  #free: number;
+  readonly #running: Shares;
 
   constructor(max: number, { perOwner = max }: { perOwner?: number } = {}) {
-    this.#free = max;
-    this.#maxPerOwner = perOwner;
+    this.#running = new Shares({ total: max, perOwner });
   }
 
   /**
@@ -18,34 +16,22 @@ export class ConcurrencyLimit {
    */
   async run<T>(task: () => Promise<T>, owner = '', signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
-    if (this.#free > 0 && this.#mayRun(owner)) this.#begin(owner);
-    else await this.#wait(owner, signal);
+    const place = this.#running.open(owner);
+    if (!place.tryAdd(1)) await this.#wait(place, signal);
     try {
       return await task();
     } finally {
-      this.#end(owner);
-      this.#takeNext()?.();
+      place.release();
+      this.#giveTurn();
     }
   }
 
-  readonly #mayRun = (owner: string): boolean => (this.#running.get(owner) ?? 0) < this.#maxPerOwner;
-
-  #begin(owner: string): void {
-    this.#free--;
-    this.#running.set(owner, (this.#running.get(owner) ?? 0) + 1);
-  }
-
-  #end(owner: string): void {
-    this.#free++;
-    const left = this.#running.get(owner)! - 1;
-    if (left === 0) this.#running.delete(owner);
-    else this.#running.set(owner, left);
-  }
-
-  #wait(owner: string, signal: AbortSignal | undefined): Promise<void> {
+  #wait(place: Share, signal: AbortSignal | undefined): Promise<void> {
+    const { owner } = place;
     return new Promise((resolve, reject) => {
       const start = () => {
         signal?.removeEventListener('abort', abandon);
+        place.tryAdd(1);
         resolve();
       };
       const abandon = () => {
@@ -57,14 +43,13 @@ export class ConcurrencyLimit {
     });
   }
 
-  #takeNext(): (() => void) | undefined {
-    const turn = this.#waiting.next(this.#mayRun);
-    if (!turn) return undefined;
+  #giveTurn(): void {
+    const turn = this.#waiting.next((owner) => this.#running.isFree(owner, 1));
+    if (!turn) return;
     const { owner, item: start } = turn;
-    this.#begin(owner);
     this.#waiting.remove(owner, start);
     this.#waiting.charge(owner, 1);
     if (this.#waiting.size === 0) this.#waiting.forgive();
-    return start;
+    start();
   }
 }

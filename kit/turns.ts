@@ -63,19 +63,24 @@ export class Turns<T> {
     return true;
   }
 
-  /** What is next, which goes on waiting until it is removed; null if nothing waits for an owner that `may` have a turn. */
-  next(may: (id: string) => boolean = () => true): Turn<T> | null {
+  /** What is next, which goes on waiting until it is removed; null if nothing waits that `may` have a turn. */
+  next(may: (id: string, item: T) => boolean = () => true): Turn<T> | null {
     const isTurnOfAll = (this.#given + 1) % TURNS_PER_TURN_OF_ALL === 0;
     let best: Owner<T> | null = null;
+    let next: T | undefined;
     for (const owner of this.#owners.values()) {
       if (owner.waiting.size === 0) this.#forgetPaid(owner);
-      else if ((!best || isBefore(owner, best, isTurnOfAll)) && may(owner.id)) best = owner;
+      else if (!best || isBefore(owner, best, isTurnOfAll)) {
+        const item = findItem(owner, may);
+        if (item === undefined) continue;
+        best = owner;
+        next = item;
+      }
     }
     if (!best) return null;
     this.#given++;
     this.#now = Math.max(this.#now, best.paidUpAt);
-    const [item] = best.waiting;
-    return { owner: best.id, item: item! };
+    return { owner: best.id, item: next! };
   }
 
   /** For a turn, or for what an owner used without one. */
@@ -112,6 +117,11 @@ export class Turns<T> {
   #forgetPaid(owner: Owner<T>): void {
     if (owner.waiting.size === 0 && owner.paidUpAt <= this.#now) this.#owners.delete(owner.id);
   }
+}
+
+function findItem<T>({ id, waiting }: Owner<T>, may: (id: string, item: T) => boolean): T | undefined {
+  for (const item of waiting) if (may(id, item)) return item;
+  return undefined;
 }
 
 /** On a tie, the one that comes first in the round stays before. */

@@ -1,6 +1,7 @@
 /** Due keys, in two lanes: changes before resyncs. */
-const LANES = ['fast', 'slow'] as const;
-export type Lane = (typeof LANES)[number];
+import { Turns } from '../kit/turns.ts';
+
+export type Lane = 'fast' | 'slow';
 
 export interface DueKey {
   key: string;
@@ -12,55 +13,49 @@ export interface DueKey {
 /** Slow keys that have waited longer get every second turn, so that a stream of changes starves none. */
 const MAX_SLOW_WAIT_MS = 10_000;
 
-/** A lane: keys by namespace, served round-robin, so that none waits for all of another's. */
+/** Keys take turns by namespace, so that none waits for all of another's. */
 class FairLane {
-  /** Maps keep the order of insertion: the first namespace has the next turn, its first key has waited longest. */
-  readonly #namespaces = new Map<string, Map<string, number>>();
-  #size = 0;
+  readonly #turns = new Turns<string>();
+  readonly #since = new Map<string, number>();
 
   get size(): number {
-    return this.#size;
+    return this.#since.size;
   }
 
   has(key: string): boolean {
-    return this.#namespaces.get(namespaceOf(key))?.has(key) ?? false;
+    return this.#since.has(key);
   }
 
   /** Of a key that is not there. */
   add(key: string, now: number): void {
-    const namespace = namespaceOf(key);
-    if (!this.#namespaces.has(namespace)) this.#namespaces.set(namespace, new Map());
-    this.#namespaces.get(namespace)!.set(key, now);
-    this.#size++;
+    this.#turns.add(namespaceOf(key), key);
+    this.#since.set(key, now);
   }
 
   /** The key whose turn it is. */
   peek(isBusy: (key: string) => boolean): { key: string; since: number } | undefined {
-    for (const keys of this.#namespaces.values())
-      for (const [key, since] of keys) if (!isBusy(key)) return { key, since };
-    return undefined;
+    const key = this.#turns.next((_, each) => !isBusy(each))?.item;
+    return key === undefined ? undefined : { key, since: this.#since.get(key)! };
   }
 
-  /** Removes a key; with `endsTurn` its namespace moves to the end. */
-  delete(key: string, endsTurn = false): void {
-    const namespace = namespaceOf(key);
-    const keys = this.#namespaces.get(namespace);
-    if (!keys?.delete(key)) return;
-    this.#size--;
-    if (endsTurn || keys.size === 0) this.#namespaces.delete(namespace);
-    if (endsTurn && keys.size > 0) this.#namespaces.set(namespace, keys);
+  /** Ends the turn of its namespace. */
+  take(key: string): void {
+    this.delete(key);
+    this.#turns.charge(namespaceOf(key), 1);
+    if (this.size === 0) this.#turns.forgive();
   }
 
-  clear(): void {
-    this.#namespaces.clear();
-    this.#size = 0;
+  delete(key: string): void {
+    if (this.#since.delete(key)) this.#turns.remove(namespaceOf(key), key);
   }
 }
 
 const namespaceOf = (key: string): string => key.slice(0, key.indexOf('/') + 1);
 
+const createLanes = () => ({ fast: new FairLane(), slow: new FairLane() });
+
 export class DueKeys {
-  readonly #lanes: Record<Lane, FairLane> = { fast: new FairLane(), slow: new FairLane() };
+  #lanes: Record<Lane, FairLane> = createLanes();
   #lastAged = false;
 
   get size(): number {
@@ -90,11 +85,11 @@ export class DueKeys {
     const taken = changed ?? old;
     if (!taken) return undefined;
     const lane = changed ? 'fast' : 'slow';
-    this.#lanes[lane].delete(taken.key, true);
+    this.#lanes[lane].take(taken.key);
     return { ...taken, lane };
   }
 
   clear(): void {
-    for (const lane of LANES) this.#lanes[lane].clear();
+    this.#lanes = createLanes();
   }
 }

@@ -1,12 +1,12 @@
 /** One replica of a deployment: its engine's slots, and its heartbeats to and from peers. */
 
-import type { Dispatcher } from 'undici';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { VERSION } from '../../api/names.ts';
 import type { Heartbeat } from '../../api/redis-keys.ts';
 import type { PeerUpdate } from '../../redis/admission/admission-calls.ts';
+import type { LocalEngine } from '../engine/local-engine.ts';
 import type { Tracer } from '../tracing/span.ts';
-import { Pools } from '../upstream/pools.ts';
+import type { Pools } from '../upstream/pools.ts';
 import type { Capacity } from './capacity.ts';
 import { EngineQueue } from './engine-queue.ts';
 import type { EngineSleep } from './engine-sleep.ts';
@@ -14,42 +14,41 @@ import { Heartbeats } from './heartbeats.ts';
 import { createPeerRoutes, type PeerRoutes } from './peer-routes.ts';
 import { formatOrigin, Peers, rankPeers } from './peers.ts';
 import { PrefixBalance, type PrefixChoice } from './prefix-balance.ts';
-import { ReplicaCapacity, Slots } from './replica-capacity.ts';
+import { ReplicaCapacity, type Slots } from './replica-capacity.ts';
 import { Reservations } from './reservations.ts';
 import { SlotQueue } from './slot-queue.ts';
 import { WakingCapacity } from './waking-capacity.ts';
 
 export interface ReplicaOptions {
-  readConfig: () => GatewayConfig;
-  engineURL: string;
-  /** The engine's metrics as text; null: it has none. */
-  readEngineMetrics: (() => Promise<string>) | null;
-  isEngineReady: () => boolean;
+  config: () => GatewayConfig;
+  engine: ReplicaEngine;
+  slots: Slots;
   isDraining: () => boolean;
-  onEngineLost: () => void;
-  sleep: Pick<EngineSleep, 'isAwake' | 'isAsleep' | 'wake'>;
-  /** Connections to the engine. */
-  enginePool: Dispatcher;
   peerToken: string;
   /** What peers see of this replica. */
   self: { pod: string; address: string; port: number };
-  sendHeartbeat: (own: Omit<Heartbeat, 'at'>, knownEdition: string) => Promise<PeerUpdate>;
-  /** Abandoned jobs that the engine still works on. */
-  countAbandoned?: () => number;
-  onHeartbeatError: (error: unknown) => void;
-  /** A question to a peer is sent once more. */
-  onResend?: () => void;
-  /** Called with the origins of the peers when they change, so that connections to others can be closed. */
-  onPeerOrigins?: (origins: ReadonlySet<string>) => void;
+  /** Connections to peers; kept only to those that are there. */
+  peerPools: Pools;
+  heartbeat: {
+    send: (own: Omit<Heartbeat, 'at'>, knownEdition: string) => Promise<PeerUpdate>;
+    /** Abandoned jobs that the engine still works on. */
+    countAbandoned: () => number;
+    onError: (error: unknown) => void;
+  };
   /** Called for each request with a routing prefix. */
   onPrefixChoice?: (choice: PrefixChoice) => void;
-  /** null or absent: no tracing. */
-  tracer?: Tracer | null;
+  /** null: no tracing. */
+  tracer: Tracer | null;
+}
+
+interface ReplicaEngine extends Pick<LocalEngine, 'url' | 'pool' | 'isReady' | 'suspect'> {
+  /** Its metrics as text; null: it has none. */
+  readMetrics: (() => Promise<string>) | null;
+  sleep: Pick<EngineSleep, 'isAwake' | 'isAsleep' | 'wake'>;
 }
 
 export interface Replica {
   capacity: Capacity;
-  slots: Slots;
   /** Of a prompt by its parts, see `Caller.prefix`. */
   readPrefix: (parts: readonly unknown[]) => number | null | undefined;
   peerRoutes: PeerRoutes;
@@ -63,16 +62,14 @@ export interface Replica {
 }
 
 export function startReplica(options: ReplicaOptions): Replica {
-  const { self, engineURL, readEngineMetrics, isEngineReady, isDraining, sleep } = options;
+  const { config, engine, slots, self, isDraining, peerPools, heartbeat } = options;
+  const { isReady: isEngineReady, sleep, readMetrics } = engine;
   const isEngineOpen = () => isEngineReady() && sleep.isAwake;
-  const slots = new Slots(() => options.readConfig().concurrency);
-  const queue =
-    readEngineMetrics && new EngineQueue({ read: readEngineMetrics, inflight: () => slots.inflight });
+  const queue = readMetrics && new EngineQueue({ read: readMetrics, inflight: () => slots.inflight });
   const describeQueue = () => {
     const waiting = queue?.waiting ?? null;
     return waiting === null ? {} : { waiting };
   };
-  const peerPools = new Pools({ onResend: options.onResend });
   const heartbeats = new Heartbeats({
     describe: () => ({
       v: 1,
@@ -82,24 +79,22 @@ export function startReplica(options: ReplicaOptions): Replica {
       limit: slots.limit,
       ready: isEngineReady(),
       ...(sleep.isAsleep && { asleep: true }),
-      ...(options.countAbandoned?.() && { abandoned: options.countAbandoned() }),
+      ...(heartbeat.countAbandoned() && { abandoned: heartbeat.countAbandoned() }),
       draining: isDraining(),
       version: VERSION,
       ...slots.busy.read(),
     }),
-    send: options.sendHeartbeat,
+    send: heartbeat.send,
     onPeers: (peers) => {
-      const origins = new Set(peers.map(({ address, port }) => formatOrigin(address, port)));
-      peerPools.keepOnly(origins);
+      peerPools.keepOnly(new Set(peers.map(({ address, port }) => formatOrigin(address, port))));
       balance.keepOnly(peers);
-      options.onPeerOrigins?.(origins);
     },
-    onError: options.onHeartbeatError,
+    onError: heartbeat.onError,
   });
   slots.onCrossing(() => heartbeats.poke());
 
-  const isShared = () => options.readConfig().kind === 'Image';
-  const cordoned = () => options.readConfig().cordoned;
+  const isShared = () => config().kind === 'Image';
+  const cordoned = () => config().cordoned;
   const peers = new Peers({
     token: options.peerToken,
     list: () => heartbeats.peers,
@@ -109,7 +104,7 @@ export function startReplica(options: ReplicaOptions): Replica {
   });
   const isCordoned = () => cordoned().includes(self.pod);
   const balance = new PrefixBalance({
-    isOn: () => options.readConfig().balance === 'Prefix',
+    isOn: () => config().balance === 'Prefix',
     secret: options.peerToken,
     pod: self.pod,
     slots,
@@ -121,7 +116,7 @@ export function startReplica(options: ReplicaOptions): Replica {
   });
   const capacity = new ReplicaCapacity({
     slots,
-    engineURL,
+    engineURL: engine.url,
     isEngineReady: isEngineOpen,
     isLeaving: () => isCordoned() || isDraining(),
     peers,
@@ -130,23 +125,22 @@ export function startReplica(options: ReplicaOptions): Replica {
   const slotQueue = new SlotQueue({
     capacity,
     takeLocal: () => capacity.takeLocal(),
-    waitMs: () => options.readConfig().limits.waitForSlotMs,
+    waitMs: () => config().limits.waitForSlotMs,
     isShared,
     busy: slots.busy,
   });
   slots.onCrossing(() => slotQueue.serve());
   return {
     capacity: new WakingCapacity({ capacity: slotQueue, sleep, isEngineReady, busy: slots.busy }),
-    slots,
     readPrefix: (parts) => balance.read(parts),
     peerRoutes: createPeerRoutes({
       token: options.peerToken,
       reservations: new Reservations(slots),
-      enginePool: options.enginePool,
+      enginePool: engine.pool,
       isOpen: () => isEngineOpen() && !isDraining(),
       balance,
-      onEngineLost: options.onEngineLost,
-      tracer: options.tracer ?? null,
+      onEngineLost: engine.suspect,
+      tracer: options.tracer,
     }),
     listOpenPeers: () => rankPeers(peers.listOpen()),
     announce: () => heartbeats.poke(),
@@ -154,7 +148,6 @@ export function startReplica(options: ReplicaOptions): Replica {
     close: async () => {
       queue?.close();
       await heartbeats.close();
-      await peerPools.destroy();
     },
   };
 }

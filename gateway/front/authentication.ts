@@ -1,23 +1,12 @@
 /** Authenticates callers of the front, and counts their refused and held requests. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { hashApiKey } from '../../api/identity.ts';
-import {
-  type Admission,
-  type AdmissionVerdict,
-  admit,
-  uncountWaiting,
-} from '../../redis/admission/admission-calls.ts';
+import { type Admission, admit, uncountWaiting } from '../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { buildRefusal } from '../auth/admission.ts';
-import { readApiKey } from '../auth/authentication.ts';
-import { ApiError } from '../http/error-response.ts';
+import { readApiKey } from '../account/admission.ts';
+import { decideAdmission, findRefusedKey } from '../account/admission-decision.ts';
+import type { ApiError } from '../http/error-response.ts';
 import type { Route } from '../http/routes.ts';
-
-const REFUSALS: Partial<Record<AdmissionVerdict, string>> = {
-  expired: 'has expired',
-  disabled: 'is disabled',
-  unknown_key: 'is not valid for this endpoint',
-};
 
 export interface IdentifiedCaller {
   namespace: string;
@@ -34,8 +23,8 @@ export async function identifyCaller(
 ): Promise<IdentifiedCaller> {
   const sha256 = hashApiKey(readApiKey(headers));
   const admission = await admit(redis, { namespace, sha256, counted: 'no' });
-  const refusal = REFUSALS[admission.verdict];
-  if (refusal) throw new ApiError('invalid_api_key', `The API key ${refusal}.`);
+  const refusal = findRefusedKey(admission);
+  if (refusal) throw refusal;
   return { namespace, sha256, admission };
 }
 
@@ -51,7 +40,8 @@ export async function requireAdmissible(
   const refusal = findRefusal(caller, route);
   if (refusal) throw refusal;
   const counted = await countWaitingRequest(redis, caller);
-  if (counted.verdict !== 'ok') throw buildRefusal(counted);
+  const late = decideAdmission(counted, { spends: false, isCounted: true, now: Date.now() });
+  if (late) throw late;
   const { namespace, sha256 } = caller;
   let isCounted = true;
   return () => {
@@ -67,17 +57,9 @@ export const countWaitingRequest = (
   { namespace, sha256 }: IdentifiedCaller,
 ): Promise<Admission> => admit(redis, { namespace, sha256, counted: 'waiting' });
 
-/** A replica's error for a caller over a limit; undefined for others. */
-export function findRefusal(
+/** A replica's error for a caller over a limit; null for others. */
+export const findRefusal = (
   { admission }: IdentifiedCaller,
   { spendsNothing }: Pick<Route, 'spendsNothing'>,
-): ApiError | undefined {
-  const { creditLeft, rpm, tpd } = admission;
-  const secondsUntil = (resetAt: number) => Math.max(1, resetAt - Math.floor(Date.now() / 1_000));
-  if (!spendsNothing && !creditLeft) return buildRefusal({ ...admission, verdict: 'credit' });
-  if (!spendsNothing && tpd.used >= tpd.limit)
-    return buildRefusal({ ...admission, verdict: 'tpd', retryAfter: secondsUntil(tpd.resetAt) });
-  if (rpm.remaining === 0)
-    return buildRefusal({ ...admission, verdict: 'rpm', retryAfter: secondsUntil(rpm.resetAt) });
-  return undefined;
-}
+): ApiError | null =>
+  decideAdmission(admission, { spends: !spendsNothing, isCounted: false, now: Date.now() });

@@ -60,7 +60,7 @@ export function* parseInTurns<T>(parties: Parties, body: Buffer, interpret: (bod
   if (body.length <= SMALL_BYTES) return interpret(parseBody(body));
   const raw = dropMark(body);
   checkEncoding(raw);
-  const { fault, cost, edges } = yield* weighJson(raw, parsedValues.maxBodyBytes);
+  const { fault, cost, edges } = yield* weighJson(raw, parsedValues.maxAmount);
   if (fault !== null) throw describeFault(fault);
   return yield* withParsedValues(parties, cost, function* () {
     const isCheap = cost + raw.length <= MAX_WHOLE_BYTES;
@@ -75,8 +75,8 @@ export const answerTurns = (parties: Parties) => ({
   parse: function* (body: Buffer): Steps<unknown> {
     const { fault, cost } = yield* weighJson(body, Number.POSITIVE_INFINITY);
     if (fault !== null) return undefined;
-    const { maxBodyBytes } = parsedValues;
-    return yield* withParsedValues(parties, Math.min(cost, maxBodyBytes), function* () {
+    const { maxAmount } = parsedValues;
+    return yield* withParsedValues(parties, Math.min(cost, maxAmount), function* () {
       try {
         return yield* parseInSlices(body);
       } catch (error) {

@@ -1,6 +1,7 @@
 /** Reads a JSON body within its limits of size, time and memory. */
 import { GrowingBuffer } from '../../kit/growing-buffer.ts';
-import { type BodyLease, type BodyMemory, processBodies } from './body-memory.ts';
+import type { Share, Shares } from '../../kit/shares.ts';
+import { processBodies } from './body-memory.ts';
 import {
   type JsonBody,
   ownerOf,
@@ -28,7 +29,7 @@ export interface BodyReading<T> {
   interpret: (body: JsonBody) => T;
   /** Whether the result holds as much memory as the body did, until the response is sent. */
   isKept?: boolean;
-  memory?: BodyMemory;
+  memory?: Shares;
 }
 
 /** Synchronous if the body has arrived. Fails with ApiError, or ClientDisconnectedError if the client disconnects early. */
@@ -48,7 +49,7 @@ export function readJsonBody<T>(state: Parties, reading: BodyReading<T>): T | Pr
 async function awaitJsonBody<T>(
   state: Parties,
   reading: BodyReading<T>,
-  { limits, memory }: { limits: BodyLimits; memory: BodyMemory },
+  { limits, memory }: { limits: BodyLimits; memory: Shares },
 ): Promise<T> {
   const { exchange } = state;
   const { interpret } = reading;
@@ -65,13 +66,13 @@ async function awaitJsonBody<T>(
 }
 
 /** A body that can never fit is refused at once rather than after a wait. */
-const limitToMemory = ({ jsonBodyBytes, bodyTimeoutMs }: BodyLimits, memory: BodyMemory): BodyLimits => ({
-  jsonBodyBytes: Math.min(jsonBodyBytes, memory.maxBodyBytes),
+const limitToMemory = ({ jsonBodyBytes, bodyTimeoutMs }: BodyLimits, memory: Shares): BodyLimits => ({
+  jsonBodyBytes: Math.min(jsonBodyBytes, memory.maxAmount),
   bodyTimeoutMs,
 });
 
 /** Released with the response. */
-export function openLease(parties: Parties, memory = processBodies): BodyLease {
+export function openLease(parties: Parties, memory = processBodies): Share {
   const { exchange } = parties;
   const lease = memory.open(ownerOf(parties));
   exchange.res.once('close', () => lease.release());
@@ -113,7 +114,7 @@ function takeBuffered({ req }: Exchange, { jsonBodyBytes }: BodyLimits): Buffer 
 /** Memory for a body of known length is reserved before it is read; otherwise it grows in steps. */
 const STEP_BYTES = 1024 * 1024;
 
-async function readBytes(exchange: Exchange, limits: BodyLimits, lease: BodyLease): Promise<Buffer> {
+async function readBytes(exchange: Exchange, limits: BodyLimits, lease: Share): Promise<Buffer> {
   const announced = Number(exchange.req.headers['content-length'] ?? SMALL_BYTES);
   if (announced > SMALL_BYTES) await untilReserved(exchange, lease.grow(announced));
   const raw = await collectBytes(exchange, limits, lease);
@@ -134,7 +135,7 @@ export async function untilReserved(
 function collectBytes(
   exchange: Exchange,
   { jsonBodyBytes, bodyTimeoutMs }: BodyLimits,
-  lease: BodyLease,
+  lease: Share,
 ): Promise<Buffer> {
   const { req } = exchange;
   return new Promise((resolve, reject) => {
@@ -156,7 +157,7 @@ function collectBytes(
       const size = body.length + chunk.length;
       if (size > jsonBodyBytes) return finish(refuseSize(jsonBodyBytes));
       body.add(chunk);
-      if (size <= lease.bytes || size <= SMALL_BYTES) return;
+      if (size <= lease.amount || size <= SMALL_BYTES) return;
       const reservation = lease.grow(Math.min(jsonBodyBytes, size + STEP_BYTES));
       if (reservation === true) return;
       req.pause();

@@ -42,23 +42,23 @@ export interface RunOptions {
   release: () => void;
   /** This replica is shutting down: other replicas retry failures of its engine. */
   isShuttingDown: () => boolean;
-  /** null or absent: no tracing. */
-  span?: Span | null;
+  /** The engine failed: its health is probed. */
+  onEngineLost: () => void;
+  /** null: no tracing. */
+  span: Span | null;
 }
 
 export class JobRun {
   /** Resolves at the end in every case; never rejects. */
   readonly ended: Promise<RunEnd>;
   readonly #services: WorkerServices;
-  readonly #job: ClaimedJob;
+  readonly #claimed: ClaimedJob;
   readonly #deadline: number;
-  readonly #release: () => void;
-  readonly #isShuttingDown: () => boolean;
-  readonly #span: Span | null;
+  readonly #options: RunOptions;
   readonly #abandoned = new AbortController();
   readonly #startedAt = performance.now();
   /** null until read. */
-  #spec: Job | null = null;
+  #job: Job | null = null;
   #inputs: InputFile[] = [];
   #result: EngineResult | null = null;
   #stored: StoredObject[] = [];
@@ -68,17 +68,11 @@ export class JobRun {
   #isFinishing = false;
   #deliveringSince: number | null = null;
 
-  constructor(
-    services: WorkerServices,
-    job: ClaimedJob,
-    { release, isShuttingDown, span = null }: RunOptions,
-  ) {
+  constructor(services: WorkerServices, job: ClaimedJob, options: RunOptions) {
     this.#services = services;
-    this.#job = job;
+    this.#claimed = job;
     this.#deadline = performance.now() + job.remainingMs;
-    this.#release = release;
-    this.#isShuttingDown = isShuttingDown;
-    this.#span = span;
+    this.#options = options;
     this.ended = this.#run();
   }
 
@@ -94,8 +88,9 @@ export class JobRun {
   }
 
   async #run(): Promise<RunEnd> {
-    const { redis, log } = this.#services;
-    const { claim, remainingMs } = this.#job;
+    const { redis, telemetry } = this.#services;
+    const { log } = telemetry;
+    const { claim, remainingMs } = this.#claimed;
     const endLease = keepLease({
       remainingMs,
       renew: () => renewClaim(redis, claim, { progress: this.#progress.read() }),
@@ -109,8 +104,8 @@ export class JobRun {
       const answer = await retryWhileRedisDown(() => finishRequest(redis, claim, outcome), this.#quit.signal);
       void this.#result?.forget();
       if (answer !== 'stale') {
-        countJob(this.#services.usage, outcome, {
-          spec: this.#spec,
+        countJob(this.#services.telemetry.usage, outcome, {
+          spec: this.#job,
           milliseconds: performance.now() - this.#startedAt,
         });
         if (outcome.status === 'succeeded') await this.#countForKey();
@@ -130,12 +125,17 @@ export class JobRun {
 
   /** Its price was charged at submission; failures are refunded. */
   async #countForKey(): Promise<void> {
-    const { redis, usage } = this.#services;
-    const { namespace, id } = this.#job.claim;
+    const { redis, telemetry } = this.#services;
+    const { namespace, id } = this.#claimed.claim;
     const record = await readRequest(redis, namespace, id).catch(() => null);
     const charge = record?.charge;
     if (charge)
-      usage.addOfKey(charge.keyHash, { requests: 1, inputTokens: 0, outputTokens: 0, micros: charge.micros });
+      telemetry.usage.addOfKey(charge.keyHash, {
+        requests: 1,
+        inputTokens: 0,
+        outputTokens: 0,
+        micros: charge.micros,
+      });
   }
 
   /** null: the run was aborted. */
@@ -147,14 +147,14 @@ export class JobRun {
       if (signal.aborted) return null;
       const failure = toFailure(error);
       if (!failure)
-        this.#services.log.error(
-          { err: error, job_id: this.#job.claim.id },
+        this.#services.telemetry.log.error(
+          { err: error, job_id: this.#claimed.claim.id },
           'job failed with an internal error',
         );
       // A force-deleted pod loses its engine before its gateway. And a request that was never received has not failed.
       // A store that is unreachable from here may be reachable from another replica.
       const isBlameless =
-        this.#isShuttingDown() && (failure?.code === 'upstream_error' || isStoreAway(error));
+        this.#options.isShuttingDown() && (failure?.code === 'upstream_error' || isStoreAway(error));
       if (isBlameless || error instanceof EngineUnreachableError) {
         this.#abandoned.abort('released' satisfies AbandonReason);
         return null;
@@ -167,33 +167,33 @@ export class JobRun {
   async #make(): Promise<JobOutcome> {
     let job: Job;
     try {
-      job = this.#check(await readJob(this.#storage, this.#job.params));
-      this.#spec = job;
+      job = this.#check(await readJob(this.#storage, this.#claimed.params));
+      this.#job = job;
       void this.#watchProgress(job);
       await this.#fetchInputs(job);
     } catch (error) {
-      this.#release();
+      this.#options.release();
       throw error;
     }
     const services = this.#services;
     this.#result = await runEngine(job, {
-      pool: services.pool,
+      pool: services.engine.pool,
       enginePreset: services.config().enginePreset,
       servedModelName: services.config().servedModelName,
       modelId: services.config().modelId,
-      span: this.#span,
-      requestId: this.#job.claim.id,
+      span: this.#options.span,
+      requestId: this.#claimed.claim.id,
       inputs: this.#inputs,
       spool: services.storage.spool,
-      beginWork: services.beginWork,
-      ranOutOfMemory: services.ranOutOfMemory,
-      isEngineLost: services.isEngineLost,
-      onEngineLost: services.onEngineLost,
+      beginWork: services.engine.beginWork,
+      ranOutOfMemory: services.engine.ranOutOfMemory,
+      isEngineLost: services.engine.isLost,
+      onEngineLost: this.#options.onEngineLost,
       onProgress: (percent) => this.#progress.report(percent),
       signal: this.#abandoned.signal,
-      onRelease: this.#release,
-      onAbandon: () => noteAbandoned(services, this.#job.claim.id),
-      onLetGo: (end) => noteLetGo(services, this.#job.claim.id, end),
+      onRelease: this.#options.release,
+      onAbandon: () => noteAbandoned(services, this.#claimed.claim.id),
+      onLetGo: (end) => noteLetGo(services, this.#claimed.claim.id, end),
       timing: services.timing,
     });
     this.#deliveringSince = performance.now();
@@ -218,8 +218,8 @@ export class JobRun {
 
   /** Estimates the job's duration from its deployment's pace, and records its queue wait. */
   async #watchProgress(job: Job): Promise<void> {
-    const { redis, metrics, config } = this.#services;
-    const { claim, attempt } = this.#job;
+    const { redis, telemetry, config } = this.#services;
+    const { claim, attempt } = this.#claimed;
     this.#progress = new Progress(expectJobMs(job));
     const [pace, record] = await Promise.all([
       readPace(redis, claim.namespace, config().name),
@@ -227,7 +227,7 @@ export class JobRun {
     ]).catch(() => [null, null]);
     if (pace) this.#progress.expect(pace);
     if (record?.startedAt && attempt === 1)
-      metrics.queueWait.observe(job.kind, (record.startedAt - record.queuedAt) / 1_000);
+      telemetry.metrics.queueWait.observe(job.kind, (record.startedAt - record.queuedAt) / 1_000);
   }
 
   /** After an abort: the request continues, or has ended, without this run. */
@@ -238,7 +238,7 @@ export class JobRun {
     if (why === 'released')
       // If this fails, the lease expires.
       await retryWhileRedisDown(
-        () => releaseRequest(redis, this.#job.claim),
+        () => releaseRequest(redis, this.#claimed.claim),
         AbortSignal.timeout(FINAL_CALL_TIMEOUT_MS),
       ).catch(() => {});
     await this.#removeUploads();
@@ -249,7 +249,7 @@ export class JobRun {
   async #removeUploads(): Promise<void> {
     const objects = this.#stored;
     if (objects.length === 0) return;
-    const { namespace } = this.#job.claim;
+    const { namespace } = this.#claimed.claim;
     const register = () => registerObjects(this.#services.redis, namespace, { objects, removeInMs: 0 });
     await retryWhileRedisDown(register, AbortSignal.timeout(FINAL_CALL_TIMEOUT_MS)).catch(() => {});
   }
@@ -259,11 +259,11 @@ export class JobRun {
     return {
       redis,
       storage,
-      claim: this.#job.claim,
+      claim: this.#claimed.claim,
       remainingMs: () => Math.max(0, this.#deadline - performance.now()),
       signal: this.#abandoned.signal,
-      isShuttingDown: this.#isShuttingDown,
-      span: this.#span,
+      isShuttingDown: this.#options.isShuttingDown,
+      span: this.#options.span,
     };
   }
 

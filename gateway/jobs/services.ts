@@ -2,11 +2,10 @@
 
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { RedisClient } from '../../redis/client.ts';
+import type { Slots } from '../capacity/replica-capacity.ts';
 import type { EgressAgent } from '../egress/agent.ts';
-import type { EnginePool } from '../engine/engine-call.ts';
-import type { MemoryWatch } from '../engine/memory-mark.ts';
+import type { LocalEngine } from '../engine/local-engine.ts';
 import type { VideoTiming } from '../engine/video-call.ts';
-import type { WorkProgress } from '../health/watched-dispatcher.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import type { Downloader } from '../storage/download.ts';
 import type { Spool } from '../storage/spool.ts';
@@ -14,8 +13,8 @@ import type { Uploader } from '../storage/uploads.ts';
 import type { UrlSigner } from '../storage/url-signer.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
-import type { Tracer } from '../tracing/span.ts';
 
 export interface MediaServices {
   /** Of the deployment that the request is for. */
@@ -48,29 +47,23 @@ export function countSlots({ replicas, concurrency }: GatewayConfig, ready: numb
   return Math.max(1, ready, replicas ?? 1) * (concurrency ?? 1);
 }
 
+/** Jobs of this replica, for its drain and its heartbeats. */
+export interface JobCounts {
+  /** Claimed and not finished. */
+  running: number;
+  /** Given up, though the engine continues them. */
+  abandoned: number;
+}
+
 export interface WorkerServices {
   config: () => GatewayConfig;
   redis: RedisClient;
   storage: StorageServices;
-  /** Connections to the engine. */
-  pool: EnginePool;
-  /** Work that connections do not show: a job that is submitted and polled. */
-  beginWork?: () => WorkProgress;
-  isEngineReady: () => boolean;
-  /** Its work can no longer succeed. */
-  isEngineLost: () => boolean;
-  /** The engine failed: its health should be probed. */
-  onEngineLost: () => void;
+  engine: LocalEngine;
+  slots: Slots;
+  jobs: JobCounts;
   /** This replica's name in records. */
   pod: string;
-  log: Logger;
-  metrics: Pick<GatewayMetrics, 'jobsRunning' | 'abandonedJobs' | 'jobs' | 'queueWait' | 'jobDuration'>;
-  usage: DeploymentUsage;
-  /** Of this replica's engine. */
-  ranOutOfMemory?: MemoryWatch | null;
-  /** Number of jobs that were abandoned and that the engine continues, for heartbeats. Absent: not counted. */
-  abandoned?: { jobs: number };
+  telemetry: Telemetry & { usage: DeploymentUsage };
   timing?: Partial<VideoTiming>;
-  /** null or absent: no tracing. */
-  tracer?: Tracer | null;
 }

@@ -3,19 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { isRedisAway } from '../../redis/client.ts';
 import { type ClaimedJob, claimRequest } from '../../redis/requests/request-calls.ts';
 import { countWaiting } from '../../redis/requests/request-record.ts';
-import type { Slots } from '../capacity/replica-capacity.ts';
 import type { Span } from '../tracing/span.ts';
 import { JobRun } from './job-run.ts';
 import { beginJobSpan, endJobSpan } from './job-span.ts';
 import type { WorkerServices } from './services.ts';
 
-export interface WorkerOptions extends WorkerServices {
-  slots: Slots;
-}
-
 export interface Worker {
-  /** Jobs that this replica has claimed and not finished. */
-  readonly running: number;
   /** Polls the queue soon. `isCertain`: something was just queued. */
   wake(isCertain?: boolean): void;
   /** Claims nothing more; jobs that have not ended shortly before `withinMs` are released. */
@@ -38,10 +31,10 @@ const ENGINE_COOLDOWN_MS = 1_500;
 const MAX_EXTRA_DELIVERIES = 2;
 
 /** For deployments of kind Image and Video. */
-export const startWorker = (options: WorkerOptions): Worker => new QueueWorker(options);
+export const startWorker = (options: WorkerServices): Worker => new QueueWorker(options);
 
 class QueueWorker implements Worker {
-  readonly #options: WorkerOptions;
+  readonly #options: WorkerServices;
   readonly #runs = new Set<JobRun>();
   /** Reused until there is a reply, since a claim without a reply may have succeeded. */
   #token = newToken();
@@ -58,16 +51,12 @@ class QueueWorker implements Worker {
   #poll: NodeJS.Timeout | undefined;
   #end: NodeJS.Timeout | undefined;
 
-  constructor(options: WorkerOptions) {
+  constructor(options: WorkerServices) {
     this.#options = options;
     options.slots.onCrossing(() => {
       if (!this.#isProbing && !options.slots.isFull) this.wake();
     });
     this.#schedule(0);
-  }
-
-  get running(): number {
-    return this.#runs.size;
   }
 
   wake(isCertain = false): void {
@@ -107,12 +96,12 @@ class QueueWorker implements Worker {
   }
 
   get #mayClaim(): boolean {
-    const { slots, config, isEngineReady, storage, pod } = this.#options;
+    const { slots, config, engine, storage, pod } = this.#options;
     return (
       !this.#isWindingDown &&
       !this.#rest &&
       !slots.isFull &&
-      isEngineReady() &&
+      engine.isReady() &&
       !config().paused &&
       !config().cordoned.includes(pod) &&
       countBlockingRuns(this.#runs, () => storage.spool) <
@@ -129,7 +118,7 @@ class QueueWorker implements Worker {
 
   /** Claims nothing until the engine's health is known: a dead one would fail the whole queue, job by job. */
   #doubtEngine(): void {
-    this.#options.onEngineLost();
+    this.#options.engine.suspect();
     clearTimeout(this.#rest);
     this.#rest = setTimeout(() => {
       this.#rest = undefined;
@@ -149,7 +138,7 @@ class QueueWorker implements Worker {
       while (mayWait && this.#mayClaim) mayWait = await this.#claimOne();
     } catch (error) {
       delayMs = RETRY_MS;
-      if (!isRedisAway(error)) this.#options.log.error({ err: error }, 'claiming a job failed');
+      if (!isRedisAway(error)) this.#options.telemetry.log.error({ err: error }, 'claiming a job failed');
     }
     this.#isClaiming = false;
     const isAskedAgain = this.#isAskedAgain;
@@ -168,7 +157,8 @@ class QueueWorker implements Worker {
 
   /** False: the queue is empty. */
   async #claimOne(): Promise<boolean> {
-    const { slots, redis, config, pod, tracer } = this.#options;
+    const { slots, redis, config, pod, telemetry } = this.#options;
+    const { tracer } = telemetry;
     const { namespace, name: deployment } = config();
     const release = slots.hold();
     if (!release) return false;
@@ -192,16 +182,23 @@ class QueueWorker implements Worker {
   }
 
   #start(job: ClaimedJob, release: () => void, span: Span | null): void {
-    const { metrics, log, config } = this.#options;
+    const { telemetry, config, jobs } = this.#options;
+    const { metrics, log } = telemetry;
     const startedAt = performance.now();
-    const services = { ...this.#options, onEngineLost: () => this.#doubtEngine() };
-    const run = new JobRun(services, job, { release, isShuttingDown: () => this.#isWindingDown, span });
+    const run = new JobRun(this.#options, job, {
+      release,
+      isShuttingDown: () => this.#isWindingDown,
+      onEngineLost: () => this.#doubtEngine(),
+      span,
+    });
     this.#runs.add(run);
+    jobs.running++;
     metrics.jobsRunning.inc();
     if (this.#isWindingDown) run.releaseJob();
     void run.ended.then((outcome) => {
       if (span) endJobSpan(span, outcome);
       this.#runs.delete(run);
+      jobs.running--;
       metrics.jobsRunning.dec();
       metrics.jobs.inc({ outcome });
       const modality = config().kind === 'Video' ? 'video' : 'image';

@@ -1,5 +1,5 @@
 /** Accounts for a form's memory while it is read: its texts and the current chunk (decision 0190). Files go to the spool, which has its own limit. */
-import type { BodyLease } from '../http/body-memory.ts';
+import type { Share } from '../../kit/shares.ts';
 
 /** On the heap, whatever its transmitted length. */
 const BYTES_PER_CHARACTER = 2;
@@ -12,7 +12,7 @@ interface FileStream {
 }
 
 export class FormMemory {
-  readonly #lease: BodyLease;
+  readonly #lease: Share;
   readonly #maxOpenBytes: number;
   /** Bytes of the body that the parser has received. */
   #size = 0;
@@ -25,7 +25,7 @@ export class FormMemory {
   #pieces = 0;
 
   /** `maxOpenBytes`: the parser's limit for one non-file part. */
-  constructor(lease: BodyLease, maxOpenBytes: number) {
+  constructor(lease: Share, maxOpenBytes: number) {
     this.#lease = lease;
     this.#maxOpenBytes = maxOpenBytes;
   }

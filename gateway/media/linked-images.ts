@@ -1,9 +1,9 @@
 /** Replaces addresses among a request's files by the images that are there, as if they had been uploaded. */
 import { readFile } from 'node:fs/promises';
+import type { Shares } from '../../kit/shares.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { Allowance } from '../egress/allowance.ts';
 import { fetchMedium, type MediaFetch, refuseBusy } from '../egress/media-fetch.ts';
-import type { BodyMemory } from '../http/body-memory.ts';
 import type { Parties } from '../http/body-parsing.ts';
 import { openLease } from '../http/json-body.ts';
 import { refuseParameter } from '../http/parameter-error.ts';
@@ -17,7 +17,7 @@ export interface LinkOptions {
   /** Images that are fetched count like those of a form. */
   limits: FileLimits & { multipartBodyBytes: number };
   /** Absent = the process's. */
-  memory?: BodyMemory;
+  memory?: Shares;
 }
 
 /** An image is in memory twice while its pieces are joined. */
@@ -46,7 +46,7 @@ export async function fetchLinks(
     sharedLimit: `the limit of ${limits.multipartBodyBytes} bytes for all files`,
   };
   const replacing = links.map((link) =>
-    replaceLink(link, { fetch, spool, limits, tenant: lease.tenant }).catch((error) => {
+    replaceLink(link, { fetch, spool, limits, tenant: lease.owner }).catch((error) => {
       failed.abort(error);
       throw error;
     }),

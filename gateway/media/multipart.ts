@@ -1,6 +1,6 @@
 /** Reads a multipart form within its limits of size, time and memory: texts into memory, files into the spool. */
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
-import type { BodyLease, BodyMemory } from '../http/body-memory.ts';
+import type { Share, Shares } from '../../kit/shares.ts';
 import { type Parties, parsingTurns } from '../http/body-parsing.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -21,7 +21,7 @@ export interface FormOptions {
   limits: FormLimits;
   spool: Spool;
   /** Used by its texts until the response; absent = the process's. */
-  memory?: BodyMemory;
+  memory?: Shares;
 }
 
 const MAX_TEXT_FIELDS = 100;
@@ -43,7 +43,7 @@ export async function readForm(party: Parties, fields: FormFields, options: Form
 class FormIntake {
   readonly #exchange: Exchange;
   readonly #limits: FormLimits;
-  readonly #lease: BodyLease;
+  readonly #lease: Share;
   readonly #memory: FormMemory;
   readonly #parts: FormParts;
   readonly #abort = new AbortController();
@@ -53,8 +53,7 @@ class FormIntake {
     this.#exchange = party.exchange;
     this.#limits = limits;
     this.#lease = openLease(party, memory);
-    const { tenant } = this.#lease;
-    this.#parts = new FormParts(fields, { limits, spool, tenant, abort: this.#abort });
+    this.#parts = new FormParts(fields, { limits, spool, tenant: this.#lease.owner, abort: this.#abort });
     this.#memory = new FormMemory(
       this.#lease,
       limits.promptCharacters * MAX_BYTES_PER_CHARACTER + MAX_PART_HEADER_BYTES,
@@ -108,7 +107,7 @@ class FormIntake {
         return false;
       };
       const parseInTurn = (chunk: Buffer) =>
-        parsingTurns.take(this.#lease.tenant, () => isDone || parse(chunk));
+        parsingTurns.take(this.#lease.owner, () => isDone || parse(chunk));
       const onData = (chunk: Buffer) => {
         if (this.#memory.size + chunk.length > multipartBodyBytes)
           return finish(refuseBody(multipartBodyBytes));

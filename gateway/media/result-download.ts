@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import { BodyMemory } from '../http/body-memory.ts';
+import { Shares } from '../../kit/shares.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange, GatewayMiddleware, GatewayState } from '../http/exchange.ts';
 import { refuseAsUnavailable } from '../http/unavailability.ts';
@@ -18,14 +18,14 @@ export interface ResultServices<S extends GatewayState> {
   /** Unix milliseconds. */
   clock?: (() => number) | undefined;
   /** Downloads at once; the process's. */
-  places?: BodyMemory;
+  places?: Shares;
   /** The longest time in which nothing moves, for either side; a minute. */
   idleMs?: number | undefined;
 }
 
 /** At once in this process; a workspace may have twice as many as are still free. */
 const MAX_DOWNLOADS = 200;
-const processPlaces = new BodyMemory({ totalBytes: MAX_DOWNLOADS, waitMs: 0 });
+const processPlaces = new Shares({ total: MAX_DOWNLOADS, shareOfFree: 2 });
 /** Of the link that only this gateway follows. */
 const LINK_SECONDS = 300;
 const IDLE_TIMEOUT_MS = 60_000;

@@ -1,12 +1,13 @@
 /** Synchronous images: a slot, the charge, the engine, all within one time budget (docs/api.md, "Limits"). */
 import { findMediaEngine } from '../../api/media-engines.ts';
 import type { ResolvedLimits } from '../../api/model-limits.ts';
+import type { Shares } from '../../kit/shares.ts';
 import type { Capacity, EngineTarget } from '../capacity/capacity.ts';
 import type { EnginePool } from '../engine/engine-call.ts';
 import { addSeed } from '../engine/extra-fields.ts';
 import { type GeneratedImage, generateImages } from '../engine/image-call.ts';
 import type { MemoryWatch } from '../engine/memory-mark.ts';
-import { type BodyMemory, processBodies } from '../http/body-memory.ts';
+import { processBodies } from '../http/body-memory.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange, GatewayState } from '../http/exchange.ts';
 import type { ImageRequest } from '../jobs/media-request.ts';
@@ -32,7 +33,7 @@ export interface ImageEngines {
   /** Of this replica's engine. */
   ranOutOfMemory?: MemoryWatch | null;
   /** For responses and bodies; the process's. */
-  memory?: BodyMemory;
+  memory?: Shares;
 }
 
 /** Called with a slot acquired, before the engine starts; throws if the caller cannot pay. */
@@ -136,7 +137,7 @@ interface ImageRun {
   maskField: string;
   onBegin: Begin;
   tenant: string;
-  memory: BodyMemory;
+  memory: Shares;
 }
 
 async function runAtEngine(run: ImageRun): Promise<GeneratedImage[]> {

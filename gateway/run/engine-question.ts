@@ -1,10 +1,10 @@
 /** A question of text or audio to an engine, whose response is the client's: asked elsewhere if its engine was lost before it responded. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { Share } from '../../kit/shares.ts';
 import type { EngineTarget } from '../capacity/capacity.ts';
 import { callEngine, type EngineCallOptions } from '../engine/engine-call.ts';
 import { EngineUnreachableError, hideEngineName, PeerLostError } from '../engine/engine-error.ts';
 import { endEngineSpan } from '../engine/engine-span.ts';
-import type { BodyLease } from '../http/body-memory.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange, GatewayState } from '../http/exchange.ts';
 import { openLease } from '../http/json-body.ts';
@@ -132,7 +132,7 @@ export const noticeEngine = (
 
 /** Few responses are large: the others reserve no memory. */
 export function reserveLazily(state: GatewayState): (bytes: number) => boolean {
-  let lease: BodyLease | null = null;
+  let lease: Share | null = null;
   return (bytes) => {
     lease ??= openLease(state);
     return lease.tryAdd(bytes);

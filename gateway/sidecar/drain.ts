@@ -10,7 +10,6 @@ export interface DrainOptions {
   isEngineLost: () => boolean;
   /** The maximum duration of a drain. */
   timeoutMs: number;
-  onChange?: (isDraining: boolean) => void;
   timing?: Partial<DrainTiming>;
 }
 
@@ -29,6 +28,7 @@ export type DrainResult = 'drained' | 'timeout' | 'lost' | 'canceled';
 export class Drain {
   readonly #options: DrainOptions;
   readonly #timing: DrainTiming;
+  readonly #listeners: ((isDraining: boolean) => void)[] = [];
   #startedAt: number | null = null;
   #running: Promise<DrainResult> | null = null;
   #result: DrainResult | null = null;
@@ -53,12 +53,15 @@ export class Drain {
     return Math.max(0, this.#options.timeoutMs - elapsed);
   }
 
+  onChange(listener: (isDraining: boolean) => void): void {
+    this.#listeners.push(listener);
+  }
+
   /** Starts a drain, or joins the current one. A lost engine has nothing worth waiting for. */
   begin(): Promise<DrainResult> {
     if (this.#startedAt === null) {
       this.#startedAt = performance.now();
-      this.#options.activity.setClosing(true);
-      this.#options.onChange?.(true);
+      this.#tell(true);
     }
     this.#running ??= this.#wait().then((result) => {
       this.#running = null;
@@ -89,8 +92,12 @@ export class Drain {
   cancel({ isRestarted }: { isRestarted: boolean }): void {
     if (this.#startedAt === null || (this.#running && !isRestarted)) return;
     this.#startedAt = null;
-    this.#options.activity.setClosing(false);
-    this.#options.onChange?.(false);
+    this.#tell(false);
+  }
+
+  #tell(isDraining: boolean): void {
+    this.#options.activity.setClosing(isDraining);
+    for (const listener of this.#listeners) listener(isDraining);
   }
 
   async #wait(): Promise<DrainResult> {

@@ -55,21 +55,21 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
   const endpoint = await startModelEndpoint({
     initialConfig,
     connection,
-    engineURL,
-    engineHealthPath: environment.engineHealthPath,
-    engineMetricsPath,
+    engine: {
+      url: engineURL,
+      healthPath: environment.engineHealthPath,
+      metricsPath: engineMetricsPath,
+      ranOutOfMemory: environment.memoryMark === null ? null : watchMemoryMark(environment.memoryMark),
+    },
     peerToken: environment.peerToken,
     self: { pod: podName, address: podIP, port: httpPort },
     host,
     drainTimeoutMs: environment.drainTimeoutMs,
     egress: environment.egress,
     storage: storage.services,
-    ranOutOfMemory: environment.memoryMark === null ? null : watchMemoryMark(environment.memoryMark),
-    metrics,
-    log,
-    tracer,
+    telemetry: { log, metrics, tracer },
   });
-  const { live, health, drain, engine } = endpoint;
+  const { live, drain, engine } = endpoint;
   const jobs = channels.jobs(namespace, name);
   const subscription = subscribe(connection, [channels.workspace(namespace), jobs], {
     onMessage: (message, channel) => {
@@ -85,7 +85,7 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
 
   const admin = createAdminServer(
     buildSidecarRoutes({
-      health,
+      health: engine.health,
       drain,
       drainToken: environment.drainToken,
       onWrongToken: () => {

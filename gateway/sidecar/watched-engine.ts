@@ -3,105 +3,130 @@ import type { Dispatcher } from 'undici';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { EngineSleep } from '../capacity/engine-sleep.ts';
 import type { Slots } from '../capacity/replica-capacity.ts';
+import type { LocalEngine } from '../engine/local-engine.ts';
+import type { MemoryWatch } from '../engine/memory-mark.ts';
 import { tryEngine } from '../health/canary.ts';
 import { defaultStalledMs, EngineHealth } from '../health/engine-health.ts';
 import type { EngineBounds, EngineVerdict } from '../health/engine-verdict.ts';
+import type { WorkProgress } from '../health/watched-dispatcher.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { ContextLength } from '../text/context-length.ts';
 import { ENGINE_CONNECT_TIMEOUT_MS, Pools } from '../upstream/pools.ts';
 import { fetchMetrics } from './engine-metrics.ts';
 
-export interface WatchedEngineOptions {
-  engineURL: string;
+export interface EngineAddress {
+  url: string;
   healthPath: string;
   /** null: it has no metrics. */
   metricsPath: string | null;
+  /** null: it reports itself that it ran out of memory. */
+  ranOutOfMemory: MemoryWatch | null;
+}
+
+export interface WatchedEngineOptions extends Pick<Telemetry, 'log' | 'metrics'> {
+  address: EngineAddress;
   config: () => GatewayConfig;
-  slots: () => Slots;
-  metrics: GatewayMetrics;
-  log: Logger;
-  onPhaseChange: (now: EngineVerdict, before: EngineVerdict) => void;
-  onSleepChange: () => void;
+  slots: Slots;
 }
 
-export interface WatchedEngine {
-  health: EngineHealth;
-  sleep: EngineSleep;
-  contextLength: ContextLength;
-  /** Connections whose requests count for its health. */
-  pool: Dispatcher;
-  /** Connections for requests that do not affect its health. */
-  unwatchedPool: () => Dispatcher;
+type PhaseListener = (now: EngineVerdict, before: EngineVerdict) => void;
+
+export class WatchedEngine implements LocalEngine {
+  readonly url: string;
+  readonly ranOutOfMemory: MemoryWatch | null;
+  readonly health: EngineHealth;
+  readonly sleep: EngineSleep;
+  readonly pool: Dispatcher;
   /** The engine's metrics as text; null: it has none. */
-  readMetrics: (() => Promise<string>) | null;
-  /** Stops the health check. */
-  stop(): void;
-  /** Closes the connections. */
-  close(): Promise<void>;
-}
+  readonly readMetrics: (() => Promise<string>) | null;
+  readonly unwatchedPool: () => Dispatcher;
+  readonly #pools: Pools;
+  readonly #contextLength: ContextLength;
+  readonly #metrics: GatewayMetrics;
+  readonly #phaseListeners: PhaseListener[] = [];
+  readonly #sleepListeners: (() => void)[] = [];
 
-export function watchEngine(options: WatchedEngineOptions): WatchedEngine {
-  const { engineURL, metricsPath, config, slots, metrics, log } = options;
-  const pools = new Pools({
-    connectTimeoutMs: ENGINE_CONNECT_TIMEOUT_MS,
-    onResend: () => metrics.resent.inc({ to: 'engine' }),
-  });
-  const unwatchedPool = () => pools.get(engineURL);
-  const health = new EngineHealth({
-    engineURL,
-    path: options.healthPath,
-    stalledMs: () => readStalledMs(config()),
-    bounds: isQueued(config()) ? JOB_BOUNDS : undefined,
-    tryEngine: async () =>
-      sleep.isAwake ? tryEngine({ pool: unwatchedPool(), config: config(), slots: slots() }) : 'unknown',
-    onChange: (now, before) => {
-      const { phase, reason, isReady } = now;
-      const lastedSeconds = Math.round((now.since - before.since) / 1000);
-      log[isReady ? 'info' : 'warn'](
-        { phase, reason, before: before.phase, lastedSeconds },
-        `engine is ${phase}`,
-      );
-      metrics.engines.dec({ phase: before.phase });
-      metrics.engines.inc({ phase });
-      if (isReady && !before.isReady) {
-        contextLength.refresh();
-        sleep.check();
-      }
-      options.onPhaseChange(now, before);
-    },
-  });
-  const sleep = new EngineSleep({
-    pool: unwatchedPool,
-    isOffered: () => config().sleeping !== undefined,
-    isIdle: () => slots().inflight === 0 && slots().busy.level === 0,
-    onChange: (isAsleep, tookMs) => {
-      log.info({ tookMs: Math.round(tookMs) }, isAsleep ? 'engine sleeps' : 'engine woken');
-      options.onSleepChange();
-    },
-    // Its health check stays good, so nothing else would restart an engine that never wakes.
-    onWakeFailure: () => health.begin({ isHeld: false }).end('fault'),
-    onError: (error, message) => {
-      log.warn({ err: error }, message);
-      health.suspect();
-    },
-  });
-  const contextLength = new ContextLength({ pool: unwatchedPool, config });
-  metrics.engines.inc({ phase: health.verdict.phase });
-  return {
-    health,
-    sleep,
-    contextLength,
-    pool: health.watch(unwatchedPool()),
-    unwatchedPool,
-    readMetrics:
-      metricsPath === null ? null : () => fetchMetrics({ pool: unwatchedPool(), path: metricsPath }),
-    stop: () => {
-      health.stop();
-      metrics.engines.dec({ phase: health.verdict.phase });
-    },
-    close: () => pools.destroy(),
-  };
+  constructor({ address, config, slots, metrics, log }: WatchedEngineOptions) {
+    const { url, metricsPath } = address;
+    this.url = url;
+    this.ranOutOfMemory = address.ranOutOfMemory;
+    this.#metrics = metrics;
+    this.#pools = new Pools({
+      connectTimeoutMs: ENGINE_CONNECT_TIMEOUT_MS,
+      onResend: () => metrics.resent.inc({ to: 'engine' }),
+    });
+    const pool = () => this.#pools.get(url);
+    this.unwatchedPool = pool;
+    this.#contextLength = new ContextLength({ pool, config });
+    this.sleep = new EngineSleep({
+      pool,
+      isOffered: () => config().sleeping !== undefined,
+      isIdle: () => slots.inflight === 0 && slots.busy.level === 0,
+      onChange: (isAsleep, tookMs) => {
+        log.info({ tookMs: Math.round(tookMs) }, isAsleep ? 'engine sleeps' : 'engine woken');
+        for (const listener of this.#sleepListeners) listener();
+      },
+      // Its health check stays good, so nothing else would restart an engine that never wakes.
+      onWakeFailure: () => this.health.begin({ isHeld: false }).end('fault'),
+      onError: (error, message) => {
+        log.warn({ err: error }, message);
+        this.suspect();
+      },
+    });
+    this.health = new EngineHealth({
+      engineURL: url,
+      path: address.healthPath,
+      stalledMs: () => readStalledMs(config()),
+      bounds: isQueued(config()) ? JOB_BOUNDS : undefined,
+      tryEngine: async () =>
+        this.sleep.isAwake ? tryEngine({ pool: pool(), config: config(), slots }) : 'unknown',
+      onChange: (now, before) => this.#enter(now, before, log),
+    });
+    this.pool = this.health.watch(pool());
+    this.readMetrics = metricsPath === null ? null : () => fetchMetrics({ pool: pool(), path: metricsPath });
+    metrics.engines.inc({ phase: this.health.verdict.phase });
+  }
+
+  isReady = (): boolean => this.health.isReady;
+  isLost = (): boolean => this.health.isLost;
+  suspect = (): void => this.health.suspect();
+  beginWork = (): WorkProgress => this.health.begin({ isHeld: false });
+  contextLength = (): number | null => this.#contextLength.value;
+
+  onPhaseChange(listener: PhaseListener): void {
+    this.#phaseListeners.push(listener);
+  }
+
+  onSleepChange(listener: () => void): void {
+    this.#sleepListeners.push(listener);
+  }
+
+  /** Stops the health check. */
+  stop(): void {
+    this.health.stop();
+    this.#metrics.engines.dec({ phase: this.health.verdict.phase });
+  }
+
+  /** Closes the connections. */
+  close(): Promise<void> {
+    return this.#pools.destroy();
+  }
+
+  #enter(now: EngineVerdict, before: EngineVerdict, log: Logger): void {
+    const { phase, reason, isReady } = now;
+    const lastedSeconds = Math.round((now.since - before.since) / 1000);
+    const fields = { phase, reason, before: before.phase, lastedSeconds };
+    log[isReady ? 'info' : 'warn'](fields, `engine is ${phase}`);
+    this.#metrics.engines.dec({ phase: before.phase });
+    this.#metrics.engines.inc({ phase });
+    if (isReady && !before.isReady) {
+      this.#contextLength.refresh();
+      this.sleep.check();
+    }
+    for (const listener of this.#phaseListeners) listener(now, before);
+  }
 }
 
 /** Other kinds of models never have a queue. */

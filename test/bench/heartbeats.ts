@@ -9,7 +9,8 @@ import { channels } from '../../api/redis-keys.ts';
 import { Heartbeats } from '../../gateway/capacity/heartbeats.ts';
 import { Slots } from '../../gateway/capacity/replica-capacity.ts';
 import { startHousekeeping } from '../../gateway/front/housekeeping/housekeeping.ts';
-import { startWorker, type WorkerOptions } from '../../gateway/jobs/worker.ts';
+import type { WorkerServices } from '../../gateway/jobs/services.ts';
+import { startWorker } from '../../gateway/jobs/worker.ts';
 import { watchConfig } from '../../gateway/sidecar/live-config.ts';
 import { createLog } from '../../gateway/telemetry/log.ts';
 import { createMetrics } from '../../gateway/telemetry/metrics.ts';
@@ -159,8 +160,9 @@ async function startReplica(
         config: () => config.current,
         redis,
         pod,
-        isEngineReady: () => true,
-      } as unknown as WorkerOptions)
+        engine: { isReady: () => true },
+        jobs: { running: 0, abandoned: 0 },
+      } as unknown as WorkerServices)
     : null;
   return async () => {
     config.close();

@@ -5,20 +5,35 @@ import type { AddressInfo } from 'node:net';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { hashApiKey } from '../../api/identity.ts';
 import type { PublishedKey } from '../../api/redis-keys.ts';
+import type { Capacity } from '../../gateway/capacity/capacity.ts';
+import type { Replica } from '../../gateway/capacity/replica.ts';
 import { ReplicaCapacity, Slots } from '../../gateway/capacity/replica-capacity.ts';
+import { PUBLIC_ONLY } from '../../gateway/egress/agent.ts';
+import type { LocalEngine } from '../../gateway/engine/local-engine.ts';
 import { createServer } from '../../gateway/http/server.ts';
+import type { StorageServices } from '../../gateway/jobs/services.ts';
 import { createSidecarApp, type SidecarAppOptions } from '../../gateway/sidecar/app.ts';
 import { createLog } from '../../gateway/telemetry/log.ts';
 import { createMetrics, type GatewayMetrics } from '../../gateway/telemetry/metrics.ts';
 import { DeploymentUsage } from '../../gateway/telemetry/usage.ts';
 import { Pools } from '../../gateway/upstream/pools.ts';
 import type { RedisConnection } from '../../redis/client.ts';
+import { describeEngine } from './local-engine.ts';
 import { describeModel } from './model-replica.ts';
 import { publishApiKey } from './publication.ts';
 
-export interface TextEndpointOptions extends Partial<SidecarAppOptions> {
+export interface TextEndpointOptions {
   connection: RedisConnection;
   engineURL: string;
+  /** Over an engine that is healthy. */
+  engine?: Partial<LocalEngine>;
+  capacity?: Capacity;
+  readPrefix?: Replica['readPrefix'];
+  telemetry?: Partial<SidecarAppOptions['telemetry']>;
+  egress?: SidecarAppOptions['egress'];
+  storage?: StorageServices;
+  isEnding?: () => boolean;
+  clocks?: SidecarAppOptions['clocks'];
   /** Over the defaults. */
   settings?: Partial<GatewayConfig>;
   limits?: Partial<GatewayConfig['limits']>;
@@ -38,23 +53,32 @@ export interface TextEndpoint {
 let made = 0;
 
 export async function startTextEndpoint(options: TextEndpointOptions): Promise<TextEndpoint> {
-  const { connection, engineURL, settings, limits, ...more } = options;
+  const { connection, engineURL, settings, limits, egress = PUBLIC_ONLY, storage = null, clocks } = options;
   const base = describeModel(settings?.kind && { kind: settings.kind });
   const config = { ...base, ...settings, limits: { ...base.limits, ...limits } };
   const slots = new Slots(() => config.concurrency);
   const metrics = createMetrics();
+  const engine = describeEngine(engineURL, options.engine);
   const peers = { acquire: async () => ({ refusal: 'full' as const }) };
-  const readPools = new Pools();
+  const local = new ReplicaCapacity({ slots, engineURL, isEngineReady: () => true, peers });
+  const peerPools = new Pools();
   const app = createSidecarApp({
     config: () => config,
-    readPool: () => readPools.get(engineURL),
-    capacity: new ReplicaCapacity({ slots, engineURL, isEngineReady: () => true, peers }),
-    connection,
-    engineReady: () => true,
-    log: createLog('silent'),
-    metrics,
-    usage: new DeploymentUsage(),
-    ...more,
+    redis: connection.redis,
+    engine,
+    replica: { capacity: options.capacity ?? local, readPrefix: options.readPrefix ?? (() => null) },
+    peers: { pools: peerPools, token: null },
+    telemetry: {
+      log: createLog('silent'),
+      metrics,
+      tracer: null,
+      usage: new DeploymentUsage(),
+      ...options.telemetry,
+    },
+    egress,
+    storage,
+    isEnding: options.isEnding ?? (() => false),
+    clocks,
   });
   const server = createServer(app.listener, () => config.limits);
   const port = await listen(server);
@@ -80,7 +104,7 @@ export async function startTextEndpoint(options: TextEndpointOptions): Promise<T
     stop: async () => {
       await close(server);
       await app.close();
-      await readPools.destroy();
+      await Promise.all([engine.close(), peerPools.destroy()]);
     },
   };
 }

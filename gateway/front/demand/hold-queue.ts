@@ -1,5 +1,6 @@
 /** The queue of one deployment: waiters, turns, and limits per caller. */
 import type { DeploymentName } from '../../../api/names.ts';
+import { Shares } from '../../../kit/shares.ts';
 
 export interface HoldLimits {
   /** For all deployments together; a workspace may have twice as many as are still free. */
@@ -23,17 +24,10 @@ export interface Waiter {
   give(result: Turn | HoldEnd): void;
 }
 
-/** Totals of a queue, or of one caller in it. */
-interface Load {
-  holds: number;
-  bytes: number;
-}
-
-export interface HoldQueue extends DeploymentName, Load {
-  /** Requests that wait, or have their turn and may have to wait again. */
-  holds: number;
-  /** By caller. */
-  loads: Map<string, Load>;
+export interface HoldQueue extends DeploymentName {
+  /** Of requests that wait, or have their turn and may have to wait again; by caller. */
+  places: Shares;
+  bytes: Shares;
   waiting: Set<Waiter>;
   /** Requests that have their turn. */
   running: number;
@@ -53,39 +47,17 @@ export interface HeldRequest {
 /** Share of a queue's places and bytes that one caller may have; a single request always fits. */
 const CALLER_SHARE = 0.5;
 
-export const createQueue = (deployment: DeploymentName): HoldQueue => ({
-  ...deployment,
-  holds: 0,
-  bytes: 0,
-  loads: new Map(),
+export const createQueue = (
+  { namespace, name }: DeploymentName,
+  { perDeployment, bytesPerDeployment }: HoldLimits,
+): HoldQueue => ({
+  namespace,
+  name,
+  places: new Shares({ total: perDeployment, perOwner: perDeployment * CALLER_SHARE }),
+  bytes: new Shares({ total: bytesPerDeployment, perOwner: bytesPerDeployment * CALLER_SHARE }),
   waiting: new Set(),
   running: 0,
   pausedUntil: 0,
   isServing: false,
   mustServeAgain: false,
 });
-
-/** Whether the queue, or its caller's share, is full for one more request. */
-export function isFull(
-  queue: HoldQueue,
-  { caller, bytes }: HeldRequest,
-  { perDeployment, bytesPerDeployment }: HoldLimits,
-): boolean {
-  if (queue.holds >= perDeployment || queue.bytes + bytes > bytesPerDeployment) return true;
-  const own = queue.loads.get(caller);
-  if (!own) return false;
-  return (
-    own.holds + 1 > perDeployment * CALLER_SHARE || own.bytes + bytes > bytesPerDeployment * CALLER_SHARE
-  );
-}
-
-/** Adds a request, or (-1) removes it. */
-export function addLoad(queue: HoldQueue, { caller, bytes }: HeldRequest, sign: 1 | -1): void {
-  const own = queue.loads.get(caller) ?? { holds: 0, bytes: 0 };
-  for (const load of [queue, own]) {
-    load.holds += sign;
-    load.bytes += sign * bytes;
-  }
-  if (own.holds === 0) queue.loads.delete(caller);
-  else queue.loads.set(caller, own);
-}

@@ -2,16 +2,14 @@
 import type { GatewayConfig } from '../../../api/gateway-config.ts';
 import type { DeploymentName } from '../../../api/names.ts';
 import { type Clock, systemClock } from '../../../kit/clock.ts';
-import { BodyMemory } from '../../http/body-memory.ts';
+import { type Share, Shares } from '../../../kit/shares.ts';
 import { findShutdown, findStandstill, type StandingConfig } from '../../http/unavailability.ts';
 import {
-  addLoad,
   createQueue,
   type HeldRequest,
   type HoldEnd,
   type HoldLimits,
   type HoldQueue,
-  isFull,
   type Turn,
   type Waiter,
 } from './hold-queue.ts';
@@ -49,14 +47,14 @@ export class HoldQueues {
   readonly #clock: Clock;
   readonly #queues = new Map<string, HoldQueue>();
   /** Places of all queues, shared between workspaces as memory is. */
-  readonly #places: BodyMemory;
+  readonly #places: Shares;
   #last = 0;
   #isClosed = false;
 
   constructor(options: HoldQueuesOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#places = new BodyMemory({ totalBytes: options.limits.total, waitMs: 0 });
+    this.#places = new Shares({ total: options.limits.total, shareOfFree: 2 });
   }
 
   /** Whether requests of the deployment wait, so that others have to queue behind them. */
@@ -67,12 +65,11 @@ export class HoldQueues {
   /** A place that expires after `timeoutMs`; null if there is none. */
   enter(deployment: DeploymentName, request: HeldRequest): Hold | null {
     const queue = this.#find(deployment);
-    const place = this.#places.open(deployment.namespace);
-    if (this.#isClosed || isFull(queue, request, this.#options.limits) || !place.tryAdd(1)) {
+    const taken = this.#isClosed ? null : this.#take(queue, request);
+    if (!taken) {
       this.#forget(queue);
       return null;
     }
-    addLoad(queue, request, 1);
     const order = ++this.#last;
     let ended: HoldEnd | null = null;
     let waiter: Waiter | null = null;
@@ -96,11 +93,20 @@ export class HoldQueues {
         hasPlace = false;
         cancelTimer();
         finish('left');
-        place.release();
-        addLoad(queue, request, -1);
+        for (const share of taken) share.release();
         this.#forget(queue);
       },
     };
+  }
+
+  /** Its places in all queues and in its own; null if there is none, or its caller has its share. */
+  #take(queue: HoldQueue, { caller, bytes }: HeldRequest): Share[] | null {
+    const place = this.#places.open(queue.namespace);
+    const [own, memory] = [queue.places.open(caller), queue.bytes.open(caller)];
+    const taken = [place, own, memory];
+    if (own.tryAdd(1) && memory.tryAdd(bytes) && place.tryAdd(1)) return taken;
+    for (const share of taken) share.release();
+    return null;
   }
 
   /** Something was published, or may have been: replicas may be ready, of one deployment or of all. */
@@ -123,13 +129,13 @@ export class HoldQueues {
     const key = `${namespace}/${name}`;
     const known = this.#queues.get(key);
     if (known) return known;
-    const queue = createQueue({ namespace, name });
+    const queue = createQueue({ namespace, name }, this.#options.limits);
     this.#queues.set(key, queue);
     return queue;
   }
 
   #forget(queue: HoldQueue): void {
-    if (queue.holds + queue.running === 0) this.#queues.delete(`${queue.namespace}/${queue.name}`);
+    if (queue.places.used + queue.running === 0) this.#queues.delete(`${queue.namespace}/${queue.name}`);
   }
 
   #add(queue: HoldQueue, order: number, resolve: (result: Turn | HoldEnd) => void): Waiter {

@@ -58,6 +58,9 @@ const withoutJitter = (clock: FakeClock): Clock => ({
   },
 });
 
+/** Another replica, which takes no connections. */
+const GONE = { origin: 'http://127.0.0.1:1', local: false };
+
 interface Outcome {
   status: number;
   text: string;
@@ -112,7 +115,7 @@ describe('a stream that its engine breaks', () => {
         acquire: (signal) => (requests.length === 0 ? { target: makeTarget() } : findPlace(signal)),
         acquireElsewhere: (_, signal) => findPlace(signal),
       },
-      waits: withoutJitter(clock),
+      clocks: { waits: withoutJitter(clock) },
       ...more,
     });
   const ask = (body: object = {}, init: RequestInit = {}) =>
@@ -368,7 +371,7 @@ describe('a stream that its engine breaks', () => {
     let isFirst = true;
     findPlace = () => {
       const target = makeTarget();
-      if (isFirst) target.origin = 'http://127.0.0.1:1';
+      if (isFirst) Object.assign(target, GONE);
       isFirst = false;
       return { target };
     };
@@ -384,7 +387,7 @@ describe('a stream that its engine breaks', () => {
     findPlace = () => {
       used.push(processBodies.used);
       const target = makeTarget();
-      if (used.length < 6) target.origin = 'http://127.0.0.1:1';
+      if (used.length < 6) Object.assign(target, GONE);
       return { target };
     };
     scripts = [breakAfter(say({ content: 'One' })), answer(say({ content: ' two' }))];

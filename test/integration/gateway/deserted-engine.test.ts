@@ -35,7 +35,7 @@ describe('an engine that closes its port and keeps what it was given, as llama.c
     endpoint = await startTextEndpoint({
       connection: fixture.connection,
       engineURL: simulator.url,
-      enginePool: health.watch(pools.get(simulator.url)),
+      engine: { pool: health.watch(pools.get(simulator.url)) },
       settings: { servedModelName: MODEL, enginePreset: 'llama-cpp' },
     });
     await pollUntil(() => health.isReady, 'ready');

@@ -21,7 +21,7 @@ describe('responses and messages', () => {
   const lines: string[] = [];
   before(async () => {
     const log = createLog('info', { role: 'sidecar', replica: 'pod-1' }, (line) => void lines.push(line));
-    fixture = await startTextFixture({ usage, log });
+    fixture = await startTextFixture({ telemetry: { usage, log } });
   });
   after(() => fixture?.stop());
   afterEach(() => fixture.simulator.reset());
@@ -274,7 +274,7 @@ describe('an engine that caches prompts', () => {
           connection: fixture.connection,
           engineURL: engine.url,
           settings: { pricing: PRICING },
-          usage,
+          telemetry: { usage },
         });
         const response = await fetch(`${endpoint.origin}${path}`, {
           method: 'POST',

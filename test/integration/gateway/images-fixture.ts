@@ -16,7 +16,6 @@ import { Reservations } from '../../../gateway/capacity/reservations.ts';
 import { createAddressPolicy } from '../../../gateway/egress/address-policy.ts';
 import { EgressAgent, type EgressAgentOptions } from '../../../gateway/egress/agent.ts';
 import { openFrontStorage } from '../../../gateway/front/front-storage.ts';
-import type { BodyMemory } from '../../../gateway/http/body-memory.ts';
 import type { ApiError } from '../../../gateway/http/error-response.ts';
 import { answerErrors, CutOff } from '../../../gateway/http/errors.ts';
 import { type GatewayState, identifyRequest } from '../../../gateway/http/exchange.ts';
@@ -29,6 +28,7 @@ import type { UrlSigner } from '../../../gateway/storage/url-signer.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createMetrics, type GatewayMetrics } from '../../../gateway/telemetry/metrics.ts';
 import { Pools } from '../../../gateway/upstream/pools.ts';
+import type { Shares } from '../../../kit/shares.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { publishDeployment } from '../../../redis/publication/publication.ts';
 import { describeReplica } from '../../support/heartbeat.ts';
@@ -56,7 +56,7 @@ export interface ImagesFixtureOptions {
   /** In place of the simulator. */
   engineURL?: string;
   /** Of answers; the process's. */
-  memory?: BodyMemory;
+  memory?: Shares;
   /** In place of a folder. */
   storage?: Partial<StorageServices>;
 }

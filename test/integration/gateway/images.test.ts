@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { workKeys } from '../../../api/redis-keys.ts';
-import { BodyMemory } from '../../../gateway/http/body-memory.ts';
+import { openBodyMemory } from '../../../gateway/http/body-memory.ts';
 import { readRequest } from '../../../redis/requests/request-record.ts';
 import { describePicture, makePicture } from '../../support/media-files.ts';
 import { pollUntil } from '../../support/poll.ts';
@@ -33,13 +33,13 @@ describe('images, while their client waits', () => {
     const answer = JSON.stringify({ data: [{ b64_json: picture.toString('base64') }] });
     const engine = await startScriptedEngine((_, res) => res.end(answer));
     try {
-      const roomy = new BodyMemory({ totalBytes: 2 ** 24, waitMs: 10 });
+      const roomy = openBodyMemory(2 ** 24, 10);
       const served = await fixture.start({ engineURL: engine.url, memory: roomy });
       const { data } = await readImages(await served.generate({ response_format: 'b64_json' }));
       expect(decodeImage(data[0]!.b64_json).equals(picture)).to.equal(true);
       await pollUntil(() => roomy.used === 0, 'the memory is free');
 
-      const narrow = new BodyMemory({ totalBytes: 2 ** 21, waitMs: 10 });
+      const narrow = openBodyMemory(2 ** 21, 10);
       const refused = await fixture.start({ engineURL: engine.url, memory: narrow });
       const envelope = await readEnvelope(await refused.generate({ response_format: 'b64_json' }));
       expect(envelope).to.deep.include({ status: 503, code: 'temporarily_unavailable' });

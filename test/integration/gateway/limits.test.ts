@@ -147,7 +147,7 @@ describe('while Redis is away', () => {
   before(async () => {
     // Not when the file is read: other tests may run for minutes before this one.
     now = Date.now();
-    fixture = await startTextFixture({ clock: () => now });
+    fixture = await startTextFixture({ clocks: { now: () => now } });
   });
   after(() => fixture?.stop());
 

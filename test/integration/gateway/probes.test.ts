@@ -8,7 +8,7 @@ describe('an endpoint that is probed', () => {
   let fixture: TextFixture;
   let isReady = true;
   before(async () => {
-    fixture = await startTextFixture({ engineReady: () => isReady });
+    fixture = await startTextFixture({ engine: { isReady: () => isReady } });
   });
   after(() => fixture?.stop());
   beforeEach(() => {

@@ -21,7 +21,7 @@ describe('receipts', () => {
   before(async () => {
     fixture = await startTextFixture({
       settings: { pricing: PRICING, namespace: 'payers', name: 'chat' },
-      usage: served,
+      telemetry: { usage: served },
     });
     meter = new UsageMeter({ redis: fixture.connection.redis, log: createLog('silent') });
   });

@@ -47,7 +47,9 @@ describe('the log of requests', () => {
       connection: stack.connection,
       engineURL: engine.url,
       settings: { pricing: PRICING },
-      log: createLog('info', { role: 'sidecar', replica: 'pod-1' }, (line) => void text.push(line)),
+      telemetry: {
+        log: createLog('info', { role: 'sidecar', replica: 'pod-1' }, (line) => void text.push(line)),
+      },
     });
   });
   after(async () => {

@@ -61,7 +61,7 @@ describe('what a gateway served', () => {
       connection: stack.connection,
       engineURL: engine.url,
       settings: { pricing: PRICING },
-      usage: meter.of('team', 'counted'),
+      telemetry: { usage: meter.of('team', 'counted') },
     });
   });
   after(async () => {

@@ -2,12 +2,13 @@
 
 import { sealParams } from '../../../api/sealed-request.ts';
 import { Slots } from '../../../gateway/capacity/replica-capacity.ts';
-import { startWorker, type WorkerOptions } from '../../../gateway/jobs/worker.ts';
+import type { WorkerServices } from '../../../gateway/jobs/services.ts';
+import { startWorker } from '../../../gateway/jobs/worker.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createMetrics } from '../../../gateway/telemetry/metrics.ts';
 import { UsageMeter } from '../../../gateway/telemetry/usage.ts';
-import { Pools } from '../../../gateway/upstream/pools.ts';
 import type { RedisClient } from '../../../redis/client.ts';
+import { describeEngine } from '../../support/local-engine.ts';
 import type { MediaWorkspace } from '../../support/media-workspace.ts';
 import { describeModel } from '../../support/model-replica.ts';
 import { newRequestId } from '../../support/request-fixture.ts';
@@ -19,24 +20,25 @@ export function startLoneWorker(
 ): () => Promise<void> {
   const config = describeModel({ kind: 'Video' }, { namespace, name: deployment });
   const log = createLog('silent');
-  const pools = new Pools();
+  const engine = describeEngine(engineURL, { suspect: onEngineLost });
   const worker = startWorker({
     config: () => config,
     redis,
-    storage: { promptKey: () => KEY } as Partial<WorkerOptions['storage']> as WorkerOptions['storage'],
-    pool: pools.get(engineURL),
-    isEngineReady: () => true,
-    isEngineLost: () => false,
-    onEngineLost,
+    storage: { promptKey: () => KEY } as Partial<WorkerServices['storage']> as WorkerServices['storage'],
+    engine,
     pod: 'pod-1',
-    log,
-    metrics: createMetrics(),
-    usage: new UsageMeter({ redis, log }).of(namespace, deployment, true),
+    telemetry: {
+      log,
+      metrics: createMetrics(),
+      tracer: null,
+      usage: new UsageMeter({ redis, log }).of(namespace, deployment, true),
+    },
     slots: new Slots(() => 1),
+    jobs: { running: 0, abandoned: 0 },
   });
   return async () => {
     await worker.stop(0);
-    await pools.destroy();
+    await engine.close();
   };
 }
 

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
-import { BodyMemory } from '../../../../gateway/http/body-memory.ts';
+import { openBodyMemory } from '../../../../gateway/http/body-memory.ts';
 import type { JsonBody } from '../../../../gateway/http/body-parsing.ts';
 import { Exchange } from '../../../../gateway/http/exchange.ts';
 import { readJsonBody } from '../../../../gateway/http/json-body.ts';
@@ -13,7 +13,7 @@ const MIB = 1024 * KIB;
 
 describe('a JSON body', () => {
   const limits = { jsonBodyBytes: 160 * MIB, bodyTimeoutMs: 60_000 };
-  const roomy = () => new BodyMemory({ totalBytes: 300 * MIB, waitMs: 0 });
+  const roomy = () => openBodyMemory(300 * MIB, 0);
   const open = (announced?: number) => {
     const req = new PassThrough({ highWaterMark: 8 * MIB });
     const headers = announced === undefined ? {} : { 'content-length': String(announced) };
@@ -59,7 +59,7 @@ describe('a JSON body', () => {
   });
 
   it('is too large as soon as its length is known where memory would never have room for it', async () => {
-    const memory = new BodyMemory({ totalBytes: 3 * MIB, waitMs: 60_000 });
+    const memory = openBodyMemory(3 * MIB, 60_000);
     const { state } = open(2 * MIB + 1);
     const refused = async () => readJsonBody(state, { limits, memory, interpret: () => 'parsed' });
     const error = await rejection(refused());
@@ -67,7 +67,7 @@ describe('a JSON body', () => {
   });
 
   it('is to be sent again in 5 s where memory has no room for it in time', async () => {
-    const memory = new BodyMemory({ totalBytes: 3 * MIB, waitMs: 0 });
+    const memory = openBodyMemory(3 * MIB, 0);
     memory.open('team').tryAdd(2 * MIB);
     const error = await rejection(read(`{"x":"${'x'.repeat(MIB)}"}`, { memory }));
     expect(error).to.include({ code: 'temporarily_unavailable', status: 503 });

@@ -2,7 +2,8 @@ import { mock } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Slots } from '../../../../gateway/capacity/replica-capacity.ts';
-import { countBlockingRuns, startWorker, type WorkerOptions } from '../../../../gateway/jobs/worker.ts';
+import type { WorkerServices } from '../../../../gateway/jobs/services.ts';
+import { countBlockingRuns, startWorker } from '../../../../gateway/jobs/worker.ts';
 
 describe('a worker without jobs', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
@@ -17,10 +18,10 @@ describe('a worker without jobs', () => {
     const worker = startWorker({
       slots: new Slots(() => 1),
       config: () => ({ namespace: 'team', name: 'film', cordoned: [] as string[], paused: false }),
-      isEngineReady: () => true,
+      engine: { isReady: () => true },
       redis: { zcard },
       pod: 'pod',
-    } as unknown as WorkerOptions);
+    } as unknown as WorkerServices);
     const pass = async (seconds: number) => {
       const before = looks;
       for (let second = 0; second < seconds; second++) {

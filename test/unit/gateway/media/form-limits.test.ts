@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
-import { BodyMemory } from '../../../../gateway/http/body-memory.ts';
+import { openBodyMemory } from '../../../../gateway/http/body-memory.ts';
 import { Exchange } from '../../../../gateway/http/exchange.ts';
 import { readForm } from '../../../../gateway/media/multipart.ts';
 import type { Spool } from '../../../../gateway/storage/spool.ts';
@@ -25,7 +25,7 @@ const spool = {
 const FIELDS = { texts: new Set(['prompt']), files: new Map([['image', 1]]) };
 
 describe('a form', () => {
-  const open = (memory = new BodyMemory({ totalBytes: 3_000_000, waitMs: 0 })) => {
+  const open = (memory = openBodyMemory(3_000_000, 0)) => {
     const req = new PassThrough();
     Object.assign(req, { headers: { 'content-type': 'multipart/form-data; boundary=XX' } });
     const res = new EventEmitter() as ServerResponse;
@@ -70,7 +70,7 @@ describe('a form', () => {
   });
   describe('in memory', () => {
     const TOTAL = 3_000_000;
-    const create = () => new BodyMemory({ totalBytes: TOTAL, waitMs: 0 });
+    const create = () => openBodyMemory(TOTAL, 0);
     const longest = 'x'.repeat(40);
 
     it('takes room for its texts until it is answered', async () => {
@@ -102,7 +102,7 @@ describe('a form', () => {
     });
 
     it('is read on when there is room', async () => {
-      const memory = new BodyMemory({ totalBytes: TOTAL, waitMs: 60_000 });
+      const memory = openBodyMemory(TOTAL, 60_000);
       const other = memory.open('team');
       other.tryAdd((TOTAL * 2) / 3);
       const { req, form } = open(memory);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
 import type { Allowance } from '../../../../gateway/egress/allowance.ts';
-import { BodyMemory } from '../../../../gateway/http/body-memory.ts';
+import { openBodyMemory } from '../../../../gateway/http/body-memory.ts';
 import { Exchange } from '../../../../gateway/http/exchange.ts';
 import { removeFiles } from '../../../../gateway/media/form-parts.ts';
 import { fetchLinks } from '../../../../gateway/media/linked-images.ts';
@@ -42,7 +42,7 @@ describe('images that are fetched for a request', () => {
         isTruncated: !allowance.take(BYTES),
       }),
     };
-    const memory = new BodyMemory({ totalBytes: memoryBytes, waitMs: 0 });
+    const memory = openBodyMemory(memoryBytes, 0);
     const limits = { fileBytes: 10_000, multipartBodyBytes: most };
     const party = { exchange, keyHash: 'key', tenant: 'team' };
     const error = await rejection(

@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import Koa from 'koa';
 import { linkSecret } from '../../../../api/identity.ts';
-import { BodyMemory } from '../../../../gateway/http/body-memory.ts';
+import { openBodyMemory } from '../../../../gateway/http/body-memory.ts';
 import { answerErrors } from '../../../../gateway/http/errors.ts';
 import { type GatewayState, identifyRequest } from '../../../../gateway/http/exchange.ts';
 import { ROUTES } from '../../../../gateway/http/routes.ts';
@@ -30,7 +30,7 @@ const HOUR_S = 3_600;
 
 describe('a link to a result at the endpoint', () => {
   const config = describeModel();
-  const places = new BodyMemory({ totalBytes: 3, waitMs: 0 });
+  const places = openBodyMemory(3, 0);
   let now = Date.now();
   let origin: string;
   let storeOrigin: string;

@@ -98,7 +98,8 @@ describe('a drain', () => {
 
   it('ends when a restarted engine is healthy, and says so both times', async () => {
     const told: boolean[] = [];
-    const drain = make({ isEngineLost: () => true, onChange: (isDraining) => told.push(isDraining) });
+    const drain = make({ isEngineLost: () => true });
+    drain.onChange((isDraining) => told.push(isDraining));
     await drain.begin();
     expect(drain.isDraining).to.equal(true);
     drain.cancel({ isRestarted: true });

@@ -1,24 +1,25 @@
 import { getHeapStatistics } from 'node:v8';
 import { expect } from 'chai';
-import { BodyMemory, parsedValues, processBodies } from '../../../../gateway/http/body-memory.ts';
+import { parsedValues, processBodies } from '../../../gateway/http/body-memory.ts';
+import { Shares } from '../../../kit/shares.ts';
 
-describe('the memory of bodies', () => {
-  const open = (waitMs = 60_000) => new BodyMemory({ totalBytes: 100, waitMs });
+describe('a budget that owners share', () => {
+  const open = (waitMs = 60_000) => new Shares({ total: 100, shareOfFree: 2, waitMs });
 
   it('has room for its largest body when it is empty, and for none that is larger', async () => {
-    const memory = new BodyMemory({ totalBytes: 300, waitMs: 0 });
-    expect(memory.maxBodyBytes).to.equal(200);
+    const memory = new Shares({ total: 300, shareOfFree: 2 });
+    expect(memory.maxAmount).to.equal(200);
     expect(memory.open('a').tryAdd(201)).to.equal(false);
     expect(memory.open('a').tryAdd(200)).to.equal(true);
   });
 
   it('is a third of the heap in a process, of which one body has two ninths and the values of one a ninth', () => {
     const heap = Math.min(getHeapStatistics().heap_size_limit, 768 * 1024 * 1024);
-    expect(processBodies.maxBodyBytes).to.be.closeTo((heap * 2) / 9, 1);
-    expect(parsedValues.maxBodyBytes).to.be.closeTo(heap / 9, 1);
+    expect(processBodies.maxAmount).to.be.closeTo((heap * 2) / 9, 1);
+    expect(parsedValues.maxAmount).to.be.closeTo(heap / 9, 1);
     const [first, second, third] = ['a', 'b', 'c'].map((tenant) => processBodies.open(tenant));
-    expect(first!.tryAdd(processBodies.maxBodyBytes)).to.equal(true);
-    expect(second!.tryAdd(Math.ceil(heap / 3) - processBodies.maxBodyBytes)).to.equal(false);
+    expect(first!.tryAdd(processBodies.maxAmount)).to.equal(true);
+    expect(second!.tryAdd(Math.ceil(heap / 3) - processBodies.maxAmount)).to.equal(false);
     expect(third!.tryAdd(Math.floor(heap / 3 / 9))).to.equal(true);
     for (const lease of [first, second, third]) lease!.release();
   });
@@ -70,6 +71,25 @@ describe('the memory of bodies', () => {
     expect(given.grow(1)).to.equal(false);
     holder.release();
     expect(memory.used).to.equal(0);
+  });
+
+  it('gives an owner a fixed part, of which its only holding may be more', () => {
+    const places = new Shares({ total: 10, perOwner: 4 });
+    const [small, large, more] = ['a', 'b', 'b'].map((owner) => places.open(owner));
+    expect([small!.tryAdd(4), small!.tryAdd(1), large!.tryAdd(5), more!.tryAdd(1)]).to.deep.equal([
+      true,
+      false,
+      true,
+      false,
+    ]);
+    expect([
+      places.heldBy('a'),
+      places.heldBy('b'),
+      places.isFree('c', 1),
+      places.isFree('c', 2),
+    ]).to.deep.equal([4, 5, true, false]);
+    large!.release();
+    expect(more!.tryAdd(1)).to.equal(true);
   });
 
   it('counts a lease once, however often it grows or ends', () => {

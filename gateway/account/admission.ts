@@ -1,17 +1,25 @@
 /** Admits requests by key and limits: one call to Redis, or cached verdicts while Redis is down (docs/api.md, "Authentication", "Limits"). */
+import { hash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 import {
   type Admission,
   type AdmissionRequest,
   admit,
+  type Counted,
   uncount,
 } from '../../redis/admission/admission-calls.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
-import type { Settlements, UnsettledWatch } from '../account/settlements.ts';
 import { ApiError } from '../http/error-response.ts';
+import type { GatewayMiddleware } from '../http/exchange.ts';
+import { isSpoken, type Route } from '../http/routes.ts';
 import { refuseAsUnavailable } from '../http/unavailability.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
+import { inSpan } from '../tracing/span.ts';
+import { buildLimitHeaders, decideAdmission, refuseCredit, refuseKey } from './admission-decision.ts';
+import type { Settlements, UnsettledWatch } from './settlements.ts';
 
 export interface AdmissionsOptions {
   redis: RedisClient;
@@ -88,19 +96,22 @@ export class Admissions {
   #evaluate(request: AdmissionRequest, admission: Admission, watch: UnsettledWatch | null): Admitted {
     if (this.#isAway) this.#setAway(false);
     this.#remember(request.sha256, admission);
-    if (admission.verdict !== 'ok') throw buildRefusal(admission);
-    const { priority, keyName } = admission;
-    if (request.counted === 'no') return { headers: [], uncount: null, priority, keyName };
-    const uncount = () => this.#uncount(request, admission.rpm.resetAt);
-    if (watch && admission.tpd.used + watch.read() >= admission.tpd.limit) {
-      uncount();
-      throw buildRefusal({
-        ...admission,
-        verdict: 'tpd',
-        retryAfter: this.#secondsUntil(admission.tpd.resetAt),
-      });
+    const { counted } = request;
+    const terms = {
+      spends: counted === 'all',
+      isCounted: true,
+      unsettled: watch?.read() ?? 0,
+      now: this.#clock(),
+    };
+    const refusal = decideAdmission(admission, terms);
+    const isCounted = counted !== 'no' && admission.verdict === 'ok';
+    const uncount = isCounted ? () => this.#uncount(request, admission.rpm.resetAt) : null;
+    if (refusal) {
+      uncount?.();
+      throw refusal;
     }
-    return { headers: buildLimitHeaders(admission), uncount, priority, keyName };
+    const { priority, keyName } = admission;
+    return { headers: uncount ? buildLimitHeaders(admission) : [], uncount, priority, keyName };
   }
 
   /** Returns at once; a request that stays counted is harmless. */
@@ -110,9 +121,6 @@ export class Admissions {
       if (!isRedisAway(error)) log.error({ err: error }, 'correcting the request count failed');
     });
   }
-
-  #secondsUntil = (unixSeconds: number): number =>
-    Math.max(1, unixSeconds - Math.floor(this.#clock() / 1000));
 
   #remember(sha256: string, admission: Admission): void {
     const { verdict, expiresAt, creditLeft, priority, keyName } = admission;
@@ -155,45 +163,58 @@ export class Admissions {
   }
 }
 
-/** Requests left in this window, and when the tighter of both limits resets. */
-function buildLimitHeaders({ rpm, tpd }: Admission): string[] {
-  const isDayTighter = (tpd.limit - tpd.used) * rpm.limit < rpm.remaining * tpd.limit;
-  return formatLimitHeaders(rpm.remaining, isDayTighter ? tpd.resetAt : rpm.resetAt);
+/** Every route requires a key of the deployment's workspace (docs/api.md, "Authentication"). */
+export const authenticateRequests =
+  (admissions: Admissions, config: () => GatewayConfig): GatewayMiddleware =>
+  async (ctx, next) => {
+    const { state } = ctx;
+    const sha256 = hash('sha256', readApiKey(ctx.req.headers), 'hex');
+    const counted = decideCounted(state.route, config());
+    let admitted: Admitted;
+    try {
+      const request = { namespace: config().namespace, sha256, counted };
+      admitted = await inSpan(state.exchange.span, 'admission', () => admissions.admit(request));
+    } catch (error) {
+      // A key over a limit is authenticated, and counts in the deployment's usage.
+      if (error instanceof ApiError && LIMITS.has(error.code)) state.keyHash = sha256;
+      throw error;
+    }
+    state.exchange.check();
+    state.keyHash = sha256;
+    state.keyName = admitted.keyName;
+    state.priority = admitted.priority;
+    state.exchange.sendContinue();
+    state.exchange.limitHeaders = admitted.headers;
+    state.exchange.uncount = admitted.uncount;
+    if (admitted.headers.length > 0) state.exchange.headers.push(...admitted.headers);
+    await next();
+  };
+
+const LIMITS: ReadonlySet<string> = new Set(['rate_limit_exceeded', 'insufficient_quota']);
+
+/** What will be refused anyway is not counted. */
+function decideCounted(route: Route, config: GatewayConfig): Counted {
+  if (!isServed(route, config)) return 'no';
+  return route.spendsNothing ? 'requests' : 'all';
 }
 
-const formatLimitHeaders = (remaining: number, resetAt: number): string[] => [
-  'x-ratelimit-remaining',
-  String(remaining),
-  'x-ratelimit-reset',
-  String(resetAt),
-];
+const isServed = (route: Route, config: GatewayConfig): boolean =>
+  route.isCounted &&
+  !config.paused &&
+  !config.deleting &&
+  (route.kinds === null || route.kinds.includes(config.kind)) &&
+  isSpoken(route, config);
 
-/** Of a verdict other than `ok`. */
-export function buildRefusal(admission: Admission): ApiError {
-  const { verdict, rpm, tpd, retryAfter } = admission;
-  switch (verdict) {
-    case 'expired':
-      return refuseKey('has expired');
-    case 'disabled':
-      return refuseKey('is disabled');
-    case 'credit':
-      return refuseCredit();
-    case 'rpm':
-      return new ApiError(
-        'rate_limit_exceeded',
-        `This API key has reached its limit of ${rpm.limit} requests per minute; try again in ${retryAfter} s.`,
-        { retryAfter, headers: formatLimitHeaders(0, rpm.resetAt) },
-      );
-    case 'tpd':
-      return new ApiError(
-        'rate_limit_exceeded',
-        `This API key has reached its limit of ${tpd.limit} tokens per day; it resets in ${retryAfter} s.`,
-        { retryAfter, headers: formatLimitHeaders(0, tpd.resetAt) },
-      );
-    default:
-      return refuseKey('is not valid for this endpoint');
-  }
+const BEARER = /^bearer +(.*)$/i;
+
+/** The key as OpenAI's SDKs send it, or as Anthropic's do. Throws ApiError 401 without one (docs/api.md, "Authentication"). */
+export function readApiKey(headers: IncomingHttpHeaders): string {
+  const { authorization, 'x-api-key': own } = headers;
+  const key = authorization === undefined ? String(own ?? '') : BEARER.exec(authorization)?.[1];
+  const trimmed = key?.trim();
+  if (trimmed) return trimmed;
+  throw new ApiError(
+    'invalid_api_key',
+    'Send the header "Authorization: Bearer <API_KEY>", or "x-api-key: <API_KEY>".',
+  );
 }
-
-const refuseKey = (why: string) => new ApiError('invalid_api_key', `The API key ${why}.`);
-const refuseCredit = () => refuseAsUnavailable('credit', "The workspace's credit is used up.");

@@ -1,0 +1,66 @@
+/** What is refused by a key and its limits, in one order for replicas and fronts (docs/api.md, "Authentication", "Limits"). Pure. */
+import type { Admission, AdmissionVerdict } from '../../redis/admission/admission-calls.ts';
+import { ApiError } from '../http/error-response.ts';
+import { refuseAsUnavailable } from '../http/unavailability.ts';
+
+const KEY_FAULTS: Partial<Record<AdmissionVerdict, string>> = {
+  expired: 'has expired',
+  disabled: 'is disabled',
+  unknown_key: 'is not valid for this endpoint',
+};
+
+export interface AdmissionTerms {
+  /** Whether the request may use tokens or credit. */
+  spends: boolean;
+  /** Whether `admission` has counted it: then the verdict tells whether the minute had room, else what remains of it does. */
+  isCounted: boolean;
+  /** The key's tokens that Redis has not counted yet. */
+  unsettled?: number;
+  /** Unix milliseconds. */
+  now: number;
+}
+
+/** The key, credit, tokens of the day, then requests of the minute, as in the Redis function `admit`. null: nothing is refused. */
+export function decideAdmission(admission: Admission, terms: AdmissionTerms): ApiError | null {
+  const { verdict, creditLeft, rpm, tpd, retryAfter } = admission;
+  const { spends, isCounted, unsettled = 0, now } = terms;
+  const secondsUntil = (resetAt: number) => retryAfter || Math.max(1, resetAt - Math.floor(now / 1_000));
+  const refusedKey = findRefusedKey(admission);
+  if (refusedKey) return refusedKey;
+  if (spends && !creditLeft) return refuseCredit();
+  if (spends && tpd.used + unsettled >= tpd.limit) {
+    const seconds = secondsUntil(tpd.resetAt);
+    return refuseRate(`${tpd.limit} tokens per day; it resets in ${seconds} s`, seconds, tpd.resetAt);
+  }
+  if (isCounted ? verdict === 'rpm' : rpm.remaining === 0) {
+    const seconds = secondsUntil(rpm.resetAt);
+    return refuseRate(`${rpm.limit} requests per minute; try again in ${seconds} s`, seconds, rpm.resetAt);
+  }
+  return null;
+}
+
+export function findRefusedKey({ verdict }: Admission): ApiError | null {
+  const fault = KEY_FAULTS[verdict];
+  return fault === undefined ? null : refuseKey(fault);
+}
+
+/** Requests left in this window, and when the tighter of both limits resets. */
+export function buildLimitHeaders({ rpm, tpd }: Admission): string[] {
+  const isDayTighter = (tpd.limit - tpd.used) * rpm.limit < rpm.remaining * tpd.limit;
+  return formatLimitHeaders(rpm.remaining, isDayTighter ? tpd.resetAt : rpm.resetAt);
+}
+
+const formatLimitHeaders = (remaining: number, resetAt: number): string[] => [
+  'x-ratelimit-remaining',
+  String(remaining),
+  'x-ratelimit-reset',
+  String(resetAt),
+];
+
+const refuseRate = (limit: string, retryAfter: number, resetAt: number) =>
+  new ApiError('rate_limit_exceeded', `This API key has reached its limit of ${limit}.`, {
+    retryAfter,
+    headers: formatLimitHeaders(0, resetAt),
+  });
+export const refuseKey = (fault: string) => new ApiError('invalid_api_key', `The API key ${fault}.`);
+export const refuseCredit = () => refuseAsUnavailable('credit', "The workspace's credit is used up.");

@@ -1,0 +1,24 @@
+import type { LocalEngine } from '../../gateway/engine/local-engine.ts';
+import { Pools } from '../../gateway/upstream/pools.ts';
+
+/** An engine that is taken for healthy; `close` ends its connections. */
+export function describeEngine(
+  url: string,
+  changes: Partial<LocalEngine> = {},
+): LocalEngine & { close(): Promise<void> } {
+  const pools = new Pools();
+  const pool = () => pools.get(url);
+  return {
+    url,
+    pool: pool(),
+    unwatchedPool: pool,
+    beginWork: () => ({ progress: () => {}, break: () => {}, end: () => {} }),
+    isReady: () => true,
+    isLost: () => false,
+    suspect: () => {},
+    contextLength: () => null,
+    ranOutOfMemory: null,
+    ...changes,
+    close: () => pools.destroy(),
+  };
+}
