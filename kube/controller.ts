@@ -4,7 +4,7 @@ import type { Lane } from './due-keys.ts';
 import { type Log, silentLog } from './log.ts';
 import type { KubeObject } from './object.ts';
 import type { Watcher } from './watcher.ts';
-import { createWorkQueue, type Requeue, type WorkQueue, type WorkQueueOptions } from './work-queue.ts';
+import type { Process, WorkQueue } from './work-queue.ts';
 
 export interface ControllerWatch<T extends KubeObject> {
   watcher: Watcher<T>;
@@ -27,13 +27,13 @@ export interface FanOut {
   debounceMs: number;
 }
 
-export interface ControllerOptions
-  extends Pick<WorkQueueOptions, 'workers' | 'backoff' | 'deadlineMs' | 'onProcessed' | 'random'> {
+export interface ControllerOptions {
   name: string;
+  queue: WorkQueue;
   watches: readonly ControllerWatch<KubeObject>[];
   fanOuts?: readonly FanOut[];
   /** Reconciles the object of this key; called again whenever it throws. */
-  reconcile: (key: string, signal: AbortSignal) => Promise<Requeue | undefined>;
+  reconcile: Process;
   /** Resync interval: every known key is reconciled again within it, evenly spread (10 minutes). */
   resyncMs?: number;
   clock?: Clock;
@@ -58,15 +58,14 @@ export interface Controller {
 export function createController(options: ControllerOptions): Controller {
   const {
     name,
+    queue,
     watches,
     fanOuts = [],
     reconcile,
     resyncMs = 600_000,
+    clock = systemClock,
     log = silentLog,
-    ...queueOptions
   } = options;
-  const { clock = systemClock } = options;
-  const queue = createWorkQueue({ ...queueOptions, name, log, process: reconcile });
   let cancelResync = () => {};
   const subscriptions = watches.map(({ watcher, mapToKeys, isRelevant = () => true }) =>
     watcher.onChange((old, current) => {
@@ -127,7 +126,7 @@ export function createController(options: ControllerOptions): Controller {
       if (signal?.aborted) return;
       resync();
       log.info({ controller: name, keys: queue.depth() }, 'controller started');
-      queue.start();
+      queue.start(reconcile);
       startRound();
     },
     async stop(drainMs) {

@@ -22,8 +22,6 @@ export interface ReconcileSample {
 
 export interface WorkQueueOptions {
   name: string;
-  /** The signal aborts at the deadline and when the queue stops; throw to be called again. */
-  process: (key: string, signal: AbortSignal) => Promise<Requeue | undefined>;
   /** Keys worked on at a time (2). */
   workers?: number;
   /** Backoff of a failing key (250 ms doubling to 2 minutes). */
@@ -35,6 +33,9 @@ export interface WorkQueueOptions {
   log?: Log;
   onProcessed?: (sample: ReconcileSample) => void;
 }
+
+/** The signal aborts at the deadline and when the queue stops; throw to be called again. */
+export type Process = (key: string, signal: AbortSignal) => Promise<Requeue | undefined>;
 
 interface Timer {
   at: number;
@@ -50,7 +51,7 @@ export type WorkQueue = ReturnType<typeof createWorkQueue>;
 
 /** Creates a queue; it accepts keys at once and processes them after `start`. */
 export function createWorkQueue(options: WorkQueueOptions) {
-  const { name, process, workers = 2, backoff = BACKOFF, deadlineMs = 60_000 } = options;
+  const { name, workers = 2, backoff = BACKOFF, deadlineMs = 60_000 } = options;
   const { clock = systemClock, random = Math.random, log = silentLog, onProcessed } = options;
   const due = new DueKeys();
   const timers = new Map<string, Timer>();
@@ -58,12 +59,12 @@ export function createWorkQueue(options: WorkQueueOptions) {
   const running = new Map<string, Promise<void>>();
   const stopping = new AbortController();
   let freeWorkers = workers;
-  let started = false;
+  let process: Process | null = null;
 
   /** Changes have priority; `slow` is for resyncs. */
   function add(key: string, lane: Lane = 'fast'): void {
     // Keys added before the start come from the first listing, whoever adds them.
-    if (stopping.signal.aborted || !due.add(key, started ? lane : 'slow', clock.now())) return;
+    if (stopping.signal.aborted || !due.add(key, process ? lane : 'slow', clock.now())) return;
     timers.get(key)?.cancel();
     timers.delete(key);
     startRuns();
@@ -79,15 +80,14 @@ export function createWorkQueue(options: WorkQueueOptions) {
   }
 
   function startRuns(): void {
-    if (!started) return;
-    while (freeWorkers > 0) {
+    while (process && freeWorkers > 0) {
       const next = due.take(clock.now(), (key) => running.has(key));
       if (!next) return;
-      running.set(next.key, run(next));
+      running.set(next.key, run(next, process));
     }
   }
 
-  async function run({ key, lane, since }: DueKey): Promise<void> {
+  async function run({ key, lane, since }: DueKey, process: Process): Promise<void> {
     const begun = clock.now();
     const controller = new AbortController();
     const abort = () => controller.abort(stopping.signal.reason);
@@ -149,13 +149,13 @@ export function createWorkQueue(options: WorkQueueOptions) {
       timers.get(key)?.cancel();
       timers.delete(key);
     },
-    start(): void {
-      started = true;
+    start(processKey: Process): void {
+      process = processKey;
       startRuns();
     },
     /** Accepts no more keys, lets runs finish within `drainMs`, then aborts them; resolves when nothing runs. */
     async stop(drainMs = 10_000): Promise<void> {
-      started = false;
+      process = null;
       due.clear();
       for (const { cancel } of timers.values()) cancel();
       timers.clear();

@@ -1,10 +1,10 @@
 /** Which change of which object makes which key due, and what it changes in the stores. */
 import { isDeepStrictEqual } from 'node:util';
 import { SIGNING_SECRET_NAME } from '../api/names.ts';
-import { type Controller, createController, watchOf } from '../kube/controller.ts';
+import { type Controller, type ControllerOptions, createController, watchOf } from '../kube/controller.ts';
 import { controllerOf, type KubeObject, objectKey } from '../kube/object.ts';
 import type { Watcher } from '../kube/watcher.ts';
-import type { ReconcileSample } from '../kube/work-queue.ts';
+import { createWorkQueue, type WorkQueue, type WorkQueueOptions } from '../kube/work-queue.ts';
 import { type CredentialContext, CredentialReconciler } from './credential/credential-reconciler.ts';
 import type { CredentialStore } from './credential/credential-store.ts';
 import { BERTH_RESOURCES, type ClusterView, modelKeyOf } from './framework/cluster-view.ts';
@@ -15,48 +15,53 @@ import type { ModelContext } from './model/context.ts';
 import { ModelReconciler } from './model/model-reconciler.ts';
 import type { ModelStore } from './model/model-store.ts';
 import { listOutdated } from './model/outdated-slices.ts';
-import type { Target } from './publish/desired-state.ts';
+import type { Publisher } from './publish/publisher.ts';
 import { collectFronts } from './resources/front-slices.ts';
 import { type EndpointContext, EndpointReconciler } from './webhook/endpoint-reconciler.ts';
 import type { EndpointStore } from './webhook/endpoint-store.ts';
 import { type WorkspaceContext, WorkspaceReconciler } from './workspace/workspace-reconciler.ts';
 
-export interface ControllersOptions {
-  workers?: number;
-  onProcessed?: (sample: ReconcileSample) => void;
+/** Workers of each queue, and its name in the metrics. */
+const QUEUES = {
+  models: { name: 'modeldeployment', workers: 8 },
+  keys: { name: 'apikey', workers: 8 },
+  workspaces: { name: 'workspace', workers: 8 },
+  // A check of a barely responding bucket blocks a worker for 20 s.
+  credentials: { name: 'storagecredential', workers: 16 },
+  // Each occasionally waits for a DNS lookup.
+  endpoints: { name: 'webhookendpoint', workers: 16 },
+};
+
+/** Keys to reconcile. Whoever finds out that one is due adds it; the controllers take them. */
+export type Queues = Record<keyof typeof QUEUES, WorkQueue>;
+
+export function createQueues(options: Pick<WorkQueueOptions, 'log' | 'onProcessed'>): Queues {
+  const create = (kind: keyof typeof QUEUES) => createWorkQueue({ ...QUEUES[kind], ...options });
+  return {
+    models: create('models'),
+    keys: create('keys'),
+    workspaces: create('workspaces'),
+    credentials: create('credentials'),
+    endpoints: create('endpoints'),
+  };
 }
 
-export interface Controllers {
-  models: Controller;
-  keys: Controller;
-  workspaces: Controller;
-  credentials: Controller;
-  endpoints: Controller;
-  all: readonly Controller[];
-}
-
-/** A check of a barely responding bucket blocks a worker for 20 s. */
-const CREDENTIAL_WORKERS = 16;
-/** Each occasionally waits for a DNS lookup. */
-const ENDPOINT_WORKERS = 16;
 /** A rollout of the fronts changes their slices several times within a moment. */
 const FRONTS_DEBOUNCE_MS = 250;
 
 export function createControllers(
   context: ModelContext & KeyContext & WorkspaceContext & CredentialContext & EndpointContext,
-  options: ControllersOptions = {},
-): Controllers {
+  queues: Queues,
+): readonly Controller[] {
   const { view, models: index, log } = context;
-  const { workers = 8, onProcessed } = options;
   const modelReconciler = new ModelReconciler(context);
   const keyReconciler = new KeyReconciler(context);
   const workspaceReconciler = new WorkspaceReconciler(context);
   const credentialReconciler = new CredentialReconciler(context);
   const endpointReconciler = new EndpointReconciler(context);
-  const common = { workers, onProcessed, log };
-  const models = createController({
-    ...common,
-    name: 'modeldeployment',
+  const create = (kind: keyof Queues, options: Omit<ControllerOptions, 'name' | 'queue' | 'log'>) =>
+    createController({ name: QUEUES[kind].name, queue: queues[kind], log, ...options });
+  const models = create('models', {
     reconcile: (key, signal) => modelReconciler.reconcile(key, signal),
     watches: [
       watchOf({ watcher: view.models, mapToKeys: ownKey, isRelevant: changedBeyondStatus }),
@@ -72,18 +77,14 @@ export function createControllers(
       },
     ],
   });
-  const keys = createController({
-    ...common,
-    name: 'apikey',
+  const keys = create('keys', {
     reconcile: (key, signal) => keyReconciler.reconcile(key, signal),
     watches: [
       watchOf({ watcher: view.keys, mapToKeys: ownKey, isRelevant: changedBeyondStatus }),
       watchOf({ watcher: view.secrets, mapToKeys: apiKeyOf }),
     ],
   });
-  const workspaces = createController({
-    ...common,
-    name: 'workspace',
+  const workspaces = create('workspaces', {
     reconcile: (key, signal) => workspaceReconciler.reconcile(key, signal),
     watches: [
       watchOf({ watcher: view.workspaces, mapToKeys: namespaceOf, isRelevant: changedBeyondStatus }),
@@ -95,22 +96,15 @@ export function createControllers(
       watchOf({ watcher: view.secrets, mapToKeys: signingNamespaceOf }),
     ],
   });
-  const credentials = createController({
-    ...common,
-    workers: CREDENTIAL_WORKERS,
-    name: 'storagecredential',
+  const credentials = create('credentials', {
     reconcile: (key, signal) => credentialReconciler.reconcile(key, signal),
     watches: [watchOf({ watcher: view.credentials, mapToKeys: ownKey, isRelevant: changedBeyondStatus })],
   });
-  const endpoints = createController({
-    ...common,
-    workers: ENDPOINT_WORKERS,
-    name: 'webhookendpoint',
+  const endpoints = create('endpoints', {
     reconcile: (key, signal) => endpointReconciler.reconcile(key, signal),
     watches: [watchOf({ watcher: view.endpoints, mapToKeys: ownKey, isRelevant: changedBeyondStatus })],
   });
-  const all = [models, keys, workspaces, credentials, endpoints];
-  return { models, keys, workspaces, credentials, endpoints, all };
+  return [models, keys, workspaces, credentials, endpoints];
 }
 
 const ownKey = (object: KubeObject): string[] => [objectKey(object)];
@@ -151,26 +145,26 @@ export interface ParsedStores {
   endpoints: EndpointStore;
 }
 
-export interface StoreListeners {
-  enqueue: (kind: keyof ParsedStores, key: string) => void;
-  mark: (target: Target) => void;
-}
-
 /**
  * Keeps the stores in sync with the watches, and enqueues objects that are affected by another's change. Call before any
  * controller listens, so that a reconcile finds the stores as new as the caches.
  */
-export function keepStores(view: ClusterView, stores: ParsedStores, { enqueue, mark }: StoreListeners): void {
+export function keepStores(
+  view: ClusterView,
+  stores: ParsedStores,
+  { queues, publisher }: { queues: Queues; publisher: Pick<Publisher, 'mark'> },
+): void {
   for (const kind of Object.keys(stores) as (keyof ParsedStores)[])
-    keepStore(view[kind], stores[kind], (key) => enqueue(kind, key));
+    keepStore(view[kind], stores[kind], (key) => queues[kind].add(key));
   view.keys.onChange((old, current) => {
     const only = new Set([old, current].flatMap((object) => (object ? listHashes(object) : [])));
-    if (only.size > 0) mark({ what: 'apikeys', namespace: (current ?? old!).metadata.namespace!, only });
+    if (only.size > 0)
+      publisher.mark({ what: 'apikeys', namespace: (current ?? old!).metadata.namespace!, only });
   });
   // Entries of existing objects are marked when they are reconciled.
   for (const what of ['credentials', 'endpoints'] as const)
     view[what].onChange((old, current) => {
-      if (!current) mark({ what, namespace: old!.metadata.namespace! });
+      if (!current) publisher.mark({ what, namespace: old!.metadata.namespace! });
     });
 }
 

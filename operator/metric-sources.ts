@@ -1,7 +1,7 @@
 /** What the parts of the operator contribute to its metrics. */
+import type { Controller } from '../kube/controller.ts';
 import type { createEventRecorder } from '../kube/events.ts';
 import type { createLeaderLease } from '../kube/leader-lease.ts';
-import type { Controllers } from './controllers.ts';
 import { countVerified } from './credential/credential-store.ts';
 import type { ClusterView } from './framework/cluster-view.ts';
 import type { MetricSources } from './metrics.ts';
@@ -12,7 +12,7 @@ import type { SidecarRollout } from './sidecar/rollout.ts';
 
 export interface MeasuredParts {
   view: Pick<ClusterView, 'all' | 'models' | 'workspaces' | 'credentials' | 'endpoints'>;
-  controllers: Pick<Controllers, 'all'>;
+  controllers: readonly Controller[];
   lease: Pick<ReturnType<typeof createLeaderLease>, 'isLeading'>;
   publisher: Pick<Publisher, 'outage' | 'asyncRefusal'>;
   sidecars: Pick<SidecarRollout, 'counts'>;
@@ -25,7 +25,7 @@ export function listMetricSources(parts: MeasuredParts): MetricSources {
   const { view, controllers, lease, publisher, sidecars, scaler, events, memory } = parts;
   return {
     queues: () =>
-      controllers.all.map(({ name, queue }) => ({ name, depth: queue.depth(), failing: queue.failing() })),
+      controllers.map(({ name, queue }) => ({ name, depth: queue.depth(), failing: queue.failing() })),
     watches: () =>
       view.all.map((watcher) => ({
         resource: watcher.resource.plural,

@@ -12,7 +12,7 @@ import { readSpentMicros } from '../redis/admission/admission-calls.ts';
 import type { RedisConnection } from '../redis/client.ts';
 import { readCredentials } from '../redis/publication/published.ts';
 import { createChildApplier } from './child-applier.ts';
-import { type Controllers, createControllers, keepStores } from './controllers.ts';
+import { createControllers, createQueues, keepStores } from './controllers.ts';
 import { createBucketChecker } from './credential/bucket-check.ts';
 import { CredentialStore } from './credential/credential-store.ts';
 import type { OperatorSettings } from './environment.ts';
@@ -28,6 +28,7 @@ import { buildChildren } from './resources/children.ts';
 import { isHostAllowed } from './resources/route.ts';
 import { sidecarImage, sidecarRevision } from './resources/sidecar-revision.ts';
 import { createAutoscaler } from './scaling/autoscaler.ts';
+import { ScaledDeployments } from './scaling/scaled-deployments.ts';
 import { createErrorReader } from './sidecar/error-counts.ts';
 import { SidecarRollout } from './sidecar/rollout.ts';
 import { createEndpointHealth } from './webhook/endpoint-health.ts';
@@ -77,6 +78,8 @@ export function createProgram(options: OperatorOptions) {
   const signingFaults: SigningFaults = new Map();
   const events = createEventRecorder({ client, controller: `${GROUP}/operator`, instance: podName, log });
   const stores = { models, keys, credentials, endpoints };
+  const queues = createQueues({ log, onProcessed: metrics?.onProcessed });
+  const scaled = new ScaledDeployments();
   const { publisher, guards, reports } = createPublication({
     ...stores,
     client,
@@ -84,19 +87,15 @@ export function createProgram(options: OperatorOptions) {
     settings,
     view,
     signingSecrets,
-    liveScaling: (model) => scaler.liveOf(model),
+    liveScaling: (model) => scaled.liveOf(model),
     podName,
     record: events.record,
-    enqueueModel: (key, lane) => controllers.models.queue.add(key, lane),
-    enqueueWorkspace: (namespace) => controllers.workspaces.queue.add(namespace),
+    queues,
     now: options.now,
     log,
     checkIntervalMs: options.checkIntervalMs,
   });
-  keepStores(view, stores, {
-    enqueue: (kind, key) => controllers[kind].queue.add(key),
-    mark: (target) => publisher.mark(target),
-  });
+  keepStores(view, stores, { queues, publisher });
   const applier = createChildApplier(view, { client, log });
   const sidecars = new SidecarRollout({
     client,
@@ -105,7 +104,7 @@ export function createProgram(options: OperatorOptions) {
     settings: settings.sidecarRollout,
     sidecar: { revision: sidecarRevision(settings), image: sidecarImage(settings) },
     readErrors: createErrorReader(redis.redis),
-    enqueue: (key) => controllers.models.queue.add(key, 'slow'),
+    enqueue: (key) => queues.models.add(key, 'slow'),
     record: events.record,
     recordOnPod: (event) => reports.recordOnPod(event),
     now: options.now ?? Date.now,
@@ -113,12 +112,13 @@ export function createProgram(options: OperatorOptions) {
     intervalMs: options.sidecarCheckIntervalMs,
   });
   const { scaler, demandSampler } = createAutoscaler({
+    deployments: scaled,
     client,
     view,
     models,
     redis,
     publisher,
-    enqueue: (key, lane) => controllers.models.queue.add(key, lane),
+    enqueue: (key, lane) => queues.models.add(key, lane),
     onWritten: metrics?.onScaled,
     now: options.now ?? Date.now,
     log,
@@ -130,11 +130,11 @@ export function createProgram(options: OperatorOptions) {
     client,
     hub: settings.modelHub,
     mayReadNodes: settings.watchNamespaces.length === 0,
-    onChange: (key) => controllers.models.queue.add(key, 'slow'),
+    onChange: (key) => queues.models.add(key, 'slow'),
     now: options.now ?? Date.now,
     signal: stopping.signal,
   });
-  const controllers: Controllers = createControllers(
+  const controllers = createControllers(
     {
       client,
       view,
@@ -162,7 +162,7 @@ export function createProgram(options: OperatorOptions) {
       checkURL: createURLChecker(front),
       endpointHealth: createEndpointHealth(redis.redis),
     },
-    { onProcessed: metrics?.onProcessed },
+    queues,
   );
   const lease = createLeaderLease({
     client: options.leaseClient,
@@ -197,7 +197,7 @@ export function createProgram(options: OperatorOptions) {
       if (!(await lease.acquire(stopping.signal))) return;
       publisher.start();
       guards.start();
-      await Promise.all(controllers.all.map((controller) => controller.start(stopping.signal)));
+      await Promise.all(controllers.map((controller) => controller.start(stopping.signal)));
       if (stopping.signal.aborted) return;
       sidecars.start();
       demandSampler.start();
@@ -207,7 +207,7 @@ export function createProgram(options: OperatorOptions) {
       stopping.abort();
       await demandSampler.stop();
       await sidecars.stop();
-      await Promise.all(controllers.all.map((controller) => controller.stop()));
+      await Promise.all(controllers.map((controller) => controller.stop()));
       await guards.stop();
       await publisher.stop();
       await events.flush();
@@ -216,13 +216,13 @@ export function createProgram(options: OperatorOptions) {
     },
     /** Reconciles all known objects again, after all changes. */
     resync(): void {
-      for (const controller of controllers.all) controller.resync();
+      for (const controller of controllers) controller.resync();
     },
     isLeading: () => lease.isLeading(),
     isReady: () => view.all.every((watcher) => watcher.hasSynced()),
     /** Whether nothing is left to do for now. */
     isIdle: () =>
-      controllers.all.every(({ queue }) => queue.depth() === 0 && queue.active() === 0) && publisher.idle,
+      controllers.every(({ queue }) => queue.depth() === 0 && queue.active() === 0) && publisher.idle,
     /** Why the process should be restarted. */
     healthError(): string | undefined {
       const age = view.ageMs();

@@ -1,5 +1,6 @@
 /** Composes what concerns Redis: the desired state and its publisher, the guards, and reports to administrators and workspaces. */
 import type { RedisConnection } from '../redis/client.ts';
+import type { Queues } from './controllers.ts';
 import { createDesiredState, type DesiredStateSources } from './desired-state.ts';
 import type { OperatorSettings } from './environment.ts';
 import type { ClusterView } from './framework/cluster-view.ts';
@@ -16,8 +17,7 @@ export interface PublicationOptions
   view: ClusterView;
   /** The operator's own. */
   podName: string;
-  enqueueModel: (key: string, lane: 'fast' | 'slow') => void;
-  enqueueWorkspace: (namespace: string) => void;
+  queues: Pick<Queues, 'models' | 'workspaces'>;
   /** Between two checks of Redis. */
   checkIntervalMs: number | undefined;
 }
@@ -27,7 +27,7 @@ export function createPublication(options: PublicationOptions): {
   guards: RedisGuards;
   reports: RedisReports;
 } {
-  const { client, redis, settings, view, record, podName, now, log } = options;
+  const { client, redis, settings, view, queues, record, podName, now, log } = options;
   const reports = new RedisReports({
     client,
     pod: { name: podName, namespace: settings.namespace },
@@ -41,13 +41,13 @@ export function createPublication(options: PublicationOptions): {
     record,
     onChange: (namespace) => {
       publisher.mark({ what: 'workspace', namespace });
-      options.enqueueWorkspace(namespace);
+      queues.workspaces.add(namespace);
     },
     now,
     log,
   });
   const enqueueWorkspaces = () => {
-    for (const { metadata } of view.workspaces.list()) options.enqueueWorkspace(metadata.namespace!);
+    for (const { metadata } of view.workspaces.list()) queues.workspaces.add(metadata.namespace!);
   };
   const publisher = new Publisher({
     guard: guards.memory,
@@ -59,7 +59,7 @@ export function createPublication(options: PublicationOptions): {
     log,
     checkIntervalMs: options.checkIntervalMs,
     onDeploymentChange: ({ namespace, name }, { isFull }) =>
-      options.enqueueModel(`${namespace}/${name}`, isFull ? 'slow' : 'fast'),
+      queues.models.add(`${namespace}/${name}`, isFull ? 'slow' : 'fast'),
     onStateChange: (state, reason) => reports.reportState(state, reason),
     onRefusalChange: (refusal) => {
       reports.reportRefusal(refusal);

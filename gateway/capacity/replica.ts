@@ -1,10 +1,10 @@
 /** One replica of a deployment: its engine's slots, and its heartbeats to and from peers. */
 
+import type { Dispatcher } from 'undici';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { VERSION } from '../../api/names.ts';
 import type { Heartbeat } from '../../api/redis-keys.ts';
 import type { PeerUpdate } from '../../redis/admission/admission-calls.ts';
-import type { LocalEngine } from '../engine/local-engine.ts';
 import type { Tracer } from '../tracing/span.ts';
 import type { Pools } from '../upstream/pools.ts';
 import type { Capacity } from './capacity.ts';
@@ -41,7 +41,13 @@ export interface ReplicaOptions {
   tracer: Tracer | null;
 }
 
-interface ReplicaEngine extends Pick<LocalEngine, 'url' | 'pool' | 'isReady' | 'suspect'> {
+interface ReplicaEngine {
+  url: string;
+  /** Connections to it. */
+  pool: Dispatcher;
+  isReady: () => boolean;
+  /** It failed a request. */
+  suspect: () => void;
   /** Its metrics as text; null: it has none. */
   readMetrics: (() => Promise<string>) | null;
   sleep: Pick<EngineSleep, 'isAwake' | 'isAsleep' | 'wake'>;

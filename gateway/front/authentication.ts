@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { hashApiKey } from '../../api/identity.ts';
 import { type Admission, admit, uncountWaiting } from '../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { readApiKey } from '../account/admission.ts';
-import { decideAdmission, findRefusedKey } from '../account/admission-decision.ts';
+import { readApiKey } from '../auth/admission.ts';
+import { decideAdmission, findRefusedKey } from '../auth/admission-decision.ts';
 import type { ApiError } from '../http/error-response.ts';
 import type { Route } from '../http/routes.ts';
 

@@ -6,15 +6,15 @@ import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { heldToken, linkSecret } from '../../api/identity.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { Admissions, authenticateRequests } from '../account/admission.ts';
 import { Ledger } from '../account/ledger.ts';
 import { Settlements } from '../account/settlements.ts';
 import { buildAudioHandlers } from '../audio/audio-routes.ts';
+import { Admissions, authenticateRequests } from '../auth/admission.ts';
 import type { EngineTarget } from '../capacity/capacity.ts';
 import { buildTokenCheck, HELD_HEADER } from '../capacity/peer-protocol.ts';
 import type { Replica } from '../capacity/replica.ts';
 import { EgressAgent, type EgressAgentOptions } from '../egress/agent.ts';
-import type { LocalEngine } from '../engine/local-engine.ts';
+import type { LocalEngine } from '../health/local-engine.ts';
 import { allowOrigins } from '../http/cross-origin.ts';
 import { answerErrors, CutOff } from '../http/errors.ts';
 import {

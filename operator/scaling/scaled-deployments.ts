@@ -1,6 +1,8 @@
 /** All scaled deployments by key (`namespace/name`); one that was deleted and created again starts anew. */
+import type { LiveScaling } from '../../api/gateway-config.ts';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { ScaledDeployment, type ScaledModel } from './scaled-deployment.ts';
+import { readLoadTime } from './scaling-status.ts';
 
 /** A deployment for metrics. */
 export interface ScalingSample {
@@ -24,6 +26,14 @@ export class ScaledDeployments {
   find({ metadata }: ModelDeployment): ScaledDeployment | undefined {
     const known = this.#byKey.get(`${metadata.namespace}/${metadata.name}`);
     return known?.uid === metadata.uid ? known : undefined;
+  }
+
+  /** For the gateways. */
+  liveOf(model: ModelDeployment): LiveScaling {
+    const deployment = this.find(model);
+    const loadTimeMs = deployment ? deployment.loadTimeMs : readLoadTime(model.status.scaling);
+    const { cordon, sleeping = [] } = deployment ?? {};
+    return { loadTimeMs, cordoned: cordon?.names() ?? [], sleeping };
   }
 
   ensure(key: string, model: ScaledModel): ScaledDeployment {

@@ -1,5 +1,4 @@
 /** The autoscaler: decides deployments' replicas by their demand, and writes them. Runs only on the leader. */
-import type { LiveScaling } from '../../api/gateway-config.ts';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { Log } from '../../kube/log.ts';
@@ -21,14 +20,16 @@ import {
   type ReplicaWriterOptions,
 } from './replica-writer.ts';
 import { isAsleep, type ScaledDeployment, type ScaledModel, type ScaleOutcome } from './scaled-deployment.ts';
-import { ScaledDeployments, type ScalingSample } from './scaled-deployments.ts';
+import type { ScaledDeployments, ScalingSample } from './scaled-deployments.ts';
 import { ScaledView, type ScaledViewOptions } from './scaled-view.ts';
-import { readLoadTime, type ScalingStatus } from './scaling-status.ts';
+import type { ScalingStatus } from './scaling-status.ts';
 
 /** The step to zero is taken by the next reconciliation, or decided again. */
 const FRESH_MS = 10_000;
 
 export interface ScalerOptions extends ScaledViewOptions {
+  /** Decided for here. */
+  deployments: ScaledDeployments;
   client: Pick<KubeClient, 'apply' | 'mergePatch'>;
   /** Nothing is decided meanwhile. */
   isRedisAway: () => boolean;
@@ -45,12 +46,13 @@ export class Scaler {
   readonly #options: ScalerOptions;
   readonly #view: ScaledView;
   readonly #writer: ReplicaWriter;
-  readonly #deployments = new ScaledDeployments();
+  readonly #deployments: ScaledDeployments;
   readonly #probes = new CapacityProbes();
 
   constructor(options: ScalerOptions) {
     this.#options = options;
     this.#view = new ScaledView(options);
+    this.#deployments = options.deployments;
     const { client, log, onWritten } = options;
     this.#writer = new ReplicaWriter({
       client,
@@ -78,14 +80,6 @@ export class Scaler {
   /** For the status. */
   statusOf(model: ModelDeployment): ScalingStatus | undefined {
     return this.#deployments.find(model)?.report.current ?? model.status.scaling;
-  }
-
-  /** For the gateways. */
-  liveOf(model: ModelDeployment): LiveScaling {
-    const deployment = this.#deployments.find(model);
-    const loadTimeMs = deployment ? deployment.loadTimeMs : readLoadTime(model.status.scaling);
-    const { cordon, sleeping = [] } = deployment ?? {};
-    return { loadTimeMs, cordoned: cordon?.names() ?? [], sleeping };
   }
 
   /** Of scaled ones with at least one decision. */

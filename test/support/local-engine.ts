@@ -1,4 +1,4 @@
-import type { LocalEngine } from '../../gateway/engine/local-engine.ts';
+import type { LocalEngine } from '../../gateway/health/local-engine.ts';
 import { Pools } from '../../gateway/upstream/pools.ts';
 
 /** An engine that is taken for healthy; `close` ends its connections. */

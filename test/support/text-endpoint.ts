@@ -9,7 +9,7 @@ import type { Capacity } from '../../gateway/capacity/capacity.ts';
 import type { Replica } from '../../gateway/capacity/replica.ts';
 import { ReplicaCapacity, Slots } from '../../gateway/capacity/replica-capacity.ts';
 import { PUBLIC_ONLY } from '../../gateway/egress/agent.ts';
-import type { LocalEngine } from '../../gateway/engine/local-engine.ts';
+import type { LocalEngine } from '../../gateway/health/local-engine.ts';
 import { createServer } from '../../gateway/http/server.ts';
 import type { StorageServices } from '../../gateway/jobs/services.ts';
 import { createSidecarApp, type SidecarAppOptions } from '../../gateway/sidecar/app.ts';

@@ -3,6 +3,7 @@ import { createController, watchOf } from '../../../kube/controller.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
 import { createWatcher, type Watcher, type WatcherOptions } from '../../../kube/watcher.ts';
+import { createWorkQueue } from '../../../kube/work-queue.ts';
 import { pollUntil } from '../../support/poll.ts';
 
 import { type CountingClient, configMap, useApi } from './api.ts';
@@ -179,6 +180,7 @@ describe('A watcher on a real API server', () => {
     const reconciled: string[] = [];
     const controller = createController({
       name: 'test',
+      queue: createWorkQueue({ name: 'test' }),
       watches: [watchOf({ watcher: objects, mapToKeys: ({ metadata }) => [metadata.name] })],
       reconcile: async (key) => {
         reconciled.push(key);

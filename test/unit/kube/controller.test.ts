@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { type Controller, createController, watchOf } from '../../../kube/controller.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { createWatcher, type Watcher } from '../../../kube/watcher.ts';
+import { createWorkQueue } from '../../../kube/work-queue.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { FakeApi, thing } from './fake-api.ts';
 
@@ -35,6 +36,7 @@ describe('A controller', () => {
     for (const watcher of watchers) watcher.start();
     controller = createController({
       name: 'test',
+      queue: createWorkQueue({ name: 'test', clock }),
       clock,
       watches: watchers.map((watcher) => watchOf({ watcher, mapToKeys: ({ metadata }) => [metadata.name] })),
       reconcile: async (key) => {
@@ -80,7 +82,7 @@ describe('A controller', () => {
     controller = createController({
       name: 'test',
       clock,
-      workers: 1,
+      queue: createWorkQueue({ name: 'test', clock, workers: 1 }),
       watches: [],
       fanOuts: [
         {
@@ -129,7 +131,8 @@ describe('A controller', () => {
       runs.push(key);
       return undefined;
     };
-    controller = createController({ name: 'test', clock, watches: [], fanOuts: [fanOut], reconcile });
+    const queue = createWorkQueue({ name: 'test', clock });
+    controller = createController({ name: 'test', queue, clock, watches: [], fanOuts: [fanOut], reconcile });
     await controller.start();
     await settle();
     api.lastWatch.send('ADDED', thing('one', 2));

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { KubeApiError } from '../../../kube/api-error.ts';
 import {
   createWorkQueue,
+  type Process,
   type ReconcileSample,
   type Requeue,
   type WorkQueueOptions,
@@ -37,47 +38,32 @@ describe('A work queue', () => {
       log,
       random: () => 1,
       onProcessed: (sample) => samples.push(sample),
-      process: (key, signal) =>
-        new Promise((resolve, reject) => {
-          runs.push({ key, at: clock.now(), signal, succeed: resolve as Run['succeed'], fail: reject });
-        }),
       ...options,
     });
-    queue.start();
+    queue.start(recordRun);
     return queue;
   }
+  const recordRun: Process = (key, signal) =>
+    new Promise((resolve, reject) => {
+      runs.push({ key, at: clock.now(), signal, succeed: resolve as Run['succeed'], fail: reject });
+    });
   const keys = () => runs.map(({ key }) => key);
 
   it('works on nothing before it is started, and then on all that was added', async () => {
-    const queue = createWorkQueue({
-      name: 'test',
-      clock,
-      process: async (key) => {
-        runs.push({ key } as Run);
-        return undefined;
-      },
-    });
+    const queue = createWorkQueue({ name: 'test', clock });
     queue.add('a');
     queue.add('b');
     await settle();
     expect(keys()).to.deep.equal([]);
-    queue.start();
+    queue.start(recordRun);
     await settle();
     expect(keys()).to.deep.equal(['a', 'b']);
   });
 
   it('works on changes before keys that are only resynced, and before those of the start', async () => {
-    const queue = createWorkQueue({
-      name: 'test',
-      clock,
-      workers: 1,
-      process: (key, signal) =>
-        new Promise((resolve, fail) => {
-          runs.push({ key, at: 0, signal, succeed: resolve as Run['succeed'], fail });
-        }),
-    });
+    const queue = createWorkQueue({ name: 'test', clock, workers: 1 });
     for (const key of ['first', 'second', 'third']) queue.add(key);
-    queue.start();
+    queue.start(recordRun);
     queue.add('resynced', 'slow');
     queue.add('changed');
     queue.add('third');

@@ -7,7 +7,7 @@ import { silentLog } from '../../../../kube/log.ts';
 import { isStub, type KubeObject, objectKey } from '../../../../kube/object.ts';
 import { RESOURCES, type Resource } from '../../../../kube/resource.ts';
 import { createWorkQueue } from '../../../../kube/work-queue.ts';
-import { keepStores } from '../../../../operator/controllers.ts';
+import { createQueues, keepStores } from '../../../../operator/controllers.ts';
 import { CredentialStore } from '../../../../operator/credential/credential-store.ts';
 import {
   BERTH_RESOURCES,
@@ -87,8 +87,8 @@ async function measureHeap(kind: string): Promise<number> {
     credentials: new CredentialStore(),
     endpoints: new EndpointStore(),
   };
-  const queue = createWorkQueue({ name: 'queue', process: () => new Promise(() => {}) });
-  keepStores(view, stores, { enqueue: () => {}, mark: () => {} });
+  const queue = createWorkQueue({ name: 'queue' });
+  keepStores(view, stores, { queues: createQueues({}), publisher: { mark: () => {} } });
   for (const watcher of view.all) watcher.onChange((_, object) => queue.add(objectKey(object!)));
   collectGarbage();
   const before = process.memoryUsage().heapUsed;

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { ModelDeployment } from '../../../../api/model-deployment.ts';
 import { DemandSampler, type DemandSamplerOptions } from '../../../../operator/scaling/demand-sampler.ts';
 import type { WrittenChange } from '../../../../operator/scaling/replica-writer.ts';
+import { ScaledDeployments } from '../../../../operator/scaling/scaled-deployments.ts';
 import { Scaler, type ScalerOptions } from '../../../../operator/scaling/scaler.ts';
 import type { CountReplicas, DeploymentSample } from '../../../../redis/demand/demand.ts';
 import { settle } from '../../../support/fake-clock.ts';
@@ -55,6 +56,7 @@ describe('the scaler', () => {
       isLeaving: () => false,
     };
     scaler = new Scaler({
+      deployments: new ScaledDeployments(),
       client: {
         apply: (
           _: unknown,

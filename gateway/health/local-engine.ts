@@ -1,6 +1,6 @@
-import type { WorkProgress } from '../health/watched-dispatcher.ts';
-import type { EnginePool } from './engine-call.ts';
-import type { MemoryWatch } from './memory-mark.ts';
+import type { EnginePool } from '../engine/engine-call.ts';
+import type { MemoryWatch } from '../engine/memory-mark.ts';
+import type { WorkProgress } from './watched-dispatcher.ts';
 
 /** The engine beside this gateway, for the parts that send it work. */
 export interface LocalEngine {

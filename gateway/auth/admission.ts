@@ -11,6 +11,7 @@ import {
   uncount,
 } from '../../redis/admission/admission-calls.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
+import type { Settlements, UnsettledWatch } from '../account/settlements.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayMiddleware } from '../http/exchange.ts';
 import { isSpoken, type Route } from '../http/routes.ts';
@@ -19,7 +20,6 @@ import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import { inSpan } from '../tracing/span.ts';
 import { buildLimitHeaders, decideAdmission, refuseCredit, refuseKey } from './admission-decision.ts';
-import type { Settlements, UnsettledWatch } from './settlements.ts';
 
 export interface AdmissionsOptions {
   redis: RedisClient;

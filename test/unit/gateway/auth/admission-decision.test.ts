@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type AdmissionTerms, decideAdmission } from '../../../../gateway/account/admission-decision.ts';
+import { type AdmissionTerms, decideAdmission } from '../../../../gateway/auth/admission-decision.ts';
 import type { Admission } from '../../../../redis/admission/admission-calls.ts';
 
 const NOW = 1_000_000;
