@@ -26,7 +26,7 @@ class FairLane {
     return this.#namespaces.get(namespaceOf(key))?.has(key) ?? false;
   }
 
-  /** Of a key that is not there. */
+  /** Adds a key that is not there yet. */
   add(key: string, now: number): void {
     const namespace = namespaceOf(key);
     if (!this.#namespaces.has(namespace)) this.#namespaces.set(namespace, new Map());

@@ -50,7 +50,7 @@ export interface ReplicaOptions {
 export interface Replica {
   capacity: Capacity;
   slots: Slots;
-  /** Of a prompt by its parts, see `Caller.prefix`. */
+  /** Hashes a prompt by its parts, see `Caller.prefix`. */
   readPrefix: (parts: readonly unknown[]) => number | null | undefined;
   peerRoutes: PeerRoutes;
   /** Peers that may receive work, least loaded first. */

@@ -21,7 +21,7 @@ const REFUSALS: Partial<Record<AdmissionVerdict, string>> = {
 
 export interface IdentifiedCaller {
   namespace: string;
-  /** Of its key. */
+  /** Hash of its key. */
   sha256: string;
   admission: Admission;
 }

@@ -2,7 +2,7 @@
 import { getHeapStatistics } from 'node:v8';
 
 export interface BodyMemoryOptions {
-  /** Of all bodies at once. */
+  /** Limit of all bodies at once. */
   totalBytes: number;
   /** How long a body waits for memory. */
   waitMs: number;

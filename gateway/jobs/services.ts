@@ -18,16 +18,16 @@ import type { DeploymentUsage } from '../telemetry/usage.ts';
 import type { Tracer } from '../tracing/span.ts';
 
 export interface MediaServices {
-  /** Of the deployment that the request is for. */
+  /** Configuration of the deployment that the request is for. */
   config: (state: GatewayState) => GatewayConfig;
-  /** Of all its replicas together, at least 1, for estimates. */
+  /** Slots of all its replicas together, at least 1, for estimates. */
   countSlots: (state: GatewayState) => number;
   redis: RedisClient;
   storage: StorageServices;
   egress: EgressAgent;
   log: Logger;
   metrics: GatewayMetrics;
-  /** Of the deployment that the request is for. */
+  /** Usage of the deployment that the request is for. */
   findUsage: (state: GatewayState) => DeploymentUsage | null;
 }
 
@@ -66,7 +66,7 @@ export interface WorkerServices {
   log: Logger;
   metrics: Pick<GatewayMetrics, 'jobsRunning' | 'abandonedJobs' | 'jobs' | 'queueWait' | 'jobDuration'>;
   usage: DeploymentUsage;
-  /** Of this replica's engine. */
+  /** Memory watch of this replica's engine. */
   ranOutOfMemory?: MemoryWatch | null;
   /** Number of jobs that were abandoned and that the engine continues, for heartbeats. Absent: not counted. */
   abandoned?: { jobs: number };

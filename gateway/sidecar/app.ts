@@ -45,7 +45,7 @@ export interface SidecarAppOptions {
   /** Read for every request, so that published changes apply at once. */
   config: () => GatewayConfig;
   capacity: Capacity;
-  /** Of a prompt by its parts, see `Caller.prefix`; absent: no routing by prefix. */
+  /** Hashes a prompt by its parts, see `Caller.prefix`; absent: no routing by prefix. */
   readPrefix?: (parts: readonly unknown[]) => number | null | undefined;
   connection: Pick<RedisConnection, 'redis'>;
   engineReady: () => boolean;
@@ -67,7 +67,7 @@ export interface SidecarAppOptions {
   egress?: EgressAgentOptions;
   /** The media routes need it; text models have none. */
   storage?: StorageServices;
-  /** Of the deployment; absent if no front holds requests. */
+  /** Token of the deployment; absent if no front holds requests. */
   peerToken?: string;
   /** Unix milliseconds. */
   clock?: () => number;

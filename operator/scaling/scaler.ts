@@ -88,7 +88,7 @@ export class Scaler {
     return { loadTimeMs, cordoned: cordon?.names() ?? [], sleeping };
   }
 
-  /** Of scaled ones with at least one decision. */
+  /** Lists scaled deployments with at least one decision. */
   list(): ScalingSample[] {
     return this.#deployments.list(this.#options.now());
   }

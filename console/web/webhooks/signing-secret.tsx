@@ -40,7 +40,7 @@ export function SigningSecret() {
 }
 
 interface RollSecretProps {
-  /** Of this one; else of the namespace. */
+  /** The endpoint whose secret is meant; absent: the namespace's. */
   endpoint?: string;
   size?: string;
 }

@@ -5,7 +5,7 @@ export interface HoldLimits {
   /** For all deployments together; a workspace may have twice as many as are still free. */
   total: number;
   perDeployment: number;
-  /** Of bodies that are read, and of socket buffers for others. */
+  /** Limit of bodies that are read, and of socket buffers for others. */
   bytesPerDeployment: number;
 }
 

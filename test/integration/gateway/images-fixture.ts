@@ -55,7 +55,7 @@ export interface ImagesFixtureOptions {
   isFront?: boolean;
   /** In place of the simulator. */
   engineURL?: string;
-  /** Of answers; the process's. */
+  /** Memory of answers; the process's by default. */
   memory?: BodyMemory;
   /** In place of a folder. */
   storage?: Partial<StorageServices>;
