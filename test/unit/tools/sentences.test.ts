@@ -71,7 +71,8 @@ describe('the check of sentences', () => {
 
 describe('the check of comments', () => {
   it('refuses one that opens with "Of", in TypeScript and Lua', () => {
-    const source = '/** Of a pod. */\nx();\n/**\n * Of a pod.\n */\ny(); // Of a pod\n-- Of a pod';
+    const opening = 'Of a pod.';
+    const source = `/** ${opening} */\nx();\n/**\n * ${opening}\n */\ny(); // ${opening}\n-- ${opening}`;
     expect(findOpeningsOf(source).map((problem) => problem.split(':')[0])).to.deep.equal([
       '1',
       '4',
