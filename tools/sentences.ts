@@ -8,17 +8,13 @@ import { listSentences, type Sentence } from './prose.ts';
 
 /** Pages whose sentences are not held yet. Their links are. */
 const NOT_HELD = [
-  'CHANGELOG.md',
   'docs/api.md',
-  'docs/coding-agents.md',
   'docs/decisions.md',
   'docs/engines.md',
-  'docs/kind.md',
-  'docs/local.md',
   'docs/metrics.md',
   'docs/operations.md',
   'docs/performance.md',
-  'docs/runbooks/',
+  'docs/runbooks/rollout-stuck.md',
 ];
 
 const PAGES = '{README,CONTRIBUTING,CHANGELOG,cluster/README,docs/**/*}.md';
