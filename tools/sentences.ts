@@ -17,7 +17,7 @@ const NOT_HELD = [
   'docs/runbooks/rollout-stuck.md',
 ];
 
-const PAGES = '{README,CONTRIBUTING,CHANGELOG,cluster/README,docs/**/*}.md';
+const PAGES = '{*,{cluster,launch/listener,operator,redis}/README,docs/**/*}.md';
 const SOURCES =
   '{*.ts,{api,kit,kube,redis,operator,gateway,weights,console,simulator,machine,cluster,launch,tools,test,examples,docs}/**/*.{ts,tsx,lua,css,go}}';
 const isForeign = (path: string): boolean => /(^|\/)(node_modules|dist[\w-]*|cache)(\/|$)/.test(path);
