@@ -50,8 +50,8 @@ verify: $(INSTALLED) ## Check that the generated files are up to date
 .PHONY: format lint types
 format: $(INSTALLED) ## Format the code and apply safe fixes
 	@biome check --write .
-lint: $(INSTALLED) ## Check format, lint rules and import directions
-	@biome check --error-on-warnings . && node tools/import-directions.ts
+lint: $(INSTALLED) ## Check format, lint rules, import directions, and the sentences and links of the documents
+	@npm run --silent lint
 types: $(INSTALLED) ## Check types
 	@tsc --noEmit
 

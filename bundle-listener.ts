@@ -7,7 +7,7 @@ import { VERSION } from './api/names.ts';
 
 const ENTRY = 'launch/listener/main.ts';
 const COMMAND = 'berth-listen';
-/** Of no registry: without a scope, npm would look for it there. */
+/** No registry has it: without a scope, npm would look for it there. */
 const PACKAGE = '@berth-dev/listen';
 const ARCHIVE = `${COMMAND}.tgz`;
 const PROGRAM = `${COMMAND}.js`;

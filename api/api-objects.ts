@@ -232,7 +232,7 @@ const ranked = {
 
 export const rerankList = z.object({ ...ranked, object: z.literal('list') });
 
-/** Of Cohere's API v2. */
+/** Response of Cohere's API v2. */
 export const rerankListV2 = z.object({
   ...ranked,
   meta: z.object({

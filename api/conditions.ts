@@ -11,19 +11,19 @@ export const CONDITIONS = {
     kind: 'all',
     type: 'Ready',
     meaning:
-      'The object is as its spec asks. A deployment: the spec is accepted, and the route works and at least one replica is ready, or none is wanted: Paused, ScaledToZero. A key: the gateways know it; whether requests with it are accepted is in Active. A workspace: it is accepted. A webhook endpoint: events are delivered, or it is Disabled by its spec. A credential: it is verified. False or Unknown: the message names the first obstacle.',
+      'The object matches its spec. A deployment: the spec is accepted, the route works, and at least one replica is ready. Or none is desired: Paused, ScaledToZero. A key: the gateways know it. Active shows whether requests with it are accepted. A workspace: it is accepted. A webhook endpoint: events are delivered, or it is Disabled by its spec. A credential: it is verified. False or Unknown: the message names the first obstacle.',
   },
   reconciling: {
     kind: 'ModelDeployment',
     type: 'Reconciling',
     meaning:
-      'The deployment serves, but is not all that its spec asks yet: a rollout is in progress, or fewer replicas are ready than spec.replicas or scaling.min. Replicas beyond scaling.min do not count. Absent otherwise.',
+      'The deployment serves, but does not match its spec yet: a rollout is in progress, or fewer replicas are ready than spec.replicas or scaling.min. Replicas beyond scaling.min do not count. Absent otherwise.',
   },
   stalled: {
     kind: 'all',
     type: 'Stalled',
     meaning:
-      'Waiting does not help: the spec is refused for a reason that only an edit ends, the engine has crashed at least four times and the kubelet pauses before the next start, the name of an image is malformed, no replica became ready before the progress deadline of the Deployment (ProgressDeadlineExceeded), or a webhook endpoint is AutoDisabled. Absent otherwise, as for a missing Secret, a host in use, an image that cannot be pulled, or too few GPUs.',
+      'Waiting does not help. The spec is refused until it is edited, the name of an image is malformed, or a webhook endpoint is AutoDisabled. Or the engine has crashed at least four times, and the kubelet pauses before the next start. Or no replica became ready before the progress deadline of the Deployment (ProgressDeadlineExceeded). Absent otherwise, as for a missing Secret, a host in use, an image that cannot be pulled, or too few GPUs.',
   },
   accepted: {
     kind: 'all',
@@ -40,19 +40,19 @@ export const CONDITIONS = {
     kind: 'ModelDeployment',
     type: 'Available',
     meaning:
-      'At least one replica is ready. False: NoReplicaReady, or Paused and ScaledToZero where none is wanted.',
+      'At least one replica is ready. False: NoReplicaReady, or Paused and ScaledToZero where none is desired.',
   },
   fits: {
     kind: 'ModelDeployment',
     type: 'Fits',
     meaning:
-      'By its config and the size of its weights, the model fits into the memory of its GPUs, with the KV cache for spec.concurrency requests (1 if absent) of the whole context; absent for engines other than vllm and sglang on GPUs. False: WeightsTooLarge, ContextTooLong, ConcurrencyTooHigh, SmallerGPUs, TooFewGPUs (the message has the numbers, and what would fit). Unknown: SourceNotRead, LookupDisabled, ModelNotRead, NotLookedUp, GPUMemoryUnknown, NotEstimated. An estimate: the deployment is started in any case.',
+      'The model fits into the memory of its GPUs, by its config and the size of its weights. This includes the KV cache for spec.concurrency requests (1 if absent) of the whole context. Absent for engines other than vllm and sglang on GPUs. False: WeightsTooLarge, ContextTooLong, ConcurrencyTooHigh, SmallerGPUs, TooFewGPUs (the message has the numbers, and what would fit). Unknown: SourceNotRead, LookupDisabled, ModelNotRead, NotLookedUp, GPUMemoryUnknown, NotEstimated. An estimate: the deployment is started in any case.',
   },
   gpusAvailable: {
     kind: 'ModelDeployment',
     type: 'GPUsAvailable',
     meaning:
-      'Every pod has its GPUs. False: the message says how many nodes fit, or that a pod is waiting for another to drain; GPUsShort: the autoscaler needs more replicas than the cluster has GPUs for.',
+      'Every pod has its GPUs. False: the message says how many nodes fit, or that a pod is waiting for another to drain. GPUsShort: the autoscaler needs more replicas than the cluster has GPUs for.',
   },
   imagePulled: { kind: 'ModelDeployment', type: 'ImagePulled', meaning: 'All images were pulled.' },
   weightsLoaded: {
@@ -89,7 +89,7 @@ export const CONDITIONS = {
     kind: 'Workspace',
     type: 'QueueOpen',
     meaning:
-      "Images and videos can be queued. False, QueueRefused: Redis could lose them (the message says why), its memory or the workspace's share of it is nearly full, or the workspace's Redis user is suspended; requests are answered with 503. True, RedisSettings: requests are queued, but settings of Redis are wrong (the message names what to change).",
+      "Images and videos can be queued. False, QueueRefused: requests are answered with 503. Redis could lose them (the message says why), its memory or the workspace's share of it is nearly full, or the workspace's Redis user is suspended. True, RedisSettings: requests are queued, but settings of Redis are wrong (the message names what to change).",
   },
   active: {
     kind: 'APIKey, WebhookEndpoint',
@@ -101,7 +101,7 @@ export const CONDITIONS = {
     kind: 'StorageCredential',
     type: 'Verified',
     meaning:
-      'Writing and reading a test object in the bucket through signed links, as results are, and deleting it succeeded.',
+      'A test object was written to the bucket, read and deleted, through signed links as results are.',
   },
 } as const satisfies Record<string, ConditionDefinition>;
 

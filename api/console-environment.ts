@@ -32,7 +32,7 @@ export const CONSOLE_ENV = {
   oidcClientId: 'CONSOLE_OIDC_CLIENT_ID',
   /** Separated by commas; `openid,email,profile` by default. */
   oidcScopes: 'CONSOLE_OIDC_SCOPES',
-  /** Of the identity provider, on the button. */
+  /** Name of the identity provider on the sign-in button. */
   oidcName: 'CONSOLE_OIDC_NAME',
   logLevel: 'CONSOLE_LOG_LEVEL',
 } as const;

@@ -49,7 +49,7 @@ export const HUB_REVISION = /^(?!\.{1,2}$)/;
 export interface LookUpModelQuestion {
   /** Origin of the hub, with a path if it has one: the installation's setting. */
   hub: string;
-  /** Of a tenant's spec; so the revision, a branch, tag or commit. */
+  /** Comes from a tenant's spec, like the revision: a branch, tag or commit. */
   repo: string;
   revision: string;
 }
@@ -73,7 +73,7 @@ export interface ModelShape {
   latentElements: number | null;
   /** Elements of a token, a layer and a head, keys and values together. */
   headElements: number;
-  /** Of an element of the cache, unless the engine is configured otherwise. */
+  /** Size of one element of the cache, unless the engine is configured otherwise. */
   cacheBytes: number;
   /** Bytes of a weight in the files; null if they are quantized, or not in the config. */
   weightElementBytes: number | null;

@@ -84,7 +84,7 @@ interface Balanced {
   route: { balance?: RouteBalance | undefined };
 }
 
-/** Of vLLM, SGLang and llama.cpp. */
+/** Flags of vLLM, SGLang and llama.cpp. */
 const NO_PREFIX_CACHE = /^(--no-enable-prefix-caching|--disable-radix-cache|--no-cache-prompt)$/;
 
 /** Whether the engine's prefix cache is disabled. */

@@ -37,28 +37,28 @@ export const ANNOTATIONS = {
   /** The template as it was last applied: kept while its inputs are unchanged, so an upgrade restarts nothing. */
   template: `${GROUP}/template`,
   sidecarVersion: `${GROUP}/sidecar-version`,
-  /** Of a Deployment whose sidecar the operator rolled by itself: to which revision, and when (RFC 3339). */
+  /** On a Deployment whose sidecar the operator rolled by itself: to which revision, and when (RFC 3339). */
   sidecarRevision: `${GROUP}/sidecar-revision`,
   sidecarRolledAt: `${GROUP}/sidecar-rolled-at`,
-  /** Of a ModelDeployment: `disabled` keeps it from the installation's sidecar rollout. */
+  /** On a ModelDeployment: `disabled` keeps it from the installation's sidecar rollout. */
   sidecarRollout: `${GROUP}/sidecar-rollout`,
-  /** Of the ConfigMap that reports a stopped sidecar rollout: `true` resumes it. */
+  /** On the ConfigMap that reports a stopped sidecar rollout: `true` resumes it. */
   resume: `${GROUP}/resume`,
-  /** Of the pods: `rollout.revision`, any change of which rolls them. */
+  /** On pods: `rollout.revision`, any change of which rolls them. */
   revision: `${GROUP}/revision`,
   /** Kubernetes' own: which pods of a Deployment are removed first. */
   deletionCost: 'controller.kubernetes.io/pod-deletion-cost',
-  /** Of a Job that downloads weights ahead: hash of what it downloads. */
+  /** On a Job that downloads weights ahead: hash of what it downloads. */
   prefetched: `${GROUP}/prefetched`,
   reEnable: `${GROUP}/re-enable`,
-  /** Of a StorageCredential: a new value triggers a check of its bucket. */
+  /** On a StorageCredential: a new value triggers a check of its bucket. */
   verify: `${GROUP}/verify`,
-  /** Of what the console writes with its own token: the requesting user. */
+  /** On what the console writes with its own token: the requesting user. */
   madeFor: `${GROUP}/made-for`,
-  /** Of an APIKey created in the console: by which user. */
+  /** On an APIKey created in the console: by which user. */
   createdBy: `${GROUP}/created-by`,
   rolledBy: `${GROUP}/rolled-by`,
-  /** Of a Workspace: a new value makes the operator read its signing secret at once. */
+  /** On a Workspace: a new value makes the operator read its signing secret at once. */
   rolledAt: `${GROUP}/rolled-at`,
 } as const;
 

@@ -107,7 +107,7 @@ export const configKeys = (namespace: string) => ({
 export const workKeys = (namespace: string) => ({
   /** Counter of one API key's minute. */
   rpm: (sha256: string) => tagged('w', namespace, `rpm:${sha256.slice(0, 24)}`),
-  /** Of the same key's requests that no replica has counted: fronts have refused them, or hold them. */
+  /** The same key's requests that no replica has counted: fronts have refused them, or hold them. */
   rpmWaiting: (sha256: string) => tagged('w', namespace, `rpm:${sha256.slice(0, 24)}:waiting`),
   /** Counter of one API key's tokens on one UTC day (days since 1970). */
   tpd: (sha256: string, day: number) => tagged('w', namespace, `tpd:${sha256.slice(0, 24)}:${day}`),

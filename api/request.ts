@@ -40,7 +40,7 @@ export type EventType = (typeof EVENT_OF_STATUS)[keyof typeof EVENT_OF_STATUS];
 export const DEFAULT_LIST_LIMIT = 50;
 export const MAX_LIST_LIMIT = 200;
 
-/** Of a failed request's message. */
+/** Longest message of a failed request. */
 export const MAX_MESSAGE_LENGTH = 2000;
 
 /** Longer parameters are stored in the bucket instead of Redis. */
@@ -94,7 +94,7 @@ export interface RequestRecord {
   status: RequestStatus;
   /** Model id at submission. */
   model: string;
-  /** Of a video; '' otherwise. */
+  /** Size of a video; '' for other requests. */
   size: string;
   seconds: string;
   /** 0–99. */

@@ -62,7 +62,7 @@ const ENDPOINT_FIELD = /^endpoint_[^_]+/;
 /** A field has 253 characters at most. */
 const MAX_NAME_LENGTH = 200;
 
-/** Of an endpoint's own secret. */
+/** Fields of an endpoint's own secret. */
 export function endpointSecretFields(endpoint: string): SecretFields {
   const isLong = endpoint.length > MAX_NAME_LENGTH;
   const name = isLong ? createHash('sha256').update(endpoint).digest('hex') : endpoint;
@@ -91,7 +91,7 @@ export function readSigningSecrets(
   return { current, previous: secret && !Number.isNaN(until) ? { secret, until } : null };
 }
 
-/** Of those endpoints that have one there. */
+/** Secrets of the endpoints that have one of their own. */
 export function readEndpointSecrets(
   texts: Readonly<Record<string, string>>,
   endpoints: Iterable<string>,

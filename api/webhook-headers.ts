@@ -9,9 +9,9 @@ export interface DeliveryHeaders {
   type: string;
   /** Unix seconds of the attempt. */
   timestamp: number;
-  /** Of `X-Service-Signature`, with its time. */
+  /** `X-Service-Signature`, with its time. */
   serviceSignature: string;
-  /** Of the Standard Webhooks scheme. */
+  /** Signature of the Standard Webhooks scheme. */
   standardSignature: string;
 }
 

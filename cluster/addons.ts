@@ -82,7 +82,7 @@ function readTraefikFiles(): Record<string, string> {
   };
 }
 
-/** Of all nodes, which see the same folders. */
+/** All nodes see the same folders. */
 const volumeOf = (nodes: string[], index: number) => ({
   apiVersion: 'v1',
   kind: 'PersistentVolume',

@@ -166,7 +166,7 @@ async function createNodes({ name, hasSpare }: Settings, image: string): Promise
 
 const kubeconfigPath = (name: string): string => join(stateFolder(name), 'kubeconfig');
 
-/** Of a node that exists; writes how it is reached. Its kubeconfig names the node's own address, which this machine and the node reach. */
+/** Describes a node that exists, and writes how it is reached. Its kubeconfig names the node's own address, which this machine and the node reach. */
 async function describeCluster(settings: Settings): Promise<Cluster> {
   const { name } = settings;
   const nodeIP = await readAddress(nodeName(name));

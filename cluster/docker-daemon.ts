@@ -56,7 +56,7 @@ export function startDaemon(): void {
   mkdirSync(DATA_FOLDER, { recursive: true });
   mkdirSync(RUN_FOLDER, { recursive: true });
   if (!isDaemonRunning())
-    // Of a killed one. Its containerd died with it, but without an init its number stays taken, and Docker would wait for it.
+    // Left by a killed one. Its containerd died with it, but without an init its number stays taken, and Docker would wait for it.
     for (const path of [PID_FILE, CONTAINERD_PID_FILE]) rmSync(path, { force: true });
   const log = openSync(DAEMON_LOG, 'w');
   const child = spawn(
@@ -95,7 +95,7 @@ function hasUsers(): boolean {
   });
 }
 
-/** Of one that was started here and runs; another process may have the number by now. */
+/** Number of a daemon that was started here and runs; another process may have the number by now. */
 function readPid(): number | undefined {
   try {
     const pid = Number(readFileSync(PID_FILE, 'utf8'));

@@ -47,7 +47,7 @@ const canStart = (): boolean =>
   process.platform === 'linux' &&
   process.getuid?.() === 0;
 
-/** Of two processes that need it at once, one starts it. */
+/** If two processes need it at once, one starts it. */
 async function ensureStarted(): Promise<void> {
   const lock = lockDaemon();
   try {

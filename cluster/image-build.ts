@@ -36,7 +36,7 @@ export const listBuiltImages = async (): Promise<string[]> => {
   return [...new Set(list.split('\n').filter(Boolean))];
 };
 
-/** Of layers: those of the images that change most, so that a build does not install its packages anew. */
+/** Layers of the images that change most, so that a build does not install its packages again. */
 const KEPT_LAYERS = '2GB';
 
 /** Removes what builds left: replaced images, and most of Docker's layers where nobody else builds with it. */

@@ -32,7 +32,7 @@ export const DNS_SERVICE_IP = '10.96.0.10';
 
 export const PROJECT_FOLDER = resolve(import.meta.dirname, '..');
 
-/** Of Docker's container, and of Kubernetes' Node. */
+/** Name of Docker's container and of Kubernetes' Node. */
 export const nodeName = (cluster: string): string => `${cluster}-control-plane`;
 export const spareNodeName = (cluster: string): string => `${cluster}-worker`;
 export const nodeNames = ({ name, hasSpare }: Pick<Cluster, 'name' | 'hasSpare'>): string[] =>

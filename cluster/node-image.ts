@@ -14,7 +14,7 @@ import { ensurePulled } from './image-pull.ts';
 import { chooseImageSource } from './image-source.ts';
 import { debianImage, ensureImage } from './images.ts';
 
-/** Of the release notes of kind 0.33. */
+/** From the release notes of kind 0.33. */
 const PUBLISHED =
   'docker.io/kindest/node:v1.37.0@sha256:a1ed56cfb0e7b93589bdf97c8cd566405a265939e3620fc4f5de89adff580ae5';
 const FOLDER = join(import.meta.dirname, 'node-image');
@@ -22,7 +22,7 @@ const BUILT = 'localhost/berth-node';
 const RUNTIME_PROGRAMS = ['containerd', 'containerd-shim-runc-v2', 'ctr', 'crictl'];
 /** What it is built from, and with. */
 export const NODE_IMAGE_PROGRAMS = ['kubelet', 'etcd', ...RUNTIME_PROGRAMS, 'pause', 'kind'];
-/** Of kubenode, which is all of them. */
+/** All programs of kubenode. */
 const NODE_PROGRAMS = ['kubeadm', 'kubelet', 'kubectl'];
 /** Resolves with the name of an image that Docker has. NODE_IMAGE names another one to pull. */
 export async function ensureNodeImage(): Promise<string> {

@@ -24,7 +24,7 @@ export interface SessionView {
   /** Namespaces in which the user can list deployments; the first is the default. */
   namespaces: string[];
   version: string;
-  /** Of the documentation that the installation names. */
+  /** The documentation that the installation names. */
   documentationURL: string | null;
   /** ISO; null while Redis is available. Data that exists only in Redis is missing meanwhile. */
   redisAwaySince: string | null;
@@ -48,7 +48,7 @@ export interface SignInView {
  * (path and query). `namespace`: as for a token.
  */
 export interface OIDCSignInView {
-  /** Of the identity provider, for the browser to go to. */
+  /** The identity provider's URL, for the browser to go to. */
   url: string;
 }
 
@@ -180,9 +180,9 @@ export interface ScalingPointView {
 /** `PATCH ns/deployments/{name}`: pauses, resumes or scales; answers DeploymentView. Absent fields stay as they are. */
 export interface DeploymentChange {
   paused?: boolean;
-  /** Of a deployment without `scaling`. */
+  /** Set for a deployment without `scaling`. */
   replicas?: number;
-  /** Of one with it. */
+  /** Set for a deployment with it. */
   scaling?: { min: number; max: number };
 }
 
@@ -247,7 +247,7 @@ export interface ManifestResult {
 
 /** `GET ns/live`: server-sent events, each with the names of what changed in its data, as JSON. */
 export type WatchedTopic = 'deployments' | 'replicas' | 'events';
-/** Of Redis, where an announcement may be lost: pages poll these as well. */
+/** Topics in Redis, where an announcement may be lost: pages poll these as well. */
 export type AnnouncedTopic = 'requests' | 'deliveries';
 export type LiveTopic = WatchedTopic | AnnouncedTopic;
 export interface LiveUpdate {
@@ -308,7 +308,7 @@ export interface NewKey {
 }
 /** A new key takes the place of one: with its limits, and valid for as long as that one was. */
 export interface KeyRoll {
-  /** Of the new key. */
+  /** Name of the new key. */
   name: string;
   /** The old key works for another 24 h, unless it expires before; otherwise it is disabled. */
   keepOld: boolean;
@@ -339,7 +339,7 @@ export interface NewWebhook {
   url: string;
   /** All by default. */
   eventTypes?: string[];
-  /** Of the workspace by default. */
+  /** The workspace's by default. */
   signingSecret?: 'Workspace' | 'Own';
 }
 export interface WebhookChange {
@@ -496,7 +496,7 @@ export type UsageRange = (typeof USAGE_RANGES)[number];
 export interface UsageView {
   stepSeconds: number;
   points: UsagePoint[];
-  /** Of the whole range. */
+  /** Sum of the whole range. */
   total: UsageCounts;
   credit: CreditView;
 }
@@ -507,7 +507,7 @@ export interface UsagePoint extends UsageCounts {
 export interface TrafficView {
   deployment: string;
   total: UsageCounts;
-  /** Of each 3 minutes, oldest first. */
+  /** Counts for each 3 minutes, oldest first. */
   requests: number[];
 }
 /** `GET ns/usage/keys?deployment=&from=&to=&format=json|csv`: days in UTC, both included, the last 30 by default; 10,000 as JSON. */
@@ -569,7 +569,7 @@ export interface MembersView {
 }
 export interface MemberView {
   kind: 'User' | 'Group' | 'ServiceAccount';
-  /** Of a service account with its namespace: `team/bot`. */
+  /** A service account's includes its namespace: `team/bot`. */
   name: string;
   role: string;
   binding: string;
@@ -589,7 +589,7 @@ export interface ChangeView {
   at: string;
   /** Such as `kubectl` or `berth-console`. */
   program: string;
-  /** Of the console; null: of other programs Kubernetes keeps no person's name. For information: any program may name one. */
+  /** The console's user; null for other programs, for which Kubernetes keeps no person's name. Any program may name one, so it informs only. */
   user: string | null;
   object: string;
   isCreation: boolean;

@@ -84,7 +84,7 @@ export class Environment {
     return this.#integer(name, `a port from ${min} to ${MAX_PORT}`, { fallback, min, max: MAX_PORT });
   }
 
-  /** Of an http:// or https:// URL. */
+  /** Reads the origin of an http:// or https:// URL. */
   origin(name: string): string | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
@@ -97,7 +97,7 @@ export class Environment {
     return this.text(name) === undefined ? this.required(name) : (this.origin(name) ?? '');
   }
 
-  /** Of a URL: begins with "/". */
+  /** Reads the path of a URL: begins with "/". */
   path<T extends string | undefined>(name: string, fallback: T): string | T {
     const text = this.text(name);
     if (text === undefined) return fallback;

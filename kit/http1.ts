@@ -36,7 +36,7 @@ function sliceAfterPause(socket: Socket): void {
     unshift(rest);
   };
   socket.read = (size?: number) => {
-    // Of a destroyed socket undici takes the rest at once.
+    // From a destroyed socket, undici takes the rest at once.
     if (!isSliced || size !== undefined || socket.destroyed || socket.readableLength === 0) return read(size);
     return read(Math.min(socket.readableLength, SLICE_BYTES));
   };

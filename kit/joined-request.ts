@@ -44,7 +44,7 @@ export class JoinedRequest extends IncomingMessage {
     else super._read(size);
   }
 
-  /** Of Node, once it is answered: it would drop the rest without counting it, and without turns. */
+  /** Node calls it once the request is answered: it would drop the rest without counting it, and without turns. */
   _dump(): void {
     this.resume();
   }

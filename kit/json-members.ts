@@ -3,7 +3,7 @@ import { findStringEnd, skipSpace } from './json.ts';
 
 export interface Member {
   name: string;
-  /** Of the value. */
+  /** Start of the value. */
   start: number;
   end: number;
 }

@@ -38,7 +38,7 @@ interface Level {
    * its text is in the slice of a level above.
    */
   value: unknown[][] | JSONObject | null;
-  /** Of what is not parsed yet. */
+  /** Start of what is not parsed yet. */
   from: number;
   /** Offset after its latest member, if that was parsed by itself: up to the next comma nothing else may follow. -1 otherwise. */
   memberEnd: number;
@@ -65,7 +65,7 @@ class SlicedText {
   /** Parsed parts of the long string at hand; null: there is none. */
   #string: string | null = null;
   #stringOpened = 0;
-  /** Of the part that is not parsed yet. */
+  /** Start of the string that is not parsed yet. */
   #stringFrom = 0;
   #quoted = Buffer.alloc(0);
 

@@ -38,7 +38,7 @@ export function redactText(text: unknown): unknown {
   return text.length > MAX_TEXT ? `${clear}…` : clear;
 }
 
-/** Of whatever was thrown. */
+/** Describes whatever was thrown. */
 export const describeError = (thrown: unknown): DescribedError => describe(thrown, MAX_CAUSES);
 
 function describe(thrown: unknown, causes: number): DescribedError {

@@ -8,7 +8,7 @@ import { closeAfterRest, drop } from './early-answer.ts';
 
 type Response = ServerResponse<IncomingMessage>;
 
-/** Of requests that have arrived before an answer; clients that do so send a few. */
+/** Requests that have arrived before an answer; clients that do so send a few. */
 const MAX_WAITING = 64;
 
 export class RequestTurns {

@@ -31,7 +31,7 @@ export class Turns<T> {
   #given = 0;
   #size = 0;
 
-  /** Of what waits. */
+  /** Number of entries that wait. */
   get size(): number {
     return this.#size;
   }

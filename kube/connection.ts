@@ -49,7 +49,7 @@ export interface ConnectionRequest {
 
 interface Credentials {
   headers: Record<string, string>;
-  /** Of the TLS material: a new one makes new pools. */
+  /** Fingerprint of the TLS material: a new one makes new pools. */
   fingerprint: string;
   validUntil: number;
   calls: Dispatcher;

@@ -26,7 +26,7 @@ class FairLane {
     return this.#since.has(key);
   }
 
-  /** Of a key that is not there. */
+  /** Adds a key that is not there yet. */
   add(key: string, now: number): void {
     this.#turns.add(namespaceOf(key), key);
     this.#since.set(key, now);

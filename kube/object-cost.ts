@@ -6,7 +6,7 @@ const COLLECTION_BYTES = 40;
 /** With its text, its hidden class or its place in a dictionary; objects of one kind share those of their own names. */
 const NAME_BYTES = 96;
 const SHARED_NAMES = 64;
-/** Of Berth's own resources none is nested half as deep. */
+/** None of Berth's own resources is nested half as deep. */
 const MAX_DEPTH = 100;
 
 /** Approximate bytes; infinite beyond `limit`, or if it is nested too deeply for recursive readers. */

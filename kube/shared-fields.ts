@@ -10,7 +10,7 @@ export class SharedFields {
   readonly #managers: ReadonlySet<string>;
   readonly #entries = new LRUCache<string, ManagedFieldsEntry>({ max: MAX_SHAPES });
 
-  /** Of all other managers nothing is kept. */
+  /** Nothing is kept of all other managers. */
   constructor(managers: readonly string[]) {
     this.#managers = new Set(managers);
   }

@@ -45,7 +45,7 @@ export class WatchLoop<T extends KubeObject> {
   #resourceVersion: string | undefined;
   #running: Promise<void> | undefined;
   #resyncing: Promise<void> | undefined;
-  /** Of the current resync; none once a new list has replaced what it compares. */
+  /** State of the current resync; none once a new list has replaced what it compares. */
   #comparison: ListComparison<T> | undefined;
   #seenAt: number;
 

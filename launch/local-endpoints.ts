@@ -23,7 +23,7 @@ export interface LocalInstance {
   /** Token for the console and the API server. */
   token: string;
   hasConsole: boolean;
-  /** Of the S3 server, if there is one. */
+  /** Buckets of the S3 server, if there is one. */
   buckets: readonly Pick<CustomerBucket, 'endpoint' | 'bucket' | 'keys'>[];
   /** undefined if none was left. */
   portOf: (deployment: { namespace: string; name: string }) => number | undefined;
@@ -90,7 +90,7 @@ function describeDeployment(
   };
 }
 
-/** Of the ready pods whose engine is a simulator. */
+/** Lists the control ports of ready pods whose engine is a simulator. */
 function listControls({ api, addressOf }: LocalInstance, { metadata }: ModelDeployment): string[] {
   const pods = api.list('pods', metadata.namespace) as Pod[];
   return pods

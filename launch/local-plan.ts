@@ -19,21 +19,21 @@ export const LOCAL_EGRESS = {
 };
 
 export interface LocalPorts {
-  /** Of the front, by host names; deployments have the following ports. */
+  /** Port of the front, which routes by host names; deployments have the following ports. */
   front: number;
   firstEndpoint: number;
   endpoints: number;
   redis: number;
   admin: number;
   metrics: number;
-  /** Of result links. */
+  /** Port of result links. */
   storage: number;
-  /** Of the customer's S3 server. */
+  /** Port of the customer's S3 server. */
   buckets: number;
   api: number;
   console: number;
   consoleMetrics: number;
-  /** Of the front's internal service. */
+  /** Port of the front's internal service. */
   internal: number;
   operatorMetrics: number;
 }
@@ -85,7 +85,7 @@ export const isApartFromPods = ({ redis, internal }: LocalPorts, podPorts: reado
 export const deriveLocalKey = (masterKey: string, namespace: string): string =>
   formatApiKey(deriveSecret(masterKey, `local-key/${namespace}`));
 
-/** Of Berth's own users in the Redis of `make run`. */
+/** Passwords of Berth's own users in the Redis of `make run`. */
 export const deriveRedisPasswords = (masterKey: string): RedisPasswords => ({
   operator: deriveSecret(masterKey, 'local-redis/operator').toString('hex'),
   front: deriveSecret(masterKey, 'local-redis/front').toString('hex'),

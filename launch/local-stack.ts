@@ -41,7 +41,7 @@ export interface LocalStack {
   api: MemoryApi;
   node: LocalNode;
   endpoints: EndpointPorts;
-  /** Of this process and its children. */
+  /** Children of this process, and theirs. */
   children: readonly Child[];
 }
 

@@ -52,7 +52,7 @@ const DESCRIBED_KINDS = new Set(['pods', 'modeldeployments.berth.dev', 'storagec
 
 /** undefined while another process has the folder. */
 let releaseLock: (() => void) | undefined;
-/** Of everything that runs, as soon as it is started. */
+/** Closes everything that runs, as soon as it is started. */
 const closers = new Closers();
 const children: Child[] = [];
 let stack: LocalStack | undefined;

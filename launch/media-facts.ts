@@ -2,11 +2,11 @@
 import type { GatewayConfig } from '../api/gateway-config.ts';
 
 export interface ListedMedia {
-  /** Of an image model. */
+  /** Set for an image model. */
   sizes?: string[];
   /** Whether it takes images as input. */
   imageInput?: boolean;
-  /** Of a video model. */
+  /** Set for a video model. */
   resolutions?: string[];
   /** Duration and frame rate if both are fixed, else null. */
   native?: { seconds: number; fps: number } | null;

@@ -21,7 +21,7 @@ import { parseSidecarRollout, type SidecarRolloutSettings } from './sidecar/sett
 
 /** Settings of an installation for all deployments. */
 export interface OperatorSettings extends BuildSettings {
-  /** Of maxmemory, that one workspace's keys may take before its user is suspended; 100: no limit. */
+  /** Percentage of maxmemory that one workspace's keys may take before its user is suspended; 100: no limit. */
   redisWorkspaceShare: number;
   /** Allow queueing on a Redis that may lose requests. */
   allowVolatileQueue: boolean;
@@ -39,7 +39,7 @@ export interface OperatorProcess {
   logLevel: string;
   /** Name of the leader lease in `namespace`. */
   leaseName: string;
-  /** Of /healthz, /readyz and /metrics. */
+  /** Port of /healthz, /readyz and /metrics. */
   port: number;
   /** Path of a kubeconfig; undefined in a pod. */
   kubeconfig: string | undefined;

@@ -19,7 +19,7 @@ export interface MetricSources {
   sidecars: () => SidecarCounts;
   scaling: () => ScalingSample[];
   droppedEvents: () => number;
-  /** Of this process while it leads; as a follower, nothing. */
+  /** Objects of this process while it leads; none as a follower. */
   objects: () => {
     models: readonly KubeObject[];
     workspaces: readonly KubeObject[];

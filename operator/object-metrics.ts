@@ -77,7 +77,7 @@ export function listFailingConditions(objects: Iterable<KubeObject>): FailingCon
   return failing;
 }
 
-/** Of ModelDeployments. */
+/** Describes ModelDeployments. */
 export function* describeDeployments(objects: Iterable<KubeObject>): Generator<DeploymentGauges> {
   for (const object of objects) {
     const { namespace = '', name = '' } = object.metadata;
@@ -94,7 +94,7 @@ export function* describeDeployments(objects: Iterable<KubeObject>): Generator<D
   }
 }
 
-/** Of Workspaces that have a credit. */
+/** Describes Workspaces that have a credit. */
 export function* describeCredits(objects: Iterable<KubeObject>): Generator<CreditSample> {
   for (const object of objects) {
     const { credit } = (object.spec ?? {}) as { credit?: unknown };

@@ -41,7 +41,7 @@ export interface OperatorOptions {
   leaseClient: KubeClient;
   redis: RedisConnection;
   settings: OperatorSettings;
-  /** Of the pod; part of the lease's identity and of events. */
+  /** Name of the pod; part of the lease's identity and of events. */
   podName: string;
   lease: { name: string; durationMs?: number; renewDeadlineMs?: number; retryMs?: number };
   /** The lease was lost: another may already lead, so exit. */

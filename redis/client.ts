@@ -196,7 +196,7 @@ function describeError(error: Error): string {
   return error.message || String('code' in error ? error.code : error.name);
 }
 
-/** Of the default mapping of replies. */
+/** Options with the default mapping of replies. */
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 
 function buildOptions(settings: RedisSettings): ConnectionOptions {

@@ -22,7 +22,7 @@ export interface Answer {
   usage: Usage;
   /** Its frames are named events, and no `[DONE]` ends them. */
   isNamed?: true;
-  /** Of an engine that counts them. */
+  /** Set by an engine that counts them. */
   inputs?: Inputs;
   /** With the prompt, what a following prompt of the same conversation begins with. */
   conversation?: string;

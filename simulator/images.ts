@@ -19,7 +19,7 @@ const DEFAULT_SIZE: Size = { width: 1024, height: 1024 };
 const MAX_SIDE = 4096;
 const MAX_IMAGES = 10;
 const MAX_INPUTS = 16;
-/** Of one call, so that no request can exhaust the memory. */
+/** Limit of one call, so that no request can exhaust the memory. */
 const MAX_PIXELS = 2 ** 25;
 
 type Draw = (size: Size, random: Random) => Promise<Buffer>;

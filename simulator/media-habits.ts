@@ -3,7 +3,7 @@
 export type VideoStatus = 'queued' | 'in_progress' | 'completed' | 'failed';
 
 export interface MediaHabits {
-  /** Of an edit's mask; null: none is read. */
+  /** Field of an edit's mask; null: none is read. */
   maskField: string | null;
   minSeed: number;
   maxSteps: number;

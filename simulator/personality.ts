@@ -20,7 +20,7 @@ export interface Personality {
   embedsBytes: boolean;
   /** Inputs of one call, and of all in flight; null: no limit. */
   bounds: { inputs: number | null; permits: number | null };
-  /** Of a conversation, too. */
+  /** True if it embeds conversations as well. */
   embedsMessages: boolean;
   /** Which of the texts fit: as Jina has it, or as a bare list. */
   rerankAnswer: 'object' | 'list';
@@ -64,7 +64,7 @@ const PERSONALITIES: Record<EngineName, Personality> = {
     health: 'after-output',
     embedsMessages: false,
     rerankAnswer: 'list',
-    // Of 0.5.18, srt/managers/tokenizer_manager.py (sigterm_watchdog) and srt/entrypoints/http_server.py (health_generate).
+    // SGLang 0.5.18, srt/managers/tokenizer_manager.py (sigterm_watchdog) and srt/entrypoints/http_server.py (health_generate).
     atSIGTERM: 'serve-on',
   },
   tei: {
@@ -88,7 +88,7 @@ const PERSONALITIES: Record<EngineName, Personality> = {
   'sglang-diffusion': {
     ...PLAIN,
     describeError: ({ message, status }) => (status === 500 ? 'Internal Server Error' : { detail: message }),
-    // Of 0.5.18, multimodal_gen/runtime/launch_server.py: uvicorn.run without a limit, then entrypoints/http_server.py drops videos.
+    // SGLang 0.5.18, multimodal_gen/runtime/launch_server.py: uvicorn.run without a limit, then entrypoints/http_server.py drops videos.
     atSIGTERM: 'finish',
     media: SGLANG_DIFFUSION_MEDIA,
   },

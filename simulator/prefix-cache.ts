@@ -5,7 +5,7 @@ import { hashText } from './random.ts';
 export const BLOCK_TOKENS = 16;
 const CHARACTERS_PER_TOKEN = 4;
 const BLOCK_CHARACTERS = BLOCK_TOKENS * CHARACTERS_PER_TOKEN;
-/** Of the second hash of a block: one of 32 bits alone would take some for others. */
+/** Start of a block's second hash: one hash of 32 bits alone would take some blocks for others. */
 const SECOND_START = 0x9747b28c;
 const HIGH = 2 ** 20;
 

@@ -11,7 +11,7 @@ const MAX_CHARACTERS = 4096;
 const SECONDS_PER_WORD = 0.3;
 const FORMATS = ['wav', 'mp3', 'pcm'] as const;
 const TYPES = { wav: 'audio/wav', mp3: 'audio/mpeg', pcm: 'audio/pcm' } as const;
-/** Of a streamed answer: a fifth of a second. */
+/** A fifth of a second of a streamed answer. */
 const PIECE_BYTES = 9_600;
 
 interface Speech {

@@ -13,7 +13,7 @@ export function nameErrorOfTEI(status: number): string {
   return status < 500 ? 'Validation' : 'Backend';
 }
 
-/** Of its own routes; those of OpenAI have another shape. */
+/** Error of its own routes; OpenAI's routes have another shape. */
 export const describeErrorOfTEI = ({ message, status }: EngineError): object => ({
   error: message,
   error_type: nameErrorOfTEI(status),

@@ -26,7 +26,7 @@ const MAX_SIDE = 2048;
 const MAX_FPS = 120;
 const MAX_FRAMES = 3000;
 const MAX_SECONDS = 600;
-/** Of all frames of a video: half a minute of work for one core. */
+/** Limit of all frames of a video: half a minute of work for one core. */
 const MAX_PIXELS = 2 ** 30;
 
 /** POST /v1/videos: answers at once; a fault strikes the job where it can. */

@@ -1,6 +1,6 @@
 /** How long files of tests take: what lets those that run side by side end at the same time. */
 
-/** Of a file that is not listed. */
+/** Assumed for a file that is not listed. */
 const SECONDS = 8;
 /** Rounded, beside other files on two cores; a stage says at its end which take longest. */
 const SLOW: Record<string, number> = {

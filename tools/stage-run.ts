@@ -21,9 +21,9 @@ export interface Counts {
   failed: number;
   /** The beginnings of the reports of failed tests. */
   failures?: string;
-  /** Of each, where it is and why it failed, in a line. */
+  /** Where each test is and why it failed, in a line. */
   failedTests: string[];
-  /** Of each that this machine cannot run, where it is. */
+  /** Where each test is that this machine cannot run. */
   skippedTests: string[];
   /** Tests that failed once and passed when their file was rerun. */
   flaky?: string;
@@ -154,7 +154,7 @@ function runCommand(
   });
 }
 
-/** Of a command's words, and of files that Mocha names. */
+/** Recognizes files in a command's words and in what Mocha names. */
 export const isTestFile = (word: string): boolean => word.endsWith('.test.ts');
 const sum = (numbers: number[]): number => numbers.reduce((total, number) => total + number, 0);
 

@@ -52,7 +52,7 @@ const JOBS = Number(process.env.JOBS ?? 3);
 const NAME_WIDTH = 'integration-cluster'.length;
 /** At the end of all, for each stage. */
 const MAX_TESTS_NAMED = 5;
-/** Of what keeps a core busy by itself, as a browser does. */
+/** For programs that keep a core busy by themselves, as a browser does. */
 const BUSY_JOBS = Math.min(JOBS, 2);
 
 /** Those that take longest start first, so that they do not delay the end. */
@@ -62,7 +62,7 @@ function parallel(folder: string, timeoutMs = 120_000, jobs = JOBS): TestStage {
 }
 
 const STAGES: Record<string, () => TestStage> = {
-  lint: () => checkEarly('sh', '-c', 'biome check --error-on-warnings . && node tools/import-directions.ts'),
+  lint: () => checkEarly('npm', 'run', '--silent', 'lint'),
   types: () => checkEarly('sh', '-c', 'tsc --noEmit && tsc --noEmit -p console/web'),
   verify: () => checkEarly('node', 'tools/generate/main.ts', '--verify'),
   unit: () => ({ ...parallel('unit', 10_000, BUSY_JOBS), isEarly: true }),

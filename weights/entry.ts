@@ -21,9 +21,9 @@ import { DownloadLock, LOCK_TTL_MS } from './download-lock.ts';
 import { type Manifest, totalBytes } from './source.ts';
 import { listFolder, readMtime, readTime } from './volume.ts';
 
-/** Of a version: its files and their sizes, written once complete. */
+/** Marks a version: its files and their sizes, written once complete. */
 const MARKER = '.json';
-/** Of a version: its mtime is its last use. */
+/** Marks a version's use: its mtime is its last use. */
 const USED = '.used';
 /** Marks a version whose eviction has started. */
 const HIDDEN = '.evicted';

@@ -5,7 +5,7 @@ import { CacheEntry } from './entry.ts';
 import { listFolder, readVolumeTime } from './volume.ts';
 
 export interface CacheOptions {
-  /** Of all entries. */
+  /** Folder of all entries. */
   folder: string;
   /** Limit of all models in bytes; undefined: the volume's size. */
   limitBytes: number | undefined;
@@ -27,10 +27,10 @@ interface Victim {
 
 /** The version to be downloaded. */
 export interface Wanted {
-  /** Of its entry. */
+  /** Folder of its entry. */
   folder: string;
   digest: string;
-  /** Of the whole version, and of what is missing. */
+  /** Size of the whole version, and of what is missing. */
   bytes: number;
   missingBytes: number;
 }

@@ -4,9 +4,9 @@
 export type Checksum =
   | { kind: 'sha256'; hex: string }
   | { kind: 'md5'; hex: string }
-  /** Of a git object: SHA-1 over a header and the content. */
+  /** Hash of a git object: SHA-1 over a header and the content. */
   | { kind: 'git'; hex: string }
-  /** Of an object that was uploaded in parts: MD5 over the MD5s of the parts. */
+  /** Hash of an object that was uploaded in parts: MD5 over the MD5s of the parts. */
   | { kind: 'md5-of-parts'; hex: string; partBytes: number };
 
 export interface WeightsFile {

@@ -39,7 +39,7 @@ interface Open {
 /** What one request used. */
 export interface UsedByRequest {
   namespace: string;
-  /** Of the API key. */
+  /** Hash of the API key. */
   sha256: string;
   tokens: number;
   /** In millionths, including a fraction. */

@@ -15,7 +15,7 @@ const SAMPLE_RATES: Readonly<Record<number, readonly number[]>> = {
 export const AAC_SAMPLE_RATES = [
   ...[96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350],
 ];
-/** Of a block. */
+/** Samples in a block. */
 export const AAC_SAMPLES = 1_024;
 const HEADER_BYTES = 7;
 const MAX_FRAME_BYTES = 8_191;
@@ -30,11 +30,11 @@ interface Frame {
 }
 
 interface Walk {
-  /** Of all frames. */
+  /** Length of all frames. */
   seconds: number;
   /** Bytes outside frames and tags. */
   otherBytes: number;
-  /** Of the frame that ended right here; undefined if none did. */
+  /** Kind of the frame that ended right here; undefined if none did. */
   kind: number | undefined;
 }
 

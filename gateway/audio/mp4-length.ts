@@ -26,7 +26,7 @@ interface Track {
 
 interface Box {
   type: string;
-  /** Of the whole; up to the end of the file if not given. */
+  /** Size of the whole; up to the end of the file if not given. */
   bytes: number;
   headerBytes: number;
 }

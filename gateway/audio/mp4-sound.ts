@@ -5,7 +5,7 @@ export interface MP4Sound {
   secondsOfSample: number;
 }
 
-/** Of the box, and of the description in it. */
+/** Offsets in the box, and in the description in it. */
 const DESCRIPTION_AT = 8;
 const VERSION_AT = 16;
 const RATE_AT = 32;

@@ -3,7 +3,7 @@ import { isObject, type JSONObject } from '../../kit/json.ts';
 import type { EventConversion } from '../engine/event-answer.ts';
 import { ApiError } from '../http/error-response.ts';
 
-/** Of one response. */
+/** Limit of one response. */
 const MAX_CHARACTERS = 8 * 1024 * 1024;
 
 /** `seconds`: of the audio. */

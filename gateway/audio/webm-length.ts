@@ -42,11 +42,11 @@ interface Walk {
   tracks: Track[];
   scale: number;
   clusterTime: number;
-  /** Of all packets of known duration. */
+  /** Length of all packets of known duration. */
   seconds: number;
   /** The latest timestamp of a packet. */
   lastTime: number;
-  /** Of audio with unknown codecs. */
+  /** Size of audio with unknown codecs. */
   otherBytes: number;
 }
 

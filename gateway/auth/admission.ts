@@ -32,13 +32,13 @@ export interface AdmissionsOptions {
 }
 
 export interface Admitted {
-  /** Of the response, alternating names and values. */
+  /** Headers of the response, alternating names and values. */
   headers: readonly string[];
   /** Stops counting the request against RPM because the engine failed it. null: it was not counted. */
   uncount: (() => void) | null;
-  /** Of the key, higher first. */
+  /** Priority of the key, higher first. */
   priority: number;
-  /** Of the APIKey. */
+  /** Name of the APIKey. */
   keyName: string;
 }
 

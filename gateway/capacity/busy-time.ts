@@ -7,7 +7,7 @@ const BOOT_BYTES = 8;
 
 export class BusyTime {
   readonly #clock: Clock;
-  /** Of this process, so that readers of the counters notice a restart. */
+  /** Identifies this process, so that readers of the counters notice a restart. */
   readonly boot = randomBytes(BOOT_BYTES).toString('hex');
   #level = 0;
   #sumMs = 0;

@@ -23,7 +23,7 @@ export interface Caller {
   id: string;
   /** Higher first. */
   priority: number;
-  /** Of its prompt, which routes to the replica that may have it cached; null or absent: it stays on this replica. */
+  /** Hash of its prompt, which routes to the replica that may have it cached; null or absent: it stays on this replica. */
   prefix?: number | null | undefined;
 }
 

@@ -6,7 +6,7 @@ export interface PeerQuestion {
   path: string;
   headers: Record<string, string>;
   timeoutMs: number;
-  /** Of the caller. */
+  /** Signal of the caller. */
   signal: AbortSignal;
 }
 

@@ -2,7 +2,7 @@
 import type { Heartbeat } from '../../api/redis-keys.ts';
 
 interface Seen {
-  /** Of the heartbeat that it corrects: dropped with the next one. */
+  /** Time of the heartbeat that it corrects: dropped with the next one. */
   at: number;
   inflight: number;
   /** It did not respond. */

@@ -11,18 +11,18 @@ export const RESERVATION_HEADER = 'x-berth-reservation';
 /** How long a slot stays reserved for the peer that asked. */
 export const RESERVATION_MS = 2_000;
 
-/** Of a reservation by prefix: the requesting pod. Refused if the other already has its share. */
+/** Names the pod that requests a reservation by prefix. Refused if the other already has its share. */
 export const BALANCED_HEADER = 'x-berth-balanced';
 /** Requests at the sender's engine, in such a reservation and its response. */
 export const INFLIGHT_HEADER = 'x-berth-inflight';
 
-/** Of a request that replicas pass on as they stop: their pods, which it does not return to. */
+/** Names the pods of replicas that passed a request on as they stopped, to which it does not return. */
 export const PASSED_ON_HEADER = 'x-berth-passed-on';
 
-/** Of a request that a front holds, and resends if there is no slot for it. */
+/** Marks a request that a front holds, and resends if there is no slot for it. */
 export const HELD_HEADER = 'x-berth-held';
 
-/** Of a response to a request that the peer's engine never received. */
+/** Marks a response to a request that the peer's engine never received. */
 export const UNSENT_HEADER = 'x-berth-unsent';
 
 /** Compares in constant time, whatever the lengths. */

@@ -36,7 +36,7 @@ export interface PeerRoutesOptions {
 /** Returns true for a peer's request; without the token, it is treated as any other request. */
 export type PeerRoutes = (req: IncomingMessage, res: ServerResponse) => boolean;
 
-/** Of no use to an engine, and not for a peer to pass on. */
+/** Headers that an engine does not use, and that a peer must not pass on. */
 const PRIVATE_HEADERS = ['host', 'authorization', 'x-api-key', 'cookie'];
 
 export function createPeerRoutes(options: PeerRoutesOptions): PeerRoutes {

@@ -14,10 +14,10 @@ import { type Choosable, chooseReplica, computeBounds, isWithin } from './replic
 
 export interface PrefixBalanceOptions {
   isOn: () => boolean;
-  /** Of the deployment: nobody else can predict where a prefix is routed. */
+  /** The deployment's secret: nobody else can predict where a prefix is routed. */
   secret: string;
   pod: string;
-  /** Of this replica. */
+  /** Slots of this replica. */
   slots: Readonly<Pick<Choosable, 'inflight' | 'limit'>>;
   /** Whether new work may start at the own engine. */
   isOwnOpen: () => boolean;

@@ -78,7 +78,7 @@ function countBits(bits: number): number {
 
 /** For one prompt: receives its beginnings, shortest first. */
 export class PrefixFork {
-  /** Of the chosen beginning; null: none. */
+  /** Hash of the chosen beginning; null: none. */
   hash: number | null = null;
   readonly #popularity: Popularity;
   readonly #share: number;

@@ -9,7 +9,7 @@ import { MAX_JSON_DEPTH } from '../../kit/json-cost.ts';
 export const MIN_PREFIX = 256;
 /** Bounds the work on a prompt whose whole beginning is popular. */
 export const MAX_PREFIX = 128 * 1024;
-/** Of a token in a prompt of token ids. */
+/** Estimated length of a token in a prompt of token IDs. */
 const CHARACTERS_PER_TOKEN = 4;
 /** Each value counts as one besides its text, so that the limit also holds for empty ones. */
 const CHARACTERS_PER_VALUE = 1;
@@ -50,7 +50,7 @@ export function hashPrefix(
 }
 
 class PrefixReader {
-  /** Of the last beginning that was hashed. */
+  /** Hash of the last beginning that was hashed. */
   hash: number | null = null;
   isDone = false;
   readonly #isFine: (hash: number) => boolean;

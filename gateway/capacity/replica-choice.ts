@@ -13,7 +13,7 @@ export interface Choosable extends ReplicaLoad {
   seed: number;
   /** Slots; null = unlimited. */
   limit: number | null;
-  /** Of the gateway that chooses. */
+  /** True for the gateway that chooses. */
   isOwn: boolean;
 }
 

@@ -55,7 +55,7 @@ interface ReplicaEngine {
 
 export interface Replica {
   capacity: Capacity;
-  /** Of a prompt by its parts, see `Caller.prefix`. */
+  /** The prefix of a prompt by its parts, see `Caller.prefix`. */
   readPrefix: (parts: readonly unknown[]) => number | null | undefined;
   peerRoutes: PeerRoutes;
   /** Peers that may receive work, least loaded first. */

@@ -39,7 +39,7 @@ export interface EgressRequest {
   body?: Buffer;
   /** Covers waiting for a slot, DNS, connecting, TLS and the whole response. */
   deadlineMs: number;
-  /** Of the response's body; reading stops at this size. */
+  /** Budget of the response's body; reading stops at this size. */
   allowance: Allowance;
   signal?: AbortSignal;
   /** Only the head matters: the body is not kept, and does not change the result where it is interrupted or slow. */

@@ -10,7 +10,7 @@ import { requestFollowing } from './redirects.ts';
 
 interface MediaBounds {
   count: number;
-  /** Of each. */
+  /** Size of each one. */
   bytes: number;
   /** From the DNS lookup to the last byte, including redirects. */
   deadlineMs: number;

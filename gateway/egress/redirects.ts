@@ -9,7 +9,7 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 export interface FollowingRequest extends Omit<EgressRequest, 'allowance'> {
-  /** Of each response's body. */
+  /** Budget of each response's body. */
   allowance: () => Allowance;
 }
 

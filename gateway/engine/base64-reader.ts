@@ -26,7 +26,7 @@ const MIN_VALUE_CAPACITY = 64 * 1024;
  * decoded strings alone.
  */
 export class Base64Reader {
-  /** Of the answer. */
+  /** Size of the answer. */
   readonly #total: number;
   #seen = 0;
   /** Before the number of what was decoded; no engine knows it. */
@@ -40,7 +40,7 @@ export class Base64Reader {
   #isEscaped = false;
   /** What came since the key; null after other strings. */
   #gap: string | null = null;
-  /** Of the value at hand, and the end of what has arrived of it. */
+  /** The current value, and the end of what has arrived of it. */
   #value: GrowingBuffer | null = null;
   #pending = '';
 

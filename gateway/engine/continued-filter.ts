@@ -81,7 +81,7 @@ export class ContinuedFilter implements StreamWatch {
     return this.#isEarlierEstimate || (usage === null && estimatedTokens > 0);
   }
 
-  /** Of all parts, with the prompt once: the client is not charged when the next engine reads prompt and output again. */
+  /** Usage of all parts, with the prompt once: the client is not charged when the next engine reads prompt and output again. */
   get usage(): TokenUsage | null {
     const own = this.#part.usage;
     const input = this.#input ?? (own && deriveInput(own, this.#earlierTokens));
@@ -228,7 +228,7 @@ const readReasoning = ({ reasoning, reasoning_content }: JSONObject): unknown =>
 const isNothing = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
 
-/** Of the prompt, which includes what earlier parts generated. */
+/** Derives the usage of the prompt, which includes what earlier parts generated. */
 function deriveInput({ inputTokens, cachedInputTokens }: TokenUsage, earlierTokens: number): InputUsage {
   const own = Math.max(0, inputTokens - earlierTokens);
   return { inputTokens: own, cachedInputTokens: Math.min(cachedInputTokens, own) };

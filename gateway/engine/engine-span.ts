@@ -34,7 +34,7 @@ export function beginEngineSpan(
   });
 }
 
-/** Of streamed text. */
+/** Ends the span of streamed text. */
 export function endEngineSpan(
   span: Span,
   { stream, firstByteAt }: Pick<Exchange, 'stream' | 'firstByteAt'>,

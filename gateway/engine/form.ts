@@ -11,7 +11,7 @@ export interface PartFile {
 }
 
 export interface FormPart {
-  /** Of the field. */
+  /** Name of the field. */
   name: string;
   fileName: string;
   file: PartFile;

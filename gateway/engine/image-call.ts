@@ -24,12 +24,12 @@ export interface ImageCall {
   pool: EnginePool;
   target: Pick<EngineTarget, 'pathPrefix' | 'headers'>;
   requestId: string;
-  /** Of the caller, who waits for the image. */
+  /** Trace of the caller, who waits for the image. */
   trace?: TraceContext | null;
   /** The engine's own name of the model. */
   servedModelName: string;
   parameters: ImageParameters;
-  /** Of an edit. */
+  /** Input images of an edit. */
   images: readonly ImageFile[];
   mask: ImageFile | null;
   /** The engine's field for a mask. */
@@ -40,7 +40,7 @@ export interface ImageCall {
   onRelease: () => void;
   /** Reserves memory for a response of so many bytes; false if there is none. */
   reserve?: (bytes: number) => boolean | Promise<boolean>;
-  /** Of the called engine; null or absent: it does not report it. */
+  /** Memory watch of the called engine; null or absent: it does not report it. */
   ranOutOfMemory?: MemoryWatch | null;
 }
 

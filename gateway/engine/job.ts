@@ -18,7 +18,7 @@ export interface ImageParameters extends ExtraParameters {
   task: 'txt2img' | 'img2img';
   prompt: string;
   n: number;
-  /** Of each image. */
+  /** Size of each image. */
   size: string;
   /** png, jpeg or webp. */
   outputFormat?: string;

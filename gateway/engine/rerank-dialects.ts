@@ -29,7 +29,7 @@ export interface RerankDialect {
   read(answer: unknown): { rated: Rated[]; tokens: number | null } | null;
 }
 
-/** Of vLLM, llama.cpp and the simulator. */
+/** Dialect of vLLM, llama.cpp and the simulator. */
 const JINA: RerankDialect = {
   path: '/v1/rerank',
   ask: ({ query, texts, topN }) => ({ query, documents: texts, top_n: topN }),

@@ -14,7 +14,7 @@ export const BYTES_PER_TOKEN = 4;
 
 export class TokenEstimate {
   #frames = 0;
-  /** Of text. */
+  /** Size of the text. */
   #bytes = 0;
   /** Bytes of a frame around its text, as last parsed. */
   #around = Number.POSITIVE_INFINITY;
@@ -61,7 +61,7 @@ const SPOKEN = new Set([
 
 /** The same for a whole response, in the dialects of chats, responses and messages. */
 const SPOKEN_WHOLE = new Set([...SPOKEN, 'message', 'summary']);
-/** Of a tool; an object in messages. */
+/** Input of a tool; an object in messages. */
 const INPUT = 'input';
 
 /** Estimated output tokens of a whole response. */

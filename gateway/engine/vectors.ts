@@ -7,7 +7,7 @@ export interface VectorsRequest {
   /** The member of the request that has the inputs, and how many. */
   member: string;
   count: number;
-  /** Of base64. */
+  /** Format of the numbers in base64. */
   format: NumberFormat;
 }
 

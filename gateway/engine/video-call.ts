@@ -23,7 +23,7 @@ import {
 export interface EngineCalls {
   pool: EnginePool;
   requestId: string;
-  /** Of the call. */
+  /** Trace of the call. */
   trace?: TraceContext | null;
   /** The engine's own name of the model. */
   servedModelName: string;

@@ -32,7 +32,7 @@ export interface CommonEnvironment {
   /** Absent if the URL or the server needs none. */
   redisUsername: string | undefined;
   redisPassword: string | undefined;
-  /** Of the mounted Secret; the file is optional. */
+  /** From the mounted Secret; the file is optional. */
   redisCAFile: string;
   /** Address to listen on; undefined = all. */
   host: string | undefined;
@@ -82,7 +82,7 @@ export interface FrontEnvironment extends CommonEnvironment {
   podName: string;
   /** Port of replicas; PORTS.http except in tests. */
   replicaPort: number;
-  /** Of the storage service. */
+  /** Port of the storage service. */
   internalPort: number;
   /** Deployments' own limits cannot exceed them. */
   limits: SharedLimits;

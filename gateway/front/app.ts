@@ -52,7 +52,7 @@ export interface FrontAppOptions {
   egress: EgressAgent;
   /** null: nothing is traced. */
   tracer: Tracer | null;
-  /** Of a deployment's replicas. */
+  /** Token of a deployment's replicas. */
   peerToken: (deployment: DeploymentName) => string;
 }
 

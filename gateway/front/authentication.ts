@@ -10,7 +10,7 @@ import type { Route } from '../http/routes.ts';
 
 export interface IdentifiedCaller {
   namespace: string;
-  /** Of its key. */
+  /** Hash of its key. */
   sha256: string;
   admission: Admission;
 }

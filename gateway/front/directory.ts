@@ -7,7 +7,7 @@ import { FreshCache } from '../http/fresh-cache.ts';
 
 export interface KnownDeployment {
   config: GatewayConfig;
-  /** Of its ready pods that are not being removed. */
+  /** Addresses of its ready pods that are not being removed. */
   addresses: readonly string[];
 }
 

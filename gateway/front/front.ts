@@ -201,7 +201,7 @@ function openDirectory({ redis }: RedisConnection, shared?: SharedLimits): Direc
   });
 }
 
-/** Of a workspace whose demand is exported. */
+/** Deployments of one workspace whose demand is exported. */
 const MAX_WATCHED_DEPLOYMENTS = 1_000;
 
 const openDemandWatch = (redis: RedisClient, log: Logger): DemandWatch =>

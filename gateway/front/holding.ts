@@ -22,7 +22,7 @@ export interface HoldingServices extends ColdStarts {
   redis: RedisClient;
   proxy: ProxyOptions;
   directory: Pick<Directory, 'find'>;
-  /** Of a deployment's replicas. */
+  /** Token of a deployment's replicas. */
   peerToken: (deployment: DeploymentName) => string;
   metrics: Pick<GatewayMetrics, 'held' | 'holdTime'>;
 }

@@ -6,7 +6,7 @@ import type { KnownDeployment } from './directory.ts';
 interface Start {
   /** By performance.now(); null while there are replicas, or none is wanted. */
   since: number | null;
-  /** Of the last start; null before the first. */
+  /** Duration of the last start; null before the first. */
   lastMs: number | null;
   /** No request needs it anymore, but it may become ready. */
   hasLapsed: boolean;

@@ -19,7 +19,7 @@ import { refuseAsUnavailable } from './unavailability.ts';
 export interface JsonBody {
   raw: Buffer;
   value: Record<string, unknown>;
-  /** Of the outermost object, with offsets in `raw`. */
+  /** Members of the outermost object, with offsets in `raw`. */
   members(): Iterable<Member>;
 }
 

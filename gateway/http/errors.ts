@@ -31,7 +31,7 @@ const UNROUTED = 'none';
 export interface Sinks<S extends GatewayState = GatewayState> {
   log: Logger;
   metrics: GatewayMetrics;
-  /** Of the requested deployment; null if none was found. */
+  /** Usage of the requested deployment; null if none was found. */
   findUsage: (state: S) => DeploymentUsage | null;
   /** What serves the requests; absent in a front. */
   model?: () => ServingModel;
@@ -88,7 +88,7 @@ function endRequestSpan(
   else span.end(exchange.canceled);
 }
 
-/** Of keys that exist as objects, whatever was requested. */
+/** Notes the use of keys that exist as objects, whatever was requested. */
 function noteKeyUse(usage: DeploymentUsage | null, { keyHash, keyName }: GatewayState): void {
   if (keyHash === undefined || keyName?.startsWith(PERSONAL_KEY_PREFIX)) return;
   usage?.keyUses.note(keyHash, Date.now());

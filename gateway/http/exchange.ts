@@ -170,15 +170,15 @@ export class Exchange {
 export interface GatewayState {
   exchange: Exchange;
   route: Route;
-  /** Of the path, decoded. */
+  /** From the path, decoded. */
   parameter: string;
   /** SHA-256 of the API key. */
   keyHash: string;
-  /** Of the APIKey; '' or absent while unknown. */
+  /** Name of the APIKey; '' or absent while unknown. */
   keyName?: string;
-  /** Of the API key, higher first; 0 where absent. */
+  /** Priority of the API key, higher first; 0 where absent. */
   priority?: number;
-  /** Of the prompt: routes to the replica that may have it cached. */
+  /** Hash of the prompt: routes to the replica that may have it cached. */
   prefix?: number | null | undefined;
   /** Whose share of memory and disk the request uses; its key's if absent. */
   tenant?: string;
@@ -211,7 +211,7 @@ export const identifyRequest =
     return next();
   };
 
-/** Of values in spans that callers choose. */
+/** Longest value in spans that callers choose. */
 const MAX_TEXT_LENGTH = 256;
 
 /** A copy, since V8 keeps the whole string that a substring was cut from. */

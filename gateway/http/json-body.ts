@@ -95,7 +95,7 @@ function checkHeaders({ req }: Exchange, { jsonBodyBytes }: BodyLimits): void {
   if (Number(req.headers['content-length'] ?? 0) > jsonBodyBytes) throw refuseSize(jsonBodyBytes);
 }
 
-/** Of a Content-Type; false without one. */
+/** Checks a Content-Type; false without one. */
 export const isJsonType = (type: string | undefined): boolean => JSON_TYPES.test(type ?? '');
 
 const JSON_TYPES = /^\s*(application|text)\/([\w.-]+\+)?json\s*(;|$)/i;

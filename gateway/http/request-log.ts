@@ -17,7 +17,7 @@ export type RequestLine = {
   /** Present if true. */
   client_disconnected: true | undefined;
   duration_ms: number;
-  /** Of streams. */
+  /** Set for streams. */
   time_to_first_token_ms: number | undefined;
   /** Name of the APIKey. */
   api_key: string | undefined;

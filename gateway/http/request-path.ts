@@ -8,7 +8,7 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
 ]);
 const DOUBLED = /^\/v1\/v[12]\//;
 
-/** Of aliases, and from base URLs with an extra slash, or with a `/v1` before what Anthropic's and Cohere's SDKs add. */
+/** Resolves aliases, and base URLs with an extra slash or with a `/v1` before what Anthropic's and Cohere's SDKs add. */
 export function normalizePath(path: string): string {
   const clean = cleanPath(path);
   return ALIASES.get(clean) ?? clean;

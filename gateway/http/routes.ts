@@ -15,7 +15,7 @@ const people = { ...records, namedTo: [] } as const;
 const videos = { ...records, namedTo: ['Video'] } as const;
 /** Needs no key. */
 const everyone = { kinds: null, namedTo: [], isCounted: false, served: 'always' } as const;
-/** Of OpenAI's API, listed so that errors can suggest an alternative. */
+/** Routes of OpenAI's API, listed so that errors can suggest an alternative. */
 const unsupported = { method: 'POST', namedTo: [], isCounted: false, served: 'always' } as const;
 
 export const ALL_ROUTES = [

@@ -9,7 +9,7 @@ import { requestFollowing } from '../egress/redirects.ts';
 import { readModelShape } from './model-shape.ts';
 
 const MAX_BYTES = 1024 * 1024;
-/** Of heap, once parsed. */
+/** Heap of one answer, once parsed. */
 const MAX_COST = 16 * 1024 * 1024;
 const DEADLINE_MS = 5_000;
 /** The total size is at the start of the index, which lists each tensor and can have many megabytes. */

@@ -28,7 +28,7 @@ export interface EngineRunOptions extends EngineCalls {
   enginePreset: string;
   /** The name that callers use. */
   modelId: string;
-  /** Of the job; null if tracing is off. */
+  /** Span of the job; null if tracing is off. */
   span: Span | null;
   inputs: readonly InputFile[];
   spool: Spool;

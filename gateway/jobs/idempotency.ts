@@ -20,7 +20,7 @@ export interface RepeatQuestion {
   modality: Modality;
   /** The header; null: never a repeat. */
   idempotencyKey: string | null;
-  /** Of its documented fields. */
+  /** Texts of its documented fields. */
   listTexts: () => FieldTexts;
   files?: FormFiles;
 }

@@ -32,7 +32,7 @@ export interface JobStorage {
   delayMs?: number;
   /** Monotonic milliseconds. */
   now?: () => number;
-  /** Of the job; null or absent: no tracing. */
+  /** Span of the job; null or absent: no tracing. */
   span?: Span | null;
 }
 

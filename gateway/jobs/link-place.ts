@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { LinkPlace } from '../storage/url-signer.ts';
 
-/** Of DNS. */
+/** Limit of DNS. */
 const MAX_HOST_LENGTH = 253;
 
 export type LinkedDeployment = Pick<GatewayConfig, 'name' | 'baseURL' | 'links'>;

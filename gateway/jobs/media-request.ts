@@ -19,7 +19,7 @@ interface RequestBase {
   credential: string | null;
   /** The header; null when absent or empty. */
   idempotencyKey: string | null;
-  /** Of the fields, if there is an idempotency key. */
+  /** Fingerprint of the fields, if there is an idempotency key. */
   fingerprint: string | null;
   /** The id of the ended request that it repeats; absent: none. */
   retryOf?: string;

@@ -7,7 +7,7 @@ import { parseCount } from '../../redis/untrusted-values.ts';
 import type { Job } from '../engine/job.ts';
 
 const IMAGE_MS = 10_000;
-/** Of work per second of video. */
+/** Work per second of video. */
 const VIDEO_SECOND_MS = 30_000;
 
 /** Expected milliseconds of a job if none was measured. */

@@ -17,16 +17,16 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
 
 export interface MediaServices {
-  /** Of the deployment that the request is for. */
+  /** Configuration of the deployment that the request is for. */
   config: (state: GatewayState) => GatewayConfig;
-  /** Of all its replicas together, at least 1, for estimates. */
+  /** Slots of all its replicas together, at least 1, for estimates. */
   countSlots: (state: GatewayState) => number;
   redis: RedisClient;
   storage: StorageServices;
   egress: EgressAgent;
   log: Logger;
   metrics: GatewayMetrics;
-  /** Of the deployment that the request is for. */
+  /** Usage of the deployment that the request is for. */
   findUsage: (state: GatewayState) => DeploymentUsage | null;
 }
 

@@ -163,7 +163,7 @@ function describeRefusal(refusal: SubmissionAnswer, { name, limits }: GatewayCon
 
 interface SealedPlace {
   namespace: string;
-  /** Of the request that is about to be submitted. */
+  /** ID of the request that is about to be submitted. */
   id: string;
   /** From promptKey. */
   key: Buffer;

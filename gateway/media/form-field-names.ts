@@ -9,7 +9,7 @@ export function normalizeField(name: string): string {
 /** Members of an object in place of a file; SDKs write them as `image[0][image_url]`. */
 export const REFERENCE_MEMBERS = ['image_url', 'file_id'] as const;
 
-/** Of `image[0][image_url]` the field `image[0]` and the member; null for other names. */
+/** Splits `image[0][image_url]` into the field `image[0]` and the member; null for other names. */
 export function splitReference(name: string): { name: string; member: string } | null {
   const member = REFERENCE_MEMBERS.find((each) => name.endsWith(`[${each}]`));
   return member === undefined ? null : { name: name.slice(0, -member.length - 2), member };
@@ -17,11 +17,11 @@ export function splitReference(name: string): { name: string; member: string } |
 
 export interface NumberedField {
   field: string;
-  /** Of `image[0]`; null if the name has none. */
+  /** The 0 of `image[0]`; null if the name has none. */
   number: number | null;
 }
 
-/** Of `image[0]` 0; null if the name has none. */
+/** Reads the 0 of `image[0]`; null if the name has none. */
 export const readNumber = (name: string): number | null => {
   const [, digits] = /\[(\d{1,3})\]$/.exec(name) ?? [];
   return digits === undefined ? null : Number(digits);

@@ -59,7 +59,7 @@ async function readJsonParts(
 }
 
 interface NamedReference {
-  /** Of the field. */
+  /** Name of the field. */
   name: string;
   param: string;
   text: string;

@@ -26,7 +26,7 @@ export interface ResultServices<S extends GatewayState> {
 /** At once in this process; a workspace may have twice as many as are still free. */
 const MAX_DOWNLOADS = 200;
 const processPlaces = new Shares({ total: MAX_DOWNLOADS, shareOfFree: 2 });
-/** Of the link that only this gateway follows. */
+/** The lifetime of the link that only this gateway follows. */
 const LINK_SECONDS = 300;
 const IDLE_TIMEOUT_MS = 60_000;
 

@@ -30,7 +30,7 @@ export interface ImageEngines {
   onEngineLost?: () => void;
   /** How long an engine may continue abandoned work; 10 minutes (decision 0033). */
   orphanTimeoutMs?: number;
-  /** Of this replica's engine. */
+  /** Memory watch of this replica's engine. */
   ranOutOfMemory?: MemoryWatch | null;
   /** For responses and bodies; the process's. */
   memory?: Shares;
@@ -126,7 +126,7 @@ export const offerQueue = ({ code, message, details }: ApiError): ApiError =>
   new ApiError(code, `${message} With async=true the request is queued until a replica takes it.`, details);
 
 interface ImageRun {
-  /** Of the call. */
+  /** Span of the call. */
   span: Span | null;
   request: ImageRequest;
   exchange: Exchange;

@@ -45,7 +45,7 @@ interface Source {
   isSnapped: boolean;
 }
 
-/** Of POST /v1/videos. Throws ApiError. */
+/** Reads the parameters of POST /v1/videos. Throws ApiError. */
 export const readVideoFormParameters = (
   fields: FieldReader,
   hasReference: boolean,
@@ -59,7 +59,7 @@ export const readVideoFormParameters = (
     isSnapped: false,
   });
 
-/** Of POST /v1/videos/generations. Throws ApiError. */
+/** Reads the parameters of POST /v1/videos/generations. Throws ApiError. */
 export const readVideoGenerationParameters = (fields: FieldReader, config: VideoConfig): VideoFields =>
   read(fields, config, {
     size: 'resolution',

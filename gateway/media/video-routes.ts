@@ -178,7 +178,7 @@ const formOf = ({ video }: Pick<GatewayConfig, 'video'>): FormFields => ({
   files: new Map([['input_reference', video?.references ?? 1]]),
 });
 
-/** Of the route that takes JSON alone. */
+/** Fields of the route that takes JSON alone. */
 export const VIDEO_JSON_FIELDS: ReadonlySet<string> = new Set([
   ...VIDEO_FORM.texts,
   'resolution',

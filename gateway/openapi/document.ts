@@ -57,7 +57,7 @@ const RETRY_AFTER = { 'retry-after': { $ref: '#/components/headers/RetryAfter' }
 
 export interface DocumentSubject extends Facts {
   kinds: readonly ModelKind[];
-  /** Of its engine; absent = any. */
+  /** Routes of its engine; absent = any. */
   routes?: readonly string[];
   title: string;
   servers: readonly JsonSchema[];

@@ -39,7 +39,7 @@ export const IDEMPOTENCY_KEY: Parameter = {
   schema: { type: 'string', maxLength: MAX_KEY_LENGTH },
 };
 
-/** Of a 202. */
+/** Headers of a 202. */
 export const REPLAY_HEADERS = {
   'idempotent-replayed': {
     description: '`true`: the Idempotency-Key matched this earlier request.',

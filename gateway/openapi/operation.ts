@@ -59,7 +59,7 @@ export interface Operation {
   dialect?: ErrorDialect;
 }
 
-/** Of JSON bodies, where null counts as absent. */
+/** Allows null in JSON bodies, where it counts as absent. */
 export function allowNull(schema: JsonSchema): JsonSchema {
   const { type, enum: values, anyOf, const: only } = schema;
   if (only !== undefined) return { enum: [only, null] };

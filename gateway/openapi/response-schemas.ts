@@ -55,7 +55,7 @@ export const RESPONSE_SCHEMAS = {
   OpenAPI: z.object({ openapi: z.string(), info: z.unknown(), paths: z.unknown() }),
 } as const satisfies Record<string, z.ZodType>;
 
-/** Of responses, which may have further members. */
+/** Schemas of responses, which may have further members. */
 export function describeSchema(name: keyof typeof RESPONSE_SCHEMAS): JsonSchema {
   const { $schema, ...schema } = z.toJSONSchema(RESPONSE_SCHEMAS[name], {
     io: 'input',

@@ -46,7 +46,7 @@ export interface SidecarAppOptions {
   replica: Pick<Replica, 'capacity' | 'readPrefix'>;
   peers: {
     pools: Pools;
-    /** Of the deployment; null: no front holds requests. */
+    /** The deployment's; null: no front holds requests. */
     token: string | null;
   };
   telemetry: Telemetry & { usage: DeploymentUsage };

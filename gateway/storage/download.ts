@@ -32,7 +32,7 @@ export interface ObjectToHold {
   /** In managed storage, where all inputs are. */
   object: StoredObject;
   maxBytes: number;
-  /** Of all attempts together. */
+  /** Deadline of all attempts together. */
   deadlineMs: number;
   signal?: AbortSignal;
 }

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { createAddressPolicy } from '../egress/address-policy.ts';
 
-/** Of names that only one network, or one machine, resolves (RFC 6761, RFC 6762, RFC 8375, ICANN's `.internal`). */
+/** Names that only one network, or one machine, resolves (RFC 6761, RFC 6762, RFC 8375, ICANN's `.internal`). */
 const PRIVATE_SUFFIX =
   /(^|\.)(localhost|localdomain|local|internal|intranet|private|corp|home|lan|home\.arpa|svc|test|invalid)$/;
 /** `name.namespace.svc`, with any cluster domain. */

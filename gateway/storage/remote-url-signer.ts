@@ -16,7 +16,7 @@ export interface RemoteUrlSignerOptions {
   namespace: string;
   /** `storageToken`. */
   token: string;
-  /** Of each of three attempts. */
+  /** Limit of each of three attempts. */
   timeoutMs?: number;
 }
 

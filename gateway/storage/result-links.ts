@@ -6,7 +6,7 @@ import { MAX_LINK_SECONDS } from './object-store.ts';
 import { type LinkClaims, readLink, signLink } from './signed-links.ts';
 
 export interface ResultLink {
-  /** Of the endpoint. */
+  /** Origin of the endpoint. */
   origin: string;
   /** Name of a StorageCredential; null = the managed bucket. */
   credential: string | null;

@@ -15,9 +15,9 @@ export interface SpooledFile {
 }
 
 export interface SpoolOptions {
-  /** Of this spool only. */
+  /** Used by this spool only. */
   folder: string;
-  /** Of all files at once. */
+  /** Limit of all files at once. */
   maxBytes: number;
 }
 
@@ -107,7 +107,7 @@ export class Spool {
   }
 }
 
-/** Of a destroyed stream. */
+/** Waits until a destroyed stream is closed. */
 const untilClosed = (file: WriteStream): Promise<void> =>
   new Promise((resolve) => {
     if (file.closed) resolve();

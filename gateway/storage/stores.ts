@@ -21,7 +21,7 @@ export interface StoresOptions {
   /** 32 bytes, by namespace. */
   dataKey: (namespace: string) => Buffer;
   egress: EgressAgentOptions;
-  /** Of customers' stores at once; LRU eviction. */
+  /** Customers' stores open at once; LRU eviction. */
   maxOpen?: number;
   /** From a request to its response's headers, per attempt (two). */
   answerTimeoutMs?: number;

@@ -32,7 +32,7 @@ export interface FilesToStore extends StoreName {
   files: readonly FileToStore[];
   /** From now, unless a request takes ownership or `unregisterObjects` keeps the objects. */
   removeInMs: number;
-  /** Of all uploads together. */
+  /** Deadline of all uploads together. */
   deadlineMs: number;
   /** How long a failing store is retried; a minute. */
   retryTimeoutMs?: number;
@@ -118,7 +118,7 @@ export interface UploaderOptions {
 }
 
 export interface UploadOptions {
-  /** Of all attempts together. */
+  /** Deadline of all attempts together. */
   deadlineMs: number;
   /** How long a failing store is retried; a minute. */
   retryTimeoutMs?: number;

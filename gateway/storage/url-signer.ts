@@ -24,7 +24,7 @@ export interface SignedPuts {
 
 /** Whose endpoint links to results may lead to, in place of the store. */
 export interface LinkPlace {
-  /** Of the same namespace. */
+  /** A deployment of the same namespace. */
   deployment: string;
   /** At which its client reaches it, such as `https://chat.example.com`. */
   origin: string;

@@ -40,7 +40,7 @@ export interface GenAIOperation {
   /** Code of the error that it ended with. */
   error: string | null;
   durationSeconds: number;
-  /** Of a stream. */
+  /** Set for a stream. */
   firstTokenSeconds: number | null;
   usage: { inputTokens: number; outputTokens: number } | null;
   traceId: string | undefined;

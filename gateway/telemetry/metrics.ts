@@ -29,9 +29,9 @@ export interface GatewayMetrics {
   /** Label: route. */
   duration: Histogram;
   firstByte: Histogram;
-  /** Of transcribed or translated audio. */
+  /** Length of transcribed or translated audio. */
   audioSeconds: Counter;
-  /** Of generated speech. */
+  /** Length of the text of generated speech. */
   speechCharacters: Counter;
   /** Label: direction (`input`, `output`). */
   tokens: Tally;

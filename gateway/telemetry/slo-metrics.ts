@@ -13,7 +13,7 @@ export interface PromisedService {
 export interface ServedRequest {
   /** Without client errors. */
   hasFailed: boolean;
-  /** Of a successful stream. */
+  /** Set for a successful stream. */
   firstTokenMs: number | null;
 }
 
@@ -21,7 +21,7 @@ export interface SLOMetrics {
   observe(service: PromisedService, request: ServedRequest): void;
 }
 
-/** Of an objective of a deployment. */
+/** Outcomes for an objective of a deployment. */
 interface Outcomes {
   labels: Record<string, string>;
   good: number;

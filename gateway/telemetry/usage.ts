@@ -19,7 +19,7 @@ const OVERLOADED = 529;
 export interface UsageMeterOptions {
   redis: RedisClient;
   log: Logger;
-  /** Of queue samples, and what is lost. */
+  /** Counts queue samples, and what is lost. */
   metrics?: Pick<GatewayMetrics, 'queues' | 'usageLost'>;
 }
 
@@ -116,7 +116,7 @@ export class UsageMeter {
     await this.flush();
   }
 
-  /** Of each batch. */
+  /** Returns the hashes of each batch. */
   async #cut(entry: Entry): Promise<HashCounts[][]> {
     await this.#sampleQueue(entry);
     const { namespace, name: deployment, usage } = entry;

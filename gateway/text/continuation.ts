@@ -2,7 +2,7 @@
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { getMember, setMembers } from './request-body.ts';
 
-/** Of a request whose response can be continued. */
+/** A request whose response can be continued. */
 export interface Continuable {
   /** Token limits that the client set, by their names. */
   limits: Readonly<Record<string, number>>;
@@ -103,7 +103,7 @@ function decideMost(limits: Readonly<Record<string, number>>, preset: string): n
   return newer ?? (given.length === 0 ? Infinity : Math.max(...given));
 }
 
-/** Of tokens that no engine reported. */
+/** Margin for tokens that no engine reported. */
 const ESTIMATE_MARGIN = 1.25;
 
 /** Whether the response has all tokens that the client requested: if in doubt, the engine decides after one more. */

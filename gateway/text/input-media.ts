@@ -12,7 +12,7 @@ type IsArguments = (value: Record<string, unknown>, member: string) => boolean;
 /** Deeper than any engine searches for media. */
 const MAX_DEPTH = 12;
 
-/** Of Responses: parts of messages and of tool results. Throws ApiError. */
+/** Reads the media of Responses: parts of messages and of tool results. Throws ApiError. */
 export const readInputMedia = (input: unknown): MessageMedia =>
   visitAll(input, ['input'], readItem, isAction);
 
@@ -24,7 +24,7 @@ function readItem(part: Record<string, unknown>, path: Path, media: MessageMedia
   readPart(part, path, media);
 }
 
-/** Of Anthropic's messages and system prompt: `source` of blocks, also within tool results. Throws ApiError. */
+/** Reads the media of Anthropic's messages and system prompt: `source` of blocks, also within tool results. Throws ApiError. */
 export function readBlockMedia(body: { messages: unknown; system: unknown }): MessageMedia {
   const media = visitAll(body.messages, ['messages'], readBlock, isInput);
   const system = visitAll(body.system, ['system'], readBlock, isInput);

@@ -8,13 +8,13 @@ import { refuseParameter } from '../http/parameter-error.ts';
 import { formatPath, type MediaReference } from './media-inlining.ts';
 
 export interface MessageMedia {
-  /** Of inline media, which are not prompt text. */
+  /** Length of inline media, which are not prompt text. */
   characters: number;
   /** To be fetched. */
   media: MediaReference[];
 }
 
-/** Of a body with messages; empty for others. Throws ApiError. */
+/** Reads the media of a body with messages; empty for others. Throws ApiError. */
 export const readBodyMedia = ({ messages }: { messages?: unknown }): MessageMedia =>
   readMessageMedia(messages);
 

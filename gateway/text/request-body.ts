@@ -40,7 +40,7 @@ export function setMembersInBytes({ raw, members }: ObjectText, values: Readonly
 }
 
 interface Edit {
-  /** Of what is replaced. */
+  /** Start of what is replaced. */
   start: number;
   end: number;
   value: string;

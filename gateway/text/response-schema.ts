@@ -101,7 +101,7 @@ function completeTool(tool: JSONObject): boolean {
 export function completeItem(item: JSONObject): boolean {
   let isChanged = false;
   if (item.type === 'reasoning') isChanged = fillEmpty(item, 'summary', []);
-  // Of llama.cpp's older builds.
+  // Older builds of llama.cpp omit these.
   if (item.type === 'function_call') {
     isChanged = fillEmpty(item, 'id', item.call_id);
     isChanged = dropNulls(item) || isChanged;

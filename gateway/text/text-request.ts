@@ -12,7 +12,7 @@ import type { AnswerRequest, TextRoute } from './text-route.ts';
 export interface TextRequest extends AnswerRequest {
   /** At the engine. */
   path: string;
-  /** Of the key, on the engine's scale; 0 is every engine's default. */
+  /** Priority of the key, on the engine's scale; 0 is every engine's default. */
   priority: number;
   /** For an engine with its own format. */
   read: Reading | undefined;

@@ -133,7 +133,7 @@ function openAnswer({ route, state, request }: TextCall, modelId: string, reserv
   });
 }
 
-/** Of the usage that the engine reported, else estimated by what was sent. */
+/** Meters the usage that the engine reported, else an estimate by what was sent. */
 class TextMeter implements Meter {
   readonly #answer: Answer;
   readonly #ledger: Ledger;

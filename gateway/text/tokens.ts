@@ -39,7 +39,7 @@ interface Dialect {
   detokenize(tokens: unknown): Translation;
 }
 
-/** Of vLLM and the simulator; only they accept messages. */
+/** Dialect of vLLM and the simulator; only they accept messages. */
 const VLLM: Dialect = {
   tokenize: () => ({ path: '/tokenize', read: (answer) => (isObject(answer) ? answer : null) }),
   detokenize: () => ({ path: '/detokenize', read: (answer) => readText(isObject(answer) && answer.prompt) }),

@@ -8,7 +8,7 @@ export interface TraceContext {
   headers: { traceparent: string; tracestate?: string };
 }
 
-/** Of versions after 00 only the beginning is defined. */
+/** For versions after 00 only the beginning is defined. */
 const TRACEPARENT =
   /^(?!ff)(?<version>[0-9a-f]{2})-(?<traceId>(?!0{32})[0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?<rest>-[\w-]{0,64})?$/;
 /** The specification's own limit is 512. */

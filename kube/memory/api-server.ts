@@ -27,7 +27,7 @@ export type LogReader = (pod: KubeObject, query: URLSearchParams, res: ServerRes
 
 export interface ApiServerOptions {
   api: MemoryApi;
-  /** Of the one user, who may do everything; in the header, or as the first part of the path. */
+  /** Token of the one user, who may do everything; in the header, or as the first part of the path. */
   token: string;
   user: string;
   host: string;

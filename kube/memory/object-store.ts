@@ -3,7 +3,7 @@ import type { KubeObject } from '../object.ts';
 
 export interface ObjectChange {
   type: 'ADDED' | 'MODIFIED' | 'DELETED';
-  /** Of the resource. */
+  /** Key of the resource. */
   key: string;
   version: number;
   object: KubeObject;

@@ -9,7 +9,7 @@ import { groupVersion, typeKey } from './resource-type.ts';
 import { badRequest, StatusError } from './status-error.ts';
 
 export interface ResourceRequest {
-  /** Of the resource. */
+  /** Key of the resource. */
   key: string;
   namespace: string | undefined;
   name: string | undefined;

@@ -25,7 +25,7 @@ export interface ResourceType {
   hasStatus: boolean;
   scale?: ScalePaths | undefined;
   columns: readonly Column[];
-  /** Of custom resources: fields not in it are pruned. */
+  /** Schema of custom resources: fields not in it are pruned. */
   schema?: Schema | undefined;
   /** Another version of the same objects, and how they are read and written in this one. */
   view?: { of: string; read: (stored: KubeObject) => KubeObject; write: (object: KubeObject) => KubeObject };

@@ -8,7 +8,7 @@ import { createInbox, type Delivery, type Inbox, printable } from './inbox.ts';
 export interface RelayOptions {
   /** null: deliveries are only shown, and get a 200. */
   target: string | null;
-  /** Of the workspace; null: signatures are not checked. */
+  /** Signing secret of the workspace; null: signatures are not checked. */
   secret: string | null;
   host: string;
   print: (line: string) => void;

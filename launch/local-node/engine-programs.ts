@@ -54,7 +54,7 @@ const LOADER = { container: 'weights/main.js', file: join(import.meta.dirname, '
 export interface Machine {
   /** For finding its programs. */
   path: string;
-  /** Of the container. */
+  /** Variables of the container. */
   env: Readonly<Record<string, string>>;
 }
 

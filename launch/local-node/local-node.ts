@@ -15,7 +15,7 @@ export interface LocalNodeOptions {
   api: MemoryApi;
   folder: string;
   logFolder: string;
-  /** Of this instance only. */
+  /** First port of this instance alone. */
   basePort: number;
   networkMode?: NetworkMode;
   path?: string;

@@ -11,7 +11,7 @@ export class ConfigError extends Error {
 
 export interface FileOptions {
   api: MemoryApi;
-  /** Of all pods. */
+  /** Folder of all pods. */
   folder: string;
 }
 

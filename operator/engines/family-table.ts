@@ -25,7 +25,7 @@ export interface Family {
   templates?: Partial<Record<ParsingEngine, readonly Template[]>>;
 }
 
-/** Of both engines, whose images have it by the same name. */
+/** Both engines have the template under the same name. */
 const sameOf = (template: Template) => ({ vllm: [template], sglang: [template] });
 const both = (tools?: string, reasoning?: string): Parsers => ({
   ...(tools && { tools }),

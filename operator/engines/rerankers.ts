@@ -8,9 +8,9 @@ import { listNames } from './model-families.ts';
 export interface Reranker {
   /** Overrides of the model's configuration, for vLLM; absent: none is needed. */
   overrides?: object;
-  /** Of vLLM's examples, the prompt; absent: none is needed. */
+  /** Prompt of vLLM's examples; absent: none is needed. */
   vllmTemplate?: string;
-  /** Of SGLang's; absent: SGLang cannot rank with the model. */
+  /** Prompt of SGLang's examples; absent: SGLang cannot rank with the model. */
   sglangTemplate?: string;
 }
 

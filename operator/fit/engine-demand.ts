@@ -7,7 +7,7 @@ export interface EngineDemand {
   context: number | 'auto' | undefined;
   tensorParallel: number;
   pipelineParallel: number;
-  /** Of a GPU's memory, from 0 to 1. */
+  /** Share of a GPU's memory, from 0 to 1. */
   utilization: number;
   /** With `--dtype=float32`; otherwise engines load unquantized weights in 16 bits. */
   isFloat32: boolean;

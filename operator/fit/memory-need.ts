@@ -9,7 +9,7 @@ export const OVERHEAD_BYTES = 1.5 * GIBIBYTE;
 export interface Demand {
   shape: ModelShape;
   weightBytes: number;
-  /** Of an element of the KV cache. */
+  /** Size of an element of the KV cache. */
   cacheBytes: number;
   /** Tokens of a request. */
   context: number;

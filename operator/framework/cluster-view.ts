@@ -184,7 +184,7 @@ const fields = new SharedFields([FIELD_MANAGER, STATUS_FIELD_MANAGER]);
 /** Everything but who else owns which field. */
 export const trimManagers = <T extends KubeObject>(object: T): T => fields.trim(object);
 
-/** Of most children only their owner and what was applied; the applier reads what others changed. */
+/** Keeps of most children only their owner and what was applied; the applier reads what others changed. */
 export function trimToMetadata<T extends KubeObject>(object: T): T {
   const { apiVersion, kind, metadata } = object;
   return fields.trim({ apiVersion, kind, metadata } as T);
@@ -217,7 +217,7 @@ export function trimSlice(slice: Wire<V1EndpointSlice>): Wire<V1EndpointSlice> {
   return { ...trimToMetadata(slice), addressType, endpoints: shared };
 }
 
-/** Of a pod's spec only the node, what holds it back from one, and the images are read. */
+/** Keeps of a pod's spec only what is read: the node, what holds it back from one, and the images. */
 export function trimPod(pod: Wire<V1Pod>): Wire<V1Pod> {
   const images = (containers: { name: string; image?: string }[] | undefined) =>
     containers?.map(({ name, image }) => ({ name, image }));

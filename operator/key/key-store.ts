@@ -51,7 +51,7 @@ export class KeyStore extends ParsedStore<APIKey> {
     return owner === undefined ? undefined : this.#toPublished(owner);
   }
 
-  /** Of one that claims a hash. */
+  /** What is published of a key that claims a hash. */
   #toPublished(key: string): PublishedKey {
     const parsed = this.get(key) as Parsed<APIKey> & { ok: true };
     return toPublished(parsed.value);

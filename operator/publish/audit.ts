@@ -62,7 +62,7 @@ export async function findDifferences(redis: RedisClient, desired: DesiredState)
   const unseen = desired.unseen();
   const differences = new Map<string, Target>();
   const note = (target: Target) => differences.set(targetKey(target), target);
-  /** Of all deployments that should have one, by the same key as above. */
+  /** Hosts of all deployments that should have one, by the same key as above. */
   const wantedHosts = new Map<string, string | undefined>();
   const unreadable = new Set<string>();
   for (const [namespace, { names, apiKeys }] of held.byNamespace) {

@@ -10,7 +10,7 @@ export interface ConnectionGuardSettings {
   intervalMs?: number;
 }
 
-/** Of maxclients. Thousands of pods may connect at once: while connections are available, slow handshakes are fine. */
+/** Share of maxclients. Thousands of pods may connect at once: while connections are available, slow handshakes are fine. */
 const CROWDED_USE = 0.5;
 const FULL_USE = 0.9;
 /** A program of Berth times out by then. */

@@ -10,7 +10,7 @@ import { trimWorkspace } from '../../redis/workspaces/workspace-trim.ts';
 
 export interface MemoryGuardSettings {
   redis: RedisClient;
-  /** Of maxmemory, for one workspace. */
+  /** Share of maxmemory for one workspace. */
   sharePercent: number;
   log: Log;
   /** A workspace may no longer queue, or its user was suspended, or either has ended. */
@@ -21,13 +21,13 @@ export interface MemoryGuardSettings {
 
 /** A fast client can fill Redis within seconds. */
 const CHECK_INTERVAL_MS = 250;
-/** Of its share, at which Berth's own programs stop queueing: what exceeds the share was written by hand. */
+/** Part of its share at which Berth's own programs stop queueing: what exceeds the share was written by hand. */
 const REFUSED_SHARE = 0.8;
-/** Of maxmemory, below which nobody is suspended: others have enough room, and removed data may be of use. */
+/** Part of maxmemory below which nobody is suspended: others have enough room, and removed data may be of use. */
 const SUSPENDING_USE = 0.7;
-/** Of its share, to which the keys of a suspended workspace are cut. */
+/** Part of its share to which the keys of a suspended workspace are cut. */
 const KEPT_SHARE = 0.5;
-/** Of maxmemory: a change that calls for weighing again. */
+/** Part of maxmemory: a change that calls for weighing again. */
 const NOTABLE_CHANGE = 0.01;
 const WEIGH_INTERVAL_MS = 30_000;
 const SUSPENSION = { baseMs: 60_000, maxMs: 3_600_000 };

@@ -20,7 +20,7 @@ const userOf = (uid: number, platform: SecurityPlatform): V1SecurityContext => (
   ...(platform === 'openshift' ? {} : { runAsUser: uid, runAsGroup: uid }),
 });
 
-/** Of the gateway and of init containers. */
+/** Security context of the gateway and of init containers. */
 export const restricted = (platform: SecurityPlatform): V1SecurityContext => ({
   ...LOCKED,
   ...userOf(GATEWAY_UID, platform),

@@ -65,7 +65,7 @@ export interface BuildSettings {
   gatewayImage: string;
   gatewayResources: V1ResourceRequirements;
   gatewayLogLevel: string;
-  /** Of sidecars; null: no tracing. */
+  /** Tracing of sidecars; null: none. */
   gatewayTracing: TracingSettings | null;
   /** Image of the preset `simulator`: Berth's own. */
   /** Undefined: the installation has none. */
@@ -74,7 +74,7 @@ export interface BuildSettings {
   engineImages: Readonly<Partial<Record<EnginePreset | `${EnginePreset}-rocm`, string>>>;
   /** Image that copies weights from S3. */
   s3CopyImage: string;
-  /** Of the gateway and simulator images. */
+  /** Policy of the gateway and simulator images. */
   imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
   /** Prefix of every image except those in specs; '' for none. */
   imageRegistry: string;

@@ -53,7 +53,7 @@ function graftVolumes(
   ];
 }
 
-/** Of both: the new sidecar's image and the engine's old one may be in different registries. */
+/** Keeps the pull Secrets of both: the new sidecar's image and the engine's old one may be in different registries. */
 function graftPullSecrets(kept: V1PodSpec, current: V1PodSpec): Pick<V1PodSpec, 'imagePullSecrets'> {
   const names = [...(kept.imagePullSecrets ?? []), ...(current.imagePullSecrets ?? [])].map(
     ({ name }) => name,

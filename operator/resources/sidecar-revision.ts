@@ -4,7 +4,7 @@ import { stableStringify } from '../../kube/object.ts';
 import { prefixImage } from './images.ts';
 import type { BuildSettings } from './settings.ts';
 
-/** Of the version, image and settings of sidecars, without secrets. */
+/** Hash of the version, image and settings of sidecars, without secrets. */
 export function sidecarRevision(settings: BuildSettings): string {
   const { version, gatewayResources, gatewayLogLevel, imagePullPolicy, redisURL, egress, storageURL } =
     settings;

@@ -20,7 +20,7 @@ import {
 export interface Weights {
   location: ModelLocation;
   volumes: V1Volume[];
-  /** Of the engine container. */
+  /** Mounts of the engine container. */
   mounts: V1VolumeMount[];
   env: V1EnvVar[];
   initContainers: V1Container[];

@@ -9,7 +9,7 @@ import { listStaying, unschedulableMs } from './pods.ts';
 
 /** Pods that may be pending at once, per kind of GPU, while none finds a node; other deployments wait for their turn. */
 const MAX_PROBES = 8;
-/** Of these, per workspace: its pods may fit no node at all. */
+/** Probes per workspace for those whose pods may fit no node at all. */
 const MAX_WORKSPACE_PROBES = 2;
 /** One that finds no node for this long, or has no pod at all, lets others try, for the pods of all probes may fit no node although there is capacity (decision 0354). */
 const MAX_TURN_MS = 300_000;
@@ -81,7 +81,7 @@ interface Place {
 }
 
 export class CapacityProbes {
-  /** Of those that waited while there was a line: their places in it. */
+  /** Places of those that waited while there was a line. */
   readonly #places = new Map<string, Place>();
   readonly #passed = new PassedDeployments();
   /** By key: pods on nodes at the last update. */
@@ -125,7 +125,7 @@ export class CapacityProbes {
     return new Set(found.map(({ key }) => key));
   }
 
-  /** Of those with the same need. A pod that may get a node any moment is not withdrawn for another's sake. */
+  /** Chooses among those with the same need. A pod that may get a node any moment is not withdrawn for another's sake. */
   #choose(group: readonly Placement[], waiting: readonly Placement[], found: ReadonlySet<string>): string[] {
     const isStaying = ({ key }: Placement) => this.#admitted.has(key);
     const known = waiting.flatMap(({ key }) => this.#places.get(key)?.turns ?? []);
@@ -143,8 +143,9 @@ export class CapacityProbes {
   }
 
   /**
-   * Of those that found a node or need another one now, and of those that had their time, which move to the back of their line.
-   * While there is capacity for nobody, whoever came first stays first: only what goes to others shows that its pod does not fit.
+   * Ends the turns of those that found a node or need another one now, and of those that had their time, which move to the
+   * back of their line. While there is capacity for nobody, whoever came first stays first: only what goes to others shows
+   * that its pod does not fit.
    */
   #endTurns(placements: readonly Placement[], found: ReadonlySet<string>, now: number): void {
     const waiting = new Set<string>();

@@ -47,7 +47,7 @@ export interface ScaleOutcome {
   isConfigChanged: boolean;
 }
 
-/** Of a start beside the engine's own: images, weights. */
+/** Time of a start in addition to the engine's own: images, weights. */
 const START_MARGIN_MS = 600_000;
 /** Less than the lifetime of a decision. */
 const LEAVE_INTERVAL_MS = 8_000;

@@ -82,7 +82,7 @@ export class Scaler {
     return this.#deployments.find(model)?.report.current ?? model.status.scaling;
   }
 
-  /** Of scaled ones with at least one decision. */
+  /** Scaled deployments with at least one decision. */
   list(): ScalingSample[] {
     return this.#deployments.list(this.#options.now());
   }

@@ -22,7 +22,7 @@ export interface Candidate {
 /** A recorded earlier stop. */
 export interface StopRecord {
   isStopped: boolean;
-  /** Of the sidecar concerned: a different one is a new attempt. */
+  /** Revision of the sidecar concerned: a different one is a new attempt. */
   revision: string;
   reason: string;
   /** Rollouts that started before a resume no longer count. Unix milliseconds. */
@@ -52,7 +52,7 @@ export interface Question {
   /** All that the installation may roll, outdated or not. */
   candidates: readonly Candidate[];
   record: StopRecord | undefined;
-  /** Of the operator's current sidecar. */
+  /** Revision of the operator's current sidecar. */
   revision: string;
   /** Unix milliseconds. */
   now: number;

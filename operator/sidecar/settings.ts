@@ -12,7 +12,7 @@ export interface RolloutWindow {
   /** Minutes since midnight. */
   from: number;
   to: number;
-  /** Of IANA, such as Europe/Berlin. */
+  /** A name of IANA, such as Europe/Berlin. */
   timeZone: string;
 }
 

@@ -17,7 +17,7 @@ export const verdict = (status: Condition['status'], reason: string, message = '
   message,
 });
 
-/** Of every spec that is applied. */
+/** Verdict of every spec that is applied. */
 export const ACCEPTED = verdict('True', 'Accepted', 'spec accepted');
 
 /** Reason of `Fits` while hub or front does not respond. */

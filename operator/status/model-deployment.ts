@@ -34,7 +34,7 @@ export interface StatusFacts {
   unpublished: string | undefined;
   /** The Gateway's verdict on the HTTPRoute; undefined if there is none. */
   acceptance: Verdict | undefined;
-  /** Of the spec's StorageCredential; undefined if it has none. */
+  /** Verdict of the spec's StorageCredential; undefined if it has none. */
   storage: Verdict | undefined;
   /** Whether the model fits into its GPUs; undefined if there is no verdict, `Pending` during the lookup. */
   fit?: Verdict | 'Pending' | undefined;

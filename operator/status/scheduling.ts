@@ -18,7 +18,7 @@ export function parseRefusal(message: string): SchedulingRefusal | undefined {
     const counted = /^(\d+) (.*)$/s.exec(part);
     return counted
       ? { text: counted[2]!, nodes: Number(counted[1]) }
-      : // Of the pod itself, such as a claim that is missing; the scheduler may repeat the end of it.
+      : // Concerns the pod itself, such as a claim that is missing; the scheduler may repeat the end of it.
         { text: part.split('. ')[0]!, nodes: Number(head[2]) };
   });
   return { nodes: Number(head[2]), reasons };

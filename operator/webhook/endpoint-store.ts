@@ -5,7 +5,7 @@ import { toMillis } from '../../kube/time.ts';
 import { EntryStore, type RawObject } from '../framework/parsed-store.ts';
 import { findPlace } from '../framework/sorted-list.ts';
 
-/** Of one workspace; the oldest win. */
+/** Endpoints of one workspace; the oldest win. */
 export const MAX_ENDPOINTS = 50;
 
 interface Aged {

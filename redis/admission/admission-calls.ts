@@ -16,13 +16,13 @@ export interface Admission {
   expiresAt: number;
   /** Whether the workspace may still spend; set in all modes. */
   creditLeft: boolean;
-  /** Of the 60 s window that started with its first request; `remaining` is after this request. */
+  /** The 60 s window that started with its first request; `remaining` is after this request. */
   rpm: { limit: number; remaining: number; resetAt: number };
-  /** Of the UTC day; `used` is what was settled before this request. */
+  /** The UTC day; `used` is what was settled before this request. */
   tpd: { limit: number; used: number; resetAt: number };
   /** Whole seconds until the refused limit frees up; 0 unless the verdict is `rpm` or `tpd`. */
   retryAfter: number;
-  /** Of the key, higher first. */
+  /** Priority of the key, higher first. */
   priority: number;
 }
 
@@ -103,7 +103,7 @@ export async function settle(redis: RedisClient, settlement: Settlement): Promis
 export interface PeerUpdate {
   /** To be passed with the next one. */
   edition: string;
-  /** Of all live replicas, including its own; null: unchanged since the known edition, except for their times. */
+  /** Heartbeats of all live replicas, including its own; null: unchanged since the known edition, except for their times. */
   beats: Heartbeat[] | null;
 }
 

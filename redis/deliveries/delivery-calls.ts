@@ -183,7 +183,7 @@ export async function leaseDeliveries(
 
 export interface Attempt {
   isDelivered: boolean;
-  /** Of the response; null if there was none. */
+  /** Status of the response; null if there was none. */
   status: number | null;
   /** One of a fixed set; '' if delivered. */
   error: string;

@@ -16,7 +16,7 @@ export interface DeliveryRecord {
   isTest: boolean;
   state: 'pending' | 'delivered' | 'failed';
   attempts: number;
-  /** Of the latest response. */
+  /** Status of the latest response. */
   status: number | null;
   error: string;
   /** Unix milliseconds. */

@@ -9,7 +9,7 @@ export interface AbandonedCallback {
   type: string;
   request: string;
   url: string;
-  /** Of the last attempt. */
+  /** Error of the last attempt. */
   error: string;
   /** When it failed permanently, in Unix milliseconds. */
   at: number;
@@ -23,7 +23,7 @@ export interface DueMail {
 
 const LEASE_MS = 60_000;
 const MARKER_SECONDS = 7 * 86_400;
-/** Of a marker, in place of the sender. */
+/** Stands in a marker, in place of the sender. */
 const DONE = 'done';
 const HOUR_SECONDS = 3_600;
 const MAX_DIGEST_ENTRIES = 1_000;

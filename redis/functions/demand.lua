@@ -7,7 +7,7 @@ local MAX_REPLICAS = 1100
 local MAX_FRONTS = 64
 -- For all fronts: more was made by a tenant, and fronts write theirs for all tenants.
 local MAX_SHARES_BYTES = 64 * 1024
--- Of all hashes in one call.
+-- Limit of all hashes in one call.
 local MAX_READ_BYTES = 4 * 1024 * 1024
 local MAX_DIGITS = 20
 

@@ -4,7 +4,7 @@ local LOG_SIZE = 1000
 local MAX_CONSECUTIVE_FAILURES = 20
 -- A receiver that was down over a weekend can get what it missed.
 local BODY_SECONDS = 3 * DAY_SECONDS
--- Of each delivery, resends included.
+-- Limit of each delivery, resends included.
 local MAX_LOGGED_ATTEMPTS = 12
 -- The log keeps the latest deliveries, but not forever: addresses are often secret.
 local LOG_SECONDS = 30 * DAY_SECONDS
@@ -48,7 +48,7 @@ end
 -- Memory held by a workspace's events (decision 0302): in the hash `held`, bytes by event, and the `total`; in the set `pending`, its
 -- pending deliveries, by event; in the set `kept`, events without any, by when the last one ended.
 local MAX_HELD_BYTES = 16 * 1024 * 1024
--- Of `maxmemory`, if that is less.
+-- Share of `maxmemory`, if that is less.
 local HELD_SHARE = 1 / 32
 -- Overhead of a delivery beside its body and URL: the record, its set members, and its attempts, each of which takes
 -- up to 1 KiB.

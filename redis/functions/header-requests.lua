@@ -77,7 +77,7 @@ local function score_turn(micros, priority)
   return digits(micros - priority * PRIORITY_MICROS)
 end
 
--- Of any score, which a tenant may have written.
+-- Reads any score, which a tenant may have written.
 local function priority_of(score, micros)
   return bound_priority(math.floor((micros - tonumber(score)) / PRIORITY_MICROS + 0.5))
 end

@@ -32,13 +32,13 @@ export interface NewRequest {
   priority?: number;
   /** `digestIdempotencyKey`; null without the header. */
   idempotency: string | null;
-  /** Of the fields, to compare when the idempotency key is sent again. */
+  /** Fingerprint of the fields, to compare when the idempotency key is sent again. */
   fingerprint?: string;
   /** `sealPrompt`; stays as long as the record. */
   sealedPrompt?: string;
   /** Millionths, debited now and refunded unless the request succeeds. */
   priceMicros: number;
-  /** Of all replicas, for the estimate. */
+  /** Slots of all replicas, for the estimate. */
   slots: number;
   /** Duration of a job, until one was measured. */
   expectedMs: number;
@@ -48,7 +48,7 @@ export interface NewRequest {
   /** How many are requested. */
   images?: number;
   webhookUrl?: string;
-  /** Of the submitting span, if traced. */
+  /** Set by the submitting span, if traced. */
   traceparent?: string;
   /** The id of the ended request that it repeats, whose record names this one. */
   retryOf?: string;

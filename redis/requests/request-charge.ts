@@ -10,7 +10,7 @@ export const CHARGE_FIELDS = Object.keys(FIELDS) as Field[];
 export interface RequestCharge {
   /** 24 digits of the SHA-256 of the key that submitted it. */
   keyHash: string;
-  /** Of the APIKey, or `console:` and a user; null if the record is older than the field. */
+  /** Name of the APIKey, or `console:` and a user; null if the record is older than the field. */
   keyName: string | null;
   /** The price in millionths; nothing is charged if the request failed or was canceled. */
   micros: number;

@@ -10,7 +10,7 @@ export interface RequestTrace {
   queuedAt: number | null;
 }
 
-/** Of version 00; no function writes a different length. */
+/** Length in version 00; no function writes a different one. */
 const TRACEPARENT_LENGTH = 55;
 const MAX_TIME_LENGTH = 16;
 

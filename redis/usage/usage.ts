@@ -18,9 +18,9 @@ const COUNTERS = {
   videos: 'v',
   /** In thousandths, since counters are whole. */
   videoMilliseconds: 'd',
-  /** Of transcribed or translated audio. */
+  /** Length of transcribed or translated audio. */
   audioMilliseconds: 'a',
-  /** Of generated speech. */
+  /** Length of the text of generated speech. */
   characters: 'h',
   /** How often the queue depth was sampled. */
   queueSamples: 'n',
@@ -38,7 +38,7 @@ export type UsageSums = ReadonlyMap<UsageEntry, number>;
 interface Resolution {
   name: 'minute' | 'hour';
   slotSeconds: number;
-  /** Of one hash. */
+  /** Period of one hash. */
   periodSeconds: number;
   keepSeconds: number;
 }
@@ -91,7 +91,7 @@ export interface UsageStep extends UsageCounts {
 export interface UsageReport {
   /** One entry per step, oldest first, including empty steps. */
   steps: UsageStep[];
-  /** Of the whole range, from all its times: quantiles of steps do not add up. */
+  /** Total of the whole range, from all its times: quantiles of steps do not add up. */
   total: Omit<UsageStep, 'at'>;
 }
 

@@ -31,7 +31,7 @@ import { atMost, formatGoals, formatRows, type Goal } from './report.ts';
 export interface IdleFigures {
   deployments: number;
   replicas: number;
-  /** Of Redis, all of its threads. */
+  /** Time of all threads of Redis. */
   cpuPercent: number;
   aofGBPerDay: number;
   callsPerSecond: number;

@@ -25,7 +25,7 @@ const writeImage = (bytes: number) =>
 const smallImage = writeImage(SMALL_BYTES);
 const largeImage = writeImage(IMAGE_BYTES);
 
-/** Of the latest result: when its bytes were requested, and when the bucket had them all. */
+/** When the bytes of the latest result were requested, and when the bucket had them all. */
 const times = { askedMs: 0, storedMs: 0, storedBytes: 0 };
 /** Sizes of stored objects, by path. */
 const sizes = new Map<string, number>();

@@ -20,7 +20,7 @@ export const LARGE_BYTES = 200e6;
 export const IMAGE_BYTES = 32 * 1024 ** 2;
 
 export interface MediaPod {
-  /** Of the sidecar. */
+  /** Process of the sidecar. */
   pid: number;
   /** Resolves when the request has succeeded. */
   run(prompt: 'small' | 'large'): Promise<RequestRecord>;

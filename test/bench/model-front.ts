@@ -10,7 +10,7 @@ export interface ModelFront {
   close(): Promise<void>;
 }
 
-/** Of Llama 3.1 8B. */
+/** Answer for Llama 3.1 8B. */
 const ANSWER: LookUpModelAnswer = {
   found: true,
   weightBytes: 16_060_522_496,

@@ -19,7 +19,7 @@ import { median } from './statistics.ts';
 
 export interface Cost {
   perSecond: number;
-  /** Of Redis' main thread per operation: one Redis can do a million divided by this per second. */
+  /** Time of Redis' main thread per operation: one Redis can do a million divided by this per second. */
   redisMicros: number;
 }
 
@@ -36,7 +36,7 @@ export interface QueueFigures {
 }
 
 export interface KeyFigures {
-  /** Of the workspace, all of which ask. */
+  /** Keys of the workspace, all of which ask. */
   keys: number;
   admit: Cost;
 }

@@ -25,7 +25,7 @@ export interface Round extends Collections {
   requestsPerSecond: number;
   cpuPerRequestMicros: number;
   cpuPerFrameMicros: number;
-  /** Of streams with a frame every 10 ms, of which each is written by itself. */
+  /** Cost in streams with a frame every 10 ms, of which each is written by itself. */
   cpuPerPacedFrameMicros: number;
   firstFrameP50Ms: number;
   firstFrameP99Ms: number;

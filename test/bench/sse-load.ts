@@ -10,7 +10,7 @@ import { percentile } from './statistics.ts';
 const connections = Number(process.env.C);
 const seconds = Number(process.env.SECONDS);
 const isPaced = process.env.BODY!.includes('bench-paced');
-/** Of text; other frames depend on the gateway. */
+/** Frames of text; other frames depend on the gateway. */
 const FRAMES = 100;
 
 const firstFrames: number[] = [];

@@ -58,7 +58,7 @@ export const MODEL = 'mock';
 export interface System {
   name: string;
   findPort(): number | Promise<number>;
-  /** Of chats, and the model's name there; the engine's own by default. */
+  /** Path of chats, and the model's name there; the engine's own by default. */
   path?: string;
   model?: string;
   /** Absent: the engine alone. */

@@ -24,7 +24,7 @@ export interface WebhookFigures {
   delayP99Ms: number;
   perSecond: number;
   cpuMicros: number;
-  /** Of the same endpoints while others hang. */
+  /** Rate of the same endpoints while others hang. */
   perSecondBesideHanging: number;
   /** Median of the rounds' ratios, each to the burst just before. */
   shareBesideHanging: number;

@@ -23,9 +23,9 @@ const namespace = 'one';
 const deployment = 'film';
 
 interface Rendered {
-  /** Of the ConfigMap. */
+  /** Data of the ConfigMap. */
   config: Record<string, string>;
-  /** Of the Secret with the certificate that the chart generated. */
+  /** Data of the Secret with the certificate that the chart generated. */
   certificate: Record<string, string>;
 }
 

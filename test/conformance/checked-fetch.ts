@@ -7,7 +7,7 @@ interface Route {
   method?: string;
   /** Type of the whole response. */
   whole: WireType;
-  /** Of each event of a stream. */
+  /** Type of each event of a stream. */
   event?: WireType;
   /** Type of a 202, if it differs. */
   accepted?: WireType;

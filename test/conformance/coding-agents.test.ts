@@ -10,7 +10,7 @@ import { pollUntil } from '../support/poll.ts';
 import { AGENTS, type Agent, AgentHome, type AgentRun, findProgram } from './coding-agents.ts';
 import { shareStack } from './shared-stack.ts';
 
-/** Of a run, and of those before it. */
+/** Limit of a run, and of those before it. */
 const RUN_TIMEOUT_MS = 300_000;
 const RUNS_AT_ONCE = 3;
 const PROMPT = 'Tell me about ships.';

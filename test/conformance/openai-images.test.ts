@@ -13,7 +13,7 @@ const SDKS: [string, typeof OpenAI7][] = [
 ];
 const SIZE = '512x768';
 const prompt = 'A harbor at dawn';
-/** Of a deployment that only the example has. */
+/** Reason for a deployment that only the example has. */
 const NO_IMAGE = 'an edit by a model that takes no image';
 const JOB_TIMEOUT_MS = isSimulated ? 20_000 : 240_000;
 

@@ -8,7 +8,7 @@ export function shareStack(): Promise<LocalStack> {
   return running;
 }
 
-// Of the root suite: when every file is done.
+// Belongs to the root suite: runs when every file is done.
 after(async () => {
   const stack = await running?.catch(() => undefined);
   await stack?.stop();

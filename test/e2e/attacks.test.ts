@@ -33,7 +33,7 @@ describe('attacks on what workspaces share', function () {
   let login: Login;
   let connection: RedisConnection;
   let cleaner: RedisConnection;
-  /** Of two workspaces, at the front that all share. */
+  /** Endpoints of two workspaces, at the front that all share. */
   let greedy: EndpointEntry;
   let modest: EndpointEntry;
   let survive: Awaited<ReturnType<typeof watchSurvival>>;

@@ -15,7 +15,7 @@ import { listInflight } from './media.ts';
 const STARTUP_SECONDS = 6;
 /** Short, so that replicas come and go within the tests: most of the time is that of starts. */
 const SCALING = { min: 0, max: 3, targetConcurrency: 2, stableWindow: '6s', idleTimeout: '6s' };
-/** Of a replica. */
+/** Slots of a replica. */
 const SLOTS = 4;
 /** For each of a response's four tokens: long enough to read what is in flight. */
 const TOKEN_MS = 150;

@@ -13,7 +13,7 @@ export interface CPULoad {
   stop(): Promise<void>;
 }
 
-/** Of `/proc/PID/stat`, on every Linux that Kubernetes runs on. */
+/** Ticks of `/proc/PID/stat`, on every Linux that Kubernetes runs on. */
 const TICKS_PER_SECOND = 100;
 
 /**

@@ -183,7 +183,7 @@ const wayOf = (title: string, { name, baseURL, apiKey }: EndpointEntry): Way => 
 
 const agent = new Agent({ keepAlive: true, maxSockets: 50 });
 
-/** Of connections that end during a request or its response. */
+/** Codes of connections that end during a request or its response. */
 const CUT_CODES = ['ECONNRESET', 'EPIPE'];
 
 /** One chat. */

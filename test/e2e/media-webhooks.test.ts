@@ -116,7 +116,7 @@ describe('webhooks', function () {
   const deliveriesOf = (id: string) => receiver.deliveries.filter(({ event }) => event.data.id === id);
   const arrive = (id: string, count: number) =>
     waitUntil(`${count} deliveries of ${id}`, 60, async () => deliveriesOf(id).length >= count);
-  /** Of the callback, unless an endpoint is named. */
+  /** Finds the callback's record, unless an endpoint is named. */
   const findRecord = async (id: string, { namespace = 'default', endpoint = '' } = {}) => {
     const log = await readDeliveryLog(connection.redis, namespace);
     return log.find((record) => record.requestId === id && record.endpoint === endpoint);

@@ -16,7 +16,7 @@ export interface Delivery {
 export interface Receiver {
   readonly deliveries: readonly Delivery[];
   urlOf(path: string): string;
-  /** Of one path, in the order of their coming. */
+  /** Deliveries to one path, in the order of their coming. */
   at(path: string): Delivery[];
   stop(): void;
 }

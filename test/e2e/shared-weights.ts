@@ -6,9 +6,9 @@ import { apply, cluster, kubectl } from './installation.ts';
 const WEIGHTS = 'model.safetensors';
 
 export interface SharedWeights {
-  /** Of a deployment's model. */
+  /** Source of a deployment's model. */
   source: object;
-  /** Of its engine, which finds the hub by it. */
+  /** Variables of its engine, which finds the hub by them. */
   env: Record<string, string>;
   countDownloads(): number;
   remove(): Promise<void>;

@@ -60,7 +60,7 @@ function describePod({ metadata, status }: Pod): string {
   return `${metadata.uid} ${metadata.name} ${containers.map(({ restartCount }) => restartCount)}`;
 }
 
-/** Of its gateway, where it is a model's. */
+/** Checks the memory of its gateway, where the pod is a model's. */
 async function expectWithinLimit({ metadata, spec, status }: Pod): Promise<void> {
   const gateway = spec.initContainers?.find(({ name }) => name === CONTAINERS.gateway);
   const { limits } = (gateway ?? spec.containers[0]!).resources!;

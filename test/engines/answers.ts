@@ -12,9 +12,9 @@ export type Fields = Record<string, unknown>;
 
 export interface Answer {
   status: number;
-  /** Of a stream: its frames combined, as in a response without streaming. */
+  /** A stream's frames combined, as in a response without streaming. */
   body: Fields;
-  /** Of a stream: whether it ended with [DONE]. */
+  /** Whether a stream ended with [DONE]. */
   isWhole?: boolean;
 }
 

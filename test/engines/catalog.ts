@@ -11,7 +11,7 @@ export type EngineName = (typeof ENGINE_NAMES)[number];
 
 export type ServedKind = 'LLM' | 'Embedding' | 'Rerank' | 'Transcription' | 'Image' | 'Video';
 
-/** Of a deployment's spec. */
+/** Part of a deployment's spec. */
 export interface TinyModel {
   /** A folder that is used as the deployment's claim, and the path in it. */
   folder: string;
@@ -25,7 +25,7 @@ export interface RealEngine {
   context?: number;
   /** The installed version, such as `0.28.0`; installs the engine if needed. */
   readonly version: string;
-  /** Of test/engines/, in order. */
+  /** Files of test/engines/, in order. */
   tests: string[];
   /** The command that prints all its flags. */
   help: string[];
@@ -105,7 +105,7 @@ const vllm: RealEngine = {
   worker: /EngineCore/,
 };
 
-/** Of the tiny model. */
+/** Context of the tiny model. */
 const LLAMA_CONTEXT = 2048;
 const LLAMA_PLACES = 8;
 

@@ -34,7 +34,7 @@ describe(`a broken stream of ${name}`, function () {
   let served: ServedModel;
   before(async () => {
     served = await serveModel(name, {
-      // Of no family, so that all output is text.
+      // No family, so that all output is text.
       modelId: 'org/tiny',
       spec: { replicas: 2, resilience: { continueStreams: true }, limits: { requestTimeout: '10m' } },
     });

@@ -45,9 +45,9 @@ const DIALECTS: Record<string, (tokens: number) => Fields> = {
 };
 const PATHS = Object.keys(DIALECTS);
 const TOLD_PATHS = PATHS.filter((path) => path !== '/responses');
-/** Of a complete stream. */
+/** End of a complete stream. */
 const WHOLE_END = /^\[DONE\]$|"type": ?"(response\.(completed|incomplete)|message_stop)"/;
-/** Of a broken one. */
+/** End of a broken one. */
 const BROKEN_END =
   /"code":"(upstream_error|temporarily_unavailable)"|^\{"type":"error","error":\{"type":"(api|overloaded)_error"/;
 const isWhole = ({ frames }: OpenStream): boolean => WHOLE_END.test(frames.at(-1) ?? '');

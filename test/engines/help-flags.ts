@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface HelpFlags {
-  /** Of the engine, such as `0.28.0`. */
+  /** Version of the engine, such as `0.28.0`. */
   version: string;
   /** Sorted. */
   flags: string[];
@@ -20,7 +20,7 @@ const DESCRIPTION = /^ {0,4}-{1,2}[a-z].*$/gim;
 const NAME = /(?:^ {0,4}|,\s+)(-{1,2}[a-z][\w-]*)/gi;
 const VALUES = /\{([^{}\s]+)\}/;
 
-/** Of a help text without control characters. */
+/** Reads a help text without control characters. */
 export function readHelpFlags(help: string): Omit<HelpFlags, 'version'> {
   const found = [...help.matchAll(DESCRIPTION)].flatMap(([line]) => {
     const values = VALUES.exec(line)?.[1]?.split(',') ?? [];

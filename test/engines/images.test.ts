@@ -13,7 +13,7 @@ const { name, engine } = readEngine();
 const { maskField, maxSteps, sideStep } = findMediaEngine(name);
 const GENERATIONS = '/images/generations';
 const EDITS = '/images/edits';
-/** Of FLUX. */
+/** Step of FLUX. */
 const MODEL_STEP = 16;
 const SIZE = '64x64';
 /** Takes seconds on a CPU. */

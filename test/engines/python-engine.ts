@@ -10,7 +10,7 @@ export interface PythonEngine {
   name: string;
   /** The version that its wheels require, such as `3.11`. */
   python: string;
-  /** Of its packages and of pip's cache. */
+  /** Size of its packages and of pip's cache. */
   gigabytes: number;
   /** Distributions that the engine looks up by a name that its wheel does not have. */
   aliases?: { name: string; version: string }[];

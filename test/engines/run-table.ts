@@ -8,7 +8,7 @@ import type { TestedFile, TestedFiles } from './tested-files.ts';
 export interface EngineRun {
   engine: string;
   version: string;
-  /** Of the preset's image. */
+  /** Version of the preset's image. */
   imageVersion: string;
   /** All tests of the engine. */
   tests: readonly string[];
@@ -83,7 +83,7 @@ const describeVersion = (version: string, imageVersion: string): string =>
 
 type ShownFile = TestedFile & { test: string };
 
-/** Of files that passed. */
+/** Describes the counts of files that passed. */
 function describeCounts(shown: readonly ShownFile[]): string[] {
   if (shown.length === 0) return [];
   const sum = (read: (file: ShownFile) => number) => shown.reduce((total, file) => total + read(file), 0);

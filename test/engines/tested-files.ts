@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface TestedFile {
-  /** Of the engine. */
+  /** Version of the engine. */
   version: string;
   passed: number;
   /** Absent: none. Includes a test that did not end. */

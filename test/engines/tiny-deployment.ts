@@ -2,7 +2,7 @@
 import { type EngineName, REAL_ENGINES, type ServedKind } from './catalog.ts';
 
 export interface TinyDeployment {
-  /** Of the deployment, and of the claim with the model. */
+  /** Name of the deployment, and of the claim with the model. */
   name: string;
   kind: ServedKind;
   modelId: string;

@@ -10,9 +10,9 @@ const SPEECH = wrapWAV(makeSamples(['a', 'ship', 'leaves', 'at', 'dawn'], 0.5));
 const CERTAIN = { temperature: '0', max_completion_tokens: '24' };
 
 interface Event {
-  /** Of the engine. */
+  /** Sent by the engine. */
   choices?: { delta: { content?: string } }[];
-  /** Of the endpoint. */
+  /** Sent by the endpoint. */
   type?: string;
   delta?: string;
   text?: string;

@@ -36,7 +36,7 @@ describe('the page "Try it on kind"', function () {
     const settings = `--image ${await ensureNodeImage()} ${isUnified ? '' : '--config examples/kind/cgroup-v1.yaml'}`;
     const shim = `#!/bin/sh\n[ "$1 $2" = 'create cluster' ] && set -- "$@" ${settings}\nexec ${kind} "$@"\n`;
     writeFileSync(join(folder, 'kind'), shim, { mode: 0o755 });
-    // Of a run that was killed.
+    // Left by a run that was killed.
     await run(kind, ['delete', 'cluster', '--name', KIND_CLUSTER_NAME]);
   });
   after(async () => {

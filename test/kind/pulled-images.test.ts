@@ -51,7 +51,7 @@ describe('a cluster whose images are pulled', function () {
     const settings = {
       version: '0.1',
       storage: { filesystem: { rootdirectory: join(folder, 'images') } },
-      // Of every network: nodes have one of their own.
+      // Listens in every network: nodes have one of their own.
       http: { addr: `:${mirror.split(':')[1]}` },
     };
     writeFileSync(config, JSON.stringify(settings));

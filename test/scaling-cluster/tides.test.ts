@@ -13,7 +13,7 @@ import { type WatchedVideos, watchVideos } from './watched-videos.ts';
 
 const TEXT = 'tidal';
 const VIDEO = 'tidal-film';
-/** Of each stream, a second apart: so many streams then cost little. */
+/** Tokens of each stream, a second apart: so many streams then cost little. */
 const TOKENS = 12;
 /** In whose ebb most clients leave. In the ebb of others they all stay, and `scaling.max` is lowered. */
 const DEMAND_TIDES = new Set([1, ...(TIDES > 3 ? [Math.round(TIDES / 2)] : []), TIDES]);
@@ -22,7 +22,7 @@ const STREAMS_LEFT = Math.ceil(STREAMS / MAX_REPLICAS / 10);
 const VIDEOS = 2 * MAX_REPLICAS;
 const VIDEO_SECONDS = 25;
 const TIDE_SECONDS = 600;
-/** Of a core, for each worker of the load: they share it with all that the test runs. */
+/** Share of a core for each worker of the load: they share it with all that the test runs. */
 const MIN_WORKER_SHARE = 0.02;
 
 const secondsSince = (at: number): number => (performance.now() - at) / 1_000;

@@ -30,7 +30,7 @@ export interface ControlPlane {
 }
 
 const START_TIMEOUT_MS = 90_000;
-/** Of Go: a third of the processor's time of a start is otherwise spent on a heap that is small. */
+/** Settings of Go: a third of the processor's time of a start is otherwise spent on a heap that is small. */
 const GARBAGE_COLLECTION = { GOGC: '400', GOMEMLIMIT: '1500MiB' };
 
 /**

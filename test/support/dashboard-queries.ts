@@ -25,7 +25,7 @@ export interface RuleFile {
 
 export const readAlerts = (): RuleFile => parse(readFileSync(ALERTS, 'utf8')) as RuleFile;
 
-/** Of all panels, and of all alerts and recording rules. */
+/** Queries of all panels, and of all alerts and recording rules. */
 export const listQueries = (): AskedQuery[] => [...listPanelQueries(), ...listRuleQueries()];
 
 const listPanelQueries = (): AskedQuery[] =>

@@ -57,7 +57,7 @@ export interface TrafficOptions {
   failNext: (name: Name, fault: object) => Promise<void>;
   webhookURL: string;
   consoleURL: string;
-  /** Of the chats. */
+  /** Trace of the chats. */
   traceparent: string;
 }
 

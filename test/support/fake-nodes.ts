@@ -18,7 +18,7 @@ import { pollUntil } from './poll.ts';
 
 export interface FakeNodesOptions {
   nodes: number;
-  /** Of each node; by default for 110 pods with a GPU each, as of a kubelet. */
+  /** Capacity of each node; by default for 110 pods with a GPU each, as a kubelet reports it. */
   allocatable?: Record<string, string>;
   /** From a pod's scheduling to its being ready; 0 by default. */
   startMs?: number;

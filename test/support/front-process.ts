@@ -12,7 +12,7 @@ export const MASTER_KEY = 'test-master-key';
 export interface FrontProcess {
   program: ChildProgram;
   origin: string;
-  /** Of its storage service. */
+  /** Origin of its storage service. */
   internalOrigin: string;
   admin(path: string): Promise<Response>;
   metrics(): Promise<string>;
@@ -22,7 +22,7 @@ export interface FrontProcess {
 /** Resolves when it listens; Redis may be unavailable. */
 export async function startFrontProcess(settings: {
   redisURL: string;
-  /** Of the replicas that it connects to. */
+  /** Port of the replicas that it connects to. */
   replicaPort: number;
   /** Further files of its Secret, such as the keys of a bucket. */
   secrets?: Partial<Record<keyof typeof FRONT_SECRET_FILES, string>>;

@@ -10,10 +10,10 @@ import { describeTargets, readScrapeConfig } from './pod-monitors.ts';
 import { type RunningPrometheus, startPrometheus } from './running-prometheus.ts';
 
 export interface LocalPrometheusOptions {
-  /** Of Prometheus. */
+  /** Path of Prometheus. */
   program: string;
   stack: LocalStack;
-  /** Of the stack's objects. */
+  /** Client for the stack's objects. */
   client: Pick<KubeClient, 'list'>;
   /** Path of the rules. */
   ruleFile: string;

@@ -9,9 +9,9 @@ import { pollUntil } from './poll.ts';
 
 export interface LocalStack {
   endpoints: EndpointsFile;
-  /** Of its state. */
+  /** Folder of its state. */
   folder: string;
-  /** Of the launcher, which contains the operator and the API server; undefined if the tests did not start it. */
+  /** Process of the launcher, which contains the operator and the API server; undefined if the tests did not start it. */
   pid: number | undefined;
   find(kind: string): EndpointEntry;
   /** Its output so far. */

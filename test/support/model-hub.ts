@@ -17,7 +17,7 @@ export interface ModelHub {
   readonly downloads: Download[];
   /** The status of every response instead. */
   refuseWith: number | undefined;
-  /** Of a private repository. */
+  /** Token of a private repository. */
   token: string | undefined;
   /** Breaks off a download after this many bytes, once for each number. */
   cuts: number[];

@@ -91,7 +91,7 @@ export interface ReplicaSettings {
   address: string;
   /** The same for all replicas of a front. */
   port: number;
-  /** Of the fronts' storage service, with the workspace's token for it. */
+  /** The fronts' storage service, with the workspace's token for it. */
   storage?: { url: string; token: string; requestPrefix: string };
   /** As a front derives it, if its requests are to be recognized. */
   peerToken?: string;

@@ -5,7 +5,7 @@ import { CSRF_HEADER } from '../../console/api.ts';
 export interface Page {
   url: URL;
   status: number;
-  /** Of Set-Cookie. */
+  /** Values of Set-Cookie. */
   cookies: string[];
   text: string;
   location: string | null;

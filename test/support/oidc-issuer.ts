@@ -26,9 +26,9 @@ export interface TestIssuer {
 }
 
 export interface IssuerOptions {
-  /** Of the console. */
+  /** Origins of the console. */
   origins: string[];
-  /** Of ID tokens; 3600 by default. */
+  /** Lifetime of ID tokens; 3600 by default. */
   idTokenSeconds?: number;
   /** 0 takes a free one. */
   port?: number;

@@ -94,7 +94,7 @@ const RESPONSE = record({
   prompt_cache_key: nullable(text),
 });
 
-/** Of events about items and their parts, such as `response.output_text.delta`. */
+/** Events about items and their parts, such as `response.output_text.delta`. */
 const NUMBERS: [RegExp, string][] = [
   [/./, 'sequence_number'],
   [/^response\.(output_|content_|function_call|reasoning)/, 'output_index'],

@@ -53,7 +53,7 @@ export function watchLoad({ process }: ChildProgram, ask: () => Promise<void>): 
 
 /** More than what a program holds at rest, in MiB. */
 const MAX_GROWTH_MIB = 60;
-/** Of the program's own work, which takes five times as long where all cores are busy. */
+/** Limit of the program's own work, which takes five times as long where all cores are busy. */
 const MAX_WAIT_MS = 2_500;
 
 /** From now on until the returned function is called, which holds the growth of its memory and the waits of others to limits. */

@@ -29,7 +29,7 @@ export interface ReplicaStackOptions {
   /** Started for each test instead of once for the whole block. */
   isPerTest?: boolean;
   startEngine?: (address: string) => Promise<Engine>;
-  /** Of the replicas. */
+  /** Variables of the replicas. */
   env?: Record<string, string>;
 }
 

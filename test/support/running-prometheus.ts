@@ -17,7 +17,7 @@ export interface RunningPrometheus {
   query(expr: string): Promise<Sample[]>;
   /** Trace IDs of the exemplars that a metric has had within the last ten minutes. */
   listExemplars(metric: string): Promise<string[]>;
-  /** Of its HTTP API, below /api/v1. */
+  /** Reads its HTTP API, below /api/v1. */
   read<T>(path: string): Promise<T>;
   stop(): Promise<void>;
 }

@@ -38,7 +38,7 @@ type Place = Pick<AnyS3Server, 'port' | 'accessKeyId' | 'secretAccessKey' | 'sto
 const KEYS = { accessKeyId: 'TESTACCESSKEY', secretAccessKey: 'test-secret-access-key' };
 const REGION = 'us-east-1';
 
-/** The versions are those of docs/media.md, "Stores that were tried". */
+/** The versions are those of docs/media.md, "Which stores work". */
 export const S3_SERVERS: Record<string, () => Promise<AnyS3Server>> = {
   versitygw: async () => connect(await startS3()),
   SeaweedFS: async () => connect(await startSeaweedFS()),

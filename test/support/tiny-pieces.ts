@@ -25,7 +25,7 @@ interface ServerOrder {
   host: string;
   port: number;
   status: string;
-  /** Of the body of each answer. */
+  /** First piece of the body of each answer. */
   first: string;
   bytes: number;
 }

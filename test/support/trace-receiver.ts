@@ -28,7 +28,7 @@ export interface TraceReceiver {
   spans: ReceivedSpan[];
   /** All received bodies. */
   bodies: string[];
-  /** Of its responses. */
+  /** Status of its responses. */
   status: number;
   answer: string;
   /** The spans of a trace, once these are among them. */

@@ -27,11 +27,12 @@ Every error has the same envelope:
 { "error": { "message": "…", "type": "…", "param": null, "code": "…" } }
 \`\`\`
 
-\`documentation_url\` links to the code below if the documentation is [published](install.md#publish-the-console-and-the-documentation).
-\`message\` describes the problem and what is allowed, \`param\` is the invalid field if there is one, and the header
-\`x-request-id\` identifies the request in the gateway's log. Responses that SDKs should not retry automatically have
-\`x-should-retry: false\`; responses that can be retried later have \`Retry-After\` in whole seconds.
-An error in the middle of a stream is sent as a last \`data:\` event with the same envelope, without \`[DONE]\`.
+- \`message\` describes the problem and what is allowed. \`param\` is the invalid field, if there is one.
+- \`documentation_url\` links to the code below if the documentation is [published](install.md#publish-the-console-and-the-documentation).
+- The header \`x-request-id\` identifies the request in the gateway's log.
+- Responses that SDKs should not retry automatically have \`x-should-retry: false\`. Responses that can be retried later have \`Retry-After\` in
+  whole seconds.
+- An error in the middle of a stream is sent as a last \`data:\` event with the same envelope, without \`[DONE]\`.
 
 ${row('Code', 'Status', 'Type', 'When', 'What to do', 'Retried by SDKs')}
 ${row('---', '---', '---', '---', '---', '---')}
@@ -39,16 +40,16 @@ ${lines.join('\n')}
 ${CLIENT_RETRIES}`;
 }
 
-/** Measured with each client as it comes, against a server that answers with the gateway's own errors and no success. */
+/** Measured in November 2026, with default settings, against a server that answers with the gateway's own errors and no success. */
 const CLIENT_RETRIES = `
 ## What clients do by themselves
 
-How many requests each client sends for one call that is never served, and after how many seconds it gives up. Measured in November 2026 with the
-clients' own settings, by the headers that the codes have:
+The table shows how many requests each client sends for one call that is never served, and after how many seconds it gives up. Clients have their
+own default settings. The columns are kinds of errors, by their headers:
 
 - **Minute**: \`rate_limit_exceeded\` for requests per minute, \`queue_full\`; \`Retry-After: 30\`.
 - **Soon**: \`replica_saturated\` (429, or 529 on \`/v1/messages\`) / \`no_pod_available\` and \`temporarily_unavailable\` (503); \`Retry-After: 5\`.
-- **Start**: \`no_pod_available\` of a model whose start takes longer; \`Retry-After: 60\`, which is the most that a 503 has.
+- **Start**: \`no_pod_available\` of a model whose start takes longer; \`Retry-After: 60\`, the maximum of a 503.
 - **Failed**: \`upstream_error\`, \`storage_upload_failed\` (502) and \`internal_error\` (500) / \`request_timeout\` (408); no \`Retry-After\`.
 - **Day**: \`rate_limit_exceeded\` for tokens per day; \`Retry-After\` of hours, \`x-should-retry: false\`.
 - **Final**: \`no_pod_available\` of a paused deployment, \`insufficient_quota\`, \`request_timeout\` (504); \`x-should-retry: false\`, no \`Retry-After\`.
@@ -68,13 +69,13 @@ clients' own settings, by the headers that the codes have:
 | Codex 0.171.0 | 6 in 159 s | 6 in 26 s / 30 in 146 s | 11 in 10 min, and goes on | 30 in 25 s / 6 in 6 s | waits for hours | 30 in 25 s |
 | opencode 1.18.33 | 6 in 151 s | 6 in 26 s | 6 in 301 s | 6 in 71 s | waits for hours | 6 in 73 s |
 
-- Ten of the clients send at most 7 requests. Claude Code tries ten times more. Codex sends a request up to five times, and a turn up to six
-  times: \`request_max_retries\` and \`stream_max_retries\` of its provider limit that.
-- No pause is longer than 75 s, but for one: when the tokens of the day are used up, Codex and opencode obey \`Retry-After\`, and show nothing
-  until the limit resets: stop them. The header is sent nevertheless, as it tells all others when the key is served again.
+- Claude Code tries ten times more. Codex sends a request up to five times, and a turn up to six times: \`request_max_retries\` and
+  \`stream_max_retries\` of its provider limit that. Other clients send at most 7 requests.
+- When the tokens of the day are used up, Codex and opencode obey \`Retry-After\`, and show nothing until the limit resets: stop them. No other
+  pause is longer than 75 s. The header is sent nevertheless, since it tells other clients when the key is served again.
 - LiteLLM's Router, AI SDK, LangChain for JavaScript, Codex and opencode do not read \`x-should-retry\`. The others do.
-- AI SDK and LangChain for JavaScript do not wait for a \`Retry-After\` of 60 s: they wait by their own schedule.
-- An asynchronous image or video that is requested again is made and charged once, if the request has an [\`Idempotency-Key\`](api.md#idempotency).
+- AI SDK and LangChain for JavaScript do not obey a \`Retry-After\` of 60 s. They wait by their own schedule.
+- A repeated request for an asynchronous image or video is made and charged once, if it has an [\`Idempotency-Key\`](api.md#idempotency).
 `;
 
 /** docs/conditions.md: every condition with the kind it belongs to and its meaning. */
@@ -83,9 +84,9 @@ export function writeConditionPage(): string {
   return `${NOTICE}
 # Conditions
 
-Conditions follow kstatus: \`kubectl wait --for=condition=Ready md/NAME\` works, and \`observedGeneration\` shows whether
-they refer to the current spec. \`kubectl get md -o wide\` shows the message of \`Ready\`: the first problem. What Flux, Helm and Argo CD make of them
-is in [Install](install.md#wait-until-objects-are-ready).
+Conditions follow kstatus. \`kubectl wait --for=condition=Ready md/NAME\` works, and \`observedGeneration\` shows whether
+they refer to the current spec. \`kubectl get md -o wide\` shows the message of \`Ready\`, which is the first problem.
+[Operations](install.md#wait-until-objects-are-ready) describes how Flux, Helm and Argo CD read them.
 
 ${row('Condition', 'Kind', 'Meaning')}
 ${row('---', '---', '---')}

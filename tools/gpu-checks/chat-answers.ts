@@ -10,7 +10,7 @@ const MAX_TOKENS = 4_096;
 const ANSWERS = 4;
 const RIVALS = 2;
 const FEW_TOKENS = 16;
-/** Of a logarithm that is 0. */
+/** Tolerance of a logarithm that is 0. */
 const ROUNDING = 0.001;
 /** Engines pass over what a model's template does not know. */
 const THINKING = { chat_template_kwargs: { enable_thinking: true, thinking: true } };

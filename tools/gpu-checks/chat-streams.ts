@@ -1,9 +1,9 @@
 /** Streams of chats, and when they begin. */
 import { askUntilAccepted, post, requireOk } from './endpoint.ts';
 
-/** Of an answer, or of what is thought before it. */
+/** Token of an answer, or of what is thought before it. */
 const TOKEN = /"(content|reasoning|reasoning_content)": ?"[^"]/;
-/** Of an answer alone. */
+/** Token of an answer alone. */
 export const CONTENT = /"content": ?"[^"]/;
 
 export interface StreamOptions {

@@ -25,7 +25,7 @@ interface Dialect {
   tool: object;
   call: string;
   parse: (body: never) => Answer;
-  /** Of an event with a piece of the answer. */
+  /** Matches an event with a piece of the answer. */
   piece: RegExp;
   end: RegExp;
 }

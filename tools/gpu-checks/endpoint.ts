@@ -87,7 +87,7 @@ export interface Model {
   routes: string[];
   /** Context length; absent until the engine has reported it. */
   max_model_len?: number;
-  /** Of images and videos, by task: txt2img, img2img, t2v, i2v. */
+  /** Parameters of images and videos by task: txt2img, img2img, t2v, i2v. */
   supported_parameters?: Record<string, { parameters: string[] }>;
 }
 

@@ -17,7 +17,7 @@ import { preparePrompts } from './prompts.ts';
 
 const LONG_PROMPTS = 8;
 const SHARE_OF_CONTEXT = 0.8;
-/** Of all long prompts: some contexts are so large that few of them are enough. */
+/** Limit of all long prompts: some contexts are so large that few of them are enough. */
 const MAX_TOKENS_AT_ONCE = 1_000_000;
 const SHORT_PAUSE_MS = 250;
 /** A key has more to do in this minute. */
@@ -27,7 +27,7 @@ const STREAM_PROMPT_TOKENS = 8_192;
 const STREAM_TOKENS = 1_024;
 const MAX_STREAM_SHARE = 1 / 4;
 
-/** Of a context, how many fill an engine for a while. */
+/** Plans how many prompts of a context fill an engine for a while. */
 export function planLongPrompts(context: number): { count: number; tokens: number } {
   const tokens = Math.floor(context * SHARE_OF_CONTEXT);
   return { count: Math.min(LONG_PROMPTS, Math.max(2, Math.floor(MAX_TOKENS_AT_ONCE / tokens))), tokens };
@@ -40,7 +40,7 @@ interface Beside {
   /** How many had which status. */
   counts: Map<number, number>;
   slowestMs: number;
-  /** Of the first that was neither answered nor refused for its number. */
+  /** The first answer that was neither a success nor a refusal for its number. */
   problem?: string;
 }
 

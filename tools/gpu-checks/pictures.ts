@@ -3,7 +3,7 @@ import sharp from 'sharp';
 
 export const { SIZE = 'auto' } = process.env;
 const DEFAULT_SIDE = 1_024;
-/** Of the coarse pictures that are compared: grain and compression are no difference. */
+/** Size of the coarse pictures that are compared: grain and compression are no difference. */
 const CELLS = 32;
 /** Cells on both sides of an edge belong to neither. */
 const EDGE = 2;
@@ -50,7 +50,7 @@ const readCells = (bytes: Buffer): Promise<Buffer> =>
   sharp(bytes).removeAlpha().toColorspace('srgb').resize(CELLS, CELLS, { fit: 'fill' }).raw().toBuffer();
 
 export interface Difference {
-  /** Of 255, on average. */
+  /** Difference from 0 to 255, on average. */
   inside: number;
   outside: number;
 }

@@ -36,7 +36,7 @@ const isReady = (pod: Pod | undefined): boolean =>
 const countRestarts = (pod: Pod | undefined): number =>
   (pod?.status.containerStatuses ?? []).reduce((sum, { restartCount }) => sum + restartCount, 0);
 
-/** Of those that were ready before `work`: they are so all the time, and none of their containers is started again. */
+/** Watches the pods that were ready before `work`: they must stay ready, and none of their containers may restart. */
 export async function watchPods<T>(work: () => Promise<T>): Promise<[T, PodReport]> {
   const before = await readPods();
   if (!before) return [await work(), NO_REPORT];

@@ -19,7 +19,7 @@ const { SECONDS = '2' } = process.env;
 const PROMPT = 'a harbor at dawn';
 const POLL_MS = 2_000;
 const VIDEO_TIMEOUT_MS = 60 * 60_000;
-/** Of the time that another video took. */
+/** Limit relative to the time that another video took. */
 const SLOWEST = 1.8;
 
 interface Video {
@@ -30,7 +30,7 @@ interface Video {
 
 type Task = 't2v' | 'i2v';
 
-/** Of words, unless the model only makes videos of images. */
+/** Makes videos of words, unless the model only makes them of images. */
 const chooseTask = ({ supported_parameters: tasks }: Model): Task =>
   tasks?.i2v && !tasks.t2v ? 'i2v' : 't2v';
 

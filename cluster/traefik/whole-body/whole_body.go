@@ -20,7 +20,7 @@ func CreateConfig() *Config { return &Config{} }
 // New is called by Traefik for each router with the middleware.
 func New(_ context.Context, next http.Handler, _ *Config, _ string) (http.Handler, error) {
 	return http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
-		// Of a chunked body only the read that fails could tell the end.
+		// In a chunked body, only the read that fails could tell the end.
 		if req.ContentLength > 0 {
 			req.Body = &body{source: req.Body, left: req.ContentLength}
 		}

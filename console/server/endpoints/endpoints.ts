@@ -14,7 +14,7 @@ import type { Session } from '../sessions/session.ts';
 
 export interface EndpointCall {
   method: 'GET' | 'POST';
-  /** Of the deployment, with /v1. */
+  /** The deployment's URL, with /v1. */
   baseURL: string;
   /** After /v1, with its query. */
   path: string;

@@ -6,7 +6,7 @@ import type { Context, Middleware } from 'koa';
 
 /** Smaller bodies fit in one packet anyway. */
 const MIN_COMPRESSED_BYTES = 1_024;
-/** Of 11: half the size of plain JSON at a tenth of the best quality's time. */
+/** Out of 11: half the size of plain JSON at a tenth of the best quality's time. */
 const BROTLI_QUALITY = 4;
 
 const compress = {

@@ -4,7 +4,7 @@ import { USAGE_RANGES, type UsageRange } from '../../api.ts';
 
 const time = z.iso.datetime({ offset: true }).or(z.literal('')).optional();
 
-/** Of a query; `within` counts back from now. */
+/** Fields of a query; `within` counts back from now. */
 export const timeFilters = {
   within: z.enum(['', ...USAGE_RANGES]).optional(),
   since: time,

@@ -24,7 +24,7 @@ export interface ResourceAttributes {
 /** The result of a write or dry run. */
 export interface Written {
   object: KubeObject;
-  /** Of admission policies. */
+  /** Warnings of admission policies. */
   warnings: string[];
 }
 

@@ -22,7 +22,7 @@ export function nameFieldManager(user?: string): string {
   return `${PROGRAM}${SEPARATOR}${name}`;
 }
 
-/** Of a write. */
+/** The field manager of a write. */
 export const fieldManagerQuery = (user?: string): string =>
   `?fieldManager=${encodeURIComponent(nameFieldManager(user))}`;
 

@@ -20,7 +20,7 @@ export interface LogOptions {
   container: string;
   tailLines: number;
   limitBytes: number;
-  /** Of the previous run, without following. */
+  /** Reads the previous run's log, without following. */
   previous: boolean;
 }
 

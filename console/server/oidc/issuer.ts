@@ -31,7 +31,7 @@ export interface OIDCSettings {
   /** undefined = a public client. */
   clientSecret: string | undefined;
   scopes: string[];
-  /** Of the identity provider, for users. */
+  /** The identity provider's name, for users. */
   name: string | null;
   /** PEM; undefined = the system's CA certificates. */
   ca: string | undefined;
@@ -43,7 +43,7 @@ export interface Tokens {
   /** null: the ID token cannot be renewed. */
   refreshToken: string | null;
   subject: string;
-  /** Of the ID token; Unix milliseconds. */
+  /** When the ID token ends; Unix milliseconds. */
   endsAt: number;
 }
 

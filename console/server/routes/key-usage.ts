@@ -89,7 +89,7 @@ export function addKeyUsageRoutes(router: Router<ConsoleState>, services: Servic
     ctx.body = table;
   });
 
-  /** Of existing deployments. */
+  /** Reads the models of existing deployments. */
   async function readModels(namespace: string, deployments: readonly string[]): Promise<Map<string, string>> {
     const models = new Map<string, string>();
     for (const name of deployments) {

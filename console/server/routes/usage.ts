@@ -28,7 +28,7 @@ const RANGES: Record<UsageRange, { length: number; step: number }> = {
   '30d': { length: 30 * DAY, step: 6 * HOUR },
 };
 
-/** Of the overview of all deployments. */
+/** Range of the overview of all deployments. */
 const OVERVIEW = { length: HOUR, step: 180 };
 
 const query = z.object({

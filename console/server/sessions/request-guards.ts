@@ -56,7 +56,7 @@ export interface ConsoleState {
   origin: RequestOrigin;
   /** Behind `requireSession`, and after a sign-in. */
   session?: Session;
-  /** Of a sign-in by OIDC: the page to which the browser returns. */
+  /** Set for a sign-in by OIDC: the page to which the browser returns. */
   returnTo?: string;
   /** An error that was not sent, since the browser was redirected to the page. */
   signInError?: { status: number; message: string };

@@ -7,7 +7,7 @@ export interface Session {
   digest: string;
   /** Changes in place when it is renewed. */
   token: string;
-  /** Of a sign-in by OIDC. */
+  /** Set for a sign-in by OIDC. */
   oidc?: TokenRenewalState | undefined;
   user: string;
   /** The namespace entered at sign-in, then the token's own namespace. */
@@ -21,12 +21,12 @@ export interface TokenRenewalState {
   subject: string;
   /** null: it ends with its token. */
   refreshToken: string | null;
-  /** Of the token. Unix milliseconds, both. */
+  /** When the token ends. Unix milliseconds, both. */
   endsAt: number;
   renewAt: number;
 }
 
-/** Of one session, with the key that its browser has. */
+/** Seals one session with the key that its browser has. */
 export interface SessionSeal {
   seal(session: Session): string;
   open(sealed: string): Session | null;

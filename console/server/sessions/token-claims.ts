@@ -4,7 +4,7 @@ import { z } from 'zod';
 export interface TokenClaims {
   /** Unix milliseconds; null if unknown. */
   endsAt: number | null;
-  /** Of a service account; null otherwise. */
+  /** A service account's namespace; null for other users. */
   namespace: string | null;
 }
 

@@ -23,9 +23,9 @@ export interface SignInsOptions {
 export interface Credentials extends Pick<Session, 'token' | 'oidc'> {
   /** Entered by the user. */
   namespace: string | undefined;
-  /** Of the token, if it has one. */
+  /** The token's namespace, if it has one. */
   tokenNamespace: string | null;
-  /** Of a token that is not renewed; Unix milliseconds. */
+  /** When a token that is not renewed ends; Unix milliseconds. */
   endsAt: number | null;
 }
 

@@ -12,7 +12,7 @@ const managed = z.object({
 });
 type Managed = z.infer<typeof managed>;
 
-/** Of an object; the API server keeps few more. */
+/** Managers read from an object; the API server keeps few more. */
 const MAX_MANAGERS = 20;
 const MAX_FIELDS = 8;
 /** The object's members that people write. */

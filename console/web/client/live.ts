@@ -3,7 +3,7 @@ import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useSyncExternalStore } from 'react';
 import type { LiveTopic, LiveUpdate, WatchedTopic } from '../../api.ts';
 
-/** Of what is not watched. */
+/** For what is not watched. */
 const POLL_INTERVAL_MS = 3_000;
 /** In case the watch missed something. */
 const WATCHED_INTERVAL_MS = 60_000;

@@ -1,7 +1,7 @@
 /** How often a page reads again what the server does not watch. */
 const MIN_INTERVAL_MS = 3_000;
 const MAX_INTERVAL_MS = 15_000;
-/** Of the time for which nothing has changed. */
+/** Share of the time for which nothing has changed. */
 const SHARE = 0.25;
 
 /** The data that a query had, and since when. */

@@ -11,7 +11,7 @@ import { countErrors, formatCount, formatMs, formatShare } from '../usage/totals
 
 interface DeploymentTableProps {
   deployments: readonly DeploymentView[];
-  /** Of the last hour; undefined while it is not known. */
+  /** Traffic of the last hour; undefined while it is not known. */
   traffic: readonly TrafficView[] | undefined;
 }
 

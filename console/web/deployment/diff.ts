@@ -7,7 +7,7 @@ export interface DiffLine {
 
 /** Unchanged lines that are shown around a change. */
 const CONTEXT = 3;
-/** Of the table of common lines; larger ones show everything as replaced. */
+/** Cells in the table of common lines; larger ones show everything as replaced. */
 const MAX_CELLS = 4_000_000;
 
 /** Empty if both are the same. */

@@ -10,7 +10,7 @@ export type JSONValue =
 
 interface Dialect {
   quote: (text: string) => string;
-  /** Of an object's member. */
+  /** Name of an object's member. */
   nameMember: (name: string) => string;
   /** Those that JSON writes otherwise. */
   constants: Record<string, string>;

@@ -14,7 +14,7 @@ interface ManifestEditorProps {
   onChange: (yaml: string) => void;
   /** Where it is tried, and where it is applied. */
   paths: { dryRun: string; apply: string; method: 'POST' | 'PUT' };
-  /** Of what is edited. */
+  /** Version of what is edited. */
   version?: string;
   /** Label of the button that applies it. */
   action: string;

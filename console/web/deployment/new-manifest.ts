@@ -8,12 +8,12 @@ export interface NewDeployment {
   modelId: string;
   /** On the Hugging Face hub; '' for none. */
   repo: string;
-  /** Of preset custom. */
+  /** Image for preset custom. */
   image: string;
   /** One a line. */
   args: string;
   gpus: number;
-  /** Of one GPU in GiB; null: as the nodes say. */
+  /** Memory of one GPU in GiB; null: as the nodes say. */
   gpuMemory: number | null;
   size: { replicas: number } | { min: number; max: number };
 }

@@ -9,7 +9,7 @@ import { findState } from './key-state.ts';
 
 interface KeyRowProps {
   apiKey: KeyView;
-  /** Of the last 30 days; undefined while it is not known. */
+  /** Total of the last 30 days; undefined while it is not known. */
   total: KeyTotal | undefined;
   mayManage: boolean | undefined;
   isPending: boolean;

@@ -80,7 +80,7 @@ function useCommands(pages: PaletteProps['pages']): Command[] {
   ];
 }
 
-/** Of the objects of a collection; none where the user may not list them. */
+/** Names of the objects of a collection; none where the user may not list them. */
 function useNames<T extends { name: string }>(collection: string): string[] {
   const base = useBase();
   const { data = [] } = useQuery({

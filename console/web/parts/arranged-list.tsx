@@ -19,7 +19,7 @@ export interface Arrangement<T> {
   /** Before the filter. */
   total: number;
   columns: readonly Column<T>[];
-  /** Of the filter's element. */
+  /** ID of the filter's element. */
   fieldId: string;
   filter: string;
   setFilter: (typed: string) => void;

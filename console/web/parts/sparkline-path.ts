@@ -1,7 +1,7 @@
 /** The places of a sparkline's values. Pure. */
 export const WIDTH = 100;
 export const HEIGHT = 28;
-/** Of the line, so that a peak is not cut off. */
+/** Margin around the line, so that a peak is not cut off. */
 const MARGIN = 2;
 
 interface Place {

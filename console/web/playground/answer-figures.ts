@@ -6,7 +6,7 @@ export interface Usage {
   completion_tokens?: number;
 }
 
-/** Of one clock, in milliseconds; null before the first token. */
+/** Times of one clock, in milliseconds; null before the first token. */
 export interface AnswerTimes {
   sentAt: number;
   firstAt: number | null;

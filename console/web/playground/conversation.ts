@@ -11,7 +11,7 @@ export interface Turn extends ChatMessage {
 }
 
 interface ConversationOptions {
-  /** Of chat completions. */
+  /** Path of chat completions. */
   path: string;
   buildBody: (messages: ChatMessage[]) => ChatBody;
   /** A question was stopped before an answer began. */

@@ -4,7 +4,7 @@ import type { Permission } from '../parts/allowed-button.tsx';
 
 export interface PlaygroundProps {
   deployment: DeploymentView;
-  /** Of the deployment's endpoint, with /v1. */
+  /** Path of the deployment's endpoint, with /v1. */
   path: string;
   permission: Permission;
   /** False while another tab is shown. */

@@ -7,7 +7,7 @@ import { ErrorAlert } from '../parts/page-states.tsx';
 interface QuestionFormProps {
   /** Its fields. */
   children: ReactNode;
-  /** Of the button. */
+  /** Label of the button. */
   label: string;
   question: { isPending: boolean; error: Error | null };
   onSubmit: () => void;

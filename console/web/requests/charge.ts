@@ -1,7 +1,7 @@
 /** Descriptions of a request's payer and price. Pure. */
 import type { RequestDetail } from '../../api.ts';
 
-/** Of what fails or is canceled, the price is refunded. */
+/** Describes the price, which is refunded if the request fails or is canceled. */
 export function describeCost({ price, status }: Pick<RequestDetail, 'price' | 'status'>): string {
   if (price === null) return '–';
   if (price === '0') return 'Free';

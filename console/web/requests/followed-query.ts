@@ -21,7 +21,7 @@ interface EndpointRequest extends Pick<RequestDetail, 'id' | 'modality' | 'statu
 export interface FollowedRequestProps {
   deployment: string;
   id: string;
-  /** Of the deployment's endpoint, with /v1. */
+  /** Path of the deployment's endpoint, with /v1. */
   path: string;
   /** No polling while hidden. */
   isShown: boolean;

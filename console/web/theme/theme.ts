@@ -62,7 +62,7 @@ const BUOY: MantineColorsTuple = [
   '#753008',
 ];
 
-/** Of series, in the order in which charts take them. */
+/** Colors of series, in the order in which charts take them. */
 export const CHART = {
   main: 'tide.5',
   second: 'buoy.5',

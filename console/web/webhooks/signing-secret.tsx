@@ -40,7 +40,7 @@ export function SigningSecret() {
 }
 
 interface RollSecretProps {
-  /** Of this one; else of the namespace. */
+  /** The endpoint whose secret is meant; absent: the namespace's. */
   endpoint?: string;
   size?: string;
 }
@@ -50,7 +50,7 @@ export function RollSecret({ endpoint, size = 'sm' }: RollSecretProps) {
   const base = useBase();
   const { rollSecret } = useAccess();
   const [isAsking, { open, close }] = useDisclosure();
-  // Rolling the namespace's own ends the old one at once unless its owner asks otherwise (docs/webhooks.md, "Rolling the secret").
+  // Rolling the namespace's own ends the old one at once unless its owner asks otherwise (docs/webhooks.md, "Roll the secret").
   const keepsByDefault = endpoint !== undefined;
   const [keepOld, setKeepOld] = useState(keepsByDefault);
   const path = endpoint === undefined ? base : `${base}/webhooks/${encodeURIComponent(endpoint)}`;

@@ -6,7 +6,7 @@ export interface HoldLimits {
   /** For all deployments together; a workspace may have twice as many as are still free. */
   total: number;
   perDeployment: number;
-  /** Of bodies that are read, and of socket buffers for others. */
+  /** Limit of bodies that are read, and of socket buffers for others. */
   bytesPerDeployment: number;
 }
 
@@ -25,7 +25,7 @@ export interface Waiter {
 }
 
 export interface HoldQueue extends DeploymentName {
-  /** Of requests that wait, or have their turn and may have to wait again; by caller. */
+  /** Places of requests that wait, or have their turn and may have to wait again; by caller. */
   places: Shares;
   bytes: Shares;
   waiting: Set<Waiter>;

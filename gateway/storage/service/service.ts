@@ -140,7 +140,7 @@ function requireToken(req: IncomingMessage, token: string): void {
   if (!timingSafeEqual(digest(shown), digest(token))) throw refuseToken();
 }
 
-/** Of equal length, whatever was presented. */
+/** Digests have equal length, whatever was presented. */
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 const refuseToken = () => new ApiError('invalid_api_key', 'The token does not belong to this workspace.');

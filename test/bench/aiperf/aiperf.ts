@@ -13,7 +13,7 @@ import { type ChatTarget, openTarget } from './target.ts';
 const VERSION = '0.13.0';
 const CONCURRENCY = 16;
 const REQUESTS = Number(process.env.REQUESTS ?? 500);
-/** Of a tokenizer whose tokens are bytes. */
+/** Counted by a tokenizer whose tokens are bytes. */
 const PROMPT_TOKENS = 800;
 const TIMEOUT_MS = 10 * 60_000;
 

@@ -23,7 +23,7 @@ export interface Recorded {
 }
 
 export interface Baseline {
-  /** Of the recording, such as `2026-11-24`. */
+  /** Date of the recording, such as `2026-11-24`. */
   date: string;
   machine: string;
   repeats: number;
@@ -44,7 +44,7 @@ const WIDE_BANDS: Record<Figure, number> = {
   promotedKB: 1,
   markCompacts: 1,
 };
-/** Of figures that may be zero: what is below is no difference. */
+/** Figures that may be zero: what is below is no difference. */
 const SMALLEST: Partial<Record<Figure, number>> = { promotedKB: 0.3, markCompacts: 1 };
 /** Recorded on a busy machine: smaller changes cannot be detected. */
 const POOR_BAND = 0.3;

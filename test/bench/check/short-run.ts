@@ -22,9 +22,9 @@ export interface ShortRound {
 }
 
 export interface ShortRun {
-  /** Of Berth, before the first load. */
+  /** Memory of Berth before the first load. */
   idleMiB: number;
-  /** Of Berth. */
+  /** Collections of Berth. */
   collections: Collections;
   rounds: ShortRound[];
 }

@@ -3,7 +3,7 @@ import { formatRows } from '../report.ts';
 import { median } from '../statistics.ts';
 import type { ShortRun, Turn } from './short-run.ts';
 
-/** Of requests that are sampled. */
+/** Share of requests that are sampled. */
 export const TRACED_RATIO = 0.1;
 
 const FIGURES: [name: string, read: (turn: Turn) => number][] = [

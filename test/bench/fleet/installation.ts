@@ -128,7 +128,7 @@ async function runOperator({ kubeconfig }: ControlPlane, redisURL: string, pod: 
   return { program, metricsPort };
 }
 
-/** Of one node that takes all pods. */
+/** Capacity of one node that takes all pods. */
 const describeCapacity = (gpus: number): Record<string, string> => ({
   cpu: '10k',
   memory: '100Ti',
@@ -136,7 +136,7 @@ const describeCapacity = (gpus: number): Record<string, string> => ({
   'nvidia.com/gpu': String(gpus),
 });
 
-/** Of the workspace's APIKey, which the operator makes. */
+/** Reads the workspace's APIKey, which the operator makes. */
 async function readKey(client: KubeClient, namespace: string): Promise<string> {
   let key = '';
   await pollUntil(async () => {

@@ -3,7 +3,7 @@ import { atMost, formatRows, type Goal } from '../report.ts';
 import { percentile } from '../statistics.ts';
 import type { FleetFigures } from './fleet.ts';
 
-/** Of the operators' leader lease. */
+/** Leader lease of the operators. */
 const LEASE_MS = 15_000;
 
 export function formatFleet({

@@ -12,7 +12,7 @@ export interface RestFigures {
   apiWrites: number;
 }
 
-/** Of the operator, without requests. */
+/** Measures the operator without requests. */
 export async function measureRest(
   { redis, front }: Installation,
   operator: Operator,

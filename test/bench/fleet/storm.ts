@@ -19,11 +19,11 @@ export interface StormFigures {
   deployments: number;
   served: number;
   seconds: number;
-  /** Of the workspace with as many as all others together, and of those others. */
+  /** Waits of the workspace with as many deployments as all others together, and of those others. */
   longestWaitSeconds: { large: number; others: number };
   /** Pairs of a workspace with requests at different times, and how many of them got their GPUs in reverse order. */
   inversions: { count: number; pairs: number };
-  /** Of the deployments of a workspace, how many had got a GPU when half of all had. */
+  /** How many of a workspace's deployments had a GPU when half of all had. */
   shareAtHalf: { large: number; others: [fewest: number, most: number] };
   /** Pods that got a node but never became ready, or only after nobody waited. */
   inVain: number;

@@ -38,9 +38,9 @@ export async function startEngines(): Promise<Engines> {
   return { stop: async () => void (await Promise.all(engines.map(stopPinned))) };
 }
 
-/** Of all engines together, or of each in their order. */
+/** Figures of all engines together, or of each in their order. */
 export interface EngineFigures {
-  /** Of the prompts' tokens, from 0 to 1. */
+  /** Share of the prompts' tokens, from 0 to 1. */
   hitRate: number;
   /** Requests at each on average. */
   loads: number[];

@@ -13,7 +13,7 @@ import { listTraces, type Trace } from './traces.ts';
 export interface PrefixFigures {
   trace: string;
   chooser: string;
-  /** Of the prompts' tokens, from 0 to 1. */
+  /** Share of the prompts' tokens, from 0 to 1. */
   hitRate: number;
   firstTokenP50Ms: number;
   firstTokenP95Ms: number;
@@ -23,7 +23,7 @@ export interface PrefixFigures {
   errors: number;
 }
 
-/** Of the traces' length. */
+/** Share of the traces' length. */
 const SCALE = Number(process.env.SCALE ?? 1);
 
 export async function measurePrefix(redis: RedisClient): Promise<PrefixFigures[]> {

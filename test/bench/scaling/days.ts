@@ -4,7 +4,7 @@ import { poissonLoad } from '../../support/scaling/loads.ts';
 import type { Fleet } from './clairvoyant.ts';
 
 const HOUR_MS = 3_600_000;
-/** Of a replica; and the most replicas. */
+/** Slots of a replica; and the most replicas. */
 export const [SLOTS, MAX] = [8, 12];
 export const LOAD_MS = 60_000;
 

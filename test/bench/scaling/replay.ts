@@ -39,7 +39,7 @@ const PLOTTED_WAIT_MS = 2_000;
 
 /** p95 waits at which autoscalers are compared, each with the cheapest headroom that meets it. */
 const WAITS_MS = [1_000, 2_000, 5_000];
-/** Of a replica's slots: the knob that all of them have. */
+/** Shares of a replica's slots: the knob that all of them have. */
 const UTILIZATIONS = Array.from({ length: 46 }, (_, index) => 1 - index * 0.01);
 
 interface Contender {

@@ -55,7 +55,7 @@ export const settle = (page: Page): Promise<void> =>
 export const readExcess = (page: Page): Promise<number> =>
   page.evaluate('document.documentElement.scrollWidth - innerWidth');
 
-/** Of scripts and styles, compressed as they were sent. */
+/** Size of scripts and styles, compressed as they were sent. */
 export const readLoadedBytes = (page: Page): Promise<number> =>
   page.evaluate(`performance.getEntriesByType('resource')
     .filter(({ name }) => /\\.(js|css)$/.test(name))

@@ -12,7 +12,7 @@ export interface Scene {
   path: string;
   /** By path below the namespace's API, which may have a query; `page`: of a real deployment. */
   answers?: Record<string, unknown>;
-  /** Of `deployments/made-up`: what differs from `tiny-chat`. */
+  /** Deployment `deployments/made-up`: what differs from `tiny-chat`. */
   deployment?: Partial<DeploymentView>;
   /** Waits for what the path opens by itself. */
   wait?: (page: Page) => Promise<void>;

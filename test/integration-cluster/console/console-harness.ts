@@ -42,7 +42,7 @@ export interface ConsoleHarness {
   readonly server: RedisServer;
   readonly console: RunningConsole;
   readonly origin: string;
-  /** Of the page that it serves. */
+  /** Folder of the page that it serves. */
   readonly webFolder: string;
   /** Another console on the same API server and Redis. */
   start(change?: Partial<ConsoleEnvironment>, log?: Logger): Promise<RunningConsole>;

@@ -14,7 +14,7 @@ export interface EndpointFixture {
   token: string;
   someone: Person;
   base: string;
-  /** Of the endpoint. */
+  /** Port of the endpoint. */
   port: number;
   makeDeployment(name: string, url: string): Promise<void>;
 }

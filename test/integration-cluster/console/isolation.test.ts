@@ -8,7 +8,7 @@ import { type Person, useConsole } from './console-harness.ts';
 import { VERIFIED, verifyMeanwhile } from './verification.ts';
 
 const ID = `req_${'0'.repeat(32)}`;
-/** Of an S3-shaped credential. */
+/** Keys of an S3-shaped credential. */
 const KEYS = { accessKeyId: 'AKIA', secretAccessKey: 'secret' };
 
 const writeManifest = (name: string) => ({

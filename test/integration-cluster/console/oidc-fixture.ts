@@ -14,12 +14,12 @@ import { type ConsoleHarness, useConsole } from './console-harness.ts';
 
 export interface OIDCHarness {
   readonly console: ConsoleHarness;
-  /** Of the first console by OIDC. */
+  /** Issuer of the first console by OIDC. */
   readonly issuer: TestIssuer;
   readonly origin: string;
-  /** Of all consoles that the issuer knows. */
+  /** Origins of all consoles that the issuer knows. */
   readonly origins: string[];
-  /** Of the issuer; `change`: of what the console knows of it. */
+  /** Settings of the issuer; `change` is what the console knows differently. */
   settings(change?: Partial<OIDCSettings>): OIDCSettings;
   /** Another console, at a port that the issuer knows: there are two. */
   start(index: 0 | 1, change?: Partial<ConsoleEnvironment>, log?: Logger): Promise<RunningConsole>;

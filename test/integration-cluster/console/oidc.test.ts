@@ -94,7 +94,7 @@ describe('signing in to the console by OIDC', () => {
     const form = await attacker.begin('/');
     const stop = await attacker.submit(form, { login: 'dan' }, { follows: false });
     const callback = stop.location!;
-    // Of a user who follows the attacker's link, without and with a sign-in of their own under way.
+    // Cookies of a user who follows the attacker's link, without and with a sign-in of their own in progress.
     const victim = use.browser();
     for (const prepare of [async () => {}, () => victim.begin('/')]) {
       await prepare();

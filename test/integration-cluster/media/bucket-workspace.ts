@@ -18,7 +18,7 @@ export interface BucketWorkspace extends FrontWorkspace {
 
 export interface CustomerBucket {
   id: number;
-  /** Of the StorageCredential. */
+  /** Name of the StorageCredential. */
   name: string;
   bucket: string;
   prefix: string;

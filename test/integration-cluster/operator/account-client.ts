@@ -10,7 +10,7 @@ interface AccountOptions extends Pick<ClientOptions, 'onRequest'> {
   server?: string;
 }
 
-/** Of Berth's namespace. */
+/** Connects as an account of Berth's namespace. */
 export async function connectAccount(
   controlPlane: ControlPlane,
   account: string,

@@ -261,7 +261,7 @@ describe('the life of the operator and of what it runs', function () {
   });
 
   describe('scale', function () {
-    // Of work for so many, beside other tests.
+    // So many take long to reconcile when other tests run.
     this.timeout(300_000);
     const COUNT = 80;
 

@@ -100,7 +100,7 @@ describe("the operator with the chart's rights", () => {
     const operator = harness.startOperator({ client, leaseClient: client, settings });
     for (const namespace of namespaces) await live(cluster, namespace);
     expect(refused()).to.deep.equal([]);
-    // Of its own namespaces the watch shows a moment later that they are empty; the other's object it never shows.
+    // The watch shows a moment later that its own namespaces are empty; it never shows the other's object.
     await pollUntil(() => operator.program.view.models.list().length === 0);
     const attempt = await client
       .get(RESOURCES.Secret, { namespace: other, name: 'x' })

@@ -34,7 +34,7 @@ export interface StorageHarness {
   connection: RedisConnection;
   s3: S3Server;
   storage: ServerStorage;
-  /** Of the internal service. */
+  /** Origin of the internal service. */
   origin: string;
   /** As a sidecar of the workspace has it. */
   remote(

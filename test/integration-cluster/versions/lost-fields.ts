@@ -16,7 +16,7 @@ export function findLostFields(sent: unknown, stored: unknown, path = ''): strin
     );
 }
 
-/** Of a Secret: stored as `data`. */
+/** Field of a Secret that is stored as `data`. */
 const WRITE_ONLY = 'stringData';
 
 const isEmpty = (value: unknown): boolean =>

@@ -38,7 +38,7 @@ export async function startRecordingRelay({ url, token, authority }: ControlPlan
     const options = { agent, method: req.method!, headers: { ...headers, authorization } };
     const call = request(`${url}${req.url}`, options, (answer) => {
       res.writeHead(answer.statusCode!, answer.headers);
-      // Of a watch they are awaited, long before its first event.
+      // Headers of a watch are awaited long before its first event.
       res.flushHeaders();
       const isRead = req.method === 'GET' && answer.statusCode! < 400;
       if (isRead && !answer.headers.warning) answer.pipe(res);

@@ -1,6 +1,6 @@
 /** For each alert: series with which it fires once, and resolves. */
 
-/** Of alerts over days. */
+/** Step of alerts over days. */
 export const LONG_STEP = 10;
 
 export interface AlertCase {

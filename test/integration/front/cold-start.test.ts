@@ -14,7 +14,7 @@ import { pollUntil } from '../../support/poll.ts';
 import { publishApiKey } from '../../support/publication.ts';
 
 const MIB = 1024 * 1024;
-/** Of the replica. */
+/** Slots of the replica. */
 const SLOTS = 2;
 const HELD = 105;
 

@@ -94,7 +94,7 @@ describe('a front that two workspaces share', () => {
     open.on('error', () => {});
     open.write(upload);
     try {
-      // Of two that arrive at the same time, either may be refused.
+      // If two arrive at the same time, either may be refused.
       await pollUntil(() => countSpooled() >= 3 * MIB, 'the open upload to be held');
       expect(await edit('team', 'sk-team-2')).to.equal(503);
       expect(await edit('other', 'sk-other')).to.equal(400);

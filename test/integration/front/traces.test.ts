@@ -62,7 +62,7 @@ describe('traces of a chat', () => {
     await stack?.stop();
   });
 
-  /** Of its last call. */
+  /** Reads the headers of its last call. */
   const readHeaders = async (engine: Engine) => (await engine.read()).last!.headers as Record<string, string>;
   const readTraceparent = async (engine: Engine) => (await readHeaders(engine)).traceparent;
   const idle = () =>

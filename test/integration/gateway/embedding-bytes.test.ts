@@ -113,7 +113,7 @@ describe('embeddings as bytes', () => {
   });
 
   const BODY = JSON.stringify({ input: 'a', encoding_format: 'bytes' });
-  /** Of an engine that describes its vectors by these headers. */
+  /** Asks an engine that describes its vectors by these headers. */
   async function askScripted(described: Record<string, string>, bytes = Buffer.alloc(8)): Promise<Response> {
     const engine = await startScriptedEngine((_, res) =>
       res.writeHead(200, { 'content-type': 'application/octet-stream', ...described }).end(bytes),

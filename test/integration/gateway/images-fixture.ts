@@ -55,7 +55,7 @@ export interface ImagesFixtureOptions {
   isFront?: boolean;
   /** In place of the simulator. */
   engineURL?: string;
-  /** Of answers; the process's. */
+  /** The memory of answers; the process's. */
   memory?: Shares;
   /** In place of a folder. */
   storage?: Partial<StorageServices>;

@@ -47,19 +47,19 @@ export interface Pod {
 
 export interface StackOptions {
   kind: 'Image' | 'Video';
-  /** Of the ModelDeployment. */
+  /** Spec of the ModelDeployment. */
   spec?: Record<string, unknown>;
   jobSeconds?: number;
   pods?: number;
   env?: Record<string, string>;
-  /** Of the sweeper, after a restart of Redis. */
+  /** Grace of the sweeper after a restart of Redis. */
   graceMs?: number;
   /** In place of the test's own storage and sweeper. */
   startFront?: (server: RedisServer) => Promise<FrontStorage>;
 }
 
 export interface FrontStorage {
-  /** Of the storage service. */
+  /** URL of the storage service. */
   url: string;
   token: string;
   stop(): Promise<void>;

@@ -108,7 +108,7 @@ describe('jobs of replicas that go', () => {
     const pod = await findPod(id);
     const { startedAt } = await stack.read(id);
     const other = findOther(pod);
-    // Of the other only: an engine that has just started may not have read its duration yet.
+    // Set on the other only: an engine that has just started may not have read its duration yet.
     await setJobSeconds(1, [other]);
     const drained = startDrain(pod);
     await pollUntil(

@@ -30,7 +30,7 @@ interface Generation {
   signal?: AbortSignal;
 }
 
-/** Of the last call to a pod's engine. */
+/** Reads the trace of the last call to a pod's engine. */
 const readTraceparent = async ({ engine }: Pod): Promise<string | undefined> =>
   ((await engine.read()).last?.headers as Record<string, string> | undefined)?.traceparent;
 

@@ -186,14 +186,14 @@ export class Cluster {
     );
   }
 
-  /** Of the fronts that serve in a deployment's place; undefined while they only stand by. */
+  /** Addresses of the fronts that serve in a deployment's place; undefined while they only stand by. */
   async frontAddresses(namespace: string, name: string): Promise<string[] | undefined> {
     const endpoints = await this.#frontEndpoints(namespace, name);
     if (endpoints?.some(({ conditions }) => !conditions.ready)) return undefined;
     return endpoints?.flatMap(({ addresses }) => addresses);
   }
 
-  /** Of the fronts that stand by for a deployment whose pods are ready. */
+  /** Addresses of the fronts that stand by for a deployment whose pods are ready. */
   async standbyAddresses(namespace: string, name: string): Promise<string[]> {
     const endpoints = (await this.#frontEndpoints(namespace, name)) ?? [];
     const isStandby = ({ ready, serving, terminating }: EndpointConditions) =>

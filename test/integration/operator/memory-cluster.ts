@@ -20,7 +20,7 @@ export class MemoryCluster {
   #version = 1;
   /** Events that some watch has not shown yet. */
   pending = 0;
-  /** Of a call and of an event, at most. */
+  /** Longest lag of a call and of an event. */
   lagMs = 15;
 
   constructor(random: () => number) {

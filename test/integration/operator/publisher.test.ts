@@ -86,7 +86,7 @@ describe('publishing to Redis', () => {
   let queueStates: (string | null)[];
   let states: string[];
   let changes: string[];
-  /** Of each deployment whose publication changed, whether Redis held it just then. */
+  /** Whether Redis held each deployment just when its publication changed. */
   let held: Promise<boolean>[];
 
   const start = (line?: Line, checkIntervalMs = 50) => {

@@ -21,7 +21,7 @@ const KEYS = ['a', 'b', 'c'];
 describe('usage of a deployment and a model of it', () => {
   let stack: TestStack;
   let relay: ReplyLoss;
-  /** Of two gateways. */
+  /** Connections of two gateways. */
   const tenants: RedisConnection[] = [];
 
   before(async () => {
@@ -82,7 +82,7 @@ describe('usage of a deployment and a model of it', () => {
         const usage = meter.of(namespace, deployment);
         const chance = random();
         if (chance < 0.6) serve(usage);
-        // Of a counter of its own: its interval's sum is lost.
+        // A separate counter, so that only its own interval's sum is lost.
         else if (chance < 0.7) usage.add('characters', NONSENSE[draw(NONSENSE.length)]!);
         else if (chance < 0.85) await meter.flush();
         else if (chance < 0.95) {

@@ -8,7 +8,7 @@ export interface FaultyStore {
   url: string;
   /** Uploads that were begun. */
   attempts: number;
-  /** Of all connections that have ended. */
+  /** Bytes of all connections that have ended. */
   bytes: number;
   stop(): Promise<void>;
 }

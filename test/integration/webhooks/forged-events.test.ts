@@ -21,7 +21,7 @@ import { TestStack } from '../../support/test-stack.ts';
 
 const KIB = 1024;
 const MAX_MEMORY = 64 * KIB * KIB;
-/** Of it, for what one workspace's events hold. */
+/** Share of it for what one workspace's events hold. */
 const MAX_HELD = MAX_MEMORY / 32;
 const HOOK = { url: 'https://a.example/hook', endpoint: '' };
 

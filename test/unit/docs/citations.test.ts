@@ -1,36 +1,27 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 
-const FOLDERS = [
-  'api',
-  'kit',
-  'redis',
-  'operator',
-  'gateway',
-  'weights',
-  'console',
-  'launch',
-  'simulator',
-  'tools',
-];
-const CITATION = /docs\/api\.md((?:,? (?:and )?"[^"\n]+")+)/g;
+const SOURCES =
+  '{api,kit,kube,redis,operator,gateway,weights,console,launch,simulator,machine,cluster,tools,test,charts,examples}/**/*.{ts,tsx,lua,yaml,md}';
+const CITATION = /(docs\/[\w/-]+\.md)`?((?:,? (?:and )?"[^"\n]+")+)/g;
 
-describe('sections of docs/api.md that the sources cite', () => {
-  const headings = new Set(
-    [...readFileSync('docs/api.md', 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, title]) => title!),
-  );
+const HEADINGS = new Map(
+  globSync('docs/{,runbooks/}*.md').map((page) => [
+    page,
+    new Set([...readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, title]) => title!)),
+  ]),
+);
 
+describe('sections of the documentation that the sources cite', () => {
   it('are there', () => {
-    const files = FOLDERS.flatMap((folder) =>
-      globSync(`${folder}/**/*.{ts,tsx,lua}`, { exclude: (path) => path.includes('node_modules') }),
-    );
+    const files = globSync(SOURCES, { exclude: (path) => path.includes('node_modules') });
     const cited = files.flatMap((file) =>
-      [...readFileSync(file, 'utf8').matchAll(CITATION)].flatMap(([, titles]) =>
-        [...titles!.matchAll(/"([^"]+)"/g)].map(([, title]) => ({ file, title: title! })),
+      [...readFileSync(file, 'utf8').matchAll(CITATION)].flatMap(([, page, titles]) =>
+        [...titles!.matchAll(/"([^"]+)"/g)].map(([, title]) => ({ file, page: page!, title: title! })),
       ),
     );
     expect(cited.length).to.be.above(40);
-    expect(cited.filter(({ title }) => !headings.has(title))).to.deep.equal([]);
+    expect(cited.filter(({ page, title }) => !HEADINGS.get(page)?.has(title))).to.deep.equal([]);
   });
 });
 

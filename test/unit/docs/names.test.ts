@@ -32,7 +32,7 @@ const IMAGES = [
   /^ghcr\.io\/ggml-org\/llama\.cpp$/,
   /^ghcr\.io\/huggingface\/text-embeddings-inference$/,
   /^scratch$/,
-  // Of readers' own registries, or of no registry at all.
+  // Readers' own registries, or no registry at all.
   /^(registry|mirror)\.example\.com\//,
   /^localhost\//,
 ];

@@ -8,7 +8,7 @@ import { joinAnswers } from '../../../kit/joined-answers.ts';
 const HEAD = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
 const END = '0\r\n\r\n';
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
-/** Of the socket at most three reads, each of up to 64 KiB. */
+/** The socket holds at most three reads, each of up to 64 KiB. */
 const MAX_HELD_BYTES = 256 * 1024;
 
 describe('a connection of undici', () => {

@@ -13,7 +13,7 @@ const COLUMNS = 3;
 const GRID_WIDTH = 24;
 const STAT_HEIGHT = 4;
 const PANEL_HEIGHT = 8;
-/** Of Grafana 10, which later ones read. */
+/** Version of Grafana 10, which later ones read. */
 const SCHEMA_VERSION = 38;
 
 /** File names with their contents. */

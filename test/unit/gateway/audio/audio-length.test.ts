@@ -45,7 +45,7 @@ describe('the length of a sound', () => {
 
   it('of an MP3 does not depend on headers that no frame follows, nor on a tag that is longer than the file', async () => {
     const slow = makeFrames(1, 25_000);
-    // Of another sample rate, and 1,440 bytes long by itself.
+    // Has another sample rate, and is 1,440 bytes long by itself.
     const decoy = Buffer.from([0xff, 0xfb, 0xe8, 0xc4]);
     const pieces = Array.from({ length: 250 }, () => [decoy, makeFrames(1, 100)]).flat();
     expect((await measure(Buffer.concat(pieces)))!.seconds).to.be.closeTo(600, 1);

@@ -34,7 +34,7 @@ const listRoutes = ({ paths }: Document): string[] =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
-/** Of each encoding. */
+/** Lists the bodies of each encoding. */
 const bodiesOf = ({ paths }: Document, path: string) =>
   Object.values(paths[path]!.post!.requestBody!.content).map(({ schema }) => schema);
 const bodyOf = (document: Document, path: string) => bodiesOf(document, path)[0]!;

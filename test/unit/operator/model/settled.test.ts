@@ -23,7 +23,7 @@ function object(kind: string, name: string, version = 1): KubeObject {
   return { apiVersion: 'v1', kind, metadata };
 }
 
-/** Of a deployment with one object of each kind. */
+/** Makes the sources of a deployment with one object of each kind. */
 function makeSources() {
   const caches = ['Deployment', 'Service', 'EndpointSlice', 'Pod', 'Ingress', 'StorageCredential'].map(
     (kind) => {
