@@ -9,7 +9,6 @@ import { webhookEndpointResource } from '../../api/webhook-endpoint.ts';
 import { workspaceResource } from '../../api/workspace.ts';
 import { formatCustomResource } from './custom-resource.ts';
 import { writeDashboards } from './dashboards/grafana.ts';
-import { writeOpenAPI } from './openapi.ts';
 import { writeConditionPage, writeErrorPage } from './pages.ts';
 
 const RESOURCES: ResourceDefinition[] = [
@@ -20,19 +19,15 @@ const RESOURCES: ResourceDefinition[] = [
   storageCredentialResource,
 ];
 
-/** Every generated file with its content; the chart carries its own copy of the CRDs, since Helm reads no other folder. */
+/** Every generated file with its content. The CRDs are in the chart, since Helm reads no other folder. */
 function listGeneratedFiles(): Map<string, string> {
   const files = new Map<string, string>([
     ['docs/errors.md', writeErrorPage()],
     ['docs/conditions.md', writeConditionPage()],
-    ['docs/openapi.json', writeOpenAPI()],
     ...writeDashboards(),
   ]);
-  for (const resource of RESOURCES) {
-    const text = formatCustomResource(resource);
-    files.set(`crds/${resource.plural}.yaml`, text);
-    files.set(`charts/berth/files/crds/${resource.plural}.yaml`, text);
-  }
+  for (const resource of RESOURCES)
+    files.set(`charts/berth/files/crds/${resource.plural}.yaml`, formatCustomResource(resource));
   return files;
 }
 
