@@ -49,6 +49,10 @@ export default defineConfig({
         ],
       },
       {
+        text: 'Reference',
+        items: [page('Resources', '/resources'), page('Chart values', '/values')],
+      },
+      {
         text: 'How it is built',
         items: [
           page('Architecture', '/architecture'),

@@ -7,9 +7,12 @@ import { modelDeploymentResource } from '../../api/model-deployment.ts';
 import { storageCredentialResource } from '../../api/storage-credential.ts';
 import { webhookEndpointResource } from '../../api/webhook-endpoint.ts';
 import { workspaceResource } from '../../api/workspace.ts';
+import { writeValuesSchema } from './chart-values.ts';
 import { formatCustomResource } from './custom-resource.ts';
 import { writeDashboards } from './dashboards/grafana.ts';
 import { writeConditionPage, writeErrorPage } from './pages.ts';
+import { writeResourcesPage } from './resources-page.ts';
+import { writeValuesPage } from './values-page.ts';
 
 const RESOURCES: ResourceDefinition[] = [
   modelDeploymentResource,
@@ -24,6 +27,9 @@ function listGeneratedFiles(): Map<string, string> {
   const files = new Map<string, string>([
     ['docs/errors.md', writeErrorPage()],
     ['docs/conditions.md', writeConditionPage()],
+    ['docs/resources.md', writeResourcesPage(RESOURCES)],
+    ['docs/values.md', writeValuesPage()],
+    ['charts/berth/values.schema.json', writeValuesSchema()],
     ...writeDashboards(),
   ]);
   for (const resource of RESOURCES)

@@ -1,0 +1,89 @@
+/** docs/values.md: every value of the chart, from values.yaml and the schema beside it. */
+import { type ChartValue, listChartValues, type ValueSchema } from './chart-values.ts';
+import { code, formatTable, NOTICE } from './markdown.ts';
+
+const COLUMNS = ['Value', 'Type', 'Default', 'Allowed', 'Description'];
+
+export function writeValuesPage(): string {
+  const values = listChartValues();
+  const groups = values.filter(({ path, schema }) => !schema && !path.includes('.'));
+  const single = values.filter(({ path, schema }) => schema && !path.includes('.'));
+  return `${NOTICE}
+# Chart values
+
+All values of \`charts/berth\`, with the defaults of its \`values.yaml\`. Helm refuses values that are not here. How they are used in an
+installation is in [Operations](operations.md).
+
+${formatValues(single)}${groups.map((group) => writeGroup(group, values)).join('')}`;
+}
+
+function writeGroup({ path, description }: ChartValue, values: ChartValue[]): string {
+  const own = values.filter((value) => value.path.startsWith(`${path}.`));
+  return `\n## ${path}\n${description && `\n${description}\n`}\n${formatValues(own)}`;
+}
+
+/** A group within a group is a row if it is explained. */
+function formatValues(values: ChartValue[]): string {
+  const rows = values
+    .filter(({ schema, description }) => schema || description)
+    .map(({ path, schema, default: initial, description }) => {
+      if (!description) throw new Error(`the value ${path} has no description: add one to values.yaml`);
+      if (!schema) return [code(path), '', '', '', description];
+      return [
+        code(path),
+        formatType(schema),
+        code(JSON.stringify(initial)),
+        formatAllowed(schema),
+        description,
+      ];
+    });
+  return formatTable(COLUMNS, rows);
+}
+
+function formatType(schema: ValueSchema): string {
+  const {
+    type,
+    enum: values,
+    anyOf,
+    items,
+  } = schema as {
+    type?: string | string[];
+    enum?: string[];
+    anyOf?: ValueSchema[];
+    items?: ValueSchema;
+  };
+  if (anyOf) return anyOf.map(formatType).join(' or ');
+  if (values) return 'string';
+  if (items) return `list of ${formatType(items)}`;
+  return type === 'array' ? 'list' : [type].flat().join(' or ');
+}
+
+function formatAllowed(schema: ValueSchema): string {
+  const {
+    enum: values,
+    anyOf,
+    items,
+    minimum,
+    maximum,
+    pattern,
+    contains,
+  } = schema as {
+    enum?: string[];
+    anyOf?: ValueSchema[];
+    items?: ValueSchema;
+    minimum?: number;
+    maximum?: number;
+    pattern?: string;
+    contains?: { const: string };
+  };
+  const limits = [
+    values?.map(code).join(', '),
+    minimum !== undefined && `at least ${minimum}`,
+    maximum !== undefined && `at most ${maximum}`,
+    pattern && code(pattern),
+    contains && `must have ${code(contains.const)}`,
+    anyOf?.map(formatAllowed).join(' or '),
+    items && formatAllowed(items),
+  ];
+  return limits.filter(Boolean).join('; ');
+}
