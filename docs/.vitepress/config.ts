@@ -50,7 +50,11 @@ export default defineConfig({
       },
       {
         text: 'Reference',
-        items: [page('Resources', '/resources'), page('Chart values', '/values')],
+        items: [
+          page('Resources', '/resources'),
+          page('Chart values', '/values'),
+          page('Environment variables', '/environment'),
+        ],
       },
       {
         text: 'How it is built',

@@ -3,7 +3,12 @@ import { readFileSync } from 'node:fs';
 import { isMap, isScalar, parseDocument, type YAMLMap } from 'yaml';
 import { ROUTE_PRESETS, ROUTE_VIA } from '../../api/model-route.ts';
 import { SECURITY_PLATFORMS } from '../../operator/resources/security.ts';
-import { POD_FIELD_GROUPS, REDIS_USER_MODES } from '../../operator/resources/settings.ts';
+import {
+  POD_FIELD_GROUPS,
+  PULL_POLICIES,
+  REDIS_USER_MODES,
+  URL_SCHEMES,
+} from '../../operator/resources/settings.ts';
 import { WEEKDAYS } from '../../operator/sidecar/settings.ts';
 
 /** What the schema in the chart says of one value, as JSON Schema. */
@@ -40,10 +45,10 @@ const TIME = string('^(([01][0-9]|2[0-3]):[0-5][0-9])?$');
 
 /** Values whose default does not show all that is allowed. */
 const SCHEMAS: Readonly<Record<string, ValueSchema>> = {
-  'image.pullPolicy': oneOf('Always', 'IfNotPresent', 'Never'),
+  'image.pullPolicy': oneOf(...PULL_POLICIES),
   documentationURL: string('^(https?://[^#?]+)?$'),
   'ingress.domain': string(`^${HOST}`),
-  'ingress.scheme': oneOf('http', 'https'),
+  'ingress.scheme': oneOf(...URL_SCHEMES),
   'ingress.port': { ...integer(1, 65_535), type: ['integer', 'null'] },
   'ingress.preset': oneOf(...ROUTE_PRESETS),
   'ingress.via': oneOf(...ROUTE_VIA),

@@ -10,6 +10,7 @@ import { workspaceResource } from '../../api/workspace.ts';
 import { writeValuesSchema } from './chart-values.ts';
 import { formatCustomResource } from './custom-resource.ts';
 import { writeDashboards } from './dashboards/grafana.ts';
+import { writeEnvironmentPage } from './environment-page.ts';
 import { writeConditionPage, writeErrorPage } from './pages.ts';
 import { writeResourcesPage } from './resources-page.ts';
 import { writeValuesPage } from './values-page.ts';
@@ -29,6 +30,7 @@ function listGeneratedFiles(): Map<string, string> {
     ['docs/conditions.md', writeConditionPage()],
     ['docs/resources.md', writeResourcesPage(RESOURCES)],
     ['docs/values.md', writeValuesPage()],
+    ['docs/environment.md', writeEnvironmentPage()],
     ['charts/berth/values.schema.json', writeValuesSchema()],
     ...writeDashboards(),
   ]);

@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { workspaceResource } from '../../../api/workspace.ts';
 import { listChartValues, writeValuesSchema } from '../../../tools/generate/chart-values.ts';
+import { writeEnvironmentPage } from '../../../tools/generate/environment-page.ts';
 import { formatTable } from '../../../tools/generate/markdown.ts';
 import { writeResourcesPage } from '../../../tools/generate/resources-page.ts';
 import { writeValuesPage } from '../../../tools/generate/values-page.ts';
@@ -66,6 +67,29 @@ describe("the page of the chart's values", () => {
     expect(properties.redis.properties.bundled).to.include({ type: 'object', additionalProperties: false });
     expect(properties.front.properties.resources).to.deep.equal({ type: 'object' });
     expect(properties.ingress.properties.scheme).to.deep.equal({ enum: ['http', 'https'] });
+  });
+});
+
+describe('the page of environment variables', () => {
+  const page = writeEnvironmentPage();
+
+  it('has each variable with its default, its limits and its sentence', () => {
+    expect(rowOf(page, 'OPERATOR_REDIS_WORKSPACE_SHARE')).to.contain(
+      '| `50` | a whole number from 1 to 100 |',
+    );
+    expect(rowOf(page, 'GATEWAY_REDIS_URL')).to.contain('| required |');
+    expect(rowOf(page, 'OPERATOR_EGRESS_ALLOW')).to.contain("CIDRs that tenants' URLs may resolve to");
+    expect(rowOf(page, 'SIMULATOR_KIND')).to.contain('| LLM |');
+  });
+
+  it("has every one that the chart's templates set", () => {
+    const set = globSync('charts/berth/templates/**/*.yaml').flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/name: ((?:OPERATOR|GATEWAY|CONSOLE)_\w+)/g)].map(
+        ([, name]) => name!,
+      ),
+    );
+    expect(set).to.include('CONSOLE_PUBLIC_URL').and.have.length.above(70);
+    expect(set.filter((name) => !page.includes(`| \`${name}\` |`))).to.deep.equal([]);
   });
 });
 
