@@ -10,29 +10,27 @@ import {
   URL_SCHEMES,
 } from '../../operator/resources/settings.ts';
 import { WEEKDAYS } from '../../operator/sidecar/settings.ts';
-
-/** What the schema in the chart says of one value, as JSON Schema. */
-export type ValueSchema = Readonly<Record<string, unknown>>;
+import type { Schema } from './schema-text.ts';
 
 export interface ChartValue {
   /** As in `--set`. */
   path: string;
   /** undefined: a group of values. */
-  schema: ValueSchema | undefined;
+  schema: Schema | undefined;
   default: unknown;
   /** Empty: its group's description says it. */
   description: string;
 }
 
-const string = (pattern: string): ValueSchema => ({ type: 'string', pattern });
-const integer = (minimum: number, maximum?: number): ValueSchema => ({
+const string = (pattern: string): Schema => ({ type: 'string', pattern });
+const integer = (minimum: number, maximum?: number): Schema => ({
   type: 'integer',
   minimum,
   ...(maximum === undefined ? {} : { maximum }),
 });
-const number = (minimum: number, maximum: number): ValueSchema => ({ type: 'number', minimum, maximum });
-const oneOf = (...values: readonly string[]): ValueSchema => ({ enum: values });
-const listOf = (items: ValueSchema, more: ValueSchema = {}): ValueSchema => ({
+const number = (minimum: number, maximum: number): Schema => ({ type: 'number', minimum, maximum });
+const oneOf = (...values: readonly string[]): Schema => ({ enum: values });
+const listOf = (items: Schema, more: Schema = {}): Schema => ({
   type: 'array',
   items,
   ...more,
@@ -44,7 +42,7 @@ const DURATION = '([0-9]+(ms|s|m|h|d))';
 const TIME = string('^(([01][0-9]|2[0-3]):[0-5][0-9])?$');
 
 /** Values whose default does not show all that is allowed. */
-const SCHEMAS: Readonly<Record<string, ValueSchema>> = {
+const SCHEMAS: Readonly<Record<string, Schema>> = {
   'image.pullPolicy': oneOf(...PULL_POLICIES),
   documentationURL: string('^(https?://[^#?]+)?$'),
   'ingress.domain': string(`^${HOST}`),
@@ -91,7 +89,7 @@ const SCHEMAS: Readonly<Record<string, ValueSchema>> = {
 };
 
 /** The same wherever they stand. */
-const SCHEMAS_BY_NAME: Readonly<Record<string, ValueSchema>> = {
+const SCHEMAS_BY_NAME: Readonly<Record<string, Schema>> = {
   logLevel: oneOf('trace', 'debug', 'info', 'warn', 'error'),
   type: oneOf('ClusterIP', 'NodePort', 'LoadBalancer'),
   tolerations: { type: 'array' },
@@ -154,7 +152,7 @@ const readComment = (comment: string | null | undefined): string =>
     .join(' ')
     .trim();
 
-function inferSchema(value: unknown): ValueSchema {
+function inferSchema(value: unknown): Schema {
   if (Array.isArray(value)) return listOf({ type: 'string' });
   if (typeof value === 'number') return integer(1);
   return { type: typeof value };
@@ -163,7 +161,7 @@ function inferSchema(value: unknown): ValueSchema {
 interface Group {
   type: 'object';
   additionalProperties: false;
-  properties: Record<string, Group | ValueSchema>;
+  properties: Record<string, Group | Schema>;
 }
 
 const createGroup = (): Group => ({ type: 'object', additionalProperties: false, properties: {} });

@@ -1,6 +1,7 @@
 /** docs/values.md: every value of the chart, from values.yaml and the schema beside it. */
-import { type ChartValue, listChartValues, type ValueSchema } from './chart-values.ts';
-import { code, formatTable, NOTICE } from './markdown.ts';
+import { type ChartValue, listChartValues } from './chart-values.ts';
+import { code, escapeText, formatTable, NOTICE } from './markdown.ts';
+import { formatAllowed, formatType } from './schema-text.ts';
 
 const COLUMNS = ['Value', 'Type', 'Default', 'Allowed', 'Description'];
 
@@ -19,7 +20,7 @@ ${formatValues(single)}${groups.map((group) => writeGroup(group, values)).join('
 
 function writeGroup({ path, description }: ChartValue, values: ChartValue[]): string {
   const own = values.filter((value) => value.path.startsWith(`${path}.`));
-  return `\n## ${path}\n${description && `\n${description}\n`}\n${formatValues(own)}`;
+  return `\n## ${path}\n${description && `\n${escapeText(description)}\n`}\n${formatValues(own)}`;
 }
 
 /** A group within a group is a row if it is explained. */
@@ -38,52 +39,4 @@ function formatValues(values: ChartValue[]): string {
       ];
     });
   return formatTable(COLUMNS, rows);
-}
-
-function formatType(schema: ValueSchema): string {
-  const {
-    type,
-    enum: values,
-    anyOf,
-    items,
-  } = schema as {
-    type?: string | string[];
-    enum?: string[];
-    anyOf?: ValueSchema[];
-    items?: ValueSchema;
-  };
-  if (anyOf) return anyOf.map(formatType).join(' or ');
-  if (values) return 'string';
-  if (items) return `list of ${formatType(items)}`;
-  return type === 'array' ? 'list' : [type].flat().join(' or ');
-}
-
-function formatAllowed(schema: ValueSchema): string {
-  const {
-    enum: values,
-    anyOf,
-    items,
-    minimum,
-    maximum,
-    pattern,
-    contains,
-  } = schema as {
-    enum?: string[];
-    anyOf?: ValueSchema[];
-    items?: ValueSchema;
-    minimum?: number;
-    maximum?: number;
-    pattern?: string;
-    contains?: { const: string };
-  };
-  const limits = [
-    values?.map(code).join(', '),
-    minimum !== undefined && `at least ${minimum}`,
-    maximum !== undefined && `at most ${maximum}`,
-    pattern && code(pattern),
-    contains && `must have ${code(contains.const)}`,
-    anyOf?.map(formatAllowed).join(' or '),
-    items && formatAllowed(items),
-  ];
-  return limits.filter(Boolean).join('; ');
 }
