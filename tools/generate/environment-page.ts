@@ -1,4 +1,5 @@
 /** docs/environment.md: every environment variable of the programs, from the tables by which they are read. */
+import { globSync, readFileSync } from 'node:fs';
 import { CONSOLE_VARIABLES } from '../../api/console-environment.ts';
 import { GATEWAY_VARIABLES } from '../../api/gateway-environment.ts';
 import { isVariable, type Variable, type VariableTable } from '../../api/variables.ts';
@@ -11,19 +12,42 @@ import { code, formatTable, NOTICE } from './markdown.ts';
 
 const COLUMNS = ['Variable', 'Default', 'Allowed', 'Description'];
 
+/** The chart's value that a template passes on in each variable, where it is one. */
+export function readChartSources(): Map<string, string> {
+  const sources = new Map<string, string>();
+  for (const file of globSync('charts/berth/templates/*/deployment.yaml')) {
+    let scope: string | undefined;
+    for (const line of readFileSync(file, 'utf8').split('\n')) {
+      const [, opened] = /\{\{- with (.+) \}\}/.exec(line) ?? [];
+      if (opened) scope = /^\.Values\.([\w.]+)$/.exec(opened)?.[1];
+      const [, name, expression = ''] = /name: (\w+), value: \{\{ (.+) \}\}/.exec(line) ?? [];
+      const [, whole] = /(?<!\$)\.Values\.([\w.]+)/.exec(expression) ?? [];
+      const [, part] = scope === undefined ? [] : (/^\.(\w*) /.exec(expression) ?? []);
+      const path = whole ?? (part === undefined ? undefined : `${scope}${part && `.${part}`}`);
+      if (name && path) sources.set(name, path);
+    }
+  }
+  return sources;
+}
+
 export const listVariables = (table: VariableTable): Variable<unknown>[] =>
   Object.values(table).flatMap((row) => (isVariable(row) ? [row] : listVariables(row)));
 
-const formatVariables = (table: VariableTable): string =>
-  formatTable(
+function formatVariables(table: VariableTable): string {
+  const sources = readChartSources();
+  return formatTable(
     COLUMNS,
-    listVariables(table).map((variable) => [
-      code(variable.name),
-      formatDefault(variable),
-      variable.rule.replace(/^must be /, ''),
-      variable.about,
-    ]),
+    listVariables(table).map((variable) => {
+      const source = sources.get(variable.name);
+      return [
+        code(variable.name),
+        formatDefault(variable),
+        variable.rule.replace(/^must be /, ''),
+        `${variable.about}${source ? ` Chart: ${code(source)}.` : ''}`,
+      ];
+    }),
   );
+}
 
 function formatDefault({ fallback, isRequired }: Variable<unknown>): string {
   if (isRequired) return 'required';

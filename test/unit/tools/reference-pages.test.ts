@@ -2,9 +2,16 @@ import { globSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { CONSOLE_VARIABLES } from '../../../api/console-environment.ts';
+import { GATEWAY_VARIABLES } from '../../../api/gateway-environment.ts';
 import { workspaceResource } from '../../../api/workspace.ts';
+import { OPERATOR_VARIABLES } from '../../../operator/environment.ts';
 import { listChartValues, writeValuesSchema } from '../../../tools/generate/chart-values.ts';
-import { writeEnvironmentPage } from '../../../tools/generate/environment-page.ts';
+import {
+  listVariables,
+  readChartSources,
+  writeEnvironmentPage,
+} from '../../../tools/generate/environment-page.ts';
 import { formatTable } from '../../../tools/generate/markdown.ts';
 import { writeResourcesPage } from '../../../tools/generate/resources-page.ts';
 import { writeValuesPage } from '../../../tools/generate/values-page.ts';
@@ -90,6 +97,22 @@ describe('the page of environment variables', () => {
     );
     expect(set).to.include('CONSOLE_PUBLIC_URL').and.have.length.above(70);
     expect(set.filter((name) => !page.includes(`| \`${name}\` |`))).to.deep.equal([]);
+  });
+
+  it("has the chart's value behind a variable, with the same default", () => {
+    const sources = readChartSources();
+    expect(sources.get('OPERATOR_URL_PORT')).to.equal('ingress.port');
+    expect(sources.get('GATEWAY_S3_REGION')).to.equal('storage.region');
+    const values = new Map(listChartValues().map((value) => [value.path, value.default]));
+    // Without groups of pod fields, all are allowed where an admission policy decides.
+    const { podFields: _, ...operator } = OPERATOR_VARIABLES;
+    const variables = listVariables({ operator, GATEWAY_VARIABLES, CONSOLE_VARIABLES });
+    for (const { name, fallback, isRequired } of variables) {
+      const initial = values.get(sources.get(name) ?? '');
+      if (isRequired || fallback === undefined || initial === undefined || initial === '') continue;
+      expect(initial, name).to.deep.equal(fallback);
+    }
+    expect([...sources.values()].filter((path) => !values.has(path))).to.deep.equal([]);
   });
 });
 
