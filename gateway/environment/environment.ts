@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { GATEWAY_VARIABLES, type GatewayRole } from '../../api/gateway-environment.ts';
 import { FRONT_SECRET_FILES, SIDECAR_SECRET_FILES } from '../../api/names.ts';
-import { required, type Variable } from '../../api/variables.ts';
+import { required, type ValuesOf, type Variable } from '../../api/variables.ts';
 import {
   type Environment,
   EnvironmentError,
@@ -24,19 +24,17 @@ import {
   secretFolder,
 } from './storage-environment.ts';
 
-export interface CommonEnvironment {
-  redisURL: string;
+const { redisURL, host, httpPort, adminPort, metricsPort, logLevel } = GATEWAY_VARIABLES;
+const COMMON_VARIABLES = { redisURL, host, httpPort, adminPort, metricsPort, logLevel };
+const { engineURL, engineHealthPath, drainToken, podIP } = GATEWAY_VARIABLES;
+const SIDECAR_VARIABLES = { engineURL, engineHealthPath, drainToken, podIP };
+
+export interface CommonEnvironment extends ValuesOf<typeof COMMON_VARIABLES> {
   /** Absent if the URL or the server needs none. */
   redisUsername: string | undefined;
   redisPassword: string | undefined;
   /** Of the mounted Secret; the file is optional. */
   redisCAFile: string;
-  /** Address to listen on; undefined = all. */
-  host: string | undefined;
-  httpPort: number;
-  adminPort: number;
-  metricsPort: number;
-  logLevel: string;
   /** null: no tracing. */
   tracing: TracingSettings | null;
   /** Milliseconds that in-flight work may take after SIGTERM. */
@@ -44,21 +42,17 @@ export interface CommonEnvironment {
   egress: EgressSettings;
 }
 
-export interface SidecarEnvironment extends CommonEnvironment {
+export interface SidecarEnvironment extends CommonEnvironment, ValuesOf<typeof SIDECAR_VARIABLES> {
   /** The configuration from the Secret, not yet validated. */
   configText: string;
   peerToken: string;
-  engineURL: string;
-  engineHealthPath: string;
   /** null: the engine has none. */
   engineMetricsPath: string | null;
   /** null: the engine reads no shared cache. */
   weightsLease: string | null;
   /** null: the engine itself reports that it ran out of memory. */
   memoryMark: string | null;
-  drainToken: string;
   podName: string;
-  podIP: string;
   storage: SidecarStorageEnvironment;
   /** Receives log lines instead of standard output, if several programs share a process. */
   writeLog?: (line: string) => void;
@@ -106,16 +100,13 @@ export const readSidecarEnvironment = (variables: Variables): SidecarEnvironment
       env.requiredFile(join(secretFolder(env), file), GATEWAY_VARIABLES.secretPath);
     return {
       ...readCommon(env, 'sidecar'),
+      ...env.readAll(SIDECAR_VARIABLES),
       configText: readFile(SIDECAR_SECRET_FILES.config),
       peerToken: readFile(SIDECAR_SECRET_FILES.peerToken),
-      engineURL: env.read(GATEWAY_VARIABLES.engineURL),
-      engineHealthPath: env.read(GATEWAY_VARIABLES.engineHealthPath),
       engineMetricsPath: env.read(GATEWAY_VARIABLES.engineMetricsPath) ?? null,
       weightsLease: env.read(GATEWAY_VARIABLES.weightsLease) ?? null,
       memoryMark: env.read(GATEWAY_VARIABLES.memoryMark) ?? null,
-      drainToken: env.read(GATEWAY_VARIABLES.drainToken),
       podName: env.read(GATEWAY_VARIABLES.podName) ?? hostname(),
-      podIP: env.read(GATEWAY_VARIABLES.podIP),
       storage: readSidecarStorage(env),
     };
   });
@@ -170,7 +161,7 @@ function readMailURL(path: string): string {
 function readCommon(env: Environment, role: GatewayRole): CommonEnvironment {
   const folder = secretFolder(env);
   return {
-    redisURL: env.read(GATEWAY_VARIABLES.redisURL),
+    ...env.readAll(COMMON_VARIABLES),
     // From the mounted Secret, else from the environment.
     redisUsername:
       readTextFile(join(folder, SIDECAR_SECRET_FILES.redisUsername)) ??
@@ -179,11 +170,6 @@ function readCommon(env: Environment, role: GatewayRole): CommonEnvironment {
       readTextFile(join(folder, SIDECAR_SECRET_FILES.redisPassword)) ??
       env.read(GATEWAY_VARIABLES.redisPassword),
     redisCAFile: join(folder, SIDECAR_SECRET_FILES.redisCA),
-    host: env.read(GATEWAY_VARIABLES.host),
-    httpPort: env.read(GATEWAY_VARIABLES.httpPort),
-    adminPort: env.read(GATEWAY_VARIABLES.adminPort),
-    metricsPort: env.read(GATEWAY_VARIABLES.metricsPort),
-    logLevel: env.read(GATEWAY_VARIABLES.logLevel),
     tracing: readTracingSettings(env, {
       endpoint: GATEWAY_VARIABLES.tracingEndpoint,
       sampleRatio: GATEWAY_VARIABLES.tracingRatio,
