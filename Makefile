@@ -42,7 +42,7 @@ build: $(INSTALLED) ## Compile to dist/ (for the images)
 	@rm -rf dist && tsc -p tsconfig.build.json && node build-assets.ts
 
 .PHONY: generate verify
-generate: $(INSTALLED) ## Regenerate crds/, docs/errors.md, docs/conditions.md, docs/openapi.json
+generate: $(INSTALLED) ## Regenerate the chart's CRDs and dashboards, and the tables in docs/
 	@node tools/generate/main.ts
 verify: $(INSTALLED) ## Check that the generated files are up to date
 	@node tools/generate/main.ts --verify
@@ -55,11 +55,14 @@ lint: $(INSTALLED) ## Check format, lint rules, import directions, and the sente
 types: $(INSTALLED) ## Check types
 	@tsc --noEmit
 
-.PHONY: docs docs-build
-docs: $(DOCS_INSTALLED) ## Serve the documentation, as it is edited
+.PHONY: docs docs-build docs-openapi
+docs: $(DOCS_INSTALLED) docs-openapi ## Serve the documentation, as it is edited
 	@npm run --silent --prefix docs dev
-docs-build: $(DOCS_INSTALLED) ## Build the documentation into docs/.vitepress/dist (DOCS_BASE=/path/); fails on dead links
+docs-build: $(DOCS_INSTALLED) docs-openapi ## Build the documentation into docs/.vitepress/dist (DOCS_BASE=/path/); fails on dead links
 	@npm run --silent --prefix docs build
+# Files of docs/public are at the root of the site.
+docs-openapi: $(INSTALLED)
+	@mkdir -p docs/public && node tools/generate/openapi.ts > docs/public/openapi.json
 
 .PHONY: listen-package
 listen-package: $(INSTALLED) ## Pack the command berth-listen, which is `make listen` without a checkout, as dist-listen/berth-listen.tgz

@@ -1,6 +1,6 @@
 /** The APIKey resource (docs/api.md, "Authentication", "Limits"). */
 import { z } from 'zod';
-import { conditions, customObject, type ResourceDefinition } from './kubernetes-types.ts';
+import { conditions, customObject, observedGeneration, type ResourceDefinition } from './kubernetes-types.ts';
 import { ANNOTATIONS } from './names.ts';
 
 export const apiKeySpec = z.object({
@@ -44,10 +44,10 @@ export const apiKeySpec = z.object({
 });
 
 export const apiKeyStatus = z.object({
-  observedGeneration: z.int().optional(),
-  hint: z.string().optional(),
-  secretName: z.string().optional(),
-  sha256: z.string().optional(),
+  observedGeneration,
+  hint: z.string().optional().describe('Start and end of the key.'),
+  secretName: z.string().optional().describe('Secret that holds a key that the operator created.'),
+  sha256: z.string().optional().describe('Hash of the key.'),
   conditions,
 });
 

@@ -13,8 +13,8 @@ export const passthrough = (describe: string) =>
 /** Refuses YAML's numbers and booleans at apply: `value: off` would otherwise fail later, in the pod. */
 export const environmentVariable = z
   .looseObject({
-    name: z.string().min(1),
-    value: z.string().optional(),
+    name: z.string().min(1).describe('Name of the variable.'),
+    value: z.string().optional().describe('Its value, as text.'),
     valueFrom: passthrough('Where the value comes from, instead of value.').optional(),
   })
   .meta({
@@ -32,7 +32,12 @@ export const objectName = (describe: string) =>
     .describe(describe);
 
 export const secretKey = (describe: string) =>
-  z.object({ name: objectName('Name of the Secret.'), key: z.string().min(1).max(253) }).describe(describe);
+  z
+    .object({
+      name: objectName('Name of the Secret.'),
+      key: z.string().min(1).max(253).describe('Key in the Secret.'),
+    })
+    .describe(describe);
 
 /** A number of 48 bits that never changes; `deriveId` makes it of the object's name if absent. */
 export const immutableId = (description: string) =>
@@ -45,19 +50,29 @@ export const immutableId = (description: string) =>
 
 /** A condition as `kubectl wait` and kstatus read it. */
 export const condition = z.object({
-  type: z.string(),
-  status: z.enum(['True', 'False', 'Unknown']),
-  reason: z.string(),
-  message: z.string(),
-  lastTransitionTime: z.string(),
-  observedGeneration: z.int().optional(),
+  type: z.string().describe('Name of the condition.'),
+  status: z.enum(['True', 'False', 'Unknown']).describe('Whether it holds.'),
+  reason: z.string().describe('One CamelCase word.'),
+  message: z.string().describe('One sentence for people.'),
+  lastTransitionTime: z.string().describe('When status last changed.'),
+  observedGeneration: z.int().optional().describe('Generation of the spec that it is about.'),
 });
 export type Condition = z.infer<typeof condition>;
 
 export const conditions = z
   .array(condition)
   .default([])
-  .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] });
+  .meta({
+    description: 'State of the object, one entry for each type.',
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': ['type'],
+  });
+
+/** In each status. */
+export const observedGeneration = z
+  .int()
+  .optional()
+  .describe('Generation of the spec that the operator has seen; -1 before it has seen any.');
 
 /** The part of an object's metadata that Berth reads. */
 export const objectMeta = z.looseObject({

@@ -7,6 +7,7 @@ import {
   customObject,
   immutableId,
   objectMeta,
+  observedGeneration,
   type ResourceDefinition,
 } from './kubernetes-types.ts';
 import { modelLimits } from './model-limits.ts';
@@ -24,20 +25,22 @@ const PRESET_LIST = MODEL_KINDS.map((kind) => `${kind}: ${PRESETS_BY_KIND[kind].
 /** As a CEL map. */
 const PRESETS_IN_CEL = JSON.stringify(PRESETS_BY_KIND).replaceAll('"', "'");
 
-const model = z.object({
-  id: z
-    .string()
-    .min(1)
-    .max(200)
-    .regex(
-      /^[A-Za-z0-9][A-Za-z0-9._:/@-]*$/,
-      'must start with a letter or digit and contain only letters, digits, . _ : / @ -',
-    )
-    .describe('Value of the `model` parameter.'),
-  displayName: z.string().max(200).optional().describe('Human-readable name; the id if absent.'),
-  ownedBy: z.string().max(100).default('berth').describe('Owner label in GET /v1/models.'),
-  source: modelSource.default({ none: {} }),
-});
+const model = z
+  .object({
+    id: z
+      .string()
+      .min(1)
+      .max(200)
+      .regex(
+        /^[A-Za-z0-9][A-Za-z0-9._:/@-]*$/,
+        'must start with a letter or digit and contain only letters, digits, . _ : / @ -',
+      )
+      .describe('Value of the `model` parameter.'),
+    displayName: z.string().max(200).optional().describe('Human-readable name; the id if absent.'),
+    ownedBy: z.string().max(100).default('berth').describe('Owner label in GET /v1/models.'),
+    source: modelSource.default({ none: {} }),
+  })
+  .describe('The model as callers name it, and its weights.');
 
 const pricing = z
   .object({
@@ -124,6 +127,7 @@ export const modelDeploymentSpec = z
       { rule: 'has(self.id) == has(oldSelf.id)', message: 'id is immutable', fieldPath: '.id' },
       {
         rule: `self.engine.preset in ${PRESETS_IN_CEL}[self.kind]`,
+        message: `engine.preset must serve the kind; ${PRESET_LIST}`,
         messageExpression: `'engine.preset ' + self.engine.preset + ' does not serve kind ' + self.kind + '; ${PRESET_LIST}'`,
         fieldPath: '.engine.preset',
       },
@@ -132,16 +136,16 @@ export const modelDeploymentSpec = z
 export type ModelDeploymentSpec = z.infer<typeof modelDeploymentSpec>;
 
 export const modelDeploymentStatus = z.object({
-  observedGeneration: z.int().optional(),
+  observedGeneration,
   phase: z.string().optional().describe('One word for kubectl get: Ready, Starting, Paused, Failed …'),
-  replicas: z.int().optional(),
-  readyReplicas: z.int().optional(),
-  updatedReplicas: z.int().optional(),
-  desiredReplicas: z.int().optional(),
-  selector: z.string().optional(),
-  url: z.string().optional(),
-  registrationId: z.int().optional(),
-  sidecarVersion: z.string().optional(),
+  replicas: z.int().optional().describe('Pods that exist.'),
+  readyReplicas: z.int().optional().describe('Pods that are ready.'),
+  updatedReplicas: z.int().optional().describe('Pods of the current spec.'),
+  desiredReplicas: z.int().optional().describe('Pods that the spec or the autoscaler asks for.'),
+  selector: z.string().optional().describe('Label selector of the pods, for kubectl scale and autoscalers.'),
+  url: z.string().optional().describe('Base URL of the endpoint; ends in /v1.'),
+  registrationId: z.int().optional().describe('Registration id in use: spec.id, or the derived one.'),
+  sidecarVersion: z.string().optional().describe('Version of Berth whose sidecar the pods run.'),
   engine: z
     .object({
       family: z.string().optional().describe('Family of the language model; absent where it is unknown.'),
@@ -179,7 +183,12 @@ export const modelDeploymentStatus = z.object({
         .optional()
         .describe('Measured time from the scheduling of a pod to its readiness; absent before the first.'),
       lastChange: z
-        .object({ at: z.string(), from: z.int(), to: z.int(), reason: z.string() })
+        .object({
+          at: z.string().describe('When it changed.'),
+          from: z.int().describe('Replicas before.'),
+          to: z.int().describe('Replicas after.'),
+          reason: z.string().describe('Why it changed.'),
+        })
         .optional()
         .describe('When the number of replicas wanted last changed.'),
     })
@@ -226,6 +235,7 @@ export const modelDeploymentResource: ResourceDefinition = {
       // Comparing oldSelf as a whole would exceed the cost that Kubernetes 1.32 and earlier allow a rule.
       optionalOldSelf: true,
       rule: `oldSelf.?metadata.?name.hasValue() || self.metadata.name.size() <= ${MAX_NAME} && self.metadata.name.matches('${NAME}')`,
+      message: `metadata.name ${NAME_RULE}`,
       messageExpression: `'metadata.name ' + self.metadata.name + ' ${NAME_RULE}' + (self.metadata.name.contains('.') ? '; write ' + self.metadata.name.replace('.', '-') : '')`,
     },
   ],

@@ -9,7 +9,11 @@ const dimensions = z
   .regex(/^[1-9][0-9]{1,4}x[1-9][0-9]{1,4}$/, 'must be WIDTHxHEIGHT, such as 1024x1024');
 
 const steps = z
-  .object({ min: z.int().min(1).max(1000), max: z.int().min(1).max(1000), default: z.int().min(1).max(1000) })
+  .object({
+    min: z.int().min(1).max(1000).describe('Fewest steps.'),
+    max: z.int().min(1).max(1000).describe('Most steps.'),
+    default: z.int().min(1).max(1000).describe('Steps of a request that names none.'),
+  })
   .meta({
     description: 'Inference steps; requests outside min and max are clamped.',
     ...cel({
@@ -56,7 +60,8 @@ export const imageModel = z
       .array(z.enum(['txt2img', 'img2img']))
       .min(1)
       .max(2)
-      .default(['txt2img']),
+      .default(['txt2img'])
+      .describe('txt2img: from a prompt. img2img: edits of an image.'),
     mask: z
       .boolean()
       .optional()
@@ -77,9 +82,13 @@ export const videoModel = z
       .array(z.enum(['t2v', 'i2v']))
       .min(1)
       .max(2)
-      .default(['t2v']),
+      .default(['t2v'])
+      .describe('t2v: from a prompt. i2v: from an image.'),
     native: z
-      .object({ seconds: z.number().gt(0).lte(600), fps: z.int().min(1).max(240) })
+      .object({
+        seconds: z.number().gt(0).lte(600).describe('Duration.'),
+        fps: z.int().min(1).max(240).describe('Frames per second.'),
+      })
       .optional()
       .describe('Pinned duration and frame rate; requests must match them. Any if absent.'),
     references: z

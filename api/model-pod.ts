@@ -21,7 +21,7 @@ export const modelEngine = z
       .max(256)
       .default([])
       .describe("Added after the preset's arguments; replace those with the same flag."),
-    env: z.array(environmentVariable).max(256).default([]),
+    env: z.array(environmentVariable).max(256).default([]).describe('Environment variables of the engine.'),
     envFrom: z.array(passthrough('A container envFrom source.')).max(32).default([]),
     servedModelName: z
       .string()
@@ -60,9 +60,13 @@ export const modelEngine = z
       .describe(
         'Text routes that the engine serves, instead of those of the preset: more for a custom engine, fewer for a model without a chat template.',
       ),
-    imagePullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).optional(),
+    imagePullPolicy: z
+      .enum(['Always', 'IfNotPresent', 'Never'])
+      .optional()
+      .describe("When the kubelet pulls the engine's image; as Kubernetes decides if absent."),
   })
   .meta({
+    description: 'The engine that runs the model.',
     ...cel({
       rule: "self.preset != 'custom' || has(self.image)",
       message: 'engine.image is required with preset custom',
@@ -72,7 +76,7 @@ export const modelEngine = z
 
 export const modelGPU = z
   .object({
-    count: z.int().min(0).max(64).default(1),
+    count: z.int().min(0).max(64).default(1).describe('GPUs of each replica.'),
     resourceName: z
       .string()
       .max(253)
@@ -80,7 +84,8 @@ export const modelGPU = z
         /^[a-z0-9.-]+\/[A-Za-z0-9._-]+$/,
         'must be a resource name such as nvidia.com/gpu or nvidia.com/mig-1g.10gb',
       )
-      .default('nvidia.com/gpu'),
+      .default('nvidia.com/gpu')
+      .describe('Extended resource by which the GPUs are requested.'),
     memory: z
       .string()
       .regex(/^[1-9][0-9]{0,3}Gi$/, 'must be whole GiB such as 24Gi')
@@ -100,21 +105,28 @@ export const modelGPU = z
 /** Kubernetes accepts `cpu: 2` as well as `cpu: "2"`. */
 const resourceMap = z.record(z.string(), z.union([z.string(), z.number()]).transform(String));
 export const modelResources = z
-  .object({ requests: resourceMap.optional(), limits: resourceMap.optional() })
+  .object({
+    requests: resourceMap.optional().describe('Resources that are reserved.'),
+    limits: resourceMap.optional().describe('Resources that are not exceeded.'),
+  })
   .describe('CPU and memory of the engine container.');
 
 export const modelTemplate = z
   .object({
     labels: stringMap('Further labels of the pods.').optional(),
     annotations: stringMap('Further annotations of the pods.').optional(),
-    nodeSelector: stringMap('').optional(),
+    nodeSelector: stringMap('Labels that a node must have.').optional(),
     tolerations: z.array(passthrough('A toleration.')).max(64).optional(),
     affinity: passthrough('Affinity of the pods.').optional(),
     topologySpreadConstraints: z
       .array(passthrough("A constraint; its labelSelector is the deployment's if absent."))
       .max(16)
       .optional(),
-    schedulerName: z.string().max(253).optional(),
+    schedulerName: z
+      .string()
+      .max(253)
+      .optional()
+      .describe("Scheduler of the pods; the cluster's default if absent."),
     resourceClaims: z
       .array(
         passthrough(
@@ -123,7 +135,7 @@ export const modelTemplate = z
       )
       .max(16)
       .optional(),
-    priorityClassName: z.string().max(253).optional(),
+    priorityClassName: z.string().max(253).optional().describe('Priority class of the pods.'),
     serviceAccountName: objectName('Service account of the pods.').optional(),
     imagePullSecrets: z.array(objectName('Name of a pull secret.')).max(16).optional(),
     volumes: z.array(passthrough('A volume of the pod.')).max(64).optional(),

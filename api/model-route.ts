@@ -13,7 +13,10 @@ export type RouteBalance = (typeof ROUTE_BALANCES)[number];
 
 export const modelRoute = z
   .object({
-    enabled: z.boolean().default(true),
+    enabled: z
+      .boolean()
+      .default(true)
+      .describe('Whether the endpoint is reachable from outside the cluster.'),
     host: z
       .string()
       .max(253)
@@ -33,7 +36,7 @@ export const modelRoute = z
       .object({
         name: objectName('Name of the Gateway.'),
         namespace: objectName('Namespace of the Gateway.').optional(),
-        sectionName: z.string().max(253).optional(),
+        sectionName: z.string().max(253).optional().describe('Listener of the Gateway; all if absent.'),
       })
       .optional()
       .describe("Gateway of an HTTPRoute, in this namespace if it names none; the operator's if absent."),

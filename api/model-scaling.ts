@@ -37,7 +37,7 @@ const schedule = z
 export const modelScaling = z
   .object({
     min: z.int().min(0).max(1000).default(1).describe('0 lets the deployment scale to zero.'),
-    max: z.int().min(1).max(1000).default(1),
+    max: z.int().min(1).max(1000).default(1).describe('Most replicas.'),
     targetConcurrency: z
       .number()
       .gt(0)
@@ -77,7 +77,8 @@ export const modelScaling = z
           .describe('Return 503 while starting, or hold the request.'),
         holdFor: duration('Longest hold.').default('60s'),
       })
-      .prefault({}),
+      .prefault({})
+      .describe('Requests that come while no replica is ready.'),
   })
   .meta({
     description: 'Autoscaling. Not together with replicas.',
@@ -107,4 +108,5 @@ export const modelRollout = z
       .optional()
       .describe("Any change rolls the pods, with the operator's current sidecar version."),
   })
-  .prefault({});
+  .prefault({})
+  .describe('How pods are replaced.');

@@ -14,7 +14,8 @@ export const modelSLO = z
         within: duration('Time to the first token.'),
         percent: percent('Percentage of streams whose first token comes in this time.').default(95),
       })
-      .optional(),
+      .optional()
+      .describe('Objective for the first token of streams.'),
   })
   .describe(
     'Service level objectives: berth_slo_* metrics and the chart’s alerts follow them. They have no other effect.',

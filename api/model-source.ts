@@ -19,8 +19,15 @@ const huggingFace = z
       .object({
         claimName: objectName('An existing claim; several deployments may share one.').optional(),
         size: quantity('Size of a claim that the operator creates, such as 100Gi.').optional(),
-        storageClassName: z.string().max(253).optional(),
-        accessMode: z.enum(['ReadWriteOnce', 'ReadWriteMany']).default('ReadWriteOnce'),
+        storageClassName: z
+          .string()
+          .max(253)
+          .optional()
+          .describe("Storage class of that claim; the cluster's default if absent."),
+        accessMode: z
+          .enum(['ReadWriteOnce', 'ReadWriteMany'])
+          .default('ReadWriteOnce')
+          .describe('Access mode of that claim.'),
       })
       .meta({
         description: 'Volume that keeps downloads across pods; without one, each pod downloads again.',
@@ -42,7 +49,7 @@ const s3 = z
       .regex(/^s3:\/\/[a-z0-9][a-z0-9.-]+(\/.*)?$/, 'must look like s3://bucket/prefix')
       .describe('Bucket and prefix, such as s3://models/llama-3.'),
     endpoint: z.string().max(512).optional().describe('URL of the store; AWS if absent.'),
-    region: z.string().max(64).default('us-east-1'),
+    region: z.string().max(64).default('us-east-1').describe('Region of the bucket.'),
     secret: objectName('Secret with keys accessKeyId and secretAccessKey; anonymous if absent.').optional(),
     workloadIdentity: z
       .boolean()
@@ -79,7 +86,10 @@ const image = z
         'Volume mounts it (Kubernetes 1.35, containerd 2.1); Copy pulls it by an init container and works everywhere, if the image has cp.',
       ),
     path: z.string().max(1024).default('').describe('Folder or file within the image.'),
-    pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
+    pullPolicy: z
+      .enum(['Always', 'IfNotPresent', 'Never'])
+      .default('IfNotPresent')
+      .describe('When the kubelet pulls the image.'),
   })
   .describe('Weights in an OCI image.');
 

@@ -9,12 +9,12 @@ const stage = z.enum(STARTUP_STAGES);
 
 export const modelStartup = z
   .object({
-    pod: z.string(),
-    createdAt: z.string(),
+    pod: z.string().describe('Name of the pod.'),
+    createdAt: z.string().describe('When the pod was created.'),
     stages: z
       .array(
         z.object({
-          stage,
+          stage: stage.describe('Name of the stage.'),
           at: z.string().describe('When it completed.'),
           took: z.string().describe('Since the previous stage.'),
         }),
@@ -23,7 +23,10 @@ export const modelStartup = z
         "Those that are complete. Scheduled: a node was found. Prepared: volumes and the gateway's image. WeightsLoaded: init containers. EngineStarted: the engine's image. Ready: the engine has loaded the model; it may fetch weights of Hugging Face, too.",
       ),
     current: z
-      .object({ stage, since: z.string() })
+      .object({
+        stage: stage.describe('Name of the stage.'),
+        since: z.string().describe('When it began.'),
+      })
       .optional()
       .describe('What it is waiting for; absent once it is ready.'),
     took: z.string().optional().describe('From the creation of the pod to its readiness.'),

@@ -15,4 +15,5 @@ export const modelStorage = z
         'Own: links to results lead to this endpoint, which passes the files on. Store: to the bucket itself. If absent: Own for managed storage whose endpoint is not public, such as in the cluster, else Store.',
       ),
   })
-  .prefault({});
+  .prefault({})
+  .describe('Results of images and videos.');

@@ -6,6 +6,7 @@ import {
   customObject,
   immutableId,
   objectName,
+  observedGeneration,
   type ResourceDefinition,
 } from './kubernetes-types.ts';
 
@@ -37,7 +38,7 @@ export const storageCredentialSpec = z.object({
   endpoint: checked(z.string().max(512), ENDPOINT)
     .optional()
     .describe('URL of the store, without a path; AWS if absent.'),
-  region: checked(z.string().min(1).max(64), REGION).default('us-east-1'),
+  region: checked(z.string().min(1).max(64), REGION).default('us-east-1').describe('Region of the bucket.'),
   bucket: checked(z.string().min(3).max(63), BUCKET).describe('Bucket that receives results.'),
   prefix: checked(z.string().max(512), PREFIX)
     .default('')
@@ -52,8 +53,8 @@ export const storageCredentialSpec = z.object({
 });
 
 export const storageCredentialStatus = z.object({
-  observedGeneration: z.int().optional(),
-  id: z.int().optional(),
+  observedGeneration,
+  id: z.int().optional().describe('Id in use: spec.id, or the derived one.'),
   lastHandledVerify: z
     .string()
     .optional()

@@ -1,6 +1,6 @@
 /** The WebhookEndpoint resource: a subscription to events (docs/api.md, "Webhooks"). */
 import { z } from 'zod';
-import { conditions, customObject, type ResourceDefinition } from './kubernetes-types.ts';
+import { conditions, customObject, observedGeneration, type ResourceDefinition } from './kubernetes-types.ts';
 import { EVENT_OF_STATUS, type EventType } from './request.ts';
 
 const EVENT_TYPES = Object.values(EVENT_OF_STATUS) as [EventType, ...EventType[]];
@@ -13,7 +13,7 @@ export const webhookEndpointSpec = z.object({
     .max(EVENT_TYPES.length)
     .default([...EVENT_TYPES])
     .describe('Events to deliver; all by default.'),
-  enabled: z.boolean().default(true),
+  enabled: z.boolean().default(true).describe('Whether events are delivered.'),
   signingSecret: z
     .enum(['Workspace', 'Own'])
     .default('Workspace')
@@ -23,7 +23,7 @@ export const webhookEndpointSpec = z.object({
 });
 
 export const webhookEndpointStatus = z.object({
-  observedGeneration: z.int().optional(),
+  observedGeneration,
   consecutiveFailures: z
     .int()
     .optional()

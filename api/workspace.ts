@@ -1,6 +1,12 @@
 /** The Workspace resource: what a platform admin grants to a namespace. */
 import { z } from 'zod';
-import { conditions, customObject, objectName, type ResourceDefinition } from './kubernetes-types.ts';
+import {
+  conditions,
+  customObject,
+  objectName,
+  observedGeneration,
+  type ResourceDefinition,
+} from './kubernetes-types.ts';
 import { amount, duration } from './quantity.ts';
 
 /** The only allowed name of a Workspace. */
@@ -27,9 +33,9 @@ export const workspaceSpec = z.object({
 });
 
 export const workspaceStatus = z.object({
-  observedGeneration: z.int().optional(),
-  creditRemaining: z.string().optional(),
-  redisUser: z.string().optional(),
+  observedGeneration,
+  creditRemaining: z.string().optional().describe('Credit that is left; absent if it is unlimited.'),
+  redisUser: z.string().optional().describe("Redis user of the workspace's sidecars."),
   conditions,
 });
 

@@ -4,8 +4,6 @@ import { describeError, redactText } from './log-redaction.ts';
 
 export type { Logger } from 'pino';
 
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-
 export interface LogOptions {
   level: string;
   /** Fields of every line. */

@@ -1,4 +1,5 @@
 /** Tracing settings, of gateways and for the operator's sidecars. */
+import type { Variable } from '../api/variables.ts';
 import type { Environment } from './environment.ts';
 
 export interface TracingSettings {
@@ -8,14 +9,12 @@ export interface TracingSettings {
   sampleRatio: number;
 }
 
-const DEFAULT_RATIO = 0.1;
-
-/** By the names of its variables; null: no tracing. */
+/** null: no tracing. */
 export function readTracingSettings(
   env: Environment,
-  names: Record<keyof TracingSettings, string>,
+  table: { endpoint: Variable<string | undefined>; sampleRatio: Variable<number> },
 ): TracingSettings | null {
-  const endpoint = env.origin(names.endpoint);
-  const sampleRatio = env.fraction(names.sampleRatio, DEFAULT_RATIO);
+  const endpoint = env.read(table.endpoint);
+  const sampleRatio = env.read(table.sampleRatio);
   return endpoint === undefined ? null : { endpoint, sampleRatio };
 }

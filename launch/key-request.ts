@@ -2,7 +2,20 @@
 import { apiKeySpec } from '../api/api-key.ts';
 import { FIELD_MESSAGES } from '../api/field-messages.ts';
 import { hashApiKey, hintApiKey } from '../api/identity.ts';
+import { text } from '../api/variables.ts';
+import { parseEnvironment } from '../kit/environment.ts';
 import { DEFAULT_NAMESPACE } from './local-plan.ts';
+
+export const KEY_VARIABLES = {
+  rpm: text('RPM', '`make key`: requests per minute, 60 if unset.'),
+  tpd: text('TPD', '`make key`: tokens per UTC day, 1000000 if unset.'),
+  priority: text('PRIORITY', '`make key`: priority from -100 to 100, 0 if unset.'),
+  expiresAt: text(
+    'EXPIRES',
+    '`make key`: time from which the key is rejected, such as 2030-01-01T00:00:00Z.',
+  ),
+  namespace: text('NAMESPACE', '`make key`: namespace of the key.', DEFAULT_NAMESPACE),
+} as const;
 
 export interface KeyRequest {
   namespace: string;
@@ -15,31 +28,32 @@ export interface KeyRequest {
   expiresAt?: string;
 }
 
+const toNumber = (given: string | undefined): number | undefined =>
+  given === undefined ? undefined : Number(given);
+
 /** Reads RPM, TPD, PRIORITY, EXPIRES and NAMESPACE; throws with the field and its allowed values. */
 export function readRequest(env: NodeJS.ProcessEnv, key: string): KeyRequest {
-  const given = {
-    ...(env.RPM ? { rpm: Number(env.RPM) } : {}),
-    ...(env.TPD ? { tpd: Number(env.TPD) } : {}),
-    ...(env.PRIORITY ? { priority: Number(env.PRIORITY) } : {}),
-    ...(env.EXPIRES ? { expiresAt: env.EXPIRES } : {}),
-  };
-  const spec = apiKeySpec.safeParse(given, FIELD_MESSAGES);
+  const given = parseEnvironment(env, (reader) => reader.readAll(KEY_VARIABLES));
+  const spec = apiKeySpec.safeParse(
+    {
+      rpm: toNumber(given.rpm),
+      tpd: toNumber(given.tpd),
+      priority: toNumber(given.priority),
+      expiresAt: given.expiresAt,
+    },
+    FIELD_MESSAGES,
+  );
   if (!spec.success) {
     const issue = spec.error.issues[0]!;
-    const names: Record<string, string> = {
-      rpm: 'RPM',
-      tpd: 'TPD',
-      priority: 'PRIORITY',
-      expiresAt: 'EXPIRES',
-    };
-    throw new Error(`${names[String(issue.path[0])] ?? 'argument'}: ${issue.message}`);
+    const variable = KEY_VARIABLES[issue.path[0] as keyof typeof KEY_VARIABLES];
+    throw new Error(`${variable?.name ?? 'argument'}: ${issue.message}`);
   }
   const { rpm, tpd, priority, expiresAt } = spec.data;
   if (expiresAt && Date.parse(expiresAt) <= Date.now())
     throw new Error(`EXPIRES: ${expiresAt} is in the past; give a future time, such as 2030-01-01T00:00:00Z`);
   const sha256 = hashApiKey(key);
   return {
-    namespace: env.NAMESPACE || DEFAULT_NAMESPACE,
+    namespace: given.namespace,
     name: `key-${sha256.slice(0, 10)}`,
     sha256,
     hint: hintApiKey(key),

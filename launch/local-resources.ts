@@ -15,7 +15,7 @@ import type { ResourceType } from '../kube/memory/resource-type.ts';
 import type { StatusCause } from '../kube/memory/status-error.ts';
 import type { KubeObject } from '../kube/object.ts';
 
-const CRDS = join(import.meta.dirname, '../crds');
+const CRDS = join(import.meta.dirname, '../charts/berth/files/crds');
 
 export const readLocalTypes = (): ResourceType[] => [...BUILTIN_TYPES, ...readCustomTypes(CRDS)];
 

@@ -10,52 +10,64 @@ export type SimulatorEnvironment = Omit<SimulatorOptions, 'exit'>;
 /** Names the variable, what it may be and what it was. */
 export class EnvironmentError extends Error {}
 
-const SETTING_VARIABLES: Record<SettingName, string> = {
-  ttftMs: 'SIMULATOR_TTFT_MS',
-  itlMs: 'SIMULATOR_ITL_MS',
-  prefillMs: 'SIMULATOR_PREFILL_MS',
-  cacheTokens: 'SIMULATOR_CACHE_TOKENS',
-  contextTokens: 'SIMULATOR_CONTEXT_TOKENS',
-  tokens: 'SIMULATOR_TOKENS',
-  jobSeconds: 'SIMULATOR_JOB_SECONDS',
-  maxConcurrency: 'SIMULATOR_MAX_CONCURRENCY',
-  healthy: 'SIMULATOR_HEALTHY',
-  healthDelayMs: 'SIMULATOR_HEALTH_DELAY_MS',
-  sleepMs: 'SIMULATOR_SLEEP_MS',
-  like: 'SIMULATOR_LIKE',
-  fault: 'SIMULATOR_FAULT',
-  faultTimes: 'SIMULATOR_FAULT_TIMES',
+/** A row of `--help` and of docs/environment.md. */
+export interface SimulatorVariable {
+  name: string;
+  about: string;
+  /** In words. */
+  fallback: string;
+}
+const row = (name: string, about: string, fallback: string): SimulatorVariable => ({ name, about, fallback });
+
+export const START_VARIABLES: readonly SimulatorVariable[] = [
+  row('SIMULATOR_HOST', "Address of the engine's port.", '127.0.0.1'),
+  row('SIMULATOR_PORT', "The engine's port; 0 takes a free one.", '8000'),
+  row('SIMULATOR_CONTROL_PORT', 'The control port.', 'none'),
+  row('SIMULATOR_CONTROL_HOST', 'Address of the control port.', '127.0.0.1'),
+  row('SIMULATOR_MODEL', 'Id of the served model.', 'simulator'),
+  row('SIMULATOR_KIND', `One of ${KINDS.join(', ')}.`, 'LLM'),
+  row('SIMULATOR_STARTUP_SECONDS', 'How long everything answers 503 after the start.', '0'),
+  row('SIMULATOR_SLEEP_MODE', "1: it has vLLM's /sleep, /wake_up and /is_sleeping.", 'off'),
+];
+
+/** Start values of what the control port can change. */
+export const SETTING_VARIABLES: Record<SettingName, SimulatorVariable> = {
+  ttftMs: row('SIMULATOR_TTFT_MS', 'Milliseconds to the first token.', '0'),
+  itlMs: row('SIMULATOR_ITL_MS', 'Milliseconds between tokens.', '0'),
+  prefillMs: row('SIMULATOR_PREFILL_MS', 'Milliseconds for each prompt token that is not cached.', '0'),
+  cacheTokens: row('SIMULATOR_CACHE_TOKENS', 'Size of the prefix cache in tokens; 0: none.', '0'),
+  contextTokens: row(
+    'SIMULATOR_CONTEXT_TOKENS',
+    'Most tokens of a prompt and its answer together.',
+    String(DEFAULT_SETTINGS.contextTokens),
+  ),
+  tokens: row('SIMULATOR_TOKENS', 'Length of an answer.', '16 to 64, by the prompt'),
+  jobSeconds: row(
+    'SIMULATOR_JOB_SECONDS',
+    'Time of an image or a video.',
+    String(DEFAULT_SETTINGS.jobSeconds),
+  ),
+  maxConcurrency: row('SIMULATOR_MAX_CONCURRENCY', 'Calls worked on at once; more wait. 0: unlimited.', '0'),
+  healthy: row('SIMULATOR_HEALTHY', 'false: the health check fails.', 'true'),
+  healthDelayMs: row('SIMULATOR_HEALTH_DELAY_MS', 'Milliseconds that the health check takes.', '0'),
+  sleepMs: row('SIMULATOR_SLEEP_MS', 'Milliseconds that falling asleep takes, and waking.', '0'),
+  like: row('SIMULATOR_LIKE', `The habits of one of ${ENGINES.join(', ')}.`, 'none'),
+  fault: row('SIMULATOR_FAULT', 'A fault as JSON, such as {"kind":"drop","afterFrames":3}.', 'none'),
+  faultTimes: row('SIMULATOR_FAULT_TIMES', 'How many calls the fault hits; -1 for ever.', '1'),
 };
+
+const formatRows = (rows: readonly SimulatorVariable[]): string =>
+  rows.map(({ name, about, fallback }) => `  ${name.padEnd(26)} ${about} (${fallback})`).join('\n');
 
 export const HELP = `Usage: node simulator/main.ts
 
 A GPU-free engine that speaks the routes of real ones. Everything is set by environment variables:
 
-  SIMULATOR_HOST             address of the engine's port (127.0.0.1)
-  SIMULATOR_PORT             the engine's port; 0 takes a free one (8000)
-  SIMULATOR_CONTROL_PORT     the control port; unset: there is none
-  SIMULATOR_CONTROL_HOST     address of the control port (127.0.0.1)
-  SIMULATOR_MODEL            id of the served model (simulator)
-  SIMULATOR_KIND             ${KINDS.join(', ')} (LLM)
-  SIMULATOR_STARTUP_SECONDS  for so long everything answers 503 (0)
-  SIMULATOR_SLEEP_MODE       1: it has vLLM's /sleep, /wake_up and /is_sleeping (unset: it has not)
+${formatRows(START_VARIABLES)}
 
 The start values of what the control port can change:
 
-  SIMULATOR_TTFT_MS          milliseconds to the first token (0)
-  SIMULATOR_ITL_MS           milliseconds between tokens (0)
-  SIMULATOR_PREFILL_MS       milliseconds for each prompt token that is not cached (0)
-  SIMULATOR_CACHE_TOKENS     size of the prefix cache in tokens (0: none)
-  SIMULATOR_CONTEXT_TOKENS   most tokens of a prompt and its answer together (${DEFAULT_SETTINGS.contextTokens})
-  SIMULATOR_TOKENS           length of an answer (unset: 16 to 64, by the prompt)
-  SIMULATOR_JOB_SECONDS      time of an image or a video (${DEFAULT_SETTINGS.jobSeconds})
-  SIMULATOR_MAX_CONCURRENCY  calls worked on at once; more wait (0: unlimited)
-  SIMULATOR_HEALTHY          true, or false: the health check fails (true)
-  SIMULATOR_HEALTH_DELAY_MS  milliseconds that the health check takes (0)
-  SIMULATOR_SLEEP_MS         milliseconds that falling asleep takes, and waking (0)
-  SIMULATOR_LIKE             the habits of ${ENGINES.join(', ')} (unset: none)
-  SIMULATOR_FAULT            a fault as JSON, such as {"kind":"drop","afterFrames":3}
-  SIMULATOR_FAULT_TIMES      how many calls the fault hits; -1 for ever (1)
+${formatRows(Object.values(SETTING_VARIABLES))}
 
 Try it:
 
@@ -103,7 +115,7 @@ function readSeconds(env: Environment, name: string): number {
 }
 
 function readSettings(env: Environment): object {
-  const given = Object.entries(SETTING_VARIABLES).flatMap(([field, name]) =>
+  const given = Object.entries(SETTING_VARIABLES).flatMap(([field, { name }]) =>
     env[name] ? [[field, parseVariable(env[name])]] : [],
   );
   const parsed = parseSettings(Object.fromEntries(given));
@@ -122,7 +134,7 @@ function parseVariable(value: string): unknown {
 
 function nameVariable({ field, message }: { field: string; message: string }): string {
   const [name = '', ...rest] = field.split('.');
-  const variable = SETTING_VARIABLES[name as SettingName];
+  const variable = SETTING_VARIABLES[name as SettingName].name;
   const path = [variable, ...rest].join('.');
   return message.startsWith(field) ? `${path}${message.slice(field.length)}` : `${variable}: ${message}`;
 }

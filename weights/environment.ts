@@ -1,11 +1,9 @@
-/** The loader's environment (api/weights-cache.ts). */
-import { WEIGHTS_ENV } from '../api/weights-cache.ts';
-import { type Environment, parseEnvironment, type Variables } from '../kit/environment.ts';
+/** The loader's environment. */
+import type { ValuesOf } from '../api/variables.ts';
+import { WEIGHTS_VARIABLES } from '../api/weights-cache.ts';
+import { parseEnvironment, type Variables } from '../kit/environment.ts';
 import type { HubOptions } from './hub-source.ts';
 import type { S3Options } from './s3-source.ts';
-
-const DEFAULT_HUB = 'https://huggingface.co';
-const MAX_LIMIT = Number.MAX_SAFE_INTEGER;
 
 export interface LoaderEnvironment {
   cachePath: string;
@@ -17,39 +15,33 @@ export interface LoaderEnvironment {
   s3: S3Options | undefined;
 }
 
+type Given = ValuesOf<typeof WEIGHTS_VARIABLES>;
+
 /** Throws EnvironmentError. */
 export const readEnvironment = (variables: Variables = process.env): LoaderEnvironment =>
   parseEnvironment(variables, (env) => {
-    const { repository, s3URI } = WEIGHTS_ENV;
-    const hub = env.text(repository) === undefined ? undefined : readHub(env);
-    const s3 = env.text(s3URI) === undefined ? undefined : readS3(env);
-    if (!hub === !s3) env.fail(`exactly one of ${repository} and ${s3URI} must be set`, '');
-    return {
-      cachePath: env.required(WEIGHTS_ENV.cachePath),
-      entry: env.required(WEIGHTS_ENV.entry),
-      limitBytes: env.integer(WEIGHTS_ENV.limitBytes, { fallback: undefined, max: MAX_LIMIT }),
-      pod: env.text(WEIGHTS_ENV.podName),
-      hub,
-      s3,
-    };
+    const given = env.readAll(WEIGHTS_VARIABLES);
+    const { repository, s3URI } = WEIGHTS_VARIABLES;
+    if (!given.repository === !given.s3URI)
+      env.fail(`exactly one of ${repository.name} and ${s3URI.name} must be set`, '');
+    const { cachePath, entry, limitBytes, podName: pod } = given;
+    return { cachePath, entry, limitBytes, pod, hub: toHub(given), s3: toS3(given) };
   });
 
-const readHub = (env: Environment): HubOptions => ({
-  hub: env.text(WEIGHTS_ENV.hub) ?? DEFAULT_HUB,
-  repository: env.required(WEIGHTS_ENV.repository),
-  revision: env.text(WEIGHTS_ENV.revision),
-  token: env.text(WEIGHTS_ENV.token),
-});
+const toHub = ({ hub, repository, revision, token }: Given): HubOptions | undefined =>
+  repository ? { hub, repository, revision, token } : undefined;
 
-function readS3(env: Environment): S3Options {
-  const accessKeyId = env.text(WEIGHTS_ENV.s3AccessKeyId);
-  const secretAccessKey = env.text(WEIGHTS_ENV.s3SecretAccessKey);
-  return {
-    uri: env.required(WEIGHTS_ENV.s3URI),
-    endpoint: env.text(WEIGHTS_ENV.s3Endpoint),
-    region: env.text(WEIGHTS_ENV.s3Region) ?? 'us-east-1',
-    pathStyle: env.flag(WEIGHTS_ENV.s3PathStyle, true),
-    keys: accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : undefined,
-    workloadIdentity: env.flag(WEIGHTS_ENV.s3WorkloadIdentity),
-  };
-}
+const toS3 = (given: Given): S3Options | undefined =>
+  given.s3URI
+    ? {
+        uri: given.s3URI,
+        endpoint: given.s3Endpoint,
+        region: given.s3Region,
+        pathStyle: given.s3PathStyle,
+        keys:
+          given.s3AccessKeyId && given.s3SecretAccessKey
+            ? { accessKeyId: given.s3AccessKeyId, secretAccessKey: given.s3SecretAccessKey }
+            : undefined,
+        workloadIdentity: given.s3WorkloadIdentity,
+      }
+    : undefined;

@@ -1,9 +1,8 @@
 /** The only place where the console reads `process.env` and mounted files. */
 import { join } from 'node:path';
-import { CONSOLE_ENV } from '../../api/console-environment.ts';
-import { PORTS } from '../../api/names.ts';
+import { CONSOLE_VARIABLES } from '../../api/console-environment.ts';
+import { required, text, type Variable } from '../../api/variables.ts';
 import { type Environment, parseEnvironment, readTextFile, type Variables } from '../../kit/environment.ts';
-import { LOG_LEVELS } from '../../kit/log.ts';
 import type { OIDCSettings } from './oidc/issuer.ts';
 
 export interface ConsoleEnvironment {
@@ -33,6 +32,9 @@ export interface ConsoleEnvironment {
   logLevel: string;
 }
 
+/** The pod's own cluster, set by the kubelet. */
+const CLUSTER_HOST = text('KUBERNETES_SERVICE_HOST', 'Host of the API server.');
+const CLUSTER_PORT = text('KUBERNETES_SERVICE_PORT', 'Its port.', '443');
 const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 const DEFAULT_SCOPES = ['openid', 'email', 'profile'];
 const WEB_FOLDER = join(import.meta.dirname, '../web/dist');
@@ -42,63 +44,68 @@ export const readVariables = (): Variables => process.env;
 /** Throws EnvironmentError. */
 export const readEnvironment = (variables: Variables): ConsoleEnvironment =>
   parseEnvironment(variables, (env) => {
-    const secret = env.text(CONSOLE_ENV.secretPath);
+    const secret = env.read(CONSOLE_VARIABLES.secretPath);
     return {
-      host: env.text(CONSOLE_ENV.host),
-      port: env.port(CONSOLE_ENV.port, PORTS.http),
-      metricsPort: env.port(CONSOLE_ENV.metricsPort, PORTS.metrics),
-      webFolder: env.text(CONSOLE_ENV.webFolder) ?? WEB_FOLDER,
-      kubernetesURL: env.origin(CONSOLE_ENV.kubernetesURL) ?? readClusterURL(env),
+      host: env.read(CONSOLE_VARIABLES.host),
+      port: env.read(CONSOLE_VARIABLES.port),
+      metricsPort: env.read(CONSOLE_VARIABLES.metricsPort),
+      webFolder: env.read(CONSOLE_VARIABLES.webFolder) ?? WEB_FOLDER,
+      kubernetesURL: env.read(CONSOLE_VARIABLES.kubernetesURL) ?? readClusterURL(env),
       kubernetesCA: readAuthority(env),
-      tokenPath: env.text(CONSOLE_ENV.tokenPath) ?? join(ACCOUNT, 'token'),
-      redisURL: env.required(CONSOLE_ENV.redisURL),
+      tokenPath: env.read(CONSOLE_VARIABLES.tokenPath),
+      redisURL: env.read(CONSOLE_VARIABLES.redisURL),
       redisUsername: secret ? readTextFile(join(secret, 'redis-username')) : undefined,
       redisPassword: secret ? readTextFile(join(secret, 'redis-password')) : undefined,
       redisCAFile: secret ? join(secret, 'redis-ca.crt') : undefined,
-      frontURL: env.origin(CONSOLE_ENV.frontURL) ?? null,
-      publicURL: env.origin(CONSOLE_ENV.publicURL) ?? null,
-      documentationURL: readLink(env, CONSOLE_ENV.documentationURL),
-      plainHTTP: env.flag(CONSOLE_ENV.plainHTTP),
+      frontURL: env.read(CONSOLE_VARIABLES.frontURL) ?? null,
+      publicURL: env.read(CONSOLE_VARIABLES.publicURL) ?? null,
+      documentationURL: readLink(env, CONSOLE_VARIABLES.documentationURL),
+      plainHTTP: env.read(CONSOLE_VARIABLES.plainHTTP),
       oidc: readOIDC(env, secret),
-      logLevel: env.oneOf(CONSOLE_ENV.logLevel, LOG_LEVELS, 'info'),
+      logLevel: env.read(CONSOLE_VARIABLES.logLevel),
     };
   });
 
 function readOIDC(env: Environment, secret: string | undefined): OIDCSettings | null {
-  const issuer = env.text(CONSOLE_ENV.oidcIssuer);
+  const issuer = env.read(CONSOLE_VARIABLES.oidcIssuer);
   if (issuer === undefined) return null;
   const url = URL.parse(issuer);
   if (url?.protocol !== 'https:' || url.search || url.hash)
-    env.fail(`${CONSOLE_ENV.oidcIssuer} must be an https:// URL without a query, not "${issuer}"`, '');
-  const scopes = env.list(CONSOLE_ENV.oidcScopes);
+    env.fail(
+      `${CONSOLE_VARIABLES.oidcIssuer.name} must be an https:// URL without a query, not "${issuer}"`,
+      '',
+    );
+  const scopes = env.read(CONSOLE_VARIABLES.oidcScopes);
   if (scopes.length > 0 && !scopes.includes('openid'))
-    env.fail(`${CONSOLE_ENV.oidcScopes} must include openid, not only "${scopes.join(',')}"`, '');
+    env.fail(`${CONSOLE_VARIABLES.oidcScopes.name} must include openid, not only "${scopes.join(',')}"`, '');
   return {
     issuer,
-    clientId: env.required(CONSOLE_ENV.oidcClientId),
+    clientId: env.read(required(CONSOLE_VARIABLES.oidcClientId)),
     clientSecret: secret ? readTextFile(join(secret, 'oidc-client-secret')) : undefined,
-    scopes: scopes.length > 0 ? scopes : DEFAULT_SCOPES,
-    name: env.text(CONSOLE_ENV.oidcName) ?? null,
+    scopes: scopes.length > 0 ? [...scopes] : DEFAULT_SCOPES,
+    name: env.read(CONSOLE_VARIABLES.oidcName) ?? null,
     ca: secret ? readTextFile(join(secret, 'oidc-ca.crt')) : undefined,
   };
 }
 
 /** Other schemes could run scripts in the page. */
-function readLink(env: Environment, name: string): string | null {
-  const text = env.text(name);
-  if (text === undefined || /^https?:\/\//.test(text)) return text ?? null;
-  return env.fail(`${name} must be an http:// or https:// URL, not "${text}"`, null);
+function readLink(env: Environment, variable: Variable<string | undefined>): string | null {
+  const link = env.read(variable);
+  if (link === undefined || /^https?:\/\//.test(link)) return link ?? null;
+  return env.fail(`${variable.name} must be an http:// or https:// URL, not "${link}"`, null);
 }
 
 function readClusterURL(env: Environment): string {
-  if (env.text(CONSOLE_ENV.kubernetesURL)) return '';
-  const host = env.text('KUBERNETES_SERVICE_HOST');
-  if (!host) return env.fail(`${CONSOLE_ENV.kubernetesURL} must be set outside a cluster`, '');
-  const port = env.text('KUBERNETES_SERVICE_PORT') ?? '443';
+  if (env.read(CONSOLE_VARIABLES.kubernetesURL)) return '';
+  const host = env.read(CLUSTER_HOST);
+  if (!host) return env.fail(`${CONSOLE_VARIABLES.kubernetesURL.name} must be set outside a cluster`, '');
+  const port = env.read(CLUSTER_PORT);
   return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function readAuthority(env: Environment): string | undefined {
-  const path = env.text(CONSOLE_ENV.kubernetesCA);
-  return path ? env.requiredFile(path, CONSOLE_ENV.kubernetesCA) : readTextFile(join(ACCOUNT, 'ca.crt'));
+  const path = env.read(CONSOLE_VARIABLES.kubernetesCA);
+  return path
+    ? env.requiredFile(path, CONSOLE_VARIABLES.kubernetesCA)
+    : readTextFile(join(ACCOUNT, 'ca.crt'));
 }

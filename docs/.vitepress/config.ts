@@ -1,6 +1,4 @@
 /** The site of this folder's pages: `make docs` serves it, `make docs-build` builds it. Nothing of it comes from elsewhere. */
-import { copyFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { defineConfig } from 'vitepress';
 import { slugify } from './slugify.ts';
 
@@ -14,7 +12,7 @@ export default defineConfig({
   // A site on a disk, or below a path of another: DOCS_BASE=/berth/ make docs-build.
   base: process.env.DOCS_BASE || '/',
   // What lies beside this folder is in the repository, not on the site.
-  ignoreDeadLinks: [/^(\.\/)?\.\.\//, /openapi(\.json)?$/],
+  ignoreDeadLinks: [/^(\.\/)?\.\.\//],
   markdown: {
     anchor: { slugify },
     toc: { slugify },
@@ -56,6 +54,14 @@ export default defineConfig({
         ],
       },
       {
+        text: 'Reference',
+        items: [
+          page('Resources', '/resources'),
+          page('Chart values', '/values'),
+          page('Environment variables', '/environment'),
+        ],
+      },
+      {
         text: 'How it is built',
         items: [
           page('Architecture', '/architecture'),
@@ -68,5 +74,4 @@ export default defineConfig({
       },
     ],
   },
-  buildEnd: ({ srcDir, outDir }) => copyFileSync(join(srcDir, 'openapi.json'), join(outDir, 'openapi.json')),
 });

@@ -2,8 +2,9 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
-import { GATEWAY_ENV } from '../../api/gateway-environment.ts';
-import { FRONT_SECRET_FILES, PORTS, SIDECAR_SECRET_FILES } from '../../api/names.ts';
+import { GATEWAY_VARIABLES, type GatewayRole } from '../../api/gateway-environment.ts';
+import { FRONT_SECRET_FILES, SIDECAR_SECRET_FILES } from '../../api/names.ts';
+import { required, type ValuesOf, type Variable } from '../../api/variables.ts';
 import {
   type Environment,
   EnvironmentError,
@@ -11,7 +12,6 @@ import {
   readTextFile,
   type Variables,
 } from '../../kit/environment.ts';
-import { LOG_LEVELS } from '../../kit/log.ts';
 import { readTracingSettings, type TracingSettings } from '../../kit/tracing-settings.ts';
 import { createAddressPolicy } from '../egress/address-policy.ts';
 import type { EgressSettings } from '../egress/agent.ts';
@@ -24,22 +24,17 @@ import {
   secretFolder,
 } from './storage-environment.ts';
 
-export const GATEWAY_ROLES = ['sidecar', 'front'] as const;
-export type GatewayRole = (typeof GATEWAY_ROLES)[number];
+const { redisURL, host, httpPort, adminPort, metricsPort, logLevel } = GATEWAY_VARIABLES;
+const COMMON_VARIABLES = { redisURL, host, httpPort, adminPort, metricsPort, logLevel };
+const { engineURL, engineHealthPath, drainToken, podIP } = GATEWAY_VARIABLES;
+const SIDECAR_VARIABLES = { engineURL, engineHealthPath, drainToken, podIP };
 
-export interface CommonEnvironment {
-  redisURL: string;
+export interface CommonEnvironment extends ValuesOf<typeof COMMON_VARIABLES> {
   /** Absent if the URL or the server needs none. */
   redisUsername: string | undefined;
   redisPassword: string | undefined;
   /** From the mounted Secret; the file is optional. */
   redisCAFile: string;
-  /** Address to listen on; undefined = all. */
-  host: string | undefined;
-  httpPort: number;
-  adminPort: number;
-  metricsPort: number;
-  logLevel: string;
   /** null: no tracing. */
   tracing: TracingSettings | null;
   /** Milliseconds that in-flight work may take after SIGTERM. */
@@ -47,21 +42,17 @@ export interface CommonEnvironment {
   egress: EgressSettings;
 }
 
-export interface SidecarEnvironment extends CommonEnvironment {
+export interface SidecarEnvironment extends CommonEnvironment, ValuesOf<typeof SIDECAR_VARIABLES> {
   /** The configuration from the Secret, not yet validated. */
   configText: string;
   peerToken: string;
-  engineURL: string;
-  engineHealthPath: string;
   /** null: the engine has none. */
   engineMetricsPath: string | null;
   /** null: the engine reads no shared cache. */
   weightsLease: string | null;
   /** null: the engine itself reports that it ran out of memory. */
   memoryMark: string | null;
-  drainToken: string;
   podName: string;
-  podIP: string;
   storage: SidecarStorageEnvironment;
   /** Receives log lines instead of standard output, if several programs share a process. */
   writeLog?: (line: string) => void;
@@ -95,36 +86,27 @@ export interface FrontEnvironment extends CommonEnvironment {
 }
 
 const DEFAULT_DRAIN_MS: Record<GatewayRole, number> = { sidecar: 180_000, front: 150_000 };
-const MAX_DRAIN_MS = 86_400_000;
 
 export const readVariables = (): Variables => process.env;
 
 /** Throws EnvironmentError. */
-export function readRole(variables: Variables): GatewayRole {
-  const role = GATEWAY_ROLES.find((name) => name === variables[GATEWAY_ENV.role]);
-  if (role) return role;
-  throw new EnvironmentError(
-    `${GATEWAY_ENV.role} must be one of ${GATEWAY_ROLES.join(', ')}, not "${variables[GATEWAY_ENV.role] ?? ''}"`,
-  );
-}
+export const readRole = (variables: Variables): GatewayRole =>
+  parseEnvironment(variables, (env) => env.read(GATEWAY_VARIABLES.role));
 
 /** Throws EnvironmentError. */
 export const readSidecarEnvironment = (variables: Variables): SidecarEnvironment =>
   parseEnvironment(variables, (env) => {
     const readFile = (file: string) =>
-      env.requiredFile(join(secretFolder(env), file), GATEWAY_ENV.secretPath);
+      env.requiredFile(join(secretFolder(env), file), GATEWAY_VARIABLES.secretPath);
     return {
       ...readCommon(env, 'sidecar'),
+      ...env.readAll(SIDECAR_VARIABLES),
       configText: readFile(SIDECAR_SECRET_FILES.config),
       peerToken: readFile(SIDECAR_SECRET_FILES.peerToken),
-      engineURL: env.requiredOrigin(GATEWAY_ENV.engineURL),
-      engineHealthPath: env.path(GATEWAY_ENV.engineHealthPath, '/health'),
-      engineMetricsPath: env.path(GATEWAY_ENV.engineMetricsPath, undefined) ?? null,
-      weightsLease: env.text(GATEWAY_ENV.weightsLease) ?? null,
-      memoryMark: env.text(GATEWAY_ENV.memoryMark) ?? null,
-      drainToken: env.required(GATEWAY_ENV.drainToken),
-      podName: env.text(GATEWAY_ENV.podName) ?? hostname(),
-      podIP: env.text(GATEWAY_ENV.podIP) ?? '127.0.0.1',
+      engineMetricsPath: env.read(GATEWAY_VARIABLES.engineMetricsPath) ?? null,
+      weightsLease: env.read(GATEWAY_VARIABLES.weightsLease) ?? null,
+      memoryMark: env.read(GATEWAY_VARIABLES.memoryMark) ?? null,
+      podName: env.read(GATEWAY_VARIABLES.podName) ?? hostname(),
       storage: readSidecarStorage(env),
     };
   });
@@ -133,31 +115,26 @@ export const readSidecarEnvironment = (variables: Variables): SidecarEnvironment
 export const readFrontEnvironment = (variables: Variables): FrontEnvironment =>
   parseEnvironment(variables, (env) => ({
     ...readCommon(env, 'front'),
-    podName: env.text(GATEWAY_ENV.podName) ?? hostname(),
-    replicaPort: env.port(GATEWAY_ENV.replicaPort, PORTS.http),
-    internalPort: env.port(GATEWAY_ENV.internalPort, PORTS.internal),
+    podName: env.read(GATEWAY_VARIABLES.podName) ?? hostname(),
+    replicaPort: env.read(GATEWAY_VARIABLES.replicaPort),
+    internalPort: env.read(GATEWAY_VARIABLES.internalPort),
     limits: readSharedLimits(env),
     holds: {
-      total: env.integer(GATEWAY_ENV.maxHeld, { fallback: 1_000, max: MAX_HELD }),
-      perDeployment: env.integer(GATEWAY_ENV.maxHeldPerDeployment, { fallback: 250, max: MAX_HELD }),
+      total: env.read(GATEWAY_VARIABLES.maxHeld),
+      perDeployment: env.read(GATEWAY_VARIABLES.maxHeldPerDeployment),
       bytesPerDeployment: HELD_BYTES_PER_DEPLOYMENT,
     },
-    documentationURL: env.text(GATEWAY_ENV.documentationURL),
+    documentationURL: env.read(GATEWAY_VARIABLES.documentationURL),
     storage: readFrontStorage(env),
     mail: readMail(env),
   }));
 
-const MIB = 1024 * 1024;
-const MAX_BYTES = 2 ** 50;
-const MAX_CHARACTERS = 1_000_000;
-const MAX_HELD = 100_000;
-const HELD_BYTES_PER_DEPLOYMENT = 32 * MIB;
-/** The defaults of a deployment, except for longer prompts: its sidecars serve deployments that raise them. */
+const HELD_BYTES_PER_DEPLOYMENT = 32 * 1024 * 1024;
 const readSharedLimits = (env: Environment): SharedLimits => ({
-  jsonBodyBytes: env.integer(GATEWAY_ENV.maxJsonBody, { fallback: 32 * MIB, max: MAX_BYTES }),
-  fileBytes: env.integer(GATEWAY_ENV.maxFile, { fallback: 50 * MIB, max: MAX_BYTES }),
-  multipartBodyBytes: env.integer(GATEWAY_ENV.maxMultipartBody, { fallback: 64 * MIB, max: MAX_BYTES }),
-  promptCharacters: env.integer(GATEWAY_ENV.maxPromptCharacters, { fallback: 250_000, max: MAX_CHARACTERS }),
+  jsonBodyBytes: env.read(GATEWAY_VARIABLES.maxJsonBody),
+  fileBytes: env.read(GATEWAY_VARIABLES.maxFile),
+  multipartBodyBytes: env.read(GATEWAY_VARIABLES.maxMultipartBody),
+  promptCharacters: env.read(GATEWAY_VARIABLES.maxPromptCharacters),
   bodyTimeoutMs: 60_000,
   uploadTimeoutMs: 300_000,
 });
@@ -168,7 +145,7 @@ function readMail(env: Environment): MailerOptions | null {
   if (url === undefined) return null;
   // What is invalid at startup is reported at once.
   if (!isMailURL(url)) env.fail(MAIL_PROBLEM, undefined);
-  return { readURL: () => readMailURL(path), from: env.required(GATEWAY_ENV.mailFrom) };
+  return { readURL: () => readMailURL(path), from: env.read(required(GATEWAY_VARIABLES.mailFrom)) };
 }
 
 const MAIL_PROBLEM = `${FRONT_SECRET_FILES.smtpURL} of the Secret must be an smtp:// or smtps:// URL`;
@@ -184,40 +161,34 @@ function readMailURL(path: string): string {
 function readCommon(env: Environment, role: GatewayRole): CommonEnvironment {
   const folder = secretFolder(env);
   return {
-    redisURL: env.required(GATEWAY_ENV.redisURL),
+    ...env.readAll(COMMON_VARIABLES),
     // From the mounted Secret, else from the environment.
     redisUsername:
-      readTextFile(join(folder, SIDECAR_SECRET_FILES.redisUsername)) ?? env.text(GATEWAY_ENV.redisUsername),
+      readTextFile(join(folder, SIDECAR_SECRET_FILES.redisUsername)) ??
+      env.read(GATEWAY_VARIABLES.redisUsername),
     redisPassword:
-      readTextFile(join(folder, SIDECAR_SECRET_FILES.redisPassword)) ?? env.text(GATEWAY_ENV.redisPassword),
+      readTextFile(join(folder, SIDECAR_SECRET_FILES.redisPassword)) ??
+      env.read(GATEWAY_VARIABLES.redisPassword),
     redisCAFile: join(folder, SIDECAR_SECRET_FILES.redisCA),
-    host: env.text(GATEWAY_ENV.host),
-    httpPort: env.port(GATEWAY_ENV.httpPort, PORTS.http),
-    adminPort: env.port(GATEWAY_ENV.adminPort, PORTS.admin),
-    metricsPort: env.port(GATEWAY_ENV.metricsPort, PORTS.metrics),
-    logLevel: env.oneOf(GATEWAY_ENV.logLevel, LOG_LEVELS, 'info'),
     tracing: readTracingSettings(env, {
-      endpoint: GATEWAY_ENV.tracingEndpoint,
-      sampleRatio: GATEWAY_ENV.tracingRatio,
+      endpoint: GATEWAY_VARIABLES.tracingEndpoint,
+      sampleRatio: GATEWAY_VARIABLES.tracingRatio,
     }),
-    drainTimeoutMs: env.integer(GATEWAY_ENV.drainTimeoutMs, {
-      fallback: DEFAULT_DRAIN_MS[role],
-      max: MAX_DRAIN_MS,
-    }),
+    drainTimeoutMs: env.read(GATEWAY_VARIABLES.drainTimeoutMs) ?? DEFAULT_DRAIN_MS[role],
     egress: {
-      allow: readCIDRs(env, GATEWAY_ENV.egressAllow),
-      deny: readCIDRs(env, GATEWAY_ENV.egressDeny),
-      plainHTTP: env.flag(GATEWAY_ENV.egressPlainHTTP),
+      allow: readCIDRs(env, GATEWAY_VARIABLES.egressAllow),
+      deny: readCIDRs(env, GATEWAY_VARIABLES.egressDeny),
+      plainHTTP: env.read(GATEWAY_VARIABLES.egressPlainHTTP),
     },
   };
 }
 
-function readCIDRs(env: Environment, name: string): string[] {
-  const cidrs = env.list(name);
+function readCIDRs(env: Environment, variable: Variable<readonly string[]>): readonly string[] {
+  const cidrs = env.read(variable);
   try {
     createAddressPolicy({ allow: cidrs, deny: [] });
     return cidrs;
   } catch (error) {
-    return env.fail(`${name}: ${(error as Error).message}`, []);
+    return env.fail(`${variable.name}: ${(error as Error).message}`, []);
   }
 }

@@ -1,7 +1,7 @@
 /** A gateway's storage configuration: where results go, and who may sign for them. */
 import { join } from 'node:path';
-import { GATEWAY_ENV } from '../../api/gateway-environment.ts';
-import { FRONT_SECRET_FILES, SIDECAR_SECRET_FILES, SIDECAR_SECRET_PATH } from '../../api/names.ts';
+import { GATEWAY_VARIABLES } from '../../api/gateway-environment.ts';
+import { FRONT_SECRET_FILES, SIDECAR_SECRET_FILES } from '../../api/names.ts';
 import { type Environment, readTextFile } from '../../kit/environment.ts';
 import type { SpoolOptions } from '../storage/spool.ts';
 import { nameSpoolFolder } from '../storage/spool-folder.ts';
@@ -40,15 +40,11 @@ export interface FrontStorageEnvironment extends ServerStorageEnvironment {
   folder: { path: string; port: number } | null;
 }
 
-const DEFAULT_SPOOL_BYTES = 1024 ** 3;
-const MAX_SPOOL_BYTES = 2 ** 50;
-
 /** Where the Secret is mounted. */
-export const secretFolder = (env: Environment): string =>
-  env.text(GATEWAY_ENV.secretPath) ?? SIDECAR_SECRET_PATH;
+export const secretFolder = (env: Environment): string => env.read(GATEWAY_VARIABLES.secretPath);
 
 export function readSidecarStorage(env: Environment): SidecarStorageEnvironment {
-  const url = env.origin(GATEWAY_ENV.storageURL) ?? null;
+  const url = env.read(GATEWAY_VARIABLES.storageURL) ?? null;
   const read = (file: string) =>
     url === null ? (readTextFile(join(secretFolder(env), file)) ?? '') : readSecret(env, file);
   return {
@@ -60,33 +56,37 @@ export function readSidecarStorage(env: Environment): SidecarStorageEnvironment 
 }
 
 export function readFrontStorage(env: Environment): FrontStorageEnvironment {
-  const path = env.text(GATEWAY_ENV.storageFolder);
-  const bucket = env.text(GATEWAY_ENV.s3Bucket) ? readBucket(env) : null;
+  const path = env.read(GATEWAY_VARIABLES.storageFolder);
+  const name = env.read(GATEWAY_VARIABLES.s3Bucket);
+  const bucket = name ? readBucket(env, name) : null;
   if (path && bucket)
-    env.fail(`${GATEWAY_ENV.storageFolder} and ${GATEWAY_ENV.s3Bucket} are mutually exclusive`, undefined);
+    env.fail(
+      `${GATEWAY_VARIABLES.storageFolder.name} and ${GATEWAY_VARIABLES.s3Bucket.name} are mutually exclusive`,
+      undefined,
+    );
   return {
     masterKey: readSecret(env, FRONT_SECRET_FILES.masterKey),
     bucket,
     spool: readSpool(env),
-    folder: path ? { path, port: env.port(GATEWAY_ENV.storagePort, 0) } : null,
+    folder: path ? { path, port: env.read(GATEWAY_VARIABLES.storagePort) } : null,
   };
 }
 
-const readBucket = (env: Environment): BucketEnvironment => ({
-  bucket: env.required(GATEWAY_ENV.s3Bucket),
-  endpoint: env.origin(GATEWAY_ENV.s3Endpoint) ?? null,
-  publicEndpoint: env.origin(GATEWAY_ENV.s3PublicEndpoint) ?? null,
-  region: env.text(GATEWAY_ENV.s3Region) ?? 'us-east-1',
-  prefix: env.text(GATEWAY_ENV.s3Prefix) ?? '',
-  pathStyle: env.flag(GATEWAY_ENV.s3PathStyle, true),
+const readBucket = (env: Environment, bucket: string): BucketEnvironment => ({
+  bucket,
+  endpoint: env.read(GATEWAY_VARIABLES.s3Endpoint) ?? null,
+  publicEndpoint: env.read(GATEWAY_VARIABLES.s3PublicEndpoint) ?? null,
+  region: env.read(GATEWAY_VARIABLES.s3Region),
+  prefix: env.read(GATEWAY_VARIABLES.s3Prefix),
+  pathStyle: env.read(GATEWAY_VARIABLES.s3PathStyle),
   accessKeyId: readSecret(env, FRONT_SECRET_FILES.s3AccessKeyId),
   secretAccessKey: readSecret(env, FRONT_SECRET_FILES.s3SecretAccessKey),
 });
 
 const readSecret = (env: Environment, file: string): string =>
-  env.requiredFile(join(secretFolder(env), file), GATEWAY_ENV.secretPath);
+  env.requiredFile(join(secretFolder(env), file), GATEWAY_VARIABLES.secretPath);
 
 const readSpool = (env: Environment): SpoolOptions => ({
-  folder: env.text(GATEWAY_ENV.spoolPath) ?? nameSpoolFolder(),
-  maxBytes: env.integer(GATEWAY_ENV.spoolBytes, { fallback: DEFAULT_SPOOL_BYTES, max: MAX_SPOOL_BYTES }),
+  folder: env.read(GATEWAY_VARIABLES.spoolPath) ?? nameSpoolFolder(),
+  maxBytes: env.read(GATEWAY_VARIABLES.spoolBytes),
 });

@@ -1,6 +1,7 @@
 /** `make listen` and `berth-listen`: shows a workspace's webhooks, and forwards them to a local program. */
 import { createInterface, type Interface } from 'node:readline';
 import { VERSION } from '../../api/names.ts';
+import { LISTEN_VARIABLES } from '../environment.ts';
 import { type Command, readArguments, USAGE } from './arguments.ts';
 import { listenToConsole } from './console-listening.ts';
 import type { Listening } from './listening.ts';
@@ -29,7 +30,13 @@ async function listen({ target, source }: Extract<Command, { kind: 'listen' }>):
           print,
           signal,
         })
-      : await listenToConsole({ source, token: process.env.BERTH_TOKEN ?? null, target, print, signal });
+      : await listenToConsole({
+          source,
+          token: process.env[LISTEN_VARIABLES.token.name] ?? null,
+          target,
+          print,
+          signal,
+        });
   const lines = followCommands(listening);
   try {
     if (!signal.aborted) {

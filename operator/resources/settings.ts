@@ -1,12 +1,28 @@
 /** Settings of an installation for the objects of all deployments. */
 import type { V1EnvVar, V1ResourceRequirements } from '@kubernetes/client-node';
 import type { EnginePreset } from '../../api/engine-presets.ts';
-import type { RoutePreset, RouteVia } from '../../api/model-route.ts';
+import { ROUTE_PRESETS, ROUTE_VIA } from '../../api/model-route.ts';
+import {
+  egress,
+  flag,
+  json,
+  list,
+  logLevel,
+  oneOf,
+  origin,
+  port,
+  required,
+  text,
+  type ValuesOf,
+} from '../../api/variables.ts';
 import type { TracingSettings } from '../../kit/tracing-settings.ts';
-import type { SecurityPlatform } from './security.ts';
+import { SECURITY_PLATFORMS } from './security.ts';
 
 export const REDIS_USER_MODES = ['managed', 'external', 'off'] as const;
 export type RedisUserMode = (typeof REDIS_USER_MODES)[number];
+
+export const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'] as const;
+export const URL_SCHEMES = ['http', 'https'] as const;
 
 /** Groups of pod fields, as `podFields.everyone` of the chart names them. */
 export const POD_FIELD_GROUPS = [
@@ -28,73 +44,125 @@ export interface GatewayReference {
   sectionName?: string | undefined;
 }
 
-export interface BuildSettings {
-  /** Berth's own namespace, where the front lives. */
-  namespace: string;
+const GATEWAY_RESOURCES: V1ResourceRequirements = {
+  requests: { cpu: '100m', memory: '256Mi' },
+  // No CPU limit: throttling would increase latency at once.
+  limits: { memory: '1Gi' },
+};
+
+/** Overrides of the presets' own images, by preset; those for AMD's GPUs by `<preset>-rocm`. */
+type EngineImages = Readonly<Partial<Record<EnginePreset | `${EnginePreset}-rocm`, string>>>;
+
+/** Settings that are one variable of the operator each. */
+export const BUILD_VARIABLES = {
+  namespace: required(text('OPERATOR_NAMESPACE', "Berth's own namespace, where the front is.")),
+  domain: required(text('OPERATOR_DOMAIN', 'Domain of the endpoints: `<name>--<namespace>.<domain>`.')),
+  urlScheme: oneOf('OPERATOR_URL_SCHEME', 'Scheme of `status.url`.', URL_SCHEMES, 'http'),
+  urlPort: port('OPERATOR_URL_PORT', "Port of `status.url`; the scheme's if unset.", undefined, 1),
+  ingressClass: text('OPERATOR_INGRESS_CLASS', "Default class of Ingresses; the cluster's default if unset."),
+  routePreset: oneOf('OPERATOR_ROUTE_PRESET', 'Default of `spec.route.preset`.', ROUTE_PRESETS, 'none'),
+  routeVia: oneOf('OPERATOR_ROUTE_VIA', 'Default of `spec.route.via`.', ROUTE_VIA, 'Direct'),
+  allowedHosts: list(
+    'OPERATOR_ALLOWED_HOSTS',
+    'Hosts besides the default that a spec may use; `*.example.com` covers one label.',
+  ),
+  consoleHost: text(
+    'OPERATOR_CONSOLE_HOST',
+    'Reserved host of the console; unset without a console, or without a route to it.',
+  ),
+  documentationURL: text(
+    'OPERATOR_DOCUMENTATION_URL',
+    'Base URL of the published documentation, for `documentation_url` of errors; they have none if unset.',
+  ),
+  allowedAnnotations: list(
+    'OPERATOR_ALLOWED_ANNOTATIONS',
+    'Keys of `spec.route.annotations` that are passed on to the route.',
+  ),
+  frontTLSSecrets: list(
+    'OPERATOR_FRONT_TLS_SECRETS',
+    "Secrets in Berth's namespace that routes with `via: Front` may use for their certificate.",
+  ),
+  frontService: required(text('OPERATOR_FRONT_SERVICE', "Service of the front in Berth's namespace.")),
+  frontServicePort: port('OPERATOR_FRONT_SERVICE_PORT', 'Port of that Service.', 80, 1),
+  storageURL: origin('OPERATOR_STORAGE_URL', "Origin of the front's internal service; no storage if unset."),
+  gatewayImage: required(text('OPERATOR_GATEWAY_IMAGE', 'Image of sidecars.')),
+  gatewayResources: json(
+    'OPERATOR_GATEWAY_RESOURCES',
+    'Resources of sidecars, as of a container.',
+    'object',
+    GATEWAY_RESOURCES,
+  ),
+  gatewayLogLevel: logLevel('OPERATOR_GATEWAY_LOG_LEVEL', 'Least severe level that sidecars log.'),
+  simulatorImage: text(
+    'OPERATOR_SIMULATOR_IMAGE',
+    'Image of the preset `simulator`; specs must give one if unset.',
+  ),
+  engineImages: json<EngineImages>(
+    'OPERATOR_ENGINE_IMAGES',
+    "Images that replace the presets', by preset; for AMD GPUs by the preset's name and -rocm.",
+    'object',
+    {},
+  ),
+  // rclone: a single static, well-maintained program that retries and verifies; runs as any user without a writable root.
+  s3CopyImage: text(
+    'OPERATOR_S3_COPY_IMAGE',
+    'Image that copies weights from S3.',
+    'docker.io/rclone/rclone:1.75.1',
+  ),
+  imagePullPolicy: oneOf(
+    'OPERATOR_IMAGE_PULL_POLICY',
+    "Pull policy of Berth's own images.",
+    PULL_POLICIES,
+    'IfNotPresent',
+  ),
+  imageRegistry: text('OPERATOR_IMAGE_REGISTRY', 'Prepended to every image except those in specs.', ''),
+  ownSecrets: list(
+    'OPERATOR_OWN_SECRETS',
+    "Secrets of the installation in Berth's namespace, which engines must not use.",
+  ),
+  imagePullSecrets: list('OPERATOR_IMAGE_PULL_SECRETS', 'Names of pull secrets in each workspace.'),
+  downloadEnv: json<readonly V1EnvVar[]>(
+    'OPERATOR_DOWNLOAD_ENV',
+    'Environment of containers that download weights, as of a container.',
+    'list',
+    [],
+  ),
+  platform: oneOf(
+    'OPERATOR_SECURITY_PLATFORM',
+    'Who sets the users and groups of pods: Berth, or OpenShift by namespace.',
+    SECURITY_PLATFORMS,
+    'kubernetes',
+  ),
+  networkPolicies: flag('OPERATOR_NETWORK_POLICIES', 'Whether model pods get NetworkPolicies.', true),
+  egress: egress('OPERATOR'),
+  redisURL: required(
+    text('OPERATOR_REDIS_URL', 'URL of Redis for the operator and sidecars, without credentials.'),
+  ),
+  redisUsers: oneOf(
+    'OPERATOR_REDIS_USERS',
+    'Who creates the Redis users of workspaces.',
+    REDIS_USER_MODES,
+    'managed',
+  ),
+  externalRedisSecret: text(
+    'OPERATOR_EXTERNAL_REDIS_SECRET',
+    'With users `external`: Secret of each workspace with keys username and password.',
+    'berth-redis',
+  ),
+} as const;
+
+export interface BuildSettings extends ValuesOf<typeof BUILD_VARIABLES> {
   /** Version of this operator, and of the sidecars that it creates. */
   version: string;
-  /** Endpoints are at `<name>--<namespace>.<domain>`. */
-  domain: string;
-  /** Scheme and non-default port of `status.url`. */
-  urlScheme: 'http' | 'https';
-  urlPort: number | undefined;
   /** Base URL of a deployment that is not routed by host name, as in `make run`. */
   endpointURL?: (deployment: { namespace: string; name: string }) => string;
-  /** Default class of Ingresses; undefined: the cluster's default. */
-  ingressClass: string | undefined;
-  routePreset: RoutePreset;
-  routeVia: RouteVia;
-  /** Hosts besides the default that a spec may use; `*.example.com` covers one label. */
-  allowedHosts: readonly string[];
-  /** Reserved host of the console; undefined: there is no console, or no route to it. */
-  consoleHost: string | undefined;
-  /** Base URL of the published documentation, for `documentation_url` of errors; undefined: they have none. */
-  documentationURL: string | undefined;
-  /** Keys of `spec.route.annotations` that are allowed. */
-  allowedAnnotations: readonly string[];
   /** Default Gateway of HTTPRoutes; if set, routes are HTTPRoutes by default. */
   gateway: GatewayReference | undefined;
-  /** Secrets of `namespace` that routes with `via: Front` may use for their certificate. */
-  frontTLSSecrets: readonly string[];
-  /** Service of the front in `namespace`. */
-  frontService: string;
-  frontServicePort: number;
-  /** Origin of the front's internal service; without it there is no storage. */
-  storageURL: string | undefined;
-
-  gatewayImage: string;
-  gatewayResources: V1ResourceRequirements;
-  gatewayLogLevel: string;
-  /** Tracing of sidecars; null: none. */
+  /** Tracing of sidecars; null: no tracing. */
   gatewayTracing: TracingSettings | null;
-  /** Image of the preset `simulator`: Berth's own. */
-  /** Undefined: the installation has none. */
-  simulatorImage: string | undefined;
-  /** Overrides of the presets' own images, by preset; those for AMD's GPUs by `<preset>-rocm`. */
-  engineImages: Readonly<Partial<Record<EnginePreset | `${EnginePreset}-rocm`, string>>>;
-  /** Image that copies weights from S3. */
-  s3CopyImage: string;
-  /** Policy of the gateway and simulator images. */
-  imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
-  /** Prefix of every image except those in specs; '' for none. */
-  imageRegistry: string;
-  /** Names of the installation's Secrets in `namespace`, which engines must not use. */
-  ownSecrets: readonly string[];
   /** Groups of pod fields that are allowed at all, and whether pods may access their node. */
   podFields: { groups: readonly PodFieldGroup[]; host: boolean };
-  /** Names of pull secrets in each workspace. */
-  imagePullSecrets: readonly string[];
-  /** Proxy and CA settings of containers that download weights. */
-  downloadEnv: readonly V1EnvVar[];
-  /** Where users and groups of pods come from. */
-  platform: SecurityPlatform;
-  networkPolicies: boolean;
-  /** CIDRs that tenants' URLs may or may not resolve to, beside the public-only rule; http if the first list allows it. */
-  egress: { allow: readonly string[]; deny: readonly string[]; plainHTTP: boolean };
 
-  /** For sidecars, without credentials. */
-  redisURL: string;
-  redisUsers: RedisUserMode;
   /** Credentials of the operator itself, and of everyone with `redisUsers: off`; absent if Redis needs none. */
   redisUsername: string | undefined;
   redisPassword: string | undefined;
@@ -102,8 +170,6 @@ export interface BuildSettings {
   redisCAFile: string;
   /** Its content, for the sidecars; undefined if absent. Read for each deployment, so it must be cheap. */
   readRedisCA: () => string | undefined;
-  /** With `redisUsers: external`: Secret of each workspace with keys `username` and `password`. */
-  externalRedisSecret: string;
 
   /** Passwords, tokens and data keys derive from it. */
   masterKey: string;

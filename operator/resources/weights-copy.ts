@@ -9,9 +9,6 @@ import type { BuildSettings } from './settings.ts';
 export const MODELS_PATH = '/models';
 export const WEIGHTS_VOLUME = 'weights';
 
-/** rclone: a single static, well-maintained program that retries and verifies; runs as any user without a writable root. */
-export const S3_COPY_IMAGE = 'docker.io/rclone/rclone:1.75.1';
-
 /** For S3 a prefix without objects is not an error; neither is a copy that a restart finds complete. */
 const COPY_SCRIPT = `rclone copy "$@" || exit; ls -A ${MODELS_PATH} | grep -q . || { echo "nothing found at $1" >&2; exit 1; }`;
 

@@ -57,7 +57,7 @@ export async function startBenchCluster(pods: number): Promise<BenchCluster> {
 
 /** Berth's resources, and a front that is ready. */
 export async function installBerth(client: KubeClient): Promise<void> {
-  const folder = join(import.meta.dirname, '../../crds');
+  const folder = join(import.meta.dirname, '../../charts/berth/files/crds');
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.yaml')))
     await client.create(CRD, parse(readFileSync(join(folder, file), 'utf8')) as KubeObject);
   for (const resource of Object.values(BERTH_RESOURCES)) await untilServed(client, resource);

@@ -228,7 +228,7 @@ describe('the health of objects, for Flux, Helm, kubectl and Argo CD', () => {
 
   for (const kind of ['ModelDeployment', 'APIKey', 'Workspace', 'WebhookEndpoint', 'StorageCredential'])
     it(`is InProgress for a new ${kind} until the operator has seen it`, () => {
-      const crd = parse(readFileSync(`crds/${kind.toLowerCase()}s.yaml`, 'utf8'));
+      const crd = parse(readFileSync(`charts/berth/files/crds/${kind.toLowerCase()}s.yaml`, 'utf8'));
       const { default: status } = crd.spec.versions[0].schema.openAPIV3Schema.properties.status;
       const metadata = { name: 'x', namespace: 'a', generation: 1 };
       expectVerdict({ apiVersion: API_VERSION, kind, metadata, status }, IN_PROGRESS);

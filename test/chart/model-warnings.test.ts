@@ -42,7 +42,11 @@ describe('warnings about models by kubectl on a real API server with the chart',
     kubectl = await ensureBinary('kubectl');
     const request = createKubeRequest(controlPlane);
     const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-    await request('POST', definitions, parse(readFileSync('crds/modeldeployments.yaml', 'utf8')));
+    await request(
+      'POST',
+      definitions,
+      parse(readFileSync('charts/berth/files/crds/modeldeployments.yaml', 'utf8')),
+    );
     const chart = [
       'template',
       'berth',

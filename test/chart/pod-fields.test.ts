@@ -142,7 +142,7 @@ describe('pod fields on a real API server with the chart', () => {
       expect(answer.status, JSON.stringify(answer.body)).to.equal(201);
     };
     const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-    await post(crds, parse(readFileSync('crds/modeldeployments.yaml', 'utf8')));
+    await post(crds, parse(readFileSync('charts/berth/files/crds/modeldeployments.yaml', 'utf8')));
     for (const name of [TEAM, 'berth']) await post('/api/v1/namespaces', { metadata: { name } });
     for (const manifest of await render('--kube-version', '1.35.0'))
       if (

@@ -7,10 +7,13 @@ import { modelDeploymentResource } from '../../api/model-deployment.ts';
 import { storageCredentialResource } from '../../api/storage-credential.ts';
 import { webhookEndpointResource } from '../../api/webhook-endpoint.ts';
 import { workspaceResource } from '../../api/workspace.ts';
+import { writeValuesSchema } from './chart-values.ts';
 import { formatCustomResource } from './custom-resource.ts';
 import { writeDashboards } from './dashboards/grafana.ts';
-import { writeOpenAPI } from './openapi.ts';
+import { writeEnvironmentPage } from './environment-page.ts';
 import { writeConditionPage, writeErrorPage } from './pages.ts';
+import { writeResourcesPage } from './resources-page.ts';
+import { writeValuesPage } from './values-page.ts';
 
 const RESOURCES: ResourceDefinition[] = [
   modelDeploymentResource,
@@ -20,19 +23,19 @@ const RESOURCES: ResourceDefinition[] = [
   storageCredentialResource,
 ];
 
-/** Every generated file with its content; the chart carries its own copy of the CRDs, since Helm reads no other folder. */
+/** Every generated file with its content. The CRDs are in the chart, since Helm reads no other folder. */
 function listGeneratedFiles(): Map<string, string> {
   const files = new Map<string, string>([
     ['docs/errors.md', writeErrorPage()],
     ['docs/conditions.md', writeConditionPage()],
-    ['docs/openapi.json', writeOpenAPI()],
+    ['docs/resources.md', writeResourcesPage(RESOURCES)],
+    ['docs/values.md', writeValuesPage()],
+    ['docs/environment.md', writeEnvironmentPage()],
+    ['charts/berth/values.schema.json', writeValuesSchema()],
     ...writeDashboards(),
   ]);
-  for (const resource of RESOURCES) {
-    const text = formatCustomResource(resource);
-    files.set(`crds/${resource.plural}.yaml`, text);
-    files.set(`charts/berth/files/crds/${resource.plural}.yaml`, text);
-  }
+  for (const resource of RESOURCES)
+    files.set(`charts/berth/files/crds/${resource.plural}.yaml`, formatCustomResource(resource));
   return files;
 }
 

@@ -18,7 +18,7 @@ import { TestStack } from '../../support/test-stack.ts';
 import { type Api, useApi } from '../kube/api.ts';
 import { CONSOLE_RULES, MEMBER_RULES } from './rules.ts';
 
-const CRD_FOLDER = join(import.meta.dirname, '../../../crds');
+const CRD_FOLDER = join(import.meta.dirname, '../../../charts/berth/files/crds');
 const GROUP = 'berth.dev';
 const RBAC = 'rbac.authorization.k8s.io';
 

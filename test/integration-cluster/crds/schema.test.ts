@@ -27,8 +27,8 @@ for (const { age, version, program } of KUBERNETES_VERSIONS)
     before(async () => {
       controlPlane = await startControlPlane([], program);
       request = createKubeRequest(controlPlane);
-      for (const file of readdirSync('crds')) {
-        const definition = parse(readFileSync(`crds/${file}`, 'utf8'));
+      for (const file of readdirSync('charts/berth/files/crds')) {
+        const definition = parse(readFileSync(`charts/berth/files/crds/${file}`, 'utf8'));
         const { status, body } = await request(
           'POST',
           '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',

@@ -23,7 +23,7 @@ const CRD: Resource = {
 };
 /** For hundreds of deployments on a busy machine. */
 const SETTLE_MS = 120_000;
-const CRD_FOLDER = join(import.meta.dirname, '../../../crds');
+const CRD_FOLDER = join(import.meta.dirname, '../../../charts/berth/files/crds');
 
 export interface RunningOperator {
   program: Program;

@@ -129,7 +129,7 @@ for (const { age, version, program } of KUBERNETES_VERSIONS)
     });
 
     it(`${age === 'oldest' ? 'refuses' : 'takes'} a rule that compares whole objects, for its cost`, async () => {
-      const definition = parse(readFileSync('crds/modeldeployments.yaml', 'utf8'));
+      const definition = parse(readFileSync('charts/berth/files/crds/modeldeployments.yaml', 'utf8'));
       const [rule] = definition.spec.versions[0].schema.openAPIV3Schema['x-kubernetes-validations'];
       rule.rule = `dyn(optional.none()) != dyn(oldSelf) || ${rule.rule.split('||')[1]}`;
       const { status, message } = await post(`${DEFINITIONS}?dryRun=All`, definition);
@@ -146,8 +146,8 @@ for (const { age, version, program } of KUBERNETES_VERSIONS)
     });
 
     it('establishes its definitions', async () => {
-      const names = readdirSync('crds').map(
-        (file) => parse(readFileSync(`crds/${file}`, 'utf8')).metadata.name,
+      const names = readdirSync('charts/berth/files/crds').map(
+        (file) => parse(readFileSync(`charts/berth/files/crds/${file}`, 'utf8')).metadata.name,
       );
       expect(names).to.have.length(5);
       for (const name of names)

@@ -17,7 +17,6 @@ const TOP = [
   'cluster',
   'tools',
   'test',
-  'crds',
   'docs',
   'examples',
   'images',

@@ -7,7 +7,7 @@ const FILES = globSync(
   [
     '{README,CHANGELOG,CONTRIBUTING}.md',
     'docs/**/*.{md,json}',
-    '{charts,examples,images,crds}/**/*',
+    '{charts,examples,images}/**/*',
     '{api,gateway,operator,console,simulator,weights,launch,machine,cluster,kit,tools}/**/*.{ts,tsx,md,yaml,Dockerfile}',
     '*.ts',
     'Makefile',

@@ -85,8 +85,8 @@ describe("the operator's environment", () => {
       /^OPERATOR_REDIS_USERS must be one of managed, external, off, not "on"$/,
     ],
     ['a port that is none', { OPERATOR_URL_PORT: '99999' }, /^OPERATOR_URL_PORT must be a port/],
-    ['broken JSON', { OPERATOR_ENGINE_IMAGES: '{' }, /^OPERATOR_ENGINE_IMAGES must be JSON/],
-    ['JSON of another shape', { OPERATOR_DOWNLOAD_ENV: '{}' }, /^OPERATOR_DOWNLOAD_ENV has the wrong shape/],
+    ['broken JSON', { OPERATOR_ENGINE_IMAGES: '{' }, /^OPERATOR_ENGINE_IMAGES must be a JSON object/],
+    ['JSON of another shape', { OPERATOR_DOWNLOAD_ENV: '{}' }, /^OPERATOR_DOWNLOAD_ENV must be a JSON list/],
   ];
   for (const [name, env, message] of wrong)
     it(`names ${name}`, () => expect(() => parse(env)).to.throw(EnvironmentError, message));
