@@ -1,5 +1,5 @@
 /** The owner of ioredis: connections that fail fast while Redis is down and reconnect automatically. */
-import { Command, Redis, type RedisOptions } from 'ioredis';
+import { type ChainableCommander, Command, Redis, type RedisOptions } from 'ioredis';
 import { readConnectionFailure } from '../kit/connection-error.ts';
 import { backoffDelay } from '../kit/retry.ts';
 import { parseRedisAddress } from './address.ts';
@@ -66,6 +66,15 @@ export function sendSlowCommand(
   // The client sets its own timeout only if there is none.
   command.setTimeout(SLOW_TIMEOUT_MS);
   return redis.sendCommand(command) as Promise<unknown>;
+}
+
+/** Sends a pipeline or a transaction; returns its replies, or throws the first error among them. */
+export async function execute(batch: ChainableCommander): Promise<unknown[]> {
+  const replies = (await batch.exec()) ?? [];
+  return replies.map(([error, reply]) => {
+    if (error) throw error;
+    return reply;
+  });
 }
 
 /** Starts to connect and returns at once: programs start, and keep running, while Redis is down. */

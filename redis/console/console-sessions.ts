@@ -1,6 +1,6 @@
 /** The console's sessions, sealed, so that Redis' content reveals nothing. */
 import { channels, consoleKeys } from '../../api/redis-keys.ts';
-import type { RedisClient } from '../client.ts';
+import { execute, type RedisClient } from '../client.ts';
 
 /** `sha256`: of the session's id, which only the browser has. */
 export async function saveSession(
@@ -30,7 +30,7 @@ export async function unlockRenewal(redis: RedisClient, sha256: string): Promise
 /** Removes it, and notifies all consoles. */
 export async function removeSession(redis: RedisClient, sha256: string): Promise<void> {
   const batch = redis.multi().del(consoleKeys.session(sha256)).publish(channels.consoleSessions, sha256);
-  for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
+  await execute(batch);
 }
 
 const CHECKED_AT_ONCE = 500;

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { deliveryKeys, FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import type { EventType } from '../../api/request.ts';
-import type { RedisClient } from '../client.ts';
+import { execute, type RedisClient } from '../client.ts';
 
 export interface OutboxEvent {
   /** `evt_…`, the same on all deliveries (docs/api.md, "Webhook event"). */
@@ -59,8 +59,7 @@ export async function removeEvents(
   if (ids.length === 0) return;
   const keys = workKeys(namespace);
   const batch = redis.multi().zrem(keys.outbox, ...ids);
-  const replies = await batch.del(...ids.map(keys.event)).exec();
-  for (const [error] of replies ?? []) if (error) throw error;
+  await execute(batch.del(...ids.map(keys.event)));
 }
 
 /** One destination of an event. */

@@ -8,7 +8,7 @@ import {
   type PublishedCredential,
   type PublishedReplicas,
 } from '../../api/redis-keys.ts';
-import type { RedisClient } from '../client.ts';
+import { execute, type RedisClient } from '../client.ts';
 
 /** A deployment's configuration, or null if none is published. Throws on one that this version cannot read. */
 export async function readDeployment(
@@ -41,11 +41,10 @@ export async function countPublishedPods(
 ): Promise<Map<string, number>> {
   const batch = redis.pipeline();
   for (const keys of namespaces.map(configKeys)) batch.hkeys(keys.deployments).hgetall(keys.replicas);
-  const replies = (await batch.exec()) ?? [];
-  for (const [error] of replies) if (error) throw error;
+  const replies = await execute(batch);
   return new Map(
     namespaces.flatMap((namespace, index) => {
-      const [names, replicas] = [replies[2 * index]![1], replies[2 * index + 1]![1]];
+      const [names, replicas] = [replies[2 * index], replies[2 * index + 1]];
       return (names as string[]).slice(0, most).map((name): [string, number] => {
         const text = (replicas as Record<string, string>)[name];
         const { addresses, pods }: PublishedReplicas = text ? JSON.parse(text) : { addresses: [] };
