@@ -1,8 +1,7 @@
-/** Typed calls of the functions library; all are safe to repeat after a timeout. */
-import { isIP } from 'node:net';
-import { FUNCTIONS, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
+/** Admission, settlement and spending of API keys; all calls are safe to repeat after a timeout. */
+import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
 import { type RedisClient, sendNow } from '../client.ts';
-import { decodeReport, isCount, isShortText, readCounter } from '../untrusted-values.ts';
+import { readCounter } from '../untrusted-values.ts';
 
 const VERDICTS = ['ok', 'unknown_key', 'disabled', 'expired', 'credit', 'tpd', 'rpm'] as const;
 export type AdmissionVerdict = (typeof VERDICTS)[number];
@@ -97,53 +96,6 @@ export async function settle(redis: RedisClient, settlement: Settlement): Promis
   const args = [FUNCTIONS.settle, '1', keys.settled(token), namespace, sha256, ...amounts];
   const counted = await sendNow(redis, 'fcall', args);
   return counted === 1;
-}
-
-/** The reply to a replica's heartbeat. */
-export interface PeerUpdate {
-  /** To be passed with the next one. */
-  edition: string;
-  /** Of all live replicas, including its own; null: unchanged since the known edition, except for their times. */
-  beats: Heartbeat[] | null;
-}
-
-/** Writes a replica's heartbeat and returns changes; invalid heartbeats are omitted. */
-export async function heartbeat(
-  redis: RedisClient,
-  replica: { namespace: string; name: string; heartbeat: Omit<Heartbeat, 'at'>; knownEdition?: string },
-): Promise<PeerUpdate> {
-  const { knownEdition = '' } = replica;
-  const [edition, ...beats] = (await redis.fcall(
-    FUNCTIONS.heartbeat,
-    1,
-    workKeys(replica.namespace).heartbeats(replica.name),
-    replica.heartbeat.pod,
-    JSON.stringify(replica.heartbeat),
-    knownEdition,
-  )) as [string, ...string[]];
-  return {
-    edition,
-    beats: edition === knownEdition ? null : beats.flatMap((text) => decodeHeartbeat(text) ?? []),
-  };
-}
-
-const MAX_PORT = 65_535;
-
-function decodeHeartbeat(text: string): Heartbeat | null {
-  const beat = decodeReport<Heartbeat>(text);
-  if (!beat) return null;
-  const { pod, boot, version, address, port, inflight, limit, ready, draining, every, at } = beat;
-  if (![pod, boot, version].every(isShortText) || typeof address !== 'string' || !isIP(address)) return null;
-  if (![port, inflight, limit ?? 0, every, at].every(isCount) || port > MAX_PORT) return null;
-  return [ready, draining].every((flag) => typeof flag === 'boolean') ? beat : null;
-}
-
-/** Removes a replica from the registry at once, on a clean shutdown. */
-export async function leave(
-  redis: RedisClient,
-  replica: { namespace: string; name: string; pod: string },
-): Promise<void> {
-  await redis.fcall(FUNCTIONS.leave, 1, workKeys(replica.namespace).heartbeats(replica.name), replica.pod);
 }
 
 /** Millionths that a workspace has spent so far. */

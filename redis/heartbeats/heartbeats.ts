@@ -1,0 +1,52 @@
+/** Replicas' heartbeats: each writes its own and reads its peers'. */
+import { isIP } from 'node:net';
+import { FUNCTIONS, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
+import type { RedisClient } from '../client.ts';
+import { decodeReport, isCount, isShortText } from '../untrusted-values.ts';
+
+/** The reply to a replica's heartbeat. */
+export interface PeerUpdate {
+  /** To be passed with the next one. */
+  edition: string;
+  /** Of all live replicas, including its own; null: unchanged since the known edition, except for their times. */
+  beats: Heartbeat[] | null;
+}
+
+/** Writes a replica's heartbeat and returns changes; invalid heartbeats are omitted. */
+export async function heartbeat(
+  redis: RedisClient,
+  replica: { namespace: string; name: string; heartbeat: Omit<Heartbeat, 'at'>; knownEdition?: string },
+): Promise<PeerUpdate> {
+  const { knownEdition = '' } = replica;
+  const [edition, ...beats] = (await redis.fcall(
+    FUNCTIONS.heartbeat,
+    1,
+    workKeys(replica.namespace).heartbeats(replica.name),
+    replica.heartbeat.pod,
+    JSON.stringify(replica.heartbeat),
+    knownEdition,
+  )) as [string, ...string[]];
+  return {
+    edition,
+    beats: edition === knownEdition ? null : beats.flatMap((text) => decodeHeartbeat(text) ?? []),
+  };
+}
+
+const MAX_PORT = 65_535;
+
+function decodeHeartbeat(text: string): Heartbeat | null {
+  const beat = decodeReport<Heartbeat>(text);
+  if (!beat) return null;
+  const { pod, boot, version, address, port, inflight, limit, ready, draining, every, at } = beat;
+  if (![pod, boot, version].every(isShortText) || typeof address !== 'string' || !isIP(address)) return null;
+  if (![port, inflight, limit ?? 0, every, at].every(isCount) || port > MAX_PORT) return null;
+  return [ready, draining].every((flag) => typeof flag === 'boolean') ? beat : null;
+}
+
+/** Removes a replica from the registry at once, on a clean shutdown. */
+export async function leave(
+  redis: RedisClient,
+  replica: { namespace: string; name: string; pod: string },
+): Promise<void> {
+  await redis.fcall(FUNCTIONS.leave, 1, workKeys(replica.namespace).heartbeats(replica.name), replica.pod);
+}
