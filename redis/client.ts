@@ -49,7 +49,7 @@ const RECONNECT_BACKOFF = { baseMs: 100, maxMs: 1000 };
 const PING_MS = 30_000;
 
 /** Sends a command at once; others wait for the end of the turn to share a write. */
-export const sendNow = (redis: RedisClient, name: string, args: string[]): Promise<unknown> =>
+export const sendNow = (redis: RedisClient, name: string, args: (string | number)[]): Promise<unknown> =>
   redis.sendCommand(new Command(name, args, { replyEncoding: 'utf8' })) as Promise<unknown>;
 
 /** For commands that scan a lot of data. */
@@ -59,7 +59,7 @@ const SLOW_TIMEOUT_MS = 30_000;
 export function sendSlowCommand(
   redis: RedisClient,
   name: string,
-  args: (string | Buffer)[],
+  args: (string | number | Buffer)[],
   replyEncoding: 'utf8' | null = 'utf8',
 ): Promise<unknown> {
   const command = new Command(name, args, { replyEncoding });

@@ -1,6 +1,7 @@
 /** Admission, settlement and spending of API keys; all calls are safe to repeat after a timeout. */
-import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import { workKeys } from '../../api/redis-keys.ts';
 import { type RedisClient, sendNow } from '../client.ts';
+import { callFunction, encodeCall, FUNCTIONS, SIGNATURES } from '../function-table.ts';
 import { readCounter } from '../untrusted-values.ts';
 
 const VERDICTS = ['ok', 'unknown_key', 'disabled', 'expired', 'credit', 'tpd', 'rpm'] as const;
@@ -65,7 +66,7 @@ export async function uncount(
   redis: RedisClient,
   { namespace, sha256, resetAt }: { namespace: string; sha256: string; resetAt: number },
 ): Promise<boolean> {
-  return (await redis.fcall(FUNCTIONS.uncount, 1, workKeys(namespace).rpm(sha256), resetAt)) === 1;
+  return (await callFunction(redis, 'uncount', [workKeys(namespace).rpm(sha256)], { endsAt: resetAt })) === 1;
 }
 
 /** The same for one that was counted as `waiting`. */
@@ -73,7 +74,7 @@ export async function uncountWaiting(
   redis: RedisClient,
   { namespace, sha256, resetAt }: { namespace: string; sha256: string; resetAt: number },
 ): Promise<void> {
-  await redis.fcall(FUNCTIONS.uncount, 1, workKeys(namespace).rpmWaiting(sha256), resetAt);
+  await callFunction(redis, 'uncount', [workKeys(namespace).rpmWaiting(sha256)], { endsAt: resetAt });
 }
 
 export interface Settlement {
@@ -90,12 +91,10 @@ export interface Settlement {
 /** Counts tokens and money after a response. False: this token was settled before, and nothing changed. */
 export async function settle(redis: RedisClient, settlement: Settlement): Promise<boolean> {
   const { namespace, sha256, tokens, micros, token } = settlement;
-  const keys = workKeys(namespace);
-  const amounts = [String(Math.round(tokens)), String(Math.round(micros))];
+  const amounts = { tokens: Math.round(tokens), micros: Math.round(micros) };
+  const call = encodeCall('settle', [workKeys(namespace).settled(token)], { namespace, sha256, ...amounts });
   // Not batched, since an admission sent later is answered later.
-  const args = [FUNCTIONS.settle, '1', keys.settled(token), namespace, sha256, ...amounts];
-  const counted = await sendNow(redis, 'fcall', args);
-  return counted === 1;
+  return (await sendNow(redis, 'fcall', call)) === 1;
 }
 
 /** Millionths that a workspace has spent so far. */
@@ -110,7 +109,7 @@ interface Waiting {
 }
 
 /** Limits how long one call blocks Redis. */
-const MAX_BATCH = 100;
+const MAX_BATCH = SIGNATURES.admit.rest.most;
 const MAX_IN_FLIGHT = 2;
 /** Callers do not wait longer for others' calls: when Redis hangs, all find out within one timeout. */
 const MAX_WAIT_MS = 10;

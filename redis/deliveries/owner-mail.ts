@@ -1,6 +1,7 @@
 /** Failed callbacks that a workspace's owner is notified of. */
-import { deliveryKeys, FUNCTIONS } from '../../api/redis-keys.ts';
+import { deliveryKeys } from '../../api/redis-keys.ts';
 import { execute, type RedisClient } from '../client.ts';
+import { callFunction } from '../function-table.ts';
 
 /** As written by the function that fails a delivery permanently. */
 export interface AbandonedCallback {
@@ -31,7 +32,7 @@ const MAX_DIGEST_ENTRIES = 1_000;
 /** Callbacks with pending notifications; those not removed within a minute are returned again. */
 export async function takeMail(redis: RedisClient, namespace: string, limit: number): Promise<DueMail[]> {
   const key = deliveryKeys(namespace).mail;
-  const members = (await redis.fcall(FUNCTIONS.takeDue, 1, key, limit, LEASE_MS)) as string[];
+  const members = await callFunction(redis, 'takeDue', [key], { limit, leaseMs: LEASE_MS });
   return members.map(parseMail);
 }
 

@@ -1,7 +1,8 @@
 /** Replicas' heartbeats: each writes its own and reads its peers'. */
 import { isIP } from 'node:net';
-import { FUNCTIONS, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
+import { type Heartbeat, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
+import { callFunction } from '../function-table.ts';
 import { decodeReport, isCount, isShortText } from '../untrusted-values.ts';
 
 /** The reply to a replica's heartbeat. */
@@ -17,15 +18,10 @@ export async function heartbeat(
   redis: RedisClient,
   replica: { namespace: string; name: string; heartbeat: Omit<Heartbeat, 'at'>; knownEdition?: string },
 ): Promise<PeerUpdate> {
-  const { knownEdition = '' } = replica;
-  const [edition, ...beats] = (await redis.fcall(
-    FUNCTIONS.heartbeat,
-    1,
-    workKeys(replica.namespace).heartbeats(replica.name),
-    replica.heartbeat.pod,
-    JSON.stringify(replica.heartbeat),
-    knownEdition,
-  )) as [string, ...string[]];
+  const { namespace, name, heartbeat: beat, knownEdition = '' } = replica;
+  const args = { pod: beat.pod, report: JSON.stringify(beat), knownEdition };
+  const key = workKeys(namespace).heartbeats(name);
+  const [edition, ...beats] = await callFunction(redis, 'heartbeat', [key], args);
   return {
     edition,
     beats: edition === knownEdition ? null : beats.flatMap((text) => decodeHeartbeat(text) ?? []),
@@ -46,7 +42,7 @@ function decodeHeartbeat(text: string): Heartbeat | null {
 /** Removes a replica from the registry at once, on a clean shutdown. */
 export async function leave(
   redis: RedisClient,
-  replica: { namespace: string; name: string; pod: string },
+  { namespace, name, pod }: { namespace: string; name: string; pod: string },
 ): Promise<void> {
-  await redis.fcall(FUNCTIONS.leave, 1, workKeys(replica.namespace).heartbeats(replica.name), replica.pod);
+  await callFunction(redis, 'leave', [workKeys(namespace).heartbeats(name)], { pod });
 }

@@ -6,6 +6,7 @@ import {
   configKeys,
   globalKeys,
   type PublishedCredential,
+  type PublishedEndpoint,
   type PublishedReplicas,
 } from '../../api/redis-keys.ts';
 import { execute, type RedisClient } from '../client.ts';
@@ -73,6 +74,25 @@ export async function readCredential(
   const text = id === null ? null : await redis.hget(credentials, `id:${id}`);
   return text === null ? null : (JSON.parse(text) as PublishedCredential);
 }
+
+/** A workspace's webhook endpoints by name. */
+export async function readEndpoints(
+  redis: RedisClient,
+  namespace: string,
+): Promise<Map<string, PublishedEndpoint>> {
+  const entries = await redis.hgetall(configKeys(namespace).endpoints);
+  return new Map(
+    Object.entries(entries).map(([name, text]) => [name, JSON.parse(text) as PublishedEndpoint]),
+  );
+}
+
+/** A workspace's signing secret of webhooks, sealed (api/signing-secret.ts); null where there is none. */
+export const readSigningSecret = (redis: RedisClient, namespace: string): Promise<string | null> =>
+  redis.hget(configKeys(namespace).workspace, 'signingSecret');
+
+/** Who is notified of permanently failed callbacks; null = nobody. */
+export const readOwnerEmail = (redis: RedisClient, namespace: string): Promise<string | null> =>
+  redis.hget(configKeys(namespace).workspace, 'ownerEmail');
 
 /** Whether any workspace's request ids have this prefix: distinguishes another workspace's id from one that never existed. */
 export async function isKnownPrefix(redis: RedisClient, prefix: string): Promise<boolean> {

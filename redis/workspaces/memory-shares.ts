@@ -1,6 +1,6 @@
 /** Redis memory used by each workspace's own keys, which the operator limits. */
-import { FUNCTIONS } from '../../api/redis-keys.ts';
 import { type RedisClient, sendSlowCommand } from '../client.ts';
+import { encodeCall, type Replies } from '../function-table.ts';
 import { readInfo } from '../inspection.ts';
 
 export interface MemoryUse {
@@ -29,8 +29,8 @@ export async function weighWorkspaces(
   const weights = new Map<string, number>();
   let cursor = '0';
   do {
-    const args = [FUNCTIONS.weigh, '0', cursor, ...(exactly ? ['exactly'] : [])];
-    const [next, ...pairs] = (await sendSlowCommand(redis, 'fcall', args)) as (string | number)[];
+    const call = encodeCall('weigh', [], { cursor, mode: exactly ? 'exactly' : 'sampled' });
+    const [next, ...pairs] = (await sendSlowCommand(redis, 'fcall', call)) as Replies['weigh'];
     for (let i = 0; i < pairs.length; i += 2) {
       const namespace = String(pairs[i]);
       weights.set(namespace, (weights.get(namespace) ?? 0) + Number(pairs[i + 1]));

@@ -1,6 +1,7 @@
 /** Trims the keys of a workspace over its share of Redis' memory: foreign data before Berth's own. */
 import { workKeys } from '../../api/redis-keys.ts';
 import { type RedisClient, sendSlowCommand } from '../client.ts';
+import { LIMITS } from '../function-table.ts';
 
 export interface Cut {
   /** Dispensable, unknown, and oversized keys. */
@@ -31,8 +32,6 @@ interface Found extends Kind {
 
 const KIB = 1024;
 const NOTE_BYTES = 8 * KIB;
-/** As `MAX_RECORD_BYTES` of the functions: they read no longer record. */
-const RECORD_BYTES = 64 * KIB;
 /** A row of the outbox, as Redis rounds it up. */
 const TEXT_BYTES = 96 * KIB;
 
@@ -56,7 +55,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   replicas: { sort: 'brief', type: 'hash', most: 2 * KIB * KIB },
   pace: { sort: 'brief', type: 'hash', most: NOTE_BYTES },
   usage: { sort: 'brief', type: 'hash', most: KIB * KIB },
-  request: { sort: 'request', type: 'hash', most: RECORD_BYTES },
+  request: { sort: 'request', type: 'hash', most: LIMITS.MAX_RECORD_BYTES },
   params: text,
   prompt: text,
   result: text,

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { FUNCTIONS, workKeys } from '../../../api/redis-keys.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
+import { FUNCTIONS } from '../../../redis/function-table.ts';
 import { heartbeat, leave } from '../../../redis/heartbeats/heartbeats.ts';
 import { describeReplica } from '../../support/heartbeat.ts';
 import { readHeartbeats } from '../../support/heartbeats.ts';
