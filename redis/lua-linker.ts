@@ -19,11 +19,12 @@ interface LuaFile {
 
 const INCLUDE = /^--- @include (.*)$/gm;
 const pathOf = (include: string): string => `include/${include}.lua`;
-const BUILT_IN = new Set(
-  listWords(
-    'and break cjson do else elseif end error false for function if in ipairs local math nil not or pairs pcall redis repeat return string table then tonumber tostring true type unpack until while',
+const BUILT_IN = new Set([
+  ...listWords(
+    'and break do else elseif end false for function if in local nil not or repeat return then true until while',
   ),
-);
+  ...listWords('cjson error ipairs math pairs pcall redis string table tonumber tostring type unpack'),
+]);
 
 /** `files`: texts by path within the folder. */
 export function linkLibrary(files: ReadonlyMap<string, string>): string {
@@ -66,17 +67,18 @@ function checkNames(
   files: ReadonlyMap<string, LuaFile>,
   prelude: ReadonlyMap<string, string>,
 ): void {
-  const unused = new Set(includes);
+  const owners = new Map<string, string>();
   for (const include of includes) {
     const included = files.get(pathOf(include));
     if (!included) throw new Error(`${name} includes "${include}", which does not exist`);
-    if ([...used].some((each) => included.declared.has(each))) unused.delete(include);
+    for (const each of included.declared) owners.set(each, include);
   }
-  if (unused.size > 0) throw new Error(`${name} includes "${[...unused].join('", "')}" without using it`);
-  const known = new Set(includes.flatMap((include) => [...files.get(pathOf(include))!.declared]));
   for (const each of used)
-    if (!BUILT_IN.has(each) && !local.has(each) && !known.has(each) && !prelude.has(each))
+    if (!BUILT_IN.has(each) && !local.has(each) && !owners.has(each) && !prelude.has(each))
       throw new Error(`${name} uses ${each}, which none of its includes declares`);
+  const needed = new Set([...used].map((each) => owners.get(each)));
+  for (const include of includes)
+    if (!needed.has(include)) throw new Error(`${name} includes "${include}" without using it`);
 }
 
 /** Each after those that it includes itself. */

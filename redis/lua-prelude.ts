@@ -10,38 +10,32 @@ import {
   toSnakeCase,
 } from './function-table.ts';
 
-type LuaValue = string | number | readonly LuaValue[] | { readonly [name: string]: LuaValue };
-
 /** By the name that it declares. */
 export function writePrelude(): Map<string, string> {
-  const signatures = Object.entries(SIGNATURES).map(([name, signature]) => [
+  const signatures = Object.entries<Signature>(SIGNATURES).map(([name, each]) => [
     toSnakeCase(name),
-    measureSignature(signature),
+    measure(each),
   ]);
   const values = {
     LIBRARY: FUNCTIONS_LIBRARY,
     ...LIMITS,
     ...FIELDS,
-    SIGNATURES: Object.fromEntries(signatures) as LuaValue,
+    SIGNATURES: Object.fromEntries(signatures),
   };
+  const { jobs, events } = channels;
   return new Map([
     ...Object.entries(values).map(([name, value]): [string, string] => [
       name,
       `local ${name} = ${writeValue(value)}`,
     ]),
     ...writeKeys(configKeys(NAMESPACE), 'config_', '_key'),
-    ...writeKeys(workKeys(NAMESPACE), '', '_key'),
-    ...writeKeys(deliveryKeys(NAMESPACE), '', '_key'),
-    ...writeKeys(
-      { jobs: channels.jobs.bind(null, NAMESPACE), events: channels.events(NAMESPACE) },
-      '',
-      '_channel',
-    ),
+    ...writeKeys({ ...workKeys(NAMESPACE), ...deliveryKeys(NAMESPACE) }, '', '_key'),
+    ...writeKeys({ jobs: jobs.bind(null, NAMESPACE), events: events(NAMESPACE) }, '', '_channel'),
   ]);
 }
 
 /** Bounds of a function's keys and arguments. `fixed`: how many are named; `each`: how many each group of others has. */
-function measureSignature({ kind, keys = 1, args, optional = 0, rest, bytes }: Signature) {
+function measure({ kind, keys = 1, args, optional = 0, rest, bytes }: Signature) {
   const fixed = listWords(args).length;
   const each = rest ? listWords(rest.each).length : 0;
   return {
@@ -55,14 +49,12 @@ function measureSignature({ kind, keys = 1, args, optional = 0, rest, bytes }: S
   };
 }
 
-function writeValue(value: LuaValue): string {
-  if (typeof value === 'number') return String(value);
-  if (typeof value === 'string') return `'${value}'`;
-  const members = Array.isArray(value)
-    ? value.map(writeValue)
-    : Object.entries(value).map(([name, each]) => `${name} = ${writeValue(each)}`);
-  return `{ ${members.join(', ')} }`;
-}
+/** JSON of words and numbers differs from Lua in brackets and colons only. Lua's own decoder is not there while it loads. */
+const writeValue = (value: unknown): string =>
+  JSON.stringify(value)
+    .replace(/"(\w+)":/g, '$1=')
+    .replaceAll('[', '{')
+    .replaceAll(']', '}');
 
 /** Stand for the parts of a key: a character of no alphabet, as often as a SHA-256 has digits, since keys shorten these. */
 const DIGITS = 64;

@@ -61,10 +61,13 @@ function decodeAdmission(answer: string): Admission {
   };
 }
 
-/** Uncounts a request from its minute; false if that minute is over. `resetAt`: as returned when it was counted. */
+/** `resetAt`: as returned when it was counted. */
+type CountedRequest = Pick<AdmissionRequest, 'namespace' | 'sha256'> & { resetAt: number };
+
+/** Uncounts a request from its minute; false if that minute is over. */
 export async function uncount(
   redis: RedisClient,
-  { namespace, sha256, resetAt }: { namespace: string; sha256: string; resetAt: number },
+  { namespace, sha256, resetAt }: CountedRequest,
 ): Promise<boolean> {
   return (await callFunction(redis, 'uncount', [workKeys(namespace).rpm(sha256)], { endsAt: resetAt })) === 1;
 }
@@ -72,7 +75,7 @@ export async function uncount(
 /** The same for one that was counted as `waiting`. */
 export async function uncountWaiting(
   redis: RedisClient,
-  { namespace, sha256, resetAt }: { namespace: string; sha256: string; resetAt: number },
+  { namespace, sha256, resetAt }: CountedRequest,
 ): Promise<void> {
   await callFunction(redis, 'uncount', [workKeys(namespace).rpmWaiting(sha256)], { endsAt: resetAt });
 }

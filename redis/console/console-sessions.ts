@@ -1,5 +1,5 @@
-/** The console's sessions, sealed, so that Redis' content reveals nothing. */
-import { channels, consoleKeys } from '../../api/redis-keys.ts';
+/** The console's sessions, sealed, so that Redis' content reveals nothing; and short-lived keys of signed-in users. */
+import { channels, configKeys, consoleKeys, type PublishedKey } from '../../api/redis-keys.ts';
 import { execute, type RedisClient } from '../client.ts';
 
 /** `sha256`: of the session's id, which only the browser has. */
@@ -44,4 +44,23 @@ export async function findEnded(redis: RedisClient, digests: readonly string[]):
     ended.push(...some.filter((_, index) => counts[index] === 0));
   }
   return ended;
+}
+
+/** Created by the console for a user: no object, no trace after expiry. */
+export interface SessionKey extends Pick<PublishedKey, 'rpm' | 'tpd'> {
+  sha256: string;
+  /** The user, for logs. */
+  name: string;
+  /** Unix milliseconds. */
+  expiresAt: number;
+}
+
+/** Gateways accept the key from now on. */
+export async function publishSessionKey(
+  redis: RedisClient,
+  namespace: string,
+  { sha256, name, rpm, tpd, expiresAt }: SessionKey,
+): Promise<void> {
+  const key: PublishedKey = { n: name, rpm, tpd, exp: Math.ceil(expiresAt / 1000), off: 0 };
+  await redis.set(configKeys(namespace).sessionKey(sha256), JSON.stringify(key), 'PXAT', expiresAt);
 }

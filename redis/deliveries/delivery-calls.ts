@@ -98,10 +98,7 @@ const deriveDestination = (url: string): string =>
   createHash('sha256').update(url).digest('hex').slice(0, 24);
 
 /** Id, destination and URL of a delivery. */
-export const describeTarget = (
-  eventId: string,
-  url: string,
-): [id: string, destination: string, url: string] => [
+export const describeTarget = (eventId: string, url: string): string[] => [
   deriveDeliveryId(eventId, url),
   deriveDestination(url),
   url,
@@ -150,13 +147,9 @@ export async function leaseDeliveries(
   namespace: string,
   { limit, perDestination, leaseMs }: { limit: number; perDestination: number; leaseMs: number },
 ): Promise<DeliveryLeases> {
+  const { destinations } = deliveryKeys(namespace);
   const args = { namespace, limit, perDestination, leaseMs };
-  const [nextInMs, rows] = await callFunction(
-    redis,
-    'leaseDeliveries',
-    [deliveryKeys(namespace).destinations],
-    args,
-  );
+  const [nextInMs, rows] = await callFunction(redis, 'leaseDeliveries', [destinations], args);
   const leases: DeliveryLeases = { leased: [], abandoned: [], nextInMs: nextInMs < 0 ? null : nextInMs };
   for (const [id, attempt, eventId, type, requestId, url, endpoint, test, body] of rows) {
     const delivery = {
@@ -209,6 +202,6 @@ export async function settleDelivery(
     status: status ?? '',
     exchange: exchange === null ? '' : JSON.stringify(exchange),
   };
-  const key = deliveryKeys(namespace).destinations;
-  return (await callFunction(redis, 'settleDelivery', [key], args)) === 'done';
+  const { destinations } = deliveryKeys(namespace);
+  return (await callFunction(redis, 'settleDelivery', [destinations], args)) === 'done';
 }

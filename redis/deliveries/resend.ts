@@ -23,17 +23,11 @@ export async function resendDeliveries(
   namespace: string,
   resends: readonly Resend[],
 ): Promise<ResendAnswer[]> {
+  const { destinations } = deliveryKeys(namespace);
+  const rows = resends.map(({ id, eventId, url }) => [id, ...describeTarget(eventId, url)]);
   const answers: ResendAnswer[] = [];
-  for (const batch of batchRows(resends.map(({ id, eventId, url }) => [id, ...describeTarget(eventId, url)])))
-    answers.push(
-      ...(await callFunction(
-        redis,
-        'resend',
-        [deliveryKeys(namespace).destinations],
-        { namespace },
-        batch.flat(),
-      )),
-    );
+  for (const batch of batchRows(rows))
+    answers.push(...(await callFunction(redis, 'resend', [destinations], { namespace }, batch.flat())));
   return answers;
 }
 

@@ -70,42 +70,19 @@ function countTogether(keys: readonly string[]): number {
 }
 
 function decodeReplica(text: string, now: number): DeploymentSample['replicas'][number] | null {
-  const beat = decodeReport<Heartbeat>(text);
-  if (!beat) return null;
-  const {
-    pod,
-    boot,
-    busyMs,
-    arrivals,
-    inflight,
-    waiting,
-    abandoned = 0,
-    limit,
-    ready,
-    draining,
-    activeAt,
-    at,
-  } = beat;
+  const report = decodeReport<Heartbeat>(text);
+  if (!report) return null;
+  const { pod, boot, ready, draining, limit } = report;
   if (![pod, boot].every(isShortText) || ![ready, draining].every((flag) => typeof flag === 'boolean'))
     return null;
+  const { busyMs, arrivals, inflight, waiting, abandoned = 0, activeAt, at } = report;
   if (![busyMs, arrivals, inflight, waiting ?? 0, abandoned, activeAt, at].every(isCount)) return null;
   if (limit !== null && !isCount(limit)) return null;
-  const past = Math.min(activeAt, now);
-  const asleep = beat.asleep === true;
   return {
-    pod,
-    boot,
-    busyMs,
-    arrivals,
-    inflight,
+    ...{ pod, boot, ready, draining, limit, busyMs, arrivals, inflight, abandoned, at },
     ...(waiting !== undefined && { waiting: Math.min(waiting, inflight) }),
-    abandoned,
-    limit,
-    ready,
-    asleep,
-    draining,
-    activeAt: past,
-    at,
+    asleep: report.asleep === true,
+    activeAt: Math.min(activeAt, now),
   };
 }
 

@@ -28,15 +28,13 @@ end
 
 -- A running request whose lease is over, or whose deadline is.
 local function recover(request, now)
-  local code, message = 'worker_lost', 'The replica that ran the request was lost.'
-  if now >= request.deadline then
-    code, message = 'model_timeout', DEADLINE_MESSAGE
-  elseif request.attempts < MAX_ATTEMPTS and not is_gone(read_config(request.namespace, request.deployment)) then
+  local is_timed_out = now >= request.deadline
+  if not is_timed_out and request.attempts < MAX_ATTEMPTS and not is_gone(read_config(request.namespace, request.deployment)) then
     release_request(request, request.attempts)
     return 'released'
   end
   redis.call('ZREM', again_key(request.namespace, request.deployment), request.id)
-  end_request(request, now, { status = 'failed', code = code, message = message })
+  end_request(request, now, is_timed_out and TIMED_OUT or WORKER_LOST)
   return 'ended'
 end
 
@@ -80,7 +78,7 @@ local function end_queued(namespace, deployment, ids, now, ending)
         return redis.call('ZREM', waiting, id)
       end
       leave_queue(request)
-      end_request(request, now, { status = ending.status, code = ending.code, message = ending.message })
+      end_request(request, now, ending)
     end)
   end
   return #ids
@@ -90,9 +88,7 @@ local function expire_queued(namespace, deployment, config, now, limit)
   local youngest = (now - config_number(config, 'queueTTLMs', DEFAULT_QUEUE_MS) + 1) * 1000
   local waiting = index_key(namespace, deployment, 'queued')
   local ids = redis.call('ZRANGE', waiting, '-inf', string.format('(%.0f', youngest), 'BYSCORE', 'LIMIT', 0, limit)
-  return end_queued(namespace, deployment, ids, now, {
-    status = 'failed', code = 'expired', message = 'The request waited in the queue longer than allowed.',
-  })
+  return end_queued(namespace, deployment, ids, now, EXPIRED)
 end
 
 local function forget(request)
@@ -115,7 +111,7 @@ local function clear_deployment(namespace, deployment, now, limit)
     attempt(again, id, (now + MINUTE_MS) * 1000, function()
       local request = load_request(namespace, id)
       if request then
-        end_request(request, now, { status = 'failed', code = 'worker_lost', message = 'The deployment was deleted.' })
+        end_request(request, now, DEPLOYMENT_LOST)
       end
     end)
   end

@@ -32,7 +32,7 @@ local function take_again(namespace, deployment, now)
       return request
     end
     if request then
-      end_request(request, now, { status = 'failed', code = 'model_timeout', message = DEADLINE_MESSAGE })
+      end_request(request, now, TIMED_OUT)
     end
   end
   return nil
@@ -206,7 +206,7 @@ register('finish', function(_, namespace, id, token, status, code, message, outp
   local now = now_ms()
   if now >= request.deadline then
     -- The sweeper's verdict: the outcome must not depend on which comes first.
-    end_request(request, now, { status = 'failed', code = 'model_timeout', message = DEADLINE_MESSAGE })
+    end_request(request, now, TIMED_OUT)
     return 'stale'
   end
   if status == 'succeeded' then

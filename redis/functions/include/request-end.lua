@@ -2,7 +2,12 @@
 -- How a request ends, and the event that reports it.
 -- The minimum that an end is counted as before the next one.
 local ENDING_BYTES = 1024
-local DEADLINE_MESSAGE = 'The request ran for longer than allowed.'
+
+-- Failures that no worker reports.
+local TIMED_OUT = { status = 'failed', code = 'model_timeout', message = 'The request ran for longer than allowed.' }
+local WORKER_LOST = { status = 'failed', code = 'worker_lost', message = 'The replica that ran the request was lost.' }
+local DEPLOYMENT_LOST = { status = 'failed', code = 'worker_lost', message = 'The deployment was deleted.' }
+local EXPIRED = { status = 'failed', code = 'expired', message = 'The request waited in the queue longer than allowed.' }
 
 local EVENT_TYPES = { succeeded = 'request.completed', failed = 'request.failed', canceled = 'request.canceled' }
 
@@ -12,10 +17,10 @@ end
 
 -- The row of the outbox: callback, line break, body. Built as text, since cjson writes 14 digits and a
 -- registration id may have 15, and in one step, since Lua hashes every long string.
-local function encode_event(request, now, ending, payload)
+local function encode_event(request, now, event, ending, payload)
   local seconds = digits(math.floor(now / SECOND_MS))
   return table.concat({
-    request.webhook_url, '\n{"id":"', ending.event, '","type":"', EVENT_TYPES[ending.status], '","created_at":', seconds,
+    request.webhook_url, '\n{"id":"', event, '","type":"', EVENT_TYPES[ending.status], '","created_at":', seconds,
     ',"data":{"id":"', request.id, '","status":"', ending.status, '","modality":"', request.modality,
     '","namespace_name":"', request.namespace, '","registration_id":', request.registration_id,
     ',"created_at":', digits(math.floor(request.queued_at / SECOND_MS)), ',"completed_at":', seconds,
@@ -27,15 +32,15 @@ end
 
 -- One event per request, with the digits of the request's id, so that there can never be a second one.
 local function write_event(request, now, ending)
-  ending.event = 'evt_' .. string.sub(request.id, 5)
+  local event = 'evt_' .. string.sub(request.id, 5)
   local payload = ending.payload and ending.payload ~= '' and ending.payload or '{}'
-  local row = encode_event(request, now, ending, payload)
+  local row = encode_event(request, now, event, ending, payload)
   if #row - #request.webhook_url - 1 > MAX_EVENT_BYTES then
-    row = encode_event(request, now, ending, '{"_truncated":true}')
+    row = encode_event(request, now, event, ending, '{"_truncated":true}')
   end
   note_written(#row)
-  redis.call('SET', event_key(request.namespace, ending.event), row)
-  redis.call('ZADD', outbox_key(request.namespace), digits(now), ending.event)
+  redis.call('SET', event_key(request.namespace, event), row)
+  redis.call('ZADD', outbox_key(request.namespace), digits(now), event)
   redis.call('PUBLISH', events_channel(request.namespace), '1')
 end
 

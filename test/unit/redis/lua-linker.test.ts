@@ -98,10 +98,10 @@ describe('the prelude of the functions', () => {
   it('has bounds of arguments that older gateways keep', () => {
     const signatures = writePrelude().get('SIGNATURES')!;
     for (const bounds of [
-      "admit = { kind = 'bounded', keys = 100, fixed = 1, each = 2, least = 3, most = 201, bytes = 32768 }",
-      "heartbeat = { kind = 'ends', keys = 1, fixed = 3, each = 0, least = 2, most = 3, bytes = 4096 }",
-      "add_usage = { kind = 'begins', keys = 4, fixed = 1, each = 2, least = 5, most = 1207, bytes = 65536 }",
-      "list = { kind = 'reads', keys = 2, fixed = 5, each = 0, least = 1, most = 5, bytes = 1024 }",
+      'admit={kind="bounded",keys=100,fixed=1,each=2,least=3,most=201,bytes=32768}',
+      'heartbeat={kind="ends",keys=1,fixed=3,each=0,least=2,most=3,bytes=4096}',
+      'add_usage={kind="begins",keys=4,fixed=1,each=2,least=5,most=1207,bytes=65536}',
+      'list={kind="reads",keys=2,fixed=5,each=0,least=1,most=5,bytes=1024}',
     ])
       expect(signatures).to.include(bounds);
   });

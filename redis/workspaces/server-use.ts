@@ -1,11 +1,13 @@
-/** Redis memory used by each workspace's own keys, which the operator limits. */
+/** Memory and connections of Redis in use, and each workspace's share of memory, which the operator limits. */
 import { type RedisClient, sendSlowCommand } from '../client.ts';
 import { encodeCall, type Replies } from '../function-table.ts';
 import { readInfo } from '../inspection.ts';
+import { readUser } from './users.ts';
 
-export interface MemoryUse {
+/** Of bytes, or of connections. */
+export interface ServerUse {
   used: number;
-  /** Bytes; 0 = no limit. */
+  /** 0 = no limit, or unknown. */
   max: number;
 }
 
@@ -16,9 +18,24 @@ export interface Weighing {
   isEnough?: (bytes: number) => boolean;
 }
 
-export async function readMemoryUse(redis: RedisClient): Promise<MemoryUse> {
+export async function readMemoryUse(redis: RedisClient): Promise<ServerUse> {
   const { used_memory: used = 0, maxmemory: max = 0 } = await readInfo(redis, 'memory');
   return { used: Number(used), max: Number(max) };
+}
+
+export async function readConnectionUse(redis: RedisClient): Promise<ServerUse> {
+  const { connected_clients: used = 0, maxclients: max = 0 } = await readInfo(redis, 'clients');
+  return { used: Number(used), max: Number(max) };
+}
+
+/**
+ * Closes connections that have been without a user for so many seconds; returns how many. None if the default user is on:
+ * then they may be anyone's. Throws if the server does not support ages (before Redis 7.4 and Valkey 8.0).
+ */
+export async function closeAnonymous(redis: RedisClient, minAgeSeconds: number): Promise<number> {
+  const user = await readUser(redis, 'default');
+  if (!user?.flags.includes('off')) return 0;
+  return Number(await redis.call('CLIENT', 'KILL', 'USER', 'default', 'MAXAGE', String(minAgeSeconds)));
 }
 
 /** Bytes by namespace, some keys per step so that Redis serves others in between. */
