@@ -45,9 +45,21 @@ end
 
 -- An error at one member of a set, whose keys a tenant may have written, does not block others: it is retried later.
 local function attempt(key, member, retry_score, work)
-  if not pcall(work) then
+  if not pcall(work, member) then
     redis.call('ZADD', key, digits(retry_score), member)
   end
+end
+
+-- Attempts what ends each of several requests, until the memory that is reserved for ends is used up, since each may write
+-- much; returns how many.
+local function attempt_ends(key, ids, retry_score, work)
+  for i, id in ipairs(ids) do
+    if is_reserve_used(ENDING_BYTES) then
+      return i - 1
+    end
+    attempt(key, id, retry_score, work)
+  end
+  return #ids
 end
 
 -- Repeats a bounded step until nothing is left, or `limit` is reached.
@@ -63,25 +75,18 @@ local function repeat_step(limit, step)
   return done
 end
 
--- Ends waiting requests, and drops queue entries without a record. Like everything that ends several, it stops when the memory that
--- is reserved for ends is used up, since each may write much.
+-- Ends waiting requests, and drops queue entries without a record.
 local function end_queued(namespace, deployment, ids, now, ending)
   local waiting = index_key(namespace, deployment, 'queued')
-  for i, id in ipairs(ids) do
-    if is_reserve_used(ENDING_BYTES) then
-      return i - 1
+  return attempt_ends(waiting, ids, (now + MINUTE_MS) * 1000, function(id)
+    local request = load_request(namespace, id)
+    -- One that does not wait would reappear here after its end.
+    if not request or request.status ~= 'queued' or request.deployment ~= deployment then
+      return redis.call('ZREM', waiting, id)
     end
-    attempt(waiting, id, (now + MINUTE_MS) * 1000, function()
-      local request = load_request(namespace, id)
-      -- One that does not wait would reappear here after its end.
-      if not request or request.status ~= 'queued' or request.deployment ~= deployment then
-        return redis.call('ZREM', waiting, id)
-      end
-      leave_queue(request)
-      end_request(request, now, ending)
-    end)
-  end
-  return #ids
+    leave_queue(request)
+    end_request(request, now, ending)
+  end)
 end
 
 local function expire_queued(namespace, deployment, config, now, limit)
@@ -103,17 +108,15 @@ end
 local function clear_deployment(namespace, deployment, now, limit)
   local again = again_key(namespace, deployment)
   local lost = redis.call('ZRANGE', again, 0, limit - 1)
-  for i, id in ipairs(lost) do
-    if is_reserve_used(ENDING_BYTES) then
-      return i - 1
-    end
+  local ended = attempt_ends(again, lost, (now + MINUTE_MS) * 1000, function(id)
     redis.call('ZREM', again, id)
-    attempt(again, id, (now + MINUTE_MS) * 1000, function()
-      local request = load_request(namespace, id)
-      if request then
-        end_request(request, now, DEPLOYMENT_LOST)
-      end
-    end)
+    local request = load_request(namespace, id)
+    if request then
+      end_request(request, now, DEPLOYMENT_LOST)
+    end
+  end)
+  if ended < #lost then
+    return ended
   end
   local waiting = index_key(namespace, deployment, 'queued')
   local ids = #lost < limit and redis.call('ZRANGE', waiting, 0, limit - #lost - 1) or {}
@@ -122,21 +125,14 @@ end
 
 local function sweep_leases(leases, namespace, now, limit, done)
   return repeat_step(limit, function(most)
-    local ids = read_due(leases, now, most)
-    for i, id in ipairs(ids) do
-      if is_reserve_used(ENDING_BYTES) then
-        return i - 1
+    return attempt_ends(leases, read_due(leases, now, most), now + MINUTE_MS, function(id)
+      local request = load_request(namespace, id)
+      if not request or request.status ~= 'running' then
+        return redis.call('ZREM', leases, id)
       end
-      attempt(leases, id, now + MINUTE_MS, function()
-        local request = load_request(namespace, id)
-        if not request or request.status ~= 'running' then
-          return redis.call('ZREM', leases, id)
-        end
-        local what = recover(request, now)
-        done[what] = done[what] + 1
-      end)
-    end
-    return #ids
+      local what = recover(request, now)
+      done[what] = done[what] + 1
+    end)
   end)
 end
 
