@@ -2,7 +2,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { KubeObject } from '../kube/object.ts';
 import type { ReconcileSample } from '../kube/work-queue.ts';
-import type { MemoryUse } from '../redis/workspaces/memory-shares.ts';
+import type { ServerUse } from '../redis/workspaces/server-use.ts';
 import { describeCredits, describeDeployments, listFailingConditions } from './object-metrics.ts';
 import type { WrittenChange } from './scaling/replica-writer.ts';
 import type { ScalingSample } from './scaling/scaled-deployments.ts';
@@ -26,7 +26,7 @@ export interface MetricSources {
     all: readonly KubeObject[];
   } | null;
   /** As last read; null before. */
-  redisMemory: () => MemoryUse | null;
+  redisMemory: () => ServerUse | null;
 }
 
 const SECONDS_BUCKETS = [0.005, 0.02, 0.1, 0.5, 2, 10, 60];

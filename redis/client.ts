@@ -1,5 +1,5 @@
 /** The owner of ioredis: connections that fail fast while Redis is down and reconnect automatically. */
-import { Command, Redis, type RedisOptions } from 'ioredis';
+import { type ChainableCommander, Command, Redis, type RedisOptions } from 'ioredis';
 import { readConnectionFailure } from '../kit/connection-error.ts';
 import { backoffDelay } from '../kit/retry.ts';
 import { parseRedisAddress } from './address.ts';
@@ -49,7 +49,7 @@ const RECONNECT_BACKOFF = { baseMs: 100, maxMs: 1000 };
 const PING_MS = 30_000;
 
 /** Sends a command at once; others wait for the end of the turn to share a write. */
-export const sendNow = (redis: RedisClient, name: string, args: string[]): Promise<unknown> =>
+export const sendNow = (redis: RedisClient, name: string, args: (string | number)[]): Promise<unknown> =>
   redis.sendCommand(new Command(name, args, { replyEncoding: 'utf8' })) as Promise<unknown>;
 
 /** For commands that scan a lot of data. */
@@ -59,13 +59,22 @@ const SLOW_TIMEOUT_MS = 30_000;
 export function sendSlowCommand(
   redis: RedisClient,
   name: string,
-  args: (string | Buffer)[],
+  args: (string | number | Buffer)[],
   replyEncoding: 'utf8' | null = 'utf8',
 ): Promise<unknown> {
   const command = new Command(name, args, { replyEncoding });
   // The client sets its own timeout only if there is none.
   command.setTimeout(SLOW_TIMEOUT_MS);
   return redis.sendCommand(command) as Promise<unknown>;
+}
+
+/** Sends a pipeline or a transaction; returns its replies, or throws the first error among them. */
+export async function execute(batch: ChainableCommander): Promise<unknown[]> {
+  const replies = (await batch.exec()) ?? [];
+  return replies.map(([error, reply]) => {
+    if (error) throw error;
+    return reply;
+  });
 }
 
 /** Starts to connect and returns at once: programs start, and keep running, while Redis is down. */

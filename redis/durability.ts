@@ -1,7 +1,8 @@
 /** Whether Redis is durable: checked before work is queued. */
 
-import { FUNCTIONS, globalKeys } from '../api/redis-keys.ts';
+import { globalKeys } from '../api/redis-keys.ts';
 import type { RedisClient } from './client.ts';
+import { callFunction } from './function-table.ts';
 import { inspectRedis, REMEDIES, type RedisInspection } from './inspection.ts';
 
 export interface DurabilitySettings {
@@ -78,7 +79,7 @@ export async function keepsFunctionWrites(redis: RedisClient, runId: string): Pr
 
 async function callCanary(redis: RedisClient, confirmed: string): Promise<[number, number] | null> {
   try {
-    return (await redis.fcall(FUNCTIONS.canary, 1, globalKeys.canary, confirmed)) as [number, number];
+    return await callFunction(redis, 'canary', [globalKeys.canary], { confirmed });
   } catch (error) {
     if (/Function not found/.test(String(error))) return null;
     throw error;

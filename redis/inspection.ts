@@ -1,6 +1,6 @@
 /** Inspects a Redis: persistence, eviction, limits, version. */
+import { configKeys, consoleKeys, deliveryKeys, globalKeys, workKeys } from '../api/redis-keys.ts';
 import type { RedisClient } from './client.ts';
-import { mayReload } from './reload-rights.ts';
 
 export interface RedisInspection {
   version: string;
@@ -142,4 +142,44 @@ export async function readInfo(redis: RedisClient, section?: string): Promise<Re
       return [line.slice(0, colon), line.slice(colon + 1)];
     }),
   );
+}
+
+const RIGHTS_NAMESPACE = 'rights';
+const { prefix } = workKeys(RIGHTS_NAMESPACE);
+const KEY = `${prefix}rights`;
+const OTHER_KEYS = [
+  configKeys(RIGHTS_NAMESPACE).workspace,
+  deliveryKeys(RIGHTS_NAMESPACE).log,
+  globalKeys.hosts,
+  consoleKeys.session('rights'),
+];
+
+/** As in the file: TTLs as timestamps, counters unchanged. */
+const WRITES: string[][] = [
+  ...[KEY, ...OTHER_KEYS].map((key) => ['SET', key, '1']),
+  ...'DEL UNLINK PERSIST INCR DECR ZPOPMIN'.split(' ').map((command) => [command, KEY]),
+  ...'EXPIRE PEXPIRE PEXPIREAT INCRBY DECRBY RPUSH SADD SREM'
+    .split(' ')
+    .map((command) => [command, KEY, '1']),
+  ...'HSET HSETNX HINCRBY'.split(' ').map((command) => [command, KEY, 'field', '1']),
+  ...'LTRIM ZREMRANGEBYRANK'.split(' ').map((command) => [command, KEY, '0', '1']),
+  ['RENAME', KEY, KEY],
+  ['HDEL', KEY, 'field'],
+  ['ZADD', KEY, '1', 'member'],
+  ['ZREM', KEY, 'member'],
+  ['SELECT', '0'],
+  ['MULTI'],
+  ['EXEC'],
+];
+
+/**
+ * Whether the user as which Redis loads its append-only file may run the commands in it; null if unknown: managed services
+ * forbid ACL.
+ */
+async function mayReload(redis: RedisClient): Promise<boolean | null> {
+  const batch = redis.pipeline();
+  for (const write of WRITES) batch.call('ACL', 'DRYRUN', 'default', ...write);
+  const replies = (await batch.exec()) ?? [];
+  if (replies.some(([error]) => error !== null)) return null;
+  return replies.every(([, verdict]) => verdict === 'OK');
 }

@@ -1,29 +1,22 @@
-/** Loads the functions library. Used by the operator and the local launcher; gateways only call functions (decision 0127). */
+/** Assembles the functions library from its Lua files, and loads it. Used by the operator and the local launcher; gateways only call functions (decision 0127). */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FUNCTIONS_LIBRARY } from '../api/redis-keys.ts';
 import type { RedisClient } from './client.ts';
+import { FUNCTIONS_LIBRARY } from './function-table.ts';
+import { linkLibrary } from './lua-linker.ts';
 
 const FOLDER = join(import.meta.dirname, 'functions');
-/** Code shared by functions; everything else is local to its file. */
-const HEADERS = [
-  'header.lua',
-  'header-requests.lua',
-  'header-request-ends.lua',
-  'header-deliveries.lua',
-  'header-heartbeats.lua',
-];
 
-/** The library's text: the headers, then each file of functions with its own locals. */
-function assembleLibrary(): string {
-  const read = (file: string) => readFileSync(join(FOLDER, file), 'utf8').trim();
-  const functions = readdirSync(FOLDER)
-    .filter((file) => file.endsWith('.lua') && !HEADERS.includes(file))
-    .sort()
-    .map((file) => `do\n${read(file)}\nend`);
-  const top = `#!lua name=${FUNCTIONS_LIBRARY}\nlocal LIBRARY = '${FUNCTIONS_LIBRARY}'`;
-  return `${[top, ...HEADERS.map(read), ...functions].join('\n\n')}\n`;
+/** Texts of the Lua files by name. */
+export function readFunctionFiles(folder = FOLDER): Map<string, string> {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.lua'),
+  );
+  return new Map(files.sort().map((file) => [file, readFileSync(join(folder, file), 'utf8').trim()]));
 }
+
+let assembled: string | undefined;
+const assembleLibrary = (): string => (assembled ??= linkLibrary(readFunctionFiles()));
 
 /** Whether Redis holds exactly this version's library. */
 export async function libraryIsLoaded(redis: RedisClient): Promise<boolean> {

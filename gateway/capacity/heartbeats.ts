@@ -1,7 +1,7 @@
 /** Sends the heartbeats of this replica to its peers and receives theirs. */
 import type { Heartbeat } from '../../api/redis-keys.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';
-import type { PeerUpdate } from '../../redis/admission/admission-calls.ts';
+import type { PeerUpdate } from '../../redis/heartbeats/heartbeats.ts';
 
 export type OwnHeartbeat = Omit<Heartbeat, 'at' | 'every'>;
 

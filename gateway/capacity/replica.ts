@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { VERSION } from '../../api/names.ts';
 import type { Heartbeat } from '../../api/redis-keys.ts';
-import type { PeerUpdate } from '../../redis/admission/admission-calls.ts';
+import type { PeerUpdate } from '../../redis/heartbeats/heartbeats.ts';
 import type { Tracer } from '../tracing/span.ts';
 import type { Pools } from '../upstream/pools.ts';
 import type { Capacity } from './capacity.ts';

@@ -9,6 +9,7 @@ import {
   renewClaim,
 } from '../../redis/requests/request-calls.ts';
 import { readRequest } from '../../redis/requests/request-record.ts';
+import { retryWhileRedisDown } from '../../redis/retry-while-down.ts';
 import { EngineUnreachableError } from '../engine/engine-error.ts';
 import type { Job } from '../engine/job.ts';
 import type { Span } from '../tracing/span.ts';
@@ -27,7 +28,6 @@ import { findLinkPlace } from './link-place.ts';
 import { buildSuccess, countJob, JobError, OWN_FAULT, toFailure } from './outcome.ts';
 import { expectJobMs, readPace } from './pace.ts';
 import { Progress } from './progress.ts';
-import { retryWhileRedisDown } from './retry.ts';
 import type { WorkerServices } from './services.ts';
 
 /** How a run ended: with its request, or releasing it to others. */

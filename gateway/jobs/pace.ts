@@ -1,7 +1,8 @@
 /** How long a deployment's jobs take: measured, or estimated until the first has ended. */
-import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import { workKeys } from '../../api/redis-keys.ts';
 import type { RequestRecord } from '../../api/request.ts';
 import type { RedisClient } from '../../redis/client.ts';
+import { FUNCTIONS } from '../../redis/function-table.ts';
 import { countWaiting } from '../../redis/requests/request-record.ts';
 import { parseCount } from '../../redis/untrusted-values.ts';
 import type { Job } from '../engine/job.ts';

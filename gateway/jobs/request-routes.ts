@@ -10,6 +10,7 @@ import {
 } from '../../api/request.ts';
 import { type Cancellation, cancelRequest } from '../../redis/requests/request-calls.ts';
 import { listRequests } from '../../redis/requests/request-record.ts';
+import { retryWhileRedisDown } from '../../redis/retry-while-down.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { sendJSON } from '../http/json-answer.ts';
@@ -18,7 +19,6 @@ import { buildInputHandlers } from './kept-input.ts';
 import { readLimit } from './list-limit.ts';
 import { findRequest, refuse, refuseForeign, signOutputs } from './request-lookup.ts';
 import { describeRequest } from './request-object.ts';
-import { retryWhileRedisDown } from './retry.ts';
 import type { MediaServices } from './services.ts';
 
 export const buildRequestHandlers = (services: MediaServices) => ({

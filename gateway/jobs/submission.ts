@@ -10,6 +10,7 @@ import {
 import { sealParams, sealPrompt } from '../../api/sealed-request.ts';
 import { registerObjects } from '../../redis/requests/object-cleanup.ts';
 import { type SubmissionAnswer, submitRequest } from '../../redis/requests/request-calls.ts';
+import { retryWhileRedisDown } from '../../redis/retry-while-down.ts';
 import type { Job, JobReference } from '../engine/job.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
@@ -30,7 +31,6 @@ import {
   type VideoRequest,
 } from './media-request.ts';
 import { expectJobMs } from './pace.ts';
-import { retryWhileRedisDown } from './retry.ts';
 import type { MediaServices, StorageServices } from './services.ts';
 
 export interface AcceptedRequest {

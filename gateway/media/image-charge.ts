@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { type CreditCharge, chargeWorkspace, refundWorkspace } from '../../redis/admission/credit.ts';
 import { isRedisAway } from '../../redis/client.ts';
+import { retryWhileRedisDown } from '../../redis/retry-while-down.ts';
 import { ApiError } from '../http/error-response.ts';
 import { type ImageRequest, priceRequest } from '../jobs/media-request.ts';
-import { retryWhileRedisDown } from '../jobs/retry.ts';
 import type { MediaServices } from '../jobs/services.ts';
 import { ORPHAN_TIMEOUT_MS } from './sync-images.ts';
 

@@ -2,8 +2,8 @@
 import type { Server } from 'node:http';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { listen } from '../../kit/http-server.ts';
-import { heartbeat, leave } from '../../redis/admission/admission-calls.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
+import { heartbeat, leave } from '../../redis/heartbeats/heartbeats.ts';
 import { readDeployment } from '../../redis/publication/published.ts';
 import { startReplica } from '../capacity/replica.ts';
 import { Slots } from '../capacity/replica-capacity.ts';

@@ -3,11 +3,7 @@
 import { channels, deliveryKeys, workKeys } from '../../api/redis-keys.ts';
 import { PeriodicTask } from '../../kit/periodic-task.ts';
 import { isRedisAway, type RedisClient, type RedisSettings } from '../../redis/client.ts';
-import {
-  readEndpoints,
-  readOwnerEmail,
-  readSigningSecret,
-} from '../../redis/publication/webhook-settings.ts';
+import { readEndpoints, readOwnerEmail, readSigningSecret } from '../../redis/publication/published.ts';
 import { subscribe } from '../../redis/subscription.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { FreshCache } from '../http/fresh-cache.ts';

@@ -2,7 +2,7 @@
 import { PeriodicTask } from '../../kit/periodic-task.ts';
 import type { Log } from '../../kube/log.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
-import { closeAnonymous, readConnectionUse } from '../../redis/workspaces/connections.ts';
+import { closeAnonymous, readConnectionUse } from '../../redis/workspaces/server-use.ts';
 
 export interface ConnectionGuardSettings {
   redis: RedisClient;

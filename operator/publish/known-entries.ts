@@ -2,8 +2,7 @@
 import type { PublishedEndpoint } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { publishCredentials, publishEndpoints } from '../../redis/publication/publication.ts';
-import { readCredentials } from '../../redis/publication/published.ts';
-import { readEndpoints } from '../../redis/publication/webhook-settings.ts';
+import { readCredentials, readEndpoints } from '../../redis/publication/published.ts';
 import type { WantedCredential, WantedEndpoint } from './desired-state.ts';
 
 export async function writeCredentials(

@@ -4,7 +4,7 @@ import { PeriodicTask } from '../../kit/periodic-task.ts';
 import { exponentialDelay } from '../../kit/retry.ts';
 import type { Log } from '../../kube/log.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
-import { type MemoryUse, readMemoryUse, weighWorkspaces } from '../../redis/workspaces/memory-shares.ts';
+import { readMemoryUse, type ServerUse, weighWorkspaces } from '../../redis/workspaces/server-use.ts';
 import { suspendWorkspaceUser } from '../../redis/workspaces/users.ts';
 import { trimWorkspace } from '../../redis/workspaces/workspace-trim.ts';
 
@@ -40,7 +40,7 @@ export class MemoryGuard {
   readonly #suspended = new Map<string, number>();
   /** How often each was suspended: each time lasts twice as long. */
   readonly #times = new Map<string, number>();
-  #memory: MemoryUse | null = null;
+  #memory: ServerUse | null = null;
   #lastUsed = 0;
   #lastWeighed = 0;
   readonly #task: PeriodicTask;
@@ -65,7 +65,7 @@ export class MemoryGuard {
   }
 
   /** As last read; null before. */
-  get memory(): MemoryUse | null {
+  get memory(): ServerUse | null {
     return this.#memory;
   }
 

@@ -1,8 +1,8 @@
-/** Typed calls of the functions library; all are safe to repeat after a timeout. */
-import { isIP } from 'node:net';
-import { FUNCTIONS, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
+/** Admission, settlement and spending of API keys; all calls are safe to repeat after a timeout. */
+import { workKeys } from '../../api/redis-keys.ts';
 import { type RedisClient, sendNow } from '../client.ts';
-import { decodeReport, isCount, isShortText, readCounter } from '../untrusted-values.ts';
+import { callFunction, encodeCall, FUNCTIONS, SIGNATURES } from '../function-table.ts';
+import { readCounter } from '../untrusted-values.ts';
 
 const VERDICTS = ['ok', 'unknown_key', 'disabled', 'expired', 'credit', 'tpd', 'rpm'] as const;
 export type AdmissionVerdict = (typeof VERDICTS)[number];
@@ -61,20 +61,23 @@ function decodeAdmission(answer: string): Admission {
   };
 }
 
-/** Uncounts a request from its minute; false if that minute is over. `resetAt`: as returned when it was counted. */
+/** `resetAt`: as returned when it was counted. */
+type CountedRequest = Pick<AdmissionRequest, 'namespace' | 'sha256'> & { resetAt: number };
+
+/** Uncounts a request from its minute; false if that minute is over. */
 export async function uncount(
   redis: RedisClient,
-  { namespace, sha256, resetAt }: { namespace: string; sha256: string; resetAt: number },
+  { namespace, sha256, resetAt }: CountedRequest,
 ): Promise<boolean> {
-  return (await redis.fcall(FUNCTIONS.uncount, 1, workKeys(namespace).rpm(sha256), resetAt)) === 1;
+  return (await callFunction(redis, 'uncount', [workKeys(namespace).rpm(sha256)], { endsAt: resetAt })) === 1;
 }
 
 /** The same for one that was counted as `waiting`. */
 export async function uncountWaiting(
   redis: RedisClient,
-  { namespace, sha256, resetAt }: { namespace: string; sha256: string; resetAt: number },
+  { namespace, sha256, resetAt }: CountedRequest,
 ): Promise<void> {
-  await redis.fcall(FUNCTIONS.uncount, 1, workKeys(namespace).rpmWaiting(sha256), resetAt);
+  await callFunction(redis, 'uncount', [workKeys(namespace).rpmWaiting(sha256)], { endsAt: resetAt });
 }
 
 export interface Settlement {
@@ -91,59 +94,10 @@ export interface Settlement {
 /** Counts tokens and money after a response. False: this token was settled before, and nothing changed. */
 export async function settle(redis: RedisClient, settlement: Settlement): Promise<boolean> {
   const { namespace, sha256, tokens, micros, token } = settlement;
-  const keys = workKeys(namespace);
-  const amounts = [String(Math.round(tokens)), String(Math.round(micros))];
+  const amounts = { tokens: Math.round(tokens), micros: Math.round(micros) };
+  const call = encodeCall('settle', [workKeys(namespace).settled(token)], { namespace, sha256, ...amounts });
   // Not batched, since an admission sent later is answered later.
-  const args = [FUNCTIONS.settle, '1', keys.settled(token), namespace, sha256, ...amounts];
-  const counted = await sendNow(redis, 'fcall', args);
-  return counted === 1;
-}
-
-/** The reply to a replica's heartbeat. */
-export interface PeerUpdate {
-  /** To be passed with the next one. */
-  edition: string;
-  /** Heartbeats of all live replicas, including its own; null: unchanged since the known edition, except for their times. */
-  beats: Heartbeat[] | null;
-}
-
-/** Writes a replica's heartbeat and returns changes; invalid heartbeats are omitted. */
-export async function heartbeat(
-  redis: RedisClient,
-  replica: { namespace: string; name: string; heartbeat: Omit<Heartbeat, 'at'>; knownEdition?: string },
-): Promise<PeerUpdate> {
-  const { knownEdition = '' } = replica;
-  const [edition, ...beats] = (await redis.fcall(
-    FUNCTIONS.heartbeat,
-    1,
-    workKeys(replica.namespace).heartbeats(replica.name),
-    replica.heartbeat.pod,
-    JSON.stringify(replica.heartbeat),
-    knownEdition,
-  )) as [string, ...string[]];
-  return {
-    edition,
-    beats: edition === knownEdition ? null : beats.flatMap((text) => decodeHeartbeat(text) ?? []),
-  };
-}
-
-const MAX_PORT = 65_535;
-
-function decodeHeartbeat(text: string): Heartbeat | null {
-  const beat = decodeReport<Heartbeat>(text);
-  if (!beat) return null;
-  const { pod, boot, version, address, port, inflight, limit, ready, draining, every, at } = beat;
-  if (![pod, boot, version].every(isShortText) || typeof address !== 'string' || !isIP(address)) return null;
-  if (![port, inflight, limit ?? 0, every, at].every(isCount) || port > MAX_PORT) return null;
-  return [ready, draining].every((flag) => typeof flag === 'boolean') ? beat : null;
-}
-
-/** Removes a replica from the registry at once, on a clean shutdown. */
-export async function leave(
-  redis: RedisClient,
-  replica: { namespace: string; name: string; pod: string },
-): Promise<void> {
-  await redis.fcall(FUNCTIONS.leave, 1, workKeys(replica.namespace).heartbeats(replica.name), replica.pod);
+  return (await sendNow(redis, 'fcall', call)) === 1;
 }
 
 /** Millionths that a workspace has spent so far. */
@@ -158,7 +112,7 @@ interface Waiting {
 }
 
 /** Limits how long one call blocks Redis. */
-const MAX_BATCH = 100;
+const MAX_BATCH = SIGNATURES.admit.rest.most;
 const MAX_IN_FLIGHT = 2;
 /** Callers do not wait longer for others' calls: when Redis hangs, all find out within one timeout. */
 const MAX_WAIT_MS = 10;

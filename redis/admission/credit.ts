@@ -1,6 +1,7 @@
 /** Charges for synchronous images; queued requests are charged by their submission. */
-import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import { workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
+import { callFunction } from '../function-table.ts';
 
 export interface CreditCharge {
   namespace: string;
@@ -17,8 +18,8 @@ export async function chargeWorkspace(
   redis: RedisClient,
   { namespace, token, micros, rememberSeconds = 0 }: CreditCharge,
 ): Promise<boolean> {
-  const args = [workKeys(namespace).charged(token), namespace, Math.round(micros), rememberSeconds];
-  return (await redis.fcall(FUNCTIONS.charge, 1, ...args)) === 'ok';
+  const args = { namespace, price: Math.round(micros), rememberSeconds };
+  return (await callFunction(redis, 'charge', [workKeys(namespace).charged(token)], args)) === 'ok';
 }
 
 /**
@@ -29,5 +30,5 @@ export async function refundWorkspace(
   redis: RedisClient,
   { namespace, token }: Pick<CreditCharge, 'namespace' | 'token'>,
 ): Promise<boolean> {
-  return (await redis.fcall(FUNCTIONS.refund, 1, workKeys(namespace).charged(token), namespace)) === 1;
+  return (await callFunction(redis, 'refund', [workKeys(namespace).charged(token)], { namespace })) === 1;
 }

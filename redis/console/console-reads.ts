@@ -1,7 +1,8 @@
 /** Reads of Redis for the console's pages. */
-import { configKeys, FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import { configKeys, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 import { readDemand } from '../demand/demand.ts';
+import { callFunction, LIMITS } from '../function-table.ts';
 import { readCounter } from '../untrusted-values.ts';
 import { readKeyUse } from '../usage/key-uses.ts';
 
@@ -42,14 +43,11 @@ export async function readKeyUsage(
   return { requestsThisMinute: requests, tokensToday: tokens, lastUsedAt };
 }
 
-/** Limit of those that had requests; a workspace's own Redis user may invent any number. */
-const MAX_REQUESTED = 200;
-
 /** Deployments that are published, or were and had requests, by name. */
 export async function readDeploymentNames(redis: RedisClient, namespace: string): Promise<string[]> {
   const [published, requested] = await Promise.all([
     redis.hkeys(configKeys(namespace).deployments),
-    redis.fcall(FUNCTIONS.names, 1, workKeys(namespace).deployments, MAX_REQUESTED) as Promise<string[]>,
+    callFunction(redis, 'names', [workKeys(namespace).deployments], { limit: LIMITS.MAX_NAMES }),
   ]);
   return [...new Set([...published, ...requested])].sort();
 }

@@ -1,6 +1,6 @@
-/** The console's sessions, sealed, so that Redis' content reveals nothing. */
-import { channels, consoleKeys } from '../../api/redis-keys.ts';
-import type { RedisClient } from '../client.ts';
+/** The console's sessions, sealed, so that Redis' content reveals nothing; and short-lived keys of signed-in users. */
+import { channels, configKeys, consoleKeys, type PublishedKey } from '../../api/redis-keys.ts';
+import { execute, type RedisClient } from '../client.ts';
 
 /** `sha256`: of the session's id, which only the browser has. */
 export async function saveSession(
@@ -30,7 +30,7 @@ export async function unlockRenewal(redis: RedisClient, sha256: string): Promise
 /** Removes it, and notifies all consoles. */
 export async function removeSession(redis: RedisClient, sha256: string): Promise<void> {
   const batch = redis.multi().del(consoleKeys.session(sha256)).publish(channels.consoleSessions, sha256);
-  for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
+  await execute(batch);
 }
 
 const CHECKED_AT_ONCE = 500;
@@ -44,4 +44,23 @@ export async function findEnded(redis: RedisClient, digests: readonly string[]):
     ended.push(...some.filter((_, index) => counts[index] === 0));
   }
   return ended;
+}
+
+/** Created by the console for a user: no object, no trace after expiry. */
+export interface SessionKey extends Pick<PublishedKey, 'rpm' | 'tpd'> {
+  sha256: string;
+  /** The user, for logs. */
+  name: string;
+  /** Unix milliseconds. */
+  expiresAt: number;
+}
+
+/** Gateways accept the key from now on. */
+export async function publishSessionKey(
+  redis: RedisClient,
+  namespace: string,
+  { sha256, name, rpm, tpd, expiresAt }: SessionKey,
+): Promise<void> {
+  const key: PublishedKey = { n: name, rpm, tpd, exp: Math.ceil(expiresAt / 1000), off: 0 };
+  await redis.set(configKeys(namespace).sessionKey(sha256), JSON.stringify(key), 'PXAT', expiresAt);
 }

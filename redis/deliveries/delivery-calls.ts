@@ -1,8 +1,9 @@
 /** Typed calls of the functions that deliver webhooks (docs/webhooks.md); the front makes them. */
 import { createHash } from 'node:crypto';
-import { deliveryKeys, FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import { deliveryKeys, workKeys } from '../../api/redis-keys.ts';
 import type { EventType } from '../../api/request.ts';
-import type { RedisClient } from '../client.ts';
+import { execute, type RedisClient } from '../client.ts';
+import { callFunction, LIMITS } from '../function-table.ts';
 
 export interface OutboxEvent {
   /** `evt_…`, the same on all deliveries (docs/api.md, "Webhook event"). */
@@ -15,8 +16,8 @@ export interface OutboxEvent {
   body: string;
 }
 
-/** A body of 64 KiB and a URL, as in the functions; a longer row was made by a tenant and is dropped. */
-const MAX_ROW_BYTES = 72 * 1024;
+/** A longer row was made by a tenant and is dropped. */
+const { MAX_ROW_BYTES } = LIMITS;
 /** Start of a body from the functions: matched as text, since a tenant may have written any amount of JSON. */
 const BODY =
   /^\{"id":"(evt_\w{1,60})","type":"(request\.(?:completed|failed|canceled))","created_at":\d{1,12},"data":\{"id":"(req_\w{1,60})"/;
@@ -28,7 +29,7 @@ export async function takeEvents(
   { limit, leaseMs }: { limit: number; leaseMs: number },
 ): Promise<OutboxEvent[]> {
   const keys = workKeys(namespace);
-  const ids = (await redis.fcall(FUNCTIONS.takeDue, 1, keys.outbox, limit, leaseMs)) as string[];
+  const ids = await callFunction(redis, 'takeDue', [keys.outbox], { limit, leaseMs });
   const rows = await Promise.all(ids.map((id) => redis.getrange(keys.event(id), 0, MAX_ROW_BYTES)));
   const found = ids.flatMap((id, i) => decodeEvent(id, rows[i] ?? '') ?? []);
   // Unreadable: another front removed it in the meantime, or a tenant forged it.
@@ -59,8 +60,7 @@ export async function removeEvents(
   if (ids.length === 0) return;
   const keys = workKeys(namespace);
   const batch = redis.multi().zrem(keys.outbox, ...ids);
-  const replies = await batch.del(...ids.map(keys.event)).exec();
-  for (const [error] of replies ?? []) if (error) throw error;
+  await execute(batch.del(...ids.map(keys.event)));
 }
 
 /** One destination of an event. */
@@ -94,8 +94,15 @@ export const deriveDeliveryId = (eventId: string, url: string): string =>
   `dlv_${createHash('sha256').update(`${eventId}\n${url}`).digest('hex').slice(0, 32)}`;
 
 /** Deliveries to one address wait only for each other. */
-export const deriveDestination = (url: string): string =>
+const deriveDestination = (url: string): string =>
   createHash('sha256').update(url).digest('hex').slice(0, 24);
+
+/** Id, destination and URL of a delivery. */
+export const describeTarget = (eventId: string, url: string): string[] => [
+  deriveDeliveryId(eventId, url),
+  deriveDestination(url),
+  url,
+];
 
 /**
  * Removes an event from the outbox and creates its deliveries, atomically. Returns their number; null while
@@ -103,25 +110,12 @@ export const deriveDestination = (url: string): string =>
  */
 export async function expandEvent(
   redis: RedisClient,
-  { namespace, id, type, requestId, testBody = '' }: ExpandableEvent,
+  { namespace, id, type: eventType, requestId, testBody = '' }: ExpandableEvent,
   targets: readonly DeliveryTarget[],
 ): Promise<number | null> {
-  return (await redis.fcall(
-    FUNCTIONS.expand,
-    1,
-    workKeys(namespace).outbox,
-    namespace,
-    id,
-    type,
-    requestId,
-    testBody,
-    ...targets.flatMap(({ url, endpoint }) => [
-      deriveDeliveryId(id, url),
-      deriveDestination(url),
-      url,
-      endpoint,
-    ]),
-  )) as number | null;
+  const args = { namespace, id, eventType, requestId, testBody };
+  const rest = targets.flatMap(({ url, endpoint }) => [...describeTarget(id, url), endpoint]);
+  return callFunction(redis, 'expand', [workKeys(namespace).outbox], args, rest);
 }
 
 export interface LeasedDelivery {
@@ -153,16 +147,9 @@ export async function leaseDeliveries(
   namespace: string,
   { limit, perDestination, leaseMs }: { limit: number; perDestination: number; leaseMs: number },
 ): Promise<DeliveryLeases> {
-  const key = deliveryKeys(namespace).destinations;
-  const [nextInMs, rows] = (await redis.fcall(
-    FUNCTIONS.leaseDeliveries,
-    1,
-    key,
-    namespace,
-    limit,
-    perDestination,
-    leaseMs,
-  )) as [number, [string, number | string, ...string[]][]];
+  const { destinations } = deliveryKeys(namespace);
+  const args = { namespace, limit, perDestination, leaseMs };
+  const [nextInMs, rows] = await callFunction(redis, 'leaseDeliveries', [destinations], args);
   const leases: DeliveryLeases = { leased: [], abandoned: [], nextInMs: nextInMs < 0 ? null : nextInMs };
   for (const [id, attempt, eventId, type, requestId, url, endpoint, test, body] of rows) {
     const delivery = {
@@ -208,19 +195,13 @@ export async function settleDelivery(
   { namespace, id, url, attempt }: LeasedDelivery,
   { isDelivered, status, error, waitMs, exchange }: Attempt,
 ): Promise<boolean> {
-  const answer = await redis.fcall(
-    FUNCTIONS.settleDelivery,
-    1,
-    deliveryKeys(namespace).destinations,
-    namespace,
-    deriveDestination(url),
-    id,
-    attempt,
-    isDelivered ? '1' : '',
-    status ?? '',
-    error,
-    waitMs,
-    exchange === null ? '' : JSON.stringify(exchange),
-  );
-  return answer === 'done';
+  const args = {
+    ...{ namespace, id, attempt, waitMs, fault: error },
+    destination: deriveDestination(url),
+    isDelivered: isDelivered ? '1' : '',
+    status: status ?? '',
+    exchange: exchange === null ? '' : JSON.stringify(exchange),
+  };
+  const { destinations } = deliveryKeys(namespace);
+  return (await callFunction(redis, 'settleDelivery', [destinations], args)) === 'done';
 }

@@ -1,7 +1,7 @@
 /** Reads the log of webhook deliveries, and the health of endpoints. */
 import { randomBytes } from 'node:crypto';
 import { deliveryKeys } from '../../api/redis-keys.ts';
-import type { RedisClient } from '../client.ts';
+import { execute, type RedisClient } from '../client.ts';
 import type { DeliveryExchange } from './delivery-calls.ts';
 
 export interface DeliveryRecord {
@@ -154,7 +154,7 @@ export async function restoreEndpointHealth(
   const batch = redis.multi().hsetnx(key, KNOWN, nameCount());
   if (failures > 0) batch.hsetnx(key, 'failures', failures);
   if (disabledAt !== null) batch.hsetnx(key, 'disabled_at', disabledAt);
-  for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
+  await execute(batch);
 }
 
 /** Resets an endpoint's failures: it was re-enabled or changed. */
@@ -164,8 +164,7 @@ export async function resetEndpointHealth(
   name: string,
 ): Promise<void> {
   const key = deliveryKeys(namespace).endpoint(name);
-  for (const [error] of (await redis.multi().del(key).hset(key, KNOWN, nameCount()).exec()) ?? [])
-    if (error) throw error;
+  await execute(redis.multi().del(key).hset(key, KNOWN, nameCount()));
 }
 
 /** For a deleted endpoint. */

@@ -1,6 +1,7 @@
 /** Failed callbacks that a workspace's owner is notified of. */
-import { deliveryKeys, FUNCTIONS } from '../../api/redis-keys.ts';
-import type { RedisClient } from '../client.ts';
+import { deliveryKeys } from '../../api/redis-keys.ts';
+import { execute, type RedisClient } from '../client.ts';
+import { callFunction } from '../function-table.ts';
 
 /** As written by the function that fails a delivery permanently. */
 export interface AbandonedCallback {
@@ -31,7 +32,7 @@ const MAX_DIGEST_ENTRIES = 1_000;
 /** Callbacks with pending notifications; those not removed within a minute are returned again. */
 export async function takeMail(redis: RedisClient, namespace: string, limit: number): Promise<DueMail[]> {
   const key = deliveryKeys(namespace).mail;
-  const members = (await redis.fcall(FUNCTIONS.takeDue, 1, key, limit, LEASE_MS)) as string[];
+  const members = await callFunction(redis, 'takeDue', [key], { limit, leaseMs: LEASE_MS });
   return members.map(parseMail);
 }
 
@@ -48,7 +49,7 @@ export async function removeMail(
 ): Promise<void> {
   const keys = deliveryKeys(namespace);
   const batch = redis.multi().set(keys.mailed(callback.delivery), DONE, 'EX', MARKER_SECONDS);
-  for (const [error] of (await batch.zrem(keys.mail, member).exec()) ?? []) if (error) throw error;
+  await execute(batch.zrem(keys.mail, member));
 }
 
 /**
@@ -78,16 +79,13 @@ export async function unmarkMailed(
 ): Promise<void> {
   const keys = deliveryKeys(namespace);
   const batch = redis.multi().del(keys.mailed(callback.delivery));
-  const replies = await batch.zadd(keys.mail, 'NX', Date.now() + LEASE_MS, member).exec();
-  for (const [error] of replies ?? []) if (error) throw error;
+  await execute(batch.zadd(keys.mail, 'NX', Date.now() + LEASE_MS, member));
 }
 
 /** Counts one message of this hour, which starts with its first; returns its number. */
 export async function countMail(redis: RedisClient, namespace: string): Promise<number> {
   const key = deliveryKeys(namespace).mails;
-  const replies = await redis.multi().set(key, 0, 'EX', HOUR_SECONDS, 'NX').incr(key).exec();
-  const [error, count] = replies?.[1] ?? [];
-  if (error) throw error;
+  const [, count] = await execute(redis.multi().set(key, 0, 'EX', HOUR_SECONDS, 'NX').incr(key));
   return Number(count);
 }
 
@@ -100,7 +98,7 @@ export async function postponeMail(
   const keys = deliveryKeys(namespace);
   const batch = redis.multi().set(keys.mailed(callback.delivery), DONE, 'EX', MARKER_SECONDS);
   batch.rpush(keys.digest, member).ltrim(keys.digest, -MAX_DIGEST_ENTRIES, -1);
-  for (const [error] of (await batch.zrem(keys.mail, member).exec()) ?? []) if (error) throw error;
+  await execute(batch.zrem(keys.mail, member));
 }
 
 /** The digest's content, once its hour is over: no other caller gets it within the next, which begins with it. */
@@ -120,5 +118,5 @@ export async function removeFromDigest(
   const { digest } = deliveryKeys(namespace);
   const batch = redis.multi();
   for (const { member } of mails) batch.lrem(digest, 1, member);
-  for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
+  await execute(batch);
 }

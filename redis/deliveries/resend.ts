@@ -1,9 +1,10 @@
 /** Resends the events of ended deliveries. */
-import { deliveryKeys, FUNCTIONS } from '../../api/redis-keys.ts';
+import { deliveryKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
-import { deriveDeliveryId, deriveDestination } from './delivery-calls.ts';
+import { callFunction, type Replies, SIGNATURES } from '../function-table.ts';
+import { describeTarget } from './delivery-calls.ts';
 
-export type ResendAnswer = 'done' | 'unknown' | 'pending' | 'expired' | 'full';
+export type ResendAnswer = Replies['resend'][number];
 
 export interface Resend {
   id: string;
@@ -12,9 +13,9 @@ export interface Resend {
   url: string;
 }
 
-/** The function's limit per call, and its 128 KiB minus room for the namespace. */
-const MAX_RESENDS = 50;
-const MAX_RESEND_BYTES = 120 * 1024;
+const MAX_RESENDS = SIGNATURES.resend.rest.most;
+/** With room for the namespace. */
+const MAX_RESEND_BYTES = SIGNATURES.resend.bytes - 8 * 1024;
 
 /** Resends the events of ended deliveries; returns results in their order. */
 export async function resendDeliveries(
@@ -22,26 +23,13 @@ export async function resendDeliveries(
   namespace: string,
   resends: readonly Resend[],
 ): Promise<ResendAnswer[]> {
+  const { destinations } = deliveryKeys(namespace);
+  const rows = resends.map(({ id, eventId, url }) => [id, ...describeTarget(eventId, url)]);
   const answers: ResendAnswer[] = [];
-  for (const batch of batchRows(resends.map(describeResend)))
-    answers.push(
-      ...((await redis.fcall(
-        FUNCTIONS.resend,
-        1,
-        deliveryKeys(namespace).destinations,
-        namespace,
-        ...batch.flat(),
-      )) as ResendAnswer[]),
-    );
+  for (const batch of batchRows(rows))
+    answers.push(...(await callFunction(redis, 'resend', [destinations], { namespace }, batch.flat())));
   return answers;
 }
-
-const describeResend = ({ id, eventId, url }: Resend): string[] => [
-  id,
-  deriveDeliveryId(eventId, url),
-  deriveDestination(url),
-  url,
-];
 
 function batchRows(rows: readonly string[][]): string[][][] {
   const batches: string[][][] = [];

@@ -1,6 +1,7 @@
 /** Deployments' demand, reported by replicas and fronts and read by the operator: many in one call. */
-import { channels, type FrontShare, FUNCTIONS, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
+import { channels, type FrontShare, type Heartbeat, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
+import { callFunction, SIGNATURES } from '../function-table.ts';
 import { decodeReport, isCount, isShortText, parseCount } from '../untrusted-values.ts';
 
 export interface DeploymentSample {
@@ -13,12 +14,10 @@ export interface DeploymentSample {
 }
 
 /** Deployments per call, and the bytes of their keys. */
-export const MAX_KEYS = 100;
+export const MAX_KEYS = SIGNATURES.demand.rest.most;
 const MAX_KEYS_BYTES = 12 * 1024;
 /** Allowance for pods that come or go, beside twice the known number. */
 const SPARE_REPLICAS = 20;
-
-type Reply = [string, ...[string[], string[], number, number, string][]];
 
 /** Known number of pods of a deployment. */
 export type CountReplicas = (key: string) => number;
@@ -35,12 +34,13 @@ export async function readDemand(
   const samples = new Map<string, DeploymentSample>();
   for (let left = [...keys]; left.length > 0; ) {
     const asked = left.slice(0, countTogether(left));
-    const [time, ...found] = (await redis.fcall(
-      FUNCTIONS.demand,
-      1,
-      heartbeatsOf(asked[0]!),
-      ...asked.map((key) => (countReplicas ? `${key}/${2 * countReplicas(key) + SPARE_REPLICAS}` : key)),
-    )) as Reply;
+    const [time, ...found] = await callFunction(
+      redis,
+      'demand',
+      [heartbeatsOf(asked[0]!)],
+      {},
+      asked.map((key) => (countReplicas ? `${key}/${2 * countReplicas(key) + SPARE_REPLICAS}` : key)),
+    );
     const at = Number(time);
     for (const [index, [beats, shares, queued, running, pace]] of found.entries())
       samples.set(asked[index]!, {
@@ -70,42 +70,19 @@ function countTogether(keys: readonly string[]): number {
 }
 
 function decodeReplica(text: string, now: number): DeploymentSample['replicas'][number] | null {
-  const beat = decodeReport<Heartbeat>(text);
-  if (!beat) return null;
-  const {
-    pod,
-    boot,
-    busyMs,
-    arrivals,
-    inflight,
-    waiting,
-    abandoned = 0,
-    limit,
-    ready,
-    draining,
-    activeAt,
-    at,
-  } = beat;
+  const report = decodeReport<Heartbeat>(text);
+  if (!report) return null;
+  const { pod, boot, ready, draining, limit } = report;
   if (![pod, boot].every(isShortText) || ![ready, draining].every((flag) => typeof flag === 'boolean'))
     return null;
+  const { busyMs, arrivals, inflight, waiting, abandoned = 0, activeAt, at } = report;
   if (![busyMs, arrivals, inflight, waiting ?? 0, abandoned, activeAt, at].every(isCount)) return null;
   if (limit !== null && !isCount(limit)) return null;
-  const past = Math.min(activeAt, now);
-  const asleep = beat.asleep === true;
   return {
-    pod,
-    boot,
-    busyMs,
-    arrivals,
-    inflight,
+    ...{ pod, boot, ready, draining, limit, busyMs, arrivals, inflight, abandoned, at },
     ...(waiting !== undefined && { waiting: Math.min(waiting, inflight) }),
-    abandoned,
-    limit,
-    ready,
-    asleep,
-    draining,
-    activeAt: past,
-    at,
+    asleep: report.asleep === true,
+    activeAt: Math.min(activeAt, now),
   };
 }
 
@@ -125,7 +102,7 @@ export async function sayShare(
   share: Omit<FrontShare, 'at'>,
 ): Promise<number> {
   const key = workKeys(deployment.namespace).fronts(deployment.name);
-  return Number(await redis.fcall(FUNCTIONS.share, 1, key, share.front, JSON.stringify(share)));
+  return callFunction(redis, 'share', [key], { front: share.front, report: JSON.stringify(share) });
 }
 
 /** Hints to the operator that a replica of a deployment is needed: shares and queues are the source of truth. */

@@ -2,7 +2,7 @@
 
 import type { DeploymentName } from '../../api/names.ts';
 import { configKeys } from '../../api/redis-keys.ts';
-import type { RedisClient } from '../client.ts';
+import { execute, type RedisClient } from '../client.ts';
 
 /** State from a time on. */
 export interface ScalingPoint {
@@ -40,7 +40,7 @@ export async function appendScaling(redis: RedisClient, entries: readonly Scalin
     else batch.rpush(key, text);
     batch.ltrim(key, -MAX_POINTS, -1).expire(key, KEEP_SECONDS);
   }
-  for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
+  await execute(batch);
 }
 
 /** Oldest first, from `since` (Unix milliseconds) on; the earlier state is returned as a first point at that time. */

@@ -1,38 +1,31 @@
+--- @include "clock", "numbers", "register"
 -- Keys of the API: `admit` before a request, `uncount` and `settle` after it.
 
 -- Authenticates API keys and, where requested, checks credit and limits and counts one request of each.
--- KEYS: the RPM counter of each request's key, at most 100. ARGV: namespace, then for each request its key's SHA-256 and
+-- KEYS: the RPM counter of each request's key. ARGV: namespace, then for each request its key's SHA-256 and
 -- '0' to only authenticate, '1' to check all limits and count, '2' for RPM alone: it will spend nothing; '3' for RPM alone of
 -- one that no replica has counted: it waits at a front, or was refused there, and counts apart until the minute is over.
 -- Returns a text for each request: verdict, numbers, the key's name and its priority with spaces between; `failed` and why.
 -- Configuration is read undeclared: a tenant may only read it, and declared keys must be writable.
-local MAX_BATCH = 100
 local SHA256_BYTES = 64
 
--- As workKeys.rpmWaiting in api/redis-keys.ts.
-local function waiting_key(counter)
-  return counter .. ':waiting'
-end
-
 -- It writes no other counters than those of published keys, so it needs no reserve.
-local bounds = { keys = MAX_BATCH, least = 3, most = 1 + 2 * MAX_BATCH, bytes = 32 * 1024 }
-register_frugal('admit', bounds, function(keys, args)
-  local namespace = args[1]
+register('admit', function(keys, args, namespace)
   local now = now_ms()
   local seconds = math.floor(now / SECOND_MS)
   local day = math.floor(seconds / DAY_SECONDS)
   local day_reset = (day + 1) * DAY_SECONDS
-  local granted = redis.call('HGET', 'c:{' .. namespace .. '}:workspace', 'creditMicros')
+  local granted = redis.call('HGET', config_workspace_key(namespace), 'creditMicros')
   local credit_left = not granted
-    or read_number('w:{' .. namespace .. '}:credit') < tonumber(granted)
+    or read_number(credit_key(namespace)) < tonumber(granted)
 
   local function admit(counter, sha256, mode)
     -- The caller names the counter, but it must be the key's own: otherwise counters could grow without limit.
     if counter ~= rpm_key(namespace, sha256) or #sha256 ~= SHA256_BYTES then
       error('the counter of another key')
     end
-    local text = redis.call('HGET', 'c:{' .. namespace .. '}:apikeys', sha256)
-      or redis.call('GET', 'c:{' .. namespace .. '}:session-key:' .. sha256)
+    local text = redis.call('HGET', config_api_keys_key(namespace), sha256)
+      or redis.call('GET', config_session_key(namespace, sha256))
     if not text then
       return 'unknown_key 0 0 0 0 0 0 0 0 0 '
     end
@@ -73,7 +66,7 @@ register_frugal('admit', bounds, function(keys, args)
     end
 
     local waits = mode == '3'
-    local counted = waits and waiting_key(counter) or counter
+    local counted = waits and rpm_waiting_key(namespace, sha256) or counter
     local taken = redis.call('INCR', counted) + (waits and read_number(counter) or 0)
     local ttl = redis.call('PTTL', counted)
     if ttl < 0 then
@@ -99,10 +92,10 @@ end)
 
 -- Removes one request from its API key's minute, as long as that minute lasts.
 -- KEYS: the RPM counter. ARGV: the minute's end in Unix seconds, as `admit` returned it. Returns 1 if it was uncounted.
-register_frugal('uncount', { least = 1, bytes = 1024 }, function(keys, args)
+register('uncount', function(keys, ends_at)
   local ttl = redis.call('PTTL', keys[1])
   -- Rounded again, the same minute may end a second earlier or later.
-  if ttl <= 0 or math.abs(math.ceil((now_ms() + ttl) / SECOND_MS) - tonumber(args[1])) > 1 then
+  if ttl <= 0 or math.abs(math.ceil((now_ms() + ttl) / SECOND_MS) - tonumber(ends_at)) > 1 then
     return 0
   end
   if read_number(keys[1]) <= 0 then
@@ -117,8 +110,7 @@ end)
 local MARKER_SECONDS = 600
 local COUNTER_SECONDS = 2 * DAY_SECONDS
 
-register('settle', { least = 4, bytes = 1024 }, function(keys, args)
-  local namespace, sha256, tokens, micros = args[1], args[2], args[3], args[4]
+register('settle', function(keys, namespace, sha256, tokens, micros)
   if not (is_amount(tokens) and is_amount(micros)) then
     return redis.error_reply('ERR Tokens and price must be whole numbers')
   end
@@ -131,7 +123,7 @@ register('settle', { least = 4, bytes = 1024 }, function(keys, args)
     redis.call('EXPIRE', key, COUNTER_SECONDS)
   end
   if micros ~= '0' then
-    add_number('w:{' .. namespace .. '}:credit', micros)
+    add_number(credit_key(namespace), micros)
   end
   return 1
 end)

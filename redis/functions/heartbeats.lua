@@ -1,14 +1,10 @@
+--- @include "clock", "numbers", "register", "reports"
 -- Writes one replica's heartbeat and returns the live ones. KEYS: the deployment's heartbeats. ARGV: pod, its heartbeat as a
 -- JSON object without `at`, and the last edition that it received or ''. Returns the edition, then all of them unless it is
 -- the same. A gateway of an earlier version sends no edition, and gets only the heartbeats.
 -- An edition is the microsecond in which a report or reporter last changed, so that none recurs after Redis has lost its data.
 -- It is kept with when dead ones were last dropped.
 local DROP_MS = 10 * SECOND_MS
-
-local function now_micros()
-  local time = redis.call('TIME')
-  return tonumber(time[1]) * 1000000 + tonumber(time[2])
-end
 
 local function read_edition(key, now)
   local is_ours = redis.call('HSTRLEN', key, EDITION) <= 2 * MAX_NUMBER_BYTES
@@ -52,18 +48,17 @@ local function call_unlogged(command, key, ...)
   pcall(resume_logging)
 end
 
-register('heartbeat', { least = 2, most = 3, bytes = 4096 }, function(keys, args)
-  local key, pod, word, heard = keys[1], args[1], args[2], args[3]
-  local now = now_ms()
-  if heard and has_heard(key, pod, word, heard, now) then
+register('heartbeat', function(keys, pod, report, known_edition)
+  local key, now = keys[1], now_ms()
+  if known_edition and has_heard(key, pod, report, known_edition, now) then
     call_unlogged('HSET', key, '@' .. pod, digits(now))
-    return { heard }
+    return { known_edition }
   end
-  local live, is_changed = speak(key, MAX_WORDS_BYTES, pod, word, call_unlogged)
+  local live, is_changed = speak(key, MAX_WORDS_BYTES, pod, report, call_unlogged)
   local edition = is_changed and next_edition(key, now) or read_edition(key, now)
   call_unlogged('HSET', key, EDITION, digits(edition) .. ' ' .. digits(now))
-  local answer = { heard and digits(edition) }
-  if not heard or edition ~= tonumber(heard) then
+  local answer = { known_edition and digits(edition) }
+  if not known_edition or edition ~= tonumber(known_edition) then
     for _, spoken in pairs(live) do
       answer[#answer + 1] = spoken
     end
@@ -72,8 +67,8 @@ register('heartbeat', { least = 2, most = 3, bytes = 4096 }, function(keys, args
 end)
 
 -- Removes one replica's heartbeat. KEYS: the deployment's heartbeats. ARGV: pod.
-register_frugal('leave', { least = 1, bytes = 1024 }, function(keys, args)
-  local removed = redis.call('HDEL', keys[1], args[1], '@' .. args[1])
+register('leave', function(keys, pod)
+  local removed = redis.call('HDEL', keys[1], pod, '@' .. pod)
   if removed > 0 and redis.call('EXISTS', keys[1]) == 1 then
     -- It is a new edition, so the time of the last drop no longer counts.
     call_unlogged('HSET', keys[1], EDITION, digits(next_edition(keys[1], now_ms())) .. ' 0')

@@ -1,7 +1,31 @@
+--- @include "memory", "numbers", "register", "request-record"
 -- Reads: `list`, `search`, `read`, `names`, `pace`, `usage`.
 
-local ID_LENGTH = 36
 local MAX_LIST = 500
+
+-- The last members of a set that satisfy a condition, read in small steps. `range`: where to start, and whether with the
+-- first members.
+local function read_last(key, limit, is_wanted, range)
+  local members = {}
+  local start = range and range.start or 0
+  local last = start + limit - 1
+  for first = start, last, READ_AT_ONCE do
+    local command = { 'ZRANGE', key, first, math.min(first + READ_AT_ONCE - 1, last) }
+    if not (range and range.is_ascending) then
+      command[5] = 'REV'
+    end
+    local read = redis.call(unpack(command))
+    for _, member in ipairs(read) do
+      if is_wanted(member) then
+        members[#members + 1] = member
+      end
+    end
+    if #read < READ_AT_ONCE then
+      break
+    end
+  end
+  return members
+end
 
 -- The rank in an index at which to continue after an id, or nil if unknown.
 local function rank_after(keys, after, is_ascending)
@@ -44,17 +68,16 @@ local function refuse_times()
   return redis.error_reply('ERR Times are whole numbers')
 end
 
--- Ids of an index by age. KEYS: the index; the one of every status. ARGV: how many, 500 at most; `asc` for the oldest first;
+-- Ids of an index by age. KEYS: the index; the one of every status. ARGV: how many, MAX_LIST at most; `asc` for the oldest first;
 -- the id after which to start, or '': if it has left the index for another status, its time counts, and nothing
 -- follows an unknown one; times as `find_range` takes them. What is no id in length is left out, as in `show_request`.
-register_reader('list', { keys = 2, least = 1, most = 5, bytes = 1024 }, function(keys, args)
-  local since, before = args[4] or '', args[5] or ''
+register('list', function(keys, limit, order, after, since, before)
+  since, before = since or '', before or ''
   if not (is_time(since) and is_time(before)) then
     return refuse_times()
   end
   local range = find_range(keys, {
-    after = args[3] or '', since = since, before = before, is_ascending = args[2] == 'asc',
-    limit = bound(args[1], MAX_LIST),
+    after = after or '', since = since, before = before, is_ascending = order == 'asc', limit = bound(limit, MAX_LIST),
   })
   return range and read_last(keys[1], range.limit, function(id)
     return #id == ID_LENGTH
@@ -64,12 +87,10 @@ end)
 -- Searches for requests of some submitters, newest first, in small steps. KEYS: the index; the one of every status. ARGV:
 -- namespace, how many to find, the id after which to begin, or '', times as `find_range` takes them, then names of API keys
 -- and digits of their hashes. Returns the last id that was examined and its time, both '' where none is left, then those found.
-local MAX_SEARCHED = 100
-local MAX_SUBMITTERS = 200
 local SUBMITTER_FIELDS = { 'api_key', 'key_name' }
 
 local function is_submitted_by(namespace, id, submitters)
-  local key = work_key(namespace, 'request:', id)
+  local key = request_key(namespace, id)
   for _, field in ipairs(SUBMITTER_FIELDS) do
     if redis.call('HSTRLEN', key, field) <= MAX_FIELD_BYTES and submitters[redis.call('HGET', key, field)] then
       return true
@@ -78,14 +99,14 @@ local function is_submitted_by(namespace, id, submitters)
   return false
 end
 
-register_reader('search', { keys = 2, least = 6, most = 5 + MAX_SUBMITTERS, bytes = 64 * 1024 }, function(keys, args)
-  local namespace, limit, since, before = args[1], bound(args[2], MAX_SEARCHED), args[4], args[5]
+register('search', function(keys, args, namespace, limit, after, since, before)
+  limit = bound(limit, MAX_SEARCHED)
   if not (is_time(since) and is_time(before)) then
     return refuse_times()
   end
-  local range = find_range(keys, { after = args[3], since = since, before = before, limit = MAX_SEARCHED })
+  local range = find_range(keys, { after = after, since = since, before = before, limit = MAX_SEARCHED })
   local submitters = {}
-  for i = 6, #args do
+  for i = SIGNATURES.search.fixed + 1, #args do
     submitters[args[i]] = true
   end
   local last, looked, found = '', 0, 0
@@ -110,38 +131,35 @@ register_reader('search', { keys = 2, least = 6, most = 5 + MAX_SUBMITTERS, byte
   return answer
 end)
 
--- Reads requests. KEYS: the record of the first. ARGV: namespace, at most 20 ids. Returns the shown part of each, or nil.
-register_reader('read', { least = 2, most = 1 + READ_AT_ONCE, bytes = 4096 }, function(_, args)
+-- Reads requests. KEYS: the record of the first. ARGV: namespace, ids. Returns the shown part of each, or nil.
+register('read', function(_, args, namespace)
   local requests = {}
   for i = 2, #args do
-    requests[i - 1] = show_request(args[1], args[i]) or false
+    requests[i - 1] = show_request(namespace, args[i]) or false
   end
   return requests
 end)
 
--- Names of deployments that had requests, the latest first. KEYS: the deployments. ARGV: how many, 200 at most. What is
+-- Names of deployments that had requests, the latest first. KEYS: the deployments. ARGV: how many, MAX_NAMES at most. What is
 -- longer than a name is omitted.
-local MAX_NAMES = 200
 local MAX_NAME_BYTES = 63
 
-register_reader('names', { least = 1, bytes = 1024 }, function(keys, args)
-  return read_last(keys[1], bound(args[1], MAX_NAMES), function(name)
+register('names', function(keys, limit)
+  return read_last(keys[1], bound(limit, MAX_NAMES), function(name)
     return #name <= MAX_NAME_BYTES
   end)
 end)
 
 -- The average milliseconds of a deployment's jobs, as text; nil before the first. KEYS: the pace.
-local MAX_DIGITS = 20
-
-register_reader('pace', { least = 0, bytes = 1024 }, function(keys)
+register('pace', function(keys)
   local average = redis.call('HGET', keys[1], 'average_ms')
-  return average and #average <= MAX_DIGITS and average
+  return average and #average <= MAX_NUMBER_BYTES and average
 end)
 
 -- A deployment's usage in one period. KEYS: the hash of the period. Returns its fields and counters,
 -- alternating; none if there is more than any gateway writes.
 local MAX_USAGE_BYTES = 512 * 1024
 
-register_reader('usage', { least = 0, bytes = 1024 }, function(keys)
+register('usage', function(keys)
   return is_short(keys[1], MAX_USAGE_BYTES) and redis.call('HGETALL', keys[1]) or {}
 end)

@@ -1,33 +1,32 @@
+--- @include "clock", "credit", "numbers", "queue", "register", "request-end", "request-record", "stored-objects"
+-- A client's calls: `submit`, `replay`, `cancel`.
+
 -- Accepts a request: record, place in the queue, debit; or returns why not. Safe to repeat with the same id.
 -- KEYS: the record. ARGV: namespace, id, deployment, modality, API key (24 digits of its hash), digest of the
 -- idempotency key or '', price in millionths, slots, expected milliseconds of a job before any was measured,
 -- parameters, stored inputs as a JSON list or '', fingerprint of the fields to compare when the idempotency key is sent again, a
 -- sealed prompt or '', then more fields of the record as pairs.
 local IDEMPOTENCY_SECONDS = DAY_SECONDS
-local FIXED_ARGUMENTS = 13
-local ID_LENGTH = 36
-local MAX_MARKER_BYTES = 4096
-local MAX_MORE = 18
 
 -- Seconds until a request with `ahead` before it will have ended.
-local function estimate(namespace, deployment, ahead, args)
+local function estimate(namespace, deployment, ahead, capacity)
   local average = read_pace(namespace, deployment)
-  local slots = math.max(1, tonumber(args[8]))
-  return math.max(1, math.ceil((ahead / slots + 1) * (average or tonumber(args[9])) / SECOND_MS))
+  local slots = math.max(1, tonumber(capacity.slots))
+  return math.max(1, math.ceil((ahead / slots + 1) * (average or tonumber(capacity.job_ms)) / SECOND_MS))
 end
 
-local function answer_known(verdict, request, args)
+local function answer_known(verdict, request, capacity)
   local seconds = 0
   if request.status == 'queued' or request.status == 'running' then
     local queued = index_key(request.namespace, request.deployment, 'queued')
-    seconds = estimate(request.namespace, request.deployment, redis.call('ZRANK', queued, request.id) or 0, args)
+    seconds = estimate(request.namespace, request.deployment, redis.call('ZRANK', queued, request.id) or 0, capacity)
   end
   return { verdict, request.id, request.status, seconds }
 end
 
 -- One of the fields of the record that are given as pairs.
 local function find_field(args, name)
-  for i = FIXED_ARGUMENTS + 1, #args - 1, 2 do
+  for i = SIGNATURES.submit.fixed + 1, #args - 1, SIGNATURES.submit.each do
     if args[i] == name then
       return args[i + 1]
     end
@@ -37,7 +36,7 @@ end
 -- Links a repeat in the record of what it repeats, if that still exists.
 local function note_retry(namespace, id, args)
   local earlier = find_field(args, 'retry_of')
-  local key = earlier and #earlier == ID_LENGTH and work_key(namespace, 'request:', earlier)
+  local key = earlier and #earlier == ID_LENGTH and request_key(namespace, earlier)
   if key and redis.call('EXISTS', key) == 1 then
     redis.call('HSET', key, 'retried_as', id)
   end
@@ -54,15 +53,16 @@ local function waiting_priority(turns, api_key, micros)
   return score and priority_of(score, micros)
 end
 
-local function submit(keys, args)
-  local namespace, id, deployment, modality, api_key = args[1], args[2], args[3], args[4], args[5]
-  local digest, price, params, inputs, fingerprint, prompt = args[6], args[7], args[10], args[11], args[12], args[13]
+-- Nothing is accepted that could not be kept.
+register('submit', function(keys, args, namespace, id, deployment, modality, api_key, digest, price, slots, job_ms, params,
+  inputs, fingerprint, prompt)
+  local capacity = { slots = slots, job_ms = job_ms }
   if redis.call('EXISTS', keys[1]) == 1 then
     local known = load_request(namespace, id)
     if not known then
       return redis.error_reply('ERR The record of this id is not one')
     end
-    return answer_known('accepted', known, args)
+    return answer_known('accepted', known, capacity)
   end
   if not is_amount(price) then
     return redis.error_reply('ERR The price must be a whole number')
@@ -71,11 +71,11 @@ local function submit(keys, args)
   if not objects then
     return redis.error_reply('ERR The inputs are no list of stored objects')
   end
-  local marker = digest ~= '' and work_key(namespace, 'idempotency:', digest)
+  local marker = digest ~= '' and idempotency_key(namespace, digest)
   local first = marker and redis.call('GETRANGE', marker, 0, MAX_MARKER_BYTES - 1)
   local original = first and first ~= '' and load_request(namespace, string.sub(first, 1, ID_LENGTH))
   if original then
-    local known = answer_known('duplicate', original, args)
+    local known = answer_known('duplicate', original, capacity)
     known[5] = string.sub(first, ID_LENGTH + 2)
     return known
   end
@@ -84,7 +84,7 @@ local function submit(keys, args)
   if not most then
     return { 'gone', '', '', 0 }
   end
-  local granted, refusal = unpack(redis.call('HMGET', workspace_key(namespace), 'creditMicros', 'asyncRefusal'))
+  local granted, refusal = unpack(redis.call('HMGET', config_workspace_key(namespace), 'creditMicros', 'asyncRefusal'))
   if refusal then
     return { 'refused', refusal, '', 0 }
   end
@@ -105,11 +105,11 @@ local function submit(keys, args)
   redis.call('HSET', keys[1], 'status', 'queued', 'deployment', deployment, 'modality', modality,
     'api_key', api_key, 'order', order, 'queued_at', string.sub(order, 1, -4), 'price', price,
     'keep_ms', keep_ms, 'registration_id', registration_id,
-    unpack(args, FIXED_ARGUMENTS + 1))
+    unpack(args, SIGNATURES.submit.fixed + 1))
   note_retry(namespace, id, args)
-  redis.call('SET', work_key(namespace, 'params:', id), params)
+  redis.call('SET', params_key(namespace, id), params)
   if prompt ~= '' then
-    redis.call('SET', work_key(namespace, 'prompt:', id), prompt)
+    redis.call('SET', prompt_key(namespace, id), prompt)
   end
   redis.call('ZADD', waiting, order, id)
   redis.call('ZADD', index_key(namespace, deployment, 'all'), order, id)
@@ -118,43 +118,57 @@ local function submit(keys, args)
     redis.call('SET', marker, id .. ' ' .. fingerprint, 'EX', IDEMPOTENCY_SECONDS)
   end
   if price ~= '0' then
-    add_number(work_key(namespace, 'credit'), price)
+    add_number(credit_key(namespace), price)
   end
   if inputs ~= '' then
     -- From now on the record owns them.
     redis.call('HSET', keys[1], 'inputs', inputs)
     for _, object in ipairs(objects) do
-      redis.call('ZREM', work_key(namespace, 'cleanup'), object)
+      redis.call('ZREM', cleanup_key(namespace), object)
     end
   end
-  local turns, priority = work_key(namespace, 'turns:', deployment), read_priority(args)
+  local turns, priority = turns_key(namespace, deployment), read_priority(args)
   -- A key that waits keeps its place.
   if own == 0 or waiting_priority(turns, api_key, micros) ~= priority then
     redis.call('ZADD', turns, score_turn(micros, priority), api_key)
   end
   if total == 0 then
-    redis.call('ZADD', work_key(namespace, 'deployments'), 'NX', 0, deployment)
+    redis.call('ZADD', deployments_key(namespace), 'NX', 0, deployment)
     -- A waiting worker has seen an empty queue, so only the first needs an announcement.
     announce_jobs(namespace, deployment)
   end
-  return { 'accepted', id, 'queued', estimate(namespace, deployment, total, args) }
-end
-
--- Nothing is accepted that could not be kept.
-local bounds = { least = FIXED_ARGUMENTS, most = FIXED_ARGUMENTS + MAX_MORE, bytes = 48 * 1024 }
-register_beginning('submit', bounds, submit)
+  return { 'accepted', id, 'queued', estimate(namespace, deployment, total, capacity) }
+end)
 
 -- Records that a request was asked for again by its idempotency key. KEYS: the record. ARGV: namespace, id, names of the
 -- fields that differed, with commas between, or ''.
-register_frugal('replay', { least = 3, bytes = 2048 }, function(_, args)
-  local request = load_request(args[1], args[2])
+register('replay', function(_, namespace, id, differing)
+  local request = load_request(namespace, id)
   if not request then
     return 0
   end
   redis.call('HINCRBY', request.key, 'replays', 1)
   redis.call('HSET', request.key, 'replayed_at', digits(now_ms()))
-  if args[3] ~= '' then
-    redis.call('HSET', request.key, 'replay_differs', args[3])
+  if differing ~= '' then
+    redis.call('HSET', request.key, 'replay_differs', differing)
   end
   return 1
+end)
+
+-- Cancels a request that is still queued. KEYS: the record. ARGV: namespace, id, the caller's token.
+-- Returns `canceled`, also to a repeat with the same token, `unknown` or `not_cancellable`; then what is shown of it.
+register('cancel', function(_, namespace, id, token)
+  local request = load_request(namespace, id)
+  if not request then
+    return { 'unknown' }
+  end
+  local verdict = 'not_cancellable'
+  if request.status == 'queued' then
+    leave_queue(request)
+    end_request(request, now_ms(), { status = 'canceled', by = token })
+    verdict = 'canceled'
+  elseif request.status == 'canceled' and request.ended_by == token then
+    verdict = 'canceled'
+  end
+  return { verdict, show_request(namespace, id) }
 end)

@@ -1,11 +1,9 @@
+--- @include "clock", "numbers", "register"
 -- Adds to a deployment's usage: all counts of a batch or none, and once, however often it is sent.
 -- KEYS: the marker of the writer, then the hashes. ARGV: the number of the batch, above those of the writer's earlier ones;
 -- then for each hash the seconds that it is kept, how many counts follow, and of each its field and amount, or `>` and the
 -- least that the field must be. A batch 0 is never repeated. Returns 1, or 0 for a repeat.
-local MARKER_SECONDS = DAY_SECONDS
-local MAX_HASHES = 3
-local MAX_COUNTS = 600
-local MAX_FIELD_BYTES = 32
+local MAX_COUNTER_BYTES = 32
 local MAX_KEEP_SECONDS = 100 * DAY_SECONDS
 
 local function read_field(key, field)
@@ -34,8 +32,8 @@ local function plan(keys, args)
     for _ = 1, counts do
       local field, mark, amount = args[at], string.match(args[at + 1], '^(>?)(%d+)$')
       amount = tonumber(amount)
-      if #field > MAX_FIELD_BYTES or not amount or amount > MAX_NUMBER then
-        error('A count is not a whole number: ' .. string.sub(field, 1, MAX_FIELD_BYTES))
+      if #field > MAX_COUNTER_BYTES or not amount or amount > MAX_NUMBER then
+        error('A count is not a whole number: ' .. string.sub(field, 1, MAX_COUNTER_BYTES))
       end
       local before = is_kept and read_field(key, field) or 0
       local sum = mark == '>' and math.max(before, amount) or math.min(before + amount, MAX_NUMBER)
@@ -52,9 +50,8 @@ local function plan(keys, args)
 end
 
 -- It is refused when memory is full: charts can do without, and the gateway sends it again.
-local bounds = { keys = 1 + MAX_HASHES, least = 5, most = 1 + 2 * MAX_HASHES + 2 * MAX_COUNTS, bytes = 64 * 1024 }
-register_beginning('add_usage', bounds, function(keys, args)
-  local number = tonumber(args[1])
+register('add_usage', function(keys, args, batch)
+  local number = tonumber(batch)
   if number > 0 and number <= read_number(keys[1]) then
     return 0
   end
@@ -62,7 +59,7 @@ register_beginning('add_usage', bounds, function(keys, args)
     redis.call(unpack(write))
   end
   if number > 0 then
-    redis.call('SET', keys[1], args[1], 'EX', MARKER_SECONDS)
+    redis.call('SET', keys[1], batch, 'EX', REMEMBERED_SECONDS)
   end
   return 1
 end)

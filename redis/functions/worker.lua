@@ -1,3 +1,4 @@
+--- @include "clock", "memory", "numbers", "queue", "register", "request-end", "request-record", "stored-objects"
 -- A worker's calls: `claim`, `renew`, `finish`, `release`.
 
 -- Leases the next request to a worker: restarted ones first, then API keys in turn, those of a
@@ -5,23 +6,21 @@
 -- KEYS: the deployment's round. ARGV: namespace, deployment, the worker's token, lease in milliseconds, pod.
 -- A repeat with the same token returns the same request while the claim holds, with a renewed lease, and none afterwards.
 local MARKER_SECONDS = 600
--- What 4 KiB become when they are sealed (MAX_SEALED_PARAMS_LENGTH).
-local MAX_PARAMS_BYTES = 5547
 -- Limit of requests that lost their worker, per call.
 local MAX_LOST = 20
 
 local function set_lease(request, now, lease)
-  redis.call('ZADD', work_key(request.namespace, 'leases'), digits(math.min(now + lease, request.deadline)), request.id)
+  redis.call('ZADD', leases_key(request.namespace), digits(math.min(now + lease, request.deadline)), request.id)
 end
 
 local function answer(request, now)
-  local params = redis.call('GETRANGE', work_key(request.namespace, 'params:', request.id), 0, MAX_PARAMS_BYTES - 1)
+  local params = redis.call('GETRANGE', params_key(request.namespace, request.id), 0, MAX_PARAMS_BYTES - 1)
   return { request.id, request.attempts, request.deadline - now, params }
 end
 
 -- The oldest that lost its worker; requests past their deadline are ended on the way.
 local function take_again(namespace, deployment, now)
-  local again = work_key(namespace, 'again:', deployment)
+  local again = again_key(namespace, deployment)
   for i = 1, MAX_LOST do
     -- One end is counted with the call.
     if i > 1 and is_reserve_used(ENDING_BYTES) then
@@ -33,7 +32,7 @@ local function take_again(namespace, deployment, now)
       return request
     end
     if request then
-      end_request(request, now, { status = 'failed', code = 'model_timeout', message = DEADLINE_MESSAGE })
+      end_request(request, now, TIMED_OUT)
     end
   end
   return nil
@@ -101,16 +100,15 @@ local function begin(namespace, deployment, job_ms, turns, micros, token)
   redis.call('ZADD', index_key(namespace, deployment, 'running'), order, id)
   local now = math.floor(micros / 1000)
   return {
-    namespace = namespace, id = id, key = work_key(namespace, 'request:', id), attempts = 0,
+    namespace = namespace, id = id, key = request_key(namespace, id), attempts = 0,
     deadline = now + tonumber(job_ms), started_at = digits(now),
   }
 end
 
-register('claim', { least = 5, bytes = 1024 }, function(keys, args)
-  local namespace, deployment, token, lease, pod = args[1], args[2], args[3], bound(args[4], MAX_LEASE_MS), args[5]
-  local micros = now_micros()
+register('claim', function(keys, namespace, deployment, token, lease_ms, pod)
+  local lease, micros = bound(lease_ms, MAX_LEASE_MS), now_micros()
   local now = math.floor(micros / 1000)
-  local marker = work_key(namespace, 'claimed:', token)
+  local marker = claimed_key(namespace, token)
   local earlier = redis.call('GETRANGE', marker, 0, MAX_ID_BYTES - 1)
   if earlier ~= '' then
     local request = load_request(namespace, earlier)
@@ -143,9 +141,8 @@ end)
 -- Returns `renewed`, `stale` (no longer this worker's) or `deadline` (its time is up).
 local MAX_PROGRESS = 99
 
-register('renew', { least = 5, bytes = 1024 }, function(_, args)
-  local namespace, id, token, lease = args[1], args[2], args[3], bound(args[4], MAX_LEASE_MS)
-  local record = work_key(namespace, 'request:', id)
+register('renew', function(_, namespace, id, token, lease_ms, progress)
+  local record = request_key(namespace, id)
   local values = redis.call('HMGET', record, 'status', 'claim', 'deadline', 'progress')
   if values[1] ~= 'running' or token_of(values[2]) ~= token then
     return 'stale'
@@ -154,9 +151,8 @@ register('renew', { least = 5, bytes = 1024 }, function(_, args)
   if now >= deadline then
     return 'deadline'
   end
-  redis.call('ZADD', work_key(namespace, 'leases'), math.min(now + lease, deadline), id)
-  local progress = tonumber(args[5])
-  if progress then
+  redis.call('ZADD', leases_key(namespace), math.min(now + bound(lease_ms, MAX_LEASE_MS), deadline), id)
+  if tonumber(progress) then
     progress = math.min(MAX_PROGRESS, math.floor(progress))
     if progress > tonumber(values[4] or 0) then
       redis.call('HSET', record, 'progress', progress)
@@ -174,7 +170,7 @@ local PACE_SECONDS = 30 * DAY_SECONDS
 
 -- The moving average for estimates of waiting times; it expires after a month, so that none outlives its deployment.
 local function note_pace(request, now)
-  local key = work_key(request.namespace, 'pace:', request.deployment)
+  local key = pace_key(request.namespace, request.deployment)
   local taken = now - request.claimed_at
   local average = read_pace(request.namespace, request.deployment)
   redis.call('HSET', key, 'average_ms', average and math.ceil(average + (taken - average) * WEIGHT) or taken)
@@ -184,7 +180,7 @@ local function note_pace(request, now)
 end
 
 local function schedule_cleanup(namespace, now, text)
-  local cleanup = work_key(namespace, 'cleanup')
+  local cleanup = cleanup_key(namespace)
   for _, entry in ipairs(decode_list(text)) do
     local object, wait = entry[1], entry[2]
     if is_object(object) and wait < 0 then
@@ -196,8 +192,7 @@ local function schedule_cleanup(namespace, now, text)
 end
 
 -- An event of 64 KiB, with the objects' keys in it and beside it.
-register('finish', { least = 11, bytes = 128 * 1024 }, function(_, args)
-  local namespace, id, token, status = args[1], args[2], args[3], args[4]
+register('finish', function(_, namespace, id, token, status, code, message, output, bucket, object_key, payload, retentions)
   local request = load_request(namespace, id)
   if not request then
     return 'stale'
@@ -211,28 +206,28 @@ register('finish', { least = 11, bytes = 128 * 1024 }, function(_, args)
   local now = now_ms()
   if now >= request.deadline then
     -- The sweeper's verdict: the outcome must not depend on which comes first.
-    end_request(request, now, { status = 'failed', code = 'model_timeout', message = DEADLINE_MESSAGE })
+    end_request(request, now, TIMED_OUT)
     return 'stale'
   end
   if status == 'succeeded' then
     end_request(request, now, {
-      status = status, by = token, output = args[7], bucket = args[8], object_key = args[9], payload = args[10],
+      status = status, by = token, output = output, bucket = bucket, object_key = object_key, payload = payload,
     })
     note_pace(request, now)
   else
-    end_request(request, now, { status = 'failed', by = token, code = args[5], message = args[6] })
+    end_request(request, now, { status = 'failed', by = token, code = code, message = message })
   end
-  if args[11] ~= '' then
-    schedule_cleanup(namespace, now, args[11])
+  if retentions ~= '' then
+    schedule_cleanup(namespace, now, retentions)
   end
   return 'done'
 end)
 
 -- Returns a claimed request to the queue unfinished, without counting an attempt: a worker that drains or shuts down.
 -- KEYS: the record. ARGV: namespace, id, the worker's token. Returns 1, or 0 if it was not this worker's (anymore).
-register('release', { least = 3, bytes = 1024 }, function(_, args)
-  local request = load_request(args[1], args[2])
-  if not request or request.status ~= 'running' or request.claim ~= args[3] then
+register('release', function(_, namespace, id, token)
+  local request = load_request(namespace, id)
+  if not request or request.status ~= 'running' or request.claim ~= token then
     return 0
   end
   release_request(request, request.attempts - 1)

@@ -1,6 +1,6 @@
 /** Writes published hashes: only differences, with the message that notifies readers. */
 import { channels, globalKeys } from '../../api/redis-keys.ts';
-import type { RedisClient } from '../client.ts';
+import { execute, type RedisClient } from '../client.ts';
 import { encodeChange, type PublishedChange } from './changes.ts';
 
 export interface HashField {
@@ -66,6 +66,6 @@ export async function commit(batch: Batch, change: PublishedChange): Promise<tru
   const message = encodeChange(change);
   batch.publish(channels.front, message);
   if (change.what !== 'hosts') batch.publish(channels.workspace(change.namespace), message);
-  for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
+  await execute(batch);
   return true;
 }

@@ -6,9 +6,10 @@ import {
   configKeys,
   globalKeys,
   type PublishedCredential,
+  type PublishedEndpoint,
   type PublishedReplicas,
 } from '../../api/redis-keys.ts';
-import type { RedisClient } from '../client.ts';
+import { execute, type RedisClient } from '../client.ts';
 
 /** A deployment's configuration, or null if none is published. Throws on one that this version cannot read. */
 export async function readDeployment(
@@ -41,11 +42,10 @@ export async function countPublishedPods(
 ): Promise<Map<string, number>> {
   const batch = redis.pipeline();
   for (const keys of namespaces.map(configKeys)) batch.hkeys(keys.deployments).hgetall(keys.replicas);
-  const replies = (await batch.exec()) ?? [];
-  for (const [error] of replies) if (error) throw error;
+  const replies = await execute(batch);
   return new Map(
     namespaces.flatMap((namespace, index) => {
-      const [names, replicas] = [replies[2 * index]![1], replies[2 * index + 1]![1]];
+      const [names, replicas] = [replies[2 * index], replies[2 * index + 1]];
       return (names as string[]).slice(0, most).map((name): [string, number] => {
         const text = (replicas as Record<string, string>)[name];
         const { addresses, pods }: PublishedReplicas = text ? JSON.parse(text) : { addresses: [] };
@@ -74,6 +74,25 @@ export async function readCredential(
   const text = id === null ? null : await redis.hget(credentials, `id:${id}`);
   return text === null ? null : (JSON.parse(text) as PublishedCredential);
 }
+
+/** A workspace's webhook endpoints by name. */
+export async function readEndpoints(
+  redis: RedisClient,
+  namespace: string,
+): Promise<Map<string, PublishedEndpoint>> {
+  const entries = await redis.hgetall(configKeys(namespace).endpoints);
+  return new Map(
+    Object.entries(entries).map(([name, text]) => [name, JSON.parse(text) as PublishedEndpoint]),
+  );
+}
+
+/** A workspace's signing secret of webhooks, sealed (api/signing-secret.ts); null where there is none. */
+export const readSigningSecret = (redis: RedisClient, namespace: string): Promise<string | null> =>
+  redis.hget(configKeys(namespace).workspace, 'signingSecret');
+
+/** Who is notified of permanently failed callbacks; null = nobody. */
+export const readOwnerEmail = (redis: RedisClient, namespace: string): Promise<string | null> =>
+  redis.hget(configKeys(namespace).workspace, 'ownerEmail');
 
 /** Whether any workspace's request ids have this prefix: distinguishes another workspace's id from one that never existed. */
 export async function isKnownPrefix(redis: RedisClient, prefix: string): Promise<boolean> {

@@ -1,8 +1,9 @@
 /** The list of stored objects to be removed: the front processes it, gateways only add to it. */
 
-import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import { workKeys } from '../../api/redis-keys.ts';
 import type { StoredObject } from '../../api/request.ts';
 import type { RedisClient } from '../client.ts';
+import { callFunction, SIGNATURES } from '../function-table.ts';
 
 /** The member of the list; canonical for each object. */
 export const encodeObject = ({ credential, key }: StoredObject): string => JSON.stringify([credential, key]);
@@ -18,8 +19,7 @@ function decodeObject(text: string): StoredObject | null {
   }
 }
 
-/** The function's limit per call. */
-const REGISTERED_AT_ONCE = 50;
+const REGISTERED_AT_ONCE = SIGNATURES.registerObjects.rest.most;
 
 /** Schedules removal of objects in `removeInMs` unless a request takes ownership before: called before they are uploaded. */
 export async function registerObjects(
@@ -30,7 +30,7 @@ export async function registerObjects(
   const { cleanup } = workKeys(namespace);
   for (let at = 0; at < objects.length; at += REGISTERED_AT_ONCE) {
     const members = objects.slice(at, at + REGISTERED_AT_ONCE).map(encodeObject);
-    await redis.fcall(FUNCTIONS.registerObjects, 1, cleanup, removeInMs, ...members);
+    await callFunction(redis, 'registerObjects', [cleanup], { removeInMs }, members);
   }
 }
 
@@ -41,7 +41,7 @@ export async function takeDueObjects(
   { limit, leaseMs }: { limit: number; leaseMs: number },
 ): Promise<StoredObject[]> {
   const { cleanup } = workKeys(namespace);
-  const due = (await redis.fcall(FUNCTIONS.takeDue, 1, cleanup, limit, leaseMs)) as string[];
+  const due = await callFunction(redis, 'takeDue', [cleanup], { limit, leaseMs });
   const objects = due.map(decodeObject);
   const unreadable = due.filter((_, index) => !objects[index]);
   if (unreadable.length > 0) await redis.zrem(cleanup, ...unreadable);

@@ -3,7 +3,7 @@
  * with the same token after a timeout, and should be repeated until there is a reply.
  */
 
-import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import { workKeys } from '../../api/redis-keys.ts';
 import {
   type FailureCode,
   MAX_MESSAGE_LENGTH,
@@ -15,8 +15,9 @@ import {
 } from '../../api/request.ts';
 import { MAX_SEALED_PARAMS_LENGTH } from '../../api/sealed-request.ts';
 import type { RedisClient } from '../client.ts';
+import { callFunction, LIMITS, type Replies } from '../function-table.ts';
 import { encodeObject } from './object-cleanup.ts';
-import { decodeShown, type ShownRequest } from './request-record.ts';
+import { decodeShown } from './request-record.ts';
 
 export interface NewRequest {
   namespace: string;
@@ -91,25 +92,25 @@ export async function submitRequest(redis: RedisClient, submission: NewRequest):
     traceparent: submission.traceparent,
     retry_of: submission.retryOf,
   };
-  const [verdict, known, status, estimatedSeconds, fingerprint] = (await redis.fcall(
-    FUNCTIONS.submit,
-    1,
-    workKeys(namespace).request(id),
-    namespace,
-    id,
-    submission.deployment,
-    submission.modality,
-    abbreviate(submission.sha256),
-    submission.idempotency ?? '',
-    Math.round(submission.priceMicros),
-    submission.slots,
-    submission.expectedMs,
-    params,
-    inputs.length > 0 ? JSON.stringify(inputs.map(encodeObject)) : '',
-    submission.fingerprint ?? '',
-    submission.sealedPrompt ?? '',
-    ...Object.entries(more).flatMap(([field, value]) => (value ? [field, value] : [])),
-  )) as [SubmissionAnswer['verdict'], string, RequestStatus, number, string?];
+  const [verdict, known, status, estimatedSeconds, fingerprint] = await callFunction(
+    redis,
+    'submit',
+    [workKeys(namespace).request(id)],
+    {
+      ...{ namespace, id, params },
+      deployment: submission.deployment,
+      modality: submission.modality,
+      apiKey: abbreviate(submission.sha256),
+      digest: submission.idempotency ?? '',
+      price: Math.round(submission.priceMicros),
+      slots: submission.slots,
+      jobMs: submission.expectedMs,
+      inputs: inputs.length > 0 ? JSON.stringify(inputs.map(encodeObject)) : '',
+      fingerprint: submission.fingerprint ?? '',
+      prompt: submission.sealedPrompt ?? '',
+    },
+    Object.entries(more).flatMap(([field, value]) => (value ? [field, value] : [])),
+  );
   if (verdict === 'refused') return { verdict, reason: known };
   if (verdict !== 'accepted' && verdict !== 'duplicate') return { verdict };
   const answer = { id: known, status, estimatedSeconds };
@@ -152,35 +153,23 @@ export interface ClaimOptions {
 export async function claimRequest(redis: RedisClient, request: ClaimOptions): Promise<ClaimedJob | null> {
   const { namespace, deployment, token, pod, leaseMs = LEASE_MS } = request;
   const turns = workKeys(namespace).turns(deployment);
-  const reply = (await redis.fcall(FUNCTIONS.claim, 1, turns, namespace, deployment, token, leaseMs, pod)) as
-    | [string, number, number, string]
-    | null;
+  const reply = await callFunction(redis, 'claim', [turns], { namespace, deployment, token, leaseMs, pod });
   if (!reply) return null;
   const [id, attempt, remainingMs, params] = reply;
   return { claim: { namespace, id, token }, attempt, remainingMs, params };
 }
 
 /** `stale`: another's, or ended. `deadline`: the time is up. After both, stop the job and leave it to the sweeper. */
-export type Renewal = 'renewed' | 'stale' | 'deadline';
+export type Renewal = Replies['renew'];
 
 /** Renews a claim; `progress` (0–99) is stored if it has increased. */
 export async function renewClaim(
   redis: RedisClient,
-  claim: Claim,
-  { leaseMs = LEASE_MS, progress }: { leaseMs?: number; progress?: number } = {},
+  { namespace, id, token }: Claim,
+  { leaseMs = LEASE_MS, progress = '' }: { leaseMs?: number; progress?: number | '' } = {},
 ): Promise<Renewal> {
-  const { namespace, id, token } = claim;
   const key = workKeys(namespace).request(id);
-  return (await redis.fcall(
-    FUNCTIONS.renew,
-    1,
-    key,
-    namespace,
-    id,
-    token,
-    leaseMs,
-    progress ?? '',
-  )) as Renewal;
+  return callFunction(redis, 'renew', [key], { namespace, id, token, leaseMs, progress });
 }
 
 /** When a stored object is to be removed; null = never. */
@@ -200,14 +189,12 @@ export type JobOutcome =
   | { status: 'failed'; code: FailureCode; message: string; objects: readonly ObjectRetention[] };
 
 /** Only after `stale` does a worker remove what it has uploaded. */
-export type FinishAnswer = 'done' | 'already_done_by_you' | 'stale';
+export type FinishAnswer = Replies['finish'];
 
-/** Limit of a whole event: a larger payload would be replaced there, and exceed the function's limit. */
-const MAX_PAYLOAD_BYTES = 64 * 1024;
-
+/** A payload as large as a whole event would be replaced there, and exceed the function's limit. */
 function encodePayload(payload: Record<string, unknown>): string {
   const text = JSON.stringify(payload);
-  return Buffer.byteLength(text) <= MAX_PAYLOAD_BYTES ? text : '{"_truncated":true}';
+  return Buffer.byteLength(text) <= LIMITS.MAX_EVENT_BYTES ? text : '{"_truncated":true}';
 }
 
 /** Ends a claimed request atomically: its state, its event in the outbox, its objects' retention. */
@@ -223,32 +210,24 @@ export async function finishRequest(
   ]);
   const details =
     outcome.status === 'succeeded'
-      ? [
-          '',
-          '',
-          JSON.stringify(outcome.output),
-          outcome.output.bucket,
-          outcome.output.keys[0] ?? '',
-          encodePayload(outcome.payload),
-        ]
-      : [outcome.code, outcome.message.slice(0, MAX_MESSAGE_LENGTH), '', '', '', ''];
-  return (await redis.fcall(
-    FUNCTIONS.finish,
-    1,
-    workKeys(namespace).request(id),
-    namespace,
-    id,
-    token,
-    outcome.status,
-    ...details,
-    retentions.length > 0 ? JSON.stringify(retentions) : '',
-  )) as FinishAnswer;
+      ? {
+          output: JSON.stringify(outcome.output),
+          bucket: outcome.output.bucket,
+          objectKey: outcome.output.keys[0] ?? '',
+          payload: encodePayload(outcome.payload),
+        }
+      : { code: outcome.code, message: outcome.message.slice(0, MAX_MESSAGE_LENGTH) };
+  return callFunction(redis, 'finish', [workKeys(namespace).request(id)], {
+    ...{ namespace, id, token, status: outcome.status },
+    ...{ code: '', message: '', output: '', bucket: '', objectKey: '', payload: '', ...details },
+    retentions: retentions.length > 0 ? JSON.stringify(retentions) : '',
+  });
 }
 
 /** Releases a claimed request to the head of the queue: drain, SIGTERM. False: it was not held (anymore). */
 export async function releaseRequest(redis: RedisClient, { namespace, id, token }: Claim): Promise<boolean> {
   const key = workKeys(namespace).request(id);
-  return (await redis.fcall(FUNCTIONS.release, 1, key, namespace, id, token)) === 1;
+  return (await callFunction(redis, 'release', [key], { namespace, id, token })) === 1;
 }
 
 export type Cancellation =
@@ -261,10 +240,7 @@ export async function cancelRequest(
   { namespace, id, token }: Claim,
 ): Promise<Cancellation> {
   const key = workKeys(namespace).request(id);
-  const [verdict, shown = null] = (await redis.fcall(FUNCTIONS.cancel, 1, key, namespace, id, token)) as [
-    Cancellation['verdict'],
-    ShownRequest?,
-  ];
+  const [verdict, shown = null] = await callFunction(redis, 'cancel', [key], { namespace, id, token });
   const record = decodeShown(id, shown);
   return verdict === 'unknown' || !record ? { verdict: 'unknown' } : { verdict, record };
 }

@@ -4,8 +4,7 @@ import { parseCount } from '../untrusted-values.ts';
 /** With the maximum characters of each; no function writes more. */
 const FIELDS = { api_key: 24, price: 24, key_name: 253, images: 4 } as const;
 type Field = keyof typeof FIELDS;
-/** Fields of a record, in the functions' order. */
-export const CHARGE_FIELDS = Object.keys(FIELDS) as Field[];
+const CHARGE_FIELDS = Object.keys(FIELDS) as Field[];
 
 export interface RequestCharge {
   /** 24 digits of the SHA-256 of the key that submitted it. */

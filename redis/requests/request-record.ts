@@ -3,26 +3,25 @@
  * nothing longer than what the functions write is read.
  */
 
-import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import { workKeys } from '../../api/redis-keys.ts';
 import {
   type FailureCode,
   MAX_MESSAGE_LENGTH,
   type Modality,
   REQUEST_ID,
+  type RequestOutput,
   type RequestRecord,
   type RequestStatus,
 } from '../../api/request.ts';
 import { MAX_SEALED_PARAMS_LENGTH, MAX_SEALED_PROMPT_LENGTH } from '../../api/sealed-request.ts';
+import { findJsonFault } from '../../kit/json-cost.ts';
 import type { RedisClient } from '../client.ts';
+import { callFunction, LIMITS, nameShown, type Replies } from '../function-table.ts';
 import { parseCount } from '../untrusted-values.ts';
-import { CHARGE_FIELDS, decodeCharge, type RequestCharge } from './request-charge.ts';
-import { decodeReplays, REPLAY_FIELDS, type RequestReplays } from './request-replays.ts';
-import { readOutput } from './stored-output.ts';
+import { decodeCharge, type RequestCharge } from './request-charge.ts';
+import { decodeReplays, type RequestReplays } from './request-replays.ts';
 
-const ID_LENGTH = 36;
-/** Every documented field of a request and all of its files. */
-const MAX_MARKER_LENGTH = 4096;
-const READ_AT_ONCE = 20;
+const { ID_LENGTH, MAX_MARKER_BYTES, READ_AT_ONCE } = LIMITS;
 const MICROS_PER_MS = 1_000;
 
 /** A record as the functions keep it; see `RequestRecord`. */
@@ -50,6 +49,33 @@ export function decodeRecord(
   };
 }
 
+/** For a request's maximum of a hundred keys, with a margin; in `findJsonFault`'s bytes. */
+const MAX_VALUES_COST = 16 * 1024;
+
+/** The locations of a request's files, from a text that a tenant may have written; null if invalid. */
+function readOutput(text: string): RequestOutput | null {
+  if (findJsonFault(Buffer.from(text), MAX_VALUES_COST) !== null) return null;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isOutput(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isOutput(value: unknown): value is RequestOutput {
+  if (typeof value !== 'object' || value === null) return false;
+  const { bucket, keys, credential, provider, retentionMs } = value as Partial<RequestOutput>;
+  return (
+    typeof bucket === 'string' &&
+    Array.isArray(keys) &&
+    keys.every((key) => typeof key === 'string') &&
+    (credential === null || typeof credential === 'string') &&
+    (provider === null || typeof provider === 'string') &&
+    (retentionMs === null || Number.isFinite(retentionMs))
+  );
+}
+
 /** A record, and who pays for it. */
 export interface ChargedRecord extends RequestRecord {
   /** null if not in the record. */
@@ -61,43 +87,18 @@ export interface ChargedRecord extends RequestRecord {
   replays: RequestReplays | null;
 }
 
-/** In the order of the functions' SHOWN_FIELDS; the result comes after them, then the fields of the charge, retries and replays. */
-const SHOWN_FIELDS = [
-  'status',
-  'deployment',
-  'registration_id',
-  'modality',
-  'model',
-  'size',
-  'seconds',
-  'progress',
-  'queued_at',
-  'started_at',
-  'completed_at',
-  'error_code',
-];
-
-const RETRY_FIELDS = ['retry_of', 'retried_as'];
 const readId = (text: string | undefined): string | null =>
   text !== undefined && REQUEST_ID.test(text) ? text : null;
 
-/** A request from the functions; null if there is none. */
-export type ShownRequest = (string | null)[] | null;
-
-export function decodeShown(id: string, shown: ShownRequest): ChargedRecord | null {
+export function decodeShown(id: string, shown: Replies['read'][number]): ChargedRecord | null {
   if (!shown) return null;
-  const read = (names: readonly string[], from: number) =>
-    Object.fromEntries(names.map((field, index) => [field, shown[from + index] ?? undefined]));
-  const result = shown[SHOWN_FIELDS.length] ?? '';
-  const chargeAt = SHOWN_FIELDS.length + 1;
-  const retriesAt = chargeAt + CHARGE_FIELDS.length;
-  const { retry_of, retried_as } = read(RETRY_FIELDS, retriesAt);
+  const fields = nameShown(shown);
   return {
-    ...decodeRecord(id, read(SHOWN_FIELDS, 0), result),
-    charge: decodeCharge(read(CHARGE_FIELDS, chargeAt)),
-    replays: decodeReplays(read(REPLAY_FIELDS, retriesAt + RETRY_FIELDS.length)),
-    retryOf: readId(retry_of),
-    retriedAs: readId(retried_as),
+    ...decodeRecord(id, fields, fields.result ?? ''),
+    charge: decodeCharge(fields),
+    replays: decodeReplays(fields),
+    retryOf: readId(fields.retry_of),
+    retriedAs: readId(fields.retried_as),
   };
 }
 
@@ -117,7 +118,7 @@ async function readRequests(
   ids: readonly string[],
 ): Promise<(ChargedRecord | null)[]> {
   const key = workKeys(namespace).request(ids[0]!);
-  const shown = (await redis.fcall(FUNCTIONS.read, 1, key, namespace, ...ids)) as ShownRequest[];
+  const shown = await callFunction(redis, 'read', [key], { namespace }, ids);
   return ids.map((id, index) => decodeShown(id, shown[index] ?? null));
 }
 
@@ -139,8 +140,10 @@ export interface RequestQuery {
 }
 
 /** Indexes are sorted by microseconds. */
-export const describeTimes = ({ since, before }: Pick<RequestQuery, 'since' | 'before'>): string[] =>
-  [since, before].map((time) => (time === undefined ? '' : String(Math.max(0, time) * MICROS_PER_MS)));
+export const describeTimes = ({ since, before }: Pick<RequestQuery, 'since' | 'before'>) => {
+  const describe = (time = Number.NaN) => (Number.isNaN(time) ? '' : Math.max(0, time) * MICROS_PER_MS);
+  return { since: describe(since), before: describe(before) };
+};
 
 export const indexesOf = ({ namespace, deployment, status }: RequestQuery): string[] => {
   const keys = workKeys(namespace);
@@ -173,8 +176,7 @@ export async function listRequests(redis: RedisClient, query: RequestQuery): Pro
 
 async function listIds(redis: RedisClient, query: RequestQuery): Promise<string[]> {
   const { limit, order = 'desc', after = '' } = query;
-  const args = [limit, order, after, ...describeTimes(query)];
-  return (await redis.fcall(FUNCTIONS.list, 2, ...indexesOf(query), ...args)) as string[];
+  return callFunction(redis, 'list', indexesOf(query), { limit, order, after, ...describeTimes(query) });
 }
 
 /** Without expired ones, and those that the functions did not write. */
@@ -240,7 +242,7 @@ export async function findEarlierRequest(
   namespace: string,
   digest: string,
 ): Promise<EarlierRequest | null> {
-  const marker = await redis.getrange(workKeys(namespace).idempotency(digest), 0, MAX_MARKER_LENGTH - 1);
+  const marker = await redis.getrange(workKeys(namespace).idempotency(digest), 0, MAX_MARKER_BYTES - 1);
   if (marker === '') return null;
   const record = await readRequest(redis, namespace, marker.slice(0, ID_LENGTH));
   return record && { record, fingerprint: marker.slice(ID_LENGTH + 1) };

@@ -1,6 +1,7 @@
 /** How often a request was asked for again by its idempotency key (docs/api.md, "Idempotency"). */
-import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import { workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
+import { callFunction } from '../function-table.ts';
 
 export interface RequestReplays {
   count: number;
@@ -9,9 +10,6 @@ export interface RequestReplays {
   /** Fields of the last one that differed. */
   differing: string[];
 }
-
-/** In the order of the functions' SHOWN_FIELDS. */
-export const REPLAY_FIELDS = ['replays', 'replayed_at', 'replay_differs'];
 
 /** Names of all documented fields and files take less. */
 const MAX_NAMES_LENGTH = 1024;
@@ -30,5 +28,5 @@ export async function noteReplay(
   { namespace, id, differing }: { namespace: string; id: string; differing: readonly string[] },
 ): Promise<void> {
   const names = differing.join(',').slice(0, MAX_NAMES_LENGTH);
-  await redis.fcall(FUNCTIONS.replay, 1, workKeys(namespace).request(id), namespace, id, names);
+  await callFunction(redis, 'replay', [workKeys(namespace).request(id)], { namespace, id, differing: names });
 }

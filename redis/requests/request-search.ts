@@ -1,6 +1,6 @@
 /** Searches a deployment's requests for those of some API keys, newest first. */
-import { FUNCTIONS } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
+import { callFunction, LIMITS, SIGNATURES } from '../function-table.ts';
 import {
   type ChargedRecord,
   describeTimes,
@@ -10,9 +10,9 @@ import {
 } from './request-record.ts';
 
 /** Limit per search: names of API keys, and digits of their hashes. */
-export const MAX_SUBMITTERS = 200;
-/** Requests that one call examines (decision 0324). */
-export const SEARCHED_AT_ONCE = 100;
+export const MAX_SUBMITTERS = SIGNATURES.search.rest.most;
+/** Requests that one call examines. */
+export const SEARCHED_AT_ONCE = LIMITS.MAX_SEARCHED;
 const MICROS_PER_MS = 1_000;
 
 export interface SearchQuery extends Omit<RequestQuery, 'order'> {
@@ -29,9 +29,8 @@ export interface SearchResult {
 /** Those of the next SEARCHED_AT_ONCE requests that are from these submitters; at most `limit`. */
 export async function searchRequests(redis: RedisClient, query: SearchQuery): Promise<SearchResult> {
   const { namespace, limit, after = '', submitters } = query;
-  const args = [namespace, limit, after, ...describeTimes(query), ...submitters];
-  const reply = (await redis.fcall(FUNCTIONS.search, 2, ...indexesOf(query), ...args)) as string[];
-  const [last = '', micros = '', ...ids] = reply;
+  const args = { namespace, limit, after, ...describeTimes(query) };
+  const [last, micros, ...ids] = await callFunction(redis, 'search', indexesOf(query), args, submitters);
   return {
     records: await readListed(redis, query, ids),
     reached: last === '' ? null : { id: last, at: Number(micros) / MICROS_PER_MS },

@@ -1,6 +1,7 @@
 /** Expires leases, deadlines and old records, and ends the requests of deleted deployments. */
-import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import { workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
+import { callFunction, LIMITS } from '../function-table.ts';
 
 export interface SweepResult {
   /** Expired, timed out, permanently lost, or canceled with their deployment; each has its event. */
@@ -13,8 +14,6 @@ export interface SweepResult {
   more: boolean;
 }
 
-const SWEEP_LIMIT = 100;
-
 export interface SweepOptions {
   /** Unix ms by Redis' clock, until when leases and queued requests may expire; 0 = they may not (`createExpiryGate`). */
   expireUntil: number;
@@ -25,16 +24,11 @@ export interface SweepOptions {
 export async function sweepRequests(
   redis: RedisClient,
   namespace: string,
-  { expireUntil, limit = SWEEP_LIMIT }: SweepOptions,
+  { expireUntil, limit = LIMITS.MAX_SWEPT }: SweepOptions,
 ): Promise<SweepResult> {
-  const [ended, released, forgotten, more] = (await redis.fcall(
-    FUNCTIONS.sweep,
-    1,
-    workKeys(namespace).leases,
-    namespace,
-    limit,
-    expireUntil,
-  )) as [number, number, number, number];
+  const args = { namespace, limit, expireUntil };
+  const reply = await callFunction(redis, 'sweep', [workKeys(namespace).leases], args);
+  const [ended, released, forgotten, more] = reply;
   return { ended, released, forgotten, more: more === 1 };
 }
 

@@ -1,6 +1,6 @@
 /** When each API key was last used. */
 import { workKeys } from '../../api/redis-keys.ts';
-import type { RedisClient } from '../client.ts';
+import { execute, type RedisClient } from '../client.ts';
 import { readCounter } from '../untrusted-values.ts';
 
 /** Expiry after a key's last use. */
@@ -18,7 +18,7 @@ export async function writeKeyUses(
   const { used } = workKeys(namespace);
   const batch = redis.pipeline();
   for (const [sha256, at] of uses) batch.set(used(sha256), at, 'EX', KEEP_SECONDS);
-  for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
+  await execute(batch);
 }
 
 /** Unix milliseconds, at most a minute too early; null for a key that was not used within 90 days. */

@@ -1,6 +1,7 @@
 /** Adds to hashes of usage: a batch is applied whole or not at all, and once, however often it is sent. */
-import { FUNCTIONS, workKeys } from '../../api/redis-keys.ts';
+import { workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
+import { callFunction, LIMITS } from '../function-table.ts';
 
 /** What is added to one hash. */
 export interface HashCounts {
@@ -21,10 +22,7 @@ export interface UsageBatch {
 }
 
 /** Repeats are recognized for so long. */
-export const REMEMBERED_MS = 24 * 3_600_000;
-/** That a hash may get in one call: it blocks Redis. */
-export const MAX_COUNTS = 600;
-
+export const REMEMBERED_MS = LIMITS.REMEMBERED_SECONDS * 1000;
 /** False: this batch, or a later one of its writer, was added before, and nothing changed. */
 export async function addBatch(redis: RedisClient, batch: UsageBatch): Promise<boolean> {
   const { namespace, deployment, id = { writer: '', number: 0 } } = batch;
@@ -37,5 +35,5 @@ export async function addBatch(redis: RedisClient, batch: UsageBatch): Promise<b
     ...counts.flatMap(([field, amount, isLeast]) => [field, isLeast ? `>${amount}` : amount]),
   ]);
   const keys = [marker, ...hashes.map(({ key }) => key)];
-  return (await redis.fcall(FUNCTIONS.addUsage, keys.length, ...keys, id.number, ...args)) === 1;
+  return (await callFunction(redis, 'addUsage', keys, { batch: id.number }, args)) === 1;
 }

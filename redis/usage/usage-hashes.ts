@@ -2,9 +2,9 @@
  * Reads usage hashes, each up to half a MiB, possibly written by a workspace's own Redis user: few at a time on one
  * connection, which Redis closes where too much waits to be read. Workspaces take turns.
  */
-import { FUNCTIONS } from '../../api/redis-keys.ts';
 import { ConcurrencyLimit } from '../../kit/concurrency-limit.ts';
 import type { RedisClient } from '../client.ts';
+import { callFunction } from '../function-table.ts';
 
 const READS_AT_ONCE = 8;
 /** Concurrent reads per query: data read but not yet used stays in memory. */
@@ -37,5 +37,5 @@ export async function* readUsageHashes<V>(
 function readHash<V>(redis: RedisClient, namespace: string, { key, view }: UsageHash<V>): Promise<V> {
   const limit = limitOf.get(redis) ?? new ConcurrencyLimit(READS_AT_ONCE);
   limitOf.set(redis, limit);
-  return limit.run(async () => view((await redis.fcall(FUNCTIONS.usage, 1, key)) as string[]), namespace);
+  return limit.run(async () => view(await callFunction(redis, 'usage', [key], {})), namespace);
 }

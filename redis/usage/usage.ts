@@ -163,27 +163,21 @@ function decodePeriod(entries: readonly string[]): PeriodCounter[] {
 }
 
 function decodeSums(sums: ReadonlyMap<string, number>): Omit<UsageStep, 'at'> {
-  const read = (counter: UsageCounter) => sums.get(COUNTERS[counter]) ?? 0;
+  const counters = Object.fromEntries(
+    Object.entries(COUNTERS).map(([counter, field]) => [counter, sums.get(field) ?? 0]),
+  ) as Record<UsageCounter, number>;
+  const { videoMilliseconds, audioMilliseconds, queueSamples: _, ...others } = counters;
   const readBuckets = (letter: 'b' | 't') =>
     Array.from({ length: LATENCY_BOUNDS_MS.length + 1 }, (_, i) => sums.get(`${letter}${i}`) ?? 0);
   const whole = readBuckets('b');
   const firstToken = readBuckets('t');
   return {
-    requests: read('requests'),
-    clientErrors: read('clientErrors'),
-    rateLimited: read('rateLimited'),
-    serverErrors: read('serverErrors'),
-    inputTokens: read('inputTokens'),
-    outputTokens: read('outputTokens'),
-    images: read('images'),
-    videos: read('videos'),
-    videoSeconds: read('videoMilliseconds') / 1000,
-    audioSeconds: read('audioMilliseconds') / 1000,
-    characters: read('characters'),
+    ...others,
+    videoSeconds: videoMilliseconds / 1000,
+    audioSeconds: audioMilliseconds / 1000,
     p50Ms: estimateQuantile(whole, 0.5),
     p95Ms: estimateQuantile(whole, 0.95),
     firstTokenP50Ms: estimateQuantile(firstToken, 0.5),
     firstTokenP95Ms: estimateQuantile(firstToken, 0.95),
-    queuePeak: read('queuePeak'),
   };
 }

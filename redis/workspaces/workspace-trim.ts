@@ -1,6 +1,7 @@
 /** Trims the keys of a workspace over its share of Redis' memory: foreign data before Berth's own. */
 import { workKeys } from '../../api/redis-keys.ts';
 import { type RedisClient, sendSlowCommand } from '../client.ts';
+import { LIMITS } from '../function-table.ts';
 
 export interface Cut {
   /** Dispensable, unknown, and oversized keys. */
@@ -31,8 +32,6 @@ interface Found extends Kind {
 
 const KIB = 1024;
 const NOTE_BYTES = 8 * KIB;
-/** As `MAX_RECORD_BYTES` of the functions: they read no longer record. */
-const RECORD_BYTES = 64 * KIB;
 /** A row of the outbox, as Redis rounds it up. */
 const TEXT_BYTES = 96 * KIB;
 
@@ -41,35 +40,19 @@ const text: Kind = { sort: 'request', type: 'string', most: TEXT_BYTES };
 /** It grows with the number of accepted requests. */
 const index: Kind = { sort: 'index', type: 'zset', most: Number.POSITIVE_INFINITY };
 
+const listKinds = (words: string, kind: Kind) =>
+  Object.fromEntries(words.split(' ').map((word) => [word, kind]));
+
 /** Everything of `workKeys`, by the word after the prefix. */
 const KINDS: Readonly<Record<string, Kind>> = {
   credit: { sort: 'kept', type: 'string', most: KIB },
-  rpm: note,
-  tpd: note,
-  used: note,
-  settled: note,
-  charged: note,
-  idempotency: note,
-  claimed: note,
-  sampled: note,
-  counted: note,
+  ...listKinds('rpm tpd used settled charged idempotency claimed sampled counted', note),
   replicas: { sort: 'brief', type: 'hash', most: 2 * KIB * KIB },
   pace: { sort: 'brief', type: 'hash', most: NOTE_BYTES },
   usage: { sort: 'brief', type: 'hash', most: KIB * KIB },
-  request: { sort: 'request', type: 'hash', most: RECORD_BYTES },
-  params: text,
-  prompt: text,
-  result: text,
-  event: text,
-  by: index,
-  queue: index,
-  turns: index,
-  again: index,
-  leases: index,
-  ended: index,
-  deployments: index,
-  outbox: index,
-  cleanup: index,
+  request: { sort: 'request', type: 'hash', most: LIMITS.MAX_RECORD_BYTES },
+  ...listKinds('params prompt result event', text),
+  ...listKinds('by queue turns again leases ended deployments outbox cleanup', index),
 };
 /** Those of which a workspace has one each. */
 const SINGLE = new Set(['credit', 'leases', 'ended', 'deployments', 'outbox', 'cleanup']);

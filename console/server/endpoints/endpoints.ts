@@ -6,7 +6,7 @@ import { PERSONAL_KEY_PREFIX } from '../../../api/redis-keys.ts';
 import { connectHTTP1, HTTP1_ONLY } from '../../../kit/http1.ts';
 import { joinAnswers } from '../../../kit/joined-answers.ts';
 import type { RedisClient } from '../../../redis/client.ts';
-import { publishSessionKey } from '../../../redis/console/session-keys.ts';
+import { publishSessionKey } from '../../../redis/console/console-sessions.ts';
 import { PLAYGROUND_KEY_SECONDS, PLAYGROUND_LIMITS } from '../../api.ts';
 import { ConsoleError } from '../http/error.ts';
 import { PromiseCache } from '../sessions/promise-cache.ts';

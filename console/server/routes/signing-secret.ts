@@ -7,7 +7,7 @@ import { endpointSecretFields, type SecretFields } from '../../../api/signing-se
 import { webhookEndpoint, webhookEndpointResource } from '../../../api/webhook-endpoint.ts';
 import { WORKSPACE_NAME, workspace, workspaceResource } from '../../../api/workspace.ts';
 import type { RedisClient } from '../../../redis/client.ts';
-import { readSigningSecret } from '../../../redis/publication/webhook-settings.ts';
+import { readSigningSecret } from '../../../redis/publication/published.ts';
 import type { SigningSecretView } from '../../api.ts';
 import { readBody, rollBody } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';

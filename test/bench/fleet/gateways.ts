@@ -1,8 +1,8 @@
 /** Heartbeats for the gateways of pods simulated by kwok, and reports of a front with waiting requests. */
 
-import { heartbeat } from '../../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import { publishWake, sayShare } from '../../../redis/demand/demand.ts';
+import { heartbeat } from '../../../redis/heartbeats/heartbeats.ts';
 import { describeReplica } from '../../support/heartbeat.ts';
 import type { PodWatch } from '../../support/pod-watch.ts';
 import type { ModelName } from '../operator-state.ts';

@@ -1,12 +1,13 @@
 import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
 import { expect } from 'chai';
 import { ANNOTATIONS, FIELD_MANAGER, SCALER_FIELD_MANAGER } from '../../../api/names.ts';
-import { channels, FUNCTIONS } from '../../../api/redis-keys.ts';
+import { channels } from '../../../api/redis-keys.ts';
 import { ownedFields } from '../../../kube/managed-fields.ts';
 import type { KubeObject, Wire } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
-import { heartbeat } from '../../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../../redis/client.ts';
+import { FUNCTIONS } from '../../../redis/function-table.ts';
+import { heartbeat } from '../../../redis/heartbeats/heartbeats.ts';
 import { readDeployment } from '../../../redis/publication/published.ts';
 import { readyStatus } from '../../integration/operator/cluster-player.ts';
 import { describeReplica } from '../../support/heartbeat.ts';

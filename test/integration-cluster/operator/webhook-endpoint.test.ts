@@ -12,11 +12,7 @@ import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
 import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
 import { readEndpointHealth } from '../../../redis/deliveries/delivery-log.ts';
-import {
-  readEndpoints,
-  readOwnerEmail,
-  readSigningSecret,
-} from '../../../redis/publication/webhook-settings.ts';
+import { readEndpoints, readOwnerEmail, readSigningSecret } from '../../../redis/publication/published.ts';
 import { makeSettings } from '../../integration/operator/operator-settings.ts';
 import { passSecond, pollUntil } from '../../support/poll.ts';
 import { useHarness } from './operator-harness.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
 import { hashApiKey } from '../../../api/identity.ts';
-import { heartbeat } from '../../../redis/admission/admission-calls.ts';
+import { heartbeat } from '../../../redis/heartbeats/heartbeats.ts';
 import { callChat, readError } from '../../support/chat.ts';
 import { COLD_HOST, type ColdDeployment, startColdDeployment } from '../../support/cold-deployment.ts';
 import { describeReplica } from '../../support/heartbeat.ts';

@@ -1,8 +1,9 @@
 import { createServer as createEngine } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
 import { expect } from 'chai';
-import { FUNCTIONS, workKeys } from '../../../api/redis-keys.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
 import { connectRedis } from '../../../redis/client.ts';
+import { FUNCTIONS } from '../../../redis/function-table.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { ReplyLoss } from '../../support/reply-loss.ts';

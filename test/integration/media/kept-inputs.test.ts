@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
 import { configKeys, workKeys } from '../../../api/redis-keys.ts';
-import { publishSessionKey } from '../../../redis/console/session-keys.ts';
+import { publishSessionKey } from '../../../redis/console/console-sessions.ts';
 import { readRequest } from '../../../redis/requests/request-record.ts';
 import { makePicture } from '../../support/media-files.ts';
 import { FILM, type FrontWorkspace, startFrontWorkspace } from './front-workspace.ts';

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
-import { publishSessionKey } from '../../../redis/console/session-keys.ts';
+import { publishSessionKey } from '../../../redis/console/console-sessions.ts';
 import { takeEvents } from '../../../redis/deliveries/delivery-calls.ts';
 import { readRequest } from '../../../redis/requests/request-record.ts';
 import { makePicture } from '../../support/media-files.ts';

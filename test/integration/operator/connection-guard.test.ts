@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { silentLog } from '../../../kube/log.ts';
 import { ConnectionGuard } from '../../../operator/publish/connection-guard.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
-import { readConnectionUse } from '../../../redis/workspaces/connections.ts';
+import { readConnectionUse } from '../../../redis/workspaces/server-use.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { connectTo, rejection } from '../../support/redis-client.ts';

@@ -6,7 +6,7 @@ import { MemoryGuard } from '../../../operator/publish/memory-guard.ts';
 import type { RedisConnection, RedisSettings } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
 import { claimRequest, submitRequest } from '../../../redis/requests/request-calls.ts';
-import { readMemoryUse, weighWorkspaces } from '../../../redis/workspaces/memory-shares.ts';
+import { readMemoryUse, weighWorkspaces } from '../../../redis/workspaces/server-use.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { connectTo, rejection } from '../../support/redis-client.ts';

@@ -9,7 +9,7 @@ import {
   uncountWaiting,
 } from '../../../redis/admission/admission-calls.ts';
 import { readKeyUsage } from '../../../redis/console/console-reads.ts';
-import { publishSessionKey } from '../../../redis/console/session-keys.ts';
+import { publishSessionKey } from '../../../redis/console/console-sessions.ts';
 import { publishApiKeys, publishWorkspace } from '../../../redis/publication/publication.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { publishApiKey } from '../../support/publication.ts';

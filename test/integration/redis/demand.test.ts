@@ -1,8 +1,9 @@
 import { expect } from 'chai';
-import { type FrontShare, FUNCTIONS, workKeys } from '../../../api/redis-keys.ts';
-import { heartbeat } from '../../../redis/admission/admission-calls.ts';
+import { type FrontShare, workKeys } from '../../../api/redis-keys.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { readDemand } from '../../../redis/demand/demand.ts';
+import { FUNCTIONS } from '../../../redis/function-table.ts';
+import { heartbeat } from '../../../redis/heartbeats/heartbeats.ts';
 import { claimRequest, submitRequest } from '../../../redis/requests/request-calls.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { describeReplica } from '../../support/heartbeat.ts';

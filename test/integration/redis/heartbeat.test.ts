@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import { FUNCTIONS, workKeys } from '../../../api/redis-keys.ts';
-import { heartbeat, leave } from '../../../redis/admission/admission-calls.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
+import { FUNCTIONS } from '../../../redis/function-table.ts';
+import { heartbeat, leave } from '../../../redis/heartbeats/heartbeats.ts';
 import { describeReplica } from '../../support/heartbeat.ts';
 import { readHeartbeats } from '../../support/heartbeats.ts';
 import { TestStack } from '../../support/test-stack.ts';

@@ -16,11 +16,7 @@ import type { RedisConnection } from '../../../redis/client.ts';
 import { decodeChange, type PublishedChange } from '../../../redis/publication/changes.ts';
 import * as publication from '../../../redis/publication/publication.ts';
 import * as published from '../../../redis/publication/published.ts';
-import {
-  readEndpoints,
-  readOwnerEmail,
-  readSigningSecret,
-} from '../../../redis/publication/webhook-settings.ts';
+import { readEndpoints, readOwnerEmail, readSigningSecret } from '../../../redis/publication/published.ts';
 import { subscribe } from '../../../redis/subscription.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { publishApiKey, readApiKeys } from '../../support/publication.ts';

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { FUNCTIONS, workKeys } from '../../../api/redis-keys.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
+import { FUNCTIONS } from '../../../redis/function-table.ts';
 import { listRequests } from '../../../redis/requests/request-record.ts';
 import { MAX_SUBMITTERS, searchRequests } from '../../../redis/requests/request-search.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
-import { channels, FUNCTIONS, workKeys } from '../../../api/redis-keys.ts';
+import { channels, workKeys } from '../../../api/redis-keys.ts';
 import { chargeWorkspace } from '../../../redis/admission/credit.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
+import { FUNCTIONS } from '../../../redis/function-table.ts';
 import { claimRequest, submitRequest } from '../../../redis/requests/request-calls.ts';
 import { readRequest } from '../../../redis/requests/request-record.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';

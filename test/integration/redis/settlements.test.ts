@@ -1,11 +1,12 @@
 import { expect } from 'chai';
-import { FUNCTIONS, workKeys } from '../../../api/redis-keys.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
 import { Settlements } from '../../../gateway/account/settlements.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createMetrics, type GatewayMetrics } from '../../../gateway/telemetry/metrics.ts';
 import { settle } from '../../../redis/admission/admission-calls.ts';
 import { chargeWorkspace, refundWorkspace } from '../../../redis/admission/credit.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
+import { FUNCTIONS } from '../../../redis/function-table.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { listSeeds, seedRandom } from '../../support/random-seeds.ts';

@@ -1,10 +1,12 @@
 import { expect } from 'chai';
-import { deliveryKeys, FUNCTIONS, workKeys } from '../../../api/redis-keys.ts';
+import { deliveryKeys, workKeys } from '../../../api/redis-keys.ts';
 import { listDeliveryTargets } from '../../../gateway/webhooks/dispatcher.ts';
-import { heartbeat, readSpentMicros, settle } from '../../../redis/admission/admission-calls.ts';
+import { readSpentMicros, settle } from '../../../redis/admission/admission-calls.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { readDeploymentNames, readKeyUsage } from '../../../redis/console/console-reads.ts';
 import { expandEvent, takeEvents } from '../../../redis/deliveries/delivery-calls.ts';
+import { FUNCTIONS } from '../../../redis/function-table.ts';
+import { heartbeat } from '../../../redis/heartbeats/heartbeats.ts';
 import { listDeployments } from '../../../redis/publication/published.ts';
 import { takeDueObjects } from '../../../redis/requests/object-cleanup.ts';
 import { claimRequest, renewClaim, submitRequest } from '../../../redis/requests/request-calls.ts';

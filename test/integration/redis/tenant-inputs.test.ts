@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import { FUNCTIONS, workKeys } from '../../../api/redis-keys.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
+import { FUNCTIONS } from '../../../redis/function-table.ts';
 import { encodeObject } from '../../../redis/requests/object-cleanup.ts';
 import {
   cancelRequest,

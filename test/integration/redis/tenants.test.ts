@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { channels, configKeys, globalKeys, workKeys } from '../../../api/redis-keys.ts';
-import { admit, heartbeat, leave, settle } from '../../../redis/admission/admission-calls.ts';
+import { admit, settle } from '../../../redis/admission/admission-calls.ts';
 import { isRedisAway, type RedisConnection } from '../../../redis/client.ts';
+import { heartbeat, leave } from '../../../redis/heartbeats/heartbeats.ts';
 import { publishRequestPrefix } from '../../../redis/publication/publication.ts';
 import { isKnownPrefix, readDeployment } from '../../../redis/publication/published.ts';
 import {

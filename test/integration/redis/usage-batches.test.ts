@@ -1,10 +1,11 @@
 import { expect } from 'chai';
-import { FUNCTIONS, workKeys } from '../../../api/redis-keys.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createMetrics } from '../../../gateway/telemetry/metrics.ts';
 import { UsageMeter } from '../../../gateway/telemetry/usage.ts';
 import { UsageWriter } from '../../../gateway/telemetry/usage-writer.ts';
 import type { RedisClient, RedisConnection } from '../../../redis/client.ts';
+import { FUNCTIONS } from '../../../redis/function-table.ts';
 import { type KeyUsage, type KeyUsageRow, readKeyUsageRows } from '../../../redis/usage/key-usage.ts';
 import { readUsage, type UsageReport } from '../../../redis/usage/usage.ts';
 import { addBatch, type HashCounts } from '../../../redis/usage/usage-batch.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { FUNCTIONS } from '../../../api/redis-keys.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { UsageMeter } from '../../../gateway/telemetry/usage.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
+import { FUNCTIONS } from '../../../redis/function-table.ts';
 import { type KeyUsage, readKeyUsageRows } from '../../../redis/usage/key-usage.ts';
 import { readUsage } from '../../../redis/usage/usage.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { FUNCTIONS, workKeys } from '../../../api/redis-keys.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
+import { FUNCTIONS } from '../../../redis/function-table.ts';
 import { sweepRequests } from '../../../redis/requests/request-sweep.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
 import { connectTo, rejection } from '../../support/redis-client.ts';

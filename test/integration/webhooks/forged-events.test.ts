@@ -12,7 +12,7 @@ import { expandEvent, leaseDeliveries, settleDelivery } from '../../../redis/del
 import { forgetDeliveries, readDeliveryLog } from '../../../redis/deliveries/delivery-log.ts';
 import { resendDeliveries } from '../../../redis/deliveries/resend.ts';
 import { submitRequest } from '../../../redis/requests/request-calls.ts';
-import { weighWorkspaces } from '../../../redis/workspaces/memory-shares.ts';
+import { weighWorkspaces } from '../../../redis/workspaces/server-use.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { connectTo } from '../../support/redis-client.ts';

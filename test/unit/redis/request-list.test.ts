@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import { FUNCTIONS } from '../../../api/redis-keys.ts';
 import type { RedisClient } from '../../../redis/client.ts';
+import { FUNCTIONS } from '../../../redis/function-table.ts';
 import { listRequests, readRequest } from '../../../redis/requests/request-record.ts';
 
 const MIB = 1024 * 1024;

@@ -5,9 +5,9 @@ import { ApiError } from '../../../../gateway/http/error-response.ts';
 import { buildSuccess, JobError, toFailure } from '../../../../gateway/jobs/outcome.ts';
 import { expectJobMs } from '../../../../gateway/jobs/pace.ts';
 import { Progress } from '../../../../gateway/jobs/progress.ts';
-import { retryWhileRedisDown } from '../../../../gateway/jobs/retry.ts';
 import { DownloadError } from '../../../../gateway/storage/download.ts';
 import { UploadError } from '../../../../gateway/storage/upload-error.ts';
+import { retryWhileRedisDown } from '../../../../redis/retry-while-down.ts';
 import { rejection } from '../../../support/redis-client.ts';
 
 describe('a failure of a job', () => {

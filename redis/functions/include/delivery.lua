@@ -1,3 +1,4 @@
+--- @include "clock", "memory", "numbers"
 -- Shared by the functions on webhook deliveries (docs/webhooks.md). Only the front uses their keys, `d:{ws}:`.
 local MAX_DELIVERY_ATTEMPTS = 3
 local LOG_SIZE = 1000
@@ -9,19 +10,15 @@ local MAX_LOGGED_ATTEMPTS = 12
 -- The log keeps the latest deliveries, but not forever: addresses are often secret.
 local LOG_SECONDS = 30 * DAY_SECONDS
 
-local function delivery_key(namespace, kind, rest)
-  return 'd:{' .. namespace .. '}:' .. kind .. (rest or '')
-end
-
 -- When a destination is due next: its earliest due delivery, or the end of its earliest lease.
 local function plan_destination(namespace, destination)
   local earliest
-  for _, kind in ipairs({ 'due:', 'leased:' }) do
-    local first = redis.call('ZRANGE', delivery_key(namespace, kind, destination), 0, 0, 'WITHSCORES')
+  for _, key in ipairs({ due_key(namespace, destination), leased_key(namespace, destination) }) do
+    local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
     local at = first[2] and tonumber(first[2])
     earliest = at and math.min(at, earliest or at) or earliest
   end
-  local destinations = delivery_key(namespace, 'destinations')
+  local destinations = destinations_key(namespace)
   if earliest then
     redis.call('ZADD', destinations, earliest, destination)
   else
@@ -31,15 +28,15 @@ end
 
 -- Ended deliveries beyond the newest LOG_SIZE are removed; pending ones stay until they have ended.
 local function trim_log(namespace)
-  local log = delivery_key(namespace, 'log')
+  local log = log_key(namespace)
   local excess = redis.call('ZCARD', log) - LOG_SIZE
   if excess <= 0 then
     return
   end
   for _, id in ipairs(redis.call('ZRANGE', log, 0, excess - 1)) do
-    local record = delivery_key(namespace, 'delivery:', id)
+    local record = delivery_key(namespace, id)
     if redis.call('HGET', record, 'state') ~= 'pending' then
-      redis.call('DEL', record, delivery_key(namespace, 'attempts:', id))
+      redis.call('DEL', record, attempts_key(namespace, id))
     end
     redis.call('ZREM', log, id)
   end
@@ -55,26 +52,26 @@ local HELD_SHARE = 1 / 32
 local DELIVERY_BYTES = 5120
 
 local function hold(namespace, event, bytes)
-  local held = delivery_key(namespace, 'held')
+  local held = held_key(namespace)
   redis.call('HINCRBY', held, event, bytes)
   redis.call('HINCRBY', held, 'total', bytes)
 end
 
 local function read_held(namespace)
-  return tonumber(redis.call('HGET', delivery_key(namespace, 'held'), 'total') or 0)
+  return tonumber(redis.call('HGET', held_key(namespace), 'total') or 0)
 end
 
 -- Drops the payload of the event that ended first; false if all others are pending.
 local function drop_kept(namespace)
-  local event = redis.call('ZPOPMIN', delivery_key(namespace, 'kept'))[1]
+  local event = redis.call('ZPOPMIN', kept_key(namespace))[1]
   if not event then
     return false
   end
-  local held = delivery_key(namespace, 'held')
+  local held = held_key(namespace)
   local bytes = tonumber(redis.call('HGET', held, event) or 0)
   redis.call('HDEL', held, event)
   redis.call('HINCRBY', held, 'total', digits(-bytes))
-  redis.call('UNLINK', delivery_key(namespace, 'body:', event))
+  redis.call('UNLINK', body_key(namespace, event))
   return true
 end
 
@@ -92,12 +89,12 @@ end
 -- Keeps an event without pending deliveries, as one of the latest.
 local function rest_event(namespace, event, now)
   -- `0` follows `/`.
-  local under_way = redis.call('ZRANGE', delivery_key(namespace, 'pending'), '[' .. event .. '/', '(' .. event .. '0', 'BYLEX',
+  local under_way = redis.call('ZRANGE', pending_key(namespace), '[' .. event .. '/', '(' .. event .. '0', 'BYLEX',
     'LIMIT', 0, 1)
   if #under_way > 0 then
     return
   end
-  local kept = delivery_key(namespace, 'kept')
+  local kept = kept_key(namespace)
   redis.call('ZADD', kept, now, event)
   if redis.call('ZCARD', kept) > LOG_SIZE then
     drop_kept(namespace)
@@ -106,22 +103,22 @@ end
 
 -- Ends a delivery permanently. A record no longer in the log is removed at once.
 local function end_delivery(namespace, id, state, now)
-  local record = delivery_key(namespace, 'delivery:', id)
+  local record = delivery_key(namespace, id)
   local event = redis.call('HGET', record, 'event')
-  redis.call('ZREM', delivery_key(namespace, 'pending'), event .. '/' .. id)
+  redis.call('ZREM', pending_key(namespace), event .. '/' .. id)
   rest_event(namespace, event, now)
-  if redis.call('ZSCORE', delivery_key(namespace, 'log'), id) then
+  if redis.call('ZSCORE', log_key(namespace), id) then
     redis.call('HSET', record, 'state', state, 'ended_at', now)
     redis.call('EXPIRE', record, LOG_SECONDS)
-    redis.call('EXPIRE', delivery_key(namespace, 'attempts:', id), LOG_SECONDS)
+    redis.call('EXPIRE', attempts_key(namespace, id), LOG_SECONDS)
   else
-    redis.call('DEL', record, delivery_key(namespace, 'attempts:', id))
+    redis.call('DEL', record, attempts_key(namespace, id))
   end
 end
 
 -- Records one attempt for diagnosis: when it ended, the status code or '', the error or '', request and response or ''.
 local function log_attempt(namespace, id, now, code, error_words, exchange)
-  local key = delivery_key(namespace, 'attempts:', id)
+  local key = attempts_key(namespace, id)
   redis.call('RPUSH', key, cjson.encode({ at = now, code = code, error = error_words, exchange = exchange }))
   redis.call('LTRIM', key, -MAX_LOGGED_ATTEMPTS, -1)
   redis.call('EXPIRE', key, LOG_SECONDS)
@@ -129,10 +126,6 @@ end
 
 -- The health of a subscription endpoint: `failures` in a row, and `disabled_at` once there were too many. `known`
 -- identifies the count: a change of the URL or a re-enabling starts a new one, and earlier deliveries no longer count.
-local function endpoint_key(namespace, endpoint)
-  return delivery_key(namespace, 'endpoint:', endpoint)
-end
-
 local function is_disabled(namespace, endpoint)
   return endpoint ~= '' and redis.call('HEXISTS', endpoint_key(namespace, endpoint), 'disabled_at') == 1
 end
@@ -144,14 +137,14 @@ end
 
 -- Writes a pending delivery; `now` in milliseconds.
 local function plan_delivery(namespace, now, event, delivery)
-  redis.call('HSET', delivery_key(namespace, 'delivery:', delivery.id), 'event', event.id, 'type', event.type,
+  redis.call('HSET', delivery_key(namespace, delivery.id), 'event', event.id, 'type', event.type,
     'request', event.request, 'test', event.test, 'url', delivery.url, 'endpoint', delivery.endpoint,
     'destination', delivery.destination, 'count', current_count(namespace, delivery.endpoint), 'state', 'pending',
     'attempts', 0, 'created_at', delivery.created_at or now)
-  redis.call('ZADD', delivery_key(namespace, 'pending'), 0, event.id .. '/' .. delivery.id)
-  redis.call('ZREM', delivery_key(namespace, 'kept'), event.id)
-  redis.call('ZADD', delivery_key(namespace, 'log'), 'NX', now_micros(), delivery.id)
-  redis.call('ZADD', delivery_key(namespace, 'due:', delivery.destination), now, delivery.id)
+  redis.call('ZADD', pending_key(namespace), 0, event.id .. '/' .. delivery.id)
+  redis.call('ZREM', kept_key(namespace), event.id)
+  redis.call('ZADD', log_key(namespace), 'NX', now_micros(), delivery.id)
+  redis.call('ZADD', due_key(namespace, delivery.destination), now, delivery.id)
   plan_destination(namespace, delivery.destination)
 end
 
@@ -170,7 +163,7 @@ local function refusal_of(namespace, endpoint, count)
   if (count or '') ~= '' and not known then
     return 'the endpoint was deleted'
   end
-  local published = redis.call('HGET', 'c:{' .. namespace .. '}:endpoints', endpoint)
+  local published = redis.call('HGET', config_endpoints_key(namespace), endpoint)
   if published and not cjson.decode(published).enabled then
     return 'the endpoint was disabled'
   end

@@ -1,3 +1,4 @@
+--- @include "clock", "memory"
 -- Periodic reports about a deployment, from its replicas and from fronts: hashes
 -- with each reporter's report, and under `@` and the reporter the time of the last one. Reports are JSON objects without `at`.
 local MIN_AGE_MS = 10 * SECOND_MS

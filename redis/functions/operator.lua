@@ -1,3 +1,18 @@
+--- @include "register"
+-- For the operator: `canary`, `weigh`.
+
+-- Sets two fields to one number, above their previous values; returns the lower previous one, and the new one (decision 0080).
+-- KEYS: the canary. ARGV: a number that the operator wrote by itself, which both had reached before.
+register('canary', function(keys, confirmed)
+  local first = tonumber(redis.call('HGET', keys[1], 'first') or 0) or 0
+  local second = tonumber(redis.call('HGET', keys[1], 'second') or 0) or 0
+  local next = math.max(first, second, tonumber(confirmed) or 0) + 1
+  -- Two writes: a single one would not be wrapped in a transaction, which is what a reload may drop.
+  redis.call('HSET', keys[1], 'first', string.format('%.0f', next))
+  redis.call('HSET', keys[1], 'second', string.format('%.0f', next))
+  return { math.min(first, second), next }
+end)
+
 -- Bytes of the workspaces' own keys and deliveries found by one step of SCAN. KEYS: none. ARGV: the cursor,
 -- then `exactly` to measure every element of a key: five samples of a large hash do not find the few long fields in it. Returns
 -- the next cursor, then names and bytes in turn. For the operator: a workspace's user may not SCAN.
@@ -8,9 +23,9 @@ local KEYS_AN_EXACT_STEP = '250'
 local MAX_SAMPLES = 10000000
 local SAMPLES = 5
 
-register_reader('weigh', { keys = 0, least = 1, most = 2, bytes = 1024 }, function(_, args)
-  local is_exact = args[2] == 'exactly'
-  local step = redis.call('SCAN', args[1], 'MATCH', '[dw]:{*', 'COUNT', is_exact and KEYS_AN_EXACT_STEP or KEYS_A_STEP)
+register('weigh', function(_, cursor, mode)
+  local is_exact = mode == 'exactly'
+  local step = redis.call('SCAN', cursor, 'MATCH', '[dw]:{*', 'COUNT', is_exact and KEYS_AN_EXACT_STEP or KEYS_A_STEP)
   local samples = is_exact and MAX_SAMPLES or SAMPLES
   local weights = {}
   for _, key in ipairs(step[2]) do

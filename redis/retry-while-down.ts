@@ -1,6 +1,6 @@
 /** Retries a call while Redis is down: its functions are idempotent for the same token. */
-import { retry } from '../../kit/retry.ts';
-import { isRedisAway } from '../../redis/client.ts';
+import { retry } from '../kit/retry.ts';
+import { isRedisAway } from './client.ts';
 
 const BACKOFF = { baseMs: 50, maxMs: 1_000 };
 
