@@ -13,6 +13,7 @@ import { ensurePage } from '../launch/local-console.ts';
 import { ensureValkey } from '../machine/valkey.ts';
 import { countBusyCores } from './busy-cores.ts';
 import { sortByDuration } from './file-seconds.ts';
+import { ensureGatewayBundle } from './gateway-bundle.ts';
 import { type Counts, countAsOne, type Run, runFailedAgain, runStage, type Stage } from './stage-run.ts';
 
 interface TestStage extends Stage {
@@ -128,7 +129,10 @@ async function run(name: string, prefix = ''): Promise<Run & Spent> {
   try {
     await buildPrograms(stage);
     // Fetched before a test's own time begins to run.
-    if (stage.isRepeated) ensureValkey();
+    if (stage.isRepeated) {
+      ensureValkey();
+      await ensureGatewayBundle();
+    }
     if (stage.needsPage) await buildPage();
   } catch (error) {
     console.error((error as Error).message);
