@@ -34,11 +34,11 @@ interface Spent {
   cores: number;
 }
 
-const REPORTER = ['--reporter', './tools/file-reporter.ts'];
+const PARTS = ['--reporter', './tools/file-reporter.ts', '--require', './tools/unhandled-rejections.ts'];
 
 const listTests = (folder: string): string[] => globSync(`test/${folder}/**/*.test.ts`).sort();
 const mocha = (folder: string, timeoutMs: number, files = listTests(folder)): TestStage => ({
-  command: ['mocha', '--exit', '--forbid-only', ...REPORTER, '--timeout', String(timeoutMs), ...files],
+  command: ['mocha', '--exit', '--forbid-only', ...PARTS, '--timeout', String(timeoutMs), ...files],
   isMocha: true,
   isRepeated: folder !== 'unit',
 });
