@@ -49,6 +49,8 @@ const CHART_PROGRAMS = ['etcd', 'kube-apiserver', 'helm', 'kubeconform', 'helm-u
 
 /** Files at a time, in processes of their own: their tests mostly wait for something. */
 const JOBS = Number(process.env.JOBS ?? 3);
+/** Where they wait most of the time: they keep 1.6 of two cores busy by three. */
+const WAITING_JOBS = JOBS > 1 ? JOBS + 1 : JOBS;
 /** Columns of the longest stage's name. */
 const NAME_WIDTH = 'integration-cluster'.length;
 /** At the end of all, for each stage. */
@@ -67,9 +69,9 @@ const STAGES: Record<string, () => TestStage> = {
   types: () => checkEarly('sh', '-c', 'tsc --noEmit && tsc --noEmit -p console/web'),
   verify: () => checkEarly('node', 'tools/generate/main.ts', '--verify'),
   unit: () => ({ ...parallel('unit', 10_000, BUSY_JOBS), isEarly: true }),
-  integration: () => ({ ...parallel('integration'), needsPage: true }),
-  // Most files of a process share one `make run`.
-  conformance: () => ({ ...mocha('conformance', 120_000), shards: BUSY_JOBS, needsPage: true }),
+  integration: () => ({ ...parallel('integration', 120_000, WAITING_JOBS), needsPage: true }),
+  // Most files of a process share one `make run`; the coding agents, which mostly wait, take as long as all others.
+  conformance: () => ({ ...mocha('conformance', 120_000), shards: JOBS, needsPage: true }),
   // All files of a process share one `make run` and one Chromium.
   console: () => ({ ...mocha('console', 60_000), shards: BUSY_JOBS, needsPage: true }),
   'integration-cluster': () => ({
