@@ -153,7 +153,7 @@ const ignore = (): void => {};
  * come in, so ioredis' own would fail commands that Redis has served, and its `socketTimeout` close the connection of a busy process.
  */
 class PatientRedis extends Redis {
-  constructor(options: RedisOptions) {
+  constructor(options: ConnectionOptions) {
     super({ ...options, lazyConnect: true });
     // biome-ignore lint/complexity/useLiteralKeys: TypeScript lets only this form read a private member
     const connector = this['connector'] as Connector;
