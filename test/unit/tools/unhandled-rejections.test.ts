@@ -31,7 +31,10 @@ describe('a rejection that nobody handles', function () {
   const run = (jobs: string[], files: string[]) => {
     const parts = ['--reporter', './tools/file-reporter.ts', '--require', './tools/unhandled-rejections.ts'];
     // The prefix keeps its output apart from the results of this run.
-    return runStage({ command: ['mocha', '--exit', '--timeout', '60000', ...parts, ...jobs, ...files], isMocha: true }, 'of a test| ');
+    return runStage(
+      { command: ['mocha', '--exit', '--timeout', '60000', ...parts, ...jobs, ...files], isMocha: true },
+      'of a test| ',
+    );
   };
 
   for (const [how, jobs, hooks] of [
