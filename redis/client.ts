@@ -1,4 +1,5 @@
 /** The owner of ioredis: connections that fail fast while Redis is down and reconnect automatically. */
+import type { Duplex } from 'node:stream';
 import { type ChainableCommander, Command, Redis, type RedisOptions } from 'ioredis';
 import { readConnectionFailure } from '../kit/connection-error.ts';
 import { backoffDelay } from '../kit/retry.ts';
@@ -146,11 +147,30 @@ function keepFromEviction(redis: RedisClient): void {
   redis.client('NO-EVICT', 'ON').catch(() => {});
 }
 
+interface Connector {
+  connect(emit: (type: string, error: Error) => void): Promise<Duplex>;
+}
+
+/**
+ * ioredis listens for one error of a socket. A server answers with an alert when its certificate is refused, which is a second one: it would
+ * end the program.
+ */
+const ignore = (): void => {};
+
 /**
  * Its time-outs count no reply as missing that came in while this process stood still. Node runs timers before it reads what has
  * come in, so ioredis' own would fail commands that Redis has served, and its `socketTimeout` close the connection of a busy process.
  */
 class PatientRedis extends Redis {
+  constructor(options: ConnectionOptions) {
+    super({ ...options, lazyConnect: true });
+    // biome-ignore lint/complexity/useLiteralKeys: TypeScript lets only this form read a private member
+    const connector = this['connector'] as Connector;
+    const connect = connector.connect.bind(connector);
+    connector.connect = async (emit) => (await connect(emit)).on('error', ignore);
+    this.connect().catch(ignore);
+  }
+
   override sendCommand(command: Command, stream?: Parameters<Redis['sendCommand']>[1]): unknown {
     const { commandTimeout } = this.options;
     // ioredis starts no timer beside this one, and clears it with the command.

@@ -2,8 +2,9 @@
  * Mocha's own report, and after it the files that took longest, `slow file PATH (N s)`, what failed in a line each,
  * `failed test PATH: TITLE: ERROR`, what was skipped, `skipped test PATH: TITLE`, and each file in which something failed: `failed file PATH (N passed)`.
  */
-import { relative } from 'node:path';
+import { relative, resolve } from 'node:path';
 import Mocha from 'mocha';
+import { readCauses } from './unhandled-rejections.ts';
 
 const {
   EVENT_HOOK_END,
@@ -33,8 +34,9 @@ class FileReporter extends Mocha.reporters.Spec {
     runner.on(EVENT_TEST_PASS, ({ file }) => passed.set(file!, (passed.get(file!) ?? 0) + 1));
     // Failures outside of tests have no file.
     runner.on(EVENT_TEST_FAIL, ({ file = 'unknown', title }, reason: Error | string) => {
-      failed.add(file);
       const message = typeof reason === 'string' ? reason : String(reason.message);
+      const causes = readCauses(message).map((cause) => resolve(cause));
+      for (const cause of causes.length > 0 ? causes : [file]) failed.add(cause);
       const error = message.replaceAll(/\s+/g, ' ').slice(0, MAX_ERROR_LENGTH);
       failures.push(`failed test ${relative('', file)}: ${title}: ${error}`);
     });

@@ -32,6 +32,7 @@ const SLOW: Record<string, number> = {
   'integration-cluster/storage/customer-stores': 30,
   'integration-cluster/jobs/front': 35,
   'integration-cluster/console/oidc-page': 30,
+  'conformance/coding-agents': 200,
   'conformance/openapi': 50,
   'conformance/openai-videos': 20,
   'conformance/openai-node': 20,

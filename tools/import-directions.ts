@@ -33,7 +33,7 @@ const LAYERS: Record<string, string[]> = {
   launch: [...PROGRAMS, 'machine', 'cluster'],
   'bundle-listener.ts': ['api'],
   'docs/.vitepress/slugify.ts': [],
-  tools: [...PROGRAMS, 'machine', 'cluster', 'launch', 'docs/.vitepress/slugify.ts'],
+  tools: [...PROGRAMS, 'bundle-gateway.ts', 'machine', 'cluster', 'launch', 'docs/.vitepress/slugify.ts'],
   test: [
     ...PROGRAMS,
     'bundle-connection.ts',

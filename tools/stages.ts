@@ -13,6 +13,7 @@ import { ensurePage } from '../launch/local-console.ts';
 import { ensureValkey } from '../machine/valkey.ts';
 import { countBusyCores } from './busy-cores.ts';
 import { sortByDuration } from './file-seconds.ts';
+import { ensureGatewayBundle } from './gateway-bundle.ts';
 import { type Counts, countAsOne, type Run, runFailedAgain, runStage, type Stage } from './stage-run.ts';
 
 interface TestStage extends Stage {
@@ -33,11 +34,11 @@ interface Spent {
   cores: number;
 }
 
-const REPORTER = ['--reporter', './tools/file-reporter.ts'];
+const PARTS = ['--reporter', './tools/file-reporter.ts', '--require', './tools/unhandled-rejections.ts'];
 
 const listTests = (folder: string): string[] => globSync(`test/${folder}/**/*.test.ts`).sort();
 const mocha = (folder: string, timeoutMs: number, files = listTests(folder)): TestStage => ({
-  command: ['mocha', '--exit', '--forbid-only', ...REPORTER, '--timeout', String(timeoutMs), ...files],
+  command: ['mocha', '--exit', '--forbid-only', ...PARTS, '--timeout', String(timeoutMs), ...files],
   isMocha: true,
   isRepeated: folder !== 'unit',
 });
@@ -48,6 +49,8 @@ const CHART_PROGRAMS = ['etcd', 'kube-apiserver', 'helm', 'kubeconform', 'helm-u
 
 /** Files at a time, in processes of their own: their tests mostly wait for something. */
 const JOBS = Number(process.env.JOBS ?? 3);
+/** Where they wait most of the time: they keep 1.6 of two cores busy by three. */
+const WAITING_JOBS = JOBS > 1 ? JOBS + 1 : JOBS;
 /** Columns of the longest stage's name. */
 const NAME_WIDTH = 'integration-cluster'.length;
 /** At the end of all, for each stage. */
@@ -66,9 +69,9 @@ const STAGES: Record<string, () => TestStage> = {
   types: () => checkEarly('sh', '-c', 'tsc --noEmit && tsc --noEmit -p console/web'),
   verify: () => checkEarly('node', 'tools/generate/main.ts', '--verify'),
   unit: () => ({ ...parallel('unit', 10_000, BUSY_JOBS), isEarly: true }),
-  integration: () => ({ ...parallel('integration'), needsPage: true }),
-  // Most files of a process share one `make run`.
-  conformance: () => ({ ...mocha('conformance', 120_000), shards: BUSY_JOBS, needsPage: true }),
+  integration: () => ({ ...parallel('integration', 120_000, WAITING_JOBS), needsPage: true }),
+  // Most files of a process share one `make run`; the coding agents, which mostly wait, take as long as all others.
+  conformance: () => ({ ...mocha('conformance', 120_000), shards: JOBS, needsPage: true }),
   // All files of a process share one `make run` and one Chromium.
   console: () => ({ ...mocha('console', 60_000), shards: BUSY_JOBS, needsPage: true }),
   'integration-cluster': () => ({
@@ -128,7 +131,10 @@ async function run(name: string, prefix = ''): Promise<Run & Spent> {
   try {
     await buildPrograms(stage);
     // Fetched before a test's own time begins to run.
-    if (stage.isRepeated) ensureValkey();
+    if (stage.isRepeated) {
+      ensureValkey();
+      await ensureGatewayBundle();
+    }
     if (stage.needsPage) await buildPage();
   } catch (error) {
     console.error((error as Error).message);

@@ -11,7 +11,7 @@ import {
 
 /** Limit per search: names of API keys, and digits of their hashes. */
 export const MAX_SUBMITTERS = SIGNATURES.search.rest.most;
-/** Requests that one call examines. */
+/** Requests that one call examines (decision 0324). */
 export const SEARCHED_AT_ONCE = LIMITS.MAX_SEARCHED;
 const MICROS_PER_MS = 1_000;
 

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ADMIN_PATHS, GATEWAY_ENV } from '../../api/gateway-environment.ts';
 import { FRONT_SECRET_FILES } from '../../api/names.ts';
+import { ensureGatewayBundle } from '../../tools/gateway-bundle.ts';
 import { type ChildProgram, findFreePort, startProgram } from './child-program.ts';
-import { GATEWAY, waitForAnswer } from './model-replica.ts';
+import { waitForAnswer } from './model-replica.ts';
 
 export const MASTER_KEY = 'test-master-key';
 
@@ -26,7 +27,7 @@ export async function startFrontProcess(settings: {
   replicaPort: number;
   /** Further files of its Secret, such as the keys of a bucket. */
   secrets?: Partial<Record<keyof typeof FRONT_SECRET_FILES, string>>;
-  /** The gateway's program; its source by default. */
+  /** The gateway's program; bundled by default. */
   script?: string;
   env?: Record<string, string>;
 }): Promise<FrontProcess> {
@@ -40,7 +41,7 @@ export async function startFrontProcess(settings: {
     await findFreePort(),
     await findFreePort(),
   ];
-  const program = startProgram(settings.script ?? GATEWAY, {
+  const program = startProgram(settings.script ?? (await ensureGatewayBundle()), {
     [GATEWAY_ENV.role]: 'front',
     [GATEWAY_ENV.redisURL]: settings.redisURL,
     [GATEWAY_ENV.host]: '127.0.0.1',

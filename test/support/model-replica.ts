@@ -8,6 +8,7 @@ import { buildGatewayConfig } from '../../api/gateway-config.ts';
 import { ADMIN_PATHS, GATEWAY_ENV } from '../../api/gateway-environment.ts';
 import { modelDeployment } from '../../api/model-deployment.ts';
 import { SIDECAR_SECRET_FILES } from '../../api/names.ts';
+import { ensureGatewayBundle } from '../../tools/gateway-bundle.ts';
 import { type ChildProgram, findFreePort, startProgram } from './child-program.ts';
 import { pollUntil } from './poll.ts';
 
@@ -95,7 +96,7 @@ export interface ReplicaSettings {
   storage?: { url: string; token: string; requestPrefix: string };
   /** As a front derives it, if its requests are to be recognized. */
   peerToken?: string;
-  /** The gateway's program; its source by default. */
+  /** The gateway's program; bundled by default. */
   script?: string;
   env?: Record<string, string>;
 }
@@ -112,8 +113,6 @@ export interface ModelReplica {
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-export const GATEWAY = 'gateway/main.ts';
-
 /** Resolves when the sidecar listens; the engine may be unavailable. */
 export async function startReplica(settings: ReplicaSettings): Promise<ModelReplica> {
   const { address, port } = settings;
@@ -129,7 +128,7 @@ export async function startReplica(settings: ReplicaSettings): Promise<ModelRepl
   for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text);
   const adminPort = await findFreePort([address]);
   const metricsPort = await findFreePort([address]);
-  const program = startProgram(settings.script ?? GATEWAY, {
+  const program = startProgram(settings.script ?? (await ensureGatewayBundle()), {
     [GATEWAY_ENV.role]: 'sidecar',
     [GATEWAY_ENV.redisURL]: settings.redisURL,
     [GATEWAY_ENV.secretPath]: folder,

@@ -29,6 +29,8 @@ export interface ReplicaStackOptions {
   /** Started for each test instead of once for the whole block. */
   isPerTest?: boolean;
   startEngine?: (address: string) => Promise<Engine>;
+  /** The gateway's program; bundled by default. */
+  script?: string;
   /** Variables of the replicas. */
   env?: Record<string, string>;
 }
@@ -68,6 +70,7 @@ export function useReplicas(
       config,
       address: addresses[index]!,
       port,
+      script: options.script,
       env: options.env,
     });
     replicas[index] = replica;

@@ -7,6 +7,8 @@ import type { Console } from './console.ts';
 import { readExcess, settle } from './page-facts.ts';
 
 const SCREENSHOTS = 'test/console/screenshots';
+/** They take a seventh of the time of these tests. */
+const isPictured = process.env.SCREENSHOTS === '1';
 const VIEWPORTS = [
   { width: 1440, height: 900 },
   { width: 375, height: 740 },
@@ -27,14 +29,14 @@ export function useLookedAtPage(use: () => Console): () => Page {
 }
 
 export interface View {
-  /** Also of its screenshots, such as `usage-light-1440.png`, of the whole page. */
+  /** Also of its pictures, such as `usage-light-1440.png`, of the whole page. */
   name: string;
   show(page: Page): Promise<void>;
   /** The view is opened by a click, which has to be possible at any width. */
   isOpened?: boolean;
 }
 
-/** In every look axe finds nothing, nothing is cut off, and a screenshot is kept. Styles alone differ by width. */
+/** In every look axe finds nothing, and nothing is cut off; SCREENSHOTS=1 keeps pictures. Styles alone differ by width, colors by scheme. */
 export async function expectUsable(page: Page, { name, show, isOpened = false }: View): Promise<void> {
   const faults: string[] = [];
   for (const viewport of VIEWPORTS) {
@@ -48,9 +50,10 @@ export async function expectUsable(page: Page, { name, show, isOpened = false }:
       await page.emulateMedia({ colorScheme });
       await settle(page);
       const look = `${colorScheme}-${viewport.width}`;
-      for (const fault of await findFaults(page)) faults.push(`${look}: ${fault}`);
+      for (const fault of await findFaults(page, colorScheme === 'dark')) faults.push(`${look}: ${fault}`);
       const excess = await readExcess(page);
       if (excess > 0) faults.push(`${look}: ${excess} pixels stick out`);
+      if (!isPictured) continue;
       const file = `${name.replaceAll(/[^a-z0-9]+/g, '-')}-${look}.png`;
       await page.screenshot({ path: join(SCREENSHOTS, file), fullPage: true });
     }

@@ -3,6 +3,7 @@ import { publishDeployment } from '../../../redis/publication/publication.ts';
 import { callChat, streamChat } from '../../support/chat.ts';
 import { API_KEY, describeModel, startEngine } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
+import { seedRandom } from '../../support/random-seeds.ts';
 import { useReplicas } from '../../support/replica-stack.ts';
 
 const ADDRESS = '127.0.0.2';
@@ -55,11 +56,12 @@ describe('a replica whose engine sleeps', () => {
     await engines[0]!.control({ sleepMs: 20, ttftMs: 5, itlMs: 2, tokens: 5 });
     let isOver = false;
     const statuses = new Map<number, number>();
+    const random = seedRandom(1);
     const ask = async () => {
       while (!isOver) {
         const { status } = await chat();
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
-        await new Promise((resolve) => setTimeout(resolve, Math.random() * 60));
+        await new Promise((resolve) => setTimeout(resolve, random() * 60));
       }
     };
     const askers = Array.from({ length: 3 }, ask);

@@ -25,6 +25,7 @@ interface Coverage {
 describe('a streamed chat', function () {
   this.timeout(60_000);
   const stack = useReplicas(describeModel(), ['127.0.31.1', '127.0.31.2'], {
+    script: 'gateway/main.ts',
     env: { NODE_OPTIONS: '--inspect=127.0.0.1:0' },
   });
 

@@ -28,7 +28,7 @@ describe('the check of a GPU', function () {
       ['bare', 'LLM', { engine: { routes: ['/v1/completions'] } }],
     ] as const)
       writeSimulated(models, name, { kind, ...more });
-    writeSimulated(models, 'narrow', { kind: 'LLM', concurrency: 1 }, { SIMULATOR_PREFILL_MS: '0.005' });
+    writeSimulated(models, 'narrow', { kind: 'LLM', concurrency: 1 }, { SIMULATOR_PREFILL_MS: '0.01' });
     const limits = { waitForSlot: '500ms' };
     writeSimulated(
       models,
@@ -109,11 +109,11 @@ describe('the check of a GPU', function () {
       const PRIORITY_KEY = await createCheckKey(stack, 1_000, 10);
       const { lines, code } = await check('narrow', key, { PRIORITY_KEY, ONLY: 'key of higher' });
       expect(lines.get(PRIORITY)).to.match(
-        /^passed .*first token came after \d+ ms, before \d+ of 1\d that waited/,
+        /^passed .*first token came after \d+ ms, before \d+ of \d+ that waited/,
       );
       expect([lines.size, code]).to.deep.equal([1, 0]);
       const equal = await check('narrow', key, { PRIORITY_KEY: key, ONLY: 'key of higher' });
-      expect(equal.lines.get(PRIORITY)).to.match(/^failed .*before \d of 1\d that waited/);
+      expect(equal.lines.get(PRIORITY)).to.match(/^failed .*before \d+ of \d+ that waited/);
     },
   );
 

@@ -34,8 +34,9 @@ describe('admission', () => {
     admit(stack.redis, { namespace, sha256, counted: 'all' });
   const authenticate = (sha256: string): Promise<Admission> =>
     admit(stack.redis, { namespace, sha256, counted: 'no' });
+  let settlements = 0;
   const use = (sha256: string, tokens: number, micros = 0) =>
-    settle(stack.redis, { namespace, sha256, tokens, micros, token: `${sha256}-${Math.random()}` });
+    settle(stack.redis, { namespace, sha256, tokens, micros, token: `${sha256}-${++settlements}` });
 
   before(async () => {
     stack = await TestStack.start();

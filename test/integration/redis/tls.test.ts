@@ -74,6 +74,16 @@ describe('a Redis that speaks TLS', function () {
     );
   });
 
+  it('may answer the refusal with an alert', async () => {
+    const connection = connect({ caFile: write('right.crt', first.ca) });
+    await connection.untilUp(UP_TIMEOUT_MS);
+    const { stream } = connection.redis;
+    stream.destroy(new Error('the certificate is refused'));
+    await new Promise((resolve) => stream.once('close', resolve));
+    stream.emit('error', new Error('an alert'));
+    await connection.untilUp(UP_TIMEOUT_MS);
+  });
+
   it("is refused by the system's authorities where no other is given", async () => {
     for (const settings of [{}, { caFile: join(folder, 'none.crt') }])
       await isRefused(
