@@ -1,4 +1,7 @@
-/** CEL with functions of Kubernetes' own: those that rules of Berth use, and those like them. `make verify` fails for others. */
+/**
+ * CEL with functions of Kubernetes' own: those that rules of Berth use, and those like them; `make verify` fails for others.
+ * Of npm's libraries, cel-js and @bufbuild/cel parse no optionals and offer no check of types.
+ */
 import { Environment, EvaluationError, Optional } from '@marcbachmann/cel-js';
 import { Quantity } from './quantity.ts';
 

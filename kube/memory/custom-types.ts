@@ -63,6 +63,6 @@ function toResourceType({ spec: { group, names, scope, versions } }: Definition)
     scale: version.subresources?.scale,
     columns: [nameColumn, ...columns, ...(hasAge ? [] : [ageColumn])],
     schema: version.schema.openAPIV3Schema,
-    validate: createObjectValidator(version.schema.openAPIV3Schema, kind),
+    validate: createObjectValidator(version.schema.openAPIV3Schema, kind, version.subresources?.scale),
   };
 }

@@ -217,7 +217,7 @@ export class MemoryApi {
     const pruned = prune(object, type.schema, unknown) as KubeObject;
     if (strict && unknown.length > 0)
       throw badRequest(
-        `strict decoding error: ${unknown.map((field) => `unknown field "${field}"`).join(', ')}`,
+        `${type.kind} in version "${type.version}" cannot be handled as a ${type.kind}: strict decoding error: ${unknown.map((field) => `unknown field "${field}"`).join(', ')}`,
       );
     return pruned;
   }

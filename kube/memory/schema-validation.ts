@@ -4,6 +4,7 @@ import { isObject } from '../../kit/json.ts';
 import type { KubeObject } from '../object.ts';
 import { checkRules, compileRules, type RuleTree } from './cel-rules.ts';
 import { findListItem, type Schema } from './schema.ts';
+import { readJSONPath } from './table.ts';
 import { type ErrorType, fieldError, type StatusCause } from './status-error.ts';
 
 export type ObjectValidator = (
@@ -28,17 +29,32 @@ const NOT_CHECKED = fieldError(
 );
 
 /** Rules are compiled with the first object. */
-export function createObjectValidator(schema: Schema, kind: string): ObjectValidator {
+export function createObjectValidator(
+  schema: Schema,
+  kind: string,
+  scale: { specReplicasPath: string } | undefined,
+): ObjectValidator {
   let compiled: { tree: RuleTree | undefined } | undefined;
   return (object, before, subresource) => {
     compiled ??= { tree: compileRules(schema, kind) };
     const causes =
       subresource === 'status'
         ? validate(object.status, schema.properties?.status ?? {}, 'status', before?.status)
-        : validate(object, schema, '', before);
+        : [...validate(object, schema, '', before), ...validateReplicas(object, scale?.specReplicasPath)];
+    if (!compiled.tree) return causes;
     if (causes.some(({ reason }) => BLOCKING.has(reason))) return [...causes, NOT_CHECKED];
-    return compiled.tree ? [...causes, ...checkRules(compiled.tree, object, before)] : causes;
+    return [...causes, ...checkRules(compiled.tree, object, before)];
   };
+}
+
+/** The API server checks what the scale subresource writes whatever the schema says. */
+function validateReplicas(object: KubeObject, path: string | undefined): StatusCause[] {
+  const value = path === undefined ? undefined : readJSONPath(object, path);
+  if (path === undefined || value === undefined) return [];
+  const refuse = (detail: string, shown: unknown) => [fieldError('FieldValueInvalid', path, detail, shown)];
+  if (Number.isInteger(value)) return (value as number) < 0 ? refuse('should be a non-negative integer', value) : [];
+  const type = typeof value === 'number' ? 'float64' : typeof value;
+  return refuse(`${path} accessor error: ${value} is of the type ${type}, expected int64`, 0);
 }
 
 /** What is as it was before is not refused: a definition may have become stricter since. */
@@ -88,7 +104,14 @@ function validateScalar(value: unknown, schema: Schema, path: string): StatusCau
   const refuse = (words: string, type: ErrorType = 'FieldValueInvalid') => [
     fieldError(type, path, `${path} in body ${words}`, value),
   ];
-  if (typeof value === 'number') return validateNumber(value, schema).flatMap((words) => refuse(words));
+  if (typeof value === 'number') {
+    const isFraction = schema.type === 'integer' && !Number.isInteger(value);
+    const detail = `Checked value must be of type integer (default format) in ${path}`;
+    return [
+      ...(isFraction ? [fieldError('FieldValueInvalid', '', detail, '')] : []),
+      ...validateNumber(value, schema).flatMap((words) => refuse(words)),
+    ];
+  }
   if (typeof value !== 'string') return [];
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format } = schema as TextLimits;
   const length = [...value].length;
