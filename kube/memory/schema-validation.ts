@@ -4,8 +4,8 @@ import { isObject } from '../../kit/json.ts';
 import type { KubeObject } from '../object.ts';
 import { checkRules, compileRules, type RuleTree } from './cel-rules.ts';
 import { findListItem, type Schema } from './schema.ts';
-import { readJSONPath } from './table.ts';
 import { type ErrorType, fieldError, type StatusCause } from './status-error.ts';
+import { readJSONPath } from './table.ts';
 
 export type ObjectValidator = (
   object: KubeObject,
@@ -52,7 +52,8 @@ function validateReplicas(object: KubeObject, path: string | undefined): StatusC
   const value = path === undefined ? undefined : readJSONPath(object, path);
   if (path === undefined || value === undefined) return [];
   const refuse = (detail: string, shown: unknown) => [fieldError('FieldValueInvalid', path, detail, shown)];
-  if (Number.isInteger(value)) return (value as number) < 0 ? refuse('should be a non-negative integer', value) : [];
+  if (Number.isInteger(value))
+    return (value as number) < 0 ? refuse('should be a non-negative integer', value) : [];
   const type = typeof value === 'number' ? 'float64' : typeof value;
   return refuse(`${path} accessor error: ${value} is of the type ${type}, expected int64`, 0);
 }

@@ -1,7 +1,6 @@
 /** The memory API server takes and refuses what a real one does, in the same words. */
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { globSync } from 'node:fs';
 import { parse } from 'yaml';
 import { type ApiServer, startApiServer } from '../../../kube/memory/api-server.ts';
 import { MemoryApi } from '../../../kube/memory/memory-api.ts';
@@ -43,7 +42,11 @@ describe('the memory API server, like a real one,', () => {
 describe('the manifests', () => {
   it('break each rule of the definitions', () => {
     const causes = Object.entries(ANSWERS).flatMap(([key, { causes: own = [] }]) =>
-      own.map(({ field, message }) => ({ kind: key.split(':')[0], field: field.replaceAll(/\[\d+\]/g, '[]'), message })),
+      own.map(({ field, message }) => ({
+        kind: key.split(':')[0],
+        field: field.replaceAll(/\[\d+\]/g, '[]'),
+        message,
+      })),
     );
     const isBroken = ({ kind, path, rule: { fieldPath = '', message } }: ListedRule) =>
       causes.some(

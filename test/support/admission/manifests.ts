@@ -47,7 +47,8 @@ const TIMERS_OF_LIMITS = [
   ...['requestTimeout', 'imageTimeout', 'imageJobTimeout', 'videoTimeout', 'waitForSlot', 'streamKeepAlive'],
   ...['headersTimeout', 'bodyTimeout', 'uploadTimeout'],
 ];
-const each = (names: string[], value: unknown): Spec => Object.fromEntries(names.map((name) => [name, value]));
+const each = (names: string[], value: unknown): Spec =>
+  Object.fromEntries(names.map((name) => [name, value]));
 
 /** With `timer` wherever a timer waits, and `retention` wherever something is kept. */
 const durations = (timer: string, retention: string): Spec =>
@@ -78,7 +79,9 @@ const MODELS: Manifest[] = [
   model('CPU as a number', llm({ resources: { requests: { cpu: 2, memory: '1Gi' } } })),
   model(
     'environment from a Secret',
-    llm({ engine: { ...simulator, env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }] } }),
+    llm({
+      engine: { ...simulator, env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }] },
+    }),
   ),
   model('the longest durations', durations('24d', '3650d')),
   model('the longest durations in hours', durations('576h', '87600h')),
@@ -114,7 +117,10 @@ const MODELS: Manifest[] = [
   model('custom without an image', llm({ engine: { preset: 'custom' } })),
   model('two sources', from({ none: {}, pvc: { claimName: 'c' } })),
   model('a cache of a claim', from({ pvc: { claimName: 'c' }, cache: { claimName: 'd' } })),
-  model('a cache of weights that is neither there nor made', from({ huggingFace: { repo: 'a/b', cache: {} } })),
+  model(
+    'a cache of weights that is neither there nor made',
+    from({ huggingFace: { repo: 'a/b', cache: {} } }),
+  ),
   model(
     'a secret and the identity of the workload',
     from({ s3: { uri: 's3://bucket/a', secret: 'keys', workloadIdentity: true } }),
@@ -158,7 +164,9 @@ const MODELS: Manifest[] = [
   model('a late id', llm({ id: 7 }), { before: llm() }),
   model('an update that changes replicas', llm({ id: 7, replicas: 2 }), { before: llm({ id: 7 }) }),
   model('a status', llm(), { status: { phase: 'Ready' } }),
-  model('a status with half a condition', llm(), { status: { conditions: [{ type: 'Ready', status: 'True' }] } }),
+  model('a status with half a condition', llm(), {
+    status: { conditions: [{ type: 'Ready', status: 'True' }] },
+  }),
 ];
 
 export const MANIFESTS: Manifest[] = [
@@ -173,7 +181,11 @@ export const MANIFESTS: Manifest[] = [
   other('WebhookEndpoint', 'an endpoint', { url: 'https://example.com/hook' }),
   other('WebhookEndpoint', 'an unknown event type', { url: 'https://x', eventTypes: ['request.started'] }),
   storage('credentials', {}),
-  storage('credentials of MinIO', { endpoint: 'http://minio.storage:9000/', region: 'any', prefix: 'berth/results/' }),
+  storage('credentials of MinIO', {
+    endpoint: 'http://minio.storage:9000/',
+    region: 'any',
+    prefix: 'berth/results/',
+  }),
   storage('an endpoint with a path', { endpoint: 'https://s3.example.com/bucket' }),
   storage('a region with spaces', { region: 'eu central' }),
   storage('a bucket in capitals', { bucket: 'Results' }),

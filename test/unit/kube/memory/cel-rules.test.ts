@@ -66,8 +66,14 @@ describe('rules of a definition', () => {
     const keyed = { ...list, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] };
     const spec = object({ list, keyed });
     const [before, after] = [
-      [{ name: 'a', size: 1 }, { name: 'b', size: 5 }],
-      [{ name: 'b', size: 4 }, { name: 'c', size: 0 }],
+      [
+        { name: 'a', size: 1 },
+        { name: 'b', size: 5 },
+      ],
+      [
+        { name: 'b', size: 4 },
+        { name: 'c', size: 0 },
+      ],
     ];
     expect(check(spec, { list: after, keyed: after }, { list: before, keyed: before })).to.deep.equal([
       'spec.keyed[0].size: Invalid value: 4: not so',
@@ -97,9 +103,14 @@ describe('rules of a definition', () => {
   });
 
   it('have a message, or an expression of one, or are shown themselves', () => {
-    const explain = (more: object) => check({ ...INTEGER, ...rule('self < 10', more) }, 11)[0]?.split(': ').at(-1);
-    expect(explain({ messageExpression: "'at most ten, not ' + string(self)" })).to.equal('at most ten, not 11');
-    expect(explain({ messageExpression: "string(self / 0)" })).to.equal('not so');
+    const explain = (more: object) =>
+      check({ ...INTEGER, ...rule('self < 10', more) }, 11)[0]
+        ?.split(': ')
+        .at(-1);
+    expect(explain({ messageExpression: "'at most ten, not ' + string(self)" })).to.equal(
+      'at most ten, not 11',
+    );
+    expect(explain({ messageExpression: 'string(self / 0)' })).to.equal('not so');
     expect(explain({ message: undefined })).to.equal('self < 10');
   });
 
@@ -125,6 +136,8 @@ describe('rules of a definition', () => {
     ['[1, 2, 2].isSorted() && [1, 3].sum() == 4 && [3, 1].min() == 1 && [1, 2, 2].lastIndexOf(2) == 2', true],
   ] as const)
     it(`have Kubernetes' functions: ${text}`, () => {
-      expect(check({ ...INTEGER, ...rule(text) }, 1)).to.deep.equal(value ? [] : ['spec: Invalid value: 1: not so']);
+      expect(check({ ...INTEGER, ...rule(text) }, 1)).to.deep.equal(
+        value ? [] : ['spec: Invalid value: 1: not so'],
+      );
     });
 });
