@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import type { ResourceType, ScalePaths } from './resource-type.ts';
 import type { Schema } from './schema.ts';
+import { createObjectValidator } from './schema-validation.ts';
 import { ageColumn, type Column, formatAge, nameColumn, readJSONPath } from './table.ts';
 
 interface Definition {
@@ -62,5 +63,6 @@ function toResourceType({ spec: { group, names, scope, versions } }: Definition)
     scale: version.subresources?.scale,
     columns: [nameColumn, ...columns, ...(hasAge ? [] : [ageColumn])],
     schema: version.schema.openAPIV3Schema,
+    validate: createObjectValidator(version.schema.openAPIV3Schema, kind, version.subresources?.scale),
   };
 }

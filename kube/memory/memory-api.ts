@@ -34,12 +34,8 @@ export interface PatchOptions extends WriteOptions {
   force?: boolean;
 }
 
-/** Validation errors of an object; empty if it may be written. */
-export type Validator = (
-  type: ResourceType,
-  object: KubeObject,
-  before: KubeObject | undefined,
-) => StatusCause[];
+/** Errors of an object of Kubernetes' own kinds, which have no schema here; empty if it may be written. */
+export type Validator = (type: ResourceType, object: KubeObject) => StatusCause[];
 
 /** Warnings for the author of a valid object; ASCII. */
 export type Warner = (type: ResourceType, object: KubeObject) => string[];
@@ -211,7 +207,7 @@ export class MemoryApi {
       ...(deletionTimestamp ? { deletionTimestamp } : {}),
     };
     const object = { ...full, apiVersion: groupVersion(type), kind: type.kind, metadata };
-    if (options.subresource !== 'status') this.#requireValid(type, object, before);
+    this.#requireValid(type, object, before, options.subresource);
     return object;
   }
 
@@ -221,16 +217,22 @@ export class MemoryApi {
     const pruned = prune(object, type.schema, unknown) as KubeObject;
     if (strict && unknown.length > 0)
       throw badRequest(
-        `strict decoding error: ${unknown.map((field) => `unknown field "${field}"`).join(', ')}`,
+        `${type.kind} in version "${type.version}" cannot be handled as a ${type.kind}: strict decoding error: ${unknown.map((field) => `unknown field "${field}"`).join(', ')}`,
       );
     return pruned;
   }
 
-  #requireValid(type: ResourceType, object: KubeObject, before: KubeObject | undefined): void {
-    const causes = [...validateName(object.metadata.name), ...this.#validate(type, object, before)];
-    if (causes.length === 0) return;
-    const kind = type.group === '' ? type.kind : `${type.kind}.${type.group}`;
-    throw invalid(`${kind} "${object.metadata.name ?? ''}"`, causes);
+  #requireValid(
+    type: ResourceType,
+    object: KubeObject,
+    before: KubeObject | undefined,
+    subresource: string | undefined,
+  ): void {
+    const causes = type.validate?.(object, before, subresource) ?? [];
+    if (subresource !== 'status') causes.push(...this.#validate(type, object));
+    // As in the API server, other errors say more.
+    if (causes.length === 0 && !before) causes.push(...validateName(object.metadata.name));
+    if (causes.length > 0) throw invalid(type, object.metadata.name ?? '', causes);
   }
 
   #requireNamespace(namespace: string | undefined): void {

@@ -4,6 +4,7 @@ import { isObject } from '../../kit/json.ts';
 import type { KubeObject } from '../object.ts';
 import type { ListType, ListTypes } from './field-set.ts';
 import { listTypeAt, type Schema } from './schema.ts';
+import type { ObjectValidator } from './schema-validation.ts';
 import type { Column } from './table.ts';
 
 export interface ScalePaths {
@@ -27,6 +28,8 @@ export interface ResourceType {
   columns: readonly Column[];
   /** Schema of custom resources: fields not in it are pruned. */
   schema?: Schema | undefined;
+  /** Of custom resources: by their schema and its rules. */
+  validate?: ObjectValidator;
   /** Another version of the same objects, and how they are read and written in this one. */
   view?: { of: string; read: (stored: KubeObject) => KubeObject; write: (object: KubeObject) => KubeObject };
 }

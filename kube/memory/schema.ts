@@ -58,6 +58,13 @@ export function fillDefaults(value: unknown, schema: Schema | undefined): unknow
   return result;
 }
 
+/** The item of an older list that has the keys of this one; undefined where the list has none. */
+export function findListItem(schema: Schema, older: unknown, item: unknown): unknown {
+  const keys = schema['x-kubernetes-list-type'] === 'map' ? schema['x-kubernetes-list-map-keys'] : undefined;
+  if (!keys || !Array.isArray(older) || !isObject(item)) return undefined;
+  return older.find((each) => isObject(each) && keys.every((key) => each[key] === item[key]));
+}
+
 /** How the list at a path is merged, by the schema. */
 export function listTypeAt(schema: Schema, path: readonly string[]): ListType {
   let at: Schema | undefined = schema;

@@ -105,7 +105,7 @@ function requireNoConflict(others: readonly ManagedFields[], taken: FieldSet): v
       409,
       'Conflict',
       `Apply failed with ${fields.length} conflict${fields.length > 1 ? 's' : ''}: ${message}: ${fields.join(', ')}`,
-      fields.map((field) => ({ reason: 'FieldManagerConflict', field, message })),
+      { causes: fields.map((field) => ({ reason: 'FieldManagerConflict', field, message })) },
     );
   }
 }

@@ -2,10 +2,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Fields, KubeObject } from '../object.ts';
 import { groupVersion, type ResourceType, typeKey } from './resource-type.ts';
-import { badRequest, conflict, type StatusCause } from './status-error.ts';
+import { badRequest, conflict, type ErrorType, fieldError, type StatusCause } from './status-error.ts';
 
 const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const MAX_NAME = 253;
+const NAME_HELP =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an " +
+  "alphanumeric character (e.g. 'example.com', regex used for validation is " +
+  "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
 /** Throws StatusError for an object of another kind, and 409 for another object or an older version of it. */
 export function requirePlace(type: ResourceType, wanted: KubeObject, before: KubeObject | undefined): void {
@@ -68,11 +72,14 @@ export function isSame(before: KubeObject, after: KubeObject): boolean {
 }
 
 export function validateName(name: unknown): StatusCause[] {
-  const refuse = (message: string) => [{ reason: 'FieldValueInvalid', field: 'metadata.name', message }];
+  const refuse = (type: ErrorType, ...detail: [text: string, value?: string]) => [
+    fieldError(type, 'metadata.name', ...detail),
+  ];
   if (typeof name !== 'string' || name === '')
-    return refuse('Required value: name or generateName is required');
-  if (name.length > MAX_NAME) return refuse(`must have at most ${MAX_NAME} characters`);
-  return NAME.test(name) ? [] : refuse('must be lowercase letters, digits, "-" and ".", such as my-name');
+    return refuse('FieldValueRequired', 'name or generateName is required');
+  if (name.length > MAX_NAME)
+    return refuse('FieldValueInvalid', `must be no more than ${MAX_NAME} characters`, name);
+  return NAME.test(name) ? [] : refuse('FieldValueInvalid', NAME_HELP, name);
 }
 
 /** `stringData` is joined to `data`. */

@@ -1,4 +1,7 @@
-/** `make generate` writes all that is generated; with --verify it only lists what is stale (`make verify`). */
+/**
+ * `make generate` writes all that is generated; with --verify it only lists what is stale (`make verify`). Both fail for a rule of a
+ * definition that `make run` could not check.
+ */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { apiKeyResource } from '../../api/api-key.ts';
@@ -7,8 +10,9 @@ import { modelDeploymentResource } from '../../api/model-deployment.ts';
 import { storageCredentialResource } from '../../api/storage-credential.ts';
 import { webhookEndpointResource } from '../../api/webhook-endpoint.ts';
 import { workspaceResource } from '../../api/workspace.ts';
+import { compileRules } from '../../kube/memory/cel-rules.ts';
 import { writeValuesSchema } from './chart-values.ts';
-import { formatCustomResource } from './custom-resource.ts';
+import { buildCustomResource, formatCustomResource } from './custom-resource.ts';
 import { writeDashboards } from './dashboards/grafana.ts';
 import { writeEnvironmentPage } from './environment-page.ts';
 import { writeConditionPage, writeErrorPage } from './pages.ts';
@@ -37,6 +41,11 @@ function listGeneratedFiles(): Map<string, string> {
   for (const resource of RESOURCES)
     files.set(`charts/berth/files/crds/${resource.plural}.yaml`, formatCustomResource(resource));
   return files;
+}
+
+for (const resource of RESOURCES) {
+  const [version] = buildCustomResource(resource).spec.versions;
+  compileRules(version!.schema.openAPIV3Schema, resource.kind);
 }
 
 const verifyOnly = process.argv.includes('--verify');

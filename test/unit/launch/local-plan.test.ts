@@ -24,7 +24,15 @@ describe('what make run serves of its examples', () => {
     const metadata = { name: 'berth-signing-secret', namespace: 'default' };
     api.create('secrets', { apiVersion: 'v1', kind: 'Secret', metadata, data });
     const at = { namespace: 'default', name: 'customer' };
-    const conditions = [{ type: 'Verified', status: 'True' }];
+    const conditions = [
+      {
+        type: 'Verified',
+        status: 'True',
+        reason: 'Verified',
+        message: '',
+        lastTransitionTime: '2026-01-01T00:00:00Z',
+      },
+    ];
     if (buckets.length > 0)
       api.patch(
         'storagecredentials.berth.dev',
