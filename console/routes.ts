@@ -10,7 +10,7 @@ import type { bodies } from './bodies.ts';
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 type Bodies = typeof bodies;
 
-export interface Route<Path extends string = string, Schema = any, Answer = any> {
+export interface Route<Path extends string = string, Schema = unknown, Answer = unknown> {
   readonly method: Method;
   /** With parameters, such as `:name`. */
   readonly path: Path;
@@ -33,7 +33,8 @@ export type AnswerOf<R extends Route> = Types<R>['answer'];
 /** As it is sent. */
 export type BodyOf<R extends Route> = Types<R>['schema'] extends z.ZodType
   ? z.input<Types<R>['schema']>
-  : void;
+  : // biome-ignore lint/suspicious/noConfusingVoidType: an action without variables takes void
+    void;
 /** As its schema returns it. */
 export type ParsedBodyOf<R extends Route> = Types<R>['schema'] extends z.ZodType
   ? z.output<Types<R>['schema']>

@@ -108,9 +108,7 @@ export function useAccess(): Partial<AccessView> {
   const { data } = useRead(
     routes.readAccess,
     {},
-    {
-      refetchInterval: ({ state }) => (state.data ? ACCESS_INTERVAL_MS : ACCESS_RETRY_INTERVAL_MS),
-    },
+    { refetchInterval: ({ state }) => (state.data ? ACCESS_INTERVAL_MS : ACCESS_RETRY_INTERVAL_MS) },
   );
   return data ?? {};
 }

@@ -29,9 +29,7 @@ export function Events({ deployment }: { deployment: string }) {
   const query = useRead(
     routes.listEvents,
     { name: deployment },
-    {
-      refetchInterval: usePollInterval('events'),
-    },
+    { refetchInterval: usePollInterval('events') },
   );
   return (
     <Loaded query={query}>

@@ -16,9 +16,7 @@ export function Manifest({ deployment }: { deployment: string }) {
   const query = useRead(
     routes.readManifest,
     { name: deployment },
-    {
-      refetchInterval: usePollInterval('deployments'),
-    },
+    { refetchInterval: usePollInterval('deployments') },
   );
   return (
     <Loaded query={query}>{(manifest) => <Editor deployment={deployment} manifest={manifest} />}</Loaded>

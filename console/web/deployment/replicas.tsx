@@ -25,13 +25,7 @@ const COLUMNS: readonly Column<ReplicaView>[] = [
 const textsOf = ({ name, state, message, node, gpu }: ReplicaView) => [name, state, message, node, gpu];
 
 export function useReplicas(deployment: string) {
-  return useRead(
-    routes.listReplicas,
-    { name: deployment },
-    {
-      refetchInterval: usePollInterval('replicas'),
-    },
-  );
+  return useRead(routes.listReplicas, { name: deployment }, { refetchInterval: usePollInterval('replicas') });
 }
 
 type Operated = Pick<DeploymentView, 'name' | 'isPaused' | 'startup'>;

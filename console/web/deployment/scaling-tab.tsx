@@ -20,10 +20,7 @@ export function ScalingTab({ name }: { name: string }) {
   const query = useRead(
     routes.readScaling,
     { name, range },
-    {
-      placeholderData: keepPreviousData,
-      refetchInterval: 10_000,
-    },
+    { placeholderData: keepPreviousData, refetchInterval: 10_000 },
   );
   return (
     <Stack>

@@ -14,10 +14,7 @@ export function Traffic({ deployment }: { deployment: Served }) {
   const namespace = useNamespace();
   const { readUsage = false } = useAccess();
   const wanted = { deployment: deployment.name, range: RANGE };
-  const { data } = useRead(routes.readUsage, wanted, {
-    enabled: readUsage,
-    refetchInterval: INTERVAL_MS,
-  });
+  const { data } = useRead(routes.readUsage, wanted, { enabled: readUsage, refetchInterval: INTERVAL_MS });
   if (!data) return null;
   return (
     <section aria-label="Last hour">

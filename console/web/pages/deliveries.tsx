@@ -97,13 +97,7 @@ export function DeliveriesPage() {
 }
 
 function EndpointFilter({ value, onChange }: { value: string | null; onChange: (v: string | null) => void }) {
-  const { data = [] } = useRead(
-    routes.listWebhooks,
-    {},
-    {
-      refetchInterval: 30_000,
-    },
-  );
+  const { data = [] } = useRead(routes.listWebhooks, {}, { refetchInterval: 30_000 });
   const names = new Set(data.map(({ name }) => name));
   // A deleted endpoint may still have deliveries.
   if (value && value !== CALLBACKS) names.add(value);
@@ -131,10 +125,7 @@ function useDeployments(): Map<string, string> {
   const { data } = useRead(
     routes.listRequests,
     { limit: '200' },
-    {
-      enabled: readRequests,
-      refetchInterval: 15_000,
-    },
+    { enabled: readRequests, refetchInterval: 15_000 },
   );
   return new Map(data?.requests.map(({ id, deployment }) => [id, deployment]));
 }

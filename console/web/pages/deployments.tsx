@@ -28,10 +28,7 @@ export function DeploymentsPage() {
   const { data: traffic } = useRead(
     routes.listTraffic,
     {},
-    {
-      enabled: readUsage,
-      refetchInterval: TRAFFIC_INTERVAL_MS,
-    },
+    { enabled: readUsage, refetchInterval: TRAFFIC_INTERVAL_MS },
   );
   return (
     <Page

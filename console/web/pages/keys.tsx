@@ -21,10 +21,7 @@ export function KeysPage() {
   const { data: totals } = useRead(
     routes.listKeyTotals,
     {},
-    {
-      enabled: readUsage,
-      refetchInterval: TOTALS_INTERVAL_MS,
-    },
+    { enabled: readUsage, refetchInterval: TOTALS_INTERVAL_MS },
   );
   return (
     <Page

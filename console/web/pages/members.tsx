@@ -13,13 +13,7 @@ const CHANGES_INTERVAL_MS = 30_000;
 
 export function MembersPage() {
   const members = useRead(routes.listMembers);
-  const changes = useRead(
-    routes.listChanges,
-    {},
-    {
-      refetchInterval: CHANGES_INTERVAL_MS,
-    },
-  );
+  const changes = useRead(routes.listChanges, {}, { refetchInterval: CHANGES_INTERVAL_MS });
   return (
     <Page title="Members" about="Who can do what in this namespace, and what changed.">
       <Section title="Your permissions">

@@ -86,13 +86,7 @@ export function RequestsPage() {
 }
 
 function DeploymentFilter({ value, onChange }: { value: string; onChange: (chosen: string | null) => void }) {
-  const { data = [] } = useRead(
-    routes.listDeployments,
-    {},
-    {
-      refetchInterval: 30_000,
-    },
-  );
+  const { data = [] } = useRead(routes.listDeployments, {}, { refetchInterval: 30_000 });
   const names = data.filter(({ kind }) => kind === 'Image' || kind === 'Video').map(({ name }) => name);
   return (
     <Select

@@ -24,13 +24,7 @@ const ALL = '*';
 
 export function UsagePage() {
   const { search, change } = useFilters();
-  const deployments = useRead(
-    routes.listDeployments,
-    {},
-    {
-      refetchInterval: 30_000,
-    },
-  );
+  const deployments = useRead(routes.listDeployments, {}, { refetchInterval: 30_000 });
   const names = (deployments.data ?? []).map(({ name }) => name);
   const busiest = useBusiest(search.has('deployment'));
   // One by default: counts of several deployments can be added, latencies cannot.
@@ -79,13 +73,7 @@ export function UsagePage() {
 /** With most requests in the last hour when the page was opened; null: none had any. undefined while it is not known. */
 function useBusiest(isChosen: boolean): string | null | undefined {
   const [first, setFirst] = useState<string | null>();
-  const { data, isError } = useRead(
-    routes.listTraffic,
-    {},
-    {
-      enabled: !isChosen && first === undefined,
-    },
-  );
+  const { data, isError } = useRead(routes.listTraffic, {}, { enabled: !isChosen && first === undefined });
   if (first === undefined && (data !== undefined || isError)) setFirst(findBusiest(data ?? []));
   return first;
 }

@@ -20,12 +20,5 @@ const INTERVAL_MS = 30_000;
 
 export function useProblems() {
   const { isMissing } = useAccess();
-  return useRead(
-    routes.listProblems,
-    {},
-    {
-      enabled: isMissing === false,
-      refetchInterval: INTERVAL_MS,
-    },
-  );
+  return useRead(routes.listProblems, {}, { enabled: isMissing === false, refetchInterval: INTERVAL_MS });
 }

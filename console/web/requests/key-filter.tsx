@@ -18,13 +18,7 @@ interface KeyFilterProps {
 }
 
 export function KeyFilter({ value, onChange, requests }: KeyFilterProps) {
-  const { data = [] } = useRead(
-    routes.listKeys,
-    {},
-    {
-      refetchInterval: 30_000,
-    },
-  );
+  const { data = [] } = useRead(routes.listKeys, {}, { refetchInterval: 30_000 });
   const [text, setText] = useState(value);
   const changeLater = useDebouncedCallback(onChange, DEBOUNCE_MS);
   useEffect(() => setText(value), [value]);

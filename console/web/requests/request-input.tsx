@@ -6,13 +6,7 @@ import { useRead } from '../client/namespace.ts';
 import { Loaded } from '../parts/page.tsx';
 
 export function useRequestInput({ deployment, id }: Pick<RequestView, 'deployment' | 'id'>) {
-  return useRead(
-    routes.readRequestInput,
-    { deployment, id },
-    {
-      staleTime: Number.POSITIVE_INFINITY,
-    },
-  );
+  return useRead(routes.readRequestInput, { deployment, id }, { staleTime: Number.POSITIVE_INFINITY });
 }
 
 export function RequestInput({ request }: { request: Pick<RequestView, 'deployment' | 'id'> }) {

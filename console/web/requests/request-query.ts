@@ -17,10 +17,7 @@ export function useRequest(deployment: string, id: string) {
   return useRead(
     routes.readRequest,
     { deployment, id },
-    {
-      refetchInterval: findPollInterval,
-      staleTime: findPollInterval,
-    },
+    { refetchInterval: findPollInterval, staleTime: findPollInterval },
   );
 }
 

@@ -16,10 +16,7 @@ export function CredentialCard(props: { credential: StorageCredentialView; onDel
   const verify = useWrite(
     routes.verifyStorageCredential,
     { name },
-    {
-      refreshes: [routes.listStorageCredentials],
-      onSuccess: ({ state }) => announce(`${name}: ${state}.`),
-    },
+    { refreshes: [routes.listStorageCredentials], onSuccess: ({ state }) => announce(`${name}: ${state}.`) },
   );
   const manage = {
     isAllowed: manageStorage,

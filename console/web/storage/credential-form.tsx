@@ -39,10 +39,7 @@ function CredentialForm({ onDone }: { onDone: () => void }) {
   const create = useWrite(
     routes.createStorageCredential,
     {},
-    {
-      refreshes: [routes.listStorageCredentials],
-      onSuccess: onDone,
-    },
+    { refreshes: [routes.listStorageCredentials], onSuccess: onDone },
   );
   const submit = (event: FormEvent) => {
     event.preventDefault();

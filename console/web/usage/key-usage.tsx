@@ -23,9 +23,7 @@ export function KeyUsage({ deployment, range }: KeyUsageProps) {
   const namespace = useNamespace();
   const { from, to } = findDays(range, Date.now());
   const wanted = { deployment, from, to };
-  const query = useRead(routes.listKeyUsage, wanted, {
-    refetchInterval: INTERVAL_MS,
-  });
+  const query = useRead(routes.listKeyUsage, wanted, { refetchInterval: INTERVAL_MS });
   return (
     <Stack component="section" gap="sm" aria-label="Usage by key" miw={0}>
       <Group justify="space-between" align="flex-end">
