@@ -2,14 +2,17 @@
 import { Group, Select, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { type BodyOf, routes } from '../../routes.ts';
-import { useWrite } from '../client/namespace.ts';
+import { useRefresh, useWrite } from '../client/namespace.ts';
 import { NameField } from '../parts/name-field.tsx';
 import { EXPIRIES, findExpiry, findFirstDate } from './expiry.ts';
 import { KeyDialog, KeyForm, type KeySubmission } from './key-dialog.tsx';
 import { LIMITS, useLimitFields } from './key-limits.tsx';
 
 export function NewKeyDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
-  const creation = useWrite(routes.createKey, {}, { refreshes: [routes.listKeys] });
+  const refresh = useRefresh();
+  // The secret does not wait for the list.
+  const onSettled = () => void refresh(routes.listKeys);
+  const creation = useWrite(routes.createKey, {}, { refreshes: [], onSettled });
   return (
     <KeyDialog title="New API key" creation={creation} isOpen={isOpen} onClose={onClose}>
       {(submission) => <NewKeyForm submission={submission} />}

@@ -3,7 +3,7 @@ import { Checkbox, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { KeyView } from '../../api.ts';
 import { type BodyOf, routes } from '../../routes.ts';
-import { useWrite } from '../client/namespace.ts';
+import { useRefresh, useWrite } from '../client/namespace.ts';
 import { NameField } from '../parts/name-field.tsx';
 import { KeyDialog, KeyForm, type KeySubmission } from './key-dialog.tsx';
 import { findNextName } from './key-state.ts';
@@ -15,7 +15,10 @@ interface RollKeyDialogProps {
 }
 
 export function RollKeyDialog({ apiKey: { name }, isOpen, onClose }: RollKeyDialogProps) {
-  const creation = useWrite(routes.rollKey, { name }, { refreshes: [routes.listKeys] });
+  const refresh = useRefresh();
+  // The secret does not wait for the list.
+  const onSettled = () => void refresh(routes.listKeys);
+  const creation = useWrite(routes.rollKey, { name }, { refreshes: [], onSettled });
   return (
     <KeyDialog title={`Roll ${name}`} creation={creation} isOpen={isOpen} onClose={onClose}>
       {(submission) => <RollForm key={name} rolled={name} submission={submission} />}
