@@ -1,8 +1,4 @@
-/**
- * The HTTP API between the console's page and its server, all under /api. Errors have the endpoints' envelope.
- * Bodies that do not match the types below return 400 with `param`. Writes require CSRF_HEADER. Without a session, all
- * paths except those about signing in return 401.
- */
+/** What the console's server answers its page, by the routes in `routes.ts`. */
 import type { Condition } from '../api/kubernetes-types.ts';
 import type { StartupStage } from '../api/model-startup.ts';
 import type { PublishedKey } from '../api/redis-keys.ts';
@@ -11,11 +7,7 @@ import type { UsageCounts } from '../api/usage.ts';
 /** Pages of other origins cannot send it without a preflight request. */
 export const CSRF_HEADER = 'x-berth-console';
 
-/**
- * `POST /api/session` with `{ token, namespace? }`: signs in with a Kubernetes bearer token. `namespace` is the default
- * namespace of users who cannot list namespaces and whose token names none. `GET`: who is signed in. `DELETE`: signs out; 204,
- * or a `SignOutView`.
- */
+/** Who is signed in. */
 export interface SessionView {
   /** The user's name in the API server. */
   user: string;
@@ -35,7 +27,7 @@ export interface SignOutView {
   url: string;
 }
 
-/** `GET /api/sign-in`: how to sign in. */
+/** How to sign in. */
 export interface SignInView {
   /** null: with tokens only. `name`: of the identity provider; null if it has none. */
   oidc: { name: string | null } | null;
@@ -43,10 +35,6 @@ export interface SignInView {
   error: string | null;
 }
 
-/**
- * `POST /api/oidc` with `{ returnTo, namespace? }`: starts a sign-in by OIDC, after which the browser returns to the page `returnTo`
- * (path and query). `namespace`: as for a token.
- */
 export interface OIDCSignInView {
   /** The identity provider's URL, for the browser to go to. */
   url: string;
@@ -55,7 +43,7 @@ export interface OIDCSignInView {
 /** The redirect URI that is registered at the identity provider, after the console's origin. */
 export const OIDC_CALLBACK_PATH = '/api/oidc/callback';
 
-/** Below, `ns` is `/api/namespaces/{namespace}`. The user's permissions there: `GET ns/access`. */
+/** The user's permissions in a namespace. */
 export interface AccessView {
   /** The namespace does not exist; false also for users who cannot read namespaces. */
   isMissing: boolean;
@@ -76,7 +64,6 @@ export interface AccessView {
   usePlayground: boolean;
 }
 
-/** `GET ns/deployments`, `GET ns/deployments/{name}`. */
 export interface DeploymentView {
   name: string;
   kind: 'LLM' | 'Embedding' | 'Rerank' | 'Image' | 'Video' | 'Transcription' | 'Speech';
@@ -158,7 +145,7 @@ export interface DeploymentView {
 export const SCALING_RANGES = ['1h', '6h', '24h'] as const;
 export type ScalingRange = (typeof SCALING_RANGES)[number];
 
-/** `GET ns/deployments/{name}/scaling?range=`: how it was scaled, as far as that is remembered; 1h by default. */
+/** How a deployment was scaled. */
 export interface ScalingHistoryView {
   /** ISO; the requested range. */
   from: string;
@@ -177,16 +164,7 @@ export interface ScalingPointView {
   ready: number;
 }
 
-/** `PATCH ns/deployments/{name}`: pauses, resumes or scales; answers DeploymentView. Absent fields stay as they are. */
-export interface DeploymentChange {
-  paused?: boolean;
-  /** Set for a deployment without `scaling`. */
-  replicas?: number;
-  /** Set for a deployment with it. */
-  scaling?: { min: number; max: number };
-}
-
-/** `GET ns/deployments/{name}/replicas`: its pods, oldest first. */
+/** A pod of a deployment. */
 export interface ReplicaView {
   name: string;
   state: 'ready' | 'starting' | 'pending' | 'failing' | 'terminating' | 'exited';
@@ -204,7 +182,6 @@ export interface ReplicaView {
   containers: string[];
 }
 
-/** `GET ns/deployments/{name}/events`: the latest 100 about it and its pods, newest first. Kubernetes keeps them for an hour. */
 export interface EventView {
   at: string;
   isWarning: boolean;
@@ -215,27 +192,13 @@ export interface EventView {
   count: number;
 }
 
-/**
- * `GET ns/deployments/{name}/replicas/{pod}/log?container=&previous=`: plain text, the last lines and then each as it comes,
- * until one of these limits. `previous=true`: of the run before, without following.
- */
 export const LOG_LIMITS = { bytes: 8 * 1024 * 1024, seconds: 15 * 60, streamsPerUser: 8 };
 
-/** `GET ns/deployments/{name}/manifest`. */
 export interface ManifestView {
   /** With apiVersion, kind, metadata and spec, as stored. */
   manifest: object;
-  /** For `ManifestChange`. */
+  /** The version of the editable part. */
   version: string;
-}
-/**
- * `POST ns/deployments`; `PUT ns/deployments/{name}`, with a version. `POST ns/deployments/dry-run` and
- * `POST ns/deployments/{name}/dry-run`: the API server checks everything and stores nothing. All answer ManifestResult.
- */
-export interface ManifestChange {
-  manifest: object;
-  /** 409 if the object was changed since. */
-  version?: string;
 }
 export interface ManifestResult {
   name: string;
@@ -245,7 +208,6 @@ export interface ManifestResult {
   warnings: string[];
 }
 
-/** `GET ns/live`: server-sent events, each with the names of what changed in its data, as JSON. */
 export type WatchedTopic = 'deployments' | 'replicas' | 'events';
 /** Topics in Redis, where an announcement may be lost: pages poll these as well. */
 export type AnnouncedTopic = 'requests' | 'deliveries';
@@ -256,10 +218,6 @@ export interface LiveUpdate {
   changed: LiveTopic[];
 }
 
-/**
- * `GET ns/keys`, `POST ns/keys` (answers NewKeyView), `PATCH ns/keys/{name}` (KeyChange), `DELETE ns/keys/{name}`,
- * `POST ns/keys/{name}/roll` (takes KeyRoll, answers NewKeyView).
- */
 export interface KeyView {
   name: string;
   /** What people know it by, such as `sk-berth-…x3a0`; null: not known. */
@@ -282,7 +240,6 @@ export interface CreatorView {
   name: string;
 }
 export type KeyLimits = Pick<KeyView, 'rpm' | 'tpd' | 'priority'>;
-export type KeyChange = Partial<KeyLimits & Pick<KeyView, 'disabled'>>;
 export interface KeyUsage {
   requestsThisMinute: number;
   tokensToday: number;
@@ -295,34 +252,12 @@ export function findReachedLimit({ usage, rpm, tpd }: Pick<KeyView, 'usage' | 'r
   if (usage.tokensToday >= tpd) return 'Daily token limit, resets at 00:00 UTC';
   return usage.requestsThisMinute >= rpm ? 'Requests per minute' : null;
 }
-export interface NewKey {
-  name: string;
-  /** 60 by default. */
-  rpm?: number;
-  /** 1,000,000 by default. */
-  tpd?: number;
-  /** From -100 to 100; 0 by default. */
-  priority?: number;
-  /** ISO with an offset; never if absent. */
-  expiresAt?: string;
-}
-/** A new key takes the place of one: with its limits, and valid for as long as that one was. */
-export interface KeyRoll {
-  /** Name of the new key. */
-  name: string;
-  /** The old key works for another 24 h, unless it expires before; otherwise it is disabled. */
-  keepOld: boolean;
-}
 export interface NewKeyView {
   key: KeyView;
   /** Shown once, not stored. */
   secret: string;
 }
 
-/**
- * `GET ns/webhooks`, `POST ns/webhooks`, `PATCH ns/webhooks/{name}`, `DELETE ns/webhooks/{name}`. POST and PATCH wait up
- * to 5 s for the operator to validate the URL; `refused` has the reason in `message`.
- */
 export interface WebhookView {
   name: string;
   url: string;
@@ -334,44 +269,19 @@ export interface WebhookView {
   consecutiveFailures: number;
   createdAt: string;
 }
-export interface NewWebhook {
-  name: string;
-  url: string;
-  /** All by default. */
-  eventTypes?: string[];
-  /** The workspace's by default. */
-  signingSecret?: 'Workspace' | 'Own';
-}
-export interface WebhookChange {
-  url?: string;
-  eventTypes?: string[];
-  enabled?: boolean;
-  signingSecret?: 'Workspace' | 'Own';
-  /** Resets the failure counter. */
-  reEnable?: true;
-}
-/** `POST ns/webhooks/{name}/test`: waits for the first attempt; null if that takes longer than 8 s. */
 export interface TestView {
   eventId: string;
+  /** With its first attempt; null if that takes longer than 8 s. */
   delivery: DeliveryView | null;
 }
 
-/** `POST ns/signing-secret/roll`, `POST ns/webhooks/{name}/signing-secret/roll`: takes SecretRoll, returns the new secret, shown once. */
-export interface SecretRoll {
-  /** The old secret also signs for 24 h; otherwise it expires immediately. */
-  keepOld: boolean;
-}
 export interface SigningSecretView {
+  /** Shown once. */
   secret: string;
   /** Deliveries are signed with it. False until the operator has published it. */
   isInEffect: boolean;
 }
 
-/**
- * `GET ns/deliveries?endpoint=&request=&state=&within=&since=&until=&after=&limit=`: newest first, 200 at most, those after the
- * one with the id `after`. `endpoint=-` names inline callbacks; `request`: the ID of a request or of an event. `within`: as ranges of usage, up to now; `since` (included) and
- * `until` (not included): in ISO 8601.
- */
 export interface DeliveryView {
   id: string;
   eventId: string;
@@ -388,7 +298,6 @@ export interface DeliveryView {
   createdAt: string;
   endedAt: string | null;
 }
-/** `GET ns/deliveries/{id}`. */
 export interface DeliveryDetail extends DeliveryView {
   /** The payload; null once the event has expired. */
   body: string | null;
@@ -406,14 +315,6 @@ export interface AttemptView {
   /** Those that are kept of an answer. */
   responseHeaders: Record<string, string>;
 }
-/** `POST ns/deliveries/resend`: all failed ones since a time, of one endpoint or all. */
-export interface Resend {
-  /** `-`: inline callbacks. */
-  endpoint?: string;
-  /** ISO with an offset. */
-  since: string;
-}
-/** Also of `POST ns/deliveries/{id}/resend`. */
 export interface ResendView {
   resent: number;
   /** Deliveries whose events have expired. */
@@ -422,14 +323,6 @@ export interface ResendView {
   unreachable: number;
 }
 
-/**
- * `GET ns/requests?deployment=&status=&key=&within=&since=&until=&limit=&after=&id=`: of one deployment or all, newest first;
- * `key`: the name of an API key, a part of it or of its hint, or a user of playgrounds; times as for deliveries; `after`: `older`
- * of the previous page; `id`: that one alone.
- * `GET ns/requests/{deployment}/{id}`: with links to results. `POST ns/requests/{deployment}/{id}/cancel`.
- * `GET ns/requests/{deployment}/{id}/input`: RequestInputView. `POST ns/requests/{deployment}/{id}/retry`: the same once more,
- * of a failed or canceled request whose input is kept; answers RetryView.
- */
 export interface RequestInputView {
   /** As sent to the engine; null: not kept. */
   parameters: Record<string, unknown> | null;
@@ -492,7 +385,6 @@ export type SubmitterView =
 
 export const USAGE_RANGES = ['1h', '6h', '24h', '7d', '30d'] as const;
 export type UsageRange = (typeof USAGE_RANGES)[number];
-/** `GET ns/usage?deployment=&range=`: of one deployment or all. */
 export interface UsageView {
   stepSeconds: number;
   points: UsagePoint[];
@@ -503,21 +395,18 @@ export interface UsageView {
 export interface UsagePoint extends UsageCounts {
   at: string;
 }
-/** `GET ns/usage/deployments`: of the last hour, one for each deployment. */
 export interface TrafficView {
   deployment: string;
   total: UsageCounts;
   /** Counts for each 3 minutes, oldest first. */
   requests: number[];
 }
-/** `GET ns/usage/keys?deployment=&from=&to=&format=json|csv`: days in UTC, both included, the last 30 by default; 10,000 as JSON. */
 export interface KeyUsageView extends KeyTotalView {
   day: string;
   deployment: string;
   /** null: the deployment is gone. */
   model: string | null;
 }
-/** `GET ns/usage/keys/totals?from=&to=`: of all deployments that are listed. */
 export interface KeyTotalView {
   /** Name of the APIKey; null: it is gone, of a playground, or not for this user to see. */
   key: string | null;
@@ -535,7 +424,6 @@ export interface CreditView {
   remaining: string | null;
 }
 
-/** `GET ns/storage-credentials`, `POST ns/storage-credentials`, `POST …/{name}/verify`, `DELETE …/{name}`. */
 export interface StorageCredentialView {
   name: string;
   id: number | null;
@@ -548,21 +436,8 @@ export interface StorageCredentialView {
   message: string;
   createdAt: string;
 }
-export interface NewStorageCredential {
-  name: string;
-  /** AWS if absent. */
-  endpoint?: string;
-  /** us-east-1 by default. */
-  region?: string;
-  bucket: string;
-  prefix?: string;
-  /** True by default. */
-  pathStyle?: boolean;
-  accessKeyId: string;
-  secretAccessKey: string;
-}
 
-/** `GET ns/members`: who has a role in the namespace by its role bindings. */
+/** Who has a role in the namespace by its role bindings. */
 export interface MembersView {
   /** null: the user may not list them, or the API server has none. */
   members: MemberView[] | null;
@@ -576,7 +451,7 @@ export interface MemberView {
 }
 
 /**
- * `GET ns/changes`: what each program, and each user of the console, wrote last to each object that still exists, and what the
+ * What each program, and each user of the console, wrote last to each object that still exists, and what the
  * operator and Kubernetes recorded about them within the last hour; newest first, at most 200 together.
  */
 export interface ChangesView {
@@ -603,7 +478,7 @@ export interface NoteView extends EventView {
   program: string;
 }
 
-/** `GET ns/problems`: what needs attention, as far as the user may read it; errors first, 100 at most. Five seconds old at most. */
+/** What needs attention, as far as the user may read it; errors first, 100 at most. Five seconds old at most. */
 export interface ProblemsView {
   problems: ProblemView[];
   total: number;
@@ -617,10 +492,24 @@ export interface ProblemView {
   message: string;
 }
 
-/**
- * The playground: `ns/deployments/{name}/v1/…` is the deployment's own endpoint with a key that is valid for five minutes:
- * POST chat/completions, completions, embeddings, rerank, images/generations, images/edits, videos, videos/generations,
- * audio/transcriptions, audio/speech; GET models, requests/{id}. Responses, including streams, are relayed unchanged.
- */
+/** Answers of endpoints to the playground, as far as the page reads them. */
+export interface EmbeddingAnswer {
+  data?: { embedding: number[] }[];
+  usage?: { prompt_tokens: number };
+}
+export interface RerankAnswer {
+  results: { index: number; relevance_score: number }[];
+}
+/** `data` if synchronous, `id` in the background. */
+export interface ImageAnswer {
+  data?: { b64_json?: string; url?: string }[];
+  id?: string;
+}
+export interface EndpointRequest extends Pick<RequestView, 'id' | 'modality' | 'status'> {
+  output_urls?: string[];
+  error_code: string | null;
+  error_message: string | null;
+}
+
 export const PLAYGROUND_KEY_SECONDS = 300;
 export const PLAYGROUND_LIMITS: Pick<PublishedKey, 'rpm' | 'tpd'> = { rpm: 60, tpd: 1_000_000 };

@@ -12,7 +12,7 @@ const CRDS = join(import.meta.dirname, '../charts/berth/files/crds');
 
 export const readLocalTypes = (): ResourceType[] => [...BUILTIN_TYPES, ...readCustomTypes(CRDS)];
 
-/** Of Kubernetes' own kinds, whose schemas are not here: the fields that the local node reads unchecked. */
+/** Kubernetes' own kinds, whose schemas are not here: the fields that the local node reads unchecked. */
 export const validateObject: Validator = ({ group, kind }, object) => {
   if (group === '' && kind === 'Pod') return validatePod('spec', object.spec);
   if (group === 'apps' && kind === 'Deployment')

@@ -14,9 +14,20 @@ const PRODUCT: Record<string, string[]> = {
   operator: ['api', 'kit', 'kube', 'redis'],
   gateway: ['api', 'kit', 'redis'],
   weights: ['api', 'kit'],
-  'console/server': ['api', 'kit', 'kube', 'redis', 'console/api.ts'],
-  'console/web': ['api', 'console/api.ts'],
+  'console/server': [
+    'api',
+    'kit',
+    'kube',
+    'redis',
+    'console/api.ts',
+    'console/bodies.ts',
+    'console/routes.ts',
+  ],
+  // Without the schemas of bodies, of which it needs the types alone.
+  'console/web': ['api', 'console/api.ts', 'console/routes.ts'],
   'console/api.ts': ['api'],
+  'console/bodies.ts': ['api'],
+  'console/routes.ts': ['console/api.ts', 'console/bodies.ts'],
   // Its image holds nothing but itself.
   simulator: [],
 };

@@ -2,9 +2,8 @@
 import Router from '@koa/router';
 import Koa from 'koa';
 import type { Logger } from '../../kit/log.ts';
-import type { AccessView } from '../api.ts';
+import { routes } from '../routes.ts';
 import { answerErrors, identifyRequest } from './error-responses.ts';
-import { namespaceName } from './http/bodies.ts';
 import { compactJSON } from './http/compact-json.ts';
 import { ConsoleError } from './http/error.ts';
 import type { HostSettings, OriginSettings } from './http/request-origin.ts';
@@ -25,19 +24,14 @@ import { addReplicaRoutes } from './routes/replicas.ts';
 import { addRequestListRoutes } from './routes/request-list.ts';
 import { addRequestRoutes } from './routes/requests.ts';
 import { addScalingRoutes } from './routes/scaling.ts';
+import { serveWith } from './routes/served-route.ts';
 import type { Services } from './routes/services.ts';
 import { addSessionRoutes } from './routes/session.ts';
 import { addSigningSecretRoutes } from './routes/signing-secret.ts';
 import { addStorageCredentialRoutes } from './routes/storage-credentials.ts';
 import { addUsageRoutes } from './routes/usage.ts';
 import { addWebhookRoutes } from './routes/webhooks.ts';
-import {
-  type ConsoleState,
-  refuseForgeries,
-  refuseOtherHosts,
-  requireSession,
-  sessionOf,
-} from './sessions/request-guards.ts';
+import { type ConsoleState, refuseForgeries, refuseOtherHosts } from './sessions/request-guards.ts';
 
 export interface AppOptions {
   services: Services;
@@ -86,53 +80,44 @@ function serveAPI(
   log: Logger,
 ): Koa.Middleware<ConsoleState> {
   // Paths in another case would be audited as something else.
-  const sensitive = true;
-  const router = new Router<ConsoleState>({ sensitive });
-  addSessionRoutes(router, services, documentationURL);
-  addOIDCRoutes(router, services, log);
-  const inNamespace = new Router<ConsoleState>({ prefix: '/api/namespaces/:namespace', sensitive });
-  inNamespace.use(requireSession(services.sessions), async (ctx, next) => {
-    if (!namespaceName.safeParse(ctx.params.namespace).success)
-      throw new ConsoleError('not_found', `"${ctx.params.namespace}" is not a valid namespace name.`);
-    await next();
-  });
-  inNamespace.get('/access', async (ctx) => {
-    const { namespace = '' } = ctx.params;
-    const session = sessionOf(ctx);
+  const router = new Router<ConsoleState>({ sensitive: true });
+  const serve = serveWith(router, services.sessions);
+  addSessionRoutes(serve, services, documentationURL);
+  addOIDCRoutes(serve, router, services, log);
+  serve(routes.readAccess, async ({ session, namespace }) => {
     const [rights, isMissing] = await Promise.all([
       services.access.describe(session, namespace),
       services.kubernetes.isNamespaceMissing(session.token, namespace),
     ]);
-    ctx.body = { ...rights, isMissing } satisfies AccessView;
+    return { ...rights, isMissing };
   });
-  addDeploymentRoutes(inNamespace, services);
-  addManifestRoutes(inNamespace, services);
-  addReplicaRoutes(inNamespace, services);
-  addLiveRoutes(inNamespace, services);
-  addKeyRoutes(inNamespace, services);
-  addWebhookRoutes(inNamespace, services);
-  addDeliveryRoutes(inNamespace, services);
-  addSigningSecretRoutes(inNamespace, services);
-  addStorageCredentialRoutes(inNamespace, services);
-  addRequestListRoutes(inNamespace, services);
-  addRequestRoutes(inNamespace, services);
-  addUsageRoutes(inNamespace, services);
-  addKeyUsageRoutes(inNamespace, services);
-  addScalingRoutes(inNamespace, services);
-  addMemberRoutes(inNamespace, services);
-  addProblemRoutes(inNamespace, services);
-  addPlaygroundRoutes(inNamespace, services);
-  router.use(inNamespace.routes());
+  addDeploymentRoutes(serve, services);
+  addManifestRoutes(serve, services);
+  addReplicaRoutes(serve, services);
+  addLiveRoutes(serve, services);
+  addKeyRoutes(serve, services);
+  addWebhookRoutes(serve, services);
+  addDeliveryRoutes(serve, services);
+  addSigningSecretRoutes(serve, services);
+  addStorageCredentialRoutes(serve, services);
+  addRequestListRoutes(serve, services);
+  addRequestRoutes(serve, services);
+  addUsageRoutes(serve, services);
+  addKeyUsageRoutes(serve, services);
+  addScalingRoutes(serve, services);
+  addMemberRoutes(serve, services);
+  addProblemRoutes(serve, services);
+  addPlaygroundRoutes(serve, services);
 
   const forgeries = refuseForgeries();
   const compact = compactJSON();
-  const routes = router.routes();
+  const served = router.routes();
   const methods = router.allowedMethods();
   return async (ctx, next) => {
     if (ctx.path !== '/api' && !ctx.path.startsWith('/api/')) return next();
     ctx.set('cache-control', 'no-store');
     await compact(ctx, () =>
-      forgeries(ctx, () => methods(ctx as never, () => routes(ctx as never, async () => {}))),
+      forgeries(ctx, () => methods(ctx as never, () => served(ctx as never, async () => {}))),
     );
     if (ctx.status === 404 && !ctx.body) throw new ConsoleError('not_found', `${ctx.path} not found.`);
     if (ctx.status === 405 || ctx.status === 501)

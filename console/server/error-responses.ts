@@ -4,6 +4,7 @@ import { Stream } from 'node:stream';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from '../../kit/log.ts';
 import { isRedisAway } from '../../redis/client.ts';
+import { routes } from '../routes.ts';
 import { describeChange, PLAYGROUND } from './http/audit.ts';
 import { formatCookie, NO_COOKIE } from './http/cookies.ts';
 import { buildEnvelope, ConsoleError, REDIS_AWAY } from './http/error.ts';
@@ -12,22 +13,6 @@ import { describeOrigin, type OriginSettings } from './http/request-origin.ts';
 import { KubernetesError, translateKubernetesError } from './kubernetes/error.ts';
 import type { ConsoleState } from './sessions/request-guards.ts';
 import type { Sessions } from './sessions/sessions.ts';
-
-const AREAS = [
-  'session',
-  'sign-in',
-  'oidc',
-  'access',
-  'deployments',
-  'live',
-  'keys',
-  'webhooks',
-  'deliveries',
-  'signing-secret',
-  'requests',
-  'usage',
-  'storage-credentials',
-];
 
 /** Sets the request ID and origin; logs and counts the request when it ends. */
 export const identifyRequest =
@@ -56,12 +41,17 @@ export const identifyRequest =
     else record();
   };
 
+const areaOf = (path: string): string => {
+  const [, , first = '', , area = ''] = path.split('/');
+  return first === 'namespaces' ? area : first;
+};
+const AREAS = new Set(Object.values(routes).map(({ path }) => areaOf(path)));
+
 /** The area of the API, for metrics. */
 function readArea(path: string): string {
-  const [, , first = '', , area = ''] = path.split('/');
   if (PLAYGROUND.test(path)) return 'playground';
-  const name = first === 'namespaces' ? area : first;
-  return AREAS.includes(name) ? name : 'other';
+  const area = areaOf(path);
+  return AREAS.has(area) ? area : 'other';
 }
 
 export const answerErrors =

@@ -14,6 +14,7 @@ import { BrowserRouter } from 'react-router';
 import { App, preloadPage } from './app.tsx';
 import { CallError } from './client/call.ts';
 import { choosePollInterval } from './client/poll-interval.ts';
+import { SESSION } from './client/session.ts';
 import { ErrorBoundary } from './parts/error-boundary.tsx';
 import { resolveVariables, theme } from './theme/theme.ts';
 
@@ -24,8 +25,7 @@ Object.assign(globalThis, { __webpack_nonce__: nonce });
 
 /** If the session has ended, shows the sign-in page. */
 const onError = (error: Error) => {
-  if (error instanceof CallError && error.status === 401)
-    void cache.invalidateQueries({ queryKey: ['session'] });
+  if (error instanceof CallError && error.status === 401) void cache.invalidateQueries({ queryKey: SESSION });
 };
 
 const cache: QueryClient = new QueryClient({

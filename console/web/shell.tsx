@@ -27,7 +27,8 @@ import { Suspense } from 'react';
 import { Link, Outlet, useLocation, useNavigate } from 'react-router';
 import type { SessionView } from '../api.ts';
 import { useLiveUpdates } from './client/live.ts';
-import { useAccess, useBase, useNamespace, useSignOut } from './client/session.ts';
+import { useNamespace } from './client/namespace.ts';
+import { useAccess, useSignOut } from './client/session.ts';
 import { PaletteButton } from './palette-button.tsx';
 import { Announcer } from './parts/announcer.tsx';
 import { ErrorBoundary } from './parts/error-boundary.tsx';
@@ -55,7 +56,7 @@ export function Shell({ session }: { session: SessionView }) {
   const signOut = useSignOut();
   const { isMissing } = useAccess();
   const [isOpen, { toggle, close }] = useDisclosure();
-  useLiveUpdates(useBase());
+  useLiveUpdates();
   const page = pathname.split('/')[2]?.replace(/^deploy$/, 'deployments') ?? 'deployments';
   return (
     <AppShell

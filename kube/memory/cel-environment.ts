@@ -1,6 +1,6 @@
 /**
  * CEL with functions of Kubernetes' own: those that rules of Berth use, and those like them; `make verify` fails for others.
- * Of npm's libraries, cel-js and @bufbuild/cel parse no optionals and offer no check of types.
+ * The other libraries of npm, cel-js and @bufbuild/cel, parse no optionals and offer no check of types.
  */
 import { Environment, EvaluationError, Optional } from '@marcbachmann/cel-js';
 import { Quantity } from './quantity.ts';

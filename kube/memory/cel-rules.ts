@@ -35,7 +35,7 @@ export interface RuleTree {
   type: CelType;
   rules: readonly CompiledRule[];
   properties: ReadonlyMap<string, RuleTree>;
-  /** Of a list's items, or of the values of a map. */
+  /** The rules of a list's items, or of a map's values. */
   items?: RuleTree | undefined;
 }
 
@@ -123,7 +123,7 @@ interface Place {
   value: unknown;
   before: unknown;
   path: string;
-  /** Of the nearest value around this one that has an old value. */
+  /** Whether the nearest value around this one that has an old value equals it. */
   isUnchanged: boolean;
 }
 

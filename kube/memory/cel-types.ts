@@ -7,10 +7,10 @@ import type { Schema } from './schema.ts';
 export interface CelType {
   /** As in the signatures of functions. */
   name: string;
-  /** Of a value that is valid by the schema. */
+  /** Converts a value that is valid by the schema. */
   convert(value: unknown): unknown;
   properties?: ReadonlyMap<string, CelType>;
-  /** Of a list's items, or of the values of a map. */
+  /** The type of a list's items, or of a map's values. */
   items?: CelType;
 }
 

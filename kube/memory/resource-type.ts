@@ -28,7 +28,7 @@ export interface ResourceType {
   columns: readonly Column[];
   /** Schema of custom resources: fields not in it are pruned. */
   schema?: Schema | undefined;
-  /** Of custom resources: by their schema and its rules. */
+  /** Custom resources are validated by their schema and its rules. */
   validate?: ObjectValidator;
   /** Another version of the same objects, and how they are read and written in this one. */
   view?: { of: string; read: (stored: KubeObject) => KubeObject; write: (object: KubeObject) => KubeObject };

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import type { Context } from 'koa';
 import { ConcurrencyLimit } from '../../../kit/concurrency-limit.ts';
+import { ConsoleError } from './error.ts';
 import { StreamSlots } from './stream-slots.ts';
 
 /** Limit per workspace, to leave room for others. */
@@ -15,21 +16,16 @@ export class LargeAnswers {
   readonly #slots = new StreamSlots(MAX_OPEN);
   readonly #limit = new ConcurrencyLimit(AT_ONCE.all, { perOwner: AT_ONCE.each });
 
-  /** Runs `make` when it is the workspace's turn. Throws rate_limit_exceeded, and what `make` throws. */
-  async answer(
-    ctx: Pick<Context, 'res' | 'body'>,
-    namespace: string,
-    make: () => Promise<unknown>,
-  ): Promise<void> {
-    this.#slots.takeFor(ctx.res, namespace);
-    await new Promise<void>((resolve, reject) => {
+  /** What `make` returns when it is the workspace's turn. Throws rate_limit_exceeded, and what `make` throws. */
+  answer<T>(res: Context['res'], namespace: string, make: () => Promise<T>): Promise<T> {
+    this.#slots.takeFor(res, namespace);
+    return new Promise((resolve, reject) => {
       const run = async () => {
-        if (ctx.res.closed) return;
-        ctx.body = await make();
-        resolve();
-        await sent(ctx.res);
+        if (res.closed) throw new ConsoleError('client_left', 'The client disconnected.');
+        resolve(await make());
+        await sent(res);
       };
-      this.#limit.run(run, namespace).then(resolve, reject);
+      this.#limit.run(run, namespace).catch(reject);
     });
   }
 }

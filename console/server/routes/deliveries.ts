@@ -1,5 +1,4 @@
 /** The log of webhook deliveries, and resending. */
-import type Router from '@koa/router';
 import { z } from 'zod';
 import {
   DELIVERY_PAGE,
@@ -9,13 +8,13 @@ import {
   readDeliveryLog,
 } from '../../../redis/deliveries/delivery-log.ts';
 import { type Resend, type ResendAnswer, resendDeliveries } from '../../../redis/deliveries/resend.ts';
-import type { DeliveryDetail, ResendView } from '../../api.ts';
-import { check, readBody, resendBody } from '../http/bodies.ts';
+import { routes } from '../../routes.ts';
+import { check } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
 import { readTimeSpan, type TimeSpan, timeFilters } from '../http/time-range.ts';
-import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import type { Session } from '../sessions/session.ts';
 import { describeAttempt, describeDelivery } from '../views/webhook.ts';
+import type { ServeRoute } from './served-route.ts';
 import type { Services } from './services.ts';
 import { readDeliveryURL, readDeliveryURLs } from './webhook-target.ts';
 
@@ -41,45 +40,39 @@ const REFUSALS: Record<Exclude<ResendAnswer, 'done'>, string> = {
   full: 'Too many deliveries are pending. Try again later.',
 };
 
-export function addDeliveryRoutes(router: Router<ConsoleState>, services: Services): void {
+export function addDeliveryRoutes(serve: ServeRoute, services: Services): void {
   const { access, kubernetes, redis } = services;
 
-  router.get('/deliveries', async (ctx) => {
-    const { namespace = '' } = ctx.params;
+  serve(routes.listDeliveries, async ({ ctx, session, namespace }) => {
     const { after, limit, endpoint, request, state, ...times } = check(ctx.query, query);
-    await access.require(sessionOf(ctx), namespace, 'readDeliveries');
+    await access.require(session, namespace, 'readDeliveries');
     const wanted = { endpoint, request, state, ...readTimeSpan(times, Date.now()) };
-    ctx.body = (await collect(namespace, wanted, { after, limit })).map(describeDelivery);
+    return (await collect(namespace, wanted, { after, limit })).map(describeDelivery);
   });
 
-  router.get('/deliveries/:id', async (ctx) => {
-    const { namespace = '', id = '' } = ctx.params;
-    await access.require(sessionOf(ctx), namespace, 'readDeliveries');
+  serve(routes.readDelivery, async ({ session, namespace, id }) => {
+    await access.require(session, namespace, 'readDeliveries');
     const record = await find(namespace, id);
     const { body, attempts } = await readDeliveryDetail(redis, namespace, record);
-    ctx.body = {
+    return {
       ...describeDelivery(record),
       body,
       history: attempts.map((attempt) => describeAttempt(record, attempt)),
-    } satisfies DeliveryDetail;
+    };
   });
 
-  router.post('/deliveries/:id/resend', async (ctx) => {
-    const { namespace = '', id = '' } = ctx.params;
-    const session = sessionOf(ctx);
+  serve(routes.resendDelivery, async ({ session, namespace, id }) => {
     await access.require(session, namespace, 'resendDeliveries');
     const record = await find(namespace, id);
     const url = await locate(session, namespace, record);
     const [answer = 'unknown'] = await resendDeliveries(redis, namespace, [{ ...record, url }]);
     if (answer !== 'done') throw new ConsoleError('conflict', REFUSALS[answer]);
-    ctx.body = { resent: 1, expired: 0, unreachable: 0 } satisfies ResendView;
+    return { resent: 1, expired: 0, unreachable: 0 };
   });
 
-  router.post('/deliveries/resend', async (ctx) => {
-    const { namespace = '' } = ctx.params;
-    const session = sessionOf(ctx);
+  serve(routes.resendDeliveries, async ({ session, namespace, readBody }) => {
     await access.require(session, namespace, 'resendDeliveries');
-    const { endpoint, since } = await readBody(ctx.req, resendBody);
+    const { endpoint, since } = await readBody();
     // For a single endpoint, returns the reason why it cannot receive deliveries.
     if (endpoint && endpoint !== INLINE)
       await readDeliveryURL(kubernetes, session.token, { namespace, endpoint });
@@ -89,11 +82,11 @@ export function addDeliveryRoutes(router: Router<ConsoleState>, services: Servic
     // Oldest first, in the original order.
     const resends = await locateAll(session, namespace, failed.reverse());
     const answers = await resendDeliveries(redis, namespace, resends);
-    ctx.body = {
+    return {
       resent: answers.filter((answer) => answer === 'done').length,
       expired: answers.filter((answer) => answer === 'expired').length,
       unreachable: failed.length - resends.length,
-    } satisfies ResendView;
+    };
   });
 
   /** Reads the log page by page until enough entries are found. */

@@ -1,17 +1,17 @@
 /** Usage and cost per API key, model and day: as JSON, or as CSV for spreadsheets. */
 import { Readable } from 'node:stream';
-import type Router from '@koa/router';
 import { z } from 'zod';
 import { formatAmount } from '../../../api/amount.ts';
 import { readDeploymentNames } from '../../../redis/console/console-reads.ts';
 import { readDeployment } from '../../../redis/publication/published.ts';
 import { type KeyUsageRow, readKeyUsageRows } from '../../../redis/usage/key-usage.ts';
 import type { KeyTotalView, KeyUsageView } from '../../api.ts';
+import { routes } from '../../routes.ts';
 import { check } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
 import { StreamSlots } from '../http/stream-slots.ts';
-import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import { readKnownKeys } from './known-keys.ts';
+import type { ServeRoute } from './served-route.ts';
 import type { Services } from './services.ts';
 
 const DAY_MS = 86_400_000;
@@ -37,16 +37,14 @@ function readRange(range: z.infer<typeof rangeQuery>): { from: number; to: numbe
   return { from: range.from === undefined ? to - (DEFAULT_DAYS - 1) * DAY_MS : Date.parse(range.from), to };
 }
 
-export function addKeyUsageRoutes(router: Router<ConsoleState>, services: Services): void {
+export function addKeyUsageRoutes(serve: ServeRoute, services: Services): void {
   const { access, redis, largeAnswers } = services;
   const slots = new StreamSlots(MAX_TABLES);
 
-  router.get('/usage/keys/totals', async (ctx) => {
-    const { namespace = '' } = ctx.params;
+  serve(routes.listKeyTotals, async ({ ctx, session, namespace }) => {
     const range = readRange(check(ctx.query, rangeQuery));
-    const session = sessionOf(ctx);
     await access.require(session, namespace, 'readUsage');
-    await largeAnswers.answer(ctx, namespace, async () => {
+    return largeAnswers.answer(ctx.res, namespace, async () => {
       const deployments = await readDeploymentNames(redis, namespace);
       const [sums, keys] = await Promise.all([
         addUp(readKeyUsageRows(redis, { namespace, deployments, ...range })),
@@ -56,10 +54,8 @@ export function addKeyUsageRoutes(router: Router<ConsoleState>, services: Servic
     });
   });
 
-  router.get('/usage/keys', async (ctx) => {
-    const { namespace = '' } = ctx.params;
+  serve(routes.listKeyUsage, async ({ ctx, session, namespace }) => {
     const { deployment, format, ...range } = check(ctx.query, query);
-    const session = sessionOf(ctx);
     await access.require(session, namespace, 'readUsage');
     const readTable = async () => {
       const deployments = deployment ? [deployment] : await readDeploymentNames(redis, namespace);
@@ -71,13 +67,11 @@ export function addKeyUsageRoutes(router: Router<ConsoleState>, services: Servic
         describeRow(row, { key: keys.get(row.keyHash)?.name, model: models.get(row.deployment) });
       return { describe, rows: readKeyUsageRows(redis, { namespace, deployments, ...readRange(range) }) };
     };
-    if (format === 'json') {
-      await largeAnswers.answer(ctx, namespace, async () => {
+    if (format === 'json')
+      return largeAnswers.answer(ctx.res, namespace, async () => {
         const { rows, describe } = await readTable();
         return (await collect(rows)).map(describe);
       });
-      return;
-    }
     slots.takeFor(ctx.res, namespace);
     const { rows, describe } = await readTable();
     const signal = AbortSignal.timeout(MAX_TABLE_MS);
@@ -86,7 +80,7 @@ export function addKeyUsageRoutes(router: Router<ConsoleState>, services: Servic
     table.once('error', () => ctx.res.destroy());
     ctx.type = 'text/csv; charset=utf-8';
     ctx.attachment(`usage-${namespace}.csv`);
-    ctx.body = table;
+    return table;
   });
 
   /** Reads the models of existing deployments. */

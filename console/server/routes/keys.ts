@@ -1,23 +1,23 @@
 /** API keys: generated here and shown once; only the hash is stored. */
-import type Router from '@koa/router';
 import { type APIKey, apiKey, apiKeyResource } from '../../../api/api-key.ts';
 import { generateApiKey, hashApiKey, hintApiKey } from '../../../api/identity.ts';
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
 import { ANNOTATIONS } from '../../../api/names.ts';
 import { readKeyUsage } from '../../../redis/console/console-reads.ts';
-import type { KeyUsage, NewKey, NewKeyView } from '../../api.ts';
-import { keyChangeBody, keyRollBody, newKeyBody, readBody } from '../http/bodies.ts';
+import type { KeyUsage, NewKeyView } from '../../api.ts';
+import { type ParsedBodyOf, routes } from '../../routes.ts';
 import { viewAs } from '../kubernetes/object.ts';
-import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import type { Session } from '../sessions/session.ts';
 import { describeKey, hashOf } from '../views/key.ts';
+import type { ServeRoute } from './served-route.ts';
 import type { Services } from './services.ts';
 
 const { plural, kind } = apiKeyResource;
+type NewKey = ParsedBodyOf<typeof routes.createKey>;
 /** How long a rolled key still works (decision 0310). */
 const OVERLAP_MS = 24 * 3_600_000;
 
-export function addKeyRoutes(router: Router<ConsoleState>, services: Services): void {
+export function addKeyRoutes(serve: ServeRoute, services: Services): void {
   const { kubernetes, access, redis, presence } = services;
 
   const readUsage = async (
@@ -32,9 +32,7 @@ export function addKeyRoutes(router: Router<ConsoleState>, services: Services): 
     }, null);
   };
 
-  router.get('/keys', async (ctx) => {
-    const { namespace = '' } = ctx.params;
-    const session = sessionOf(ctx);
+  serve(routes.listKeys, async ({ session, namespace }) => {
     const shown = viewAs(apiKey, (key) => ({ view: describeKey(key), sha256: hashOf(key) }));
     const keys = await kubernetes.list(session.token, { plural, namespace }, shown);
     const mayRead = await access.may(session, namespace, 'readUsage');
@@ -42,7 +40,7 @@ export function addKeyRoutes(router: Router<ConsoleState>, services: Services): 
       ...view,
       usage: await readUsage(namespace, sha256, mayRead),
     }));
-    ctx.body = (await Promise.all(views)).sort((a, b) => b.createdAt.localeCompare(a.createdAt));
+    return (await Promise.all(views)).sort((a, b) => b.createdAt.localeCompare(a.createdAt));
   });
 
   const create = async (session: Session, namespace: string, wanted: NewKey): Promise<NewKeyView> => {
@@ -62,18 +60,15 @@ export function addKeyRoutes(router: Router<ConsoleState>, services: Services): 
     return { key: describeKey(apiKey.parse(made)), secret };
   };
 
-  router.post('/keys', async (ctx) => {
-    const { namespace = '' } = ctx.params;
-    const wanted = await readBody(ctx.req, newKeyBody);
-    ctx.body = await create(sessionOf(ctx), namespace, wanted as NewKey);
+  serve(routes.createKey, async ({ ctx, session, namespace, readBody }) => {
+    const wanted = await readBody();
     ctx.status = 201;
+    return create(session, namespace, wanted);
   });
 
-  router.post('/keys/:name/roll', async (ctx) => {
-    const { namespace = '', name = '' } = ctx.params;
-    const session = sessionOf(ctx);
+  serve(routes.rollKey, async ({ ctx, session, namespace, name, readBody }) => {
     const place = { plural, namespace };
-    const wanted = await readBody(ctx.req, keyRollBody);
+    const wanted = await readBody();
     const now = Date.now();
     const old = apiKey.parse(await kubernetes.get(session.token, place, name));
     const { rpm, tpd, priority } = old.spec;
@@ -92,29 +87,25 @@ export function addKeyRoutes(router: Router<ConsoleState>, services: Services): 
       await kubernetes.remove(session.token, place, wanted.name).catch(() => {});
       throw error;
     }
-    ctx.body = made;
     ctx.status = 201;
+    return made;
   });
 
-  router.patch('/keys/:name', async (ctx) => {
-    const { namespace = '', name = '' } = ctx.params;
-    const session = sessionOf(ctx);
-    const change = await readBody(ctx.req, keyChangeBody);
+  serve(routes.changeKey, async ({ session, namespace, name, readBody }) => {
+    const change = await readBody();
     const changed = await kubernetes.patch(session, { plural, namespace }, name, { spec: change });
     const key = apiKey.parse(changed);
     const mayRead = await access.may(session, namespace, 'readUsage');
-    ctx.body = { ...describeKey(key), usage: await readUsage(namespace, hashOf(key), mayRead) };
+    return { ...describeKey(key), usage: await readUsage(namespace, hashOf(key), mayRead) };
   });
 
-  router.delete('/keys/:name', async (ctx) => {
-    const { namespace = '', name = '' } = ctx.params;
-    await kubernetes.remove(sessionOf(ctx).token, { plural, namespace }, name);
-    ctx.status = 204;
+  serve(routes.deleteKey, async ({ session, namespace, name }) => {
+    await kubernetes.remove(session.token, { plural, namespace }, name);
   });
 }
 
 /** Valid for as long as the old key was from its creation. */
-function findNewExpiry({ spec, metadata }: APIKey, now: number): Pick<NewKey, 'expiresAt'> {
+function findNewExpiry({ spec, metadata }: APIKey, now: number): { expiresAt?: string } {
   if (spec.expiresAt === undefined) return {};
   const validMs = Date.parse(spec.expiresAt) - Date.parse(String(metadata.creationTimestamp));
   return { expiresAt: new Date(now + validMs).toISOString() };

@@ -1,10 +1,10 @@
 /** Notifies pages of changes, as server-sent events; they reread data by the other routes. */
 import { PassThrough } from 'node:stream';
-import type Router from '@koa/router';
 import type { AnnouncedTopic } from '../../api.ts';
+import { routes } from '../../routes.ts';
 import type { LiveListener } from '../live/feed.ts';
-import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import { endWithSession } from '../sessions/session-stream.ts';
+import type { ServeRoute } from './served-route.ts';
 import type { Services } from './services.ts';
 
 const HEARTBEAT_MS = 25_000;
@@ -14,10 +14,8 @@ const RECONNECT_MS = 2_000;
 /** Buffer limit for a browser that does not read. */
 const MAX_UNREAD_BYTES = 16 * 1024;
 
-export function addLiveRoutes(router: Router<ConsoleState>, { access, feeds, sessions }: Services): void {
-  router.get('/live', async (ctx) => {
-    const { namespace = '' } = ctx.params;
-    const session = sessionOf(ctx);
+export function addLiveRoutes(serve: ServeRoute, { access, feeds, sessions }: Services): void {
+  serve(routes.followChanges, async ({ ctx, session, namespace }) => {
     await access.require(session, namespace, 'seeNamespace');
     const mayRead = {
       requests: await access.may(session, namespace, 'readRequests'),
@@ -43,7 +41,7 @@ export function addLiveRoutes(router: Router<ConsoleState>, { access, feeds, ses
     ctx.type = 'text/event-stream';
     // Prevents proxies from buffering streams.
     ctx.set('x-accel-buffering', 'no');
-    ctx.body = body;
+    return body;
   });
 }
 

@@ -1,16 +1,16 @@
 /** Who has a role in a namespace, and what changed there; read as the user (decision 0294). */
-import type Router from '@koa/router';
 import { apiKeyResource } from '../../../api/api-key.ts';
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
 import { modelDeploymentResource } from '../../../api/model-deployment.ts';
 import { storageCredentialResource } from '../../../api/storage-credential.ts';
 import { webhookEndpointResource } from '../../../api/webhook-endpoint.ts';
-import type { ChangesView, MembersView, NoteView } from '../../api.ts';
+import type { NoteView } from '../../api.ts';
+import { routes } from '../../routes.ts';
 import { KubernetesError } from '../kubernetes/error.ts';
-import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import { describeChanges } from '../views/change.ts';
 import { describeNote } from '../views/event.ts';
 import { describeMembers } from '../views/member.ts';
+import type { ServeRoute } from './served-route.ts';
 import type { Services } from './services.ts';
 
 const RESOURCES = [
@@ -23,22 +23,20 @@ const MAX_ENTRIES = 200;
 /** Not allowed; or an API server without roles, such as that of `make run`. */
 const UNREADABLE = [403, 404];
 
-export function addMemberRoutes(router: Router<ConsoleState>, { kubernetes }: Services): void {
-  router.get('/members', async (ctx) => {
-    const { namespace = '' } = ctx.params;
-    const { token } = sessionOf(ctx);
+export function addMemberRoutes(serve: ServeRoute, { kubernetes }: Services): void {
+  serve(routes.listMembers, async ({ session, namespace }) => {
+    const { token } = session;
     try {
       const members = await kubernetes.list(token, { plural: 'rolebindings', namespace }, describeMembers);
-      ctx.body = { members: members.flat() } satisfies MembersView;
+      return { members: members.flat() };
     } catch (error) {
       if (!(error instanceof KubernetesError) || !UNREADABLE.includes(error.status)) throw error;
-      ctx.body = { members: null } satisfies MembersView;
+      return { members: null };
     }
   });
 
-  router.get('/changes', async (ctx) => {
-    const { namespace = '' } = ctx.params;
-    const { token } = sessionOf(ctx);
+  serve(routes.listChanges, async ({ session, namespace }) => {
+    const { token } = session;
     const [events, ...lists] = await Promise.all([
       readNotes(token, namespace),
       ...RESOURCES.map(async ({ plural, kind }) => {
@@ -48,7 +46,7 @@ export function addMemberRoutes(router: Router<ConsoleState>, { kubernetes }: Se
     ]);
     const entries = [...lists.flat(), ...(events ?? [])];
     entries.sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
-    ctx.body = { entries: entries.slice(0, MAX_ENTRIES), hasEvents: events !== null } satisfies ChangesView;
+    return { entries: entries.slice(0, MAX_ENTRIES), hasEvents: events !== null };
   });
 
   /** null: the user may not read events. */

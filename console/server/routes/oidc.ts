@@ -3,8 +3,8 @@ import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { ErrorEnvelope } from '../../../api/api-objects.ts';
 import type { Logger } from '../../../kit/log.ts';
-import { OIDC_CALLBACK_PATH, type OIDCSignInView, type SignInView } from '../../api.ts';
-import { oidcSignInBody, readBody } from '../http/bodies.ts';
+import { OIDC_CALLBACK_PATH } from '../../api.ts';
+import { routes } from '../../routes.ts';
 import { formatCookie, NO_COOKIE, readCookie } from '../http/cookies.ts';
 import { ConsoleError, type ConsoleErrorCode } from '../http/error.ts';
 import type { Issuer } from '../oidc/issuer.ts';
@@ -13,6 +13,7 @@ import type { ConsoleState } from '../sessions/request-guards.ts';
 import { describeTokens } from '../sessions/token-renewal.ts';
 import { openPending, PENDING_SECONDS, sealPending } from '../sign-in/pending-sign-in.ts';
 import { readReturnPath } from '../sign-in/return-path.ts';
+import type { ServeRoute } from './served-route.ts';
 import type { Services } from './services.ts';
 
 /** Until the page has loaded and shown it. */
@@ -27,18 +28,20 @@ const CODES: Record<IssuerErrorKind, ConsoleErrorCode> = {
   misconfigured: 'upstream_error',
 };
 
+/** `router`: also serves the issuer's way back, which is no call of the page. */
 export function addOIDCRoutes(
+  serve: ServeRoute,
   router: Router<ConsoleState>,
   { issuer, signIns }: Services,
   log: Logger,
 ): void {
-  router.get('/api/sign-in', async (ctx) => {
+  serve(routes.readSignIn, async ({ ctx }) => {
     const error = readCookie(ctx.req, ctx.state.origin, 'sign-in-error');
     if (error !== null) ctx.append('set-cookie', formatCookie(ctx.state.origin, 'sign-in-error', NO_COOKIE));
-    ctx.body = {
+    return {
       oidc: issuer && { name: issuer.name },
       error: error && Buffer.from(error, 'base64url').toString(),
-    } satisfies SignInView;
+    };
   });
   if (issuer === null) return;
 
@@ -46,16 +49,16 @@ export function addOIDCRoutes(
     throw error instanceof IssuerError ? translateIssuerError(error, issuer, log) : error;
   };
 
-  router.post('/api/oidc', async (ctx) => {
+  serve(routes.startOIDC, async ({ ctx, readBody }) => {
     signIns.admit(ctx);
-    const { returnTo, namespace } = await readBody(ctx.req, oidcSignInBody);
+    const { returnTo, namespace } = await readBody();
     const redirectURI = ctx.state.origin.origin + OIDC_CALLBACK_PATH;
     const { url, state, nonce, verifier } = await issuer.begin(redirectURI).catch(fail);
     const endsAt = Date.now() + PENDING_SECONDS * 1_000;
     const pending = { nonce, verifier, redirectURI, returnTo: readReturnPath(returnTo), namespace, endsAt };
     const cookie = { value: sealPending(pending, state), maxAgeSeconds: PENDING_SECONDS };
     ctx.append('set-cookie', formatCookie(ctx.state.origin, 'sign-in', cookie));
-    ctx.body = { url } satisfies OIDCSignInView;
+    return { url };
   });
 
   router.get(OIDC_CALLBACK_PATH, async (ctx) => {

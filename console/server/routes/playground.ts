@@ -1,29 +1,19 @@
 /** The playground: relays calls to a deployment's endpoint, streaming both ways (decision 0097). */
 
 import type { IncomingHttpHeaders } from 'node:http';
-import type Router from '@koa/router';
+import type { Readable } from 'node:stream';
 import { modelDeployment, modelDeploymentResource } from '../../../api/model-deployment.ts';
+import { REQUEST_ID } from '../../../api/request.ts';
+import { PLAYGROUND_PATH, playgroundRoutes } from '../../routes.ts';
 import type { EndpointAnswer } from '../endpoints/endpoints.ts';
 import { ConsoleError } from '../http/error.ts';
-import { type ApiContext, type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
+import type { ApiContext } from '../sessions/request-guards.ts';
 import { endWithSession } from '../sessions/session-stream.ts';
 import { describeDeployment } from '../views/deployment.ts';
+import type { ServeRoute } from './served-route.ts';
 import type { Services } from './services.ts';
 
 const { plural } = modelDeploymentResource;
-const POSTS = [
-  'chat/completions',
-  'completions',
-  'embeddings',
-  'rerank',
-  'images/generations',
-  'images/edits',
-  'videos',
-  'videos/generations',
-  'audio/transcriptions',
-  'audio/speech',
-];
-const GETS = /^(models|requests\/req_[0-9a-f]{32})$/;
 /** Request headers that are forwarded; never cookies. */
 const FORWARDED_HEADERS = ['content-type', 'content-length', 'accept'];
 const RELAYED_HEADERS = [
@@ -34,33 +24,30 @@ const RELAYED_HEADERS = [
   'content-disposition',
 ];
 
-export function addPlaygroundRoutes(router: Router<ConsoleState>, services: Services): void {
+export function addPlaygroundRoutes(serve: ServeRoute, services: Services): void {
   const { kubernetes, access, endpoints, sessions } = services;
 
-  const pass = async (ctx: ApiContext) => {
-    const { namespace = '', name = '', route = '' } = ctx.params;
-    const session = sessionOf(ctx);
-    const isPost = ctx.method === 'POST';
-    if (isPost ? !POSTS.includes(route) : !GETS.test(route))
-      throw new ConsoleError('not_found', `The playground does not support ${ctx.method} /v1/${route}.`);
-    await access.require(session, namespace, 'usePlayground');
-    const deployment = modelDeployment.parse(
-      await kubernetes.get(session.token, { plural, namespace }, name),
-    );
-    const { baseURL, message } = describeDeployment(deployment);
-    if (baseURL === null) throw new ConsoleError('conflict', message || 'The deployment has no URL yet.');
-    const answer = await endpoints.call(session, namespace, {
-      method: isPost ? 'POST' : 'GET',
-      baseURL,
-      path: `${route}${ctx.search}`,
-      headers: select(ctx.req.headers, FORWARDED_HEADERS),
-      ...(isPost && { body: ctx.req }),
-      signal: endWithSession(ctx, sessions, () => access.may(session, namespace, 'usePlayground')),
+  for (const route of Object.values(playgroundRoutes))
+    serve(route, async ({ ctx, session, namespace, name, id = '' }) => {
+      if (route === playgroundRoutes.readRequest && !REQUEST_ID.test(id))
+        throw new ConsoleError('not_found', `${ctx.path} not found.`);
+      await access.require(session, namespace, 'usePlayground');
+      const deployment = modelDeployment.parse(
+        await kubernetes.get(session.token, { plural, namespace }, name),
+      );
+      const { baseURL, message } = describeDeployment(deployment);
+      if (baseURL === null) throw new ConsoleError('conflict', message || 'The deployment has no URL yet.');
+      const isPost = route.method === 'POST';
+      const answer = await endpoints.call(session, namespace, {
+        method: isPost ? 'POST' : 'GET',
+        baseURL,
+        path: `${route.path.slice(PLAYGROUND_PATH.length).replace(':id', id)}${ctx.search}`,
+        headers: select(ctx.req.headers, FORWARDED_HEADERS),
+        ...(isPost && { body: ctx.req }),
+        signal: endWithSession(ctx, sessions, () => access.may(session, namespace, 'usePlayground')),
+      });
+      return relay(ctx, answer);
     });
-    relay(ctx, answer);
-  };
-  router.post('/deployments/:name/v1/*route', pass);
-  router.get('/deployments/:name/v1/*route', pass);
 }
 
 /** Content types of endpoints. Deployments must not be able to serve pages on the console's origin. */
@@ -70,7 +57,7 @@ const JSON_TYPE = 'application/json';
 /** In case a browser opens a response directly. */
 const RELAYED_POLICY = "default-src 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
-function relay(ctx: ApiContext, { statusCode, headers, body }: EndpointAnswer): void {
+function relay(ctx: ApiContext, { statusCode, headers, body }: EndpointAnswer): Readable {
   const type = String(headers['content-type'] ?? JSON_TYPE)
     .toLowerCase()
     .trim();
@@ -84,10 +71,10 @@ function relay(ctx: ApiContext, { statusCode, headers, body }: EndpointAnswer): 
   ctx.status = statusCode;
   // Prevents proxies from buffering streams.
   ctx.set('x-accel-buffering', 'no');
-  ctx.body = body;
   ctx.set('content-security-policy', RELAYED_POLICY);
   ctx.set(select(headers, RELAYED_HEADERS));
   ctx.set('content-type', type);
+  return body;
 }
 
 function select(headers: IncomingHttpHeaders, names: readonly string[]): Record<string, string> {

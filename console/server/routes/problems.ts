@@ -1,5 +1,4 @@
 /** Problems in a namespace, as far as the user may see them (decision 0326). */
-import type Router from '@koa/router';
 import { apiKey, apiKeyResource } from '../../../api/api-key.ts';
 import { modelDeployment, modelDeploymentResource } from '../../../api/model-deployment.ts';
 import { storageCredential, storageCredentialResource } from '../../../api/storage-credential.ts';
@@ -8,10 +7,10 @@ import { readSpentMicros } from '../../../redis/admission/admission-calls.ts';
 import { readGrantedMicros, readKeyUsage } from '../../../redis/console/console-reads.ts';
 import { readOldest } from '../../../redis/requests/request-record.ts';
 import type { ProblemsView, ProblemView } from '../../api.ts';
+import { routes } from '../../routes.ts';
 import { KubernetesError } from '../kubernetes/error.ts';
 import { type KubeObject, viewAs } from '../kubernetes/object.ts';
 import { PromiseCache } from '../sessions/promise-cache.ts';
-import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import type { Session } from '../sessions/session.ts';
 import { describeDeployment, isQueued } from '../views/deployment.ts';
 import { describeKey, hashOf } from '../views/key.ts';
@@ -26,6 +25,7 @@ import {
 } from '../views/problem.ts';
 import { describeStorageCredential } from '../views/storage-credential.ts';
 import { describeWebhook } from '../views/webhook.ts';
+import type { ServeRoute } from './served-route.ts';
 import type { Services } from './services.ts';
 
 /** All tabs of a user request it, on every page. */
@@ -36,14 +36,12 @@ const MAX_READ = 200;
 const MAX_PROBLEMS = 100;
 const FORBIDDEN = 403;
 
-export function addProblemRoutes(router: Router<ConsoleState>, services: Services): void {
+export function addProblemRoutes(serve: ServeRoute, services: Services): void {
   const { kubernetes, access, redis, presence } = services;
   const answers = new PromiseCache<ProblemsView>({ ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
 
-  router.get('/problems', async (ctx) => {
-    const { namespace = '' } = ctx.params;
-    const session = sessionOf(ctx);
-    ctx.body = await answers.get(`${session.digest} ${namespace}`, () => find(session, namespace));
+  serve(routes.listProblems, async ({ session, namespace }) => {
+    return await answers.get(`${session.digest} ${namespace}`, () => find(session, namespace));
   });
 
   const find = async (session: Session, namespace: string): Promise<ProblemsView> => {

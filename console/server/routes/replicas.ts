@@ -1,17 +1,17 @@
 /** The pods of a deployment, their events and logs, read as the user. */
 import { Transform } from 'node:stream';
-import type Router from '@koa/router';
 import { z } from 'zod';
 import { POD_READS } from '../../../api/console-rights.ts';
 import { podSelector } from '../../../api/names.ts';
 import { LOG_LIMITS } from '../../api.ts';
+import { routes } from '../../routes.ts';
 import { check } from '../http/bodies.ts';
 import { StreamSlots } from '../http/stream-slots.ts';
 import type { Selection } from '../kubernetes/paths.ts';
-import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import { endWithSession } from '../sessions/session-stream.ts';
 import { describeEventsOf } from '../views/event.ts';
 import { describeReplica } from '../views/replica.ts';
+import type { ServeRoute } from './served-route.ts';
 import type { Services } from './services.ts';
 
 const MAX_EVENTS = 100;
@@ -27,34 +27,28 @@ const query = z.object({
   previous: z.enum(['true', 'false']).default('false'),
 });
 
-export function addReplicaRoutes(router: Router<ConsoleState>, services: Services): void {
+export function addReplicaRoutes(serve: ServeRoute, services: Services): void {
   const { kubernetes, access, streams, sessions } = services;
   const slots = new StreamSlots(MAX_LOG_STREAMS);
 
-  router.get('/deployments/:name/replicas', async (ctx) => {
-    const { namespace = '', name = '' } = ctx.params;
+  serve(routes.listReplicas, async ({ session, namespace, name }) => {
     const selection = selectPods(name);
-    const { token } = sessionOf(ctx);
+    const { token } = session;
     const replicas = selection
       ? await kubernetes.list(token, { plural: 'pods', namespace }, describeReplica, selection)
       : [];
-    ctx.body = replicas.sort(
-      (a, b) => a.createdAt.localeCompare(b.createdAt) || a.name.localeCompare(b.name),
-    );
+    return replicas.sort((a, b) => a.createdAt.localeCompare(b.createdAt) || a.name.localeCompare(b.name));
   });
 
-  router.get('/deployments/:name/events', async (ctx) => {
-    const { namespace = '', name = '' } = ctx.params;
-    const { token } = sessionOf(ctx);
+  serve(routes.listEvents, async ({ session, namespace, name }) => {
+    const { token } = session;
     const place = { plural: 'events', namespace };
     const events = DEPLOYMENT.test(name) ? await kubernetes.list(token, place, describeEventsOf(name)) : [];
-    ctx.body = events.sort((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, MAX_EVENTS);
+    return events.sort((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, MAX_EVENTS);
   });
 
-  router.get('/deployments/:name/replicas/:pod/log', async (ctx) => {
-    const { namespace = '', pod = '' } = ctx.params;
+  serve(routes.readLog, async ({ ctx, session, namespace, pod }) => {
     const { container, previous } = check(ctx.query, query);
-    const session = sessionOf(ctx);
     const mayRead = () => access.allows(session, namespace, POD_READS.readLogs);
     const ending = endWithSession(ctx, sessions, mayRead);
     ctx.res.once('close', slots.take(session.user));
@@ -75,7 +69,7 @@ export function addReplicaRoutes(router: Router<ConsoleState>, services: Service
     if (ending.aborted) body.destroy();
     ctx.type = 'text/plain; charset=utf-8';
     ctx.set('x-accel-buffering', 'no');
-    ctx.body = log.pipe(body);
+    return log.pipe(body);
   });
 }
 

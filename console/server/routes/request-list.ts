@@ -1,5 +1,4 @@
 /** Lists of asynchronous requests, across deployments: pages, and searches by status, time and API key. */
-import type Router from '@koa/router';
 import { z } from 'zod';
 import { PERSONAL_KEY_PREFIX } from '../../../api/redis-keys.ts';
 import {
@@ -13,15 +12,16 @@ import { readDeploymentNames } from '../../../redis/console/console-reads.ts';
 import { type ChargedRecord, readRequest } from '../../../redis/requests/request-record.ts';
 import { MAX_SUBMITTERS } from '../../../redis/requests/request-search.ts';
 import type { RequestsView } from '../../api.ts';
+import { routes } from '../../routes.ts';
 import { check } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
 import { readTimeSpan, type TimeSpan, timeFilters } from '../http/time-range.ts';
-import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import type { KnownKey } from '../views/key.ts';
 import { mergeNewest } from '../views/newest.ts';
 import { describeCharge, describeRecord } from '../views/request.ts';
 import { readKnownKeys } from './known-keys.ts';
 import { openSource, shareBudget } from './request-source.ts';
+import type { ServeRoute } from './served-route.ts';
 import type { Services } from './services.ts';
 
 /** Enough for some hundred deployments. */
@@ -58,13 +58,11 @@ function readCursor(cursor: string): Position {
 
 const writeCursor = (end: Position): string => Buffer.from(JSON.stringify(end)).toString('base64url');
 
-export function addRequestListRoutes(router: Router<ConsoleState>, services: Services): void {
+export function addRequestListRoutes(serve: ServeRoute, services: Services): void {
   const { access, redis } = services;
 
-  router.get('/requests', async (ctx) => {
-    const { namespace = '' } = ctx.params;
+  serve(routes.listRequests, async ({ ctx, session, namespace }) => {
     const asked = check(ctx.query, query);
-    const session = sessionOf(ctx);
     await access.require(session, namespace, 'readRequests');
     const span = readTimeSpan(asked, Date.now());
     const [names, keys] = await Promise.all([
@@ -76,13 +74,13 @@ export function addRequestListRoutes(router: Router<ConsoleState>, services: Ser
     const { records, ...ends } = asked.id
       ? await findOne({ ...asked, namespace, names, span, submitters, id: asked.id })
       : await listPage({ ...asked, namespace, names, span, submitters });
-    ctx.body = {
+    return {
       requests: records.map((record) => ({
         ...describeRecord(record),
         ...describeCharge(record.charge, keys),
       })),
       ...ends,
-    } satisfies RequestsView;
+    };
   });
 
   interface Wanted extends Pick<Query, 'limit' | 'after'> {

@@ -1,17 +1,16 @@
 /** One asynchronous request, also of a deleted deployment; its results, through an endpoint. */
-import type Router from '@koa/router';
 import { z } from 'zod';
 import { modelDeploymentResource } from '../../../api/model-deployment.ts';
 import { REQUEST_ID, type RequestRecord } from '../../../api/request.ts';
 import { type ChargedRecord, readRequest } from '../../../redis/requests/request-record.ts';
-import type { RequestDetail, RequestInputView, RetryView } from '../../api.ts';
+import { routes } from '../../routes.ts';
 import { callTimeout, readEndpointJSON } from '../endpoints/answer.ts';
 import { ConsoleError } from '../http/error.ts';
-import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import type { Session } from '../sessions/session.ts';
 import { toBaseURL } from '../views/deployment.ts';
 import { describeCharge, describeRecord, readEndpointError } from '../views/request.ts';
 import { readKnownKeys } from './known-keys.ts';
+import type { ServeRoute } from './served-route.ts';
 import type { Services } from './services.ts';
 
 const { plural } = modelDeploymentResource;
@@ -24,19 +23,17 @@ const input = z.object({
 const retried = z.object({ id: z.string().regex(REQUEST_ID) });
 const outputs = z.object({ output_urls: z.array(z.string()).default([]) });
 
-export function addRequestRoutes(router: Router<ConsoleState>, services: Services): void {
+export function addRequestRoutes(serve: ServeRoute, services: Services): void {
   const { kubernetes, access, redis, endpoints } = services;
 
-  router.get('/requests/:deployment/:id', async (ctx) => {
-    const { namespace = '', deployment = '', id = '' } = ctx.params;
-    const session = sessionOf(ctx);
+  serve(routes.readRequest, async ({ session, namespace, deployment, id }) => {
     await access.require(session, namespace, 'readRequests');
     const record = await find({ namespace, deployment, id });
     const [outputURLs, keys] = await Promise.all([
       record.status === 'succeeded' ? findOutputs(session, namespace, record) : [],
       readKnownKeys(services, session.token, namespace),
     ]);
-    ctx.body = {
+    return {
       ...describeRecord(record),
       ...describeCharge(record.charge, keys),
       outputURLs,
@@ -46,12 +43,10 @@ export function addRequestRoutes(router: Router<ConsoleState>, services: Service
         ...record.replays,
         lastAt: new Date(record.replays.lastAt).toISOString(),
       },
-    } satisfies RequestDetail;
+    };
   });
 
-  router.post('/requests/:deployment/:id/cancel', async (ctx) => {
-    const { namespace = '', deployment = '', id = '' } = ctx.params;
-    const session = sessionOf(ctx);
+  serve(routes.cancelRequest, async ({ session, namespace, deployment, id }) => {
     await access.require(session, namespace, 'cancelRequests');
     await find({ namespace, deployment, id });
     const baseURL = await findEndpoint(session, namespace, deployment);
@@ -61,12 +56,10 @@ export function addRequestRoutes(router: Router<ConsoleState>, services: Service
         'The request cannot be canceled: no deployment with an endpoint is left.',
       );
     await ask(session, namespace, { method: 'POST', baseURL, path: `requests/${id}/cancel` });
-    ctx.body = describeRecord(await find({ namespace, deployment, id }));
+    return describeRecord(await find({ namespace, deployment, id }));
   });
 
-  router.get('/requests/:deployment/:id/input', async (ctx) => {
-    const { namespace = '', deployment = '', id = '' } = ctx.params;
-    const session = sessionOf(ctx);
+  serve(routes.readRequestInput, async ({ session, namespace, deployment, id }) => {
     await access.require(session, namespace, 'readRequests');
     await find({ namespace, deployment, id });
     const baseURL = await findEndpoint(session, namespace, deployment);
@@ -74,12 +67,10 @@ export function addRequestRoutes(router: Router<ConsoleState>, services: Service
       baseURL === null
         ? NO_INPUT
         : await ask(session, namespace, { method: 'GET', baseURL, path: `requests/${id}/input` });
-    ctx.body = input.parse(answer) satisfies RequestInputView;
+    return input.parse(answer);
   });
 
-  router.post('/requests/:deployment/:id/retry', async (ctx) => {
-    const { namespace = '', deployment = '', id = '' } = ctx.params;
-    const session = sessionOf(ctx);
+  serve(routes.retryRequest, async ({ ctx, session, namespace, deployment, id }) => {
     await access.require(session, namespace, 'readRequests');
     await access.require(session, namespace, 'usePlayground');
     await find({ namespace, deployment, id });
@@ -87,8 +78,8 @@ export function addRequestRoutes(router: Router<ConsoleState>, services: Service
     const { url } = (object.status ?? {}) as { url?: string };
     if (!url) throw new ConsoleError('conflict', 'The deployment has no URL yet.');
     const call = { method: 'POST', baseURL: toBaseURL(url), path: `requests/${id}/retry` } as const;
-    ctx.body = retried.parse(await ask(session, namespace, call)) satisfies RetryView;
     ctx.status = 202;
+    return retried.parse(await ask(session, namespace, call));
   });
 
   /** The JSON of an endpoint. Throws ConsoleError with its message. */

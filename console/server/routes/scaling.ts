@@ -1,12 +1,12 @@
 /** A deployment's scaling history. */
-import type Router from '@koa/router';
 import { z } from 'zod';
 import { modelDeployment, modelDeploymentResource } from '../../../api/model-deployment.ts';
 import { readScaling, type ScalingPoint } from '../../../redis/demand/scaling-history.ts';
-import { SCALING_RANGES, type ScalingHistoryView, type ScalingRange } from '../../api.ts';
+import { SCALING_RANGES, type ScalingRange } from '../../api.ts';
+import { routes } from '../../routes.ts';
 import { check } from '../http/bodies.ts';
-import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import { describeDeployment } from '../views/deployment.ts';
+import type { ServeRoute } from './served-route.ts';
 import type { Services } from './services.ts';
 
 const { plural } = modelDeploymentResource;
@@ -15,13 +15,8 @@ const HOUR_MS = 3_600_000;
 const RANGES_MS: Record<ScalingRange, number> = { '1h': HOUR_MS, '6h': 6 * HOUR_MS, '24h': 24 * HOUR_MS };
 const query = z.object({ range: z.enum(SCALING_RANGES).default('1h') });
 
-export function addScalingRoutes(
-  router: Router<ConsoleState>,
-  { kubernetes, access, redis }: Services,
-): void {
-  router.get('/deployments/:name/scaling', async (ctx) => {
-    const { namespace = '', name = '' } = ctx.params;
-    const session = sessionOf(ctx);
+export function addScalingRoutes(serve: ServeRoute, { kubernetes, access, redis }: Services): void {
+  serve(routes.readScaling, async ({ ctx, session, namespace, name }) => {
     const { range } = check(ctx.query, query);
     await access.require(session, namespace, 'readUsage');
     const object = await kubernetes.get(session.token, { plural, namespace }, name);
@@ -33,7 +28,7 @@ export function addScalingRoutes(
     const points = known.filter(({ at }) => at >= (Date.parse(createdAt) || 0));
     const demand = points.at(-1)?.demand ?? scaling?.demand ?? 0;
     const current = { at: to, demand, wanted: replicas.wanted, ready: replicas.ready };
-    ctx.body = {
+    return {
       from: formatTime(from),
       to: formatTime(to),
       points: [...points.filter(({ at }) => at < to), current].map(
@@ -42,7 +37,7 @@ export function addScalingRoutes(
       changes: points
         .flatMap(({ at, wanted, change }) => (change ? [{ at: formatTime(at), to: wanted, ...change }] : []))
         .reverse(),
-    } satisfies ScalingHistoryView;
+    };
   });
 }
 

@@ -1,6 +1,4 @@
 /** Rolls the secret that signs a namespace's webhooks, or those of one endpoint. */
-import type Router from '@koa/router';
-import type { RouterContext } from '@koa/router';
 import { generateSigningSecret } from '../../../api/identity.ts';
 import { SIGNING_SECRET_NAME } from '../../../api/names.ts';
 import { endpointSecretFields, type SecretFields } from '../../../api/signing-secret.ts';
@@ -9,12 +7,12 @@ import { WORKSPACE_NAME, workspace, workspaceResource } from '../../../api/works
 import type { RedisClient } from '../../../redis/client.ts';
 import { readSigningSecret } from '../../../redis/publication/published.ts';
 import type { SigningSecretView } from '../../api.ts';
-import { readBody, rollBody } from '../http/bodies.ts';
+import { routes } from '../../routes.ts';
 import { ConsoleError } from '../http/error.ts';
 import type { Kubernetes } from '../kubernetes/client.ts';
 import { KubernetesError } from '../kubernetes/error.ts';
-import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import { pollUntil } from './poll.ts';
+import type { Call, ServeRoute } from './served-route.ts';
 import type { Services } from './services.ts';
 
 /** Time to update receivers. */
@@ -22,27 +20,25 @@ const OVERLAP_MS = 24 * 3_600_000;
 /** The operator sees a changed Secret immediately, or at its next resync if the watch is down. */
 const PUBLISH_TIMEOUT_MS = 25_000;
 
-export function addSigningSecretRoutes(router: Router<ConsoleState>, services: Services): void {
+export function addSigningSecretRoutes(serve: ServeRoute, services: Services): void {
   const { kubernetes, access, ownSecrets, redis } = services;
 
   const roll = async (
-    ctx: RouterContext<ConsoleState>,
+    { session, namespace, readBody }: Call<typeof routes.rollSigningSecret>,
     fields?: SecretFields,
   ): Promise<SigningSecretView> => {
-    const { namespace = '' } = ctx.params;
-    const { keepOld } = await readBody(ctx.req, rollBody);
+    const { keepOld } = await readBody();
     const secret = generateSigningSecret();
     const published = await readPublished(redis, namespace);
     const overlapMs = keepOld ? OVERLAP_MS : 0;
-    const { user } = sessionOf(ctx);
+    const { user } = session;
     await ownSecrets.writeSigningSecret(namespace, secret, { user, overlapMs, ...(fields && { fields }) });
     const isInEffect = published === null || (await waitForAnother(redis, namespace, published));
     return { secret, isInEffect };
   };
 
-  router.post('/signing-secret/roll', async (ctx) => {
-    const { namespace = '' } = ctx.params;
-    const session = sessionOf(ctx);
+  serve(routes.rollSigningSecret, async (call) => {
+    const { session, namespace } = call;
     await access.require(session, namespace, 'rollSecret');
     const named = await readNamedSecret(kubernetes, session.token, namespace);
     if (named !== undefined && named !== SIGNING_SECRET_NAME)
@@ -50,12 +46,11 @@ export function addSigningSecretRoutes(router: Router<ConsoleState>, services: S
         'conflict',
         `The Workspace uses the Secret ${named}. To roll it, change its key "secret" with kubectl.`,
       );
-    ctx.body = await roll(ctx);
+    return roll(call);
   });
 
-  router.post('/webhooks/:name/signing-secret/roll', async (ctx) => {
-    const { namespace = '', name = '' } = ctx.params;
-    const session = sessionOf(ctx);
+  serve(routes.rollWebhookSecret, async (call) => {
+    const { session, namespace, name } = call;
     await access.require(session, namespace, 'rollSecret');
     const object = await kubernetes.get(
       session.token,
@@ -67,7 +62,7 @@ export function addSigningSecretRoutes(router: Router<ConsoleState>, services: S
         'conflict',
         `Deliveries to ${name} are signed with the secret of the workspace. Roll that one, or give the endpoint a separate secret.`,
       );
-    ctx.body = await roll(ctx, endpointSecretFields(name));
+    return roll(call, endpointSecretFields(name));
   });
 }
 

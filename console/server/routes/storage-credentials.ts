@@ -1,7 +1,6 @@
 /** Customer buckets. The console writes their keys to a Secret, since members have no permissions on Secrets. */
 
 import { randomBytes } from 'node:crypto';
-import type Router from '@koa/router';
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
 import { ANNOTATIONS } from '../../../api/names.ts';
 import {
@@ -10,20 +9,20 @@ import {
   storageCredentialResource,
 } from '../../../api/storage-credential.ts';
 import type { StorageCredentialView } from '../../api.ts';
-import { newStorageCredentialBody, readBody } from '../http/bodies.ts';
+import { routes } from '../../routes.ts';
 import { ConsoleError } from '../http/error.ts';
 import type { Author } from '../kubernetes/client.ts';
 import { viewAs } from '../kubernetes/object.ts';
-import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import { describeStorageCredential, PENDING } from '../views/storage-credential.ts';
 import { pollUntil } from './poll.ts';
+import type { ServeRoute } from './served-route.ts';
 import type { Services } from './services.ts';
 
 const { plural, kind } = storageCredentialResource;
 /** For a put, a get and a delete on a slow store. */
 const VERIFY_TIMEOUT_MS = 12_000;
 
-export function addStorageCredentialRoutes(router: Router<ConsoleState>, services: Services): void {
+export function addStorageCredentialRoutes(serve: ServeRoute, services: Services): void {
   const { kubernetes, access, ownSecrets } = services;
   /** Triggers verification by the operator and waits for the result; pending if that takes longer. */
   const verify = async (author: Author, namespace: string, name: string): Promise<StorageCredentialView> => {
@@ -38,18 +37,15 @@ export function addStorageCredentialRoutes(router: Router<ConsoleState>, service
     return isWanted ? describeStorageCredential(seen) : { ...describeStorageCredential(seen), ...PENDING };
   };
 
-  router.get('/storage-credentials', async (ctx) => {
-    const { namespace = '' } = ctx.params;
+  serve(routes.listStorageCredentials, async ({ session, namespace }) => {
     const shown = viewAs(storageCredential, describeStorageCredential);
-    const views = await kubernetes.list(sessionOf(ctx).token, { plural, namespace }, shown);
-    ctx.body = views.sort((a, b) => a.name.localeCompare(b.name));
+    const views = await kubernetes.list(session.token, { plural, namespace }, shown);
+    return views.sort((a, b) => a.name.localeCompare(b.name));
   });
 
-  router.post('/storage-credentials', async (ctx) => {
-    const { namespace = '' } = ctx.params;
-    const session = sessionOf(ctx);
+  serve(routes.createStorageCredential, async ({ ctx, session, namespace, readBody }) => {
     const { token } = session;
-    const { name, accessKeyId, secretAccessKey, ...spec } = await readBody(ctx.req, newStorageCredentialBody);
+    const { name, accessKeyId, secretAccessKey, ...spec } = await readBody();
     await access.require(session, namespace, 'storeKeys');
     // A unique name, so that no other Secret is overwritten or used.
     const secret = `${name}-keys-${randomBytes(4).toString('hex')}`;
@@ -74,17 +70,14 @@ export function addStorageCredentialRoutes(router: Router<ConsoleState>, service
       throw new ConsoleError('refused', `The credential was not added: ${view.message}.`);
     }
     ctx.status = 201;
-    ctx.body = view;
+    return view;
   });
 
-  router.post('/storage-credentials/:name/verify', async (ctx) => {
-    const { namespace = '', name = '' } = ctx.params;
-    ctx.body = await verify(sessionOf(ctx), namespace, name);
+  serve(routes.verifyStorageCredential, async ({ session, namespace, name }) => {
+    return await verify(session, namespace, name);
   });
 
-  router.delete('/storage-credentials/:name', async (ctx) => {
-    const { namespace = '', name = '' } = ctx.params;
-    await kubernetes.remove(sessionOf(ctx).token, { plural, namespace }, name);
-    ctx.status = 204;
+  serve(routes.deleteStorageCredential, async ({ session, namespace, name }) => {
+    await kubernetes.remove(session.token, { plural, namespace }, name);
   });
 }

@@ -1,20 +1,14 @@
 /** Usage of deployments over time, and remaining credit. */
-import type Router from '@koa/router';
 import { z } from 'zod';
 import { formatAmount } from '../../../api/amount.ts';
 import { readSpentMicros } from '../../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import { readDeploymentNames, readGrantedMicros } from '../../../redis/console/console-reads.ts';
 import { readUsage } from '../../../redis/usage/usage.ts';
-import {
-  type CreditView,
-  type TrafficView,
-  USAGE_RANGES,
-  type UsageRange,
-  type UsageView,
-} from '../../api.ts';
+import { type CreditView, type TrafficView, USAGE_RANGES, type UsageRange } from '../../api.ts';
+import { routes } from '../../routes.ts';
 import { check } from '../http/bodies.ts';
-import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
+import type { ServeRoute } from './served-route.ts';
 import type { Services } from './services.ts';
 
 const HOUR = 3_600;
@@ -36,28 +30,23 @@ const query = z.object({
   range: z.enum(USAGE_RANGES).default('24h'),
 });
 
-export function addUsageRoutes(
-  router: Router<ConsoleState>,
-  { access, redis, largeAnswers }: Services,
-): void {
-  router.get('/usage', async (ctx) => {
-    const { namespace = '' } = ctx.params;
+export function addUsageRoutes(serve: ServeRoute, { access, redis, largeAnswers }: Services): void {
+  serve(routes.readUsage, async ({ ctx, session, namespace }) => {
     const { deployment, range } = check(ctx.query, query);
-    await access.require(sessionOf(ctx), namespace, 'readUsage');
+    await access.require(session, namespace, 'readUsage');
     const { length, step } = RANGES[range];
-    await largeAnswers.answer(ctx, namespace, async () => {
+    return largeAnswers.answer(ctx.res, namespace, async () => {
       const deployments = deployment ? [deployment] : await readDeploymentNames(redis, namespace);
       const question = { namespace, deployments, ...until(Date.now(), { length, step }) };
       const [report, credit] = await Promise.all([readUsage(redis, question), readCredit(redis, namespace)]);
       const points = report.steps.map(({ at, ...sums }) => ({ ...sums, at: new Date(at).toISOString() }));
-      return { stepSeconds: step, points, total: report.total, credit } satisfies UsageView;
+      return { stepSeconds: step, points, total: report.total, credit };
     });
   });
 
-  router.get('/usage/deployments', async (ctx) => {
-    const { namespace = '' } = ctx.params;
-    await access.require(sessionOf(ctx), namespace, 'readUsage');
-    await largeAnswers.answer(ctx, namespace, async () => {
+  serve(routes.listTraffic, async ({ ctx, session, namespace }) => {
+    await access.require(session, namespace, 'readUsage');
+    return largeAnswers.answer(ctx.res, namespace, async () => {
       const span = until(Date.now(), OVERVIEW);
       const views: TrafficView[] = [];
       // Sequentially: each read may be large, but its view is not.

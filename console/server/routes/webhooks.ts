@@ -1,7 +1,6 @@
 /** Webhook endpoints: written as the user, validated by the operator. */
 
 import { randomBytes } from 'node:crypto';
-import type Router from '@koa/router';
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
 import { ANNOTATIONS } from '../../../api/names.ts';
 import {
@@ -11,11 +10,9 @@ import {
 } from '../../../api/webhook-endpoint.ts';
 import { deriveDeliveryId, expandEvent } from '../../../redis/deliveries/delivery-calls.ts';
 import { readDelivery } from '../../../redis/deliveries/delivery-log.ts';
-import type { TestView } from '../../api.ts';
-import { newWebhookBody, readBody, webhookChangeBody } from '../http/bodies.ts';
+import { routes } from '../../routes.ts';
 import { ConsoleError } from '../http/error.ts';
 import { viewAs } from '../kubernetes/object.ts';
-import { type ConsoleState, sessionOf } from '../sessions/request-guards.ts';
 import {
   describeDelivery,
   describeWebhook,
@@ -24,6 +21,7 @@ import {
   refuseURL,
 } from '../views/webhook.ts';
 import { pollUntil } from './poll.ts';
+import type { ServeRoute } from './served-route.ts';
 import type { Services } from './services.ts';
 import { readTarget } from './webhook-target.ts';
 
@@ -32,7 +30,7 @@ const VERIFY_TIMEOUT_MS = 5_000;
 const ATTEMPT_TIMEOUT_MS = 8_000;
 const TEST_TYPE = 'webhook.test';
 
-export function addWebhookRoutes(router: Router<ConsoleState>, services: Services): void {
+export function addWebhookRoutes(serve: ServeRoute, services: Services): void {
   const { kubernetes, access, redis } = services;
 
   const read = async (token: string, namespace: string, name: string): Promise<WebhookEndpoint> =>
@@ -43,18 +41,15 @@ export function addWebhookRoutes(router: Router<ConsoleState>, services: Service
     return (await pollUntil(() => read(token, namespace, name), isEvaluated, VERIFY_TIMEOUT_MS)).seen;
   };
 
-  router.get('/webhooks', async (ctx) => {
-    const { namespace = '' } = ctx.params;
+  serve(routes.listWebhooks, async ({ session, namespace }) => {
     const shown = viewAs(webhookEndpoint, describeWebhook);
-    const views = await kubernetes.list(sessionOf(ctx).token, { plural, namespace }, shown);
-    ctx.body = views.sort((a, b) => a.name.localeCompare(b.name));
+    const views = await kubernetes.list(session.token, { plural, namespace }, shown);
+    return views.sort((a, b) => a.name.localeCompare(b.name));
   });
 
-  router.post('/webhooks', async (ctx) => {
-    const { namespace = '' } = ctx.params;
-    const session = sessionOf(ctx);
+  serve(routes.createWebhook, async ({ ctx, session, namespace, readBody }) => {
     const { token } = session;
-    const { name, ...spec } = await readBody(ctx.req, newWebhookBody);
+    const { name, ...spec } = await readBody();
     const object = { apiVersion: API_VERSION, kind, metadata: { name, namespace }, spec };
     const made = await kubernetes.create(session, { plural, namespace }, object);
     const endpoint = await awaitVerdict(token, webhookEndpoint.parse(made));
@@ -66,14 +61,12 @@ export function addWebhookRoutes(router: Router<ConsoleState>, services: Service
     )
       throw refuseURL(accepted);
     ctx.status = 201;
-    ctx.body = describeWebhook(endpoint);
+    return describeWebhook(endpoint);
   });
 
-  router.patch('/webhooks/:name', async (ctx) => {
-    const { namespace = '', name = '' } = ctx.params;
-    const session = sessionOf(ctx);
+  serve(routes.changeWebhook, async ({ session, namespace, name, readBody }) => {
     const { token } = session;
-    const { reEnable, ...spec } = await readBody(ctx.req, webhookChangeBody);
+    const { reEnable, ...spec } = await readBody();
     const metadata = { annotations: { [ANNOTATIONS.reEnable]: new Date().toISOString() } };
     const changed = await kubernetes.patch(session, { plural, namespace }, name, {
       spec,
@@ -85,18 +78,14 @@ export function addWebhookRoutes(router: Router<ConsoleState>, services: Service
       const poll = () => read(token, namespace, name);
       endpoint = (await pollUntil(poll, (seen) => !isAutoDisabled(seen), VERIFY_TIMEOUT_MS)).seen;
     }
-    ctx.body = describeWebhook(endpoint);
+    return describeWebhook(endpoint);
   });
 
-  router.delete('/webhooks/:name', async (ctx) => {
-    const { namespace = '', name = '' } = ctx.params;
-    await kubernetes.remove(sessionOf(ctx).token, { plural, namespace }, name);
-    ctx.status = 204;
+  serve(routes.deleteWebhook, async ({ session, namespace, name }) => {
+    await kubernetes.remove(session.token, { plural, namespace }, name);
   });
 
-  router.post('/webhooks/:name/test', async (ctx) => {
-    const { namespace = '', name = '' } = ctx.params;
-    const session = sessionOf(ctx);
+  serve(routes.testWebhook, async ({ session, namespace, name }) => {
     await access.require(session, namespace, 'sendTests');
     const url = readTarget(await read(session.token, namespace, name));
     const eventId = `evt_${randomBytes(16).toString('hex')}`;
@@ -107,10 +96,10 @@ export function addWebhookRoutes(router: Router<ConsoleState>, services: Service
       throw new ConsoleError('conflict', 'Too many deliveries are pending. Try again later.');
     const poll = () => readDelivery(redis, namespace, deriveDeliveryId(eventId, url));
     const { seen } = await pollUntil(poll, (delivery) => wasTried(delivery), ATTEMPT_TIMEOUT_MS);
-    ctx.body = {
+    return {
       eventId,
       delivery: seen && wasTried(seen) ? describeDelivery(seen) : null,
-    } satisfies TestView;
+    };
   });
 }
 

@@ -39,16 +39,13 @@ export const refuseForgeries = (): Middleware<ConsoleState> => async (ctx, next)
   await next();
 };
 
-export const requireSession =
-  (sessions: Sessions): Middleware<ConsoleState> =>
-  async (ctx, next) => {
-    const id = readCookie(ctx.req, ctx.state.origin, 'session');
-    const session = id === null ? null : await sessions.find(id);
-    if (session === null)
-      throw new ConsoleError('not_signed_in', 'Not signed in, or the session has expired.');
-    ctx.state.session = session;
-    await next();
-  };
+/** Throws not_signed_in. */
+export async function requireSession(ctx: ApiContext, sessions: Sessions): Promise<void> {
+  const id = readCookie(ctx.req, ctx.state.origin, 'session');
+  const session = id === null ? null : await sessions.find(id);
+  if (session === null) throw new ConsoleError('not_signed_in', 'Not signed in, or the session has expired.');
+  ctx.state.session = session;
+}
 
 /** The state of a request in the middleware chain. */
 export interface ConsoleState {
@@ -63,6 +60,3 @@ export interface ConsoleState {
 }
 
 export type ApiContext = RouterContext<ConsoleState, DefaultContext>;
-
-/** For routes behind `requireSession`. */
-export const sessionOf = (ctx: { state: ConsoleState }): Session => ctx.state.session!;

@@ -1,7 +1,7 @@
 /** Streams of a session: they end with it, with the permission, and with the client. */
 import { ConsoleError } from '../http/error.ts';
 import { endWith } from '../http/stream-end.ts';
-import { type ApiContext, sessionOf } from './request-guards.ts';
+import type { ApiContext } from './request-guards.ts';
 import type { Sessions } from './sessions.ts';
 
 /**
@@ -13,7 +13,7 @@ export function endWithSession(
   sessions: Pick<Sessions, 'isOpen' | 'onEnd'>,
   isStillAllowed: () => Promise<boolean>,
 ): AbortSignal {
-  const session = sessionOf(ctx);
+  const session = ctx.state.session!;
   const mayGoOn = async () => (await sessions.isOpen(session)) && (await isStillAllowed());
   const isCut = endWith(ctx.res, mayGoOn);
   if (isCut.aborted) throw new ConsoleError('client_left', 'The client disconnected.');

@@ -1,5 +1,6 @@
 /** Calls of the console's own server. */
 import { CSRF_HEADER } from '../../api.ts';
+import { type AnswerOf, type Args, type BodyOf, locate, type ParamsOf, type Route } from '../../routes.ts';
 import { watchSlowness } from './slowness.ts';
 
 /** An error from the server; the message can be shown to users. */
@@ -31,16 +32,24 @@ const cachedResponses = new Map<string, CachedResponse>();
 /** Cached responses belong to the signed-in user. */
 export const clearCachedResponses = (): void => cachedResponses.clear();
 
-/** Sends JSON and returns JSON (undefined for 204). Throws CallError, with status 0 if the server is unreachable. */
-export async function call<T>(
-  method: string,
-  path: string,
-  body?: unknown,
-  signal?: AbortSignal,
-): Promise<T> {
-  if (method === 'GET') return (await read(path, signal)) as T;
-  const response = await watchSlowness(send(method, path, body, signal));
-  return response.status === 204 ? (undefined as T) : await response.json();
+/**
+ * Sends JSON or a form and returns JSON (undefined for 204). `args`: what the path needs, and the query. Throws CallError, with status
+ * 0 if the server is unreachable.
+ */
+export const call: <R extends Route>(
+  route: R,
+  args: ParamsOf<R> & Args,
+  ...[body, signal]: BodyOf<R> extends void
+    ? [body?: undefined, signal?: AbortSignal]
+    : [body: BodyOf<R>, signal?: AbortSignal]
+) => Promise<AnswerOf<R>> = request;
+
+/** The same, where types do not say what is sent. */
+// biome-ignore lint/suspicious/noExplicitAny: its callers know what the route answers
+export async function request(route: Route, args: Args, body?: unknown, signal?: AbortSignal): Promise<any> {
+  if (route.method === 'GET') return read(locate(route, args), signal);
+  const response = await watchSlowness(send(route, args, body, signal));
+  return response.status === 204 ? undefined : response.json();
 }
 
 async function read(path: string, signal?: AbortSignal): Promise<unknown> {
@@ -69,17 +78,12 @@ function remember(path: string, answer: CachedResponse): void {
 }
 
 /** The same for streams and files. */
-export async function send(
-  method: string,
-  path: string,
-  body?: unknown,
-  signal?: AbortSignal,
-): Promise<Response> {
+export function send(route: Route, args: Args, body?: unknown, signal?: AbortSignal): Promise<Response> {
   const isForm = body instanceof FormData;
-  return sendRequest(path, {
-    method,
+  return sendRequest(locate(route, args), {
+    method: route.method,
     headers: {
-      ...(method !== 'GET' && { [CSRF_HEADER]: '1' }),
+      ...(route.method !== 'GET' && { [CSRF_HEADER]: '1' }),
       ...(body !== undefined && !isForm && { 'content-type': 'application/json' }),
     },
     body: body === undefined ? undefined : isForm ? body : JSON.stringify(body),

@@ -2,19 +2,21 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useSyncExternalStore } from 'react';
 import type { LiveTopic, LiveUpdate, WatchedTopic } from '../../api.ts';
+import { locate, type Route, routes } from '../../routes.ts';
+import { refresh, useNamespace } from './namespace.ts';
 
 /** For what is not watched. */
 const POLL_INTERVAL_MS = 3_000;
 /** In case the watch missed something. */
 const WATCHED_INTERVAL_MS = 60_000;
 
-/** Keys of queries below the namespace's; single requests are left out, since each read makes their results load again. */
-const QUERIES: Record<LiveTopic, string[][]> = {
-  deployments: [['deployments'], ['problems']],
-  replicas: [['replicas']],
-  events: [['events']],
-  requests: [['requests', 'pages']],
-  deliveries: [['deliveries', 'pages'], ['problems']],
+/** What shows a topic; single requests are left out, since each read makes their results load again. */
+const SHOWN: Record<LiveTopic, Route[]> = {
+  deployments: [routes.listDeployments, routes.readDeployment, routes.readManifest, routes.listProblems],
+  replicas: [routes.listReplicas],
+  events: [routes.listEvents],
+  requests: [routes.listRequests],
+  deliveries: [routes.listDeliveries, routes.listProblems],
 };
 
 let watched: readonly WatchedTopic[] = [];
@@ -35,7 +37,8 @@ export const usePollInterval = (topic: WatchedTopic): number =>
   useSyncExternalStore(subscribe, () => watched.includes(topic)) ? WATCHED_INTERVAL_MS : POLL_INTERVAL_MS;
 
 /** Reads again what has changed, as long as the page can be seen: browsers allow few connections to one server. */
-export function useLiveUpdates(base: string): void {
+export function useLiveUpdates(): void {
+  const namespace = useNamespace();
   const cache = useQueryClient();
   useEffect(() => {
     let source: EventSource | undefined;
@@ -46,7 +49,7 @@ export function useLiveUpdates(base: string): void {
     };
     const follow = () => {
       if (document.hidden) disconnect();
-      else source ??= open(cache, base);
+      else source ??= open(cache, namespace);
     };
     follow();
     document.addEventListener('visibilitychange', follow);
@@ -54,16 +57,19 @@ export function useLiveUpdates(base: string): void {
       document.removeEventListener('visibilitychange', follow);
       disconnect();
     };
-  }, [cache, base]);
+  }, [cache, namespace]);
 }
 
-function open(cache: QueryClient, base: string): EventSource {
-  const source = new EventSource(`${base}/live`);
+function open(cache: QueryClient, namespace: string): EventSource {
+  const source = new EventSource(locate(routes.followChanges, { namespace }));
   source.addEventListener('message', ({ data }) => {
     const update = JSON.parse(data) as LiveUpdate;
     setWatched(update.watched);
-    const keys = update.changed.flatMap((topic) => QUERIES[topic]);
-    for (const key of keys) void cache.invalidateQueries({ queryKey: [base, ...key] });
+    void refresh(
+      cache,
+      namespace,
+      update.changed.flatMap((topic) => SHOWN[topic]),
+    );
   });
   // It connects again by itself, unless it was refused.
   source.addEventListener('error', () => setWatched([]));

@@ -1,10 +1,11 @@
 /** The session and the user's permissions. */
 import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useParams } from 'react-router';
-import type { AccessView, OIDCSignInView, SessionView, SignInView, SignOutView } from '../../api.ts';
+import type { AccessView, SessionView, SignInView } from '../../api.ts';
+import { routes } from '../../routes.ts';
 import { CallError, call, clearCachedResponses } from './call.ts';
+import { keyOf, useRead } from './namespace.ts';
 
-const SESSION = ['session'];
+export const SESSION = keyOf(routes.readSession, {});
 
 const SESSION_INTERVAL_MS = 15_000;
 /** Poll interval during an outage, so that recovery shows soon. */
@@ -36,8 +37,7 @@ const chooseInterval = (session: SessionView | null | undefined): number | false
 export function useSignIn() {
   const cache = useQueryClient();
   return useMutation({
-    mutationFn: (body: { token: string; namespace?: string }) =>
-      call<SessionView>('POST', '/api/session', body),
+    mutationFn: (body: { token: string; namespace?: string }) => call(routes.signIn, {}, body),
     onSuccess: (session) => replaceSession(cache, session),
   });
 }
@@ -45,8 +45,8 @@ export function useSignIn() {
 /** How to sign in; undefined while that is unknown. Reading it again would lose the error, which is reported once. */
 export function useSignInOptions(): { isUnknown: boolean; options: SignInView | undefined } {
   const { data, isPending, failureCount } = useQuery({
-    queryKey: ['sign-in'],
-    queryFn: ({ signal }) => call<SignInView>('GET', '/api/sign-in', undefined, signal),
+    queryKey: keyOf(routes.readSignIn, {}),
+    queryFn: ({ signal }) => call(routes.readSignIn, {}, undefined, signal),
     staleTime: Number.POSITIVE_INFINITY,
     refetchInterval: false,
     refetchOnWindowFocus: false,
@@ -60,8 +60,7 @@ export function useOIDCSignIn() {
   return useMutation({
     mutationFn: (namespace: string) => {
       const { pathname, search } = window.location;
-      const body = { returnTo: pathname + search, ...(namespace && { namespace }) };
-      return call<OIDCSignInView>('POST', '/api/oidc', body);
+      return call(routes.startOIDC, {}, { returnTo: pathname + search, ...(namespace && { namespace }) });
     },
     onSuccess: ({ url }) => window.location.assign(url),
   });
@@ -70,7 +69,7 @@ export function useOIDCSignIn() {
 export function useSignOut() {
   const cache = useQueryClient();
   return useMutation({
-    mutationFn: () => call<SignOutView | undefined>('DELETE', '/api/session'),
+    mutationFn: () => call(routes.signOut, {}),
     onSuccess: async (elsewhere) => {
       await replaceSession(cache, null);
       if (elsewhere) window.location.assign(elsewhere.url);
@@ -80,7 +79,7 @@ export function useSignOut() {
 
 async function readSession(signal: AbortSignal): Promise<SessionView | null> {
   try {
-    return await call<SessionView>('GET', '/api/session', undefined, signal);
+    return await call(routes.readSession, {}, undefined, signal);
   } catch (error) {
     if (error instanceof CallError && error.status === 401) return null;
     throw error;
@@ -101,26 +100,15 @@ function clearUserData(cache: QueryClient): void {
   cache.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
 }
 
-/** The namespace in the page's URL. */
-export function useNamespace(): string {
-  return useParams().namespace ?? '';
-}
-
-/** API path of the current namespace. */
-export function useBase(): string {
-  return `/api/namespaces/${useNamespace()}`;
-}
-
 const ACCESS_INTERVAL_MS = 60_000;
 const ACCESS_RETRY_INTERVAL_MS = 3_000;
 
 /** Fields are undefined until loaded. */
 export function useAccess(): Partial<AccessView> {
-  const base = useBase();
-  const { data } = useQuery({
-    queryKey: [base, 'access'],
-    queryFn: () => call<AccessView>('GET', `${base}/access`),
-    refetchInterval: ({ state }) => (state.data ? ACCESS_INTERVAL_MS : ACCESS_RETRY_INTERVAL_MS),
-  });
+  const { data } = useRead(
+    routes.readAccess,
+    {},
+    { refetchInterval: ({ state }) => (state.data ? ACCESS_INTERVAL_MS : ACCESS_RETRY_INTERVAL_MS) },
+  );
   return data ?? {};
 }

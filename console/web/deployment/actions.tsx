@@ -5,10 +5,11 @@ import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useNavigate } from 'react-router';
-import type { DeploymentChange, DeploymentView } from '../../api.ts';
-import { call, splitError } from '../client/call.ts';
-import { useAccess, useBase, useNamespace } from '../client/session.ts';
-import { useAction } from '../parts/action.ts';
+import type { DeploymentView } from '../../api.ts';
+import { type BodyOf, routes } from '../../routes.ts';
+import { splitError } from '../client/call.ts';
+import { keyOf, useNamespace, useWrite } from '../client/namespace.ts';
+import { useAccess } from '../client/session.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { announce } from '../parts/announcer.tsx';
 import { Confirm } from '../parts/confirm.tsx';
@@ -17,19 +18,25 @@ import { ErrorAlert } from '../parts/page-states.tsx';
 
 const REASON = "You don't have permission to change deployments in this namespace.";
 
-function useChange(name: string, describe: (change: DeploymentChange) => string, onDone: () => void) {
-  const base = useBase();
+function useChange(
+  name: string,
+  describe: (change: BodyOf<typeof routes.changeDeployment>) => string,
+  onDone: () => void,
+) {
+  const namespace = useNamespace();
   const cache = useQueryClient();
-  return useAction({
-    mutationFn: (change: DeploymentChange) =>
-      call<DeploymentView>('PATCH', `${base}/deployments/${encodeURIComponent(name)}`, change),
-    onSuccess: (changed, change) => {
-      cache.setQueryData([base, 'deployments', name], changed);
-      announce(describe(change));
-      onDone();
+  return useWrite(
+    routes.changeDeployment,
+    { name },
+    {
+      refreshes: [routes.listDeployments, routes.readDeployment, routes.readManifest],
+      onSuccess: (changed, change) => {
+        cache.setQueryData(keyOf(routes.readDeployment, { namespace, name }), changed);
+        announce(describe(change));
+        onDone();
+      },
     },
-    onSettled: () => cache.invalidateQueries({ queryKey: [base, 'deployments'] }),
-  });
+  );
 }
 
 export function DeploymentActions({ deployment }: { deployment: DeploymentView }) {
@@ -156,18 +163,19 @@ function ScaleForm({
 }
 
 function DeleteDialog({ name, isOpen, onClose }: { name: string; isOpen: boolean; onClose: () => void }) {
-  const base = useBase();
   const namespace = useNamespace();
-  const cache = useQueryClient();
   const navigate = useNavigate();
-  const remove = useAction({
-    mutationFn: () => call('DELETE', `${base}/deployments/${encodeURIComponent(name)}`),
-    onSuccess: () => {
-      announce(`Deleted ${name}.`);
-      void navigate(`/${namespace}/deployments`);
-      return cache.invalidateQueries({ queryKey: [base, 'deployments'], exact: true });
+  const remove = useWrite(
+    routes.deleteDeployment,
+    { name },
+    {
+      refreshes: [routes.listDeployments],
+      onSuccess: () => {
+        announce(`Deleted ${name}.`);
+        void navigate(`/${namespace}/deployments`);
+      },
     },
-  });
+  );
   return (
     <Confirm
       isOpen={isOpen}

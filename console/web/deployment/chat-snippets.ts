@@ -1,4 +1,5 @@
 /** Code examples of one chat completion. Pure. */
+
 import { type JSONValue, writePython, writeTypeScript } from './literals.ts';
 import { type Language, writeCurl, writePythonCall, writeTypeScriptCall } from './sdk-frames.ts';
 

@@ -2,7 +2,7 @@
 import { Anchor, Code, Stack, Text, Title } from '@mantine/core';
 import { Link } from 'react-router';
 import type { DeploymentView } from '../../api.ts';
-import { useNamespace } from '../client/session.ts';
+import { useNamespace } from '../client/namespace.ts';
 import { Copyable } from '../parts/copyable.tsx';
 import { CodeExamples } from './code-examples.tsx';
 import { buildSnippet } from './snippets.ts';

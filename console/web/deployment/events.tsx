@@ -1,10 +1,9 @@
 /** What Kubernetes and the operator recorded about a deployment and its pods. */
 import { Badge, Table } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import type { EventView } from '../../api.ts';
-import { call } from '../client/call.ts';
+import { routes } from '../../routes.ts';
 import { usePollInterval } from '../client/live.ts';
-import { useBase } from '../client/session.ts';
+import { useRead } from '../client/namespace.ts';
 import { ArrangedTable, useArrangement } from '../parts/arranged-list.tsx';
 import type { Column } from '../parts/arrangement.ts';
 import { Loaded } from '../parts/page.tsx';
@@ -27,18 +26,11 @@ const textsOf = ({ reason, message, object, isWarning }: EventView) => [
 ];
 
 export function Events({ deployment }: { deployment: string }) {
-  const base = useBase();
-  const query = useQuery({
-    queryKey: [base, 'events', deployment],
-    queryFn: ({ signal }) =>
-      call<EventView[]>(
-        'GET',
-        `${base}/deployments/${encodeURIComponent(deployment)}/events`,
-        undefined,
-        signal,
-      ),
-    refetchInterval: usePollInterval('events'),
-  });
+  const query = useRead(
+    routes.listEvents,
+    { name: deployment },
+    { refetchInterval: usePollInterval('events') },
+  );
   return (
     <Loaded query={query}>
       {(events) =>

@@ -1,6 +1,6 @@
 /** Shown in a namespace without deployments. */
 import { Code } from '@mantine/core';
-import { useNamespace } from '../client/session.ts';
+import { useNamespace } from '../client/namespace.ts';
 import { Copyable } from '../parts/copyable.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
 

@@ -1,5 +1,6 @@
 /** Follows a container's log while the page shows it. */
 import { useEffect, useState } from 'react';
+import { type Args, type ParamsOf, routes } from '../../routes.ts';
 import { send } from '../client/call.ts';
 import { LogBuffer } from './log-buffer.ts';
 
@@ -12,23 +13,24 @@ export interface ShownLog {
   error: Error | null;
 }
 
+type LogArgs = ParamsOf<typeof routes.readLog> & Args;
+
 const EMPTY: ShownLog = { text: '', state: 'connecting', error: null };
 
-/** `path` null: none. A change of `turn` starts over. */
-export function useLog(path: string | null, turn: number): ShownLog {
+/** A change of `turn` starts over. */
+export function useLog(of: LogArgs, turn: number): ShownLog {
   const [log, setLog] = useState(EMPTY);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `turn` asks to start over
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `turn` asks to start over; `of` is another object each time
   useEffect(() => {
     setLog(EMPTY);
-    if (path === null) return;
     const leaving = new AbortController();
-    void follow(path, leaving.signal, setLog);
+    void follow(of, leaving.signal, setLog);
     return () => leaving.abort();
-  }, [path, turn]);
+  }, [JSON.stringify(of), turn]);
   return log;
 }
 
-async function follow(path: string, signal: AbortSignal, show: (log: ShownLog) => void): Promise<void> {
+async function follow(of: LogArgs, signal: AbortSignal, show: (log: ShownLog) => void): Promise<void> {
   const buffer = new LogBuffer();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const showNow = (state: ShownLog['state'], error: Error | null = null) => {
@@ -37,7 +39,7 @@ async function follow(path: string, signal: AbortSignal, show: (log: ShownLog) =
     if (!signal.aborted) show({ text: buffer.text, state, error });
   };
   try {
-    const { body } = await send('GET', path, undefined, signal);
+    const { body } = await send(routes.readLog, of, undefined, signal);
     showNow('live');
     const reader = body!.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {

@@ -3,7 +3,8 @@ import { Button, Code, Group, Select, Stack, Switch, Text, TextInput } from '@ma
 import { IconSearch } from '@tabler/icons-react';
 import { useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { ReplicaView } from '../../api.ts';
-import { useAccess, useBase } from '../client/session.ts';
+import { useNamespace } from '../client/namespace.ts';
+import { useAccess } from '../client/session.ts';
 import { useFilters } from '../parts/filters.ts';
 import { Loaded } from '../parts/page.tsx';
 import { EmptyState, ErrorAlert } from '../parts/page-states.tsx';
@@ -34,7 +35,7 @@ export function Logs({ deployment }: { deployment: string }) {
 }
 
 function ReplicaLog({ deployment, replicas }: { deployment: string; replicas: ReplicaView[] }) {
-  const base = useBase();
+  const namespace = useNamespace();
   const { search, change } = useFilters();
   const [isPrevious, setPrevious] = useState(false);
   const [turn, setTurn] = useState(0);
@@ -42,9 +43,10 @@ function ReplicaLog({ deployment, replicas }: { deployment: string; replicas: Re
   const replica = replicas.find(({ name }) => name === search.get('replica')) ?? replicas[0]!;
   const container =
     replica.containers.find((name) => name === search.get('container')) ?? replica.containers[0]!;
-  const query = new URLSearchParams({ container, ...(isPrevious && { previous: 'true' }) });
-  const path = `${base}/deployments/${encodeURIComponent(deployment)}/replicas/${encodeURIComponent(replica.name)}/log?${query}`;
-  const { text, state, error } = useLog(path, turn);
+  const { text, state, error } = useLog(
+    { namespace, name: deployment, pod: replica.name, container, previous: isPrevious ? 'true' : '' },
+    turn,
+  );
   const found = useMemo(() => findLines(text, wanted), [text, wanted]);
   return (
     <Stack gap="sm">

@@ -1,19 +1,21 @@
 /** A manifest that is checked by the API server before it is applied. */
 import { Alert, Button, Group, List, Stack, Textarea } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import type { ManifestChange, ManifestResult } from '../../api.ts';
-import { call } from '../client/call.ts';
+import type { ManifestResult } from '../../api.ts';
+import type { BodyOf, routes } from '../../routes.ts';
+import { useAction } from '../client/action.ts';
 import { useAccess } from '../client/session.ts';
-import { useAction } from '../parts/action.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { announce } from '../parts/announcer.tsx';
 import { parseManifest } from './yaml-text.ts';
 
+type ManifestChange = BodyOf<typeof routes.createDeployment>;
+
 interface ManifestEditorProps {
   yaml: string;
   onChange: (yaml: string) => void;
-  /** Where it is tried, and where it is applied. */
-  paths: { dryRun: string; apply: string; method: 'POST' | 'PUT' };
+  dryRun: (change: ManifestChange) => Promise<ManifestResult>;
+  apply: (change: ManifestChange) => Promise<ManifestResult>;
   /** Version of what is edited. */
   version?: string;
   /** Label of the button that applies it. */
@@ -33,7 +35,6 @@ export function ManifestEditor(props: ManifestEditorProps) {
   const {
     yaml,
     onChange,
-    paths,
     version,
     action,
     isChanged,
@@ -50,7 +51,7 @@ export function ManifestEditor(props: ManifestEditorProps) {
     ...(version !== undefined && { version }),
   });
   const dryRun = useAction({
-    mutationFn: async () => ({ yaml, result: await call<ManifestResult>('POST', paths.dryRun, body()) }),
+    mutationFn: async () => ({ yaml, result: await props.dryRun(body()) }),
     onSuccess: (answer) => {
       setTried(answer);
       const { length } = answer.result.warnings;
@@ -60,7 +61,7 @@ export function ManifestEditor(props: ManifestEditorProps) {
     },
   });
   const apply = useAction({
-    mutationFn: () => call<ManifestResult>(paths.method, paths.apply, body()),
+    mutationFn: () => props.apply(body()),
     onSuccess: (result) => {
       setTried(undefined);
       dryRun.reset();

@@ -1,11 +1,11 @@
 /** The manifest of a deployment, to view and edit. */
 import '../theme/later-styles.ts';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { ManifestView } from '../../api.ts';
+import { routes } from '../../routes.ts';
 import { call } from '../client/call.ts';
 import { usePollInterval } from '../client/live.ts';
-import { useBase } from '../client/session.ts';
+import { useNamespace, useRead, useRefresh } from '../client/namespace.ts';
 import { announce } from '../parts/announcer.tsx';
 import { Loaded } from '../parts/page.tsx';
 import { DiffView } from './diff-view.tsx';
@@ -13,30 +13,25 @@ import { DiscardButton, ManifestEditor } from './manifest-editor.tsx';
 import { formatManifest } from './yaml-text.ts';
 
 export function Manifest({ deployment }: { deployment: string }) {
-  const base = useBase();
-  const path = `${base}/deployments/${encodeURIComponent(deployment)}`;
-  const query = useQuery({
-    queryKey: [base, 'deployments', deployment, 'manifest'],
-    queryFn: ({ signal }) => call<ManifestView>('GET', `${path}/manifest`, undefined, signal),
-    refetchInterval: usePollInterval('deployments'),
-  });
+  const query = useRead(
+    routes.readManifest,
+    { name: deployment },
+    { refetchInterval: usePollInterval('deployments') },
+  );
   return (
-    <Loaded query={query}>
-      {(manifest) => <Editor deployment={deployment} path={path} manifest={manifest} />}
-    </Loaded>
+    <Loaded query={query}>{(manifest) => <Editor deployment={deployment} manifest={manifest} />}</Loaded>
   );
 }
 
 interface EditorProps {
   deployment: string;
-  path: string;
   /** As it is now. */
   manifest: ManifestView;
 }
 
-function Editor({ deployment, path, manifest }: EditorProps) {
-  const base = useBase();
-  const cache = useQueryClient();
+function Editor({ deployment, manifest }: EditorProps) {
+  const namespace = useNamespace();
+  const refresh = useRefresh();
   /** What is edited, and what it began with; changes of others show only without. */
   const [edit, setEdit] = useState<{ yaml: string; from: ManifestView }>();
   const from = edit?.from ?? manifest;
@@ -46,14 +41,15 @@ function Editor({ deployment, path, manifest }: EditorProps) {
     <ManifestEditor
       yaml={yaml}
       onChange={(changed) => setEdit({ yaml: changed, from })}
-      paths={{ dryRun: `${path}/dry-run`, apply: path, method: 'PUT' }}
+      dryRun={(body) => call(routes.tryDeployment, { namespace, name: deployment }, body)}
+      apply={(body) => call(routes.replaceDeployment, { namespace, name: deployment }, body)}
       version={from.version}
       action="Apply"
       isChanged={yaml !== original}
       describe={(result) => <DiffView before={original} after={formatManifest(result.manifest)} />}
       onApplied={async () => {
         announce(`Applied to ${deployment}.`);
-        await cache.invalidateQueries({ queryKey: [base, 'deployments'] });
+        await refresh(routes.listDeployments, routes.readDeployment, routes.readManifest);
         setEdit(undefined);
       }}
     >

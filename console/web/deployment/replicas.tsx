@@ -1,11 +1,10 @@
 /** The pods of a deployment. */
 import { Anchor, Stack, Table, Text, Title } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import type { DeploymentView, ReplicaView } from '../../api.ts';
-import { call } from '../client/call.ts';
+import { routes } from '../../routes.ts';
 import { usePollInterval } from '../client/live.ts';
-import { useBase } from '../client/session.ts';
+import { useRead } from '../client/namespace.ts';
 import { ArrangedTable, useArrangement } from '../parts/arranged-list.tsx';
 import type { Column } from '../parts/arrangement.ts';
 import { Loaded } from '../parts/page.tsx';
@@ -26,18 +25,7 @@ const COLUMNS: readonly Column<ReplicaView>[] = [
 const textsOf = ({ name, state, message, node, gpu }: ReplicaView) => [name, state, message, node, gpu];
 
 export function useReplicas(deployment: string) {
-  const base = useBase();
-  return useQuery({
-    queryKey: [base, 'replicas', deployment],
-    queryFn: ({ signal }) =>
-      call<ReplicaView[]>(
-        'GET',
-        `${base}/deployments/${encodeURIComponent(deployment)}/replicas`,
-        undefined,
-        signal,
-      ),
-    refetchInterval: usePollInterval('replicas'),
-  });
+  return useRead(routes.listReplicas, { name: deployment }, { refetchInterval: usePollInterval('replicas') });
 }
 
 type Operated = Pick<DeploymentView, 'name' | 'isPaused' | 'startup'>;

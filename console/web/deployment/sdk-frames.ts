@@ -1,4 +1,5 @@
 /** What all code examples of a language have around their call. Pure. */
+
 import { quoteTypeScript } from './literals.ts';
 
 export const LANGUAGES = ['curl', 'Python', 'TypeScript'] as const;

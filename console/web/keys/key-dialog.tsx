@@ -2,12 +2,10 @@
 
 import { Alert, Button, Group, Modal, Stack } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
-import { useQueryClient } from '@tanstack/react-query';
+import type { UseMutationResult } from '@tanstack/react-query';
 import type { FormEvent, ReactNode } from 'react';
 import type { NewKeyView } from '../../api.ts';
-import { call, splitError } from '../client/call.ts';
-import { useBase } from '../client/session.ts';
-import { useAction } from '../parts/action.ts';
+import { splitError } from '../client/call.ts';
 import { Copyable } from '../parts/copyable.tsx';
 import { FormEnd } from '../parts/form-end.tsx';
 
@@ -20,21 +18,15 @@ export interface KeySubmission<Body> {
 
 interface KeyDialogProps<Body> {
   title: string;
-  /** Below the namespace's keys. */
-  path?: string;
+  /** Makes the key. */
+  creation: UseMutationResult<NewKeyView, Error, Body>;
   isOpen: boolean;
   onClose: () => void;
   /** The form. */
   children: (submission: KeySubmission<Body>) => ReactNode;
 }
 
-export function KeyDialog<Body>({ title, path = '', isOpen, onClose, children }: KeyDialogProps<Body>) {
-  const base = useBase();
-  const cache = useQueryClient();
-  const creation = useAction({
-    mutationFn: (body: Body) => call<NewKeyView>('POST', `${base}/keys${path}`, body),
-    onSettled: () => void cache.invalidateQueries({ queryKey: [base, 'keys'] }),
-  });
+export function KeyDialog<Body>({ title, creation, isOpen, onClose, children }: KeyDialogProps<Body>) {
   const { data: created, isPending, error, mutate: onSubmit } = creation;
   const close = () => {
     creation.reset();

@@ -1,12 +1,11 @@
 /** The limits of a key: their fields, and the dialog that changes those of a key that exists. */
 
 import { Group, Modal, NumberInput, Stack } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import type { KeyChange, KeyLimits, KeyView } from '../../api.ts';
-import { call, splitError } from '../client/call.ts';
-import { useBase } from '../client/session.ts';
-import { useAction } from '../parts/action.ts';
+import type { KeyLimits, KeyView } from '../../api.ts';
+import { routes } from '../../routes.ts';
+import { splitError } from '../client/call.ts';
+import { useWrite } from '../client/namespace.ts';
 import { announce } from '../parts/announcer.tsx';
 import { FormEnd } from '../parts/form-end.tsx';
 
@@ -72,18 +71,18 @@ export function LimitsDialog({ apiKey, isOpen, onClose }: LimitsDialogProps) {
 }
 
 function LimitsForm({ apiKey, onDone }: { apiKey: KeyView; onDone: () => void }) {
-  const base = useBase();
-  const cache = useQueryClient();
   const { limits, render } = useLimitFields(apiKey);
-  const save = useAction({
-    mutationFn: (change: KeyChange) =>
-      call('PATCH', `${base}/keys/${encodeURIComponent(apiKey.name)}`, change),
-    onSuccess: () => {
-      announce(`Saved the limits of ${apiKey.name}.`);
-      onDone();
+  const save = useWrite(
+    routes.changeKey,
+    { name: apiKey.name },
+    {
+      refreshes: [routes.listKeys],
+      onSuccess: () => {
+        announce(`Saved the limits of ${apiKey.name}.`);
+        onDone();
+      },
     },
-    onSettled: () => cache.invalidateQueries({ queryKey: [base, 'keys'] }),
-  });
+  );
   const submit = (event: FormEvent) => {
     event.preventDefault();
     // The others may have been changed elsewhere meanwhile.

@@ -1,10 +1,11 @@
 /** The keys, one a row, and what can be done with them. */
 import { useDisclosure } from '@mantine/hooks';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { KeyChange, KeyTotalView, KeyView } from '../../api.ts';
+import type { KeyTotalView, KeyView } from '../../api.ts';
+import { routes } from '../../routes.ts';
 import { call } from '../client/call.ts';
-import { useBase } from '../client/session.ts';
+import { useNamespace, useRefresh } from '../client/namespace.ts';
 import { ArrangedTable, useArrangement } from '../parts/arranged-list.tsx';
 import type { Column } from '../parts/arrangement.ts';
 import { useDeletion } from '../parts/deletion.tsx';
@@ -58,20 +59,19 @@ interface KeyTableProps {
 }
 
 export function KeyTable({ keys, totals, mayManage }: KeyTableProps) {
-  const base = useBase();
-  const cache = useQueryClient();
-  const refresh = () => cache.invalidateQueries({ queryKey: [base, 'keys'] });
-  const findPath = ({ name }: KeyView) => `${base}/keys/${encodeURIComponent(name)}`;
+  const namespace = useNamespace();
+  const refresh = useRefresh();
   const toggle = useMutation({
-    mutationFn: (key: KeyView) =>
-      call('PATCH', findPath(key), { disabled: !key.disabled } satisfies KeyChange),
-    onSettled: refresh,
+    mutationFn: ({ name, disabled }: KeyView) =>
+      call(routes.changeKey, { namespace, name }, { disabled: !disabled }),
+    onSettled: () => refresh(routes.listKeys),
   });
   const [edited, setEdited] = useState<KeyView>();
   const [isEditing, editing] = useDisclosure();
   const [rolled, setRolled] = useState<KeyView>();
   const [isRolling, rolling] = useDisclosure();
-  const { ask, dialog } = useDeletion('keys', {
+  const { ask, dialog } = useDeletion(routes.deleteKey, {
+    list: routes.listKeys,
     action: 'Revoke',
     warning:
       'Clients that use this key are rejected immediately. This cannot be undone; to suspend the key temporarily, disable it instead.',

@@ -1,21 +1,26 @@
 /** Creates a key. */
 import { Group, Select, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import type { NewKey } from '../../api.ts';
+import { type BodyOf, routes } from '../../routes.ts';
+import { useRefresh, useWrite } from '../client/namespace.ts';
 import { NameField } from '../parts/name-field.tsx';
 import { EXPIRIES, findExpiry, findFirstDate } from './expiry.ts';
 import { KeyDialog, KeyForm, type KeySubmission } from './key-dialog.tsx';
 import { LIMITS, useLimitFields } from './key-limits.tsx';
 
 export function NewKeyDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
+  const refresh = useRefresh();
+  // The secret does not wait for the list.
+  const onSettled = () => void refresh(routes.listKeys);
+  const creation = useWrite(routes.createKey, {}, { refreshes: [], onSettled });
   return (
-    <KeyDialog<NewKey> title="New API key" isOpen={isOpen} onClose={onClose}>
+    <KeyDialog title="New API key" creation={creation} isOpen={isOpen} onClose={onClose}>
       {(submission) => <NewKeyForm submission={submission} />}
     </KeyDialog>
   );
 }
 
-function NewKeyForm({ submission }: { submission: KeySubmission<NewKey> }) {
+function NewKeyForm({ submission }: { submission: KeySubmission<BodyOf<typeof routes.createKey>> }) {
   const [name, setName] = useState('');
   const { limits, render } = useLimitFields();
   const [expiry, setExpiry] = useState('never');

@@ -1,7 +1,9 @@
 /** Replaces a key: a new one with its limits, while clients change over. */
 import { Checkbox, Text } from '@mantine/core';
 import { useState } from 'react';
-import type { KeyRoll, KeyView } from '../../api.ts';
+import type { KeyView } from '../../api.ts';
+import { type BodyOf, routes } from '../../routes.ts';
+import { useRefresh, useWrite } from '../client/namespace.ts';
 import { NameField } from '../parts/name-field.tsx';
 import { KeyDialog, KeyForm, type KeySubmission } from './key-dialog.tsx';
 import { findNextName } from './key-state.ts';
@@ -13,19 +15,24 @@ interface RollKeyDialogProps {
 }
 
 export function RollKeyDialog({ apiKey: { name }, isOpen, onClose }: RollKeyDialogProps) {
+  const refresh = useRefresh();
+  // The secret does not wait for the list.
+  const onSettled = () => void refresh(routes.listKeys);
+  const creation = useWrite(routes.rollKey, { name }, { refreshes: [], onSettled });
   return (
-    <KeyDialog<KeyRoll>
-      title={`Roll ${name}`}
-      path={`/${encodeURIComponent(name)}/roll`}
-      isOpen={isOpen}
-      onClose={onClose}
-    >
+    <KeyDialog title={`Roll ${name}`} creation={creation} isOpen={isOpen} onClose={onClose}>
       {(submission) => <RollForm key={name} rolled={name} submission={submission} />}
     </KeyDialog>
   );
 }
 
-function RollForm({ rolled, submission }: { rolled: string; submission: KeySubmission<KeyRoll> }) {
+function RollForm({
+  rolled,
+  submission,
+}: {
+  rolled: string;
+  submission: KeySubmission<BodyOf<typeof routes.rollKey>>;
+}) {
   const [name, setName] = useState(findNextName(rolled));
   const [keepOld, setKeepOld] = useState(true);
   return (

@@ -1,7 +1,7 @@
 /** Who has a role in the namespace, as far as the signed-in user may read that. */
 import { Code, Table, Text } from '@mantine/core';
 import type { MembersView, MemberView } from '../../api.ts';
-import { useNamespace } from '../client/session.ts';
+import { useNamespace } from '../client/namespace.ts';
 import { ArrangedTable, useArrangement } from '../parts/arranged-list.tsx';
 import type { Column } from '../parts/arrangement.ts';
 import { describeRole } from './roles.ts';

@@ -1,11 +1,11 @@
 /** The log of webhook deliveries. */
 import '../theme/later-styles.ts';
 import { Anchor, Badge, Group, Select, Stack, Table, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import type { DeliveryView, RequestsView, WebhookView } from '../../api.ts';
-import { call } from '../client/call.ts';
-import { useAccess, useBase, useNamespace } from '../client/session.ts';
+import type { DeliveryView } from '../../api.ts';
+import { routes } from '../../routes.ts';
+import { useNamespace, useRead } from '../client/namespace.ts';
+import { useAccess } from '../client/session.ts';
 import { useFilters } from '../parts/filters.ts';
 import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
@@ -29,13 +29,12 @@ const CALLBACKS = '-';
 const COLUMNS = ['Event', 'Target', 'State', 'Attempts', 'Response', 'Sent', 'Actions'];
 
 export function DeliveriesPage() {
-  const base = useBase();
   const { search, change, linkTo } = useFilters();
   const close = useDrawerClose(() => change({ delivery: null }, { replace: true }));
   const filters = Object.fromEntries(FILTERS.map((name) => [name, search.get(name) ?? '']));
   const isFiltered = Object.values(filters).some((value) => value !== '');
-  const { query, older, filter } = usePagedQuery<DeliveryView[]>({
-    path: `${base}/deliveries`,
+  const { query, older, filter } = usePagedQuery({
+    route: routes.listDeliveries,
     filters,
     pageSize: PAGE_SIZE,
     olderOf: (page) => (page.length === PAGE_SIZE ? page.at(-1)!.id : null),
@@ -98,12 +97,7 @@ export function DeliveriesPage() {
 }
 
 function EndpointFilter({ value, onChange }: { value: string | null; onChange: (v: string | null) => void }) {
-  const base = useBase();
-  const { data = [] } = useQuery({
-    queryKey: [base, 'webhooks'],
-    queryFn: ({ signal }) => call<WebhookView[]>('GET', `${base}/webhooks`, undefined, signal),
-    refetchInterval: 30_000,
-  });
+  const { data = [] } = useRead(routes.listWebhooks, {}, { refetchInterval: 30_000 });
   const names = new Set(data.map(({ name }) => name));
   // A deleted endpoint may still have deliveries.
   if (value && value !== CALLBACKS) names.add(value);
@@ -127,14 +121,12 @@ function EndpointFilter({ value, onChange }: { value: string | null; onChange: (
 
 /** The deployment of each recent request, for links to the requests page. */
 function useDeployments(): Map<string, string> {
-  const base = useBase();
   const { readRequests = false } = useAccess();
-  const { data } = useQuery({
-    queryKey: [base, 'requests', 'deployments'],
-    queryFn: ({ signal }) => call<RequestsView>('GET', `${base}/requests?limit=200`, undefined, signal),
-    enabled: readRequests,
-    refetchInterval: 15_000,
-  });
+  const { data } = useRead(
+    routes.listRequests,
+    { limit: '200' },
+    { enabled: readRequests, refetchInterval: 15_000 },
+  );
   return new Map(data?.requests.map(({ id, deployment }) => [id, deployment]));
 }
 

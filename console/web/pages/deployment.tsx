@@ -1,13 +1,13 @@
 /** One deployment: how to call it, what it does, and how to operate it. */
 import '../theme/later-styles.ts';
 import { Anchor, Stack, Tabs } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { Link, useParams, useSearchParams } from 'react-router';
 import type { DeploymentView } from '../../api.ts';
-import { call } from '../client/call.ts';
+import { routes } from '../../routes.ts';
 import { usePollInterval } from '../client/live.ts';
-import { useAccess, useBase, useNamespace } from '../client/session.ts';
+import { useNamespace, useRead } from '../client/namespace.ts';
+import { useAccess } from '../client/session.ts';
 import { DeploymentActions } from '../deployment/actions.tsx';
 import { Conditions } from '../deployment/conditions.tsx';
 import { Connect } from '../deployment/connect.tsx';
@@ -33,17 +33,17 @@ const TABS = ['connect', 'playground', 'replicas', 'logs', 'events', 'scaling', 
 const QUEUE_INTERVAL_MS = 5_000;
 
 export function DeploymentPage() {
-  const base = useBase();
   const namespace = useNamespace();
   const { name = '' } = useParams();
   const pollInterval = usePollInterval('deployments');
-  const query = useQuery({
-    queryKey: [base, 'deployments', name],
-    queryFn: ({ signal }) =>
-      call<DeploymentView>('GET', `${base}/deployments/${encodeURIComponent(name)}`, undefined, signal),
-    // Queues are not watched.
-    refetchInterval: ({ state }) => (state.data?.queue ? QUEUE_INTERVAL_MS : pollInterval),
-  });
+  const query = useRead(
+    routes.readDeployment,
+    { name },
+    {
+      // Queues are not watched.
+      refetchInterval: ({ state }) => (state.data?.queue ? QUEUE_INTERVAL_MS : pollInterval),
+    },
+  );
   return (
     <Page
       title={name}

@@ -1,10 +1,9 @@
 /** The namespace's API keys: usage, creation, revocation. */
 import '../theme/later-styles.ts';
 import { Code } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import type { KeyTotalView, KeyView } from '../../api.ts';
-import { call } from '../client/call.ts';
-import { useAccess, useBase } from '../client/session.ts';
+import { routes } from '../../routes.ts';
+import { useRead } from '../client/namespace.ts';
+import { useAccess } from '../client/session.ts';
 import { KeyTable } from '../keys/key-table.tsx';
 import { NewKeyDialog } from '../keys/new-key.tsx';
 import { AllowedButton } from '../parts/allowed-button.tsx';
@@ -16,19 +15,14 @@ import { useURLDialog } from '../parts/url-dialog.ts';
 const TOTALS_INTERVAL_MS = 60_000;
 
 export function KeysPage() {
-  const base = useBase();
   const { manageKeys, readUsage = false } = useAccess();
   const [isMaking, { open, close }] = useURLDialog('new');
-  const query = useQuery({
-    queryKey: [base, 'keys'],
-    queryFn: ({ signal }) => call<KeyView[]>('GET', `${base}/keys`, undefined, signal),
-  });
-  const { data: totals } = useQuery({
-    queryKey: [base, 'usage', 'keys'],
-    queryFn: ({ signal }) => call<KeyTotalView[]>('GET', `${base}/usage/keys/totals`, undefined, signal),
-    enabled: readUsage,
-    refetchInterval: TOTALS_INTERVAL_MS,
-  });
+  const query = useRead(routes.listKeys);
+  const { data: totals } = useRead(
+    routes.listKeyTotals,
+    {},
+    { enabled: readUsage, refetchInterval: TOTALS_INTERVAL_MS },
+  );
   return (
     <Page
       title="API keys"

@@ -1,10 +1,11 @@
 /** Deploys a model: a form, the manifest that it makes, and what the API server says of it. */
 import '../theme/later-styles.ts';
 import { Anchor, Button, SimpleGrid } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useNavigate } from 'react-router';
-import { useBase, useNamespace } from '../client/session.ts';
+import { routes } from '../../routes.ts';
+import { call } from '../client/call.ts';
+import { useNamespace, useRefresh } from '../client/namespace.ts';
 import { ManifestEditor } from '../deployment/manifest-editor.tsx';
 import { NewDeploymentForm } from '../deployment/new-deployment-form.tsx';
 import { type NewDeployment, writeNewManifest } from '../deployment/new-manifest.ts';
@@ -25,9 +26,8 @@ const EMPTY: NewDeployment = {
 };
 
 export function NewDeploymentPage() {
-  const base = useBase();
   const namespace = useNamespace();
-  const cache = useQueryClient();
+  const refresh = useRefresh();
   const navigate = useNavigate();
   const [wanted, setWanted] = useState(EMPTY);
   /** Written by hand instead of by the form. */
@@ -48,14 +48,15 @@ export function NewDeploymentPage() {
         <ManifestEditor
           yaml={edited ?? written}
           onChange={setEdited}
-          paths={{ dryRun: `${base}/deployments/dry-run`, apply: `${base}/deployments`, method: 'POST' }}
+          dryRun={(body) => call(routes.tryNewDeployment, { namespace }, body)}
+          apply={(body) => call(routes.createDeployment, { namespace }, body)}
           action="Deploy"
           isChanged={isWhole || edited !== undefined}
           unchanged="Enter a name and a model first."
           describe={() => null}
           onApplied={({ name }) => {
             announce(`Deployed ${name}.`);
-            void cache.invalidateQueries({ queryKey: [base, 'deployments'] });
+            void refresh(routes.listDeployments);
             void navigate(`/${namespace}/deployments/${encodeURIComponent(name)}?tab=replicas`);
           }}
         >

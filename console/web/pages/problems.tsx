@@ -2,7 +2,7 @@
 import { Anchor, Table, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import type { ProblemsView, ProblemView } from '../../api.ts';
-import { useNamespace } from '../client/session.ts';
+import { useNamespace } from '../client/namespace.ts';
 import { ArrangedTable, useArrangement } from '../parts/arranged-list.tsx';
 import type { Column } from '../parts/arrangement.ts';
 import { Loaded, Page } from '../parts/page.tsx';

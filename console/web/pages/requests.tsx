@@ -1,10 +1,8 @@
 /** Asynchronous requests with their status and results. */
 import '../theme/later-styles.ts';
 import { Group, Select, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import type { DeploymentView, RequestsView } from '../../api.ts';
-import { call } from '../client/call.ts';
-import { useBase } from '../client/session.ts';
+import { routes } from '../../routes.ts';
+import { useRead } from '../client/namespace.ts';
 import { useFilters } from '../parts/filters.ts';
 import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
@@ -22,7 +20,6 @@ const FILTERS = ['deployment', 'status', 'id', 'key', ...TIME_FILTERS];
 const PAGE_SIZE = 100;
 
 export function RequestsPage() {
-  const base = useBase();
   const { search, change, linkTo } = useFilters();
   const close = useDrawerClose(() => change({ request: null }, { replace: true }));
   const deployment = search.get('deployment') ?? '';
@@ -30,8 +27,8 @@ export function RequestsPage() {
   const id = search.get('id') ?? '';
   const key = search.get('key') ?? '';
   const filters = Object.fromEntries(FILTERS.map((name) => [name, search.get(name) ?? '']));
-  const { query, older, filter } = usePagedQuery<RequestsView>({
-    path: `${base}/requests`,
+  const { query, older, filter } = usePagedQuery({
+    route: routes.listRequests,
     filters,
     pageSize: PAGE_SIZE,
     olderOf: (page) => page.older,
@@ -89,12 +86,7 @@ export function RequestsPage() {
 }
 
 function DeploymentFilter({ value, onChange }: { value: string; onChange: (chosen: string | null) => void }) {
-  const base = useBase();
-  const { data = [] } = useQuery({
-    queryKey: [base, 'deployments'],
-    queryFn: ({ signal }) => call<DeploymentView[]>('GET', `${base}/deployments`, undefined, signal),
-    refetchInterval: 30_000,
-  });
+  const { data = [] } = useRead(routes.listDeployments, {}, { refetchInterval: 30_000 });
   const names = data.filter(({ kind }) => kind === 'Image' || kind === 'Video').map(({ name }) => name);
   return (
     <Select

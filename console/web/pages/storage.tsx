@@ -2,10 +2,10 @@
 import '../theme/later-styles.ts';
 import { Code, Group, SimpleGrid } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
 import type { StorageCredentialView } from '../../api.ts';
-import { call } from '../client/call.ts';
-import { useAccess, useBase } from '../client/session.ts';
+import { routes } from '../../routes.ts';
+import { useRead } from '../client/namespace.ts';
+import { useAccess } from '../client/session.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { ListFilter, ListOrder, useArrangement } from '../parts/arranged-list.tsx';
 import type { Column } from '../parts/arrangement.ts';
@@ -16,14 +16,9 @@ import { CredentialCard } from '../storage/credential-card.tsx';
 import { CredentialDialog } from '../storage/credential-form.tsx';
 
 export function StoragePage() {
-  const base = useBase();
   const { manageStorage } = useAccess();
   const [isOpen, { open, close }] = useDisclosure();
-  const query = useQuery({
-    queryKey: [base, 'storage-credentials'],
-    queryFn: ({ signal }) =>
-      call<StorageCredentialView[]>('GET', `${base}/storage-credentials`, undefined, signal),
-  });
+  const query = useRead(routes.listStorageCredentials);
   return (
     <Page
       title="Storage"
@@ -77,7 +72,8 @@ const textsOf = ({ name, id, state, bucket, prefix, endpoint, region }: StorageC
 ];
 
 function CredentialList({ credentials }: { credentials: StorageCredentialView[] }) {
-  const { ask, dialog } = useDeletion('storage-credentials', {
+  const { ask, dialog } = useDeletion(routes.deleteStorageCredential, {
+    list: routes.listStorageCredentials,
     action: 'Delete',
     warning:
       'Requests that reference it will be rejected, and results of queued or running requests cannot be stored. Objects already in the bucket are kept.',

@@ -1,11 +1,11 @@
 /** Usage of deployments over time, and remaining credit. */
 import '../theme/later-styles.ts';
 import { Group, SegmentedControl, Select } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { keepPreviousData } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
-import { type DeploymentView, type TrafficView, USAGE_RANGES, type UsageView } from '../../api.ts';
-import { call } from '../client/call.ts';
-import { useBase } from '../client/session.ts';
+import { type TrafficView, USAGE_RANGES, type UsageView } from '../../api.ts';
+import { routes } from '../../routes.ts';
+import { useRead } from '../client/namespace.ts';
 import { useFilters } from '../parts/filters.ts';
 import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState, PageLoader } from '../parts/page-states.tsx';
@@ -23,29 +23,23 @@ const DEFAULT_RANGE = '24h';
 const ALL = '*';
 
 export function UsagePage() {
-  const base = useBase();
   const { search, change } = useFilters();
-  const deployments = useQuery({
-    queryKey: [base, 'deployments'],
-    queryFn: ({ signal }) => call<DeploymentView[]>('GET', `${base}/deployments`, undefined, signal),
-    refetchInterval: 30_000,
-  });
+  const deployments = useRead(routes.listDeployments, {}, { refetchInterval: 30_000 });
   const names = (deployments.data ?? []).map(({ name }) => name);
   const busiest = useBusiest(search.has('deployment'));
   // One by default: counts of several deployments can be added, latencies cannot.
   const chosen = search.get('deployment') ?? busiest ?? names[0] ?? ALL;
   const range = USAGE_RANGES.find((known) => known === search.get('range')) ?? DEFAULT_RANGE;
   const deployment = chosen === ALL ? '' : chosen;
-  const query = useQuery({
-    queryKey: [base, 'usage', { deployment, range }],
-    queryFn: ({ signal }) => {
-      const wanted = new URLSearchParams({ range, ...(deployment && { deployment }) });
-      return call<UsageView>('GET', `${base}/usage?${wanted}`, undefined, signal);
+  const query = useRead(
+    routes.readUsage,
+    { deployment, range },
+    {
+      enabled: search.has('deployment') || (!deployments.isPending && busiest !== undefined),
+      placeholderData: keepPreviousData,
+      refetchInterval: 10_000,
     },
-    enabled: search.has('deployment') || (!deployments.isPending && busiest !== undefined),
-    placeholderData: keepPreviousData,
-    refetchInterval: 10_000,
-  });
+  );
   return (
     <Page title="Usage" about="Requests, tokens, latency and credit of the deployments in this namespace.">
       <Group align="flex-end">
@@ -78,13 +72,8 @@ export function UsagePage() {
 
 /** With most requests in the last hour when the page was opened; null: none had any. undefined while it is not known. */
 function useBusiest(isChosen: boolean): string | null | undefined {
-  const base = useBase();
   const [first, setFirst] = useState<string | null>();
-  const { data, isError } = useQuery({
-    queryKey: [base, 'usage', 'deployments'],
-    queryFn: ({ signal }) => call<TrafficView[]>('GET', `${base}/usage/deployments`, undefined, signal),
-    enabled: !isChosen && first === undefined,
-  });
+  const { data, isError } = useRead(routes.listTraffic, {}, { enabled: !isChosen && first === undefined });
   if (first === undefined && (data !== undefined || isError)) setFirst(findBusiest(data ?? []));
   return first;
 }

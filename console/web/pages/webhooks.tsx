@@ -2,11 +2,11 @@
 import '../theme/later-styles.ts';
 import { Group, SimpleGrid } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { WebhookView } from '../../api.ts';
-import { call } from '../client/call.ts';
-import { useAccess, useBase } from '../client/session.ts';
+import { routes } from '../../routes.ts';
+import { useRead } from '../client/namespace.ts';
+import { useAccess } from '../client/session.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { ListFilter, ListOrder, useArrangement } from '../parts/arranged-list.tsx';
 import type { Column } from '../parts/arrangement.ts';
@@ -18,14 +18,10 @@ import { WebhookCard } from '../webhooks/webhook-card.tsx';
 import { WebhookDialog } from '../webhooks/webhook-form.tsx';
 
 export function WebhooksPage() {
-  const base = useBase();
   const { manageWebhooks } = useAccess();
   const [changing, setChanging] = useState<WebhookView | null>(null);
   const [isOpen, { open, close }] = useDisclosure();
-  const query = useQuery({
-    queryKey: [base, 'webhooks'],
-    queryFn: ({ signal }) => call<WebhookView[]>('GET', `${base}/webhooks`, undefined, signal),
-  });
+  const query = useRead(routes.listWebhooks);
   const show = (webhook: WebhookView | null) => {
     setChanging(webhook);
     open();
@@ -77,7 +73,8 @@ const COLUMNS: readonly Column<WebhookView>[] = [
 const textsOf = ({ name, url, state, eventTypes }: WebhookView) => [name, url, state, ...eventTypes];
 
 function WebhookList(props: { webhooks: WebhookView[]; onChange: (webhook: WebhookView) => void }) {
-  const { ask, dialog } = useDeletion('webhooks', {
+  const { ask, dialog } = useDeletion(routes.deleteWebhook, {
+    list: routes.listWebhooks,
     action: 'Delete',
     warning: 'It receives no more events, including retries of earlier ones.',
   });

@@ -1,12 +1,11 @@
 /** Goes to a page, an object or an action by a few letters of its name, or to what a pasted ID names. */
 import '../theme/later-styles.ts';
 import { Modal } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
-import type { DeploymentView, KeyView, WebhookView } from '../../api.ts';
-import { call } from '../client/call.ts';
-import { useAccess, useBase, useNamespace } from '../client/session.ts';
+import { routes } from '../../routes.ts';
+import { useNamespace, useRead } from '../client/namespace.ts';
+import { useAccess } from '../client/session.ts';
 import { CommandField } from './command-field.tsx';
 import type { Command } from './commands.ts';
 import { useIdCommand } from './id-command.ts';
@@ -49,45 +48,36 @@ export function Palette({ onClose, onChosen, pages }: PaletteProps) {
 
 function useCommands(pages: PaletteProps['pages']): Command[] {
   const { manageDeployments, manageKeys } = useAccess();
-  const deployments = useNames<DeploymentView>('deployments');
-  const keys = useNames<KeyView>('keys');
-  const endpoints = useNames<WebhookView>('webhooks');
+  // None where the user may not list them.
+  const { data: deployments = [] } = useRead(routes.listDeployments);
+  const { data: keys = [] } = useRead(routes.listKeys);
+  const { data: endpoints = [] } = useRead(routes.listWebhooks);
   return [
     ...pages.map(({ path, label }): Command => ({ group: 'Pages', label, path })),
     ...(manageDeployments ? [NEW_DEPLOYMENT] : []),
     ...(manageKeys ? [NEW_KEY] : []),
     ...deployments.map(
-      (name): Command => ({
+      ({ name }): Command => ({
         group: 'Deployments',
         label: name,
         path: `deployments/${encodeURIComponent(name)}`,
       }),
     ),
     ...keys.map(
-      (name): Command => ({
+      ({ name }): Command => ({
         group: 'API keys',
         label: name,
         path: `keys?filter=${encodeURIComponent(name)}`,
       }),
     ),
     ...endpoints.map(
-      (name): Command => ({
+      ({ name }): Command => ({
         group: 'Webhook endpoints',
         label: name,
         path: `webhooks?filter=${encodeURIComponent(name)}`,
       }),
     ),
   ];
-}
-
-/** Names of the objects of a collection; none where the user may not list them. */
-function useNames<T extends { name: string }>(collection: string): string[] {
-  const base = useBase();
-  const { data = [] } = useQuery({
-    queryKey: [base, collection],
-    queryFn: ({ signal }) => call<T[]>('GET', `${base}/${collection}`, undefined, signal),
-  });
-  return data.map(({ name }) => name);
 }
 
 const NEW_DEPLOYMENT: Command = { group: 'Actions', label: 'New deployment', path: 'deploy' };

@@ -1,11 +1,9 @@
 /** Deletes an object of a list after confirmation. */
 import { Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { call } from '../client/call.ts';
-import { useBase } from '../client/session.ts';
-import { useAction } from './action.ts';
+import type { Route, routes } from '../../routes.ts';
+import { useWrite } from '../client/namespace.ts';
 import { announce } from './announcer.tsx';
 import { Confirm } from './confirm.tsx';
 import { focusHeading } from './page.tsx';
@@ -17,27 +15,35 @@ interface Deletion {
   dialog: ReactNode;
 }
 
-/** `collection`: path below the namespace, and key of its query. `warning`: the consequences. */
-export function useDeletion(
-  collection: string,
-  { action, warning }: { action: string; warning: string },
-): Deletion {
-  const base = useBase();
-  const cache = useQueryClient();
+type Deleting = typeof routes.deleteKey | typeof routes.deleteWebhook | typeof routes.deleteStorageCredential;
+
+interface DeletionOptions {
+  /** The route of the objects among which it is. */
+  list: Route;
+  action: string;
+  /** The consequences. */
+  warning: string;
+}
+
+/** `route`: deletes an object. */
+export function useDeletion(route: Deleting, { list, action, warning }: DeletionOptions): Deletion {
   const [leaving, setLeaving] = useState('');
   const [isDone, setDone] = useState(false);
   const [isAsking, { open, close }] = useDisclosure();
-  const remove = useAction({
-    mutationFn: (name: string) => call('DELETE', `${base}/${collection}/${encodeURIComponent(name)}`),
-    onSuccess: (_, name) => {
-      // The button that opened the dialog is removed with its row.
-      setDone(true);
-      close();
-      focusHeading();
-      announce(`${action}d ${name}.`);
+  const remove = useWrite(
+    route,
+    { name: leaving },
+    {
+      refreshes: [list],
+      onSuccess: () => {
+        // The button that opened the dialog is removed with its row.
+        setDone(true);
+        close();
+        focusHeading();
+        announce(`${action}d ${leaving}.`);
+      },
     },
-    onSettled: () => cache.invalidateQueries({ queryKey: [base, collection] }),
-  });
+  );
   const ask = (name: string) => {
     remove.reset();
     setDone(false);
@@ -49,7 +55,7 @@ export function useDeletion(
       isOpen={isAsking}
       title={`${action} ${leaving}?`}
       action={action}
-      onConfirm={() => remove.mutate(leaving)}
+      onConfirm={() => remove.mutate()}
       onClose={close}
       isPending={remove.isPending}
       error={remove.error}

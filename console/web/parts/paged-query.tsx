@@ -1,37 +1,32 @@
 /** Long lists, newest first: one page at a time, so that neither reading nor drawing grows with the list. */
 import { Button, Group } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { keepPreviousData } from '@tanstack/react-query';
 import { Link, useLocation, useNavigate } from 'react-router';
-import { call } from '../client/call.ts';
+import type { Route } from '../../routes.ts';
+import { useRead } from '../client/namespace.ts';
 import { useFilters } from './filters.ts';
 
 /** In the page's URL: the cursor that the page begins after; the newest entries if absent. */
 const AFTER = 'after';
 
-/** `T`: a page. */
-interface Paged<T> {
-  /** Path of the collection, such as `/api/namespaces/team/requests`. */
-  path: string;
+interface Paged<Page> {
+  route: Route<string, undefined, Page>;
   /** Sent with each page; empty ones are left out. */
   filters: Record<string, string>;
   pageSize: number;
   /** Where the page after this one begins; null: there is none. */
-  olderOf: (page: T) => string | null;
+  olderOf: (page: Page) => string | null;
 }
 
 /** `older`: the cursor of the next page; null on the last one. `filter`: changes filters, and shows the newest entries that they let through. */
-export function usePagedQuery<T>({ path, filters, pageSize, olderOf }: Paged<T>) {
+export function usePagedQuery<Page>({ route, filters, pageSize, olderOf }: Paged<Page>) {
   const { search, change } = useFilters();
   const after = search.get(AFTER) ?? '';
-  const wanted = Object.entries({ ...filters, [AFTER]: after }).filter(([, value]) => value !== '');
-  const query = useQuery({
-    queryKey: [path.slice(0, path.lastIndexOf('/')), path.slice(path.lastIndexOf('/') + 1), 'pages', wanted],
-    queryFn: ({ signal }) => {
-      const asked = new URLSearchParams([...wanted, ['limit', String(pageSize)]]);
-      return call<T>('GET', `${path}?${asked}`, undefined, signal);
-    },
-    placeholderData: keepPreviousData,
-  });
+  const query = useRead<Route<string, undefined, Page>>(
+    route,
+    { ...filters, [AFTER]: after, limit: String(pageSize) },
+    { placeholderData: keepPreviousData },
+  );
   const filter: typeof change = (changes, options) => change({ ...changes, [AFTER]: null }, options);
   const { data, isPlaceholderData } = query;
   return { query, older: data === undefined || isPlaceholderData ? null : olderOf(data), filter };

@@ -1,4 +1,6 @@
 /** One streamed chat completion. */
+
+import { type ParamsOf, playgroundRoutes } from '../../routes.ts';
 import { CallError, send } from '../client/call.ts';
 import type { ChatBody } from '../deployment/chat-snippets.ts';
 import type { Usage } from './answer-figures.ts';
@@ -24,15 +26,17 @@ export interface ChatEnd {
   usage: Usage | null;
 }
 
+export type ChatEndpoint = ParamsOf<typeof playgroundRoutes.chat>;
+
 /** Calls `onText` for each chunk, with '' where the model reasons. Throws CallError. */
 export async function streamChat(
-  path: string,
+  endpoint: ChatEndpoint,
   body: ChatBody,
   onText: (text: string) => void,
   signal: AbortSignal,
 ): Promise<ChatEnd> {
   const request = { ...body, stream: true, stream_options: { include_usage: true } };
-  const response = await send('POST', path, request, signal);
+  const response = await send(playgroundRoutes.chat, endpoint, request, signal);
   let ending: string | null = null;
   let usage: Usage | null = null;
   for await (const data of readEvents(response.body!)) {

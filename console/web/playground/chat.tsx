@@ -1,6 +1,7 @@
 /** A streamed conversation with a chat model, beside it what it is asked with and the code of the same call. */
 import { Button, Group, Stack, Textarea } from '@mantine/core';
 import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import { useNamespace } from '../client/namespace.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { ErrorAlert } from '../parts/page-states.tsx';
 import { BesideCode } from './call-code.tsx';
@@ -10,15 +11,16 @@ import { ChatSettingsFields } from './chat-settings-fields.tsx';
 import { useConversation } from './conversation.ts';
 import type { PlaygroundProps } from './playground-props.ts';
 
-export function ChatPlayground({ deployment, path, permission }: PlaygroundProps) {
-  const { kind, modelId, baseURL, engine } = deployment;
+export function ChatPlayground({ deployment, permission }: PlaygroundProps) {
+  const namespace = useNamespace();
+  const { name, kind, modelId, baseURL, engine } = deployment;
   const [settings, setSettings] = useState(NO_SETTINGS);
   const [prompt, setPrompt] = useState('');
   /** Sent once permissions are loaded. */
   const [isDue, setDue] = useState(false);
   const input = useRef<HTMLTextAreaElement>(null);
   const chat = useConversation({
-    path: `${path}/chat/completions`,
+    endpoint: { namespace, name },
     buildBody: (messages) => buildChatBody(modelId, settings, messages),
     onTakenBack: (question) => setPrompt((typed) => typed || question),
     onEnd: () => {

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'react';
 import type { ChatBody } from '../deployment/chat-snippets.ts';
 import { type AnswerTimes, describeAnswer } from './answer-figures.ts';
-import { streamChat } from './chat-call.ts';
+import { type ChatEndpoint, streamChat } from './chat-call.ts';
 import { type ChatMessage, dropAnswer, dropUnanswered } from './chat-settings.ts';
 
 export interface Turn extends ChatMessage {
@@ -11,15 +11,14 @@ export interface Turn extends ChatMessage {
 }
 
 interface ConversationOptions {
-  /** Path of chat completions. */
-  path: string;
+  endpoint: ChatEndpoint;
   buildBody: (messages: ChatMessage[]) => ChatBody;
   /** A question was stopped before an answer began. */
   onTakenBack: (question: string) => void;
   onEnd: () => void;
 }
 
-export function useConversation({ path, buildBody, onTakenBack, onEnd }: ConversationOptions) {
+export function useConversation({ endpoint, buildBody, onTakenBack, onEnd }: ConversationOptions) {
   const [turns, setTurns] = useState<Turn[]>([]);
   const [note, setNote] = useState('');
   const [error, setError] = useState<Error | null>(null);
@@ -43,7 +42,7 @@ export function useConversation({ path, buildBody, onTakenBack, onEnd }: Convers
       setTurns([...asked, { role: 'assistant', content }]);
     };
     try {
-      const { ending, usage } = await streamChat(path, buildBody(asked), show, controller.signal);
+      const { ending, usage } = await streamChat(endpoint, buildBody(asked), show, controller.signal);
       if (content !== '')
         setTurns([...asked, { role: 'assistant', content, figures: describeAnswer(times, usage) }]);
       if (ending === 'length') setNote('The response reached the maximum length.');

@@ -2,7 +2,10 @@
 import { Code, Paper, Text, Textarea } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
+import type { EmbeddingAnswer } from '../../api.ts';
+import { playgroundRoutes } from '../../routes.ts';
 import { call } from '../client/call.ts';
+import { useNamespace } from '../client/namespace.ts';
 import { formatMs } from '../usage/totals.ts';
 import { BesideCode } from './call-code.tsx';
 import type { PlaygroundProps } from './playground-props.ts';
@@ -13,16 +16,12 @@ const SHOWN_NUMBERS = 8;
 /** In the code, before a text is entered. */
 const EXAMPLE = 'A harbor at dawn';
 
-interface EmbeddingAnswer {
-  data?: { embedding: number[] }[];
-  usage?: { prompt_tokens: number };
-}
-
-export function EmbeddingPlayground({ deployment, path, permission }: PlaygroundProps) {
-  const { kind, modelId: model, baseURL } = deployment;
+export function EmbeddingPlayground({ deployment, permission }: PlaygroundProps) {
+  const namespace = useNamespace();
+  const { name, kind, modelId: model, baseURL } = deployment;
   const [input, setInput] = useState('');
   const embed = useMutation({
-    mutationFn: () => timeCall(() => call<EmbeddingAnswer>('POST', `${path}/embeddings`, { model, input })),
+    mutationFn: () => timeCall(() => call(playgroundRoutes.embed, { namespace, name }, { model, input })),
   });
   return (
     <BesideCode baseURL={baseURL} call={{ kind, body: { model, input: input || EXAMPLE } }}>

@@ -1,12 +1,13 @@
 /** The images of a response. */
 import { Anchor, Image, SimpleGrid, Stack } from '@mantine/core';
+import type { ImageAnswer } from '../../api.ts';
 
-export interface GeneratedImage {
-  url?: string;
-  b64_json?: string;
+interface GeneratedImagesProps {
+  pictures: NonNullable<ImageAnswer['data']>;
+  prompt: string;
 }
 
-export function GeneratedImages({ pictures, prompt }: { pictures: GeneratedImage[]; prompt: string }) {
+export function GeneratedImages({ pictures, prompt }: GeneratedImagesProps) {
   return (
     <SimpleGrid
       cols={{ base: 1, sm: pictures.length > 1 ? 2 : 1 }}

@@ -1,14 +1,16 @@
 /** Generates images synchronously, or in the background if that takes too long. */
 import { Button, Group, NumberInput, Select, Stack, Text } from '@mantine/core';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { playgroundRoutes } from '../../routes.ts';
+import { useAction } from '../client/action.ts';
 import { CallError, call } from '../client/call.ts';
-import { useAction } from '../parts/action.ts';
+import { useNamespace } from '../client/namespace.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { ErrorAlert } from '../parts/page-states.tsx';
 import { FollowedRequest } from '../requests/followed-request.tsx';
 import { formatMs } from '../usage/totals.ts';
 import { BesideCode } from './call-code.tsx';
-import { type GeneratedImage, GeneratedImages } from './generated-images.tsx';
+import { GeneratedImages } from './generated-images.tsx';
 import { buildForm, ImageField, PromptField } from './media-fields.tsx';
 import { listParameters, MediaParameterFields, NO_PARAMETERS } from './media-parameters.tsx';
 import type { PlaygroundProps } from './playground-props.ts';
@@ -20,13 +22,8 @@ const EXAMPLE = 'A harbor at dawn';
 /** All replicas busy, or timeout: both can be avoided in the background. */
 const BUSY = [429, 504];
 
-/** `data` if synchronous, `id` in the background. */
-interface ImageAnswer {
-  data?: GeneratedImage[];
-  id?: string;
-}
-
-export function ImagePlayground({ deployment, path, permission, isShown }: PlaygroundProps) {
+export function ImagePlayground({ deployment, permission, isShown }: PlaygroundProps) {
+  const namespace = useNamespace();
   const { sizes = [], imageInput = false, textInput = true } = deployment.media ?? {};
   const [prompt, setPrompt] = useState('');
   const [size, setSize] = useState<string | null>(sizes[0] ?? null);
@@ -49,11 +46,11 @@ export function ImagePlayground({ deployment, path, permission, isShown }: Playg
     mutationFn: (inBackground: boolean) => {
       controller.current = new AbortController();
       const { signal } = controller.current;
-      const search = inBackground ? '?async=true' : '';
+      const args = { namespace, name: deployment.name, async: inBackground ? 'true' : '' };
       return timeCall(() =>
         image
-          ? call<ImageAnswer>('POST', `${path}/images/edits${search}`, buildForm({ ...body, image }), signal)
-          : call<ImageAnswer>('POST', `${path}/images/generations${search}`, body, signal),
+          ? call(playgroundRoutes.editImage, args, buildForm({ ...body, image }), signal)
+          : call(playgroundRoutes.generateImages, args, body, signal),
       );
     },
   });
@@ -119,9 +116,7 @@ export function ImagePlayground({ deployment, path, permission, isShown }: Playg
           {formatMs(tookMs)}
         </Text>
       )}
-      {answer?.id && (
-        <FollowedRequest deployment={deployment.name} id={answer.id} path={path} isShown={isShown} />
-      )}
+      {answer?.id && <FollowedRequest deployment={deployment.name} id={answer.id} isShown={isShown} />}
     </BesideCode>
   );
 }

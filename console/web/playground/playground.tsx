@@ -1,7 +1,7 @@
 /** The playground for each kind of deployment. */
 import type { ComponentType } from 'react';
 import type { DeploymentView } from '../../api.ts';
-import { useAccess, useBase } from '../client/session.ts';
+import { useAccess } from '../client/session.ts';
 import { ChatPlayground } from './chat.tsx';
 import { EmbeddingPlayground } from './embedding.tsx';
 import { ImagePlayground } from './image.tsx';
@@ -22,13 +22,11 @@ const BY_KIND: Record<DeploymentView['kind'], ComponentType<PlaygroundProps>> = 
 };
 
 export function Playground({ deployment, isShown }: Pick<PlaygroundProps, 'deployment' | 'isShown'>) {
-  const base = useBase();
   const { usePlayground: isAllowed } = useAccess();
   const KindPlayground = BY_KIND[deployment.kind];
   return (
     <KindPlayground
       deployment={deployment}
-      path={`${base}/deployments/${encodeURIComponent(deployment.name)}/v1`}
       isShown={isShown}
       permission={{
         isAllowed,

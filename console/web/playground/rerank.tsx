@@ -2,16 +2,14 @@
 import { Table, Text, Textarea, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
+import { playgroundRoutes } from '../../routes.ts';
 import { call } from '../client/call.ts';
+import { useNamespace } from '../client/namespace.ts';
 import { formatMs } from '../usage/totals.ts';
 import { BesideCode } from './call-code.tsx';
 import type { PlaygroundProps } from './playground-props.ts';
 import { QuestionForm } from './question-form.tsx';
 import { timeCall } from './timed-call.ts';
-
-interface RerankAnswer {
-  results: { index: number; relevance_score: number }[];
-}
 
 /** In the code, before they are entered. */
 const EXAMPLE = {
@@ -19,15 +17,18 @@ const EXAMPLE = {
   documents: ['Bread is baked at night.', 'Ships dock at a berth.'],
 };
 
-export function RerankPlayground({ deployment, path, permission }: PlaygroundProps) {
-  const { kind, modelId: model, baseURL } = deployment;
+export function RerankPlayground({ deployment, permission }: PlaygroundProps) {
+  const namespace = useNamespace();
+  const { name, kind, modelId: model, baseURL } = deployment;
   const [query, setQuery] = useState('');
   const [texts, setTexts] = useState('');
   const documents = texts.split('\n').filter((line) => line.trim() !== '');
   const rerank = useMutation({
     mutationFn: async (documents: string[]) => {
       const body = { model, query, documents, return_documents: false };
-      const { answer, tookMs } = await timeCall(() => call<RerankAnswer>('POST', `${path}/rerank`, body));
+      const { answer, tookMs } = await timeCall(() =>
+        call(playgroundRoutes.rerank, { namespace, name }, body),
+      );
       const ranked = answer.results.map(({ index, relevance_score: score }) => ({
         index,
         score,

@@ -2,7 +2,9 @@
 import { Anchor, Group, NumberInput, Paper, Select, Text, Textarea, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { playgroundRoutes } from '../../routes.ts';
 import { send } from '../client/call.ts';
+import { useNamespace } from '../client/namespace.ts';
 import { formatMs } from '../usage/totals.ts';
 import { BesideCode } from './call-code.tsx';
 import type { PlaygroundProps } from './playground-props.ts';
@@ -14,8 +16,9 @@ const FORMATS = ['mp3', 'wav', 'flac', 'aac', 'opus'];
 /** In the code, before a text is entered. */
 const EXAMPLE = 'A ship leaves at dawn.';
 
-export function SpeechPlayground({ deployment, path, permission }: PlaygroundProps) {
-  const { kind, modelId: model, baseURL } = deployment;
+export function SpeechPlayground({ deployment, permission }: PlaygroundProps) {
+  const namespace = useNamespace();
+  const { name, kind, modelId: model, baseURL } = deployment;
   const [input, setInput] = useState('');
   const [voice, setVoice] = useState('default');
   const [format, setFormat] = useState('mp3');
@@ -30,7 +33,7 @@ export function SpeechPlayground({ deployment, path, permission }: PlaygroundPro
   const speak = useMutation({
     mutationFn: () =>
       timeCall(async () => ({
-        audio: await (await send('POST', `${path}/audio/speech`, body)).blob(),
+        audio: await (await send(playgroundRoutes.speak, { namespace, name }, body)).blob(),
         name: `speech.${format}`,
       })),
   });

@@ -2,7 +2,9 @@
 import { FileInput, Group, Paper, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
+import { playgroundRoutes } from '../../routes.ts';
 import { call } from '../client/call.ts';
+import { useNamespace } from '../client/namespace.ts';
 import { Copyable } from '../parts/copyable.tsx';
 import { formatMs } from '../usage/totals.ts';
 import { BesideCode } from './call-code.tsx';
@@ -16,12 +18,9 @@ const TYPES = '.flac,.mp3,.mp4,.mpeg,.mpga,.m4a,.ogg,.wav,.webm,audio/*';
 /** In the code, before a file is chosen. */
 const EXAMPLE = 'recording.wav';
 
-interface Transcript {
-  text?: string;
-}
-
-export function TranscriptionPlayground({ deployment, path, permission }: PlaygroundProps) {
-  const { kind, modelId: model, baseURL } = deployment;
+export function TranscriptionPlayground({ deployment, permission }: PlaygroundProps) {
+  const namespace = useNamespace();
+  const { name, kind, modelId: model, baseURL } = deployment;
   const [file, setFile] = useState<File | null>(null);
   const [language, setLanguage] = useState('');
   const [prompt, setPrompt] = useState('');
@@ -29,7 +28,7 @@ export function TranscriptionPlayground({ deployment, path, permission }: Playgr
   const transcribe = useMutation({
     mutationFn: () =>
       timeCall(() =>
-        call<Transcript>('POST', `${path}/audio/transcriptions`, buildForm({ model, ...fields, file })),
+        call(playgroundRoutes.transcribe, { namespace, name }, buildForm({ model, ...fields, file })),
       ),
   });
   return (

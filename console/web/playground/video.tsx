@@ -1,8 +1,8 @@
 /** Generates a video in the background and shows it when it is done. */
 import { Group, NumberInput, Select, Stack, Text } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
-import { call } from '../client/call.ts';
-import { useAction } from '../parts/action.ts';
+import { playgroundRoutes } from '../../routes.ts';
+import { useWrite } from '../client/namespace.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { ErrorAlert } from '../parts/page-states.tsx';
 import { FollowedRequest } from '../requests/followed-request.tsx';
@@ -16,7 +16,7 @@ const EXAMPLE = 'A ship leaves';
 const DEFAULT_SECONDS = 4;
 const DEFAULT_FPS = 24;
 
-export function VideoPlayground({ deployment, path, permission, isShown }: PlaygroundProps) {
+export function VideoPlayground({ deployment, permission, isShown }: PlaygroundProps) {
   const { sizes = [], imageInput = false, textInput = true, native = null } = deployment.media ?? {};
   const [prompt, setPrompt] = useState('');
   const [size, setSize] = useState<string | null>(sizes[0] ?? null);
@@ -34,13 +34,10 @@ export function VideoPlayground({ deployment, path, permission, isShown }: Playg
     fps: native || fps === '' ? undefined : Number(fps),
     ...listParameters(parameters),
   };
-  const make = useAction({
-    mutationFn: () =>
-      call<{ id: string }>('POST', `${path}/videos`, buildForm({ ...body, input_reference: image })),
-  });
+  const make = useWrite(playgroundRoutes.createVideo, { name: deployment.name }, { refreshes: [] });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (permission.isAllowed) make.mutate();
+    if (permission.isAllowed) make.mutate(buildForm({ ...body, input_reference: image }));
   };
 
   return (
@@ -99,7 +96,6 @@ export function VideoPlayground({ deployment, path, permission, isShown }: Playg
           key={make.data.id}
           deployment={deployment.name}
           id={make.data.id}
-          path={path}
           isShown={isShown}
         />
       )}

@@ -1,9 +1,8 @@
 /** What needs attention in the namespace, and its number beside the name of the page. */
 import { Badge } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import type { ProblemsView } from '../../api.ts';
-import { call } from '../client/call.ts';
-import { useAccess, useBase } from '../client/session.ts';
+import { routes } from '../../routes.ts';
+import { useRead } from '../client/namespace.ts';
+import { useAccess } from '../client/session.ts';
 
 export function ProblemCount() {
   const { data } = useProblems();
@@ -20,12 +19,6 @@ export function ProblemCount() {
 const INTERVAL_MS = 30_000;
 
 export function useProblems() {
-  const base = useBase();
   const { isMissing } = useAccess();
-  return useQuery({
-    queryKey: [base, 'problems'],
-    queryFn: ({ signal }) => call<ProblemsView>('GET', `${base}/problems`, undefined, signal),
-    enabled: isMissing === false,
-    refetchInterval: INTERVAL_MS,
-  });
+  return useRead(routes.listProblems, {}, { enabled: isMissing === false, refetchInterval: INTERVAL_MS });
 }

@@ -1,6 +1,9 @@
 /** Removes a request from the queue. */
 import type { RequestView } from '../../api.ts';
+import { routes } from '../../routes.ts';
+import { useWrite } from '../client/namespace.ts';
 import { useAccess } from '../client/session.ts';
+import { announce } from '../parts/announcer.tsx';
 import { PostButton } from '../parts/post-button.tsx';
 
 interface CancelRequestProps {
@@ -11,12 +14,18 @@ interface CancelRequestProps {
 export function CancelRequest({ request, size = 'sm' }: CancelRequestProps) {
   const { id, deployment, status } = request;
   const { cancelRequests } = useAccess();
+  const cancel = useWrite(
+    routes.cancelRequest,
+    { deployment, id },
+    {
+      refreshes: [routes.listRequests, routes.readRequest],
+      onSuccess: () => announce(`Request ${id} canceled.`),
+    },
+  );
   const isQueued = status === 'queued';
   return (
     <PostButton
-      collection="requests"
-      path={`${encodeURIComponent(deployment)}/${encodeURIComponent(id)}/cancel`}
-      announcement={`Request ${id} canceled.`}
+      post={cancel}
       isAllowed={cancelRequests && isQueued}
       reason={
         isQueued

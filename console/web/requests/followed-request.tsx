@@ -1,7 +1,8 @@
 /** A request that was just created: its progress, then its result. */
 import { Anchor, Paper, Stack, Text } from '@mantine/core';
 import { Link } from 'react-router';
-import { useAccess, useNamespace } from '../client/session.ts';
+import { useNamespace } from '../client/namespace.ts';
+import { useAccess } from '../client/session.ts';
 import { Loaded } from '../parts/page.tsx';
 import { describeSpan } from '../parts/time-format.ts';
 import { type FollowedRequestProps, useFollowedRequest } from './followed-query.ts';

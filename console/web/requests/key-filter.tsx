@@ -1,11 +1,10 @@
 /** A filter by API key: by name, by part of the hint, or by the user of a playground. */
 import { Autocomplete, type ComboboxItem, Group, Text } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import type { KeyView, RequestView } from '../../api.ts';
-import { call } from '../client/call.ts';
-import { useBase } from '../client/session.ts';
+import type { RequestView } from '../../api.ts';
+import { routes } from '../../routes.ts';
+import { useRead } from '../client/namespace.ts';
 
 /** Debounce interval of typing. */
 const DEBOUNCE_MS = 300;
@@ -19,12 +18,7 @@ interface KeyFilterProps {
 }
 
 export function KeyFilter({ value, onChange, requests }: KeyFilterProps) {
-  const base = useBase();
-  const { data = [] } = useQuery({
-    queryKey: [base, 'keys'],
-    queryFn: ({ signal }) => call<KeyView[]>('GET', `${base}/keys`, undefined, signal),
-    refetchInterval: 30_000,
-  });
+  const { data = [] } = useRead(routes.listKeys, {}, { refetchInterval: 30_000 });
   const [text, setText] = useState(value);
   const changeLater = useDebouncedCallback(onChange, DEBOUNCE_MS);
   useEffect(() => setText(value), [value]);

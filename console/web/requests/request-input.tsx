@@ -1,24 +1,12 @@
 /** What a request asked for, where the workspace keeps that after its end. */
 import { Code, Stack, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import type { RequestInputView, RequestView } from '../../api.ts';
-import { call } from '../client/call.ts';
-import { useBase } from '../client/session.ts';
+import type { RequestView } from '../../api.ts';
+import { routes } from '../../routes.ts';
+import { useRead } from '../client/namespace.ts';
 import { Loaded } from '../parts/page.tsx';
 
 export function useRequestInput({ deployment, id }: Pick<RequestView, 'deployment' | 'id'>) {
-  const base = useBase();
-  return useQuery({
-    queryKey: [base, 'requests', deployment, id, 'input'],
-    queryFn: ({ signal }) =>
-      call<RequestInputView>(
-        'GET',
-        `${base}/requests/${encodeURIComponent(deployment)}/${encodeURIComponent(id)}/input`,
-        undefined,
-        signal,
-      ),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+  return useRead(routes.readRequestInput, { deployment, id }, { staleTime: Number.POSITIVE_INFINITY });
 }
 
 export function RequestInput({ request }: { request: Pick<RequestView, 'deployment' | 'id'> }) {

@@ -1,8 +1,8 @@
 /** Polls a request until it has ended. */
-import { type Query, useQuery } from '@tanstack/react-query';
-import type { RequestDetail, RequestView } from '../../api.ts';
-import { call } from '../client/call.ts';
-import { useBase } from '../client/session.ts';
+import type { Query } from '@tanstack/react-query';
+import type { RequestView } from '../../api.ts';
+import { routes } from '../../routes.ts';
+import { useRead } from '../client/namespace.ts';
 
 const RUNNING_INTERVAL_MS = 1_000;
 /** Before links to results expire. */
@@ -14,19 +14,11 @@ export const hasEnded = ({ status }: Pick<RequestView, 'status'>): boolean =>
   status !== 'queued' && status !== 'running';
 
 export function useRequest(deployment: string, id: string) {
-  const base = useBase();
-  return useQuery({
-    queryKey: [base, 'requests', deployment, id],
-    queryFn: ({ signal }) =>
-      call<RequestDetail>(
-        'GET',
-        `${base}/requests/${encodeURIComponent(deployment)}/${encodeURIComponent(id)}`,
-        undefined,
-        signal,
-      ),
-    refetchInterval: findPollInterval,
-    staleTime: findPollInterval,
-  });
+  return useRead(
+    routes.readRequest,
+    { deployment, id },
+    { refetchInterval: findPollInterval, staleTime: findPollInterval },
+  );
 }
 
 /** Each read signs new links, which would reload results that are being viewed. */

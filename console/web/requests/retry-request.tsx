@@ -1,9 +1,8 @@
 /** Resubmits a failed or canceled request, and shows the new one. */
-import { useQueryClient } from '@tanstack/react-query';
-import type { RequestDetail, RetryView } from '../../api.ts';
-import { call } from '../client/call.ts';
-import { useAccess, useBase } from '../client/session.ts';
-import { useAction } from '../parts/action.ts';
+import type { RequestDetail } from '../../api.ts';
+import { routes } from '../../routes.ts';
+import { useWrite } from '../client/namespace.ts';
+import { useAccess } from '../client/session.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { announce } from '../parts/announcer.tsx';
 import { useFilters } from '../parts/filters.ts';
@@ -12,23 +11,20 @@ import { useRequestInput } from './request-input.tsx';
 
 export function RetryRequest({ request }: { request: RequestDetail }) {
   const { deployment, id } = request;
-  const base = useBase();
-  const cache = useQueryClient();
   const { change } = useFilters();
   const { usePlayground: mayRun } = useAccess();
   const { data: input } = useRequestInput(request);
-  const retry = useAction({
-    mutationFn: () =>
-      call<RetryView>(
-        'POST',
-        `${base}/requests/${encodeURIComponent(deployment)}/${encodeURIComponent(id)}/retry`,
-      ),
-    onSuccess: (made) => {
-      announce(`Request ${id} submitted again as ${made.id}.`);
-      void cache.invalidateQueries({ queryKey: [base, 'requests'] });
-      change({ request: `${deployment}/${made.id}` });
+  const retry = useWrite(
+    routes.retryRequest,
+    { deployment, id },
+    {
+      refreshes: [routes.listRequests, routes.readRequest],
+      onSuccess: (made) => {
+        announce(`Request ${id} submitted again as ${made.id}.`);
+        change({ request: `${deployment}/${made.id}` });
+      },
     },
-  });
+  );
   const isKept = input !== undefined && input.parameters !== null && input.files.length === 0;
   return (
     <>

@@ -1,10 +1,9 @@
 /** One bucket: location, verification, ID for requests. */
 import { Group, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import type { StorageCredentialView } from '../../api.ts';
-import { call } from '../client/call.ts';
-import { useAccess, useBase } from '../client/session.ts';
-import { useAction } from '../parts/action.ts';
+import { routes } from '../../routes.ts';
+import { useWrite } from '../client/namespace.ts';
+import { useAccess } from '../client/session.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { announce } from '../parts/announcer.tsx';
 import { Copyable } from '../parts/copyable.tsx';
@@ -13,15 +12,12 @@ import { ErrorAlert } from '../parts/page-states.tsx';
 
 export function CredentialCard(props: { credential: StorageCredentialView; onDelete: () => void }) {
   const { name, id, state, message } = props.credential;
-  const base = useBase();
-  const cache = useQueryClient();
   const { manageStorage } = useAccess();
-  const verify = useAction({
-    mutationFn: () =>
-      call<StorageCredentialView>('POST', `${base}/storage-credentials/${encodeURIComponent(name)}/verify`),
-    onSuccess: ({ state }) => announce(`${name}: ${state}.`),
-    onSettled: () => cache.invalidateQueries({ queryKey: [base, 'storage-credentials'] }),
-  });
+  const verify = useWrite(
+    routes.verifyStorageCredential,
+    { name },
+    { refreshes: [routes.listStorageCredentials], onSuccess: ({ state }) => announce(`${name}: ${state}.`) },
+  );
   const manage = {
     isAllowed: manageStorage,
     reason: "You don't have permission to change storage credentials in this namespace.",

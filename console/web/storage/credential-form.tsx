@@ -1,12 +1,10 @@
 /** Adds a bucket with its access keys, which is verified immediately. */
 
 import { Checkbox, Modal, PasswordInput, Stack, TextInput } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import type { NewStorageCredential, StorageCredentialView } from '../../api.ts';
-import { call, splitError } from '../client/call.ts';
-import { useBase } from '../client/session.ts';
-import { useAction } from '../parts/action.ts';
+import { type BodyOf, routes } from '../../routes.ts';
+import { splitError } from '../client/call.ts';
+import { useWrite } from '../client/namespace.ts';
 import { FormEnd } from '../parts/form-end.tsx';
 import { NameField } from '../parts/name-field.tsx';
 
@@ -36,18 +34,13 @@ export function CredentialDialog({ isOpen, onClose }: { isOpen: boolean; onClose
 }
 
 function CredentialForm({ onDone }: { onDone: () => void }) {
-  const base = useBase();
-  const cache = useQueryClient();
   const [values, setValues] = useState(EMPTY);
   const [pathStyle, setPathStyle] = useState(true);
-  const create = useAction({
-    mutationFn: (body: NewStorageCredential) =>
-      call<StorageCredentialView>('POST', `${base}/storage-credentials`, body),
-    onSuccess: () => {
-      onDone();
-      return cache.invalidateQueries({ queryKey: [base, 'storage-credentials'] });
-    },
-  });
+  const create = useWrite(
+    routes.createStorageCredential,
+    {},
+    { refreshes: [routes.listStorageCredentials], onSuccess: onDone },
+  );
   const submit = (event: FormEvent) => {
     event.preventDefault();
     create.mutate(buildBody(values, pathStyle));
@@ -108,7 +101,7 @@ function CredentialForm({ onDone }: { onDone: () => void }) {
 }
 
 /** Empty fields get the server's defaults. */
-function buildBody(values: typeof EMPTY, pathStyle: boolean): NewStorageCredential {
+function buildBody(values: typeof EMPTY, pathStyle: boolean): BodyOf<typeof routes.createStorageCredential> {
   const { name, bucket, accessKeyId, secretAccessKey, ...others } = values;
   const given = Object.entries(others).filter(([, value]) => value.trim() !== '');
   const optional = Object.fromEntries(given.map(([field, value]) => [field, value.trim()]));

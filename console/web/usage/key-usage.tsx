@@ -1,9 +1,8 @@
 /** What each key used of each model on each day, and what it cost: as a table, and as CSV to download. */
 import { Button, Group, Stack, Table, Text, Title } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import type { KeyUsageView } from '../../api.ts';
-import { call } from '../client/call.ts';
-import { useBase } from '../client/session.ts';
+import { locate, routes } from '../../routes.ts';
+import { useNamespace, useRead } from '../client/namespace.ts';
 import { ArrangedTable, useArrangement } from '../parts/arranged-list.tsx';
 import type { Column } from '../parts/arrangement.ts';
 import { Loaded } from '../parts/page.tsx';
@@ -21,15 +20,10 @@ interface KeyUsageProps {
 }
 
 export function KeyUsage({ deployment, range }: KeyUsageProps) {
-  const base = useBase();
+  const namespace = useNamespace();
   const { from, to } = findDays(range, Date.now());
-  const wanted = new URLSearchParams({ ...(deployment && { deployment }), from, to });
-  const path = `${base}/usage/keys?${wanted}`;
-  const query = useQuery({
-    queryKey: [base, 'usage', 'keys', { deployment, from, to }],
-    queryFn: ({ signal }) => call<KeyUsageView[]>('GET', path, undefined, signal),
-    refetchInterval: INTERVAL_MS,
-  });
+  const wanted = { deployment, from, to };
+  const query = useRead(routes.listKeyUsage, wanted, { refetchInterval: INTERVAL_MS });
   return (
     <Stack component="section" gap="sm" aria-label="Usage by key" miw={0}>
       <Group justify="space-between" align="flex-end">
@@ -41,7 +35,13 @@ export function KeyUsage({ deployment, range }: KeyUsageProps) {
             {from === to ? from : `${from} to ${to}`}; days in UTC.
           </Text>
         </div>
-        <Button component="a" href={`${path}&format=csv`} download variant="default" size="sm">
+        <Button
+          component="a"
+          href={locate(routes.listKeyUsage, { namespace, ...wanted, format: 'csv' })}
+          download
+          variant="default"
+          size="sm"
+        >
           Download CSV
         </Button>
       </Group>

@@ -1,10 +1,9 @@
 /** One delivery with its payload and attempts. */
 import { Button, Code, Stack, Table, Text, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
 import type { AttemptView, DeliveryDetail } from '../../api.ts';
-import { call } from '../client/call.ts';
-import { useBase } from '../client/session.ts';
+import { routes } from '../../routes.ts';
+import { useRead } from '../client/namespace.ts';
 import { Copyable } from '../parts/copyable.tsx';
 import { Loaded } from '../parts/page.tsx';
 import { ScrollTable } from '../parts/scroll-table.tsx';
@@ -25,12 +24,7 @@ export function DeliveryDrawer({ id, onClose }: { id: string | null; onClose: ()
 }
 
 function Detail({ id }: { id: string }) {
-  const base = useBase();
-  const query = useQuery({
-    queryKey: [base, 'deliveries', id],
-    queryFn: ({ signal }) =>
-      call<DeliveryDetail>('GET', `${base}/deliveries/${encodeURIComponent(id)}`, undefined, signal),
-  });
+  const query = useRead(routes.readDelivery, { id });
   return (
     <Loaded query={query}>
       {(delivery) => (

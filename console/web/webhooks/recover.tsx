@@ -1,12 +1,11 @@
 /** Resends all failed deliveries since a time, of one endpoint or all: after a receiver was away. */
 import { Button, Group, Modal, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import type { Resend, ResendView } from '../../api.ts';
-import { call } from '../client/call.ts';
-import { useAccess, useBase } from '../client/session.ts';
-import { useAction } from '../parts/action.ts';
+import type { ResendView } from '../../api.ts';
+import { routes } from '../../routes.ts';
+import { useWrite } from '../client/namespace.ts';
+import { useAccess } from '../client/session.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { announce } from '../parts/announcer.tsx';
 import { ErrorAlert } from '../parts/page-states.tsx';
@@ -57,22 +56,20 @@ export function Recover({ endpoint, size = 'compact-sm' }: RecoverProps) {
 }
 
 function RecoverForm({ endpoint, onClose }: { endpoint: string | undefined; onClose: () => void }) {
-  const base = useBase();
-  const cache = useQueryClient();
   const [choice, setChoice] = useState('24');
   const [time, setTime] = useState('');
-  const resend = useAction({
-    mutationFn: () => {
-      const from = choice === OWN_TIME ? Date.parse(time) : Date.now() - Number(choice) * HOUR_MS;
-      const body: Resend = { since: new Date(from).toISOString(), ...(endpoint && { endpoint }) };
-      return call<ResendView>('POST', `${base}/deliveries/resend`, body);
+  const resend = useWrite(
+    routes.resendDeliveries,
+    {},
+    {
+      refreshes: [routes.listDeliveries, routes.readDelivery],
+      onSuccess: (result) => announce(describeResend(result)),
     },
-    onSuccess: (result) => announce(describeResend(result)),
-    onSettled: () => cache.invalidateQueries({ queryKey: [base, 'deliveries'] }),
-  });
+  );
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    resend.mutate();
+    const from = choice === OWN_TIME ? Date.parse(time) : Date.now() - Number(choice) * HOUR_MS;
+    resend.mutate({ since: new Date(from).toISOString(), endpoint });
   };
   return (
     <form onSubmit={submit}>

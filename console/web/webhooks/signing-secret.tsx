@@ -3,10 +3,12 @@ import { Alert, Button, Checkbox, Group, Modal, Paper, Stack, Text, Title } from
 import { useDisclosure } from '@mantine/hooks';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useState } from 'react';
-import type { SecretRoll, SigningSecretView } from '../../api.ts';
+import type { SigningSecretView } from '../../api.ts';
+import { routes } from '../../routes.ts';
+import { useAction } from '../client/action.ts';
 import { call } from '../client/call.ts';
-import { useAccess, useBase } from '../client/session.ts';
-import { useAction } from '../parts/action.ts';
+import { useNamespace } from '../client/namespace.ts';
+import { useAccess } from '../client/session.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Copyable } from '../parts/copyable.tsx';
@@ -47,16 +49,17 @@ interface RollSecretProps {
 
 /** A button that rolls a secret and shows the new one once. */
 export function RollSecret({ endpoint, size = 'sm' }: RollSecretProps) {
-  const base = useBase();
+  const namespace = useNamespace();
   const { rollSecret } = useAccess();
   const [isAsking, { open, close }] = useDisclosure();
   // Rolling the namespace's own ends the old one at once unless its owner asks otherwise (docs/webhooks.md, "Roll the secret").
   const keepsByDefault = endpoint !== undefined;
   const [keepOld, setKeepOld] = useState(keepsByDefault);
-  const path = endpoint === undefined ? base : `${base}/webhooks/${encodeURIComponent(endpoint)}`;
   const roll = useAction({
     mutationFn: () =>
-      call<SigningSecretView>('POST', `${path}/signing-secret/roll`, { keepOld } satisfies SecretRoll),
+      endpoint === undefined
+        ? call(routes.rollSigningSecret, { namespace }, { keepOld })
+        : call(routes.rollWebhookSecret, { namespace, name: endpoint }, { keepOld }),
     onSuccess: close,
   });
   return (

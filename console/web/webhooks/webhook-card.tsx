@@ -1,10 +1,10 @@
 /** One endpoint: URL, state, actions. */
 import { Badge, Button, Group, Text } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import type { TestView, WebhookChange, WebhookView } from '../../api.ts';
-import { call } from '../client/call.ts';
-import { useAccess, useBase, useNamespace } from '../client/session.ts';
+import type { WebhookView } from '../../api.ts';
+import { routes } from '../../routes.ts';
+import { useNamespace, useWrite } from '../client/namespace.ts';
+import { useAccess } from '../client/session.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { ObjectCard } from '../parts/object-card.tsx';
 import { ErrorAlert } from '../parts/page-states.tsx';
@@ -22,19 +22,10 @@ const REASON = "You don't have permission to change webhooks in this namespace."
 
 export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
   const { name, url, eventTypes, enabled, signingSecret, state, message, consecutiveFailures } = webhook;
-  const base = useBase();
   const namespace = useNamespace();
-  const cache = useQueryClient();
   const { manageWebhooks, sendTests } = useAccess();
-  const path = `${base}/webhooks/${encodeURIComponent(name)}`;
-  const change = useMutation({
-    mutationFn: (body: WebhookChange) => call<WebhookView>('PATCH', path, body),
-    onSettled: () => cache.invalidateQueries({ queryKey: [base, 'webhooks'] }),
-  });
-  const test = useMutation({
-    mutationFn: () => call<TestView>('POST', `${path}/test`),
-    onSettled: () => cache.invalidateQueries({ queryKey: [base, 'deliveries'] }),
-  });
+  const change = useWrite(routes.changeWebhook, { name }, { refreshes: [routes.listWebhooks] });
+  const test = useWrite(routes.testWebhook, { name }, { refreshes: [routes.listDeliveries] });
   const manage = {
     isAllowed: manageWebhooks,
     reason: REASON,

@@ -1,12 +1,12 @@
 /** Adds or edits an endpoint, with immediate checks of its URL. */
 
 import { Alert, Checkbox, Modal, Stack, TextInput } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import type { NewWebhook, SigningSecretView, WebhookChange, WebhookView } from '../../api.ts';
+import type { SigningSecretView, WebhookView } from '../../api.ts';
+import { routes } from '../../routes.ts';
+import { useAction } from '../client/action.ts';
 import { call, splitError } from '../client/call.ts';
-import { useBase } from '../client/session.ts';
-import { useAction } from '../parts/action.ts';
+import { useNamespace, useRefresh } from '../client/namespace.ts';
 import { FormEnd } from '../parts/form-end.tsx';
 import { NameField } from '../parts/name-field.tsx';
 import { NewSecret } from './signing-secret.tsx';
@@ -19,7 +19,7 @@ const EVENT_TYPES = [
   { value: 'request.canceled', label: 'request.canceled', about: 'A queued request was canceled.' },
 ] as const;
 
-const ALL_EVENT_TYPES: string[] = EVENT_TYPES.map(({ value }) => value);
+const ALL_EVENT_TYPES = EVENT_TYPES.map(({ value }) => value);
 
 /** On the user's own machine, where receivers may use plain HTTP too. */
 const IS_PLAIN_HTTP = location.protocol === 'http:';
@@ -56,34 +56,38 @@ interface WebhookFormProps {
 }
 
 function WebhookForm({ webhook, onDone, onSecret }: WebhookFormProps) {
-  const base = useBase();
-  const cache = useQueryClient();
+  const namespace = useNamespace();
+  const refresh = useRefresh();
   /** The endpoint being edited, also one that was just created and rejected. */
   const [present, setPresent] = useState(webhook);
   const [name, setName] = useState(webhook?.name ?? '');
   const [url, setURL] = useState(webhook?.url ?? '');
   const [wasLeft, setWasLeft] = useState(false);
-  const [eventTypes, setEventTypes] = useState(webhook?.eventTypes ?? ALL_EVENT_TYPES);
+  const [eventTypes, setEventTypes] = useState<string[]>(webhook?.eventTypes ?? ALL_EVENT_TYPES);
   const [isOwn, setIsOwn] = useState(webhook?.signingSecret === 'Own');
   const fault = url === '' ? null : findURLError(url, IS_PLAIN_HTTP);
   const save = useAction({
     mutationFn: async () => {
-      const path = `${base}/webhooks/${encodeURIComponent(name)}`;
-      const spec = { url, eventTypes, signingSecret: isOwn ? 'Own' : 'Workspace' } as const;
+      const chosen = ALL_EVENT_TYPES.filter((type) => eventTypes.includes(type));
+      const spec = {
+        url,
+        eventTypes: chosen,
+        signingSecret: isOwn ? ('Own' as const) : ('Workspace' as const),
+      };
       const saved = present
-        ? await call<WebhookView>('PATCH', path, spec satisfies WebhookChange)
-        : await call<WebhookView>('POST', `${base}/webhooks`, { name, ...spec } satisfies NewWebhook);
+        ? await call(routes.changeWebhook, { namespace, name }, spec)
+        : await call(routes.createWebhook, { namespace }, { name, ...spec });
       setPresent(saved);
       if (isOwn && webhook?.signingSecret !== 'Own' && saved.state !== 'refused')
         onSecret({
           endpoint: name,
-          secret: await call<SigningSecretView>('POST', `${path}/signing-secret/roll`, { keepOld: false }),
+          secret: await call(routes.rollWebhookSecret, { namespace, name }, { keepOld: false }),
         });
       return saved;
     },
     onSuccess: (saved) => {
       if (saved.state !== 'refused') onDone();
-      return cache.invalidateQueries({ queryKey: [base, 'webhooks'] });
+      return refresh(routes.listWebhooks);
     },
   });
   const submit = (event: FormEvent) => {

@@ -9,7 +9,7 @@ export interface Manifest {
   kind: string;
   spec: Spec;
   name?: string;
-  /** Of an update: the spec that the object has. */
+  /** For an update: the spec that the object has. */
   before?: Spec;
   /** Sent to the subresource, for an object with the spec. */
   status?: Spec;

@@ -6,7 +6,7 @@ import { MANIFESTS, type Manifest } from './manifests.ts';
 
 export interface Answer {
   status: number;
-  /** Of a refusal that names no fields. */
+  /** The message of a refusal that names no fields. */
   message?: string;
   /** In order of their text: API servers check fields in any order. */
   causes?: { reason: string; field: string; message: string }[];

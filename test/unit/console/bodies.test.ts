@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
-import { check, manifestBody, newKeyBody, readBody } from '../../../console/server/http/bodies.ts';
+import { bodies } from '../../../console/bodies.ts';
+import { check, readBody } from '../../../console/server/http/bodies.ts';
 
 describe("the bodies of the console's API", () => {
   const open = (text: string) => {
@@ -10,7 +11,7 @@ describe("the bodies of the console's API", () => {
     return Object.assign(body, { headers: { 'content-type': 'application/json' } });
   };
   const read = (body: PassThrough, timeoutMs: number) =>
-    readBody(body as unknown as IncomingMessage, newKeyBody, timeoutMs);
+    readBody(body as unknown as IncomingMessage, bodies.newKey, timeoutMs);
 
   it('are given up when they do not arrive in time', async () => {
     const error = await read(open('{"name":'), 5).catch((error) => error);
@@ -27,16 +28,16 @@ describe("the bodies of the console's API", () => {
   it('are invalid where they are nested too deeply to be written again', async () => {
     const body = open(`{"manifest":${'['.repeat(5_000)}${']'.repeat(5_000)}}`);
     body.end();
-    const error = await readBody(body as unknown as IncomingMessage, manifestBody).catch((error) => error);
+    const error = await readBody(body as unknown as IncomingMessage, bodies.manifest).catch((error) => error);
     expect(error).to.include({ code: 'invalid_json' });
     expect(error.message).to.contain('nested deeper than 128 levels');
   });
 
   it('name no end of a key that has passed', () => {
-    expect(() => check({ name: 'app', expiresAt: '2001-01-01T00:00:00Z' }, newKeyBody)).to.throw(
+    expect(() => check({ name: 'app', expiresAt: '2001-01-01T00:00:00Z' }, bodies.newKey)).to.throw(
       'expiresAt: must be in the future',
     );
-    expect(check({ name: 'app', expiresAt: '2999-01-01T00:00:00Z' }, newKeyBody)).to.have.property(
+    expect(check({ name: 'app', expiresAt: '2999-01-01T00:00:00Z' }, bodies.newKey)).to.have.property(
       'expiresAt',
     );
   });

@@ -1,16 +1,8 @@
 /** Messages about fields that the console's API rejects. */
 import { expect } from 'chai';
 import { z } from 'zod';
-import {
-  check,
-  keyChangeBody,
-  namespaceName,
-  newKeyBody,
-  newStorageCredentialBody,
-  newWebhookBody,
-  signInBody,
-  webhookChangeBody,
-} from '../../../console/server/http/bodies.ts';
+import { bodies, namespaceName } from '../../../console/bodies.ts';
+import { check } from '../../../console/server/http/bodies.ts';
 
 describe("a field that the console's API does not take", () => {
   const key = { name: 'app' };
@@ -22,62 +14,62 @@ describe("a field that the console's API does not take", () => {
   const TIME = 'a date and time such as 2030-12-31T23:00:00Z';
   type Row = [schema: z.ZodType, body: unknown, words: string];
   const TABLE: Row[] = [
-    [newKeyBody, {}, 'name: must be given, as text of 1 to 200 characters.'],
-    [newKeyBody, { name: '' }, 'name: must be text of 1 to 200 characters, not 0.'],
-    [newKeyBody, { name: 'x'.repeat(201) }, 'name: must be text of 1 to 200 characters, not 201.'],
-    [newKeyBody, { name: 7 }, 'name: must be text of 1 to 200 characters, not a number.'],
-    [newKeyBody, { name: 'My key' }, `name: ${NAME}.`],
-    [newKeyBody, { name: 'a..b' }, `name: ${NAME}.`],
-    [newKeyBody, { ...key, rpm: 0 }, `rpm: must be ${RPM}, not 0.`],
-    [newKeyBody, { ...key, rpm: 20_000_000 }, `rpm: must be ${RPM}, not 20,000,000.`],
-    [newKeyBody, { ...key, rpm: 1.5 }, `rpm: must be ${RPM}, not 1.5.`],
-    [newKeyBody, { ...key, rpm: 1e300 }, `rpm: must be ${RPM}, not 1e+300.`],
-    [newKeyBody, { ...key, rpm: null }, `rpm: must be ${RPM}, not null.`],
-    [newKeyBody, { ...key, rpm: '60' }, `rpm: must be ${RPM}, not "60".`],
-    [newKeyBody, { ...key, tpd: -1 }, 'tpd: must be a whole number from 1 to 1,000,000,000,000, not -1.'],
-    [newKeyBody, { ...key, expiresAt: 'soon' }, `expiresAt: must be ${TIME}, not "soon".`],
-    [newKeyBody, { ...key, expiresAt: '2001-01-01T00:00:00Z' }, 'expiresAt: must be in the future.'],
+    [bodies.newKey, {}, 'name: must be given, as text of 1 to 200 characters.'],
+    [bodies.newKey, { name: '' }, 'name: must be text of 1 to 200 characters, not 0.'],
+    [bodies.newKey, { name: 'x'.repeat(201) }, 'name: must be text of 1 to 200 characters, not 201.'],
+    [bodies.newKey, { name: 7 }, 'name: must be text of 1 to 200 characters, not a number.'],
+    [bodies.newKey, { name: 'My key' }, `name: ${NAME}.`],
+    [bodies.newKey, { name: 'a..b' }, `name: ${NAME}.`],
+    [bodies.newKey, { ...key, rpm: 0 }, `rpm: must be ${RPM}, not 0.`],
+    [bodies.newKey, { ...key, rpm: 20_000_000 }, `rpm: must be ${RPM}, not 20,000,000.`],
+    [bodies.newKey, { ...key, rpm: 1.5 }, `rpm: must be ${RPM}, not 1.5.`],
+    [bodies.newKey, { ...key, rpm: 1e300 }, `rpm: must be ${RPM}, not 1e+300.`],
+    [bodies.newKey, { ...key, rpm: null }, `rpm: must be ${RPM}, not null.`],
+    [bodies.newKey, { ...key, rpm: '60' }, `rpm: must be ${RPM}, not "60".`],
+    [bodies.newKey, { ...key, tpd: -1 }, 'tpd: must be a whole number from 1 to 1,000,000,000,000, not -1.'],
+    [bodies.newKey, { ...key, expiresAt: 'soon' }, `expiresAt: must be ${TIME}, not "soon".`],
+    [bodies.newKey, { ...key, expiresAt: '2001-01-01T00:00:00Z' }, 'expiresAt: must be in the future.'],
     [
-      newKeyBody,
+      bodies.newKey,
       { ...key, admin: 1 },
       'admin: is not a known field; allowed: name, rpm, tpd, priority, expiresAt.',
     ],
-    [newKeyBody, [], 'The body must be an object, not a list.'],
-    [keyChangeBody, { rpm: 0 }, `rpm: must be ${RPM}, not 0.`],
-    [keyChangeBody, { disabled: 'yes' }, 'disabled: must be true or false, not "yes".'],
-    [newWebhookBody, { name: 'hook' }, 'url: must be given, as text of 1 to 2,048 characters.'],
-    [newWebhookBody, { ...hook, eventTypes: [] }, 'eventTypes: must be a list of 1 to 3, not of 0.'],
+    [bodies.newKey, [], 'The body must be an object, not a list.'],
+    [bodies.keyChange, { rpm: 0 }, `rpm: must be ${RPM}, not 0.`],
+    [bodies.keyChange, { disabled: 'yes' }, 'disabled: must be true or false, not "yes".'],
+    [bodies.newWebhook, { name: 'hook' }, 'url: must be given, as text of 1 to 2,048 characters.'],
+    [bodies.newWebhook, { ...hook, eventTypes: [] }, 'eventTypes: must be a list of 1 to 3, not of 0.'],
     [
-      newWebhookBody,
+      bodies.newWebhook,
       { ...hook, eventTypes: ['request.lost'] },
       'eventTypes.0: must be one of request.completed, request.failed, request.canceled, not "request.lost".',
     ],
-    [newWebhookBody, { ...hook, eventTypes: 'all' }, 'eventTypes: must be a list of 1 to 3, not "all".'],
-    [webhookChangeBody, { reEnable: false }, 'reEnable: must be true, not false.'],
+    [bodies.newWebhook, { ...hook, eventTypes: 'all' }, 'eventTypes: must be a list of 1 to 3, not "all".'],
+    [bodies.webhookChange, { reEnable: false }, 'reEnable: must be true, not false.'],
     [
-      newStorageCredentialBody,
+      bodies.newStorageCredential,
       { ...bucket, bucket: 'My bucket' },
       'bucket: must be the name of a bucket: lowercase letters, digits, dots and hyphens.',
     ],
     [
-      newStorageCredentialBody,
+      bodies.newStorageCredential,
       { ...bucket, bucket: 'ab' },
       'bucket: must be text of 3 to 63 characters, not 2.',
     ],
     [
-      newStorageCredentialBody,
+      bodies.newStorageCredential,
       { ...bucket, secretAccessKey: '' },
       'secretAccessKey: must be text of 1 to 1,024 characters, not 0.',
     ],
     [
-      newStorageCredentialBody,
+      bodies.newStorageCredential,
       { ...bucket, prefix: 'x'.repeat(600) },
       'prefix: must be text of at most 512 characters, not 600.',
     ],
-    [signInBody, { token: 'a b' }, 'token: must be a single bearer token without spaces.'],
-    [signInBody, { token: '' }, 'token: must be a bearer token.'],
+    [bodies.signIn, { token: 'a b' }, 'token: must be a single bearer token without spaces.'],
+    [bodies.signIn, { token: '' }, 'token: must be a bearer token.'],
     [
-      signInBody,
+      bodies.signIn,
       { token: 't', namespace: 'Team' },
       'namespace: must be a namespace name: lowercase letters, numbers and "-", such as team-a.',
     ],
@@ -108,7 +100,7 @@ describe("a field that the console's API does not take", () => {
   it('is not repeated where it may be a secret', () => {
     const long = `${'s'.repeat(1_100)}`;
     for (const secretAccessKey of [long, 'two words'])
-      expect(() => check({ ...bucket, secretAccessKey }, newStorageCredentialBody))
+      expect(() => check({ ...bucket, secretAccessKey }, bodies.newStorageCredential))
         .to.throw()
         .with.property('message')
         .that.does.not.include(secretAccessKey);
