@@ -173,7 +173,9 @@ export async function removeModel(name: string): Promise<void> {
   await kubectl('delete', 'modeldeployment', name, '--ignore-not-found', '--timeout=120s').catch(
     async (error: Error) => {
       const pods = await listModelPods(name);
-      throw new Error(`${name} is left with ${pods.map(describePod).join('; ') || 'no pod'}: ${error.message}`);
+      throw new Error(
+        `${name} is left with ${pods.map(describePod).join('; ') || 'no pod'}: ${error.message}`,
+      );
     },
   );
 }
