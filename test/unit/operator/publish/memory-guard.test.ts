@@ -1,5 +1,6 @@
 import { mock } from 'node:test';
 import { expect } from 'chai';
+import type { Command } from 'ioredis';
 import { silentLog } from '../../../../kube/log.ts';
 import { MemoryGuard } from '../../../../operator/publish/memory-guard.ts';
 import type { RedisClient } from '../../../../redis/client.ts';
@@ -15,8 +16,11 @@ describe('the guard of Redis’ memory', () => {
         calls.info++;
         return `# Memory\r\nused_memory:${used}\r\nmaxmemory:${MAX}\r\n`;
       },
-      // Only the function `weigh` is called.
-      sendCommand: async () => ['0', 'hostile', MAX / 2 + 1],
+      // Only the function `weigh` is called. A command without a reply would reject after its time.
+      sendCommand: (command: Command) => {
+        command.resolve(['0', 'hostile', MAX / 2 + 1]);
+        return command.promise;
+      },
       acl: async (command: string) => {
         if (command === 'USERS') calls.suspended++;
         return [];
