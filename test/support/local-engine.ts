@@ -4,9 +4,9 @@ import { Pools } from '../../gateway/upstream/pools.ts';
 /** An engine that is taken for healthy; `close` ends its connections. */
 export function describeEngine(
   url: string,
-  changes: Partial<LocalEngine> = {},
+  { onResend, ...changes }: Partial<LocalEngine> & { onResend?: () => void } = {},
 ): LocalEngine & { close(): Promise<void> } {
-  const pools = new Pools();
+  const pools = new Pools({ onResend });
   const pool = () => pools.get(url);
   return {
     url,

@@ -58,7 +58,10 @@ export async function startTextEndpoint(options: TextEndpointOptions): Promise<T
   const config = { ...base, ...settings, limits: { ...base.limits, ...limits } };
   const slots = new Slots(() => config.concurrency);
   const metrics = createMetrics();
-  const engine = describeEngine(engineURL, options.engine);
+  const engine = describeEngine(engineURL, {
+    onResend: () => metrics.resent.inc({ to: 'engine' }),
+    ...options.engine,
+  });
   const peers = { acquire: async () => ({ refusal: 'full' as const }) };
   const local = new ReplicaCapacity({ slots, engineURL, isEngineReady: () => true, peers });
   const peerPools = new Pools();
