@@ -29,6 +29,7 @@ export class Turns<T> {
   readonly #owners = new Map<string, Owner<T>>();
   #now = 0;
   #given = 0;
+  #hasPriorities = false;
   #size = 0;
 
   /** Number of entries that wait. */
@@ -50,6 +51,7 @@ export class Turns<T> {
   add(id: string, item: T, priority = 0): void {
     const owner = this.#findOrAdd(id);
     owner.priority = priority;
+    this.#hasPriorities ||= priority !== 0;
     owner.waiting.add(item);
     this.#size++;
   }
@@ -75,6 +77,8 @@ export class Turns<T> {
         if (item === undefined) continue;
         best = owner;
         next = item;
+        // Of those that have paid, the one that had a turn longest ago comes first: there may be thousands of others.
+        if (!this.#hasPriorities && owner.paidUpAt <= this.#now) break;
       }
     }
     if (!best) return null;

@@ -130,7 +130,10 @@ export const parseSettings = (variables: Variables, secrets: OperatorSecrets): O
 /** A Gateway without a namespace is in Berth's own. */
 function readGateway(env: Environment): GatewayReference | undefined {
   const { name, namespace, sectionName } = env.read(RAW_VARIABLES.gateway);
-  if (!name) return undefined;
+  if (name === undefined && !env.has(RAW_VARIABLES.gateway)) return undefined;
+  if (typeof name !== 'string')
+    return env.fail(`${RAW_VARIABLES.gateway.name} must have the name of a Gateway`, undefined);
+  if (name === '') return undefined;
   return {
     name,
     namespace: namespace || env.read(BUILD_VARIABLES.namespace),

@@ -149,6 +149,8 @@ function keepFromEviction(redis: RedisClient): void {
 
 interface Connector {
   connect(emit: (type: string, error: Error) => void): Promise<Duplex>;
+  /** A Sentinel's only. */
+  connectToSentinel?(endpoint: unknown, options?: RedisOptions): Redis;
 }
 
 /**
@@ -157,6 +159,20 @@ interface Connector {
  */
 const ignore = (): void => {};
 
+/** Also holds for the clients that it opens to Sentinels. Before it connects. */
+function outliveErrors(redis: Redis): void {
+  // biome-ignore lint/complexity/useLiteralKeys: TypeScript lets only this form read a private member
+  const connector = redis['connector'] as Connector;
+  const { connect, connectToSentinel } = connector;
+  connector.connect = async (emit) => (await connect.call(connector, emit)).on('error', ignore);
+  if (!connectToSentinel) return;
+  connector.connectToSentinel = (endpoint, options) => {
+    const client = connectToSentinel.call(connector, endpoint, { ...options, lazyConnect: true });
+    outliveErrors(client);
+    return client;
+  };
+}
+
 /**
  * Its time-outs count no reply as missing that came in while this process stood still. Node runs timers before it reads what has
  * come in, so ioredis' own would fail commands that Redis has served, and its `socketTimeout` close the connection of a busy process.
@@ -164,10 +180,7 @@ const ignore = (): void => {};
 class PatientRedis extends Redis {
   constructor(options: ConnectionOptions) {
     super({ ...options, lazyConnect: true });
-    // biome-ignore lint/complexity/useLiteralKeys: TypeScript lets only this form read a private member
-    const connector = this['connector'] as Connector;
-    const connect = connector.connect.bind(connector);
-    connector.connect = async (emit) => (await connect(emit)).on('error', ignore);
+    outliveErrors(this);
     this.connect().catch(ignore);
   }
 

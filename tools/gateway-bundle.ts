@@ -10,6 +10,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  utimesSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { CACHE_FOLDER } from '../machine/cache-folder.ts';
@@ -28,6 +29,8 @@ export const ensureGatewayBundle = (): Promise<string> => {
 async function ensure(): Promise<string> {
   const folder = join(BUNDLES, hashSources());
   if (!existsSync(folder)) await build(folder);
+  // Another checkout removes what has not been used for a day.
+  utimesSync(folder, new Date(), new Date());
   return join(folder, 'main.js');
 }
 

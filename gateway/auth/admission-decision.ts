@@ -3,7 +3,12 @@ import type { Admission, AdmissionVerdict } from '../../redis/admission/admissio
 import { ApiError } from '../http/error-response.ts';
 import { refuseAsUnavailable } from '../http/unavailability.ts';
 
-const KEY_FAULTS: Partial<Record<AdmissionVerdict, string>> = {
+/** null: the key itself is valid. A verdict that is not here, from another library, refuses the key. */
+const KEY_FAULTS: Record<AdmissionVerdict, string | null> = {
+  ok: null,
+  credit: null,
+  tpd: null,
+  rpm: null,
   expired: 'has expired',
   disabled: 'is disabled',
   unknown_key: 'is not valid for this endpoint',
@@ -24,24 +29,26 @@ export interface AdmissionTerms {
 export function decideAdmission(admission: Admission, terms: AdmissionTerms): ApiError | null {
   const { verdict, creditLeft, rpm, tpd, retryAfter } = admission;
   const { spends, isCounted, unsettled = 0, now } = terms;
-  const secondsUntil = (resetAt: number) => retryAfter || Math.max(1, resetAt - Math.floor(now / 1_000));
+  // By Redis' clock where it is Redis that refused.
+  const secondsUntil = (limit: 'tpd' | 'rpm', resetAt: number) =>
+    verdict === limit ? retryAfter : Math.max(1, resetAt - Math.floor(now / 1_000));
   const refusedKey = findRefusedKey(admission);
   if (refusedKey) return refusedKey;
   if (spends && !creditLeft) return refuseCredit();
   if (spends && tpd.used + unsettled >= tpd.limit) {
-    const seconds = secondsUntil(tpd.resetAt);
+    const seconds = secondsUntil('tpd', tpd.resetAt);
     return refuseRate(`${tpd.limit} tokens per day; it resets in ${seconds} s`, seconds, tpd.resetAt);
   }
   if (isCounted ? verdict === 'rpm' : rpm.remaining === 0) {
-    const seconds = secondsUntil(rpm.resetAt);
+    const seconds = secondsUntil('rpm', rpm.resetAt);
     return refuseRate(`${rpm.limit} requests per minute; try again in ${seconds} s`, seconds, rpm.resetAt);
   }
   return null;
 }
 
 export function findRefusedKey({ verdict }: Admission): ApiError | null {
-  const fault = KEY_FAULTS[verdict];
-  return fault === undefined ? null : refuseKey(fault);
+  const fault = verdict in KEY_FAULTS ? KEY_FAULTS[verdict] : KEY_FAULTS.unknown_key;
+  return fault === null ? null : refuseKey(fault);
 }
 
 /** Requests left in this window, and when the tighter of both limits resets. */

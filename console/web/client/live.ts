@@ -69,6 +69,8 @@ function open(cache: QueryClient, namespace: string): EventSource {
       cache,
       namespace,
       update.changed.flatMap((topic) => SHOWN[topic]),
+      // A list without pages is read for its names only, from time to time.
+      (args) => args.limit === undefined || 'after' in args,
     );
   });
   // It connects again by itself, unless it was refused.

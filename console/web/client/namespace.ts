@@ -58,6 +58,18 @@ export function useRefresh(): (...routes: Route[]) => Promise<unknown> {
   return (...routes) => refresh(cache, namespace, routes);
 }
 
-/** Reads the data of routes again where the page shows it, whatever their other arguments. */
-export const refresh = (cache: QueryClient, namespace: string, routes: readonly Route[]): Promise<unknown> =>
-  Promise.all(routes.map((route) => cache.invalidateQueries({ queryKey: keyOf(route, { namespace }) })));
+/** Reads the data of routes again where the page shows it, whatever their other arguments, if these are `wanted`. */
+export const refresh = (
+  cache: QueryClient,
+  namespace: string,
+  routes: readonly Route[],
+  wanted: (args: Args) => boolean = () => true,
+): Promise<unknown> =>
+  Promise.all(
+    routes.map((route) =>
+      cache.invalidateQueries({
+        queryKey: keyOf(route, { namespace }),
+        predicate: ({ queryKey: [, args] }) => wanted(args as Args),
+      }),
+    ),
+  );

@@ -62,6 +62,19 @@ describe('the decision on an admission', () => {
     expect(refused!.retryAfter).to.equal(12);
   });
 
+  it('tells the time of the limit that it names, where the minute was full as well', () => {
+    const refused = decide(
+      { verdict: 'rpm', rpm: FULL_MINUTE, retryAfter: 12 },
+      { isCounted: true, unsettled: 500 },
+    );
+    expect(refused!.text).to.match(/resets in 4000 s/);
+    expect(refused!.retryAfter).to.equal(4_000);
+  });
+
+  it('refuses the key at a verdict that it does not know', () => {
+    expect(decide({ verdict: 'revoked' as Admission['verdict'] })!.code).to.equal('invalid_api_key');
+  });
+
   it('adds the tokens that are not settled yet', () => {
     expect(decide({}, { unsettled: 499 })).to.equal(null);
     expect(decide({}, { unsettled: 500 })!.retryAfter).to.equal(4_000);
