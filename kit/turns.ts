@@ -77,7 +77,7 @@ export class Turns<T> {
         if (item === undefined) continue;
         best = owner;
         next = item;
-        // Of those that have paid, the one that had a turn longest ago comes first: there may be thousands of others.
+        // Among those that have paid, the one that had a turn longest ago comes first: there may be thousands of others.
         if (!this.#hasPriorities && owner.paidUpAt <= this.#now) break;
       }
     }
