@@ -3,22 +3,29 @@ import { expect } from 'chai';
 import { KubeApiError } from '../../../../kube/api-error.ts';
 import type { KubeClient } from '../../../../kube/client.ts';
 import type { ModelContext } from '../../../../operator/model/context.ts';
-import { hurryUnserved, listUnserved } from '../../../../operator/model/unserved-pods.ts';
+import { decideHurry, hurryUnserved } from '../../../../operator/model/unserved-pods.ts';
 import { makePod } from '../status/pod-fixtures.ts';
 
 function makeLeaving(grace: number | undefined, engine: Partial<V1ContainerStatus> = {}): V1Pod {
   const pod = makePod({ engine: { started: false, restartCount: 0, ...engine } });
-  return { ...pod, metadata: { ...pod.metadata!, ...(grace && { deletionGracePeriodSeconds: grace }) } };
+  const leaving = grace && { deletionGracePeriodSeconds: grace, deletionTimestamp: ENDS_AT };
+  return { ...pod, metadata: { ...pod.metadata!, ...leaving } };
 }
+
+const ENDS_AT = new Date('2026-11-29T01:28:07Z');
+const at = (seconds: number): number => ENDS_AT.getTime() + seconds * 1_000;
 
 describe('a pod that is deleted before its engine has answered', () => {
   it('is given no more time than it takes to end', () => {
-    const starting = makeLeaving(210);
-    const silent = { ...makeLeaving(210), status: {} };
-    expect(listUnserved([starting, silent])).to.deep.equal([starting, silent]);
+    for (const pod of [makeLeaving(210), { ...makeLeaving(210), status: {} }])
+      expect(decideHurry(pod, at(-200))).to.deep.equal({ graceSeconds: 30 });
   });
 
-  it('is told so once', () => expect(listUnserved([makeLeaving(30)])).to.deep.equal([]));
+  it('is looked at again, and given less once it has outlived that', () => {
+    expect(decideHurry(makeLeaving(30), at(-25))).to.deep.equal({ recheckMs: 28_000 });
+    expect(decideHurry(makeLeaving(30), at(3))).to.deep.equal({ graceSeconds: 5 });
+    expect(decideHurry(makeLeaving(5), at(60))).to.equal(null);
+  });
 
   it('is none while it is wanted, nor after its engine has served or crashed', () => {
     const crashed = { state: { terminated: { exitCode: 1 } } };
@@ -28,7 +35,7 @@ describe('a pod that is deleted before its engine has answered', () => {
       makeLeaving(210, { started: true }),
       makeLeaving(210, { restartCount: 1 }),
     ];
-    expect(listUnserved(others)).to.deep.equal([]);
+    for (const pod of others) expect(decideHurry(pod, at(-200))).to.equal(null);
   });
 
   it('is named by its UID, and may be gone by then', async () => {
@@ -42,8 +49,9 @@ describe('a pod that is deleted before its engine has answered', () => {
     const pod = makeLeaving(210);
     const metadata = { ...pod.metadata, namespace: 'team-a', uid: 'u2' };
     const view = { pods: { byIndex: () => [{ ...pod, metadata }] } };
-    const context = { client, view } as unknown as ModelContext;
-    await hurryUnserved(context, 'team-a/qwen', new AbortController().signal);
+    const context = { client, view, now: () => at(-200) } as unknown as ModelContext;
+    const again = await hurryUnserved(context, 'team-a/qwen', new AbortController().signal);
+    expect(again).to.equal(33_000);
     expect(given).to.deep.equal([{ name: 'qwen-1', namespace: 'team-a', uid: 'u2', graceSeconds: 30 }]);
   });
 });
