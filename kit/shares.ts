@@ -2,9 +2,9 @@
 
 export interface SharesOptions {
   total: number;
-  /** An owner holds at most this, though one holding of any size may be its only one. */
+  /** The most that an owner holds. Its only holding may be larger. */
   perOwner?: number;
-  /** An owner holds at most this multiple of what is free: the less is free, the less it may take. */
+  /** The most that an owner holds, as a multiple of what is free. The less is free, the less it may take. */
   shareOfFree?: number;
   /** How long a holding waits to grow. */
   waitMs?: number;

@@ -65,15 +65,18 @@ export class Turns<T> {
     return true;
   }
 
-  /** What is next, which goes on waiting until it is removed; null if nothing waits that `may` have a turn. */
-  next(may: (id: string, item: T) => boolean = () => true): Turn<T> | null {
+  /**
+   * What is next, which goes on waiting until it is removed; null if nothing waits that may have a turn. `mayItem`: for items of an
+   * owner that may, from its first on.
+   */
+  next(mayOwner: (id: string) => boolean = always, mayItem: (item: T) => boolean = always): Turn<T> | null {
     const isTurnOfAll = (this.#given + 1) % TURNS_PER_TURN_OF_ALL === 0;
     let best: Owner<T> | null = null;
     let next: T | undefined;
     for (const owner of this.#owners.values()) {
       if (owner.waiting.size === 0) this.#forgetPaid(owner);
       else if (!best || isBefore(owner, best, isTurnOfAll)) {
-        const item = findItem(owner, may);
+        const item = mayOwner(owner.id) ? findItem(owner, mayItem) : undefined;
         if (item === undefined) continue;
         best = owner;
         next = item;
@@ -123,8 +126,10 @@ export class Turns<T> {
   }
 }
 
-function findItem<T>({ id, waiting }: Owner<T>, may: (id: string, item: T) => boolean): T | undefined {
-  for (const item of waiting) if (may(id, item)) return item;
+const always = (): boolean => true;
+
+function findItem<T>({ waiting }: Owner<T>, may: (item: T) => boolean): T | undefined {
+  for (const item of waiting) if (may(item)) return item;
   return undefined;
 }
 

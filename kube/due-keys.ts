@@ -34,7 +34,7 @@ class FairLane {
 
   /** The key whose turn it is. */
   peek(isBusy: (key: string) => boolean): { key: string; since: number } | undefined {
-    const key = this.#turns.next((_, each) => !isBusy(each))?.item;
+    const key = this.#turns.next(undefined, (each) => !isBusy(each))?.item;
     return key === undefined ? undefined : { key, since: this.#since.get(key)! };
   }
 

@@ -10,7 +10,7 @@ import {
   toSnakeCase,
 } from './function-table.ts';
 
-/** By the name that it declares. */
+/** Each statement by the name that it declares. */
 export function writePrelude(): Map<string, string> {
   const signatures = Object.entries<Signature>(SIGNATURES).map(([name, each]) => [
     toSnakeCase(name),
@@ -56,7 +56,7 @@ const writeValue = (value: unknown): string =>
     .replaceAll('[', '{')
     .replaceAll(']', '}');
 
-/** Stand for the parts of a key: a character of no alphabet, as often as a SHA-256 has digits, since keys shorten these. */
+/** Stand-ins for the parts of a key: a private character, as often as a SHA-256 has digits, since some keys cut theirs short. */
 const DIGITS = 64;
 const [NAMESPACE = '', ...PARTS] = ['\uE000', '\uE001', '\uE002', '\uE003'].map((mark) =>
   mark.repeat(DIGITS),

@@ -1,7 +1,22 @@
 /** What is refused by a key and its limits, in one order for replicas and fronts (docs/api.md, "Authentication", "Limits"). Pure. */
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Admission, AdmissionVerdict } from '../../redis/admission/admission-calls.ts';
 import { ApiError } from '../http/error-response.ts';
 import { refuseAsUnavailable } from '../http/unavailability.ts';
+
+const BEARER = /^bearer +(.*)$/i;
+
+/** The key as OpenAI's SDKs send it, or as Anthropic's do. Throws ApiError 401 without one (docs/api.md, "Authentication"). */
+export function readApiKey(headers: IncomingHttpHeaders): string {
+  const { authorization, 'x-api-key': own } = headers;
+  const key = authorization === undefined ? String(own ?? '') : BEARER.exec(authorization)?.[1];
+  const trimmed = key?.trim();
+  if (trimmed) return trimmed;
+  throw new ApiError(
+    'invalid_api_key',
+    'Send the header "Authorization: Bearer <API_KEY>", or "x-api-key: <API_KEY>".',
+  );
+}
 
 /** null: the key itself is valid. A verdict that is not here, from another library, refuses the key. */
 const KEY_FAULTS: Record<AdmissionVerdict, string | null> = {
@@ -17,8 +32,8 @@ const KEY_FAULTS: Record<AdmissionVerdict, string | null> = {
 export interface AdmissionTerms {
   /** Whether the request may use tokens or credit. */
   spends: boolean;
-  /** Whether `admission` has counted it: then the verdict tells whether the minute had room, else what remains of it does. */
-  isCounted: boolean;
+  /** What tells whether the minute has room: the verdict, of an admission that has counted the request, or what remains of the minute. */
+  minute: 'verdict' | 'remaining';
   /** The key's tokens that Redis has not counted yet. */
   unsettled?: number;
   /** Unix milliseconds. */
@@ -28,7 +43,7 @@ export interface AdmissionTerms {
 /** The key, credit, tokens of the day, then requests of the minute, as in the Redis function `admit`. null: nothing is refused. */
 export function decideAdmission(admission: Admission, terms: AdmissionTerms): ApiError | null {
   const { verdict, creditLeft, rpm, tpd, retryAfter } = admission;
-  const { spends, isCounted, unsettled = 0, now } = terms;
+  const { spends, minute, unsettled = 0, now } = terms;
   // By Redis' clock where it is Redis that refused.
   const secondsUntil = (limit: 'tpd' | 'rpm', resetAt: number) =>
     verdict === limit ? retryAfter : Math.max(1, resetAt - Math.floor(now / 1_000));
@@ -39,7 +54,7 @@ export function decideAdmission(admission: Admission, terms: AdmissionTerms): Ap
     const seconds = secondsUntil('tpd', tpd.resetAt);
     return refuseRate(`${tpd.limit} tokens per day; it resets in ${seconds} s`, seconds, tpd.resetAt);
   }
-  if (isCounted ? verdict === 'rpm' : rpm.remaining === 0) {
+  if (minute === 'verdict' ? verdict === 'rpm' : rpm.remaining === 0) {
     const seconds = secondsUntil('rpm', rpm.resetAt);
     return refuseRate(`${rpm.limit} requests per minute; try again in ${seconds} s`, seconds, rpm.resetAt);
   }

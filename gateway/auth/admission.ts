@@ -1,6 +1,5 @@
 /** Admits requests by key and limits: one call to Redis, or cached verdicts while Redis is down (docs/api.md, "Authentication", "Limits"). */
 import { hash } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import {
@@ -19,7 +18,13 @@ import { refuseAsUnavailable } from '../http/unavailability.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import { inSpan } from '../tracing/span.ts';
-import { buildLimitHeaders, decideAdmission, refuseCredit, refuseKey } from './admission-decision.ts';
+import {
+  buildLimitHeaders,
+  decideAdmission,
+  readApiKey,
+  refuseCredit,
+  refuseKey,
+} from './admission-decision.ts';
 
 export interface AdmissionsOptions {
   redis: RedisClient;
@@ -99,7 +104,7 @@ export class Admissions {
     const { counted } = request;
     const terms = {
       spends: counted === 'all',
-      isCounted: true,
+      minute: 'verdict' as const,
       unsettled: watch?.read() ?? 0,
       now: this.#clock(),
     };
@@ -204,17 +209,3 @@ const isServed = (route: Route, config: GatewayConfig): boolean =>
   !config.deleting &&
   (route.kinds === null || route.kinds.includes(config.kind)) &&
   isSpoken(route, config);
-
-const BEARER = /^bearer +(.*)$/i;
-
-/** The key as OpenAI's SDKs send it, or as Anthropic's do. Throws ApiError 401 without one (docs/api.md, "Authentication"). */
-export function readApiKey(headers: IncomingHttpHeaders): string {
-  const { authorization, 'x-api-key': own } = headers;
-  const key = authorization === undefined ? String(own ?? '') : BEARER.exec(authorization)?.[1];
-  const trimmed = key?.trim();
-  if (trimmed) return trimmed;
-  throw new ApiError(
-    'invalid_api_key',
-    'Send the header "Authorization: Bearer <API_KEY>", or "x-api-key: <API_KEY>".',
-  );
-}

@@ -18,9 +18,6 @@ export interface EgressSettings extends AddressRules {
   plainHTTP: boolean;
 }
 
-/** Only public addresses, only https:. */
-export const PUBLIC_ONLY: EgressSettings = { allow: [], deny: [], plainHTTP: false };
-
 export interface EgressAgentOptions extends EgressSettings {
   /** DNS servers, as in dns.setServers(); the system's by default. */
   servers?: readonly string[];

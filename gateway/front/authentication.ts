@@ -3,8 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { hashApiKey } from '../../api/identity.ts';
 import { type Admission, admit, uncountWaiting } from '../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../redis/client.ts';
-import { readApiKey } from '../auth/admission.ts';
-import { decideAdmission, findRefusedKey } from '../auth/admission-decision.ts';
+import { decideAdmission, findRefusedKey, readApiKey } from '../auth/admission-decision.ts';
 import type { ApiError } from '../http/error-response.ts';
 import type { Route } from '../http/routes.ts';
 
@@ -40,7 +39,7 @@ export async function requireAdmissible(
   const refusal = findRefusal(caller, route);
   if (refusal) throw refusal;
   const counted = await countWaitingRequest(redis, caller);
-  const late = decideAdmission(counted, { spends: false, isCounted: true, now: Date.now() });
+  const late = decideAdmission(counted, { spends: false, minute: 'verdict', now: Date.now() });
   if (late) throw late;
   const { namespace, sha256 } = caller;
   let isCounted = true;
@@ -62,4 +61,4 @@ export const findRefusal = (
   { admission }: IdentifiedCaller,
   { spendsNothing }: Pick<Route, 'spendsNothing'>,
 ): ApiError | null =>
-  decideAdmission(admission, { spends: !spendsNothing, isCounted: false, now: Date.now() });
+  decideAdmission(admission, { spends: !spendsNothing, minute: 'remaining', now: Date.now() });

@@ -38,10 +38,6 @@ export class Quantity {
     return new Quantity(sign === '-' ? -billionths : billionths);
   }
 
-  static of(integer: bigint): Quantity {
-    return new Quantity(integer * BILLION);
-  }
-
   compareTo(other: Quantity): bigint {
     return this.minus(other).sign();
   }

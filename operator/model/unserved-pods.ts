@@ -24,7 +24,7 @@ const hasServed = ({ status }: V1Pod): boolean => {
 };
 
 /** What to do about a pod: shorten its time to end, or look again later. */
-export type Hurry = { graceSeconds: number } | { recheckMs: number };
+type Hurry = { graceSeconds: number } | { recheckMs: number };
 
 /** null: nothing is to be done. `now`: Unix milliseconds. */
 export function decideHurry(pod: V1Pod, now: number): Hurry | null {
@@ -37,8 +37,8 @@ export function decideHurry(pod: V1Pod, now: number): Hurry | null {
 }
 
 /**
- * Leaves them only the time to end; the kubelet sends their containers the signal once more. One that was just starting a container
- * may miss that, so a pod that outlives its time is given even less. Returns when to look again, in milliseconds.
+ * Leaves them only the time to end; the kubelet sends their containers the signal once more. A kubelet that was just starting a
+ * container may miss that, so a pod that outlives its time is given even less. Returns when to look again, in milliseconds.
  */
 export async function hurryUnserved(
   { client, view, log, now }: Pick<ModelContext, 'client' | 'view' | 'log' | 'now'>,

@@ -8,7 +8,6 @@ import type { PublishedKey } from '../../api/redis-keys.ts';
 import type { Capacity } from '../../gateway/capacity/capacity.ts';
 import type { Replica } from '../../gateway/capacity/replica.ts';
 import { ReplicaCapacity, Slots } from '../../gateway/capacity/replica-capacity.ts';
-import { PUBLIC_ONLY } from '../../gateway/egress/agent.ts';
 import type { LocalEngine } from '../../gateway/health/local-engine.ts';
 import { createServer } from '../../gateway/http/server.ts';
 import type { StorageServices } from '../../gateway/jobs/services.ts';
@@ -20,6 +19,7 @@ import { Pools } from '../../gateway/upstream/pools.ts';
 import type { RedisConnection } from '../../redis/client.ts';
 import { describeEngine } from './local-engine.ts';
 import { describeModel } from './model-replica.ts';
+import { PUBLIC_ONLY } from './public-egress.ts';
 import { publishApiKey } from './publication.ts';
 
 export interface TextEndpointOptions {

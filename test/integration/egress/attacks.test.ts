@@ -1,8 +1,9 @@
 import { expect } from 'chai';
-import { EgressAgent, type EgressAgentOptions, PUBLIC_ONLY } from '../../../gateway/egress/agent.ts';
+import { EgressAgent, type EgressAgentOptions } from '../../../gateway/egress/agent.ts';
 import { Allowance } from '../../../gateway/egress/allowance.ts';
 import type { EgressError, EgressErrorKind } from '../../../gateway/egress/egress-error.ts';
 import { type LoopbackServer, startHttpServer } from '../../support/loopback-server.ts';
+import { PUBLIC_ONLY } from '../../support/public-egress.ts';
 import { type DNSServer, startDNSServer } from './dns-server.ts';
 
 const PUBLIC_ADDRESS = '93.184.215.14';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Koa from 'koa';
 import type { GatewayConfig } from '../../../api/gateway-config.ts';
-import { EgressAgent, type EgressAgentOptions, PUBLIC_ONLY } from '../../../gateway/egress/agent.ts';
+import { EgressAgent, type EgressAgentOptions } from '../../../gateway/egress/agent.ts';
 import { answerErrors } from '../../../gateway/http/errors.ts';
 import { type GatewayState, identifyRequest } from '../../../gateway/http/exchange.ts';
 import { ROUTES } from '../../../gateway/http/routes.ts';
@@ -20,6 +20,7 @@ import { Spool } from '../../../gateway/storage/spool.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createMetrics } from '../../../gateway/telemetry/metrics.ts';
 import type { RedisClient } from '../../../redis/client.ts';
+import { PUBLIC_ONLY } from '../../support/public-egress.ts';
 
 const READERS: Record<
   string,

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { PUBLIC_ONLY } from '../../../gateway/egress/agent.ts';
 import { openFrontStorage, type ServerStorage } from '../../../gateway/front/front-storage.ts';
 import { resultKey } from '../../../gateway/storage/object-keys.ts';
 import { storeFiles } from '../../../gateway/storage/uploads.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { pollUntil } from '../../support/poll.ts';
+import { PUBLIC_ONLY } from '../../support/public-egress.ts';
 import { newRequestId, newToken } from '../../support/request-fixture.ts';
 import { TestStack } from '../../support/test-stack.ts';
 

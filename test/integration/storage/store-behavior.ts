@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { PUBLIC_ONLY } from '../../../gateway/egress/agent.ts';
 import type { ObjectStore } from '../../../gateway/storage/object-store.ts';
 import { Spool } from '../../../gateway/storage/spool.ts';
 import { Uploader } from '../../../gateway/storage/uploads.ts';
 import { pollUntil } from '../../support/poll.ts';
+import { PUBLIC_ONLY } from '../../support/public-egress.ts';
 import { getObject, headObject, putObject, readText } from '../../support/store-objects.ts';
 
 const MIB = 1024 * 1024;

@@ -115,4 +115,14 @@ describe('turns', () => {
         }
       }
     });
+
+  it('looks at no item of an owner that may have no turn, and past those that may not have theirs', () => {
+    const turns = new Turns<string>();
+    for (const item of ['a1', 'a2', 'a3']) turns.add('a', item);
+    for (const item of ['b1', 'b2']) turns.add('b', item);
+    const seen: string[] = [];
+    const mayItem = (item: string) => seen.push(item) > 1;
+    const turn = turns.next((owner) => owner !== 'a', mayItem);
+    expect([turn, seen]).to.deep.equal([{ owner: 'b', item: 'b2' }, ['b1', 'b2']]);
+  });
 });

@@ -20,14 +20,14 @@ describe('the decision on an admission', () => {
   const decide = (admission: Partial<Admission>, terms: Partial<AdmissionTerms> = {}) => {
     const refusal = decideAdmission(
       { ...ADMITTED, ...admission },
-      { spends: true, isCounted: false, now: NOW, ...terms },
+      { spends: true, minute: 'remaining', now: NOW, ...terms },
     );
     return refusal && { code: refusal.code, retryAfter: refusal.details.retryAfter, text: refusal.message };
   };
 
   it('admits what has a key, credit, tokens and a request left', () => {
     expect(decide({})).to.equal(null);
-    expect(decide({}, { isCounted: true })).to.equal(null);
+    expect(decide({}, { minute: 'verdict' })).to.equal(null);
   });
 
   it('names the key first, then credit, then the day, then the minute', () => {
@@ -57,15 +57,15 @@ describe('the decision on an admission', () => {
   });
 
   it('admits the last request of a minute that counted it, and refuses the one after it', () => {
-    expect(decide({ rpm: FULL_MINUTE }, { isCounted: true })).to.equal(null);
-    const refused = decide({ verdict: 'rpm', rpm: FULL_MINUTE, retryAfter: 12 }, { isCounted: true });
+    expect(decide({ rpm: FULL_MINUTE }, { minute: 'verdict' })).to.equal(null);
+    const refused = decide({ verdict: 'rpm', rpm: FULL_MINUTE, retryAfter: 12 }, { minute: 'verdict' });
     expect(refused!.retryAfter).to.equal(12);
   });
 
   it('tells the time of the limit that it names, where the minute was full as well', () => {
     const refused = decide(
       { verdict: 'rpm', rpm: FULL_MINUTE, retryAfter: 12 },
-      { isCounted: true, unsettled: 500 },
+      { minute: 'verdict', unsettled: 500 },
     );
     expect(refused!.text).to.match(/resets in 4000 s/);
     expect(refused!.retryAfter).to.equal(4_000);
