@@ -76,7 +76,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
       return {};
     }
     this.#settled.delete(key);
-    const hurryAgainMs = await hurryUnserved(context, key, signal);
+    await hurryUnserved(context, key, signal);
     const deployment = await findLiveDeployment(context, key, signal);
     const sidecarGrant = context.sidecars.grantOf(key);
     const isScaled = model.spec.scaling !== undefined;
@@ -120,7 +120,6 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
       acceptance && decideRecheckMs(acceptance, routeReady, context.now()),
       requeueAfterMs,
       front.recheckAfterMs,
-      hurryAgainMs,
       problems.length > 0 ? PROBLEM_RECHECK_MS : undefined,
     );
     // An HTTPRoute is not watched, so it is read each time; nor is why a host is not published, which the status shows.

@@ -168,9 +168,9 @@ export async function deploySimulator(
   };
 }
 
-/** Where it stays, the error says first what is left of it. */
+/** A pod may use its whole grace period (operator/model/unserved-pods.ts). Where it stays, the error says what is left of it. */
 export async function removeModel(name: string): Promise<void> {
-  await kubectl('delete', 'modeldeployment', name, '--ignore-not-found', '--timeout=120s').catch(
+  await kubectl('delete', 'modeldeployment', name, '--ignore-not-found', '--timeout=240s').catch(
     async (error: Error) => {
       const pods = await listModelPods(name);
       throw new Error(
