@@ -3,6 +3,7 @@
  * replicas agree about them, since all have the same secret.
  */
 import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 import { MAX_JSON_DEPTH } from '../../kit/json-cost.ts';
 
 /** Characters. Less than about 64 tokens is computed faster than it is relayed. */
@@ -104,10 +105,7 @@ class PrefixReader {
   #readText(text: string): void {
     for (let from = 0; from < text.length && !this.isDone; ) {
       const to = Math.min(text.length, from + this.#blockEnd - this.#length);
-      let state = this.#state;
-      for (let index = from; index < to; index++)
-        state = Math.imul(state ^ text.charCodeAt(index), FNV_PRIME);
-      this.#state = state;
+      this.#state = crc32(from === 0 && to === text.length ? text : text.slice(from, to), this.#state >>> 0);
       this.#advance(to - from);
       from = to;
     }

@@ -111,7 +111,8 @@ describe('balancing by prefix', () => {
       const pod = await send(replicas[index % 4]!, parts);
       load.set(pod, (load.get(pod) ?? 0) + 1);
     }
-    expect(Math.max(...load.values())).to.be.most(125);
+    // 100 each if they were dealt out; by their hashes it depends on the secret.
+    expect(Math.max(...load.values())).to.be.most(150);
     // From then on, repeated prompts are routed to the same replica.
     const parts = [...prompt('shared'), { role: 'user', content: 'question 7' }];
     beat(replicas, { isIdle: true });
