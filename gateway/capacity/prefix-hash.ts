@@ -105,7 +105,7 @@ class PrefixReader {
   #readText(text: string): void {
     for (let from = 0; from < text.length && !this.isDone; ) {
       const to = Math.min(text.length, from + this.#blockEnd - this.#length);
-      this.#state = crc32(from === 0 && to === text.length ? text : text.slice(from, to), this.#state >>> 0);
+      this.#state = crc32(text.slice(from, to), this.#state >>> 0);
       this.#advance(to - from);
       from = to;
     }

@@ -1,7 +1,7 @@
 /**
  * Pods that are deleted before their engine has answered: the time to finish requests and videos is of no use to them. They
- * might use all of it, since the kernel drops a signal that the first process of a container does not handle yet. A kubelet
- * that already stops their containers still does (https://github.com/kubernetes/kubernetes/issues/127339).
+ * might use all of it, since the kernel drops a signal that the first process of a container does not handle yet. A shorter
+ * time has no effect once the kubelet stops their containers (https://github.com/kubernetes/kubernetes/issues/127339).
  */
 import type { V1Pod } from '@kubernetes/client-node';
 import { CONTAINERS } from '../../api/names.ts';
