@@ -5,7 +5,7 @@
 import { hash as digest } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
-import { isNotFound } from './api-error.ts';
+import { isConflict, isNotFound } from './api-error.ts';
 import type { KubeClient } from './client.ts';
 import { type Log, silentLog } from './log.ts';
 import { isAsApplied, ownedFields, ownsAll } from './managed-fields.ts';
@@ -14,6 +14,7 @@ import {
   controllerReference,
   isStub,
   type KubeObject,
+  type ObjectMeta,
   objectKey,
   stableStringify,
 } from './object.ts';
@@ -45,7 +46,7 @@ export interface AppliedChange {
 /** A resource that the applier writes, with the cache that watches it, if one does. */
 export interface AppliedResource {
   resource: Resource;
-  /** Without a cache the live object is read before each apply. */
+  /** Without a cache the live object is read before each apply; with one, only an object that it does not know but exists. */
   cache?: ObjectCache;
 }
 
@@ -70,6 +71,9 @@ interface Applied {
   result: string | undefined;
   fields: string;
 }
+
+/** No stored object has this version: an apply with it creates an object, and conflicts with one that exists. */
+const NEVER_STORED = '1';
 
 /** Forgetting one costs a write that changes nothing. */
 const MAX_REMEMBERED = 20_000;
@@ -115,20 +119,50 @@ export function createApplier({
   ): Promise<AppliedChange> {
     const { resource, cache } = entryOf(object);
     const wanted = withOwner(object, owner);
-    const hash = hashOf(wanted);
-    // A cache may be stale: what it lacks is fetched before a forced apply.
-    const live = cache?.get(objectKey(wanted)) ?? (await client.find(resource, wanted.metadata, { signal }));
-    if (live && controllerOf(live)?.uid !== owner.metadata.uid) throw new NotOwnedError(live, owner);
-    if (live && isAsWanted(wanted, hash, live)) return { outcome: 'unchanged', object: live };
+    const known = cache?.get(objectKey(wanted));
+    if (known) return applyTo(known, wanted, owner, signal);
+    if (cache)
+      try {
+        return await write(wanted, owner, {
+          hash: hashOf(wanted),
+          guard: { resourceVersion: NEVER_STORED },
+          signal,
+        });
+      } catch (error) {
+        // It exists: the cache is stale, or shows nothing of others' objects.
+        if (!isConflict(error)) throw error;
+      }
+    return applyTo(await client.find(resource, wanted.metadata, { signal }), wanted, owner, signal);
+  }
 
-    const annotations = { ...wanted.metadata.annotations, [hashAnnotation]: hash };
+  async function applyTo(
+    live: KubeObject | undefined,
+    wanted: KubeObject,
+    owner: KubeObject,
+    signal: AbortSignal | undefined,
+  ): Promise<AppliedChange> {
+    if (live && controllerOf(live)?.uid !== owner.metadata.uid) throw new NotOwnedError(live, owner);
+    const hash = hashOf(wanted);
+    if (live && isAsWanted(wanted, hash, live)) return { outcome: 'unchanged', object: live };
     // The uid makes it fail if the object was recreated since it was read.
-    const metadata = { ...wanted.metadata, annotations, ...(live ? { uid: live.metadata.uid } : {}) };
-    const result = await client.apply(
-      resource,
-      { ...wanted, metadata },
-      { fieldManager, force: true, signal },
-    );
+    const guard = live ? { uid: live.metadata.uid } : {};
+    return write(wanted, owner, { hash, live, guard, signal });
+  }
+
+  async function write(
+    wanted: KubeObject,
+    owner: KubeObject,
+    {
+      hash,
+      live,
+      guard,
+      signal,
+    }: ApplyCall & { hash: string; live?: KubeObject; guard: Partial<ObjectMeta> },
+  ): Promise<AppliedChange> {
+    const annotations = { ...wanted.metadata.annotations, [hashAnnotation]: hash };
+    const guarded = { ...wanted, metadata: { ...wanted.metadata, annotations, ...guard } };
+    const { resource } = entryOf(wanted);
+    const result = await client.apply(resource, guarded, { fieldManager, force: true, signal });
     memory.set(result.metadata.uid!, {
       hash,
       basis: live?.metadata.resourceVersion,
@@ -155,26 +189,39 @@ export function createApplier({
     return { outcome: 'deleted', object };
   }
 
-  /** Applies all of these in their order, then deletes the owner's other objects that the caches know. */
+  /** Applies these at once; throws the first error, once all have ended. */
   async function applyAll(
     wanted: readonly KubeObject[],
     owner: KubeObject,
     call: ApplyCall = {},
   ): Promise<AppliedChange[]> {
-    const changes: AppliedChange[] = [];
-    for (const object of wanted) changes.push(await apply(object, owner, call));
+    const results = await Promise.allSettled(wanted.map((object) => apply(object, owner, call)));
+    return results.map((result) => {
+      if (result.status === 'rejected') throw result.reason;
+      return result.value;
+    });
+  }
+
+  /** Deletes the owner's other objects that the caches know. */
+  async function removeOthers(
+    wanted: readonly KubeObject[],
+    owner: KubeObject,
+    call: ApplyCall = {},
+  ): Promise<AppliedChange[]> {
     const kept = new Set(wanted.map((object) => `${kindOf(object)} ${objectKey(withOwner(object, owner))}`));
-    for (const { cache } of resources)
-      for (const child of cache?.byIndex(BY_CONTROLLER, owner.metadata.uid!) ?? [])
-        if (!kept.has(`${kindOf(child)} ${objectKey(child)}`) && !child.metadata.deletionTimestamp)
-          changes.push(await remove(child, owner, call));
-    return changes;
+    const others = resources
+      .flatMap(({ cache }) => cache?.byIndex(BY_CONTROLLER, owner.metadata.uid!) ?? [])
+      .filter(
+        (child) => !kept.has(`${kindOf(child)} ${objectKey(child)}`) && !child.metadata.deletionTimestamp,
+      );
+    return Promise.all(others.map((child) => remove(child, owner, call)));
   }
 
   return {
     apply,
     remove,
     applyAll,
+    removeOthers,
   };
 }
 

@@ -19,7 +19,7 @@ import { FrontRoutes, mayHaveHTTPRoute } from './front-route.ts';
 interface ChildrenWork {
   live: KubeObject;
   built: BuiltChildren;
-  /** Called once the Service exists and before the pods are changed. */
+  /** Called once what the pods need exists, such as the Service, and before they are changed. */
   beforePods: () => Promise<void>;
   signal: AbortSignal;
 }
@@ -42,14 +42,17 @@ export class Children {
     this.#frontRoutes = new FrontRoutes(context);
   }
 
-  /** Applies the built children and removes all others. */
+  /** Applies the built children, first what the pods need, and removes all others. */
   async apply({ live, built, beforePods, signal }: ChildrenWork): Promise<AppliedChildren> {
     const { applier } = this.#context;
     try {
-      for (const service of built.objects.filter(({ kind }) => kind === 'Service'))
-        await applier.apply(service, live, { signal });
+      const isNeeded = ({ kind }: KubeObject) =>
+        kind !== 'Deployment' && kind !== 'Ingress' && kind !== 'HTTPRoute';
+      const needed = await applier.applyAll(built.objects.filter(isNeeded), live, { signal });
       await beforePods();
-      const changes = await applier.applyAll(built.objects, live, { signal });
+      const rest = built.objects.filter((object) => !isNeeded(object));
+      const changes = [...needed, ...(await applier.applyAll(rest, live, { signal }))];
+      await applier.removeOthers(built.objects, live, { signal });
       await this.#removeStrayRoute(live, built, signal);
       const frontRoute = await this.#frontRoutes.sync(live, built.frontRoute, signal);
       const applied = [...changes.map(({ object }) => object), frontRoute];

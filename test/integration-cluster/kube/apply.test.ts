@@ -100,6 +100,8 @@ describe('Applying owned objects', () => {
 
   it('creates what is missing, with the owner as its controller', async () => {
     expect(await outcomes(makeApplier(), wanted())).to.deep.equal(['created', 'created', 'created']);
+    // Nothing is read: the guard of the write finds what exists.
+    expect([client.calls.length, client.count('apply')]).to.deep.equal([3, 3]);
     const live = await other.get(Service, { namespace, name: 'child' });
     expect(live.metadata.ownerReferences).to.deep.equal([
       {
@@ -229,15 +231,28 @@ describe('Applying owned objects', () => {
     expect(client.count('apply')).to.equal(1);
   });
 
+  it('refuses and leaves alone what somebody else just made, before the cache shows it', async () => {
+    const foreign = await other.create(Service, service(namespace));
+    const cache = { get: () => undefined } as unknown as Watcher;
+    const applier = createApplier({
+      client,
+      fieldManager: 'test',
+      hashAnnotation: HASH,
+      resources: [{ resource: Service, cache }],
+    });
+    const refused = await applier.apply(service(namespace), owner).catch((error) => error);
+    expect(refused).to.be.instanceOf(NotOwnedError);
+    expect(await other.get(Service, { namespace, name: 'child' })).to.deep.equal(foreign);
+  });
+
   it('deletes the children that are no longer wanted, and nobody else’s', async () => {
     const second = await other.create(ConfigMap, configMap(namespace, 'second'));
     const applier = makeApplier();
     await applier.applyAll(wanted(), owner);
     await applier.apply({ ...service(namespace), metadata: { name: 'foreign', namespace } }, second);
     await untilCached('the children', () => cached().every(Boolean) && watchers[1]!.size === 2);
-    const changes = await applier.applyAll([deployment(namespace)], owner);
+    const changes = await applier.removeOthers([deployment(namespace)], owner);
     expect(changes.map(({ outcome, object }) => `${outcome} ${object.kind}`)).to.deep.equal([
-      'unchanged Deployment',
       'deleted Service',
       'deleted NetworkPolicy',
     ]);
