@@ -224,6 +224,7 @@ describe('Applying owned objects', () => {
     );
     const second = await other.create(ConfigMap, configMap(namespace, 'second'));
     await makeApplier().apply(policy(namespace), second);
+    await untilCached('the other policy', () => cached()[2] !== undefined);
     const taken = await makeApplier()
       .apply(policy(namespace), owner)
       .catch((error) => error);
