@@ -1,5 +1,5 @@
 /** Applies a deployment's children in an order that keeps it reachable, and reports what the API server refuses. */
-import { childNames } from '../../api/names.ts';
+import { childNames, FINALIZER } from '../../api/names.ts';
 import {
   isForbidden,
   isInvalid,
@@ -75,6 +75,8 @@ export class Children {
     const { name, namespace, uid, generation } = live.metadata;
     const searchKey = `${uid}/${generation}`;
     if (this.#searched.get(objectKey(live)) === searchKey) return;
+    // The finalizer precedes every child, so an object without it has none yet.
+    if (!live.metadata.finalizers?.includes(FINALIZER)) return;
     if (built.objects.some(({ kind }) => kind === 'HTTPRoute') || !mayHaveHTTPRoute(live, settings)) return;
     const at = { name: childNames(name).route, namespace };
     const route = await client.find(RESOURCES.HTTPRoute, at, { signal });
