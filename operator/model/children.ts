@@ -75,12 +75,13 @@ export class Children {
     const { name, namespace, uid, generation } = live.metadata;
     const searchKey = `${uid}/${generation}`;
     if (this.#searched.get(objectKey(live)) === searchKey) return;
-    // The finalizer precedes every child, so an object without it has none yet.
-    if (!live.metadata.finalizers?.includes(FINALIZER)) return;
     if (built.objects.some(({ kind }) => kind === 'HTTPRoute') || !mayHaveHTTPRoute(live, settings)) return;
-    const at = { name: childNames(name).route, namespace };
-    const route = await client.find(RESOURCES.HTTPRoute, at, { signal });
-    if (route && controllerOf(route)?.uid === uid) await applier.remove(route, live, { signal });
+    // The finalizer precedes every child, so an object without it has none yet.
+    if (live.metadata.finalizers?.includes(FINALIZER)) {
+      const at = { name: childNames(name).route, namespace };
+      const route = await client.find(RESOURCES.HTTPRoute, at, { signal });
+      if (route && controllerOf(route)?.uid === uid) await applier.remove(route, live, { signal });
+    }
     this.#searched.set(objectKey(live), searchKey);
   }
 }
