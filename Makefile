@@ -39,7 +39,7 @@ images: $(INSTALLED) ## Build the images that the chart installs, and load them 
 
 .PHONY: build
 build: $(INSTALLED) ## Compile to dist/ (for the images)
-	@rm -rf dist && tsc -p tsconfig.build.json && node build-assets.ts
+	@node build.ts
 
 .PHONY: generate verify
 generate: $(INSTALLED) ## Regenerate the chart's CRDs and dashboards, and the tables in docs/

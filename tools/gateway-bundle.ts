@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path';
 import { CACHE_FOLDER } from '../machine/cache-folder.ts';
 
-const SOURCES = '{package-lock.json,bundle-gateway.ts,{api,kit,redis,gateway}/**/*.{ts,lua}}';
+const SOURCES = '{package-lock.json,bundle-program.ts,{api,kit,redis,gateway}/**/*.{ts,lua}}';
 const BUNDLES = join(CACHE_FOLDER, 'gateway-bundles');
 
 let built: Promise<string> | undefined;
@@ -42,12 +42,12 @@ function hashSources(): string {
 
 async function build(folder: string): Promise<void> {
   // Loaded only where it is needed: the bundler takes longer to load than the gateway to start.
-  const { bundleGateway } = await import('../bundle-gateway.ts');
+  const { bundleProgram } = await import('../bundle-program.ts');
   mkdirSync(BUNDLES, { recursive: true });
   removeOld();
   const draft = mkdtempSync(join(BUNDLES, 'draft-'));
   try {
-    await bundleGateway('gateway/main.ts', join(draft, 'gateway'));
+    await bundleProgram('gateway', join(draft, 'gateway'));
     renameSync(join(draft, 'gateway'), folder);
   } catch (error) {
     // Another process may have built the same.

@@ -36,26 +36,15 @@ const PROGRAMS = Object.keys(PRODUCT);
 /** Each layer, and the layers that it may import. The first that is a prefix of a file's path is its layer. */
 const LAYERS: Record<string, string[]> = {
   ...PRODUCT,
-  'bundle-connection.ts': [],
-  'bundle-gateway.ts': [],
-  'build-assets.ts': [...PROGRAMS, 'bundle-connection.ts', 'bundle-gateway.ts'],
+  'bundle-program.ts': [],
+  'build.ts': ['bundle-program.ts'],
   machine: [],
   cluster: ['machine'],
   launch: [...PROGRAMS, 'machine', 'cluster'],
   'bundle-listener.ts': ['api'],
   'docs/.vitepress/slugify.ts': [],
-  tools: [...PROGRAMS, 'bundle-gateway.ts', 'machine', 'cluster', 'launch', 'docs/.vitepress/slugify.ts'],
-  test: [
-    ...PROGRAMS,
-    'bundle-connection.ts',
-    'bundle-gateway.ts',
-    'build-assets.ts',
-    'bundle-listener.ts',
-    'machine',
-    'cluster',
-    'launch',
-    'tools',
-  ],
+  tools: [...PROGRAMS, 'bundle-program.ts', 'machine', 'cluster', 'launch', 'docs/.vitepress/slugify.ts'],
+  test: [...PROGRAMS, 'bundle-program.ts', 'bundle-listener.ts', 'machine', 'cluster', 'launch', 'tools'],
 };
 
 interface Import {

@@ -185,7 +185,7 @@ export interface GatewayState {
 }
 /** Responds to a request, or throws ApiError. */
 export type Handler = (state: GatewayState) => void | Promise<void>;
-/** The part of Koa's context that middleware gets: its own request and response are not in the image (`bundle-gateway.ts`). */
+/** The part of Koa's context that middleware gets: its own request and response are not in the image (`bundle-program.ts`). */
 export type GatewayContext<S extends GatewayState = GatewayState> = Pick<
   ParameterizedContext<S>,
   'req' | 'res' | 'state' | 'path' | 'respond'

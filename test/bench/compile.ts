@@ -1,6 +1,6 @@
 /** Prepares a bench: checks for programs, and compiles what is measured as for the image. */
 import { execFileSync } from 'node:child_process';
-import { bundleGateway } from '../../bundle-gateway.ts';
+import { bundleProgram } from '../../bundle-program.ts';
 import { ensureProgram } from '../../machine/system-package.ts';
 
 export function ensureBenchPrograms(): void {
@@ -15,14 +15,13 @@ export function ensureBenchPrograms(): void {
 
 /** Compiled, since stripping types would delay the start compared with the image. */
 export function compileBench(): void {
-  execFileSync('tsc', ['-p', 'tsconfig.build.json'], { stdio: 'inherit' });
-  execFileSync('node', ['build-assets.ts'], { stdio: 'inherit' });
+  execFileSync('node', ['build.ts'], { stdio: 'inherit' });
   compileScripts();
 }
 
 /** Only the gateway and the scripts, in a quarter of the time. */
 export async function compileGatewayBench(): Promise<void> {
-  await bundleGateway('gateway/main.ts', 'dist/gateway');
+  await bundleProgram('gateway', 'dist/gateway');
   compileScripts();
 }
 
