@@ -11,6 +11,12 @@ export interface Requeue {
   requeueAfterMs?: number;
 }
 
+/** A requeue after the shortest of these times in milliseconds. */
+export function earliest(...times: (number | undefined)[]): Requeue {
+  const due = times.filter((time) => time !== undefined);
+  return due.length === 0 ? {} : { requeueAfterMs: Math.min(...due) };
+}
+
 export interface ReconcileSample {
   queue: string;
   outcome: 'success' | 'requeued' | 'conflict' | 'error';

@@ -1,6 +1,6 @@
 /** The Deployment of a ModelDeployment, with the template to keep. */
 import type { V1Deployment } from '@kubernetes/client-node';
-import type { Wire } from '../../kube/object.ts';
+import { isStub, type Wire } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
 import type { ModelContext } from './context.ts';
 
@@ -19,11 +19,20 @@ export async function findLiveDeployment(
   signal: AbortSignal,
 ): Promise<Wire<V1Deployment> | undefined> {
   const cached = view.deployments.get(key);
-  if (!cached || typeof cached.spec !== 'string') return cached;
+  if (!cached || !isStub(cached)) return cached;
   const { name, namespace } = cached.metadata;
   return await client.find<Wire<V1Deployment>>(
     RESOURCES.Deployment,
     { name, namespace: namespace! },
     { signal },
   );
+}
+
+/** From the watch; undefined if that has none, or a stub. */
+export function findWatchedDeployment(
+  { view }: Pick<Sources, 'view'>,
+  key: string,
+): Wire<V1Deployment> | undefined {
+  const cached = view.deployments.get(key);
+  return cached && !isStub(cached) ? cached : undefined;
 }

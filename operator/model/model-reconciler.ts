@@ -1,34 +1,28 @@
 /** Reconciles one ModelDeployment: its children, its front, its status. */
 import type { V1Deployment } from '@kubernetes/client-node';
 import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-deployment.ts';
-import { FINALIZER, podSelector } from '../../api/names.ts';
-import { parseDuration } from '../../api/quantity.ts';
+import { FINALIZER } from '../../api/names.ts';
 import { addFinalizer } from '../../kube/finalizer.ts';
-import { formatSelector, isStub, type KubeObject, type Wire } from '../../kube/object.ts';
-import type { Requeue } from '../../kube/work-queue.ts';
-import { FRONT_RETRY_MS } from '../fit/fits.ts';
-import { BERTH_RESOURCES, BY_MODEL } from '../framework/cluster-view.ts';
+import type { KubeObject, Wire } from '../../kube/object.ts';
+import { earliest, type Requeue } from '../../kube/work-queue.ts';
+import { BERTH_RESOURCES } from '../framework/cluster-view.ts';
 import { type Leaving, Reconciler } from '../framework/reconciler.ts';
 import { deploymentTarget } from '../publish/desired-state.ts';
 import type { BuiltChildren } from '../resources/children.ts';
 import { evaluateFront } from '../resources/front-slices.ts';
 import { countRollingAway, isOutdated } from '../resources/rolling.ts';
-import { findCondition, NOT_LOOKED_UP, type Verdict } from '../status/condition-list.ts';
-import { deriveRefusal, deriveStatus } from '../status/model-deployment.ts';
-import { findObstacle } from '../status/obstacle.ts';
+import { findCondition, type Verdict } from '../status/condition-list.ts';
+import { deriveRefusal } from '../status/model-deployment.ts';
 import { isBlocking, type Problem } from '../status/problem.ts';
 import { decideRecheckMs, evaluateHTTPRoute } from '../status/route-acceptance.ts';
-import { describeTransitions } from '../status/transitions.ts';
 import { Children } from './children.ts';
 import type { ModelContext } from './context.ts';
 import { Finalization } from './finalization.ts';
 import { attachFront, detachFront, listReadySince } from './front-attachment.ts';
-import { findLiveDeployment } from './live-deployment.ts';
-import { registrationIdOf } from './model-store.ts';
+import { findLiveDeployment, findWatchedDeployment } from './live-deployment.ts';
 import { findProblems } from './problems.ts';
-import { describeInputs, type Fronting, SettledModels } from './settled.ts';
-import { evaluateStorage } from './storage-state.ts';
-import { UnpublishedHosts } from './unpublished-hosts.ts';
+import { type BuiltFacts, describeInputs, type Fronting, SettledModels } from './settled.ts';
+import { StatusReport } from './status-report.ts';
 import { hurryUnserved } from './unserved-pods.ts';
 import { WeightsPrefetch } from './weights-prefetch.ts';
 
@@ -38,7 +32,7 @@ const PROBLEM_RECHECK_MS = 15_000;
 export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
   readonly #finalization: Finalization;
   readonly #children: Children;
-  readonly #unpublished: UnpublishedHosts;
+  readonly #status: StatusReport;
   readonly #prefetch: WeightsPrefetch;
   readonly #settled = new SettledModels();
 
@@ -47,7 +41,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     super(context, { resource: BERTH_RESOURCES.ModelDeployment, cache: view.models, store: models });
     this.#finalization = new Finalization(context);
     this.#children = new Children(context);
-    this.#unpublished = new UnpublishedHosts(context);
+    this.#status = new StatusReport(context);
     this.#prefetch = new WeightsPrefetch(context);
   }
 
@@ -71,13 +65,32 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
       signal,
     });
     const found = await findProblems(context, model, signal);
-    if (settled && found.length === 0) {
-      await this.#syncFront(key, settled, signal);
+    const isSettled = settled && found.length === 0;
+    if (isSettled && settled.isReported && settled.inputs.verdicts === inputs.verdicts) {
+      await this.#syncFront(key, settled.fronting, signal);
       return {};
+    }
+    const deployment = await findLiveDeployment(context, key, signal);
+    if (isSettled) {
+      await this.#syncFront(key, settled.fronting, signal);
+      const { built } = settled;
+      const { isPublished, requeueAfterMs } = await this.#status.report({
+        live,
+        model,
+        built,
+        deployment,
+        problems: [],
+        signal,
+      });
+      this.#settled.note(key, {
+        ...settled,
+        inputs,
+        isReported: isPublished && requeueAfterMs === undefined,
+      });
+      return { requeueAfterMs };
     }
     this.#settled.delete(key);
     await hurryUnserved(context, key, signal);
-    const deployment = await findLiveDeployment(context, key, signal);
     const sidecarGrant = context.sidecars.grantOf(key);
     const isScaled = model.spec.scaling !== undefined;
     const scaledReplicas = isScaled ? context.scaler.wantedOf(model, deployment) : undefined;
@@ -106,10 +119,11 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
       acceptance = applied.httpRoute && evaluateHTTPRoute(applied.httpRoute);
     }
     if (fronting !== 'Serving') await this.#syncFront(key, fronting, signal);
-    const { requeueAfterMs, isPublished } = await this.#deriveAndWrite({
+    const facts = describeBuilt(built, findWatchedDeployment(context, key) ?? deployment);
+    const { requeueAfterMs, isPublished } = await this.#status.report({
       live,
       model,
-      built,
+      built: facts,
       deployment,
       problems,
       acceptance,
@@ -122,9 +136,12 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
       front.recheckAfterMs,
       problems.length > 0 ? PROBLEM_RECHECK_MS : undefined,
     );
-    // An HTTPRoute is not watched, so it is read each time; nor is why a host is not published, which the status shows.
-    if (recheck.requeueAfterMs === undefined && acceptance === undefined && isPublished)
-      this.#settled.note(key, { inputs, fronting, at: context.now() });
+    // An HTTPRoute is not watched, so it is read each time.
+    const dependsOnTime =
+      front.recheckAfterMs !== undefined || acceptance !== undefined || problems.length > 0;
+    const isReported = isPublished && requeueAfterMs === undefined;
+    if (!dependsOnTime)
+      this.#settled.note(key, { inputs, fronting, built: facts, isReported, at: context.now() });
     return recheck;
   }
 
@@ -139,65 +156,14 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     const { name, namespace } = model.metadata;
     const deployment = this.context.view.deployments.get(`${namespace}/${name}`);
     const built = this.context.build(model, { deployment });
-    await this.#deriveAndWrite({
+    await this.#status.report({
       live,
       model,
-      built: { ...built, desiredReplicas: 0 },
+      built: { ...describeBuilt(built, deployment), desiredReplicas: 0 },
       deployment,
       problems: [],
       signal,
     });
-  }
-
-  async #deriveAndWrite(work: {
-    live: KubeObject;
-    model: ModelDeployment;
-    built: BuiltChildren;
-    /** Used where the watch has none, or a stub. */
-    deployment: Wire<V1Deployment> | undefined;
-    problems: readonly Problem[];
-    acceptance?: Verdict | undefined;
-    signal: AbortSignal;
-  }): Promise<Requeue & { isPublished: boolean }> {
-    const { live, model, built, problems, signal } = work;
-    const { view, settings, sidecars, scaler, fits, models, publisher, now } = this.context;
-    const { name, namespace } = model.metadata;
-    const key = `${namespace}/${name}`;
-    const unpublished = this.#unpublished.evaluate(model);
-    const fit = fits.evaluate(model);
-    const isFitOpen = fit === 'Pending' || fit?.reason === NOT_LOOKED_UP;
-    const watched = view.deployments.get(key);
-    const deployment = watched && !isStub(watched) ? watched : work.deployment;
-    const status = deriveStatus(model, {
-      deployment: deployment as V1Deployment | undefined,
-      pods: view.pods.byIndex(BY_MODEL, key) as unknown as Parameters<typeof deriveStatus>[1]['pods'],
-      problems,
-      isOutdated: isOutdated(deployment, findDeployment(built)),
-      desiredReplicas: built.desiredReplicas,
-      gpuResource: built.gpuResource,
-      engineDownloads: downloadsItself(model),
-      startupTimeoutMs: parseDuration(model.spec.engine.startupTimeout),
-      unpublished: unpublished.reason,
-      acceptance: work.acceptance,
-      storage: evaluateStorage(this.context, model),
-      scaling: model.spec.scaling && scaler.statusOf(model),
-      fit,
-      selector: formatSelector(podSelector(name)),
-      url: built.url,
-      registrationId: registrationIdOf(model),
-      engineStatus: built.engineStatus,
-      sidecarVersion: built.sidecarVersion,
-      isSidecarOutdated: built.isSidecarOutdated,
-      isSidecarRolled: sidecars.includes(live),
-      staleSettings: built.staleSettings,
-      operatorVersion: settings.version,
-      now: now(),
-    });
-    await this.#write(live, model.status, status, signal);
-    if (models.noteObstacle(key, findObstacle(status))) publisher.mark(deploymentTarget(model.metadata));
-    const isPublished = unpublished.reason === undefined;
-    const fitRecheckMs = isFitOpen ? FRONT_RETRY_MS : undefined;
-    return { ...earliest(unpublished.recheckAfterMs, fitRecheckMs), isPublished };
   }
 
   protected async refuse(live: KubeObject, problem: Problem, signal: AbortSignal): Promise<Requeue> {
@@ -207,20 +173,8 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     const last = live.status as ModelDeploymentStatus | undefined;
     const before = { ...last, conditions: last?.conditions ?? [] };
     const status = deriveRefusal(metadata, before, { ...problem, now: now() });
-    await this.#write(live, before, status, signal);
+    await this.#status.write(live, before, status, signal);
     return {};
-  }
-
-  async #write(
-    live: KubeObject,
-    before: ModelDeploymentStatus,
-    status: ModelDeploymentStatus,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { statusWriter } = this.context;
-    await statusWriter.write(BERTH_RESOURCES.ModelDeployment, live, { status, signal });
-    for (const { type, reason, message } of describeTransitions(before, status))
-      this.context.record(live, { type, reason, note: message });
   }
 
   protected async handleRemoval(key: string): Promise<Requeue> {
@@ -233,18 +187,21 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     this.context.scaler.delete(key);
     this.context.fits.delete(key);
     this.#settled.delete(key);
-    this.#unpublished.delete(key);
+    this.#status.delete(key);
     return {};
   }
 }
 
-const downloadsItself = ({ spec }: ModelDeployment): boolean =>
-  spec.model.source.huggingFace !== undefined && spec.model.source.cache === undefined;
-
 const findDeployment = ({ objects }: BuiltChildren): Wire<V1Deployment> | undefined =>
   objects.find(({ kind }) => kind === 'Deployment') as Wire<V1Deployment> | undefined;
 
-function earliest(...times: (number | undefined)[]): Requeue {
-  const due = times.filter((time) => time !== undefined);
-  return due.length === 0 ? {} : { requeueAfterMs: Math.min(...due) };
-}
+const describeBuilt = (built: BuiltChildren, deployment: Wire<V1Deployment> | undefined): BuiltFacts => ({
+  desiredReplicas: built.desiredReplicas,
+  gpuResource: built.gpuResource,
+  url: built.url,
+  engineStatus: built.engineStatus,
+  sidecarVersion: built.sidecarVersion,
+  isSidecarOutdated: built.isSidecarOutdated,
+  staleSettings: built.staleSettings,
+  isOutdated: isOutdated(deployment, findDeployment(built)),
+});

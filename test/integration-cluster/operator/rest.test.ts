@@ -44,6 +44,17 @@ describe('The operator at rest', () => {
 
   const phaseOf = async (name: string) => (await harness.cluster.status(namespace, name)).phase;
 
+  /** The deployments whose data a program publishes from now on. */
+  function recordMarks({ program: { publisher } }: RunningOperator): Target[] {
+    const marked: Target[] = [];
+    const mark = publisher.mark.bind(publisher);
+    publisher.mark = (target) => {
+      if (target.what === 'deployment') marked.push(target);
+      mark(target);
+    };
+    return marked;
+  }
+
   /** Calls since, but for the lease's and the events'. */
   const countCalls = ({ client }: RunningOperator, since = 0): Record<string, number> => {
     const counts: Record<string, number> = {};
@@ -62,17 +73,29 @@ describe('The operator at rest', () => {
     operator.program.resync();
     await harness.settle(operator);
     const before = operator.client.calls.length;
-    const published: Target[] = [];
-    const { publisher } = operator.program;
-    const mark = publisher.mark.bind(publisher);
-    publisher.mark = (target) => {
-      published.push(target);
-      mark(target);
-    };
+    const published = recordMarks(operator);
     operator.program.resync();
     await harness.settle(operator);
     expect(countCalls(operator, before)).to.deep.equal({});
-    expect(published.filter(({ what }) => what === 'deployment')).to.deep.equal([]);
+    expect(published).to.deep.equal([]);
+  });
+
+  it('creates all that a deployment needs in ten calls', async () => {
+    const { cluster } = harness;
+    const operator = harness.startOperator();
+    // What a namespace needs, and this process reads once, comes with the first one.
+    await fill();
+    await harness.settle(operator);
+    const before = operator.client.calls.length;
+    await cluster.createModel(namespace, 'another', {
+      engine: { preset: 'custom', image: 'engine:1' },
+      model: { id: 'another' },
+    });
+    await pollUntil(async () => (await cluster.list(RESOURCES.Deployment, namespace)).length === MODELS + 1);
+    await harness.settle(operator);
+    const { 'patch modeldeployments/status': _, ...others } = countCalls(operator, before);
+    const calls = Object.values(others).reduce((sum, count) => sum + count, 0);
+    expect(calls, JSON.stringify(others)).to.be.most(10);
   });
 
   it('starts again with a read of each Secret that people named or that holds a key, and writes nothing', async () => {
@@ -81,7 +104,11 @@ describe('The operator at rest', () => {
     await harness.settle(first);
     await first.stop();
     const second = harness.startOperator();
+    const built = recordMarks(second);
     await harness.settle(second);
+    // Each reconcile that builds a deployment's children publishes its data: a host that was published since makes only the status anew.
+    const models = (await harness.cluster.client.list(BERTH_RESOURCES.ModelDeployment)).items.length;
+    expect(built).to.have.length(models);
     const counts = Object.entries(countCalls(second)).filter(([call]) => !/^(list|watch) /.test(call));
     expect(second.writes().filter((write) => !write.endsWith(' leases'))).to.deep.equal([]);
     const namespaces = (await harness.cluster.client.list(BERTH_RESOURCES.Workspace)).items.length;

@@ -3,7 +3,7 @@ import type { ModelDeployment } from '../../../../api/model-deployment.ts';
 import type { KubeObject } from '../../../../kube/object.ts';
 import { type Indexes, WritableCache } from '../../../../kube/object-cache.ts';
 import { BY_MODEL, modelKeyOf } from '../../../../operator/framework/cluster-view.ts';
-import { describeInputs, SettledModels } from '../../../../operator/model/settled.ts';
+import { type BuiltFacts, describeInputs, SettledModels } from '../../../../operator/model/settled.ts';
 import { frontRouteName } from '../../../../operator/resources/route.ts';
 
 type Sources = Parameters<typeof describeInputs>[0];
@@ -73,7 +73,9 @@ function makeSources() {
 describe('The inputs from which a deployment was reconciled', () => {
   type Made = ReturnType<typeof makeSources>;
   const changes: [string, (made: Made) => void][] = [
-    ['the deployment itself', ({ live }) => (live.metadata.resourceVersion = '2')],
+    ['its status', ({ live }) => (live.metadata.resourceVersion = '2')],
+    ['another spec', ({ live }) => (live.metadata.generation = 2)],
+    ['another label', ({ live }) => (live.metadata.labels = { team: 'b' })],
     ['a child that somebody changed', ({ byKind }) => byKind.Service!.put(object('Service', 'chat', 2))],
     ['a child that somebody deleted', ({ byKind }) => byKind.Deployment!.remove('team/chat')],
     ['a child too many', ({ byKind }) => byKind.Service!.put(object('Service', 'stray'))],
@@ -96,28 +98,51 @@ describe('The inputs from which a deployment was reconciled', () => {
     it(`is another with ${what}`, () => {
       const made = makeSources();
       const before = describeInputs(made.sources, made.live, made.model);
-      expect(describeInputs(made.sources, made.live, made.model)).to.equal(before);
+      expect(describeInputs(made.sources, made.live, made.model)).to.deep.equal(before);
       change(made);
-      expect(describeInputs(made.sources, made.live, made.model)).to.not.equal(before);
+      expect(describeInputs(made.sources, made.live, made.model)).to.not.deep.equal(before);
+    });
+
+  for (const [what, change] of [
+    ['its status', ({ live }) => (live.metadata.resourceVersion = '2')],
+    ['what is known of whether it fits', ({ fit }) => (fit.status = 'False')],
+    ['the host that is published', ({ owners }) => (owners.published = 'old.example.test')],
+  ] as [string, (made: Made) => void][])
+    it(`says nothing of children with a change of ${what}`, () => {
+      const made = makeSources();
+      const before = describeInputs(made.sources, made.live, made.model);
+      change(made);
+      expect(describeInputs(made.sources, made.live, made.model).objects).to.equal(before.objects);
     });
 
   it('does not depend on its front slices, which are compared each time', () => {
     const { sources, byKind, live, model } = makeSources();
     const before = describeInputs(sources, live, model);
     byKind.EndpointSlice!.put(object('EndpointSlice', 'chat', 2));
-    expect(describeInputs(sources, live, model)).to.equal(before);
+    expect(describeInputs(sources, live, model)).to.deep.equal(before);
   });
 });
 
 describe('A settled deployment', () => {
   it('is found by its inputs, and reconciled again after an hour in any case', () => {
     const settled = new SettledModels();
-    settled.note('team/chat', { inputs: 'a', fronting: 'Standby', at: 0 });
-    expect(settled.find('team/chat', 'a', HOUR - 1)).to.equal('Standby');
-    expect(settled.find('team/chat', 'b', 1)).to.equal(undefined);
-    expect(settled.find('team/chat', 'a', HOUR)).to.equal(undefined);
+    const built = {} as BuiltFacts;
+    const entry = {
+      inputs: { objects: 'a', verdicts: '' },
+      fronting: 'Standby',
+      built,
+      isReported: true,
+      at: 0,
+    } as const;
+    const find = (objects: string, now: number, verdicts = '') =>
+      settled.find('team/chat', { objects, verdicts }, now);
+    settled.note('team/chat', entry);
+    expect(find('a', HOUR - 1)).to.equal(entry);
+    expect(find('a', 1, 'another host'), 'its children are as they were').to.equal(entry);
+    expect(find('b', 1)).to.equal(undefined);
+    expect(find('a', HOUR)).to.equal(undefined);
     settled.delete('team/chat');
-    expect(settled.find('team/chat', 'a', 1)).to.equal(undefined);
+    expect(find('a', 1)).to.equal(undefined);
   });
 });
 

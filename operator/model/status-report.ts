@@ -1,0 +1,94 @@
+/** Derives the status of a ModelDeployment, writes it, and records what changed. */
+import type { V1Deployment } from '@kubernetes/client-node';
+import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-deployment.ts';
+import { podSelector } from '../../api/names.ts';
+import { parseDuration } from '../../api/quantity.ts';
+import { formatSelector, type KubeObject, type Wire } from '../../kube/object.ts';
+import { earliest, type Requeue } from '../../kube/work-queue.ts';
+import { FRONT_RETRY_MS } from '../fit/fits.ts';
+import { BERTH_RESOURCES, BY_MODEL } from '../framework/cluster-view.ts';
+import { deploymentTarget } from '../publish/desired-state.ts';
+import { NOT_LOOKED_UP, type Verdict } from '../status/condition-list.ts';
+import { deriveStatus } from '../status/model-deployment.ts';
+import { findObstacle } from '../status/obstacle.ts';
+import type { Problem } from '../status/problem.ts';
+import { describeTransitions } from '../status/transitions.ts';
+import type { ModelContext } from './context.ts';
+import { findWatchedDeployment } from './live-deployment.ts';
+import { registrationIdOf } from './model-store.ts';
+import type { BuiltFacts } from './settled.ts';
+import { evaluateStorage } from './storage-state.ts';
+import { UnpublishedHosts } from './unpublished-hosts.ts';
+
+export class StatusReport {
+  readonly #context: ModelContext;
+  readonly #unpublished: UnpublishedHosts;
+
+  constructor(context: ModelContext) {
+    this.#context = context;
+    this.#unpublished = new UnpublishedHosts(context);
+  }
+
+  /** Writes the status if it differs. */
+  async report(work: {
+    live: KubeObject;
+    model: ModelDeployment;
+    built: BuiltFacts;
+    /** Used where the watch has none, or a stub. */
+    deployment?: Wire<V1Deployment> | undefined;
+    problems: readonly Problem[];
+    acceptance?: Verdict | undefined;
+    signal: AbortSignal;
+  }): Promise<Requeue & { isPublished: boolean }> {
+    const { live, model, built, problems, signal } = work;
+    const { view, settings, sidecars, scaler, fits, models, publisher, now } = this.#context;
+    const { name, namespace } = model.metadata;
+    const key = `${namespace}/${name}`;
+    const unpublished = this.#unpublished.evaluate(model);
+    const fit = fits.evaluate(model);
+    const isFitOpen = fit === 'Pending' || fit?.reason === NOT_LOOKED_UP;
+    const deployment = findWatchedDeployment(this.#context, key) ?? work.deployment;
+    const status = deriveStatus(model, {
+      deployment: deployment as V1Deployment | undefined,
+      pods: view.pods.byIndex(BY_MODEL, key) as unknown as Parameters<typeof deriveStatus>[1]['pods'],
+      problems,
+      ...built,
+      engineDownloads: downloadsItself(model),
+      startupTimeoutMs: parseDuration(model.spec.engine.startupTimeout),
+      unpublished: unpublished.reason,
+      acceptance: work.acceptance,
+      storage: evaluateStorage(this.#context, model),
+      scaling: model.spec.scaling && scaler.statusOf(model),
+      fit,
+      selector: formatSelector(podSelector(name)),
+      registrationId: registrationIdOf(model),
+      isSidecarRolled: sidecars.includes(live),
+      operatorVersion: settings.version,
+      now: now(),
+    });
+    await this.write(live, model.status, status, signal);
+    if (models.noteObstacle(key, findObstacle(status))) publisher.mark(deploymentTarget(model.metadata));
+    const isPublished = unpublished.reason === undefined;
+    const fitRecheckMs = isFitOpen ? FRONT_RETRY_MS : undefined;
+    return { ...earliest(unpublished.recheckAfterMs, fitRecheckMs), isPublished };
+  }
+
+  async write(
+    live: KubeObject,
+    before: ModelDeploymentStatus,
+    status: ModelDeploymentStatus,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { statusWriter } = this.#context;
+    await statusWriter.write(BERTH_RESOURCES.ModelDeployment, live, { status, signal });
+    for (const { type, reason, message } of describeTransitions(before, status))
+      this.#context.record(live, { type, reason, note: message });
+  }
+
+  delete(key: string): void {
+    this.#unpublished.delete(key);
+  }
+}
+
+const downloadsItself = ({ spec }: ModelDeployment): boolean =>
+  spec.model.source.huggingFace !== undefined && spec.model.source.cache === undefined;
