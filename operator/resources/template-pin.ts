@@ -7,7 +7,7 @@ import { ANNOTATIONS } from '../../api/names.ts';
 import { type KubeObject, stableStringify } from '../../kube/object.ts';
 import type { Problem } from '../status/problem.ts';
 import { decideAccelerators } from './accelerators.ts';
-import { unpackTemplate } from './packed-template.ts';
+import { packTemplate, unpackTemplate } from './packed-template.ts';
 import { graftSidecar } from './sidecar-graft.ts';
 import { stripDefaults } from './strip-defaults.ts';
 import { findStaleSettings } from './template-settings.ts';
@@ -43,13 +43,11 @@ export interface TemplateBuild {
 export function pinTemplate({ spec, live, version, grant, build }: TemplateBuild): PinnedTemplate {
   const inputs = hashInputs(spec);
   const current = build();
-  const kept = readKept(live, inputs) ?? { template: current, sidecarVersion: version, rollout: {} };
+  const kept = readKept(live, inputs) ?? describeFirst(current, version);
   const grafted = graftSidecar(kept.template, current);
   const isOutdated = !isSame(grafted, kept.template);
-  const { template, sidecarVersion, rollout } =
-    grant && isOutdated
-      ? { template: grafted, sidecarVersion: version, rollout: describeGrant(grant) }
-      : kept;
+  const { template, text, sidecarVersion, rollout } =
+    grant && isOutdated ? { ...describeFirst(grafted, version), rollout: describeGrant(grant) } : kept;
   return {
     template,
     sidecarVersion,
@@ -57,7 +55,7 @@ export function pinTemplate({ spec, live, version, grant, build }: TemplateBuild
     staleSettings: findStaleSettings(template, current),
     annotations: {
       [ANNOTATIONS.templateInputs]: inputs,
-      [ANNOTATIONS.template]: JSON.stringify(template),
+      [ANNOTATIONS.template]: text,
       [ANNOTATIONS.sidecarVersion]: sidecarVersion,
       ...rollout,
     },
@@ -71,8 +69,8 @@ export function pinTemplate({ spec, live, version, grant, build }: TemplateBuild
 const MAX_TEMPLATE_KIB = 250;
 
 /** The API server would only say that annotations are too long, which nobody wrote. */
-export function findTemplateProblem({ annotations }: Pick<PinnedTemplate, 'annotations'>): Problem[] {
-  const kib = Buffer.byteLength(annotations[ANNOTATIONS.template]!) / 1024;
+export function findTemplateProblem({ template }: Pick<PinnedTemplate, 'template'>): Problem[] {
+  const kib = Buffer.byteLength(JSON.stringify(template)) / 1024;
   if (kib <= MAX_TEMPLATE_KIB) return [];
   const message = `the pod template has ${Math.ceil(kib)} KiB of JSON, and may have ${MAX_TEMPLATE_KIB}: move long texts of spec.engine.env, spec.engine.args and spec.template, such as chat templates, to a ConfigMap, and mount it by spec.template.volumes`;
   return [{ reason: 'PodTemplateTooLarge', message }];
@@ -82,7 +80,16 @@ export function findTemplateProblem({ annotations }: Pick<PinnedTemplate, 'annot
 const isSame = (a: V1PodTemplateSpec, b: V1PodTemplateSpec): boolean =>
   JSON.stringify(a) === JSON.stringify(b) || stableStringify(a) === stableStringify(b);
 
+const describeFirst = (template: V1PodTemplateSpec, version: string): KeptTemplate => ({
+  template,
+  text: packTemplate(JSON.stringify(template)),
+  sidecarVersion: version,
+  rollout: {},
+});
+
 interface KeptTemplate extends Pick<PinnedTemplate, 'template' | 'sidecarVersion'> {
+  /** As it is stored: another release may pack the same template otherwise. */
+  text: string;
   /** Annotations of the last rollout that the operator started by itself. */
   rollout: Record<string, string>;
 }
@@ -102,7 +109,8 @@ function readKept(live: TemplateBuild['live'], inputs: string): KeptTemplate | u
     }),
   );
   try {
-    return { template: JSON.parse(unpackTemplate(text)) as V1PodTemplateSpec, sidecarVersion, rollout };
+    const template = JSON.parse(unpackTemplate(text)) as V1PodTemplateSpec;
+    return { template, text, sidecarVersion, rollout };
   } catch {
     return undefined;
   }
