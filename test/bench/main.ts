@@ -1,5 +1,6 @@
 /** `make bench`: everything side by side in one run, since absolute figures on shared machines drift. */
 import { formatAiperf, listAiperfGoals, measureAiperf } from './aiperf/aiperf.ts';
+import { BASE_NAME, findBase, startBase, stopBase } from './base-build.ts';
 import { compileBench, ensureBenchPrograms } from './compile.ts';
 import { measureFleet } from './fleet/fleet.ts';
 import { formatFleet, listFleetGoals } from './fleet/report.ts';
@@ -101,8 +102,10 @@ const PARTS: Part[] = [
   {
     name: 'operator',
     measure: async () => {
+      const checkout = findBase();
+      const base = checkout === undefined ? undefined : await measureOperator(checkout);
       const figures = await measureOperator();
-      return [formatOperator(figures), listOperatorGoals(figures)];
+      return [formatOperator(figures, base), listOperatorGoals(figures, base)];
     },
   },
   {
@@ -132,16 +135,24 @@ async function main(): Promise<void> {
   ensureBenchPrograms();
   const systems = listSystems().filter(({ name }) => isWanted(name));
   const parts = PARTS.filter(({ name }) => isWanted(name));
-  refuseUnknown([...listSystems(), ...PARTS].map(({ name }) => name));
+  refuseUnknown([BASE_NAME, ...[...listSystems(), ...PARTS].map(({ name }) => name)]);
   await refuseTakenPorts(Object.values(PORTS));
   compileBench();
   await startBenchRedis();
-  await withRedis(publishBench);
+  await publish();
+  const base = isWanted(BASE_NAME) ? await startBase() : undefined;
+  if (base)
+    systems.splice(
+      systems.findIndex(({ name }) => name === 'berth'),
+      0,
+      base,
+    );
 
   const rounds: Round[] = [];
   for (let round = 1; round <= ROUNDS; round++) {
     for (const system of systems) {
       console.log(`round ${round} of ${ROUNDS}: ${system.name}…`);
+      await (system.publish ?? publish)();
       rounds.push(await measureSystem(system, SECONDS));
     }
     // After each round, so that an interrupted bench has shown results.
@@ -152,6 +163,12 @@ async function main(): Promise<void> {
     show(...(await measure()));
   }
 }
+
+const publish = (): Promise<void> =>
+  withRedis(async (redis) => {
+    await redis.flushall();
+    await publishBench(redis);
+  });
 
 const showRounds = (medians: Medians): void =>
   show(`${formatTable(medians)}\n\n${formatAdded(medians)}`.trimEnd(), listGoals(medians));
@@ -172,4 +189,7 @@ function show(table: string, goals: Goal[]): void {
 
 // An explicit exit removes the folders of an interrupted bench, too.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
-await main().finally(stopAllPinned);
+await main().finally(async () => {
+  stopBase();
+  await stopAllPinned();
+});

@@ -5,6 +5,9 @@ export const IDLE_SECONDS = Number(process.env.IDLE_SECONDS ?? 60);
 
 export interface OperatorFigures {
   models: number;
+  /** Until all pods serve and nothing is left to do. */
+  createCPUSeconds: number;
+  callsPerDeployment: number;
   restartSeconds: number;
   restartCPUSeconds: number;
   restartCalls: number;
@@ -25,9 +28,23 @@ export interface OperatorFigures {
   connections: number;
 }
 
-export function formatOperator(figures: OperatorFigures): string {
-  const rows: [string, number, number][] = [
+/** Beside the figures of the base, if there is one. */
+export function formatOperator(figures: OperatorFigures, base?: OperatorFigures): string {
+  const columns = [figures, ...(base ? [base] : [])].map(listRows);
+  return formatRows([
+    ['the operator', '', ...(base ? ['base'] : [])],
+    ...columns[0]!.map(([label, , digits], row) => [
+      label,
+      ...columns.map((column) => column[row]![1].toFixed(digits)),
+    ]),
+  ]);
+}
+
+function listRows(figures: OperatorFigures): [string, number, number][] {
+  return [
     ['deployments', figures.models, 0],
+    ['CPU of their creation, s', figures.createCPUSeconds, 1],
+    ['calls to the API server for each', figures.callsPerDeployment, 1],
     ['restart to all reconciled, s', figures.restartSeconds, 1],
     ['calls to the API server in that', figures.restartCalls, 0],
     ['of them writes, a change included', figures.restartWrites, 0],
@@ -45,13 +62,9 @@ export function formatOperator(figures: OperatorFigures): string {
     ['another front: to all slices, s', figures.allFrontsSeconds, 1],
     ['connections to the API server', figures.connections, 0],
   ];
-  return formatRows([
-    ['the operator', ''],
-    ...rows.map(([label, value, digits]) => [label, value.toFixed(digits)]),
-  ]);
 }
 
-export const listOperatorGoals = (figures: OperatorFigures): Goal[] => [
+export const listOperatorGoals = (figures: OperatorFigures, base?: OperatorFigures): Goal[] => [
   atMost('restart to all reconciled, s', figures.restartSeconds, 60),
   atMost('memory at its peak, MiB', figures.peakMiB, 400),
   atMost('a change during the restart, ms', figures.reactionMs, 1_000),
@@ -59,4 +72,12 @@ export const listOperatorGoals = (figures: OperatorFigures): Goal[] => [
   atMost('models looked up at rest', figures.idleLookups, 0),
   atMost('CPU at rest, % of a core', figures.idleCPUPercent, 1),
   atMost('a new deployment: to its last child p50, ms', figures.childrenP50Ms, 150),
+  ...(base
+    ? [
+        atMost('CPU of a restart ÷ base', figures.restartCPUSeconds / base.restartCPUSeconds, 0.5),
+        atMost('CPU of the creation ÷ base', figures.createCPUSeconds / base.createCPUSeconds, 0.7),
+        atMost('a change ÷ base', figures.reactionMs / base.reactionMs, 0.65),
+        atMost('memory ÷ base', figures.residentMiB / base.residentMiB, 0.83),
+      ]
+    : []),
 ];

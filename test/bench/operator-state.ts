@@ -39,13 +39,13 @@ export interface ModelName {
 }
 
 /** Starts a control plane with Berth's resources, nodes for this many pods, and a front that is ready. */
-export async function startBenchCluster(pods: number): Promise<BenchCluster> {
+export async function startBenchCluster(pods: number, checkout: string): Promise<BenchCluster> {
   const controlPlane = await startControlPlane();
   const client = createKubeClient({
     config: loadKubeConfig({ file: controlPlane.kubeconfig }),
     maxConnections: CONCURRENCY,
   });
-  await installBerth(client);
+  await installBerth(client, checkout);
   const nodes = await startFakeNodes(controlPlane, client, { nodes: Math.ceil(pods / 100) + 1 });
   const close = async () => {
     await client.close();
@@ -55,9 +55,9 @@ export async function startBenchCluster(pods: number): Promise<BenchCluster> {
   return { controlPlane, client, close };
 }
 
-/** Berth's resources, and a front that is ready. */
-export async function installBerth(client: KubeClient): Promise<void> {
-  const folder = join(import.meta.dirname, '../../charts/berth/files/crds');
+/** Berth's resources as a checkout has them, and a front that is ready. */
+export async function installBerth(client: KubeClient, checkout = '.'): Promise<void> {
+  const folder = join(checkout, 'charts/berth/files/crds');
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.yaml')))
     await client.create(CRD, parse(readFileSync(join(folder, file), 'utf8')) as KubeObject);
   for (const resource of Object.values(BERTH_RESOURCES)) await untilServed(client, resource);

@@ -36,14 +36,14 @@ const POLL_MS = 200;
 const METRICS_POLL_MS = 2_000;
 const PODS_POLL_MS = 5_000;
 
-/** Fills a cluster by the operator itself, then measures a second one on it. */
-export async function measureOperator(): Promise<OperatorFigures> {
+/** Fills a cluster by the operator of a checkout, then measures a second one on it. */
+export async function measureOperator(checkout = '.'): Promise<OperatorFigures> {
   const redis = await startRedis();
   const front = await startModelFront();
-  const cluster = await startBenchCluster(MODELS);
+  const cluster = await startBenchCluster(MODELS, checkout);
   const models = listModels(MODELS);
   try {
-    const surroundings = { cluster, front, redisURL: redis.url };
+    const surroundings = { checkout, cluster, front, redisURL: redis.url };
     const first = startOperator(surroundings);
     console.log(`creating ${MODELS} deployments, which takes a while…`);
     await createModels(cluster.client, models);
@@ -52,9 +52,13 @@ export async function measureOperator(): Promise<OperatorFigures> {
     await until(() => arePodsReady(cluster.client, models.length), PODS_POLL_MS);
     await until(async () => front.lookups >= models.length);
     await until(isIdle);
+    const created = {
+      createCPUSeconds: readCPU(first.process.pid!),
+      callsPerDeployment: (await readMetrics()).calls / models.length,
+    };
     await first.stop();
     console.log('restarting the operator…');
-    return await measureRestarted(surroundings, models);
+    return { ...created, ...(await measureRestarted(surroundings, models)) };
   } finally {
     await cluster.close();
     await front.close();
@@ -63,12 +67,16 @@ export async function measureOperator(): Promise<OperatorFigures> {
 }
 
 interface Surroundings {
+  checkout: string;
   cluster: BenchCluster;
   front: ModelFront;
   redisURL: string;
 }
 
-async function measureRestarted(surroundings: Surroundings, models: ModelName[]): Promise<OperatorFigures> {
+async function measureRestarted(
+  surroundings: Surroundings,
+  models: ModelName[],
+): Promise<Omit<OperatorFigures, 'createCPUSeconds' | 'callsPerDeployment'>> {
   const { cluster, front } = surroundings;
   const lookupsBefore = front.lookups;
   const started = performance.now();
@@ -131,10 +139,10 @@ function readMemorySettings(): Record<string, string> {
   };
 }
 
-function startOperator({ cluster, front, redisURL }: Surroundings): ChildProgram {
+function startOperator({ checkout, cluster, front, redisURL }: Surroundings): ChildProgram {
   const folder = makeFolder();
   writeFileSync(join(folder, 'master-key'), 'bench');
-  const program = startProgram('dist/operator/main.js', {
+  const program = startProgram(join(checkout, 'dist/operator/main.js'), {
     NODE_ENV: 'production',
     ...readMemorySettings(),
     KUBECONFIG: cluster.controlPlane.kubeconfig,

@@ -127,8 +127,11 @@ export function listGoals(medians: Medians): Goal[] {
     return Number.isNaN(limit) ? [] : [atMost(`over floor: ${label}`, berth[figure] - floor[figure], limit)];
   });
   return [
+    ...cpuOver('base', 0.5),
     ...cpuOver('floor', 1.25),
-    ...cpuOver('sglang-router', 1),
+    ...cpuOver('vllm-router', 1),
+    ...cpuOver('sglang-router', 0.8),
+    ...cpuOver('smg', 1),
     ...cpuOver('tensorzero', 0.67),
     ...frameCPUOver('floor', 1),
     ...frameCPUOver('vllm-router', 1),
@@ -144,6 +147,7 @@ export function listGoals(medians: Medians): Goal[] {
     atMost('ready after start, ms', berth.readyMs, 250),
     atMost('memory idle, MiB', berth.idleMiB, 80),
     atMost('memory at most, MiB', berth.peakMiB, 150),
+    ...over('base', (other) => atMost('memory at most ÷ base', berth.peakMiB / other.peakMiB, 0.7)),
     atMost('errors', berth.errors, 0),
   ];
 }

@@ -1,4 +1,4 @@
-/** The baselines in Rust, from PyPI: two routers of engines, and TensorZero's gateway. Installed outside the checkout. */
+/** The baselines in Rust, from PyPI: three routers of engines, and TensorZero's gateway. Installed outside the checkout. */
 import { readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pollUntil } from '../support/poll.ts';
@@ -8,6 +8,7 @@ import type { Command } from './pinned-process.ts';
 
 const VLLM_ROUTER = 'vllm-router==0.1.17';
 const SGLANG_ROUTER = 'sglang-router==0.3.2';
+const SMG = 'smg==1.13.0';
 const TENSORZERO = 'tensorzero==2026.6.0';
 
 export type RouterPolicy = 'round_robin' | 'cache_aware' | 'power_of_two';
@@ -45,6 +46,11 @@ export const buildVLLMRouter = (options: RouterOptions): Command => ({
 
 export const buildSGLangRouter = (options: RouterOptions): Command => ({
   program: findScript(SGLANG_ROUTER, 'sglang-router'),
+  args: ['launch', ...listFlags(options)],
+});
+
+export const buildSMG = (options: RouterOptions): Command => ({
+  program: findScript(SMG, 'smg'),
   args: ['launch', ...listFlags(options)],
 });
 

@@ -21,6 +21,7 @@ import type { Command } from './pinned-process.ts';
 import { ensurePortkey } from './portkey.ts';
 import {
   buildSGLangRouter,
+  buildSMG,
   buildTensorZero,
   buildVLLMRouter,
   describeTensorZero,
@@ -45,6 +46,8 @@ export const PORTS = {
   vllmRouterMetrics: 19_211,
   sglangRouter: 19_212,
   sglangRouterMetrics: 19_213,
+  smg: 19_217,
+  smgMetrics: 19_218,
   peer: 19_214,
   peerAdmin: 19_215,
   peerMetrics: 19_216,
@@ -63,6 +66,8 @@ export interface System {
   model?: string;
   /** Absent: the engine alone. */
   buildCommand?: () => Command;
+  /** Writes what it reads from Redis, in the place of all that is there; by default as this version does. */
+  publish?: () => Promise<void>;
 }
 
 /** The systems in the order in which they are measured. Berth runs as compiled for the image. */
@@ -103,6 +108,18 @@ export function listSystems(): System[] {
           metricsPort: PORTS.sglangRouterMetrics,
           engines: [ENGINE_URL],
           policy: 'round_robin',
+        }),
+    },
+    {
+      name: 'smg',
+      findPort: () => PORTS.smg,
+      buildCommand: () =>
+        buildSMG({
+          port: PORTS.smg,
+          metricsPort: PORTS.smgMetrics,
+          engines: [ENGINE_URL],
+          policy: 'round_robin',
+          flags: [`--api-key=${API_KEY}`, '--history-backend=none'],
         }),
     },
     {
