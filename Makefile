@@ -104,7 +104,7 @@ test-redis-versions: $(INSTALLED) ## Run the Redis tests on Redis 7.0 to 8 and V
 	@node tools/redis-versions.ts $(FILES)
 
 .PHONY: bench
-bench: $(INSTALLED) ## Run the benchmarks against their baselines (ONLY=berth,wait… for some; BASE=COMMIT beside it; operator: MODELS=5000; fleet: FLEET=wakes,storm…; prefix: SCALE=0.3; aiperf: URL KEY MODEL)
+bench: $(INSTALLED) ## Run the benchmarks against their baselines (ONLY=berth,wait… for some; BASE=COMMIT beside it; ROUNDS, SECONDS, RATE_SECONDS; operator: MODELS=5000; fleet: FLEET=wakes,storm…; prefix: SCALE=0.3; aiperf: URL KEY MODEL)
 	@node test/bench/main.ts
 
 .PHONY: bench-check

@@ -22,6 +22,8 @@ export interface RateLoad {
   requests: number;
   p50: number;
   p99: number;
+  /** The slowest fifth, in ms. */
+  slowest: number[];
   errors: number;
 }
 

@@ -4,7 +4,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { request, url } from './chat-request.ts';
-import { percentile } from './statistics.ts';
+import { listSlowest, percentile } from './statistics.ts';
 
 const rate = Number(process.env.RATE);
 const seconds = Number(process.env.SECONDS);
@@ -68,6 +68,12 @@ for (let waited = 0; open > 0 && waited < 2_000; waited += 10) await pause(10);
 for (const socket of idle) socket.destroy();
 
 console.log(
-  `JSON ${JSON.stringify({ requests: latencies.length, p50: percentile(latencies, 0.5), p99: percentile(latencies, 0.99), errors: errors + open })}`,
+  `JSON ${JSON.stringify({
+    requests: latencies.length,
+    p50: percentile(latencies, 0.5),
+    p99: percentile(latencies, 0.99),
+    slowest: listSlowest(latencies),
+    errors: errors + open,
+  })}`,
 );
 process.exit(0);

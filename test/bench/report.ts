@@ -1,8 +1,8 @@
 /** Turns rounds into the table and the ratios of `make bench`. Pure. */
 import type { Round } from './rounds.ts';
-import { median } from './statistics.ts';
+import { median, poolP99 } from './statistics.ts';
 
-type Figure = Exclude<keyof Round, 'system'>;
+type Figure = Exclude<keyof Round, 'system' | 'rate'> | 'ratePooledP99Ms';
 
 const FIGURES: [Figure, string, number][] = [
   ['requestsPerSecond', 'requests/s on one core', 0],
@@ -16,6 +16,7 @@ const FIGURES: [Figure, string, number][] = [
   ['manyP99Ms', 'latency p99 ms, 64 connections', 2],
   ['rateP50Ms', 'latency p50 ms, 1,000/s', 2],
   ['rateP99Ms', 'latency p99 ms, 1,000/s', 2],
+  ['ratePooledP99Ms', 'the same of all rounds together', 2],
   ['firstFrameP50Ms', 'first frame p50 ms, 100 paced streams', 2],
   ['firstFrameP99Ms', 'first frame p99 ms', 2],
   ['gapP99Ms', 'time between frames p99 ms, of 10', 2],
@@ -39,6 +40,7 @@ export function summarize(rounds: Round[]): Medians {
     systems.map((system) => {
       const own = rounds.filter((round) => round.system === system);
       const figures = FIGURES.map(([figure]) => {
+        if (figure === 'ratePooledP99Ms') return [figure, poolP99(own.map(({ rate }) => rate))];
         const values = own.map((round) => round[figure]);
         // Errors are summed up, since a median would hide those of one round.
         return [figure, figure === 'errors' ? values.reduce((sum, value) => sum + value, 0) : median(values)];
@@ -143,6 +145,7 @@ export function listGoals(medians: Medians): Goal[] {
       atLeast('requests/s ÷ portkey', berth.requestsPerSecond / other.requestsPerSecond, 12),
     ),
     ...addedGoals,
+    atMost('p99 at 1,000/s ÷ floor, all rounds', berth.ratePooledP99Ms / floor.ratePooledP99Ms, 1.1),
     atLeast('engine freed, of 40', berth.freedMidStream + berth.freedEarly, 40),
     atMost('ready after start, ms', berth.readyMs, 250),
     atMost('memory idle, MiB', berth.idleMiB, 80),

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { formatAdded, isReached, listGoals, summarize } from '../../bench/report.ts';
 import type { Round } from '../../bench/rounds.ts';
+import { listSlowest, poolP99 } from '../../bench/statistics.ts';
 
 const round = (system: string, more: Partial<Round>): Round => ({
   system,
@@ -13,6 +14,7 @@ const round = (system: string, more: Partial<Round>): Round => ({
   manyP99Ms: 0,
   rateP50Ms: 0,
   rateP99Ms: 0,
+  rate: { requests: 100, slowest: [1] },
   rateCPUMicros: 100,
   requestsPerSecond: 10_000,
   cpuPerRequestMicros: 50,
@@ -55,5 +57,12 @@ describe('what Berth adds, in the table of the bench', () => {
     const goal = listGoals(MEDIANS).find(({ label }) => label === 'over floor: latency p50 ms, 1,000/s');
     expect(goal).to.include({ value: 0.25, limit: 0.12 });
     expect(isReached(goal!)).to.equal(false);
+  });
+
+  it('has the p99 of all rounds together, of which one may have most of the slow requests', () => {
+    const latencies = Array.from({ length: 1_000 }, (_, index) => index);
+    const rounds = [latencies, latencies.map(() => 1), latencies.map(() => 1)];
+    const pooled = poolP99(rounds.map((all) => ({ requests: all.length, slowest: listSlowest(all) })));
+    expect(pooled).to.equal(rounds.flat().toSorted((a, b) => b - a)[29]);
   });
 });
