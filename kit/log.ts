@@ -1,5 +1,6 @@
 /** Structured logs of every program: JSON lines with ISO timestamps, and errors without what libraries attach to them. */
 import { type Logger, pino } from 'pino';
+import { LogOutput } from './log-output.ts';
 import { describeError, redactText } from './log-redaction.ts';
 
 export type { Logger } from 'pino';
@@ -88,49 +89,8 @@ function formatTime(): string {
   return `,"time":"${beginning}${String(milliseconds).padStart(3, '0')}Z"`;
 }
 
-/** Maximum of unread lines; more are dropped. */
-const MAX_PENDING_BYTES = 4 * 1024 ** 2;
-const COLLECT_MS = 10;
-/** A pipe takes so much as a whole (PIPE_BUF): what the exit writes would tear larger writes that are still under way. */
-const MAX_WRITE_BYTES = 4 * 1024;
-
-/**
- * Standard output: only the process's exit waits for its reader. Lines are batched into one write, since one
- * per request is a tenth of the request's cost.
- */
-class Output {
-  readonly #destination: ReturnType<typeof pino.destination>;
-  #lines = '';
-  #timer: NodeJS.Timeout | null = null;
-
-  constructor() {
-    // Before pino's own, which synchronously writes what the destination holds.
-    process.on('exit', () => this.#flush());
-    this.#destination = pino.destination({
-      dest: 1,
-      sync: false,
-      maxLength: MAX_PENDING_BYTES,
-      maxWrite: MAX_WRITE_BYTES,
-    });
-  }
-
-  write(line: string): void {
-    if (this.#lines.length + line.length > MAX_WRITE_BYTES) this.#flush();
-    this.#lines += line;
-    this.#timer ??= setTimeout(() => this.#flush(), COLLECT_MS);
-  }
-
-  #flush(): void {
-    if (this.#timer) clearTimeout(this.#timer);
-    this.#timer = null;
-    const lines = this.#lines;
-    this.#lines = '';
-    if (lines !== '') this.#destination.write(lines);
-  }
-}
-
-let output: Output | undefined;
-const openOutput = () => (output ??= new Output());
+let output: LogOutput | undefined;
+const openOutput = () => (output ??= new LogOutput());
 
 /** `error` is also the code of a response. */
 const describeUnlessText = (error: unknown): unknown =>
