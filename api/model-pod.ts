@@ -15,6 +15,14 @@ export const modelEngine = z
       .max(512)
       .optional()
       .describe("Engine image; the preset's default if absent. Required for custom."),
+    version: z
+      .string()
+      .max(32)
+      .regex(/^[0-9]+(\.[0-9]+){1,3}$/, 'must be a version such as 0.33.0')
+      .optional()
+      .describe(
+        "Version of vLLM or SGLang in the image, which decides the preset's flags. If absent: by the image's tag, else the newest that Berth knows.",
+      ),
     command: z.array(z.string().max(4096)).max(64).optional().describe("Replaces the preset's command."),
     args: z
       .array(z.string().max(4096))

@@ -2,6 +2,7 @@
 import type { V1EnvVar } from '@kubernetes/client-node';
 import type { ModelKind } from '../../api/engine-presets.ts';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
+import type { EngineVersion } from './engine-version.ts';
 
 /** Engines listen here only, so the gateway cannot be bypassed. */
 export const ENGINE_HOST = '127.0.0.1';
@@ -21,6 +22,7 @@ export interface EngineInput {
   spec: ModelDeploymentSpec;
   location: ModelLocation;
   servedModelName: string;
+  version: EngineVersion;
   gpus: number;
   /** Longest wait for requests in flight when the pod terminates. */
   drainMs: number;

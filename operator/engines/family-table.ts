@@ -1,7 +1,7 @@
 /**
- * The parsers of tool calls and reasoning that each family of models needs, as named by vLLM 0.28 and SGLang 0.5.18, and the chat
- * templates for models whose own does not write tools as the parser expects. Context length and number formats are not here:
- * engines read them from the model's own configuration (decision 0152).
+ * The parsers of tool calls and reasoning that each family of models needs, as named by vLLM and SGLang, and the chat templates for
+ * models whose own does not write tools as the parser expects. Context length and number formats are not here: engines read them from
+ * the model's own configuration (decision 0152). Unit tests compare the names with those of the engines (test/engines/registries).
  */
 import type { ModelFamily } from '../../api/model-families.ts';
 
@@ -25,6 +25,30 @@ export interface Family {
   templates?: Partial<Record<ParsingEngine, readonly Template[]>>;
 }
 
+/** First version of parsers that the oldest supported one lacks. Earlier versions start without. */
+export const PARSERS_SINCE: Record<ParsingEngine, Record<string, string>> = {
+  vllm: {
+    deepseek_v41: '0.30',
+    hy_v4: '0.30',
+    k2_horizon: '0.30',
+    granite_thinking_parser: '0.31',
+    hf: '0.32',
+    minicpmv: '0.32',
+    plamo3: '0.32',
+    muse: '0.33',
+    step5: '0.33',
+  },
+  sglang: {
+    deepseekv41: '0.5.23',
+    'deepseek-v41': '0.5.23',
+    gigachat35: '0.5.23',
+    granite_thinking_parser: '0.5.23',
+    k2_horizon: '0.5.23',
+    ling3: '0.5.23',
+    response_template: '0.5.23',
+  },
+};
+
 /** Both engines have the template under the same name. */
 const sameOf = (template: Template) => ({ vllm: [template], sglang: [template] });
 const both = (tools?: string, reasoning?: string): Parsers => ({
@@ -34,7 +58,7 @@ const both = (tools?: string, reasoning?: string): Parsers => ({
 
 export const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
   // Not here: Cohere's Command A and R, whose parsers need a package (cohere_melody) that vLLM's image lacks; MiniMax M1 and Nemotron
-  // Nano 2, whose parsers vLLM 0.28 does not have, or no longer has; Dots 3 (parser `dots`), whose repositories have no settled names.
+  // Nano 2, whose parsers vLLM does not have, or no longer has; Dots 3 (parser `dots`), whose repositories have no settled names.
   // Several of vLLM's parsers raise for each chat if their token is not in the model's vocabulary: the patterns of those
   // families leave older and base models out.
   // Quantized and fine-tuned models have the names of two families: the more specific comes first.
@@ -65,6 +89,8 @@ export const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
     sglang: both('gpt-oss', 'gpt-oss'),
   },
   'qwen3-coder': { pattern: /qwen3-coder/, vllm: both('qwen3_coder'), sglang: both('qwen3_coder') },
+  // The experimental `Qwen4ExpForCausalLM` is published as Qwen3.8, whose parsers these are.
+  qwen4: { pattern: /qwen-?4\b/, vllm: both('qwen3_coder', 'qwen3') },
   'qwen3.5': {
     pattern: /qwen3\.[5-9]/,
     vllm: both('qwen3_coder', 'qwen3'),
@@ -85,6 +111,11 @@ export const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
     sglang: both('deepseekv3', 'deepseek-r1'),
     // Earlier ones start their reasoning in their own template.
     templates: sameOf([/0528/, 'tool_chat_template_deepseekr1.jinja']),
+  },
+  'deepseek-v4.1': {
+    pattern: /deepseek-v4\.1/,
+    vllm: both('deepseek_v41', 'deepseek_v41'),
+    sglang: both('deepseekv41', 'deepseek-v41'),
   },
   'deepseek-v4': {
     pattern: /deepseek-v4/,
@@ -167,6 +198,11 @@ export const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
     templates: { vllm: [[/./, 'tool_chat_template_phi4_mini.jinja']] },
   },
   'phi-4-reasoning': { pattern: /phi-4-reasoning/, vllm: both(undefined, 'deepseek_r1') },
+  'granite-4.2': {
+    pattern: /granite-4\.2/,
+    vllm: both('qwen3_coder', 'granite_thinking_parser'),
+    sglang: both('qwen3_coder', 'granite_thinking_parser'),
+  },
   'granite-4': { pattern: /granite-4/, vllm: both('granite4') },
   'granite-3': {
     pattern: /granite-3/,
@@ -179,7 +215,13 @@ export const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
     templates: { vllm: [[/./, 'tool_chat_template_granite_20b_fc.jinja']] },
   },
   'seed-oss': { pattern: /seed-oss/, vllm: both('seed_oss', 'seed_oss') },
-  'step-3.5': { pattern: /step-?3\.5/, vllm: both('step3p5', 'step3p5'), sglang: both('step3p5', 'step3p5') },
+  // Not of checkpoints that are named after a step of their training.
+  'step-5': { pattern: /(^|\/)step-?5\b/, vllm: both('step5', 'step5') },
+  'step-3.5': {
+    pattern: /step-?3\.[5-7]/,
+    vllm: both('step3p5', 'step3p5'),
+    sglang: both('step3p5', 'step3p5'),
+  },
   'step-3': { pattern: /step-?3/, vllm: both('step3', 'step3'), sglang: both('step3', 'step3') },
   'hunyuan-a13b': {
     pattern: /hunyuan-a13b/,
@@ -210,18 +252,29 @@ export const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
     vllm: both('poolside_v1', 'poolside_v1'),
     sglang: both('poolside_v1', 'poolside_v1'),
   },
+  // vLLM 0.33 has no parser for it.
+  'gigachat-3.5': { pattern: /gigachat-?3\.5/, vllm: {}, sglang: both('gigachat35', 'gigachat35') },
   'gigachat-3': { pattern: /gigachat-?3/, vllm: both('gigachat3'), sglang: both('gigachat3') },
+  'hy-4': { pattern: /\bhy-?4(?!.*base)/, vllm: both('hy_v4', 'hy_v4') },
   'hy-3': {
     pattern: /\bhy3(?!.*base)/,
     vllm: both('hy_v3', 'hy_v3'),
     sglang: both('hunyuan', 'hunyuan'),
   },
-  'ling-3': { pattern: /\bling-3(?!.*base)/, vllm: both('ling3', 'ling3') },
+  'ling-3': { pattern: /\bling-3(?!.*base)/, vllm: both('ling3', 'ling3'), sglang: both('ling3', 'ling3') },
   inkling: { pattern: /\binkling/, vllm: both('inkling', 'inkling'), sglang: both('inkling', 'inkling') },
   'muse-glimmer': {
     pattern: /muse-glimmer/,
     vllm: both('muse_glimmer', 'muse_glimmer'),
     sglang: both('muse', 'muse'),
+  },
+  'muse-spark': { pattern: /muse-?spark/, vllm: both('muse', 'muse') },
+  'minicpm-v-4.7': { pattern: /minicpm-v-?4[._]7/, vllm: both('qwen3_coder', 'minicpmv') },
+  'plamo-3': { pattern: /plamo-?3/, vllm: both('plamo3', 'plamo3') },
+  'k2-horizon': {
+    pattern: /k2-horizon/,
+    vllm: both('k2_horizon', 'k2_horizon'),
+    sglang: both('k2_horizon', 'k2_horizon'),
   },
   'minicpm-5': {
     pattern: /\bminicpm5(?!.*base)/,
@@ -230,4 +283,10 @@ export const FAMILIES: Record<Exclude<ModelFamily, 'none'>, Family> = {
   },
   // vLLM does not document how it writes tool calls.
   'holo-2': { pattern: /\bholo2-/, vllm: both(undefined, 'holo2') },
+  // Not by a name. vLLM does not start where the checkpoint has no `response_template`.
+  'response-template': {
+    pattern: /(?!)/,
+    vllm: both('hf', 'hf'),
+    sglang: both('response_template', 'response_template'),
+  },
 };

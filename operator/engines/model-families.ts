@@ -3,7 +3,8 @@ import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import type { ModelFamily } from '../../api/model-families.ts';
 import type { ModelSource } from '../../api/model-source.ts';
 import { readArgument } from './arguments.ts';
-import { FAMILIES, type Family, type Parsers, type ParsingEngine } from './family-table.ts';
+import { type EngineVersion, isSince } from './engine-version.ts';
+import { FAMILIES, type Family, PARSERS_SINCE, type Parsers, type ParsingEngine } from './family-table.ts';
 
 const AUTO: Parsers = { tools: 'auto', reasoning: 'auto' };
 
@@ -44,8 +45,17 @@ export function decideChatTemplate(engine: ParsingEngine, spec: ModelDeploymentS
   return templates.find(([pattern]) => names.some((name) => pattern.test(name)))?.[1];
 }
 
-export function decideParsers(engine: ParsingEngine, family: ModelFamily): Parsers {
-  const known = family === 'none' ? undefined : FAMILIES[family];
-  if (engine === 'vllm') return known?.vllm ?? {};
-  return known?.sglang ?? AUTO;
+export function decideParsers(
+  engine: ParsingEngine,
+  { family, version }: { family: ModelFamily; version?: EngineVersion },
+): Parsers {
+  const known = family === 'none' ? undefined : FAMILIES[family][engine];
+  // SGLang can inspect the model's chat template.
+  const other: Parsers = engine === 'sglang' ? AUTO : {};
+  if (!known) return other;
+  const isKnown = (parser: string) => isSince(version, PARSERS_SINCE[engine][parser] ?? '0');
+  const found = (Object.entries(known) as [keyof Parsers, string][]).map(
+    ([kind, parser]) => [kind, isKnown(parser) ? parser : other[kind]] as const,
+  );
+  return Object.fromEntries(found.filter(([, parser]) => parser !== undefined));
 }

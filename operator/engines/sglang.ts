@@ -1,5 +1,4 @@
 /** SGLang: LLM, vision-language, embedding, reranking and transcription models. It cannot be configured not to fetch media: the gateway blocks those. */
-import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { readArgument } from './arguments.ts';
 import {
   ENGINE_HOST,
@@ -17,7 +16,7 @@ import { findReranker } from './rerankers.ts';
 
 /** For the MI300 series; MI350 ones need `-mi35x`, by the chart's `engines.images`. */
 const ROCM_IMAGE = 'docker.io/lmsysorg/sglang:v0.5.18-rocm720-mi30x';
-export const sglangImage = imagePair('docker.io/lmsysorg/sglang:v0.5.18', ROCM_IMAGE);
+export const sglangImage = imagePair('docker.io/lmsysorg/sglang:v0.5.23', ROCM_IMAGE);
 export const SGLANG_UID = 2000;
 
 /** Cross-encoders read a pair as a whole: it can be neither chunked nor prefix-cached. */
@@ -35,11 +34,12 @@ function listTemplateFlags(template: string | undefined, imageOf: ImageVendor | 
   return template && imageOf ? [`--chat-template=${TEMPLATES}/${template}`] : [];
 }
 
-function listKindFlags(spec: ModelDeploymentSpec, imageOf: ImageVendor | undefined): string[] {
+function listKindFlags(input: EngineInput): string[] {
+  const { spec, imageOf } = input;
   switch (spec.kind) {
     case 'LLM':
       return [
-        ...listParserFlags(spec),
+        ...listParserFlags(input),
         ...listTemplateFlags(decideChatTemplate('sglang', spec), imageOf),
         '--enable-cache-report',
         ...PRIORITY_FLAGS,
@@ -56,8 +56,8 @@ function listKindFlags(spec: ModelDeploymentSpec, imageOf: ImageVendor | undefin
   }
 }
 
-function listParserFlags(spec: ModelDeploymentSpec): string[] {
-  const { tools, reasoning } = decideParsers('sglang', decideFamily(spec));
+function listParserFlags({ spec, version }: EngineInput): string[] {
+  const { tools, reasoning } = decideParsers('sglang', { family: decideFamily(spec), version });
   return [
     ...(tools ? [`--tool-call-parser=${tools}`] : []),
     ...(reasoning ? [`--reasoning-parser=${reasoning}`] : []),
@@ -71,6 +71,20 @@ const PRIORITY_FLAGS = [
   '--default-priority-value=0',
 ];
 
+function listArguments(input: EngineInput): string[] {
+  const { spec, location, servedModelName, gpus } = input;
+  return [
+    ...modelFlag('--model-path', location),
+    `--host=${ENGINE_HOST}`,
+    `--port=${spec.engine.port}`,
+    `--served-model-name=${servedModelName}`,
+    ...revisionFlag(location),
+    '--enable-metrics',
+    ...listKindFlags(input),
+    ...(gpus > 1 ? [`--tp-size=${gpus}`] : []),
+  ];
+}
+
 export const sglang: EnginePresetDefinition = {
   image: sglangImage,
   gpus: 1,
@@ -78,18 +92,9 @@ export const sglang: EnginePresetDefinition = {
   requests: { cpu: '1', memory: '4Gi' },
   metricsPath: '/metrics',
   needsModel: true,
-  run: ({ spec, location, servedModelName, gpus, imageOf }: EngineInput): EngineCommand => ({
+  run: (input: EngineInput): EngineCommand => ({
     command: ['python3', '-m', 'sglang.launch_server'],
-    args: [
-      ...modelFlag('--model-path', location),
-      `--host=${ENGINE_HOST}`,
-      `--port=${spec.engine.port}`,
-      `--served-model-name=${servedModelName}`,
-      ...revisionFlag(location),
-      '--enable-metrics',
-      ...listKindFlags(spec, imageOf),
-      ...(gpus > 1 ? [`--tp-size=${gpus}`] : []),
-    ],
+    args: listArguments(input),
     // Otherwise its health check generates a token, which queues behind long prompts: a busy engine would look dead.
     env: variables({ SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION: '0' }),
   }),

@@ -13,6 +13,7 @@ import {
   revisionFlag,
   variables,
 } from './engine.ts';
+import { listFlagsSince } from './engine-version.ts';
 import { decideChatTemplate, decideFamily, decideParsers } from './model-families.ts';
 import { findReranker } from './rerankers.ts';
 
@@ -39,8 +40,8 @@ export const VLLM_ENV = variables({
 });
 
 /** Without a parser the engine refuses `tools` with `tool_choice: auto`. */
-function listParserFlags(spec: ModelDeploymentSpec): string[] {
-  const { tools, reasoning } = decideParsers('vllm', decideFamily(spec));
+function listParserFlags({ spec, version }: EngineInput): string[] {
+  const { tools, reasoning } = decideParsers('vllm', { family: decideFamily(spec), version });
   const hasOwn = readArgument(spec.engine.args, 'tool-call-parser') !== undefined;
   return [
     ...(tools || hasOwn ? ['--enable-auto-tool-choice'] : []),
@@ -49,10 +50,10 @@ function listParserFlags(spec: ModelDeploymentSpec): string[] {
   ];
 }
 
-const IMAGES = imagePair('docker.io/vllm/vllm-openai:v0.28.0', 'docker.io/vllm/vllm-openai-rocm:v0.28.0');
+const IMAGES = imagePair('docker.io/vllm/vllm-openai:v0.33.0', 'docker.io/vllm/vllm-openai-rocm:v0.33.0');
 /** The same engine with audio decoders: its own images have none (`vllm[audio]`), and refuse each upload. */
 export const OMNI_IMAGES = imagePair(
-  'docker.io/vllm/vllm-omni:v0.28.0',
+  'docker.io/vllm/vllm-omni:v0.30.0',
   'docker.io/vllm/vllm-omni-rocm:v0.28.0',
 );
 
@@ -79,6 +80,28 @@ function listRerankFlags(spec: ModelDeploymentSpec, imageOf: ImageVendor | undef
   ];
 }
 
+function listArguments(input: EngineInput): string[] {
+  const { spec, location, servedModelName, version, gpus, drainMs, imageOf } = input;
+  return [
+    ...modelReference(location),
+    `--host=${ENGINE_HOST}`,
+    `--port=${spec.engine.port}`,
+    `--served-model-name=${servedModelName}`,
+    ...revisionFlag(location),
+    ...(gpus > 1 ? [`--tensor-parallel-size=${gpus}`] : []),
+    ...(spec.kind === 'Embedding' || spec.kind === 'Rerank' ? ['--runner=pooling'] : []),
+    ...listRerankFlags(spec, imageOf),
+    ...listTemplateFlags(decideChatTemplate('vllm', spec), imageOf),
+    ...(spec.kind === 'LLM' ? [...listParserFlags(input), '--enable-prompt-tokens-details'] : []),
+    ...listFlagsSince('vllm', spec.kind, version),
+    '--scheduling-policy=priority',
+    // It would abort requests in flight at once, as if the responses were complete.
+    `--shutdown-timeout=${Math.ceil(drainMs / 1000)}`,
+    `--allowed-media-domains=${NO_MEDIA_HOST}`,
+    ...(sleepsWhenIdle(spec) ? ['--enable-sleep-mode'] : []),
+  ];
+}
+
 export const vllm: EnginePresetDefinition = {
   image: (vendor, kind) => (kind === 'Transcription' ? OMNI_IMAGES : IMAGES)(vendor),
   gpus: 1,
@@ -86,29 +109,13 @@ export const vllm: EnginePresetDefinition = {
   requests: { cpu: '1', memory: '4Gi' },
   metricsPath: '/metrics',
   needsModel: true,
-  run: ({ spec, location, servedModelName, gpus, drainMs, imageOf }: EngineInput): EngineCommand => ({
+  run: (input: EngineInput): EngineCommand => ({
     command: ['vllm', 'serve'],
-    args: [
-      ...modelReference(location),
-      `--host=${ENGINE_HOST}`,
-      `--port=${spec.engine.port}`,
-      `--served-model-name=${servedModelName}`,
-      ...revisionFlag(location),
-      ...(gpus > 1 ? [`--tensor-parallel-size=${gpus}`] : []),
-      ...(spec.kind === 'Embedding' || spec.kind === 'Rerank' ? ['--runner=pooling'] : []),
-      ...listRerankFlags(spec, imageOf),
-      ...listTemplateFlags(decideChatTemplate('vllm', spec), imageOf),
-      ...(spec.kind === 'LLM' ? [...listParserFlags(spec), '--enable-prompt-tokens-details'] : []),
-      '--scheduling-policy=priority',
-      // It would abort requests in flight at once, as if the responses were complete.
-      `--shutdown-timeout=${Math.ceil(drainMs / 1000)}`,
-      `--allowed-media-domains=${NO_MEDIA_HOST}`,
-      ...(sleepsWhenIdle(spec) ? ['--enable-sleep-mode'] : []),
-    ],
+    args: listArguments(input),
     env: [
       ...VLLM_ENV,
-      ...(spec.kind === 'Transcription' ? AUDIO_ENV : []),
-      ...(sleepsWhenIdle(spec) ? SLEEP_ENV : []),
+      ...(input.spec.kind === 'Transcription' ? AUDIO_ENV : []),
+      ...(sleepsWhenIdle(input.spec) ? SLEEP_ENV : []),
     ],
   }),
 };

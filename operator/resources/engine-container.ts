@@ -14,11 +14,12 @@ import { CONTAINERS, PORTS } from '../../api/names.ts';
 import { parseDuration } from '../../api/quantity.ts';
 import { joinArguments } from '../engines/arguments.ts';
 import { ENGINE_HOME, type EngineInput, mergeVariables, variables } from '../engines/engine.ts';
+import { readImageVersion } from '../engines/engine-version.ts';
 import { PRESETS } from '../engines/presets.ts';
 import { type Accelerators, decideAccelerators, gpuLimits } from './accelerators.ts';
 import { buildEngineNotes } from './engine-notes.ts';
 import { adminProbe, decideGrace, PROBE_TIMEOUT_SECONDS } from './gateway-container.ts';
-import { engineImage, findPresetImageVendor } from './images.ts';
+import { engineImage, findPresetImageVendor, type ImageSettings } from './images.ts';
 import { engineSecurity } from './security.ts';
 import type { BuildSettings } from './settings.ts';
 import type { Weights } from './weights.ts';
@@ -41,15 +42,13 @@ export interface EngineParts {
 
 export function engineInput(
   { spec }: ModelDeployment,
-  {
-    weights,
-    settings,
-  }: { weights: Pick<Weights, 'location'>; settings: Pick<BuildSettings, 'engineImages'> },
+  { weights, settings }: { weights: Pick<Weights, 'location'>; settings: ImageSettings },
 ): EngineInput {
   return {
     spec,
     location: weights.location,
     servedModelName: servedModelName(spec),
+    version: spec.engine.version ?? readImageVersion(engineImage(spec, settings)),
     gpus: decideAccelerators(spec).count,
     drainMs: decideGrace(spec).drainMs,
     imageOf: findPresetImageVendor(spec, settings),

@@ -12,7 +12,7 @@ export function prefixImage(image: string, registry: string): string {
   return registry === '' ? image : `${registry.replace(/\/+$/, '')}/${image.replace(/^docker\.io\//, '')}`;
 }
 
-type ImageSettings = Pick<BuildSettings, 'engineImages' | 'imageRegistry' | 'simulatorImage'>;
+export type ImageSettings = Pick<BuildSettings, 'engineImages' | 'imageRegistry' | 'simulatorImage'>;
 
 /** An image from the spec is used unchanged. Undefined: there is none for the accelerators. */
 export function engineImage(spec: ModelDeploymentSpec, settings: ImageSettings): string | undefined {

@@ -5,15 +5,15 @@ import { stripVTControlCharacters } from 'node:util';
 import { expect } from 'chai';
 import { MODEL_FAMILIES } from '../../api/model-families.ts';
 import { decideParsers } from '../../operator/engines/model-families.ts';
-import { PRESETS } from '../../operator/engines/presets.ts';
 import { readEngine } from './catalog.ts';
 import { findUnknownWords, type HelpFlags, readHelpFlags, saveHelpFlags } from './help-flags.ts';
 import { listCommandFlags } from './preset-commands.ts';
+import { loadRegistries } from './registries.ts';
 
 const { name, engine } = readEngine();
 
 describe(`the command of ${name}`, () => {
-  const words = listCommandFlags(name);
+  const words = listCommandFlags(name, /^\d/.test(engine.version) ? engine.version : undefined);
   let help: Omit<HelpFlags, 'version'>;
   before(function () {
     this.timeout(600_000);
@@ -38,15 +38,20 @@ describe(`the command of ${name}`, () => {
     if (!engine.parsers || (name !== 'vllm' && name !== 'sglang')) this.skip();
     const has = engine.parsers();
     const unknown = MODEL_FAMILIES.flatMap((family) =>
-      Object.entries(decideParsers(name as 'vllm' | 'sglang', family))
+      Object.entries(decideParsers(name as 'vllm' | 'sglang', { family, version: engine.version }))
         .filter(([kind, parser]) => !has[kind as 'tools' | 'reasoning'].has(parser))
         .map((parser) => [family, ...parser]),
     );
     expect(unknown).to.deep.equal([]);
+    const recorded = loadRegistries(name)[engine.version]!;
+    for (const kind of ['tools', 'reasoning'] as const)
+      expect(recorded[kind], 'run: python3 test/engines/record_registries.py').to.have.members([
+        ...has[kind],
+      ]);
   });
 
-  it('is tried in the version that the preset’s image has', function () {
+  it('is tried in a version whose flags are recorded', function () {
     if (!/^\d/.test(engine.version)) this.skip();
-    expect(PRESETS[name].image('nvidia', 'LLM')).to.match(new RegExp(`:v${engine.version}$`));
+    expect(loadRegistries(name)).to.have.property(engine.version);
   });
 });

@@ -37,8 +37,9 @@ const PARTICULAR: object[] = [
   repository('Salesforce/xLAM-2-8b-fc-r'),
 ];
 
-function listSpecs(name: CommandedEngine): object[] {
+function listSpecs(name: CommandedEngine, version: string | undefined): object[] {
   const isChat = CHAT_ENGINES.includes(name);
+  const preset = { preset: name, ...(version !== undefined && { version }) };
   const sources = [HUB, { huggingFace: { repo: 'org/model' } }, CLAIM];
   const usual = KINDS[name].flatMap(([kind, more]) =>
     sources
@@ -48,17 +49,17 @@ function listSpecs(name: CommandedEngine): object[] {
         [1, 2].map((count) => ({
           kind,
           model: { id: 'org/model', source },
-          engine: { preset: name, ...(kind === 'LLM' && isChat ? { family: 'qwen3' } : {}) },
+          engine: { ...preset, ...(kind === 'LLM' && isChat ? { family: 'qwen3' } : {}) },
           gpu: { count },
           ...more,
         })),
       ),
   );
-  return [...usual, ...(isChat ? PARTICULAR : []).map((spec) => ({ engine: { preset: name }, ...spec }))];
+  return [...usual, ...(isChat ? PARTICULAR : []).map((spec) => ({ engine: preset, ...spec }))];
 }
 
-/** With values that are in the same word; sorted. */
-export function listCommandFlags(name: CommandedEngine): string[] {
-  const words = listSpecs(name).flatMap((spec) => build(spec).engine.args ?? []);
+/** With values that are in the same word; sorted. Of a version of the engine, or of the preset's image. */
+export function listCommandFlags(name: CommandedEngine, version?: string): string[] {
+  const words = listSpecs(name, version).flatMap((spec) => build(spec).engine.args ?? []);
   return [...new Set(words.filter((word) => word.startsWith('-')))].sort();
 }

@@ -16,7 +16,8 @@ export function describeTiny(
   preset: EngineName,
   { name, kind, modelId, spec, engine }: TinyDeployment,
 ): object {
-  const { path, args, env } = REAL_ENGINES[preset].tinyModel(kind);
+  const { version, tinyModel } = REAL_ENGINES[preset];
+  const { path, args, env } = tinyModel(kind);
   return {
     apiVersion: 'berth.dev/v1alpha1',
     kind: 'ModelDeployment',
@@ -26,6 +27,8 @@ export function describeTiny(
       model: { id: modelId, source: { pvc: { claimName: name, path } } },
       engine: {
         preset,
+        // It runs from PATH, not in the image.
+        ...(/^\d/.test(version) && { version }),
         ...engine,
         args: [...args, ...(engine?.args ?? [])],
         env: Object.entries(env).map(([variable, value]) => ({ name: variable, value })),

@@ -1,23 +1,7 @@
 import { expect } from 'chai';
-import { MODEL_FAMILIES } from '../../../../api/model-families.ts';
 import type { ModelSource } from '../../../../api/model-source.ts';
 import { decideFamily, decideParsers } from '../../../../operator/engines/model-families.ts';
 import { build, makeModel } from '../resources/fixtures.ts';
-
-/** What vLLM 0.28.0 registers in vllm/tool_parsers and vllm/reasoning. */
-const VLLM = {
-  tools:
-    'dots deepseek_v3 deepseek_v31 deepseek_v32 deepseek_v4 cohere_command3 cohere_command4 ernie45 glm45 glm47 ling3 granite-20b-fc granite granite4 hermes poolside_v1 hunyuan_a13b hy_v3 internlm jamba lfm2 kimi_k2 kimi_k3 llama3_json llama4_json llama4_pythonic longcat mimo minimax_m2 minimax_m3 minicpm5 mistral olmo3 muse_glimmer openai phi4_mini_json pythonic qwen3_coder qwen3_xml seed_oss step3 step3p5 inkling xlam gigachat3 functiongemma gemma4 apertus',
-  reasoning:
-    'deepseek_r1 deepseek_v3 deepseek_v4 poolside_v1 cohere_command3 cohere_command4 ernie45 gemma4 glm45 glm47 ling3 openai_gptoss granite holo2 hunyuan_a13b hy_v3 kimi_k2 kimi_k3 mimo minimax_m2 minimax_m2_append_think minimax_m3 mistral nemotron_v3 olmo3 muse_glimmer qwen3 seed_oss step3 step3p5 inkling',
-};
-/** What SGLang 0.5.18 accepts, by srt/function_call/function_call_parser.py and srt/parser/reasoning_parser.py. */
-const SGLANG = {
-  tools:
-    'auto apertus2509 cohere_command4 deepseekv3 deepseekv31 deepseekv32 deepseekv4 glm glm45 glm47 gpt-oss kimi_k2 kimi_k3 lfm2 llama3 mimo minicpm5 mistral muse poolside_v1 pythonic qwen qwen25 qwen3_coder step3 step3p5 minimax-m2 minimax-m3 trinity interns1 hermes hunyuan gigachat3 gemma4 inkling',
-  reasoning:
-    'auto apertus2509 deepseek-r1 deepseek-v3 deepseek-v4 glm45 hunyuan gpt-oss kimi kimi_k2 kimi_k3 mimo muse poolside_v1 qwen3 qwen3-thinking minimax minimax-append-think minimax-m3 step3 step3p5 mistral nemotron_3 interns1 gemma4 inkling cohere_command4',
-};
 
 const familyOf = (source: object, more: { id?: string; family?: string; kind?: string } = {}) =>
   decideFamily({
@@ -29,6 +13,22 @@ const familyOf = (source: object, more: { id?: string; family?: string; kind?: s
 describe('the family of a model', () => {
   const repositories: Record<string, string> = {
     'openai/gpt-oss-120b': 'gpt-oss',
+    'stepfun-ai/Step-3.7-Flash': 'step-3.5',
+    'stepfun-ai/Step-3.6': 'step-3.5',
+    'stepfun-ai/Step-5': 'step-5',
+    'acme/chat-step-5': 'none',
+    'deepseek-ai/DeepSeek-V4.1': 'deepseek-v4.1',
+    'ibm-granite/granite-4.2-8b': 'granite-4.2',
+    'ai-sage/GigaChat3.5-Lightning': 'gigachat-3.5',
+    'ai-sage/GigaChat3-10B-A1.8B': 'gigachat-3',
+    'Qwen/Qwen4-30B-A3B': 'qwen4',
+    'acme/qwen-4b': 'none',
+    'Qwen/Qwen3.8-27B': 'qwen3.5',
+    'tencent/Hy4': 'hy-4',
+    'acme/K2-Horizon': 'k2-horizon',
+    'meta-llama/Muse-Spark-1': 'muse-spark',
+    'pfnet/plamo-3-8b-chat': 'plamo-3',
+    'openbmb/MiniCPM-V-4.7': 'minicpm-v-4.7',
     'Qwen/Qwen3-Coder-30B-A3B-Instruct': 'qwen3-coder',
     'Qwen/Qwen3.5-397B-A17B': 'qwen3.5',
     'Qwen/Qwen3-8B': 'qwen3',
@@ -150,25 +150,37 @@ describe('the family of a model', () => {
 });
 
 describe('the parsers of a family', () => {
-  for (const family of MODEL_FAMILIES)
-    it(`are known to the engines: ${family}`, () => {
-      for (const [engine, known] of [
-        ['vllm', VLLM],
-        ['sglang', SGLANG],
-      ] as const) {
-        const { tools, reasoning } = decideParsers(engine, family);
-        if (tools) expect(known.tools.split(' ')).to.include(tools);
-        if (reasoning) expect(known.reasoning.split(' ')).to.include(reasoning);
-      }
-    });
-
   it('of Llama 4 for vLLM wants no token of Llama 3', () => {
-    expect(decideParsers('vllm', 'llama-4')).to.deep.equal({ tools: 'llama4_pythonic' });
+    expect(decideParsers('vllm', { family: 'llama-4' })).to.deep.equal({ tools: 'llama4_pythonic' });
+  });
+
+  it('are those that the version of the engine has', () => {
+    const of = (engine: 'vllm' | 'sglang', version: string) =>
+      decideParsers(engine, { family: 'granite-4.2', version });
+    expect(of('vllm', '0.31.0')).to.deep.equal({
+      tools: 'qwen3_coder',
+      reasoning: 'granite_thinking_parser',
+    });
+    expect(of('vllm', '0.30.0')).to.deep.equal({ tools: 'qwen3_coder' });
+    expect(of('sglang', '0.5.23')).to.deep.equal({
+      tools: 'qwen3_coder',
+      reasoning: 'granite_thinking_parser',
+    });
+    expect(of('sglang', '0.5.18')).to.deep.equal({ tools: 'qwen3_coder', reasoning: 'auto' });
+  });
+
+  it('are read from the checkpoint for a family that says so', () => {
+    const family = 'response-template';
+    expect(decideParsers('vllm', { family })).to.deep.equal({ tools: 'hf', reasoning: 'hf' });
+    expect(decideParsers('sglang', { family })).to.deep.equal({
+      tools: 'response_template',
+      reasoning: 'response_template',
+    });
   });
 
   it('are left to SGLang where nothing is known, and left out for vLLM', () => {
-    expect(decideParsers('sglang', 'none')).to.deep.equal({ tools: 'auto', reasoning: 'auto' });
-    expect(decideParsers('vllm', 'none')).to.deep.equal({});
+    expect(decideParsers('sglang', { family: 'none' })).to.deep.equal({ tools: 'auto', reasoning: 'auto' });
+    expect(decideParsers('vllm', { family: 'none' })).to.deep.equal({});
   });
 });
 

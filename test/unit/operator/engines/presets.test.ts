@@ -296,7 +296,7 @@ describe('accelerators', () => {
   const amd = { resourceName: 'amd.com/gpu' };
 
   for (const [preset, image] of [
-    ['vllm', 'docker.io/vllm/vllm-openai-rocm:v0.28.0'],
+    ['vllm', 'docker.io/vllm/vllm-openai-rocm:v0.33.0'],
     ['vllm-omni', 'docker.io/vllm/vllm-omni-rocm:v0.28.0'],
     ['sglang', 'docker.io/lmsysorg/sglang:v0.5.18-rocm720-mi30x'],
     ['sglang-diffusion', 'docker.io/lmsysorg/sglang:v0.5.18-rocm720-mi30x'],

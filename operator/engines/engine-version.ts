@@ -1,0 +1,38 @@
+/** The version of an engine, by its image's tag, and the flags that depend on it. */
+import type { EnginePreset, ModelKind } from '../../api/engine-presets.ts';
+
+/** The newest that Berth knows if undefined: an image does not have to tell its version. */
+export type EngineVersion = string | undefined;
+
+/** Flags that an engine has since a version. Those of the oldest supported one (vLLM 0.28, SGLang 0.5.18) are in the presets. */
+const FLAGS: Partial<Record<EnginePreset, readonly { since: string; kind: ModelKind; flag: string }[]>> = {
+  // Without it, arguments of a forced tool hold their schema only if the request says `strict: true`.
+  vllm: [{ since: '0.31', kind: 'LLM', flag: '--tool-strict-level=parameter' }],
+};
+
+export const listFlagsSince = (preset: EnginePreset, kind: ModelKind, version: EngineVersion): string[] =>
+  (FLAGS[preset] ?? [])
+    .filter((each) => each.kind === kind && isSince(version, each.since))
+    .map(({ flag }) => flag);
+
+/** Whether `version` is `since` or later. */
+export function isSince(version: EngineVersion, since: string): boolean {
+  if (version === undefined) return true;
+  const [given, least] = [version, since].map((text) => text.split('.').map(Number)) as [number[], number[]];
+  for (const [index, number] of least.entries()) {
+    const difference = (given[index] ?? 0) - number;
+    if (difference !== 0) return difference > 0;
+  }
+  return true;
+}
+
+/** Name and tag of an image, without its registry and digest. */
+const IMAGE = /(?:^|\/)([^/:@]+):([^/@]+)(?:@.*)?$/;
+/** A tag such as `v0.33.0-cu130`, `v0.5.21-rocm10-mi30x` or `0.32`. */
+const TAG = /^v?(\d+(?:\.\d+){1,3})(?!\d)/;
+
+/** Undefined if the tag tells none, such as `latest`, or if it may be a version of something else. */
+export function readImageVersion(image: string | undefined): EngineVersion {
+  const [, name = '', tag = ''] = IMAGE.exec(image ?? '') ?? [];
+  return /vllm|sglang/.test(name) ? TAG.exec(tag)?.[1] : undefined;
+}
