@@ -6,6 +6,8 @@ import type { EngineVersion } from './engine-version.ts';
 
 /** Engines listen here only, so the gateway cannot be bypassed. */
 export const ENGINE_HOST = '127.0.0.1';
+/** The only host that engines may fetch media from: none, since `.invalid` never resolves. `data:` URLs still work. */
+export const NO_MEDIA_HOST = 'none.invalid';
 /** A writable folder of every engine: home, caches, outputs. */
 export const ENGINE_HOME = '/home/berth';
 

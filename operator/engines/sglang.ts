@@ -1,4 +1,4 @@
-/** SGLang: LLM, vision-language, embedding, reranking and transcription models. It cannot be configured not to fetch media: the gateway blocks those. */
+/** SGLang: LLM, vision-language, embedding, reranking and transcription models. */
 import { readArgument } from './arguments.ts';
 import {
   ENGINE_HOST,
@@ -8,6 +8,7 @@ import {
   type ImageVendor,
   imagePair,
   modelFlag,
+  NO_MEDIA_HOST,
   revisionFlag,
   variables,
 } from './engine.ts';
@@ -80,6 +81,7 @@ function listArguments(input: EngineInput): string[] {
     `--served-model-name=${servedModelName}`,
     ...revisionFlag(location),
     '--enable-metrics',
+    `--allowed-media-domains=${NO_MEDIA_HOST}`,
     ...listKindFlags(input),
     ...(gpus > 1 ? [`--tp-size=${gpus}`] : []),
   ];

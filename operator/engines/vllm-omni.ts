@@ -7,8 +7,9 @@ import {
   type EnginePresetDefinition,
   type ModelLocation,
   modelReference,
+  NO_MEDIA_HOST,
 } from './engine.ts';
-import { NO_MEDIA_HOST, OMNI_IMAGES, VLLM_ENV, VLLM_UID } from './vllm.ts';
+import { OMNI_IMAGES, VLLM_ENV, VLLM_UID } from './vllm.ts';
 
 const SERVE = ['vllm', 'serve'];
 

@@ -1,4 +1,5 @@
 /** vLLM: LLM, vision-language, embedding, reranking and transcription models. */
+import { createHash } from 'node:crypto';
 import { sleepsWhenIdle } from '../../api/engine-traits.ts';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { readArgument } from './arguments.ts';
@@ -10,15 +11,13 @@ import {
   type ImageVendor,
   imagePair,
   modelReference,
+  NO_MEDIA_HOST,
   revisionFlag,
   variables,
 } from './engine.ts';
 import { listFlagsSince } from './engine-version.ts';
 import { decideChatTemplate, decideFamily, decideParsers } from './model-families.ts';
 import { findReranker } from './rerankers.ts';
-
-/** The only host that vLLM may fetch media from: none, since `.invalid` never resolves. `data:` URLs still work. */
-export const NO_MEDIA_HOST = 'none.invalid';
 
 /** The image's own user `vllm`: torch looks up its user, and fails for one without a passwd entry. */
 export const VLLM_UID = 2000;
@@ -80,9 +79,15 @@ function listRerankFlags(spec: ModelDeploymentSpec, imageOf: ImageVendor | undef
   ];
 }
 
+/** Its own would tell the version, even in the mode `hash`. This one changes with the command, as clients expect. */
+function listFingerprintFlags(command: readonly unknown[]): string[] {
+  const digest = createHash('sha256').update(JSON.stringify(command)).digest('hex');
+  return ['--fingerprint-mode=custom', `--fingerprint-value=fp_${digest.slice(0, 10)}`];
+}
+
 function listArguments(input: EngineInput): string[] {
   const { spec, location, servedModelName, version, gpus, drainMs, imageOf } = input;
-  return [
+  const args = [
     ...modelReference(location),
     `--host=${ENGINE_HOST}`,
     `--port=${spec.engine.port}`,
@@ -100,6 +105,7 @@ function listArguments(input: EngineInput): string[] {
     `--allowed-media-domains=${NO_MEDIA_HOST}`,
     ...(sleepsWhenIdle(spec) ? ['--enable-sleep-mode'] : []),
   ];
+  return spec.kind === 'LLM' ? [...args, ...listFingerprintFlags([version, args, spec.engine.args])] : args;
 }
 
 export const vllm: EnginePresetDefinition = {
