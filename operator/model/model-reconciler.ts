@@ -1,11 +1,11 @@
 /** Reconciles one ModelDeployment: its children, its front, its status. */
-import type { V1Deployment } from '@kubernetes/client-node';
+import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
 import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import { FINALIZER } from '../../api/names.ts';
 import { addFinalizer } from '../../kube/finalizer.ts';
 import type { KubeObject, Wire } from '../../kube/object.ts';
 import { earliest, type Requeue } from '../../kube/work-queue.ts';
-import { BERTH_RESOURCES } from '../framework/cluster-view.ts';
+import { BERTH_RESOURCES, BY_MODEL } from '../framework/cluster-view.ts';
 import { type Leaving, Reconciler } from '../framework/reconciler.ts';
 import { deploymentTarget } from '../publish/desired-state.ts';
 import type { BuiltChildren } from '../resources/children.ts';
@@ -94,7 +94,8 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     const sidecarGrant = context.sidecars.grantOf(key);
     const isScaled = model.spec.scaling !== undefined;
     const scaledReplicas = isScaled ? context.scaler.wantedOf(model, deployment) : undefined;
-    const built = context.build(model, { deployment, problems: found, sidecarGrant, scaledReplicas });
+    const pods = context.view.pods.byIndex(BY_MODEL, key) as unknown as V1Pod[];
+    const built = context.build(model, { deployment, pods, problems: found, sidecarGrant, scaledReplicas });
     const problems = [...found, ...built.problems];
     context.sidecars.note(key, built.isSidecarOutdated && !problems.some(isBlocking));
     const front = evaluateFront({
@@ -200,6 +201,7 @@ const describeBuilt = (built: BuiltChildren, deployment: Wire<V1Deployment> | un
   gpuResource: built.gpuResource,
   url: built.url,
   engineStatus: built.engineStatus,
+  isWithoutParsers: built.isWithoutParsers,
   sidecarVersion: built.sidecarVersion,
   isSidecarOutdated: built.isSidecarOutdated,
   staleSettings: built.staleSettings,

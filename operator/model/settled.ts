@@ -19,6 +19,7 @@ export type BuiltFacts = Pick<
   | 'gpuResource'
   | 'url'
   | 'engineStatus'
+  | 'isWithoutParsers'
   | 'sidecarVersion'
   | 'isSidecarOutdated'
   | 'staleSettings'

@@ -1,6 +1,6 @@
 /** Builds all children of a ModelDeployment. */
 
-import type { V1Deployment } from '@kubernetes/client-node';
+import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
 import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import type { RouteVia } from '../../api/model-route.ts';
 import type { KubeObject } from '../../kube/object.ts';
@@ -13,6 +13,7 @@ import { buildSidecarSecret, decideGrace } from './gateway-container.ts';
 import { buildHTTPRoute } from './http-route.ts';
 import { buildIngress } from './ingress.ts';
 import { buildNetworkPolicy } from './network-policy.ts';
+import { hasRefusedParsers, withoutParsers } from './parser-refusal.ts';
 import { decideRouteType, decideURL } from './route.ts';
 import { buildService } from './service.ts';
 import type { BuildSettings } from './settings.ts';
@@ -24,6 +25,8 @@ import { buildPrefetchJob } from './weights-cache.ts';
 export interface BuildContext {
   /** The Deployment in the cluster: its pod template is kept while the spec's pod is the same. */
   deployment?: (Pick<KubeObject, 'metadata'> & Pick<V1Deployment, 'spec'>) | undefined;
+  /** The deployment's pods: one may show that the engine cannot start as it is. */
+  pods?: readonly V1Pod[];
   /** Problems found before: a route problem withholds the route. */
   problems?: readonly Problem[];
   /** Replicas decided by the autoscaler; undefined if the spec alone decides. */
@@ -52,6 +55,8 @@ export interface BuiltChildren {
   url: string | undefined;
   /** How the engine of the pod template parses the model's output. */
   engineStatus: ModelDeploymentStatus['engine'];
+  /** The engine starts without the parsers of a guessed family, which did not fit. */
+  isWithoutParsers: boolean;
   /** Resource name of the GPUs; empty for none. */
   gpuResource: string;
   /** The grace period in milliseconds. */
@@ -63,7 +68,7 @@ export interface BuiltChildren {
 export function buildChildren(
   model: ModelDeployment,
   settings: BuildSettings,
-  { deployment, problems: found = [], sidecarGrant, scaledReplicas }: BuildContext = {},
+  { deployment, pods = [], problems: found = [], sidecarGrant, scaledReplicas }: BuildContext = {},
 ): BuiltChildren {
   const { spec } = model;
   const pinned = pinTemplate({
@@ -71,7 +76,8 @@ export function buildChildren(
     live: deployment,
     version: settings.version,
     grant: sidecarGrant,
-    build: () => buildPodTemplate(model, settings),
+    refusesParsers: (template) => hasRefusedParsers(spec, template, pods),
+    build: ({ withParsers }) => buildPodTemplate(withParsers ? model : withoutParsers(model), settings),
   });
   const problems = [...findSpecProblems(model, settings), ...findTemplateProblem(pinned)];
   const via = spec.route.via ?? settings.routeVia;
@@ -96,7 +102,8 @@ export function buildChildren(
     staleSettings: pinned.staleSettings,
     desiredReplicas: scaledReplicas ?? decideReplicas(spec),
     url: spec.route.enabled && !isRouted ? undefined : decideURL(model, settings),
-    engineStatus: describeEngine(spec, pinned.template),
+    engineStatus: describeEngine(spec, pinned),
+    isWithoutParsers: pinned.isWithoutParsers,
     gpuResource: decideAccelerators(spec).resourceName,
     drainTimeoutMs: decideGrace(spec).graceMs,
     via,

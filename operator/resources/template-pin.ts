@@ -26,6 +26,8 @@ export interface PinnedTemplate {
   isSidecarOutdated: boolean;
   /** Settings of the installation that have changed since, by name. */
   staleSettings: readonly string[];
+  /** The engine starts without the parsers of a guessed family, which did not fit. */
+  isWithoutParsers: boolean;
   /** Stored in the Deployment's annotations. */
   annotations: Record<string, string>;
 }
@@ -37,12 +39,19 @@ export interface TemplateBuild {
   version: string;
   /** Grafts the current sidecar into the kept template. */
   grant?: SidecarGrant | undefined;
-  build: () => V1PodTemplateSpec;
+  /** Whether engines with this template refuse its parsers. */
+  refusesParsers: (template: V1PodTemplateSpec) => boolean;
+  build: (choice: { withParsers: boolean }) => V1PodTemplateSpec;
 }
 
-export function pinTemplate({ spec, live, version, grant, build }: TemplateBuild): PinnedTemplate {
-  const inputs = hashInputs(spec);
-  const current = build();
+/** Ends the hash of a template without parsers: it stays so until the spec describes other pods. */
+const WITHOUT_PARSERS = '-without-parsers';
+
+export function pinTemplate(wanted: TemplateBuild): PinnedTemplate {
+  const { spec, live, version, grant, build } = wanted;
+  const isWithoutParsers = decideWithoutParsers(wanted);
+  const inputs = `${hashInputs(spec)}${isWithoutParsers ? WITHOUT_PARSERS : ''}`;
+  const current = build({ withParsers: !isWithoutParsers });
   const kept = readKept(live, inputs) ?? describeFirst(current, version);
   const grafted = graftSidecar(kept.template, current);
   const isOutdated = !isSame(grafted, kept.template);
@@ -53,6 +62,7 @@ export function pinTemplate({ spec, live, version, grant, build }: TemplateBuild
     sidecarVersion,
     isSidecarOutdated: isOutdated && !grant,
     staleSettings: findStaleSettings(template, current),
+    isWithoutParsers,
     annotations: {
       [ANNOTATIONS.templateInputs]: inputs,
       [ANNOTATIONS.template]: text,
@@ -60,6 +70,13 @@ export function pinTemplate({ spec, live, version, grant, build }: TemplateBuild
       ...rollout,
     },
   };
+}
+
+function decideWithoutParsers({ spec, live, refusesParsers }: TemplateBuild): boolean {
+  const inputs = hashInputs(spec);
+  if (live?.metadata.annotations?.[ANNOTATIONS.templateInputs] === `${inputs}${WITHOUT_PARSERS}`) return true;
+  const kept = readKept(live, inputs);
+  return kept !== undefined && refusesParsers(kept.template);
 }
 
 /**

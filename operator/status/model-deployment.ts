@@ -45,6 +45,8 @@ export interface StatusFacts {
   registrationId: number;
   /** How the engine of the pod template parses the model's output; undefined if there is nothing to report. */
   engineStatus?: ModelDeploymentStatus['engine'];
+  /** The engine starts without the parsers of a guessed family, which did not fit. */
+  isWithoutParsers: boolean;
   /** Version of the sidecar in the pod template, and the operator's own. */
   sidecarVersion: string | undefined;
   operatorVersion: string;
@@ -87,7 +89,7 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): M
         GPUsAvailable: evaluateShortage(deployment.spec, facts, live) ?? pods.gpus,
         ImagePulled: pods.images,
         WeightsLoaded: pods.weights,
-        EngineHealthy: pods.engine,
+        EngineHealthy: evaluateEngine(pods.engine, facts),
         RouteReady: route,
         ...(facts.storage && { StorageReady: facts.storage }),
         ...keepFit(deployment, facts),
@@ -103,6 +105,12 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): M
   if (facts.engineStatus !== undefined) status.engine = facts.engineStatus;
   if (facts.sidecarVersion !== undefined) status.sidecarVersion = facts.sidecarVersion;
   return status;
+}
+
+/** An engine that serves less than its model can. */
+function evaluateEngine(engine: Verdict, { isWithoutParsers, engineStatus }: StatusFacts): Verdict {
+  if (engine.status !== 'True' || !isWithoutParsers) return engine;
+  return verdict('True', 'StartedWithoutParsers', engineStatus?.message);
 }
 
 /** The verdict on the same spec stands while it is looked up again, or cannot be, as after a restart. */

@@ -19,7 +19,7 @@ interface Row {
   reason: string;
   message: string | RegExp;
   /** Another condition that shows the same. */
-  condition?: { type: string; status: string };
+  condition?: { type: string; status: string; reason?: string; message?: string };
 }
 
 const table: Row[] = [
@@ -30,6 +30,23 @@ const table: Row[] = [
     reason: 'Ready',
     message: '1 of 1 replicas ready',
     condition: { type: 'EngineHealthy', status: 'True' },
+  },
+  {
+    name: 'an engine that serves without the parsers that were guessed for it',
+    facts: {
+      pods: [makePod({ ready: true })],
+      isWithoutParsers: true,
+      engineStatus: { message: 'the parsers do not fit' },
+    },
+    phase: 'Ready',
+    reason: 'Ready',
+    message: '1 of 1 replicas ready',
+    condition: {
+      type: 'EngineHealthy',
+      status: 'True',
+      reason: 'StartedWithoutParsers',
+      message: 'the parsers do not fit',
+    },
   },
   {
     name: 'too few GPUs',

@@ -128,6 +128,7 @@ export const makeFacts = (change: Partial<StatusFacts> = {}): StatusFacts => ({
   sidecarVersion: '1.0.0',
   operatorVersion: '1.0.0',
   isSidecarOutdated: false,
+  isWithoutParsers: false,
   isSidecarRolled: false,
   staleSettings: [],
   now: NOW,
