@@ -156,7 +156,7 @@ const OWN_ADDRESS = /(^|\/\/)127\.0\.0\.1:(\d+)(?=\/|$)/g;
 
 /** A command line: also flags whose port is the next word. */
 export function translateArgs(args: readonly string[], translation: Translation): string[] {
-  const kept = args.filter((word) => !IMAGE_FILE.test(word));
+  const kept = args.filter((word) => !IMAGE_FILE.test(word)).map(useOwnPrompt);
   return kept.map((word, index) =>
     /^--?port$/.test(kept[index - 1] ?? '') && translation.ports.includes(Number(word))
       ? String(translation.port(Number(word)))
@@ -166,10 +166,17 @@ export function translateArgs(args: readonly string[], translation: Translation)
 
 /**
  * Chat templates for tools from the images of vLLM and SGLang, which their Python packages lack: engines would not start with these flags. The
- * prompts of rerankers stay: an engine that reports a missing one is better than one that ranks badly.
+ * prompts of rerankers stay, Qwen3's as a file of this checkout: an engine that reports a missing one is better than one that ranks badly.
  */
 const IMAGE_FILE =
   /^--chat-template=\/(vllm-workspace|app\/vllm|sgl-workspace\/sglang)\/examples\/(.*\/)?tool_chat_template_/;
+
+const OWN_PROMPT =
+  /^(--chat-template=)\/(?:vllm-workspace|app\/vllm)\/examples\/pooling\/score\/template\/(qwen3_reranker\.jinja)$/;
+const PROMPTS = join(import.meta.dirname, 'score-templates');
+
+const useOwnPrompt = (word: string): string =>
+  word.replace(OWN_PROMPT, (_, flag: string, file: string) => flag + join(PROMPTS, file));
 
 /** Variables; those named as ports are ports. */
 export const translateEnv = (

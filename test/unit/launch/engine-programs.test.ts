@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -193,8 +193,27 @@ describe('a container’s words on this machine', () => {
   });
 
   it('are with the prompts of rerankers, which would rank badly without', () => {
-    const args = ['--chat-template=/vllm-workspace/examples/pooling/score/template/qwen3_reranker.jinja'];
+    const args = ['--chat-template=/vllm-workspace/examples/pooling/score/template/mxbai_rerank_v2.jinja'];
     expect(translateArgs(args, translation)).to.deep.equal(args);
+  });
+
+  it('name the checkout’s own prompt of the Qwen3 reranker', () => {
+    for (const folder of ['/vllm-workspace', '/app/vllm']) {
+      const given = `--chat-template=${folder}/examples/pooling/score/template/qwen3_reranker.jinja`;
+      const [arg, ...more] = translateArgs([given], translation);
+      const prompt = readFileSync(arg!.slice('--chat-template='.length), 'utf8');
+      expect(prompt).to.include('<Query>: {{').and.include('<Document>: {{').and.include('"yes" or "no"');
+      expect(more).to.deep.equal([]);
+    }
+  });
+
+  it('find the prompt of the preset itself', () => {
+    const model = { id: 'a', source: { pvc: { claimName: 'c', path: 'Qwen3-Reranker-0.6B' } } };
+    const { engine } = build({ kind: 'Rerank', model, engine: { preset: 'vllm' } });
+    const template = translateArgs(engine.args!, translation).find((arg) =>
+      arg.startsWith('--chat-template='),
+    );
+    expect(existsSync(template!.slice('--chat-template='.length)), template).to.equal(true);
   });
 
   it('are translated in variables too', () => {
