@@ -42,6 +42,8 @@ export interface RealEngine {
   hasScores?: true;
   /** The same for waiting requests; absent: it does not support priorities. */
   waiting?: RegExp;
+  /** First prompt of each of its language models: a fresh worker of vLLM 0.32 on a CPU can die at a shorter one. */
+  firstPrompt?: string;
   /** Matches the worker processes; absent: it has only one process. */
   worker?: RegExp;
 }
@@ -102,6 +104,7 @@ const vllm: RealEngine = {
   hasMoreEmbeddings: true,
   hasScores: true,
   waiting: /^vllm:num_requests_waiting\{[^}]*\} ([\d.]+)/m,
+  firstPrompt: 'no test has this prompt in the cache of the engine '.repeat(20),
   worker: /EngineCore/,
 };
 

@@ -10,7 +10,7 @@ import { createLocalKey } from '../../launch/local-key.ts';
 import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
 import { pollUntil } from '../support/poll.ts';
 import { connectTo } from '../support/redis-client.ts';
-import type { Target } from './answers.ts';
+import { ask, type Target } from './answers.ts';
 import { type EngineName, REAL_ENGINES, type RealEngine, type ServedKind } from './catalog.ts';
 import { ENGINE_PORT, listEngineProcesses } from './engine-processes.ts';
 import { describeTiny, type TinyDeployment } from './tiny-deployment.ts';
@@ -102,7 +102,8 @@ export async function serveModel(
     MODELS: models,
     PATH: `${programs}${delimiter}${process.env.PATH}`,
   });
-  const served = describeServed(stack, real, folder, engine?.servedModelName);
+  const warmUp = kind === 'LLM' ? real.firstPrompt : undefined;
+  const served = describeServed({ stack, real, folder, servedModelName: engine?.servedModelName, warmUp });
   try {
     await served.untilReady();
     if (beside) await served.untilDeployed(beside.name);
@@ -120,12 +121,19 @@ const isHealthy = (address: string): Promise<boolean> =>
     () => false,
   );
 
-function describeServed(
-  stack: LocalStack,
-  { running, waiting }: RealEngine,
-  folder: string,
-  servedModelName?: string,
-) {
+function describeServed({
+  stack,
+  real: { running, waiting },
+  folder,
+  servedModelName,
+  warmUp,
+}: {
+  stack: LocalStack;
+  real: RealEngine;
+  folder: string;
+  servedModelName: string | undefined;
+  warmUp: string | undefined;
+}) {
   const { url, token } = stack.endpoints.objects!;
   const call = async (method: string, path: string, body?: object): Promise<unknown> => {
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
@@ -181,8 +189,8 @@ function describeServed(
       const pod = await findPod();
       await call('DELETE', `${PODS}/${pod!.metadata.name}`);
     },
-    untilReady: () =>
-      pollUntil(
+    untilReady: async () => {
+      await pollUntil(
         async () => {
           const { spec, status } = (await call('GET', DEPLOYMENT)) as Deployment;
           const addresses = await served.listAddresses();
@@ -196,7 +204,13 @@ function describeServed(
         },
         'the engine to serve',
         START_TIMEOUT_MS,
-      ),
+      );
+      if (warmUp === undefined) return;
+      for (const each of await served.listAddresses()) {
+        const target = { ...served.engine, baseURL: `http://${each}:${ENGINE_PORT}/v1` };
+        await ask(target, '/completions', { model: target.model, prompt: warmUp, max_tokens: 1 });
+      }
+    },
     untilDeployed: (name: string) =>
       pollUntil(
         async () => ((await call('GET', `${DEPLOYMENTS}/${name}`)) as Deployment).status?.phase === 'Ready',
