@@ -1,5 +1,6 @@
-/** The version of an engine, by its image's tag, and the flags that depend on it. */
+/** The version of an engine, by its image's tag, and the flags and parsers that depend on it. */
 import type { EnginePreset, ModelKind } from '../../api/engine-presets.ts';
+import type { ParsingEngine } from './family-table.ts';
 
 /** The newest that Berth knows if undefined: an image does not have to tell its version. */
 export type EngineVersion = string | undefined;
@@ -14,6 +15,30 @@ export const listFlagsSince = (preset: EnginePreset, kind: ModelKind, version: E
   (FLAGS[preset] ?? [])
     .filter((each) => each.kind === kind && isSince(version, each.since))
     .map(({ flag }) => flag);
+
+/** First version of parsers that the oldest supported one lacks. Earlier versions start without. */
+export const PARSERS_SINCE: Record<ParsingEngine, Record<string, string>> = {
+  vllm: {
+    deepseek_v41: '0.30',
+    hy_v4: '0.30',
+    k2_horizon: '0.30',
+    granite_thinking_parser: '0.31',
+    hf: '0.32',
+    minicpmv: '0.32',
+    plamo3: '0.32',
+    muse: '0.33',
+    step5: '0.33',
+  },
+  sglang: {
+    deepseekv41: '0.5.23',
+    'deepseek-v41': '0.5.23',
+    gigachat35: '0.5.23',
+    granite_thinking_parser: '0.5.23',
+    k2_horizon: '0.5.23',
+    ling3: '0.5.23',
+    response_template: '0.5.23',
+  },
+};
 
 /** Whether `version` is `since` or later. */
 export function isSince(version: EngineVersion, since: string): boolean {

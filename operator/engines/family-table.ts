@@ -25,30 +25,6 @@ export interface Family {
   templates?: Partial<Record<ParsingEngine, readonly Template[]>>;
 }
 
-/** First version of parsers that the oldest supported one lacks. Earlier versions start without. */
-export const PARSERS_SINCE: Record<ParsingEngine, Record<string, string>> = {
-  vllm: {
-    deepseek_v41: '0.30',
-    hy_v4: '0.30',
-    k2_horizon: '0.30',
-    granite_thinking_parser: '0.31',
-    hf: '0.32',
-    minicpmv: '0.32',
-    plamo3: '0.32',
-    muse: '0.33',
-    step5: '0.33',
-  },
-  sglang: {
-    deepseekv41: '0.5.23',
-    'deepseek-v41': '0.5.23',
-    gigachat35: '0.5.23',
-    granite_thinking_parser: '0.5.23',
-    k2_horizon: '0.5.23',
-    ling3: '0.5.23',
-    response_template: '0.5.23',
-  },
-};
-
 /** Both engines have the template under the same name. */
 const sameOf = (template: Template) => ({ vllm: [template], sglang: [template] });
 const both = (tools?: string, reasoning?: string): Parsers => ({

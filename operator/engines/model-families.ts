@@ -3,8 +3,8 @@ import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import type { ModelFamily } from '../../api/model-families.ts';
 import type { ModelSource } from '../../api/model-source.ts';
 import { readArgument } from './arguments.ts';
-import { type EngineVersion, isSince } from './engine-version.ts';
-import { FAMILIES, type Family, PARSERS_SINCE, type Parsers, type ParsingEngine } from './family-table.ts';
+import { type EngineVersion, isSince, PARSERS_SINCE } from './engine-version.ts';
+import { FAMILIES, type Family, type Parsers, type ParsingEngine } from './family-table.ts';
 
 const AUTO: Parsers = { tools: 'auto', reasoning: 'auto' };
 

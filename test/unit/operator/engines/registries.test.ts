@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { MODEL_FAMILIES } from '../../../../api/model-families.ts';
-import { PARSERS_SINCE } from '../../../../operator/engines/family-table.ts';
+import { PARSERS_SINCE } from '../../../../operator/engines/engine-version.ts';
 import { decideParsers } from '../../../../operator/engines/model-families.ts';
 import { listCommandFlags } from '../../../engines/preset-commands.ts';
 import { readPresetVersion } from '../../../engines/preset-version.ts';
