@@ -48,11 +48,11 @@ export interface TemplateBuild {
 const WITHOUT_PARSERS = '-without-parsers';
 
 export function pinTemplate(wanted: TemplateBuild): PinnedTemplate {
-  const { spec, live, version, grant, build } = wanted;
-  const isWithoutParsers = decideWithoutParsers(wanted);
-  const inputs = `${hashInputs(spec)}${isWithoutParsers ? WITHOUT_PARSERS : ''}`;
+  const { version, grant, build } = wanted;
+  const found = findKept(wanted);
+  const { inputs, isWithoutParsers } = found;
   const current = build({ withParsers: !isWithoutParsers });
-  const kept = readKept(live, inputs) ?? describeFirst(current, version);
+  const kept = found.kept ?? describeFirst(current, version);
   const grafted = graftSidecar(kept.template, current);
   const isOutdated = !isSame(grafted, kept.template);
   const { template, text, sidecarVersion, rollout } =
@@ -72,11 +72,15 @@ export function pinTemplate(wanted: TemplateBuild): PinnedTemplate {
   };
 }
 
-function decideWithoutParsers({ spec, live, refusesParsers }: TemplateBuild): boolean {
+function findKept({ spec, live, refusesParsers }: TemplateBuild) {
   const inputs = hashInputs(spec);
-  if (live?.metadata.annotations?.[ANNOTATIONS.templateInputs] === `${inputs}${WITHOUT_PARSERS}`) return true;
+  const without = `${inputs}${WITHOUT_PARSERS}`;
+  if (live?.metadata.annotations?.[ANNOTATIONS.templateInputs] === without)
+    return { inputs: without, isWithoutParsers: true, kept: readKept(live, without) };
   const kept = readKept(live, inputs);
-  return kept !== undefined && refusesParsers(kept.template);
+  if (kept && refusesParsers(kept.template))
+    return { inputs: without, isWithoutParsers: true, kept: undefined };
+  return { inputs, isWithoutParsers: false, kept };
 }
 
 /**
