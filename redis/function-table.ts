@@ -105,7 +105,7 @@ export const SIGNATURES = {
     rest: { each: 'sha256 mode', least: 1, most: 100 },
     bytes: 32 * KIB,
   },
-  uncount: { kind: 'bounded', args: 'endsAt', bytes: KIB },
+  uncount: { kind: 'bounded', args: 'endsAt count', optional: 1, bytes: KIB },
   settle: { args: 'namespace sha256 tokens micros', bytes: KIB },
   charge: { args: 'namespace price rememberSeconds', optional: 1, bytes: KIB },
   refund: { args: 'namespace', bytes: KIB },

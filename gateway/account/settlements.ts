@@ -46,19 +46,24 @@ export interface UsedByRequest {
   price: number;
 }
 
-/** One key's tokens: the total, and what Redis was sent, in order. */
-interface KeyTokens {
+/** The total, and what Redis was sent, in order. */
+interface Tally {
   added: number;
   sent: number;
+}
+
+/** One key's tokens. */
+interface KeyTokens extends Tally {
   watchers: number;
 }
 
-/** Which tokens of a key a reply of Redis does not include yet. */
+/** What a reply of Redis does not include yet: a key's tokens, and millionths of all keys, which share their workspace's credit. */
 export interface UnsettledWatch {
   /** A call is being sent. */
   mark(): void;
   /** Once it is answered. */
   read(): number;
+  readMicros(): number;
   close(): void;
 }
 
@@ -70,6 +75,7 @@ export class Settlements {
   /** In flight, by key: one at a time, so that nothing piles up in an outage. */
   readonly #sending = new Map<string, Promise<void>>();
   readonly #keys = new Map<string, KeyTokens>();
+  readonly #micros: Tally = { added: 0, sent: 0 };
   readonly #rounding = new PriceRounding();
   #timer: NodeJS.Timeout | null = null;
   readonly #closing = new AbortController();
@@ -83,12 +89,16 @@ export class Settlements {
   watch(sha256: string): UnsettledWatch {
     const counts = this.#tokensOf(sha256);
     counts.watchers++;
+    const micros = this.#micros;
     let known = counts.sent;
+    let knownMicros = micros.sent;
     return {
       mark: () => {
         known = counts.sent;
+        knownMicros = micros.sent;
       },
       read: () => counts.added - known,
+      readMicros: () => micros.added - knownMicros,
       close: () => {
         counts.watchers--;
         this.#tidy(sha256);
@@ -108,6 +118,7 @@ export class Settlements {
 
   #add({ namespace, sha256, tokens, micros }: Open): void {
     this.#tokensOf(sha256).added += tokens;
+    this.#micros.added += micros;
     const open = this.#open.get(sha256);
     if (open) {
       open.tokens = Math.min(open.tokens + tokens, Number.MAX_SAFE_INTEGER);
@@ -161,18 +172,21 @@ export class Settlements {
 
   async #send(settlement: Settlement): Promise<void> {
     const { redis } = this.#options;
-    const { sha256, tokens } = settlement;
+    const { sha256, tokens, micros } = settlement;
     const counts = this.#tokensOf(sha256);
     const giveUpAt = performance.now() + this.#timing.giveUpMs;
     for (let attempt = 1; ; attempt++) {
       counts.sent += tokens;
+      this.#micros.sent += micros;
       try {
         await settle(redis, settlement);
         return;
       } catch (error) {
         counts.sent -= tokens;
+        this.#micros.sent -= micros;
         if (!isRedisAway(error) || this.#closing.signal.aborted || performance.now() > giveUpAt) {
           counts.added -= tokens;
+          this.#micros.added -= micros;
           this.#lose(tokens, (error as Error).message);
           return;
         }

@@ -1,7 +1,8 @@
-/** Admits requests by key and limits: one call to Redis, or cached verdicts while Redis is down (docs/api.md, "Authentication", "Limits"). */
+/** Admits requests by key and limits: a lease, one call to Redis, or cached verdicts while Redis is down (docs/api.md, "Authentication", "Limits"). */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { type Clock, systemClock } from '../../kit/clock.ts';
 import {
   type Admission,
   type AdmissionRequest,
@@ -10,7 +11,7 @@ import {
   uncount,
 } from '../../redis/admission/admission-calls.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
-import type { Settlements, UnsettledWatch } from '../account/settlements.ts';
+import type { Settlements } from '../account/settlements.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayMiddleware } from '../http/exchange.ts';
 import { isSpoken, type Route } from '../http/routes.ts';
@@ -25,6 +26,7 @@ import {
   refuseCredit,
   refuseKey,
 } from './admission-decision.ts';
+import { type HeldLease, type KeyState, Leases } from './leases.ts';
 
 export interface AdmissionsOptions {
   redis: RedisClient;
@@ -33,7 +35,9 @@ export interface AdmissionsOptions {
   /** Usage that has not reached Redis yet. */
   settlements: Pick<Settlements, 'watch'>;
   /** Unix milliseconds. */
-  clock?: () => number;
+  clock?: (() => number) | undefined;
+  /** For leases. */
+  waits?: Clock | undefined;
 }
 
 export interface Admitted {
@@ -64,30 +68,88 @@ export class Admissions {
   readonly #options: AdmissionsOptions;
   readonly #clock: () => number;
   readonly #memories = new LRUCache<string, Memory>({ max: MAX_REMEMBERED });
+  readonly #leases: Leases<Promise<Admitted>>;
   #isAway = false;
 
   constructor(options: AdmissionsOptions) {
     this.#options = options;
     this.#clock = options.clock ?? Date.now;
+    this.#leases = new Leases(options.waits ?? systemClock);
   }
 
   /** Throws ApiError. */
   admit({ namespace, sha256, counted }: AdmissionRequest): Promise<Admitted> {
-    const watch = counted === 'all' ? this.#options.settlements.watch(sha256) : null;
-    const request = { namespace, sha256, counted, onSend: watch?.mark };
+    if (counted === 'all') return this.#admitSpending({ namespace, sha256, counted });
+    const request = { namespace, sha256, counted };
     return admit(this.#options.redis, request).then(
-      (admission) => {
-        try {
-          return this.#evaluate(request, admission, watch);
-        } finally {
-          watch?.close();
-        }
-      },
-      (error) => {
-        watch?.close();
-        return this.#admitWhileAway(request, error);
-      },
+      (admission) => this.#evaluate(request, admission, 0),
+      (error) => this.#admitWhileAway(request, error),
     );
+  }
+
+  /**
+   * Keys or credit were published, or may have been: what Redis answered before no longer holds. Before the first call, which
+   * tells that later changes will be heard of, nothing is leased.
+   */
+  refresh(): Promise<void> {
+    return this.#leases.drop();
+  }
+
+  #admitSpending(request: AdmissionRequest): Promise<Admitted> {
+    const leases = this.#leases;
+    const state = leases.find(request.sha256);
+    const held = leases.take(state);
+    if (held) return held.answer;
+    const refused = leases.findRefused(state);
+    const terms = { spends: true, minute: 'verdict' as const, now: this.#clock() };
+    if (refused) return Promise.reject(decideAdmission(refused, terms));
+    return this.#askToSpend(request, state);
+  }
+
+  async #askToSpend(
+    { namespace, sha256, counted }: AdmissionRequest,
+    state: KeyState<Promise<Admitted>>,
+  ): Promise<Admitted> {
+    const leases = this.#leases;
+    const waits = this.#options.waits ?? systemClock;
+    const watch = this.#options.settlements.watch(sha256);
+    const leased = leases.startAsking(state);
+    let sentAt = 0;
+    let edition = 0;
+    const onSend = () => {
+      watch.mark();
+      sentAt = waits.now();
+      edition = leases.edition;
+    };
+    const request = { namespace, sha256, counted, leased, onSend };
+    let lease: HeldLease<Promise<Admitted>> | null = null;
+    try {
+      const admission = await admit(this.#options.redis, request);
+      const isCurrent = edition === leases.edition;
+      if (admission.verdict === 'tpd' && isCurrent) leases.holdRefused(state, admission, sentAt);
+      const admitted = this.#evaluate(request, admission, watch.read());
+      if (!admission.lease) return admitted;
+      const { requests } = admission.lease;
+      const { resetAt } = admission.rpm;
+      const giveBack = (count: number) => this.#uncount(request, resetAt, count);
+      if (!isCurrent || sentAt + admission.lease.ms <= waits.now()) {
+        void giveBack(requests);
+        return admitted;
+      }
+      const uncountLeased = () => {
+        if (lease && state.lease === lease) lease.left++;
+        else void giveBack(1);
+      };
+      const answer = Promise.resolve({ ...admitted, uncount: uncountLeased });
+      lease = leases.hold(state, admission.lease, admission, { sentAt, answer, watch, giveBack });
+      return admitted;
+    } catch (error) {
+      if (error instanceof ApiError) throw error;
+      return this.#admitWhileAway(request, error);
+    } finally {
+      if (leased > 0) state.isAsking = false;
+      if (!lease) watch.close();
+    }
   }
 
   /** Throws ApiError, and errors of Redis other than an outage. */
@@ -98,31 +160,32 @@ export class Admissions {
     return { headers: [], uncount: null, priority, keyName };
   }
 
-  #evaluate(request: AdmissionRequest, admission: Admission, watch: UnsettledWatch | null): Admitted {
+  #evaluate(request: AdmissionRequest, admission: Admission, unsettled: number): Admitted {
     if (this.#isAway) this.#setAway(false);
     this.#remember(request.sha256, admission);
     const { counted } = request;
     const terms = {
       spends: counted === 'all',
       minute: 'verdict' as const,
-      unsettled: watch?.read() ?? 0,
+      unsettled,
       now: this.#clock(),
     };
     const refusal = decideAdmission(admission, terms);
     const isCounted = counted !== 'no' && admission.verdict === 'ok';
-    const uncount = isCounted ? () => this.#uncount(request, admission.rpm.resetAt) : null;
+    const uncount = isCounted ? () => void this.#uncount(request, admission.rpm.resetAt) : null;
     if (refusal) {
-      uncount?.();
+      const { resetAt } = admission.rpm;
+      if (isCounted) void this.#uncount(request, resetAt, 1 + (admission.lease?.requests ?? 0));
       throw refusal;
     }
     const { priority, keyName } = admission;
     return { headers: uncount ? buildLimitHeaders(admission) : [], uncount, priority, keyName };
   }
 
-  /** Returns at once; a request that stays counted is harmless. */
-  #uncount({ namespace, sha256 }: AdmissionRequest, resetAt: number): void {
+  /** Never throws: a request that stays counted is harmless. */
+  async #uncount({ namespace, sha256 }: AdmissionRequest, resetAt: number, count = 1): Promise<void> {
     const { redis, log } = this.#options;
-    uncount(redis, { namespace, sha256, resetAt }).catch((error) => {
+    await uncount(redis, { namespace, sha256, resetAt }, count).catch((error) => {
       if (!isRedisAway(error)) log.error({ err: error }, 'correcting the request count failed');
     });
   }

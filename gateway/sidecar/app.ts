@@ -67,6 +67,8 @@ export interface SidecarAppOptions {
 export interface SidecarApp {
   listener: RequestListener;
   cutOff: Pick<CutOff, 'refuse' | 'end'>;
+  /** Keys or credit have changed, or may have. */
+  refreshLimits(): void;
   /** Settles pending usage, after the server has closed. */
   close(): Promise<void>;
 }
@@ -75,7 +77,8 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   const { config, redis, engine, replica, peers, telemetry, storage, clocks = {} } = options;
   const { log, metrics, usage } = telemetry;
   const settlements = new Settlements({ redis, log, metrics });
-  const admissions = new Admissions({ redis, log, metrics, settlements, clock: clocks.now });
+  const { now: clock, waits } = clocks;
+  const admissions = new Admissions({ redis, log, metrics, settlements, clock, waits });
   const egress = new EgressAgent(options.egress);
   const engines = {
     capacity: replica.capacity,
@@ -146,7 +149,9 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   return {
     listener: createListener(app),
     cutOff,
+    refreshLimits: () => void admissions.refresh(),
     close: async () => {
+      await admissions.refresh();
       await settlements.close();
       await egress.close();
     },

@@ -45,6 +45,8 @@ export interface ModelEndpoint {
   drain: Drain;
   /** A message on the deployment's `channels.jobs`, or a renewed subscription: jobs may be queued. */
   wakeWorker(): void;
+  /** Keys or credit have changed, or may have. */
+  refreshLimits(): void;
   /** Graceful shutdown: leaves the registry, finishes requests in flight, then stops the rest. */
   stop(): Promise<void>;
 }
@@ -153,6 +155,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     engine,
     drain,
     wakeWorker: () => worker?.wake(true),
+    refreshLimits: app.refreshLimits,
     stop: async () => {
       activity.setClosing(true);
       const retired = replica

@@ -76,9 +76,11 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
       if (channel === jobs) return endpoint.wakeWorker();
       const change = decodeChange(message);
       if (change?.what === 'deployment' && change.name === name) void live.refresh();
+      if (change?.what === 'apikeys' || change?.what === 'workspace') endpoint.refreshLimits();
     },
     onResume: () => {
       void live.refresh();
+      endpoint.refreshLimits();
       endpoint.wakeWorker();
     },
   });

@@ -1,7 +1,7 @@
 /** Admission, settlement and spending of API keys; all calls are safe to repeat after a timeout. */
 import { workKeys } from '../../api/redis-keys.ts';
 import { type RedisClient, sendNow } from '../client.ts';
-import { callFunction, encodeCall, FUNCTIONS, SIGNATURES } from '../function-table.ts';
+import { encodeCall, FUNCTIONS, SIGNATURES } from '../function-table.ts';
 import { readCounter } from '../untrusted-values.ts';
 
 const VERDICTS = ['ok', 'unknown_key', 'disabled', 'expired', 'credit', 'tpd', 'rpm'] as const;
@@ -24,6 +24,16 @@ export interface Admission {
   retryAfter: number;
   /** Priority of the key, higher first. */
   priority: number;
+  /** Further requests that were counted with this one; null: none. `rpm.remaining` is after all of them. */
+  lease: Lease | null;
+}
+
+export interface Lease {
+  requests: number;
+  /** How long it lasts, from when it was asked for. */
+  ms: number;
+  /** Millionths that the workspace may still spend; Infinity = unlimited. */
+  creditMicros: number;
 }
 
 /**
@@ -37,6 +47,8 @@ export interface AdmissionRequest {
   /** `hashApiKey` of the key. */
   sha256: string;
   counted: Counted;
+  /** How many further requests to lease, with `all` alone; 0 if absent. */
+  leased?: number | undefined;
   /** Called right before it is sent, so Redis has received everything sent before. */
   onSend?: () => void;
 }
@@ -58,18 +70,26 @@ function decodeAdmission(answer: string): Admission {
     retryAfter: number(9),
     // An unknown key has none.
     priority: Number(fields[11] ?? 0),
+    lease: fields.length > 12 ? decodeLease(number(12), number(13), number(14)) : null,
   };
 }
+
+const decodeLease = (requests: number, ms: number, micros: number): Lease => ({
+  requests,
+  ms,
+  creditMicros: micros < 0 ? Number.POSITIVE_INFINITY : micros,
+});
 
 /** `resetAt`: as returned when it was counted. */
 type CountedRequest = Pick<AdmissionRequest, 'namespace' | 'sha256'> & { resetAt: number };
 
-/** Uncounts a request from its minute; false if that minute is over. */
+/** Uncounts requests from their minute; false if that minute is over. */
 export async function uncount(
   redis: RedisClient,
   { namespace, sha256, resetAt }: CountedRequest,
+  count = 1,
 ): Promise<boolean> {
-  return (await callFunction(redis, 'uncount', [workKeys(namespace).rpm(sha256)], { endsAt: resetAt })) === 1;
+  return (await sendUncount(redis, workKeys(namespace).rpm(sha256), resetAt, count)) === 1;
 }
 
 /** The same for one that was counted as `waiting`. */
@@ -77,8 +97,12 @@ export async function uncountWaiting(
   redis: RedisClient,
   { namespace, sha256, resetAt }: CountedRequest,
 ): Promise<void> {
-  await callFunction(redis, 'uncount', [workKeys(namespace).rpmWaiting(sha256)], { endsAt: resetAt });
+  await sendUncount(redis, workKeys(namespace).rpmWaiting(sha256), resetAt, 1);
 }
+
+/** A library before leases takes no count, and no lease comes from it. */
+const sendUncount = (redis: RedisClient, key: string, resetAt: number, count: number): Promise<unknown> =>
+  redis.fcall(FUNCTIONS.uncount, 1, key, resetAt, ...(count === 1 ? [] : [count]));
 
 export interface Settlement {
   namespace: string;
@@ -197,10 +221,13 @@ function writeCall(namespace: string, batch: readonly Waiting[]): string[] {
   const args: string[] = [FUNCTIONS.admit, String(batch.length)];
   for (const { request } of batch) args.push(rpm(request.sha256));
   args.push(namespace);
-  for (const { request } of batch) args.push(request.sha256, MODES[request.counted]);
+  for (const { request } of batch) args.push(request.sha256, encodeMode(request));
   for (const { request } of batch) request.onSend?.();
   return args;
 }
+
+const encodeMode = ({ counted, leased = 0 }: AdmissionRequest): string =>
+  leased > 0 ? `${MODES[counted]}+${leased}` : MODES[counted];
 
 function answerOne({ resolve, reject }: Waiting, answer: string): void {
   if (answer.startsWith(FAILED)) reject(new Error(answer.slice(FAILED.length)));

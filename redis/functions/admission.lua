@@ -4,10 +4,16 @@
 -- Authenticates API keys and, where requested, checks credit and limits and counts one request of each.
 -- KEYS: the RPM counter of each request's key. ARGV: namespace, then for each request its key's SHA-256 and
 -- '0' to only authenticate, '1' to check all limits and count, '2' for RPM alone: it will spend nothing; '3' for RPM alone of
--- one that no replica has counted: it waits at a front, or was refused there, and counts apart until the minute is over.
--- Returns a text for each request: verdict, numbers, the key's name and its priority with spaces between; `failed` and why.
+-- one that no replica has counted: it waits at a front, or was refused there, and counts apart until the minute is over;
+-- '1+n' as '1', and leases up to n further requests. A library before leases counts one and checks RPM alone, so callers
+-- check credit and TPD from the numbers.
+-- Returns a text for each request: verdict, numbers, the key's name and its priority with spaces between, and for a lease its
+-- requests, milliseconds and the credit left in millionths or -1 = unlimited; `failed` and why.
 -- Configuration is read undeclared: a tenant may only read it, and declared keys must be writable.
 local SHA256_BYTES = 64
+-- A lease has at most this part of what is left of the minute, so below 64 every request is counted by itself.
+local LEASE_PARTS = 64
+local LEASE_MS = SECOND_MS
 
 -- It writes no other counters than those of published keys, so it needs no reserve.
 register('admit', function(keys, args, namespace)
@@ -16,8 +22,8 @@ register('admit', function(keys, args, namespace)
   local day = math.floor(seconds / DAY_SECONDS)
   local day_reset = (day + 1) * DAY_SECONDS
   local granted = redis.call('HGET', config_workspace_key(namespace), 'creditMicros')
-  local credit_left = not granted
-    or read_number(credit_key(namespace)) < tonumber(granted)
+  local credit = granted and tonumber(granted) - read_number(credit_key(namespace))
+  local credit_left = not credit or credit > 0
 
   local function admit(counter, sha256, mode)
     -- The caller names the counter, but it must be the key's own: otherwise counters could grow without limit.
@@ -57,7 +63,8 @@ register('admit', function(keys, args, namespace)
     if mode == '0' then
       return answer_uncounted('ok', 0)
     end
-    local spends = mode == '1'
+    local asked = tonumber(string.match(mode, '^1%+(%d+)$'))
+    local spends = asked or mode == '1'
     if spends and not credit_left then
       return answer_uncounted('credit', 0)
     end
@@ -78,7 +85,19 @@ register('admit', function(keys, args, namespace)
       redis.call('DECR', counted)
       return answer('rpm', taken - 1, ttl, math.max(1, math.ceil(ttl / SECOND_MS)))
     end
-    return answer('ok', taken, ttl, 0)
+    local leased = math.min(asked or 0, math.floor((key.rpm - taken) / LEASE_PARTS))
+    if leased < 1 then
+      return answer('ok', taken, ttl, 0)
+    end
+    redis.call('INCRBY', counter, digits(leased))
+    -- It ends with whatever its answer depends on.
+    local ends = math.min(now + math.min(LEASE_MS, ttl), day_reset * SECOND_MS)
+    if key.exp > 0 then
+      ends = math.min(ends, key.exp * SECOND_MS)
+    end
+    return table.concat({
+      answer('ok', taken + leased, ttl, 0), leased, ends - now, digits(credit and math.min(credit, MAX_NUMBER) or -1),
+    }, ' ')
   end
 
   local answers = {}
@@ -90,18 +109,20 @@ register('admit', function(keys, args, namespace)
   return answers
 end)
 
--- Removes one request from its API key's minute, as long as that minute lasts.
--- KEYS: the RPM counter. ARGV: the minute's end in Unix seconds, as `admit` returned it. Returns 1 if it was uncounted.
-register('uncount', function(keys, ends_at)
+-- Removes requests from their API key's minute, as long as that minute lasts.
+-- KEYS: the RPM counter. ARGV: the minute's end in Unix seconds, as `admit` returned it; how many (absent: 1).
+-- Returns 1 if they were uncounted.
+register('uncount', function(keys, ends_at, count)
   local ttl = redis.call('PTTL', keys[1])
   -- Rounded again, the same minute may end a second earlier or later.
   if ttl <= 0 or math.abs(math.ceil((now_ms() + ttl) / SECOND_MS) - tonumber(ends_at)) > 1 then
     return 0
   end
-  if read_number(keys[1]) <= 0 then
+  local counted = read_number(keys[1])
+  if counted <= 0 then
     return 0
   end
-  redis.call('DECR', keys[1])
+  redis.call('DECRBY', keys[1], digits(bound(count or 1, counted)))
   return 1
 end)
 

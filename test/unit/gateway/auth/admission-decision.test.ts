@@ -12,6 +12,7 @@ const ADMITTED: Admission = {
   tpd: { limit: 1_000, used: 500, resetAt: 5_000 },
   retryAfter: 0,
   priority: 0,
+  lease: null,
 };
 const FULL_MINUTE = { limit: 60, remaining: 0, resetAt: 1_030 };
 const USED_DAY = { limit: 1_000, used: 1_000, resetAt: 5_000 };
