@@ -4,6 +4,8 @@ import type { Admission, AdmissionVerdict } from '../../redis/admission/admissio
 import { ApiError } from '../http/error-response.ts';
 import { refuseAsUnavailable } from '../http/unavailability.ts';
 
+/** As in `admission.lua`. */
+const LEASE_PARTS = 256;
 const BEARER = /^bearer +(.*)$/i;
 
 /** The key as OpenAI's SDKs send it, or as Anthropic's do. Throws ApiError 401 without one (docs/api.md, "Authentication"). */
@@ -70,6 +72,18 @@ export function findRefusedKey({ verdict }: Admission): ApiError | null {
 export function buildLimitHeaders({ rpm, tpd }: Admission): string[] {
   const isDayTighter = (tpd.limit - tpd.used) * rpm.limit < rpm.remaining * tpd.limit;
   return formatLimitHeaders(rpm.remaining, isDayTighter ? tpd.resetAt : rpm.resetAt);
+}
+
+/**
+ * What a leased request is told. No rule is exact without a call: during the lease, others may take nothing, or all that is left. So
+ * three times the largest lease is set aside for them. Alone, a gateway never tells too much, and at most a 64th too little; with
+ * others, too little by their unused leases, too, and too much only if they take more than 3 parts in 256 during the 100 ms of a lease.
+ */
+export function leaveToOthers({ rpm, ...rest }: Admission): Admission {
+  return {
+    ...rest,
+    rpm: { ...rpm, remaining: rpm.remaining - Math.floor((3 * rpm.remaining) / LEASE_PARTS) },
+  };
 }
 
 const formatLimitHeaders = (remaining: number, resetAt: number): string[] => [

@@ -1,6 +1,5 @@
-/** Admits requests by key and limits: a lease, one call to Redis, or cached verdicts while Redis is down (docs/api.md, "Authentication", "Limits"). */
+/** Admits requests by key and limits: a lease, one call to Redis, or the memory while Redis is unavailable (docs/api.md, "Authentication", "Limits"). */
 import { hash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';
 import {
@@ -15,17 +14,11 @@ import type { Settlements } from '../account/settlements.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayMiddleware } from '../http/exchange.ts';
 import { isSpoken, type Route } from '../http/routes.ts';
-import { refuseAsUnavailable } from '../http/unavailability.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import { inSpan } from '../tracing/span.ts';
-import {
-  buildLimitHeaders,
-  decideAdmission,
-  readApiKey,
-  refuseCredit,
-  refuseKey,
-} from './admission-decision.ts';
+import { buildLimitHeaders, decideAdmission, leaveToOthers, readApiKey } from './admission-decision.ts';
+import { AdmissionMemory } from './admission-memory.ts';
 import { type HeldLease, type KeyState, Leases } from './leases.ts';
 
 export interface AdmissionsOptions {
@@ -51,30 +44,19 @@ export interface Admitted {
   keyName: string;
 }
 
-/** The last verdict of Redis on a key. */
-interface Memory {
-  seenAt: number;
-  /** Unix seconds; 0 = never. */
-  expiresAt: number;
-  creditLeft: boolean;
-  priority: number;
-  keyName: string;
-}
-
-const MEMORY_MS = 5 * 60_000;
-const MAX_REMEMBERED = 10_000;
-
 export class Admissions {
   readonly #options: AdmissionsOptions;
   readonly #clock: () => number;
-  readonly #memories = new LRUCache<string, Memory>({ max: MAX_REMEMBERED });
+  readonly #waits: Clock;
+  readonly #memory: AdmissionMemory;
   readonly #leases: Leases<Promise<Admitted>>;
-  #isAway = false;
 
   constructor(options: AdmissionsOptions) {
     this.#options = options;
     this.#clock = options.clock ?? Date.now;
-    this.#leases = new Leases(options.waits ?? systemClock);
+    this.#waits = options.waits ?? systemClock;
+    this.#memory = new AdmissionMemory(options, this.#clock);
+    this.#leases = new Leases(this.#waits);
   }
 
   /** Throws ApiError. */
@@ -99,7 +81,7 @@ export class Admissions {
     const leases = this.#leases;
     const state = leases.find(request.sha256);
     const held = leases.take(state);
-    if (held) return held.answer;
+    if (held) return held;
     const refused = leases.findRefused(state);
     const terms = { spends: true, minute: 'verdict' as const, now: this.#clock() };
     if (refused) return Promise.reject(decideAdmission(refused, terms));
@@ -111,14 +93,13 @@ export class Admissions {
     state: KeyState<Promise<Admitted>>,
   ): Promise<Admitted> {
     const leases = this.#leases;
-    const waits = this.#options.waits ?? systemClock;
     const watch = this.#options.settlements.watch(sha256);
     const leased = leases.startAsking(state);
     let sentAt = 0;
     let edition = 0;
     const onSend = () => {
       watch.mark();
-      sentAt = waits.now();
+      sentAt = this.#waits.now();
       edition = leases.edition;
     };
     const request = { namespace, sha256, counted, leased, onSend };
@@ -127,21 +108,17 @@ export class Admissions {
       const admission = await admit(this.#options.redis, request);
       const isCurrent = edition === leases.edition;
       if (admission.verdict === 'tpd' && isCurrent) leases.holdRefused(state, admission, sentAt);
-      const admitted = this.#evaluate(request, admission, watch.read());
-      if (!admission.lease) return admitted;
-      const { requests } = admission.lease;
-      const { resetAt } = admission.rpm;
-      const giveBack = (count: number) => this.#uncount(request, resetAt, count);
-      if (!isCurrent || sentAt + admission.lease.ms <= waits.now()) {
-        void giveBack(requests);
-        return admitted;
-      }
-      const uncountLeased = () => {
+      const giveBack = (count: number) => this.#uncount(request, admission.rpm.resetAt, count);
+      const uncount = () => {
         if (lease && state.lease === lease) lease.left++;
         else void giveBack(1);
       };
-      const answer = Promise.resolve({ ...admitted, uncount: uncountLeased });
-      lease = leases.hold(state, admission.lease, admission, { sentAt, answer, watch, giveBack });
+      const admitted = { ...this.#evaluate(request, admission, watch.read()), uncount };
+      if (!admission.lease) return admitted;
+      if (isCurrent && this.#waits.now() < sentAt + admission.lease.ms) {
+        const answer = Promise.resolve({ ...admitted, headers: buildLimitHeaders(leaveToOthers(admission)) });
+        lease = leases.hold(state, admission.lease, admission, { sentAt, answer, watch, giveBack });
+      } else void giveBack(admission.lease.requests);
       return admitted;
     } catch (error) {
       if (error instanceof ApiError) throw error;
@@ -155,14 +132,12 @@ export class Admissions {
   /** Throws ApiError, and errors of Redis other than an outage. */
   #admitWhileAway(request: AdmissionRequest, error: unknown): Admitted {
     if (!isRedisAway(error)) throw error;
-    this.#setAway(true, error as Error);
-    const { priority, keyName } = this.#admitFromMemory(request);
+    const { priority, keyName } = this.#memory.admit(request, (error as Error).message);
     return { headers: [], uncount: null, priority, keyName };
   }
 
   #evaluate(request: AdmissionRequest, admission: Admission, unsettled: number): Admitted {
-    if (this.#isAway) this.#setAway(false);
-    this.#remember(request.sha256, admission);
+    this.#memory.remember(request.sha256, admission);
     const { counted } = request;
     const terms = {
       spends: counted === 'all',
@@ -188,46 +163,6 @@ export class Admissions {
     await uncount(redis, { namespace, sha256, resetAt }, count).catch((error) => {
       if (!isRedisAway(error)) log.error({ err: error }, 'correcting the request count failed');
     });
-  }
-
-  #remember(sha256: string, admission: Admission): void {
-    const { verdict, expiresAt, creditLeft, priority, keyName } = admission;
-    if (verdict === 'unknown_key' || verdict === 'disabled') {
-      this.#memories.delete(sha256);
-      return;
-    }
-    const known = this.#memories.get(sha256);
-    if (!known) {
-      this.#memories.set(sha256, { seenAt: this.#clock(), expiresAt, creditLeft, priority, keyName });
-      return;
-    }
-    known.seenAt = this.#clock();
-    known.expiresAt = expiresAt;
-    known.creditLeft = creditLeft;
-    known.priority = priority;
-    known.keyName = keyName;
-  }
-
-  /** Limits are suspended; expiry and the last known credit still apply (decision 0019). */
-  #admitFromMemory({ sha256, counted }: AdmissionRequest): Memory {
-    const now = this.#clock();
-    const memory = this.#memories.get(sha256);
-    if (!memory || now - memory.seenAt > MEMORY_MS)
-      throw refuseAsUnavailable('database', 'API keys cannot be verified at the moment.');
-    if (memory.expiresAt > 0 && now >= memory.expiresAt * 1000) throw refuseKey('has expired');
-    if (counted === 'all' && !memory.creditLeft) throw refuseCredit();
-    this.#options.metrics.admittedWithoutRedis.inc();
-    return memory;
-  }
-
-  #setAway(isAway: boolean, error?: Error): void {
-    if (this.#isAway === isAway) return;
-    this.#isAway = isAway;
-    const { log, metrics } = this.#options;
-    metrics.redisAway.set(isAway ? 1 : 0);
-    if (isAway)
-      log.warn({ reason: error?.message }, 'Redis is unavailable: serving known keys without limits');
-    else log.info('Redis recovered: limits are enforced again');
   }
 }
 

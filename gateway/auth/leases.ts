@@ -1,4 +1,4 @@
-/** Requests that Redis counted ahead for a key, and days that are used up: what needs no call for up to a second (decision 0361). No I/O. */
+/** Requests that Redis counted ahead for a key, and days that are used up: what needs no call for a moment (decision 0361). No I/O. */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../kit/clock.ts';
 import type { Admission, Lease } from '../../redis/admission/admission-calls.ts';
@@ -6,7 +6,8 @@ import type { UnsettledWatch } from '../account/settlements.ts';
 
 const MAX_KEYS = 10_000;
 /** As long as Redis grants a lease at most. */
-const LEASE_MS = 1_000;
+const LEASE_MS = 100;
+const REFUSED_MS = 1_000;
 /** A key with fewer requests in that time costs no call less with leases. */
 const LEAST_USED = 3;
 /** The part of what is left of TPD or credit that may be spent without asking. */
@@ -35,7 +36,7 @@ export interface KeyState<Answer> {
   refused: { admission: Admission; until: number } | null;
 }
 
-/** How many requests to lease: twice those of the last second, which grows quickly and wastes at most half. Pure. */
+/** How many requests to lease: twice those of the last 100 ms, which grows quickly and wastes at most half. Pure. */
 export function decideLeased({ used, since, isAsking, lease }: KeyState<unknown>, now: number): number {
   const isBusy = used >= LEAST_USED && now - since < 2 * LEASE_MS;
   return isBusy && !isAsking && !lease ? 2 * used : 0;
@@ -73,14 +74,14 @@ export class Leases<Answer> {
   }
 
   /** Uses one request of the key's lease; null: Redis must be asked. */
-  take(state: KeyState<Answer>): HeldLease<Answer> | null {
+  take(state: KeyState<Answer>): Answer | null {
     const { lease } = state;
     if (!lease) return null;
     const { watch, until, maxTokens, maxMicros } = lease;
     const isSpent = watch.read() > maxTokens || watch.readMicros() > maxMicros;
     if (lease.left > 0 && !isSpent && this.#clock.now() < until) {
       lease.left--;
-      return lease;
+      return lease.answer;
     }
     void this.#end(state);
     return null;
@@ -126,10 +127,13 @@ export class Leases<Answer> {
     return lease;
   }
 
-  /** Only a change of the key frees a day before it ends, and that is published. The last second is Redis' to decide. */
+  /**
+   * Only a change of the key frees a day before it ends, and that is published. The last second is Redis' to decide. A refusal by RPM
+   * or credit is not held: returned requests and refunds undo it without a message.
+   */
   holdRefused(state: KeyState<Answer>, admission: Admission, sentAt: number): void {
     if (this.#edition === 0 || admission.retryAfter < 2) return;
-    state.refused = { admission, until: sentAt + LEASE_MS };
+    state.refused = { admission, until: sentAt + REFUSED_MS };
     this.#holding.add(state);
   }
 

@@ -100,9 +100,9 @@ export async function uncountWaiting(
   await sendUncount(redis, workKeys(namespace).rpmWaiting(sha256), resetAt, 1);
 }
 
-/** A library before leases takes no count, and no lease comes from it. */
+/** A library before leases takes no count, and no lease comes from it. Not batched, so that an admission after it finds the room. */
 const sendUncount = (redis: RedisClient, key: string, resetAt: number, count: number): Promise<unknown> =>
-  redis.fcall(FUNCTIONS.uncount, 1, key, resetAt, ...(count === 1 ? [] : [count]));
+  sendNow(redis, 'fcall', [FUNCTIONS.uncount, 1, key, resetAt, ...(count === 1 ? [] : [count])]);
 
 export interface Settlement {
   namespace: string;

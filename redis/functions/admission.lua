@@ -11,9 +11,9 @@
 -- requests, milliseconds and the credit left in millionths or -1 = unlimited; `failed` and why.
 -- Configuration is read undeclared: a tenant may only read it, and declared keys must be writable.
 local SHA256_BYTES = 64
--- A lease has at most this part of what is left of the minute, so below 64 every request is counted by itself.
-local LEASE_PARTS = 64
-local LEASE_MS = SECOND_MS
+-- A lease has at most this part of what is left of the minute, so below 256 every request is counted by itself.
+local LEASE_PARTS = 256
+local LEASE_MS = 100
 
 -- It writes no other counters than those of published keys, so it needs no reserve.
 register('admit', function(keys, args, namespace)
