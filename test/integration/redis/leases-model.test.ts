@@ -164,6 +164,7 @@ describe('admissions of several gateways that lease requests', () => {
   for (const [what, change] of [
     ['a message', (gateway: Gateway) => gateway.admissions.refresh()],
     ['100 ms without one', () => clock.advance(100)],
+    ['100 ms without one, in which no timer ran', () => clock.elapse(100)],
   ] as const)
     it(`refuse a key that was disabled after ${what}`, async () => {
       const { sha256, publish } = await makeKey();
