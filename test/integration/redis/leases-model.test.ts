@@ -6,7 +6,7 @@ import { Admissions, type Admitted } from '../../../gateway/auth/admission.ts';
 import { ApiError } from '../../../gateway/http/error-response.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createMetrics } from '../../../gateway/telemetry/metrics.ts';
-import { readSpentMicros } from '../../../redis/admission/admission-calls.ts';
+import { admit, readSpentMicros } from '../../../redis/admission/admission-calls.ts';
 import { publishWorkspace } from '../../../redis/publication/publication.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { publishApiKey } from '../../support/publication.ts';
@@ -211,6 +211,18 @@ describe('admissions of several gateways that lease requests', () => {
       expect(await gateway.ask(sha256)).to.equal('invalid_api_key');
     }
     await publishWorkspace(stack.redis, namespace, { creditMicros: null });
+  });
+
+  it('count nothing of what Redis refuses', async () => {
+    const used = await makeKey({ tpd: 0 });
+    const request = { namespace, counted: 'all' as const, leased: 10 };
+    expect((await admit(stack.redis, { ...request, sha256: used.sha256 })).verdict).to.equal('tpd');
+    const poor = await makeKey();
+    await publishWorkspace(stack.redis, namespace, { creditMicros: 0 });
+    const { verdict, lease } = await admit(stack.redis, { ...request, sha256: poor.sha256 });
+    await publishWorkspace(stack.redis, namespace, { creditMicros: null });
+    expect([verdict, lease]).to.deep.equal(['credit', null]);
+    expect([await used.counted(), await poor.counted()]).to.deep.equal([0, 0]);
   });
 
   it('refuse a used day for a second without a call, until the key changes', async () => {
