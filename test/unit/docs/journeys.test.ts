@@ -26,7 +26,7 @@ const INJECTED = new Set([
 /** "About 250 lines" (CONTRIBUTING.md), and a tenth more. */
 const MAX_LINES = 275;
 /** A chat's, a deployment's and a video's: a journey that grows is a sign of a cut in the wrong place. */
-const MAX_FILES = [38, 29, 45];
+const MAX_FILES = [38, 30, 45];
 const imports = listImports();
 
 describe('the journeys of docs/architecture.md', () => {
