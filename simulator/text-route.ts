@@ -4,6 +4,7 @@ import { deliver } from './delivery.ts';
 import { checkBody, type Exchange } from './exchange.ts';
 import { strike } from './faults.ts';
 import type { Fields } from './fields.ts';
+import { isQueueFull, refuseAsFull } from './full-queue.ts';
 
 /** Makes the answer to a request's body; throws an EngineError to refuse it. */
 export type Planner = (body: Fields, context: PlanContext, exchange: Exchange) => Answer;
@@ -21,6 +22,7 @@ export const serveText =
     const cache = cacheTokens > 0 ? engine.cache : null;
     const answer = plan(fields, { model: engine.options.model, tokens, contextTokens, cache }, exchange);
     const { usage, conversation, inputs } = answer;
+    if (isQueueFull(engine)) return refuseAsFull(engine, call, answer);
     const returnPermits = inputs && engine.permits.take(inputs, engine.personality.bounds.permits);
     try {
       await call.waitForSlot(engine.slots);

@@ -10,6 +10,8 @@ import { BYTES_PER_TOKEN } from './token-estimate.ts';
 export interface Answer {
   /** The head of the engine's response. */
   begin?(headers: IncomingHttpHeaders): void;
+  /** Another engine responds from the start; nothing of what this one sent has passed. */
+  restart?(): void;
   /** False: the client is slow, wait for `drain`. */
   write(chunk: Buffer): boolean;
   /** The engine's response is complete. Null, or its error; then nothing more may be written. A promise if it is large. May throw it. */

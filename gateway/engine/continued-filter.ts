@@ -91,6 +91,10 @@ export class ContinuedFilter implements StreamWatch {
     return { inputTokens, cachedInputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
   }
 
+  restart(): void {
+    this.#part = this.#openPart();
+  }
+
   push(chunk: Buffer): string | null {
     if (this.isDone || this.failure) return null;
     const passed = this.#part.push(chunk);

@@ -13,6 +13,11 @@ const OUT_OF_MEMORY =
 /** Phrases of vLLM, SGLang, llama.cpp and TEI. */
 const CONTEXT_OVERFLOW =
   /maximum context length|model's context length|maximum model length|maximum allowed length|available context size|must have less than \d+ tokens/i;
+/** vLLM from 0.29 on (`vllm/exceptions.py`) and SGLang 0.5.23 (`srt/managers/scheduler.py`), with a limit for their own queue. */
+const QUEUE_FULL =
+  /cannot accept new requests|prefill token backlog limit|request queue is full|aborted by a higher priority request|Request waiting timeout reached/;
+/** SGLang's type for the same on `/v1/messages`, without its words. */
+const OVERLOADED = 'overloaded_error';
 /** llama.cpp returns a server error for a long embedding input. Bounded: an unbounded `.*` takes quadratic time. */
 const INPUT_OVERFLOW = /input.{0,100} is too large to process/i;
 
@@ -24,6 +29,9 @@ export class EngineMemoryError extends ApiError {
     });
   }
 }
+
+/** The engine did not begin with the request: another may serve it. */
+export class EngineRefusedError extends ApiError {}
 
 /** The engine aborted the request, such as when it is stopped. */
 export class EngineAbortedError extends ApiError {
@@ -77,14 +85,22 @@ export function hideEngineName(
 
 interface EngineComplaint {
   message: string;
+  type: string | null;
   /** Null if the engine sent none, or a number. */
   code: string | null;
   param: string | null;
 }
 
+const untyped = (message: string, code: string | null = null): EngineComplaint => ({
+  message,
+  type: null,
+  code,
+  param: null,
+});
+
 /** The error of an engine's response with a status of 400 or above. */
 export function readEngineError(status: number, body: Buffer): ApiError {
-  return buildEngineError(status, readComplaint(body) ?? { message: '', code: null, param: null });
+  return buildEngineError(status, readComplaint(body) ?? untyped(''));
 }
 
 /** The error in a response or stream event of status 200; null if there is none. */
@@ -129,6 +145,8 @@ function buildEngineError(status: number, complaint: EngineComplaint): ApiError 
   if (OUT_OF_MEMORY.test(complaint.message)) return new EngineMemoryError(text);
   if (status < 500 ? CONTEXT_OVERFLOW.test(complaint.message) : INPUT_OVERFLOW.test(complaint.message))
     return new ApiError('context_length_exceeded', text);
+  if (status >= 500 && (QUEUE_FULL.test(complaint.message) || complaint.type === OVERLOADED))
+    return refuseAsFull(text);
   const details = { param, detailCode: code ?? undefined };
   switch (status) {
     case 400:
@@ -141,9 +159,7 @@ function buildEngineError(status: number, complaint: EngineComplaint): ApiError 
         status,
       });
     case 429:
-      return new ApiError('replica_saturated', text || 'The engine is at capacity.', {
-        retryAfter: SATURATED_RETRY_SECONDS,
-      });
+      return refuseAsFull(text);
     default:
       return new ApiError(
         'upstream_error',
@@ -152,6 +168,11 @@ function buildEngineError(status: number, complaint: EngineComplaint): ApiError 
       );
   }
 }
+
+const refuseAsFull = (text: string): EngineRefusedError =>
+  new EngineRefusedError('replica_saturated', `The engine is at capacity${text ? `: ${text}` : '.'}`, {
+    retryAfter: SATURATED_RETRY_SECONDS,
+  });
 
 /** By the wording of pydantic, which vLLM and SGLang validate with. */
 function classifyRefusal({ message, param }: EngineComplaint): ErrorCode {
@@ -167,16 +188,22 @@ function readComplaint(body: Buffer): EngineComplaint | null {
     return describeComplaint(JSON.parse(text));
   } catch {
     // A proxy's error page is of no use to a caller.
-    return text.startsWith('<') ? null : { message: text, code: null, param: null };
+    return text.startsWith('<') ? null : untyped(text);
   }
 }
 
 function describeComplaint(value: unknown): EngineComplaint {
-  if (!isObject(value)) return { message: stringify(value), code: null, param: null };
+  if (!isObject(value)) return untyped(stringify(value));
   const inner = value.error ?? value;
-  if (!isObject(inner)) return { message: stringify(inner), code: readString(value.code), param: null };
+  if (!isObject(inner)) return untyped(stringify(inner), readString(value.code));
   const message = inner.message ?? inner.detail ?? inner.error_message ?? inner;
-  return { message: stringify(message), code: readString(inner.code), param: readParam(inner.param) };
+  const { type, code, param } = inner;
+  return {
+    message: stringify(message),
+    type: readString(type),
+    code: readString(code),
+    param: readParam(param),
+  };
 }
 
 /** Engines put their HTTP status into `code`, too. */

@@ -60,6 +60,14 @@ export class SseFrames {
     return this.#held.length > MAX_FRAME_BYTES;
   }
 
+  /** Forgets what is held, for another stream. */
+  clear(): void {
+    this.#held.clear();
+    this.#isLineHeld = false;
+    this.#isAfterCR = false;
+    this.#hasBegun = false;
+  }
+
   /** Bytes after the last whole frame. */
   get rest(): string | null {
     return this.#held.length === 0 ? null : this.#held.toString();

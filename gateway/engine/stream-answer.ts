@@ -23,6 +23,12 @@ export abstract class StreamFilter {
     return this.estimate.tokens;
   }
 
+  /** From now on another engine responds; nothing has passed. */
+  restart(): void {
+    this.failure = null;
+    this.frames.clear();
+  }
+
   /** What may be sent to the client now, one character per byte; null for nothing. */
   push(chunk: Buffer): string | null {
     if (this.isDone || this.failure) return null;
@@ -68,6 +74,10 @@ export class StreamAnswer implements Answer {
 
   get estimatedTokens(): number | null {
     return this.#filter.estimatedTokens || null;
+  }
+
+  restart(): void {
+    this.#filter.restart();
   }
 
   write(chunk: Buffer): boolean {

@@ -1,9 +1,14 @@
-/** A question of text or audio to an engine, whose response is the client's: asked elsewhere if its engine was lost before it responded. */
+/** A question of text or audio to an engine, whose response is the client's: asked elsewhere if its engine was lost, or refused it, before it responded. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { Share } from '../../kit/shares.ts';
 import type { EngineTarget } from '../capacity/capacity.ts';
 import { callEngine, type EngineCallOptions } from '../engine/engine-call.ts';
-import { EngineUnreachableError, hideEngineName, PeerLostError } from '../engine/engine-error.ts';
+import {
+  EngineRefusedError,
+  EngineUnreachableError,
+  hideEngineName,
+  PeerLostError,
+} from '../engine/engine-error.ts';
 import { endEngineSpan } from '../engine/engine-span.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange, GatewayState } from '../http/exchange.ts';
@@ -48,7 +53,7 @@ export interface TargetedQuestion {
   route: string;
 }
 
-/** Rejects as `callEngine`; the target is released. Tries another if a peer was lost before it responded, or if this engine accepts no connection. */
+/** Rejects as `callEngine`; the target is released. Tries another if a peer was lost before it responded, or if this engine accepts no connection or refuses the request. */
 export const askTarget = (target: EngineTarget, asked: TargetedQuestion): Promise<void> =>
   callTarget(target, asked).catch((error) => askElsewhere(error, target, asked));
 
@@ -57,6 +62,7 @@ async function askElsewhere(error: unknown, lost: EngineTarget, asked: TargetedQ
   if (!substitute) throw error;
   // Another engine responds, but this one failed.
   if (lost.local) noteFailure(error, asked.services);
+  asked.question.answer.restart?.();
   await callTarget(substitute, asked);
 }
 
@@ -66,7 +72,10 @@ async function findSubstitute(
   { origin }: EngineTarget,
   { services, exchange }: TargetedQuestion,
 ): Promise<EngineTarget | null> {
-  const isLost = error instanceof EngineUnreachableError || error instanceof PeerLostError;
+  const isLost =
+    error instanceof EngineUnreachableError ||
+    error instanceof PeerLostError ||
+    error instanceof EngineRefusedError;
   if (!isLost || exchange.canceled || exchange.firstByteAt > 0) return null;
   const found = await services.capacity.acquireElsewhere(new Set([origin]), exchange.signal);
   if (!('target' in found)) return null;

@@ -3,7 +3,7 @@ import { type Clock, sleep, systemClock } from '../../kit/clock.ts';
 import { type Backoff, backoffDelay } from '../../kit/retry.ts';
 import type { Acquisition, EngineTarget } from '../capacity/capacity.ts';
 import type { ContinuedFilter } from '../engine/continued-filter.ts';
-import { EngineMemoryError, EngineUnreachableError } from '../engine/engine-error.ts';
+import { EngineMemoryError, EngineRefusedError, EngineUnreachableError } from '../engine/engine-error.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { openLease } from '../http/json-body.ts';
@@ -134,7 +134,7 @@ class ContinuedAnswer {
   /** Whether the engine never received the request, or reports that it has no slot for it. */
   #isUntouched(error: ApiError): boolean {
     if (error instanceof EngineUnreachableError) return true;
-    return error.code === 'replica_saturated' && this.#next !== null && !this.#question.filter.hasProgress;
+    return error instanceof EngineRefusedError && this.#next !== null && !this.#question.filter.hasProgress;
   }
 
   #findObstacle(error: ApiError): string | null {

@@ -57,6 +57,84 @@ describe('a request that a peer is to answer', () => {
         expect(taken).to.equal(0);
       });
 
+  const json =
+    (status: number, body: object): RequestListener =>
+    (_, res) =>
+      void res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  const firstFrame =
+    (body: object): RequestListener =>
+    (_, res) =>
+      void res
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .end(`data: ${JSON.stringify(body)}\n\ndata: [DONE]\n\n`);
+  /** vllm/exceptions.py and entrypoints/serve/exception_handling/error_response.py of vLLM 0.32. */
+  const VLLM_FULL = {
+    error: {
+      message:
+        'The engine is currently busy and cannot accept new requests. Please try again later or on a different instance.',
+      type: 'Service Unavailable',
+      param: null,
+      code: 503,
+    },
+  };
+  /** srt/managers/scheduler.py and entrypoints/openai/serving_base.py of SGLang 0.5.23. */
+  const SGLANG_FULL = { object: 'error', message: 'The request queue is full.', param: null, code: 503 };
+
+  for (const { what, answer, stream } of [
+    { what: 'vLLM is full', answer: json(503, VLLM_FULL), stream: false },
+    { what: 'vLLM is full', answer: firstFrame(VLLM_FULL), stream: true },
+    { what: 'SGLang is full', answer: json(503, { ...SGLANG_FULL, type: '503' }), stream: false },
+    {
+      what: 'SGLang is full',
+      answer: firstFrame({ error: { ...SGLANG_FULL, type: 'SERVICE_UNAVAILABLE' } }),
+      stream: true,
+    },
+    {
+      what: 'TEI is full',
+      answer: json(429, { message: 'no permits', code: 429, type: 'overloaded' }),
+      stream: false,
+    },
+  ])
+    it(`runs at another replica when ${what}, ${stream ? 'streamed' : 'whole'}`, async () => {
+      listener = answer;
+      const response = await fixture.chat({ stream });
+      expect(response.status).to.equal(200);
+      const text = await response.text();
+      expect(text)
+        .to.match(stream ? /\[DONE\]\s*$/ : /"finish_reason":/)
+        .and.not.match(/"error"/);
+      expect(lost).to.deep.equal([peer.url]);
+      expect(taken).to.equal(0);
+    });
+
+  it('runs at another replica when a full engine begins a message or a response with its error', async () => {
+    const messages = [{ role: 'user', content: 'Hi' }];
+    for (const [path, body] of [
+      ['/v1/messages', { messages, max_tokens: 10 }],
+      ['/v1/responses', { input: 'Hi' }],
+    ] as const) {
+      listener = (_, res) => {
+        const error = { type: 'overloaded_error', message: 'The request queue is full.' };
+        res.writeHead(200, { 'content-type': 'text/event-stream' });
+        res.end(`event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`);
+      };
+      const text = await (await fixture.post(path, { ...body, stream: true })).text();
+      expect(text)
+        .to.match(/event: (message_stop|response\.completed)/)
+        .and.not.match(/event: error/);
+    }
+  });
+
+  it('answers 429 with Retry-After when no replica has room in the queue of its engine', async () => {
+    listener = json(503, VLLM_FULL);
+    await fixture.simulator.putControl({ fault: { kind: 'status', status: 503, body: VLLM_FULL } });
+    const response = await fixture.chat();
+    expect(response.status).to.equal(429);
+    expect(response.headers.get('retry-after')).to.equal('5');
+    expect(await response.json()).to.have.nested.property('error.code', 'replica_saturated');
+    expect(taken).to.equal(0);
+  });
+
   it('ends with the error when the engine of the peer failed at it', async () => {
     listener = (_, res) => res.writeHead(500).end('{"error":{"message":"no"}}');
     const response = await fixture.chat();

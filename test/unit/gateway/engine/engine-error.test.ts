@@ -137,6 +137,51 @@ describe('the error of an engine', () => {
       { message: 'no permits', type: 'overloaded' },
       { status: 429, code: 'replica_saturated', message: /no permits/ },
     ],
+    [
+      'vLLM 0.29 to 0.33: --max-num-queued-reqs',
+      503,
+      {
+        error: {
+          message:
+            'The engine is currently busy and cannot accept new requests. Please try again later or on a different instance.',
+          type: 'Service Unavailable',
+          param: null,
+          code: 503,
+        },
+      },
+      { status: 429, code: 'replica_saturated', message: /cannot accept new requests/ },
+    ],
+    [
+      'vLLM 0.29 to 0.33: --max-num-queued-tokens, of a message',
+      503,
+      {
+        type: 'error',
+        error: {
+          type: 'Service Unavailable',
+          message:
+            'The engine has reached its prefill token backlog limit. Please try again later or on a different instance.',
+        },
+      },
+      { status: 429, code: 'replica_saturated', message: /backlog limit/ },
+    ],
+    [
+      'SGLang 0.5.23: --max-queued-requests',
+      503,
+      { object: 'error', message: 'The request queue is full.', type: '503', param: null, code: 503 },
+      { status: 429, code: 'replica_saturated', message: /queue is full/ },
+    ],
+    [
+      'SGLang 0.5.23: the same of a message',
+      503,
+      { type: 'error', error: { type: 'overloaded_error', message: 'Internal server error' } },
+      { status: 429, code: 'replica_saturated', message: /at capacity/ },
+    ],
+    [
+      'llama.cpp: loading',
+      503,
+      { error: { code: 503, message: 'Loading model', type: 'unavailable_error' } },
+      { status: 502, code: 'upstream_error', message: /Loading model/ },
+    ],
     ...overflows.map(([engine, status, body]): (typeof cases)[number] => [
       `a context that is too small for ${engine}`,
       status,
