@@ -1,4 +1,4 @@
-/** An engine whose own queue is full: vLLM 0.32 with `--max-num-queued-reqs`, SGLang 0.5.23 with `--max-queued-requests`. */
+/** An engine that takes no more calls. Its own queue is full: vLLM 0.32 with `--max-num-queued-reqs`, SGLang 0.5.23 with `--max-queued-requests`. */
 import type { Answer } from './answer.ts';
 import type { Call } from './call.ts';
 import type { Engine } from './engine.ts';
@@ -22,6 +22,13 @@ const SGLANG_FRAME = {
     code: 503,
   },
 };
+
+/** vLLM 0.32 that drains, seen on its CPU build: its thread pool is closed. */
+export const DRAINING = new EngineError(
+  500,
+  'InternalServerError',
+  'cannot schedule new futures after shutdown',
+);
 
 export function isQueueFull({ slots, settings }: Engine): boolean {
   const { maxQueued, maxConcurrency } = settings.current;

@@ -4,7 +4,7 @@ import { deliver } from './delivery.ts';
 import { checkBody, type Exchange } from './exchange.ts';
 import { strike } from './faults.ts';
 import type { Fields } from './fields.ts';
-import { isQueueFull, refuseAsFull } from './full-queue.ts';
+import { DRAINING, isQueueFull, refuseAsFull } from './full-queue.ts';
 
 /** Makes the answer to a request's body; throws an EngineError to refuse it. */
 export type Planner = (body: Fields, context: PlanContext, exchange: Exchange) => Answer;
@@ -18,7 +18,8 @@ export const serveText =
     if (fault && !breaking) return;
 
     const fields = checkBody(exchange);
-    const { itlMs, tokens, contextTokens, cacheTokens } = engine.settings.current;
+    const { itlMs, tokens, contextTokens, cacheTokens, draining } = engine.settings.current;
+    if (draining) throw DRAINING;
     const cache = cacheTokens > 0 ? engine.cache : null;
     const answer = plan(fields, { model: engine.options.model, tokens, contextTokens, cache }, exchange);
     const { usage, conversation, inputs } = answer;

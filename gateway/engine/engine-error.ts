@@ -4,6 +4,7 @@ import type { ErrorCode } from '../../api/errors.ts';
 import { isNotConnected } from '../../kit/connection-error.ts';
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { ApiError } from '../http/error-response.ts';
+import { UNAVAILABILITIES } from '../http/unavailability.ts';
 
 const MAX_MESSAGE_LENGTH = 2_000;
 const SATURATED_RETRY_SECONDS = 5;
@@ -16,6 +17,8 @@ const CONTEXT_OVERFLOW =
 /** vLLM from 0.29 on (`vllm/exceptions.py`) and SGLang 0.5.23 (`srt/managers/scheduler.py`), with a limit for their own queue. */
 const QUEUE_FULL =
   /cannot accept new requests|prefill token backlog limit|request queue is full|aborted by a higher priority request|Request waiting timeout reached/;
+/** vLLM while it drains: its thread pool is closed, and its health check good (seen with 0.32). */
+export const DRAINING = /cannot schedule new futures after shutdown/;
 /** SGLang's type for the same on `/v1/messages`, without its words. */
 const OVERLOADED = 'overloaded_error';
 /** llama.cpp returns a server error for a long embedding input. Bounded: an unbounded `.*` takes quadratic time. */
@@ -145,6 +148,7 @@ function buildEngineError(status: number, complaint: EngineComplaint): ApiError 
   if (OUT_OF_MEMORY.test(complaint.message)) return new EngineMemoryError(text);
   if (status < 500 ? CONTEXT_OVERFLOW.test(complaint.message) : INPUT_OVERFLOW.test(complaint.message))
     return new ApiError('context_length_exceeded', text);
+  if (status >= 500 && DRAINING.test(complaint.message)) return refuseAsDraining();
   if (status >= 500 && (QUEUE_FULL.test(complaint.message) || complaint.type === OVERLOADED))
     return refuseAsFull(text);
   const details = { param, detailCode: code ?? undefined };
@@ -173,6 +177,11 @@ const refuseAsFull = (text: string): EngineRefusedError =>
   new EngineRefusedError('replica_saturated', `The engine is at capacity${text ? `: ${text}` : '.'}`, {
     retryAfter: SATURATED_RETRY_SECONDS,
   });
+
+function refuseAsDraining(): EngineRefusedError {
+  const { code, retryAfter } = UNAVAILABILITIES.replicaStopping;
+  return new EngineRefusedError(code, 'The engine is shutting down.', { retryAfter });
+}
 
 /** By the wording of pydantic, which vLLM and SGLang validate with. */
 function classifyRefusal({ message, param }: EngineComplaint): ErrorCode {

@@ -9,7 +9,7 @@ import type { Slots } from '../capacity/replica-capacity.ts';
 import { buildGenerationBody } from '../engine/image-body.ts';
 import { dialectOf } from '../engine/rerank-dialects.ts';
 import { type EngineBody, requestEngine } from '../upstream/engine-request.ts';
-import { OUT_OF_MEMORY } from './watched-dispatcher.ts';
+import { isExcused } from './watched-dispatcher.ts';
 
 /** `busy`: worth a retry. `unknown`: no suitable request exists. */
 export type CanaryResult = 'good' | 'fault' | 'busy' | 'unknown';
@@ -119,7 +119,7 @@ async function ask(
     if (BUSY_STATUSES.has(statusCode)) return 'busy';
     if (statusCode < 500) return 'unknown';
     // Other work may leave no capacity for it.
-    return OUT_OF_MEMORY.test(start) ? 'busy' : 'rejected';
+    return isExcused(start) ? 'busy' : 'rejected';
   } catch {
     // Behind other work it may only have been queued.
     return signal.aborted && !(wasAlone && isAlone()) ? 'busy' : 'fault';

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Dispatcher } from 'undici';
 import { readConnectionFailure } from '../../kit/connection-error.ts';
 import { type Controller, type Handler, PassingHandler } from '../../kit/passing-handler.ts';
-import { EngineDesertedError } from '../engine/engine-error.ts';
+import { DRAINING, EngineDesertedError } from '../engine/engine-error.ts';
 import type { WorkOutcome } from './engine-verdict.ts';
 import type { WatchedWork, WorkSource } from './watched-work.ts';
 
@@ -23,8 +23,8 @@ export type WorkProgress = Pick<WatchedWork, 'progress' | 'end' | 'break'>;
 const JOBS_PATH = /^\/v1\/videos(\/|\?|$)/;
 /** A comment in an event stream keeps a connection open, but shows nothing about the model. */
 const COMMENT = 0x3a;
-/** In an engine's error: it is out of memory now, and works otherwise. */
-export const OUT_OF_MEMORY = /memory/i;
+/** In an engine's error: it is out of memory now, or takes no more requests, and works otherwise. */
+export const isExcused = (text: string): boolean => /memory/i.test(text) || DRAINING.test(text);
 
 export class WatchedDispatcher extends Dispatcher {
   readonly #inner: Dispatcher;
@@ -48,7 +48,7 @@ class WatchedHandler extends PassingHandler implements WorkSource {
   #work: WorkProgress | null = null;
   #controller: Controller | null = null;
   #status = 0;
-  #isMemoryFault = false;
+  #isExcused = false;
 
   constructor(handler: Handler, observer: EngineObserver, isWork: boolean) {
     super(handler);
@@ -82,7 +82,7 @@ class WatchedHandler extends PassingHandler implements WorkSource {
   }
 
   override onResponseData(controller: Controller, chunk: Buffer): void {
-    if (this.#status >= 300) this.#isMemoryFault ||= OUT_OF_MEMORY.test(chunk.toString('latin1', 0, 2_048));
+    if (this.#status >= 300) this.#isExcused ||= isExcused(chunk.toString('latin1', 0, 2_048));
     else if (chunk[0] !== COMMENT) this.#work?.progress();
     super.onResponseData(controller, chunk);
   }
@@ -100,9 +100,9 @@ class WatchedHandler extends PassingHandler implements WorkSource {
     super.onResponseError(controller, error);
   }
 
-  /** 503 and 429 mean that the engine is full, 4xx blames the request, and running out of memory does not mean that the engine is broken. */
+  /** 503 and 429 mean that the engine is full, 4xx blames the request, and running out of memory or draining does not mean that the engine is broken. */
   #evaluateAnswer(): WorkOutcome {
     if (this.#status < 300) return 'good';
-    return this.#status >= 500 && this.#status !== 503 && !this.#isMemoryFault ? 'fault' : 'neutral';
+    return this.#status >= 500 && this.#status !== 503 && !this.#isExcused ? 'fault' : 'neutral';
   }
 }

@@ -1,8 +1,18 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import type { Capacity, EngineTarget } from '../../../gateway/capacity/capacity.ts';
 import { startScriptedEngine } from '../../support/text-endpoint.ts';
 import { startTextFixture, type TextFixture } from '../../support/text-fixture.ts';
+import { RunningSimulator } from '../../unit/simulator/running-simulator.ts';
+
+async function relayTo(origin: string, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const { method = 'POST', url = '' } = req;
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(`${origin}${url}`, { method, headers, body: await text(req) });
+  res.writeHead(response.status, { 'content-type': response.headers.get('content-type')! });
+  res.end(await response.text());
+}
 
 describe('a request that a peer is to answer', () => {
   let fixture: TextFixture;
@@ -118,11 +128,32 @@ describe('a request that a peer is to answer', () => {
         res.writeHead(200, { 'content-type': 'text/event-stream' });
         res.end(`event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`);
       };
-      const text = await (await fixture.post(path, { ...body, stream: true })).text();
-      expect(text)
+      const answer = await (await fixture.post(path, { ...body, stream: true })).text();
+      expect(answer)
         .to.match(/event: (message_stop|response\.completed)/)
         .and.not.match(/event: error/);
     }
+  });
+
+  for (const stream of [false, true])
+    it(`runs at another replica when vLLM drains, ${stream ? 'streamed' : 'whole'}`, async () => {
+      const draining = await RunningSimulator.start({ settings: { like: 'vllm', draining: true } });
+      listener = (req, res) => void relayTo(draining.url, req, res);
+      const response = await fixture.chat({ stream });
+      expect(response.status).to.equal(200);
+      expect(await response.text()).to.match(stream ? /\[DONE\]\s*$/ : /"finish_reason":/);
+      expect(lost).to.deep.equal([peer.url]);
+      await draining.stop();
+    });
+
+  it('answers 503 with Retry-After when no other replica serves while vLLM drains', async () => {
+    await fixture.simulator.putControl({ like: 'vllm', draining: true });
+    listener = (req, res) => void relayTo(fixture.simulator.url, req, res);
+    const response = await fixture.chat();
+    expect(response.status).to.equal(503);
+    expect(response.headers.get('retry-after')).to.equal('2');
+    expect(await response.json()).to.have.nested.property('error.code', 'no_pod_available');
+    await fixture.simulator.putControl({ like: null, draining: false });
   });
 
   it('answers 429 with Retry-After when no replica has room in the queue of its engine', async () => {

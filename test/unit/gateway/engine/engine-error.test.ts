@@ -177,6 +177,19 @@ describe('the error of an engine', () => {
       { status: 429, code: 'replica_saturated', message: /at capacity/ },
     ],
     [
+      'vLLM 0.32: draining',
+      500,
+      {
+        error: {
+          message: 'cannot schedule new futures after shutdown',
+          type: 'InternalServerError',
+          param: null,
+          code: 500,
+        },
+      },
+      { status: 503, code: 'no_pod_available', message: /shutting down/ },
+    ],
+    [
       'llama.cpp: loading',
       503,
       { error: { code: 503, message: 'Loading model', type: 'unavailable_error' } },

@@ -108,4 +108,9 @@ describe('the smallest work that shows whether an engine works', () => {
     text = '{"error":{"message":"CUDA out of memory"}}';
     expect(await attempt(LLM, { [chat]: 500 })).to.equal('busy');
   });
+
+  it('is busy where vLLM drains', async () => {
+    text = '{"error":{"message":"cannot schedule new futures after shutdown"}}';
+    expect(await attempt(LLM, { [chat]: 500 })).to.equal('busy');
+  });
 });

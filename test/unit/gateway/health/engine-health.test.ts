@@ -300,6 +300,14 @@ describe('the engine’s health', () => {
       expect(trying.isReady).to.equal(true);
     });
 
+    it('are not needed where vLLM drains, which it says with 500', async () => {
+      serve = (res) =>
+        res.writeHead(500).end('{"error":{"message":"cannot schedule new futures after shutdown"}}');
+      await fail(9);
+      expect(trying.verdict).to.include({ isReady: true, isInDoubt: false });
+      expect(trials).to.equal(0);
+    });
+
     it('leave a pause between two of them, however long one takes', async () => {
       tried = 'busy';
       takesMs = 3 * TIMING.tryMs;
