@@ -19,6 +19,8 @@ const QUEUE_FULL =
   /cannot accept new requests|prefill token backlog limit|request queue is full|aborted by a higher priority request|Request waiting timeout reached/;
 /** vLLM while it drains: its thread pool is closed, and its health check good (seen with 0.32). */
 export const DRAINING = /cannot schedule new futures after shutdown/;
+/** vLLM from 0.31 on: the arguments that it generated for a tool of a message are no object, which it blames on the request. */
+const INVALID_OUTPUT = /validation errors? for AnthropicContentBlock/;
 /** SGLang's type for the same on `/v1/messages`, without its words. */
 const OVERLOADED = 'overloaded_error';
 /** llama.cpp returns a server error for a long embedding input. Bounded: an unbounded `.*` takes quadratic time. */
@@ -151,6 +153,7 @@ function buildEngineError(status: number, complaint: EngineComplaint): ApiError 
   if (status >= 500 && DRAINING.test(complaint.message)) return refuseAsDraining();
   if (status >= 500 && (QUEUE_FULL.test(complaint.message) || complaint.type === OVERLOADED))
     return refuseAsFull(text);
+  if (INVALID_OUTPUT.test(complaint.message)) return describeFailure(status, text);
   const details = { param, detailCode: code ?? undefined };
   switch (status) {
     case 400:
@@ -165,13 +168,16 @@ function buildEngineError(status: number, complaint: EngineComplaint): ApiError 
     case 429:
       return refuseAsFull(text);
     default:
-      return new ApiError(
-        'upstream_error',
-        text ? `The engine failed: ${text}` : `The engine responded with status ${status}.`,
-        { logMessage: `The engine failed with status ${status}; see its log for the cause.` },
-      );
+      return describeFailure(status, text);
   }
 }
+
+const describeFailure = (status: number, text: string): ApiError =>
+  new ApiError(
+    'upstream_error',
+    text ? `The engine failed: ${text}` : `The engine responded with status ${status}.`,
+    { logMessage: `The engine failed with status ${status}; see its log for the cause.` },
+  );
 
 const refuseAsFull = (text: string): EngineRefusedError =>
   new EngineRefusedError('replica_saturated', `The engine is at capacity${text ? `: ${text}` : '.'}`, {

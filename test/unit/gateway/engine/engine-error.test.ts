@@ -190,6 +190,19 @@ describe('the error of an engine', () => {
       { status: 503, code: 'no_pod_available', message: /shutting down/ },
     ],
     [
+      'vLLM 0.32: what it generated for a tool of a message is no object',
+      400,
+      {
+        type: 'error',
+        error: {
+          type: 'BadRequestError',
+          message:
+            '1 validation error for AnthropicContentBlock\ninput\n  Input should be a valid dictionary [type=dict_type, input_value=False, input_type=bool]',
+        },
+      },
+      { status: 502, code: 'upstream_error', message: /validation error for AnthropicContentBlock/ },
+    ],
+    [
       'llama.cpp: loading',
       503,
       { error: { code: 503, message: 'Loading model', type: 'unavailable_error' } },
