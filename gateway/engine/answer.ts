@@ -41,6 +41,19 @@ export const readOpenAIUsage = (usage: unknown): TokenUsage | null =>
     readCached: ({ prompt_tokens_details: details }) => isObject(details) && details.cached_tokens,
   });
 
+/** Members of OpenAI's `usage`. */
+export const describeOpenAIUsage = ({
+  inputTokens,
+  outputTokens,
+  totalTokens,
+  cachedInputTokens,
+}: TokenUsage): JSONObject => ({
+  prompt_tokens: inputTokens,
+  completion_tokens: outputTokens,
+  total_tokens: totalTokens,
+  prompt_tokens_details: { cached_tokens: cachedInputTokens },
+});
+
 /** The `usage` of OpenAI's Responses; its input includes cached tokens, its output reasoning. */
 export const readResponsesUsage = (usage: unknown): TokenUsage | null =>
   readUsage(usage, {

@@ -6,7 +6,7 @@ import { isObject, type JSONObject } from '../../kit/json.ts';
 import type { TokenUsage } from '../account/account.ts';
 import { ApiError } from '../http/error-response.ts';
 import { toBytesText } from '../http/event-stream.ts';
-import { estimateUsage } from './answer.ts';
+import { describeOpenAIUsage, estimateUsage } from './answer.ts';
 import { GeneratedText } from './generated-text.ts';
 import { Seam } from './seam.ts';
 import { SseFilter } from './sse-filter.ts';
@@ -125,7 +125,7 @@ export class ContinuedFilter implements StreamWatch {
     return [
       ...(this.#isFinishTold ? [] : [formatFrame({ ...this.#head, choices: [end] })]),
       ...(isUsageWanted && !this.#isUsageTold
-        ? [formatFrame({ ...this.#head, choices: [], usage: describeUsage(usage) })]
+        ? [formatFrame({ ...this.#head, choices: [], usage: describeOpenAIUsage(usage) })]
         : []),
       'data: [DONE]\n\n',
     ].join('');
@@ -213,7 +213,7 @@ export class ContinuedFilter implements StreamWatch {
     if (isUsageWanted && !(isUsageContinuous && hasChoices)) {
       this.#isUsageTold = true;
       const sum = this.#seam && this.usage;
-      if (sum) payload.usage = { ...payload.usage, ...describeUsage(sum) };
+      if (sum) payload.usage = { ...payload.usage, ...describeOpenAIUsage(sum) };
       return sum ? 'changed' : 'as it was';
     }
     delete payload.usage;
@@ -237,15 +237,3 @@ function deriveInput({ inputTokens, cachedInputTokens }: TokenUsage, earlierToke
   const own = Math.max(0, inputTokens - earlierTokens);
   return { inputTokens: own, cachedInputTokens: Math.min(cachedInputTokens, own) };
 }
-
-const describeUsage = ({
-  inputTokens,
-  outputTokens,
-  totalTokens,
-  cachedInputTokens,
-}: TokenUsage): JSONObject => ({
-  prompt_tokens: inputTokens,
-  completion_tokens: outputTokens,
-  total_tokens: totalTokens,
-  prompt_tokens_details: { cached_tokens: cachedInputTokens },
-});

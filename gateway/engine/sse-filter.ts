@@ -6,7 +6,8 @@
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import type { TokenUsage } from '../account/account.ts';
 import { toBytesText } from '../http/event-stream.ts';
-import { readOpenAIUsage, roundUsage } from './answer.ts';
+import { describeOpenAIUsage, readOpenAIUsage, roundUsage } from './answer.ts';
+import { ChoiceUsages } from './choice-usage.ts';
 import { EngineAbortedError, findAbortedError, findEngineError } from './engine-error.ts';
 import { type Frame, parseJSON, readFrame, writeFrame } from './sse-frames.ts';
 import { StreamFilter } from './stream-answer.ts';
@@ -16,6 +17,8 @@ export interface SseFilterOptions {
   modelId: string;
   /** Whether the client asked for usage: otherwise it is removed. */
   isUsageWanted: boolean;
+  /** Choices for each prompt; absent: one. */
+  n?: number;
 }
 
 const MODEL = /"model":\s*("(?:[^"\\]|\\.)*")/;
@@ -32,7 +35,9 @@ const NULL = /^:\s*null/;
 const FINISH = /_reason":\s*"/;
 
 export class SseFilter extends StreamFilter {
-  usage: TokenUsage | null = null;
+  #usage: TokenUsage | null = null;
+  /** Usage of choices that are reported one by one. */
+  readonly #choiceUsages: ChoiceUsages;
   readonly #modelId: string;
   readonly #isUsageWanted: boolean;
   /** Whether the engine gave a finish reason; searched for before the first token only. */
@@ -50,6 +55,16 @@ export class SseFilter extends StreamFilter {
     super();
     this.#modelId = options.modelId;
     this.#isUsageWanted = options.isUsageWanted;
+    this.#choiceUsages = new ChoiceUsages(options.n ?? 1);
+  }
+
+  /** Not below what passed, if choices are reported one by one and the stream breaks before the last. */
+  get usage(): TokenUsage | null {
+    const reported = this.#usage;
+    const { tokens: outputTokens } = this.estimate;
+    if (!reported || this.isDone || this.#choiceUsages.isEmpty || outputTokens <= reported.outputTokens)
+      return reported;
+    return { ...reported, outputTokens, totalTokens: reported.inputTokens + outputTokens };
   }
 
   end(): string | null {
@@ -62,7 +77,7 @@ export class SseFilter extends StreamFilter {
 
   /** A request that vLLM aborts before its first token ends like a complete response, empty and without a finish reason. */
   #seeDone(): void {
-    const isEmpty = this.usage?.outputTokens === 0 && this.estimate.tokens === 0;
+    const isEmpty = this.#usage?.outputTokens === 0 && this.estimate.tokens === 0;
     if (isEmpty && !this.#isFinishTold) this.failure = new EngineAbortedError();
     else this.isDone = true;
   }
@@ -148,21 +163,31 @@ export class SseFilter extends StreamFilter {
       this.#head ??= { id, object, created, model };
       this.estimate.weigh(bytes.length, payload.choices);
     }
-    if (payload.usage) this.usage = readOpenAIUsage(payload.usage) ?? this.usage;
-    const change = this.#complete(payload);
+    const isAdded = Boolean(payload.usage) && this.#noteUsage(payload);
+    const change = this.#complete(payload, isAdded);
     if (change === 'removed') return writeFrame({ ...frame, data: null });
     if (change === 'changed') return writeFrame({ ...frame, data: JSON.stringify(payload) });
     return isLine ? null : writeFrame(frame);
   }
 
-  /** `removed`: the frame has only usage that the client did not ask for. */
-  #complete(payload: JSONObject): 'kept' | 'changed' | 'removed' {
+  /** Returns whether it replaced the frame's. */
+  #noteUsage(payload: JSONObject): boolean {
+    const own = readOpenAIUsage(payload.usage);
+    const sum = this.#choiceUsages.add(payload);
+    this.#usage = sum ?? own ?? this.#usage;
+    if (sum === null || sum.totalTokens === own?.totalTokens) return false;
+    payload.usage = { ...(payload.usage as JSONObject), ...describeOpenAIUsage(sum) };
+    return true;
+  }
+
+  /** `removed`: the frame has only usage that the client did not ask for. `isAdded`: its usage is replaced. */
+  #complete(payload: JSONObject, isAdded: boolean): 'kept' | 'changed' | 'removed' {
     const { choices, usage } = payload;
     const hasChoices = Array.isArray(choices);
     const isUnwanted = Boolean(usage) && !this.#isUsageWanted;
     if (isUnwanted && (!hasChoices || choices.length === 0)) return 'removed';
     if (isUnwanted) delete payload.usage;
-    else if (!roundUsage(usage) && hasChoices) return 'kept';
+    else if (!roundUsage(usage) && !isAdded && hasChoices) return 'kept';
     if (!hasChoices) Object.assign(payload, { ...this.#head, ...payload, choices: [] });
     if (payload.model !== undefined) payload.model = this.#modelId;
     return 'changed';

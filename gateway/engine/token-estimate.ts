@@ -68,6 +68,9 @@ const INPUT = 'input';
 export const estimateOutput = ({ choices, output, content }: JSONObject): number =>
   Math.ceil(countText([choices, output, content], SPOKEN_WHOLE) / BYTES_PER_TOKEN);
 
+/** Bytes of the generated text in a choice of a whole response. */
+export const countWholeText = (choice: unknown): number => countText(choice, SPOKEN_WHOLE);
+
 /** Bytes as they are written in JSON. */
 function countText(value: unknown, spoken = SPOKEN): number {
   if (typeof value === 'string') return Buffer.byteLength(JSON.stringify(value)) - 2;

@@ -1,6 +1,7 @@
 /** Chat, completions and embeddings (docs/api.md, "POST /v1/chat/completions" and the two that follow). */
 import type { JSONObject } from '../../kit/json.ts';
 import { readOpenAIUsage } from '../engine/answer.ts';
+import { completeChoiceUsage } from '../engine/choice-usage.ts';
 import { SseFilter } from '../engine/sse-filter.ts';
 import { estimateOutput } from '../engine/token-estimate.ts';
 import { completeVectors, FLOATS, isBytes, readFormat, type VectorsRequest } from '../engine/vectors.ts';
@@ -13,7 +14,7 @@ import type { TextRoute } from './text-route.ts';
 
 const chunks: TextRoute['stream'] = {
   needsUsageOption: true,
-  watch: (modelId, { isUsageWanted }) => new SseFilter({ modelId, isUsageWanted }),
+  watch: (modelId, { isUsageWanted, n }) => new SseFilter({ modelId, isUsageWanted, n }),
 };
 
 export const CHAT: TextRoute = {
@@ -23,7 +24,10 @@ export const CHAT: TextRoute = {
   readPrompt: ({ cache_salt: salt, tools, messages }) => [salt, tools, ...(messages as unknown[])],
   stream: chunks,
   readContinuable,
-  complete: completeChat,
+  complete: (answer, modelId, { payload }) => {
+    const isCounted = completeChoiceUsage(answer, payload);
+    return completeChat(answer, modelId) || isCounted;
+  },
   readUsage: readOpenAIUsage,
   estimateOutput,
 };
@@ -34,7 +38,10 @@ export const COMPLETIONS: TextRoute = {
   readMedia,
   readPrompt: ({ cache_salt: salt, prompt }) => [salt, prompt],
   stream: chunks,
-  complete: completeCompletion,
+  complete: (answer, modelId, { payload }) => {
+    const isCounted = completeChoiceUsage(answer, payload);
+    return completeCompletion(answer, modelId) || isCounted;
+  },
   readUsage: readOpenAIUsage,
   estimateOutput,
 };

@@ -67,6 +67,7 @@ export function readTextRequest(
     read: translation?.read,
     isStream,
     isUsageWanted,
+    n: typeof value.n === 'number' ? value.n : 1,
     continuable,
     vectors: route.readVectors?.(value, model.enginePreset) ?? null,
     promptBytes: raw.length - characters,

@@ -14,6 +14,8 @@ export interface AnswerRequest {
   payload: Buffer;
   /** Whether the client asked for usage in the stream. */
   isUsageWanted: boolean;
+  /** Choices for each prompt. */
+  n: number;
   /** Null: no vectors are requested. */
   vectors: VectorsRequest | null;
 }

@@ -1,0 +1,81 @@
+/**
+ * llama.cpp's usage, which counts one choice, whatever `n` and however many prompts (seen with build 11669): of a whole response the
+ * first one's; of a stream each one's, as it ends. Its answers have `timings`, of the same choice.
+ */
+import { isObject, type JSONObject } from '../../kit/json.ts';
+import type { TokenUsage } from '../account/account.ts';
+import { describeOpenAIUsage, readOpenAIUsage } from './answer.ts';
+import { parseJSON } from './sse-frames.ts';
+import { BYTES_PER_TOKEN, countWholeText } from './token-estimate.ts';
+
+const countsOneChoice = ({ usage, timings }: JSONObject): boolean =>
+  isObject(usage) && isObject(timings) && usage.completion_tokens === timings.predicted_n;
+
+/** Counts all choices of a whole response, and the prompts in `payload`, by their length. Returns whether it changed anything. */
+export function completeChoiceUsage(answer: JSONObject, payload: Buffer): boolean {
+  const { choices } = answer;
+  if (!Array.isArray(choices) || choices.length < 2 || !countsOneChoice(answer)) return false;
+  const first = readOpenAIUsage(answer.usage);
+  if (!first) return false;
+  const inputTokens = scale(first.inputTokens, readPrompts(payload));
+  const outputTokens = scale(first.outputTokens, choices.map(countWholeText));
+  const sum = { ...first, inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
+  answer.usage = { ...(answer.usage as JSONObject), ...describeOpenAIUsage(sum) };
+  return true;
+}
+
+/** From the tokens of the first to those of all, by their sizes. */
+function scale(tokens: number, [first = 0, ...others]: readonly number[]): number {
+  const rest = others.reduce((sum, size) => sum + size, 0);
+  return tokens + Math.ceil(first === 0 ? rest / BYTES_PER_TOKEN : (tokens * rest) / first);
+}
+
+/** Sizes of the prompts; none if there is one. */
+function readPrompts(payload: Buffer): number[] {
+  const body = parseJSON(payload.toString());
+  const prompts = isObject(body) ? body.prompt : null;
+  if (!Array.isArray(prompts)) return [];
+  return prompts.flatMap((prompt) =>
+    typeof prompt === 'string' ? Buffer.byteLength(prompt) : Array.isArray(prompt) ? prompt.length : [],
+  );
+}
+
+/** Adds up the usage of a stream's choices. */
+export class ChoiceUsages {
+  readonly #choicesPerPrompt: number;
+  /** By the index of the choice. */
+  readonly #usages = new Map<number, TokenUsage>();
+
+  constructor(choicesPerPrompt: number) {
+    this.#choicesPerPrompt = choicesPerPrompt;
+  }
+
+  get isEmpty(): boolean {
+    return this.#usages.size === 0;
+  }
+
+  /** The sum of those so far, which replaces that of the frame; null if the frame has no usage of one choice. */
+  add(frame: JSONObject): TokenUsage | null {
+    const own = countsOneChoice(frame) ? readOpenAIUsage(frame.usage) : null;
+    if (!own) return null;
+    const [choice] = Array.isArray(frame.choices) ? frame.choices : [];
+    // Chats report it in a frame without choices.
+    const index = isObject(choice) && typeof choice.index === 'number' ? choice.index : this.#usages.size;
+    this.#usages.set(index, own);
+    return this.#usages.size === 1 ? own : this.#addUp();
+  }
+
+  #addUp(): TokenUsage {
+    const sum = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+    const prompts = new Set<number>();
+    for (const [index, { inputTokens, outputTokens, cachedInputTokens }] of this.#usages) {
+      sum.outputTokens += outputTokens;
+      const prompt = Math.floor(index / this.#choicesPerPrompt);
+      if (prompts.has(prompt)) continue;
+      prompts.add(prompt);
+      sum.inputTokens += inputTokens;
+      sum.cachedInputTokens += cachedInputTokens;
+    }
+    return { ...sum, totalTokens: sum.inputTokens + sum.outputTokens };
+  }
+}
