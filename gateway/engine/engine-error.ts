@@ -23,6 +23,8 @@ export const DRAINING = /cannot schedule new futures after shutdown/;
 const INVALID_OUTPUT = /validation errors? for AnthropicContentBlock/;
 /** SGLang's type for the same on `/v1/messages`, without its words. */
 const OVERLOADED = 'overloaded_error';
+/** llama.cpp returns a server error for media that its model does not read (seen with build 11669). */
+export const UNREAD_MEDIA = /(image|audio|video) input is not supported/;
 /** llama.cpp returns a server error for a long embedding input. Bounded: an unbounded `.*` takes quadratic time. */
 const INPUT_OVERFLOW = /input.{0,100} is too large to process/i;
 
@@ -154,6 +156,7 @@ function buildEngineError(status: number, complaint: EngineComplaint): ApiError 
   if (status >= 500 && (QUEUE_FULL.test(complaint.message) || complaint.type === OVERLOADED))
     return refuseAsFull(text);
   if (INVALID_OUTPUT.test(complaint.message)) return describeFailure(status, text);
+  if (status >= 500 && UNREAD_MEDIA.test(complaint.message)) return new ApiError('unsupported_value', text);
   const details = { param, detailCode: code ?? undefined };
   switch (status) {
     case 400:

@@ -28,7 +28,7 @@ export interface EventDialect {
 export interface EventCompletion {
   /** Whether output events need it, too. */
   readonly isThorough: boolean;
-  /** Returns whether it changed anything. */
+  /** Returns whether it changed anything, the event's type perhaps. */
   complete(name: string, payload: EventPayload): boolean;
 }
 
@@ -99,7 +99,7 @@ export class EventFilter extends StreamFilter {
     this.#addUsage(usage);
     this.isDone = this.#dialect.isEnd(name);
     if (this.#completion.complete(name, payload) || isRounded)
-      return writeFrame({ ...frame, event: name, data: JSON.stringify(payload) });
+      return writeFrame({ ...frame, event: findName(name, payload), data: JSON.stringify(payload) });
     return isPlain && frame.event === name ? null : writeFrame({ ...frame, event: name });
   }
 

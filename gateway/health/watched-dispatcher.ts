@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Dispatcher } from 'undici';
 import { readConnectionFailure } from '../../kit/connection-error.ts';
 import { type Controller, type Handler, PassingHandler } from '../../kit/passing-handler.ts';
-import { DRAINING, EngineDesertedError } from '../engine/engine-error.ts';
+import { DRAINING, EngineDesertedError, UNREAD_MEDIA } from '../engine/engine-error.ts';
 import type { WorkOutcome } from './engine-verdict.ts';
 import type { WatchedWork, WorkSource } from './watched-work.ts';
 
@@ -23,8 +23,9 @@ export type WorkProgress = Pick<WatchedWork, 'progress' | 'end' | 'break'>;
 const JOBS_PATH = /^\/v1\/videos(\/|\?|$)/;
 /** A comment in an event stream keeps a connection open, but shows nothing about the model. */
 const COMMENT = 0x3a;
-/** In an engine's error: it is out of memory now, or takes no more requests, and works otherwise. */
-export const isExcused = (text: string): boolean => /memory/i.test(text) || DRAINING.test(text);
+/** In an engine's error: it is out of memory now, takes no more requests, or does not read such media, and works otherwise. */
+export const isExcused = (text: string): boolean =>
+  /memory/i.test(text) || DRAINING.test(text) || UNREAD_MEDIA.test(text);
 
 export class WatchedDispatcher extends Dispatcher {
   readonly #inner: Dispatcher;
@@ -100,7 +101,7 @@ class WatchedHandler extends PassingHandler implements WorkSource {
     super.onResponseError(controller, error);
   }
 
-  /** 503 and 429 mean that the engine is full, 4xx blames the request, and running out of memory or draining does not mean that the engine is broken. */
+  /** 503 and 429 mean that the engine is full, 4xx blames the request, and what is excused does not mean that the engine is broken. */
   #evaluateAnswer(): WorkOutcome {
     if (this.#status < 300) return 'good';
     return this.#status >= 500 && this.#status !== 503 && !this.#isExcused ? 'fault' : 'neutral';

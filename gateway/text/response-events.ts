@@ -15,6 +15,7 @@ import {
 
 /** Events that concern a part of an item. */
 const OF_PARTS = /^response\.(content_part|output_text|reasoning_text|refusal)\./;
+const COMPLETED = 'response.completed';
 const OF_TEXT = /^response\.output_text\.(delta|done)$/;
 
 export class ResponseEvents implements EventCompletion {
@@ -33,6 +34,8 @@ export class ResponseEvents implements EventCompletion {
 
   complete(name: string, event: JSONObject): boolean {
     let isChanged = this.#completeContents(event);
+    if (name === COMPLETED && (event.response as JSONObject | undefined)?.status === 'incomplete')
+      event.type = 'response.incomplete';
     if (OF_TEXT.test(name)) isChanged = fillEmpty(event, 'logprobs', []) || isChanged;
     if (this.#events++ === 0) this.isThorough = event.sequence_number === undefined;
     if (!this.isThorough) return isChanged;

@@ -58,6 +58,7 @@ export interface ResponseContext {
 /** Returns whether it changed anything. */
 export function completeResponse(response: JSONObject, { modelId, echo, now }: ResponseContext): boolean {
   let isChanged = completeModel(response, modelId);
+  isChanged = markCut(response, echo) || isChanged;
   isChanged = fillAbsent(response, 'object', 'response') || isChanged;
   // OpenAI omits it if there is none.
   isChanged = dropNull(response, 'user') || isChanged;
@@ -70,6 +71,21 @@ export function completeResponse(response: JSONObject, { modelId, echo, now }: R
   isChanged = completeTimes(response, now) || isChanged;
   isChanged = completeParts(response) || isChanged;
   return completeUsage(response.usage) || isChanged;
+}
+
+/** llama.cpp (build 11669) calls a response completed that `max_output_tokens` cut, and sends no details. */
+function markCut(response: JSONObject, echo: ResponseContext['echo']): boolean {
+  const { status, usage, incomplete_details: details } = response;
+  if (status !== 'completed' || details !== undefined || !isObject(usage)) return false;
+  const most = echo.read('max_output_tokens');
+  if (typeof most !== 'number' || typeof usage.output_tokens !== 'number' || usage.output_tokens < most)
+    return false;
+  response.status = 'incomplete';
+  response.incomplete_details = { reason: 'max_output_tokens' };
+  response.completed_at = null;
+  const last = listOf(response.output).at(-1);
+  if (last?.status === 'completed') last.status = 'incomplete';
+  return true;
 }
 
 function completeTimes(response: JSONObject, now: () => number): boolean {

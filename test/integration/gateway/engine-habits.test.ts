@@ -51,6 +51,39 @@ describe('an engine that is stopped as vLLM is', () => {
     });
 });
 
+describe("llama.cpp's server, of a text model that gets an image", () => {
+  let fixture: TextFixture;
+  before(async () => {
+    fixture = await startTextFixture({ settings: { enginePreset: 'llama-cpp' } });
+    // As build 11669 sends it, on all routes.
+    const message =
+      'image input is not supported - hint: if this is unexpected, you may need to provide the mmproj';
+    const body = { error: { code: 500, message, type: 'server_error' } };
+    await fixture.simulator.putControl({ fault: { kind: 'status', status: 500, body }, faultTimes: -1 });
+  });
+  after(() => fixture?.stop());
+
+  it('is told as a request that SDKs need not repeat', async () => {
+    const refused = await readEnvelope(await fixture.chat());
+    expect(refused).to.include({ status: 400, code: 'unsupported_value' });
+    expect(refused.headers.get('x-should-retry')).to.equal('false');
+  });
+
+  it("has Anthropic's shape on its route", async () => {
+    const response = await fixture.post('/v1/messages', {
+      messages: [{ role: 'user', content: 'Hi' }],
+      max_tokens: 3,
+    });
+    expect(response.status).to.equal(400);
+    const { type, error } = (await response.json()) as { type: string; error: object };
+    expect(type).to.equal('error');
+    expect(error).to.have.property('type', 'invalid_request_error');
+    expect(error)
+      .to.have.property('message')
+      .that.matches(/^image input is not supported/);
+  });
+});
+
 describe('an engine that schedules by priority', () => {
   let fixture: TextFixture;
   before(async () => {

@@ -202,6 +202,18 @@ describe('the error of an engine', () => {
       },
       { status: 502, code: 'upstream_error', message: /validation error for AnthropicContentBlock/ },
     ],
+    ...(['image', 'audio'] as const).map((medium): (typeof cases)[number] => [
+      `llama.cpp build 11669: ${medium} for a text model`,
+      500,
+      {
+        error: {
+          code: 500,
+          message: `${medium} input is not supported - hint: if this is unexpected, you may need to provide the mmproj`,
+          type: 'server_error',
+        },
+      },
+      { status: 400, code: 'unsupported_value', message: /^\w+ input is not supported/ },
+    ]),
     [
       'llama.cpp: loading',
       503,

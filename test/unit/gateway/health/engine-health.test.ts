@@ -300,6 +300,12 @@ describe('the engine’s health', () => {
       expect(trying.isReady).to.equal(true);
     });
 
+    it("are not needed for llama.cpp's 500 for an image that its model does not read", async () => {
+      serve = (res) => res.writeHead(500).end('{"error":{"message":"image input is not supported - hint"}}');
+      await fail(9);
+      expect(trying.verdict).to.include({ isReady: true, isInDoubt: false });
+    });
+
     it('are not needed where vLLM drains, which it says with 500', async () => {
       serve = (res) =>
         res.writeHead(500).end('{"error":{"message":"cannot schedule new futures after shutdown"}}');

@@ -8,8 +8,8 @@ import { findEventFaults } from '../../../support/open-responses.ts';
 const MODEL = 'org/m';
 const tool = { type: 'function', name: 'get_weather', parameters: { type: 'object' } };
 
-function pass(events: readonly NamedEvent[], size = 1_000_000) {
-  const request: Record<string, unknown> = { tools: [tool], temperature: 0.2 };
+function pass(events: readonly NamedEvent[], size = 1_000_000, more: object = {}) {
+  const request: Record<string, unknown> = { tools: [tool], temperature: 0.2, ...more };
   let seconds = 1_763_000_000;
   const context = {
     modelId: MODEL,
@@ -139,6 +139,14 @@ const VLLM: NamedEvent[] = [
 ];
 
 describe('the events of a streamed response', () => {
+  it('end as incomplete where llama.cpp says completed, though max_output_tokens cut the response', () => {
+    const { events, filter, text } = pass(LLAMA_CPP, 1_000_000, { max_output_tokens: 4 });
+    expect(events.at(-1)).to.have.property('type', 'response.incomplete');
+    expect(events.at(-1)).to.have.nested.property('response.incomplete_details.reason', 'max_output_tokens');
+    expect(text).to.include('event: response.incomplete\n').and.not.include('response.completed');
+    expect(filter.isDone).to.equal(true);
+  });
+
   for (const [engine, events] of [['llama.cpp', LLAMA_CPP] as const, ['vLLM', VLLM] as const])
     for (const size of [1, 50, 1_000_000])
       it(`have all that Open Responses requires, of ${engine}, in chunks of ${size} bytes`, () => {

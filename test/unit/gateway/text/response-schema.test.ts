@@ -106,6 +106,29 @@ describe('a response of an engine', () => {
     expect(response.text).to.deep.equal({ format });
   });
 
+  it('is incomplete where llama.cpp calls it completed, though max_output_tokens cut it', () => {
+    const answer = ofLlamaCpp();
+    answer.output = [message({ annotations: [], logprobs: [] })];
+    completeResponse(answer, contextOf({ max_output_tokens: 2 }));
+    expect(answer).to.deep.include({
+      status: 'incomplete',
+      incomplete_details: { reason: 'max_output_tokens' },
+      completed_at: null,
+    });
+    expect(answer.output).to.have.nested.property('[0].status', 'incomplete');
+    expect(findResponseFaults(answer)).to.deep.equal([]);
+  });
+
+  it('stays complete below max_output_tokens, and where the engine says so itself', () => {
+    for (const [answer, most] of [
+      [ofLlamaCpp(), 3],
+      [ofVLLM(), 2],
+    ] as const) {
+      completeResponse(answer, contextOf({ max_output_tokens: most }));
+      expect(answer).to.include({ status: 'completed', incomplete_details: null });
+    }
+  });
+
   it('keeps what the engine tells', () => {
     const answer = ofVLLM();
     completeResponse(answer, contextOf({ temperature: 0.1, max_output_tokens: 5 }));
