@@ -31,6 +31,10 @@ const CHOICES = 'ices":';
 const USAGE = 'usage"';
 const ERROR = 'rror":';
 const ABORT = 'bort"';
+/** End of `"system_fingerprint"`, which shows the engine's version and parallelism. */
+const FINGERPRINT = 'print"';
+const FINGERPRINT_MEMBER =
+  /,\s*"system_fingerprint":\s*"(?:[^"\\]|\\.)*"|"system_fingerprint":\s*"(?:[^"\\]|\\.)*"\s*,/g;
 const NULL = /^:\s*null/;
 const FINISH = /_reason":\s*"/;
 
@@ -142,6 +146,7 @@ export class SseFilter extends StreamFilter {
     if (pieces.length > 0) output = pieces.join('') + text.slice(kept, Math.max(kept, end));
     else if (end < text.length) output = text.slice(0, end);
     if (found !== '') output = output.replaceAll(found, replacement);
+    if (output.includes(FINGERPRINT)) output = output.replaceAll(FINGERPRINT_MEMBER, '');
     return output === '' ? null : output;
   }
 

@@ -3,7 +3,7 @@ import { type JSONObject as Answer, isObject } from '../../kit/json.ts';
 
 export function completeChat(answer: Answer, modelId: string): boolean {
   let isChanged = completeModel(answer, modelId);
-  isChanged = dropNull(answer, 'system_fingerprint') || isChanged;
+  isChanged = dropFingerprint(answer) || isChanged;
   for (const choice of listOf(answer.choices)) {
     isChanged = fillNull(choice, 'logprobs') || isChanged;
     // llama.cpp has only those of the content.
@@ -19,9 +19,16 @@ export function completeChat(answer: Answer, modelId: string): boolean {
 
 export function completeCompletion(answer: Answer, modelId: string): boolean {
   let isChanged = completeModel(answer, modelId);
-  isChanged = dropNull(answer, 'system_fingerprint') || isChanged;
+  isChanged = dropFingerprint(answer) || isChanged;
   for (const choice of listOf(answer.choices)) isChanged = fillNull(choice, 'logprobs') || isChanged;
   return dropUsageNulls(answer) || isChanged;
+}
+
+/** It shows the engine's version and parallelism; OpenAI's schema does not require it. */
+function dropFingerprint(answer: Answer): boolean {
+  if (answer.system_fingerprint === undefined) return false;
+  delete answer.system_fingerprint;
+  return true;
 }
 
 /** vLLM sends null for what it does not count; OpenAI omits it. */

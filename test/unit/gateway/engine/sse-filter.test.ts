@@ -51,6 +51,20 @@ describe('the filter of event streams', () => {
         expect(filter.estimatedTokens).to.equal(10);
       });
 
+      it("takes out the engine's fingerprint, wherever it is in a frame", () => {
+        // vLLM 0.32 sends it in the frames that end, llama.cpp build 11669 in each.
+        const print = { system_fingerprint: 'vllm-0.32.0-tp2-"1a2b3c4d' };
+        const said = '"system_fingerprint":"x"';
+        const write = (body: object) => `data: ${JSON.stringify(body)}\n\n`;
+        const [model, choices] = [{ model: MODEL }, { choices: [] }];
+        const frames = [
+          { ...print, ...model, ...choices },
+          { ...model, ...print, ...choices },
+        ];
+        const { text } = pass(frames.map(write).join('') + frame(said, print) + DONE, size);
+        expect(text).to.equal(write({ ...model, ...choices }).repeat(2) + frame(said) + DONE);
+      });
+
       it('takes out the usage frame that the client did not ask for', () => {
         const { text, filter } = pass(frame('a') + usageFrame + DONE, size);
         expect(text).to.equal(frame('a') + DONE);

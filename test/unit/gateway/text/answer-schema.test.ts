@@ -33,6 +33,14 @@ describe('an answer of an engine', () => {
     });
   });
 
+  it('does not show the engine’s version and parallelism', () => {
+    for (const complete of [completeChat, completeCompletion]) {
+      const answer = { model: MODEL, system_fingerprint: 'vllm-0.32.0-tp2-1a2b3c4d', choices: [] };
+      expect(complete(answer, MODEL)).to.equal(true);
+      expect(answer).to.deep.equal({ model: MODEL, choices: [] });
+    }
+  });
+
   it('says that a chat’s log probabilities have none of a refusal, where the engine leaves that out', () => {
     const message = { role: 'assistant', content: 'hi', refusal: null };
     const answer = { model: MODEL, choices: [{ index: 0, message, logprobs: { content: [] } }] };
