@@ -215,7 +215,7 @@ export async function serveInference({ engine, call, path, release }: Arrival): 
   const exchange = { engine, call, route, body, release };
   record(exchange, path);
   if (!engine.isLoaded) throw refuseLoading();
-  requireAwake(engine);
+  await requireAwake(engine, call);
   await route.serve(exchange);
 }
 

@@ -1,7 +1,9 @@
-/** vLLM's sleep mode, as seen by clients: process and health check stay, inference is refused. */
+/** vLLM's sleep mode, as seen by clients: process and health check stay; inference is refused, or waits as in vLLM 0.32. */
 import type { Call } from './call.ts';
 import type { Engine } from './engine.ts';
 import { EngineError, refuseRoute } from './errors.ts';
+
+const POLL_MS = 10;
 
 type Change = (engine: Engine, call: Call) => Promise<void> | void;
 
@@ -38,8 +40,12 @@ async function wakeUp(engine: Engine, call: Call): Promise<void> {
 }
 
 /** Throws for what the engine cannot do while it sleeps, or never more. */
-export function requireAwake({ isAsleep, isDead }: Engine): void {
+export async function requireAwake(engine: Engine, call: Call): Promise<void> {
+  const { isDead } = engine;
   if (isDead)
     throw new EngineError(500, 'InternalServerError', 'EngineDeadError: it was put to sleep at work.');
-  if (isAsleep) throw new EngineError(503, 'ServiceUnavailable', 'The model is sleeping.');
+  // v1/engine/core.py: requests are queued while it is paused, and waking resumes it.
+  while (engine.isAsleep && engine.settings.current.like === 'vllm')
+    await call.wait(performance.now() + POLL_MS);
+  if (engine.isAsleep) throw new EngineError(503, 'ServiceUnavailable', 'The model is sleeping.');
 }

@@ -25,12 +25,15 @@ export interface EngineSleepOptions {
 
 /** Weights are reloaded from the host's memory in seconds, however large. */
 const TIMEOUT_MS = 60_000;
+/** Between two checks of an engine that is quiet. */
+const RECHECK_MS = 5_000;
 const MAX_ANSWER_BYTES = 4_096;
 
 export class EngineSleep {
   readonly #options: EngineSleepOptions;
   #state: State = 'unknown';
   #isDesired = false;
+  #recheckAt = 0;
   /** The change in progress: one at a time. */
   #change: Promise<void> = Promise.resolve();
 
@@ -74,6 +77,27 @@ export class EngineSleep {
         if (!isSleeping && this.#isDesired && this.#options.isIdle()) this.#fall();
       },
       (error: unknown) => this.#options.onError(error, 'could not check whether the engine is asleep'),
+    );
+  }
+
+  /**
+   * Work waits without output. If somebody else has put the engine to sleep or paused it, which vLLM both reports as asleep while its
+   * health check is good, it is woken, and serves what waits.
+   */
+  recheck(): void {
+    const now = performance.now();
+    if (!this.#options.isOffered() || this.#state !== 'awake' || now < this.#recheckAt) return;
+    this.#recheckAt = now + RECHECK_MS;
+    this.#isSleeping().then(
+      (isSleeping) => {
+        if (!isSleeping || this.#state !== 'awake') return;
+        this.#state = 'asleep';
+        this.#options.onChange(true, 0);
+        // A failure is reported there.
+        this.wake().catch(() => {});
+      },
+      // A busy engine answers late.
+      () => {},
     );
   }
 

@@ -17,6 +17,8 @@ export interface EngineHealthOptions {
   bounds?: Partial<EngineBounds>;
   /** Sends it a canary request; without it, failing requests alone make an engine unhealthy. */
   tryEngine?: () => Promise<CanaryResult>;
+  /** Called again and again while work waits without any output. */
+  onQuiet?: () => void;
   /** Called when the phase changes. */
   onChange?: (now: EngineVerdict, before: EngineVerdict) => void;
   /** Called with every observation of the engine, before it is evaluated. */
@@ -35,6 +37,8 @@ export interface EngineHealthTiming {
   evaluateMs: number;
   /** Minimum time between the end of a canary and the next one. */
   tryMs: number;
+  /** Work that waits longer without any output makes the engine quiet. */
+  quietMs: number;
 }
 
 const TIMING: EngineHealthTiming = {
@@ -44,6 +48,7 @@ const TIMING: EngineHealthTiming = {
   timeoutMs: 10_000,
   evaluateMs: 500,
   tryMs: 10_000,
+  quietMs: 5_000,
 };
 /** A probe in progress that is younger covers the reason for another. */
 const FRESH_PROBE_MS = 500;
@@ -219,6 +224,7 @@ export class EngineHealth implements EngineObserver, WorkObserver {
     this.#verdict = this.#state.evaluate(at, this.#options.stalledMs());
     if (this.#verdict.phase !== before.phase) this.#options.onChange?.(this.#verdict, before);
     if (this.#verdict.phase !== 'starting') this.#endStart();
+    if (this.#state.waitedMs >= this.#timing.quietMs) this.#options.onQuiet?.();
     if (this.#verdict.isInDoubt) void this.#tryEngine(at);
     if (this.#verdict.isDeserted) this.#workLog.giveUp();
   }

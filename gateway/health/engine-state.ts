@@ -68,6 +68,11 @@ export class EngineState {
     return this.#verdict;
   }
 
+  /** How long work has waited, since any output. */
+  get waitedMs(): number {
+    return this.#pending.waitedMs;
+  }
+
   observe(at: number, seen: Observation): void {
     this.#pass(at);
     switch (seen.kind) {

@@ -82,6 +82,7 @@ export class WatchedEngine implements LocalEngine {
       bounds: isQueued(config()) ? JOB_BOUNDS : undefined,
       tryEngine: async () =>
         this.sleep.isAwake ? tryEngine({ pool: pool(), config: config(), slots }) : 'unknown',
+      onQuiet: () => this.sleep.recheck(),
       onChange: (now, before) => this.#enter(now, before, log),
     });
     this.pool = this.health.watch(pool());

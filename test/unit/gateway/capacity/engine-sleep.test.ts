@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { Pool } from 'undici';
 import { EngineSleep } from '../../../../gateway/capacity/engine-sleep.ts';
 import { pollUntil } from '../../../support/poll.ts';
-import { RunningSimulator } from '../../simulator/running-simulator.ts';
+import { chatOf, RunningSimulator } from '../../simulator/running-simulator.ts';
 
 describe('the sleep of an engine', () => {
   let engine: RunningSimulator;
@@ -85,6 +85,29 @@ describe('the sleep of an engine', () => {
     const other = makeSleep();
     await other.wake();
     expect([other.isAwake, await isSleeping()]).to.deep.equal([true, false]);
+  });
+
+  it('ends for work that waits, where somebody else began it', async () => {
+    await start();
+    await engine.putControl({ like: 'vllm' });
+    await sleep.wake();
+    await fetch(`${engine.url}/sleep?level=1`, { method: 'POST' });
+    const answer = engine.post('/v1/chat/completions', chatOf('Hi'));
+    await pollUntil(async () => (await engine.readControl()).requests === 1, 'the request');
+    expect((await fetch(`${engine.url}/health`)).status).to.equal(200);
+    sleep.recheck();
+    expect((await answer).status).to.equal(200);
+    await pollUntil(() => changes.includes('woken'));
+    expect(changes).to.deep.equal(['asleep', 'woken']);
+  });
+
+  it('is not assumed for an engine that is quiet and awake', async () => {
+    await start();
+    await sleep.wake();
+    sleep.recheck();
+    expect(sleep.isAwake).to.equal(true);
+    expect([sleep.isAwake, await isSleeping()]).to.deep.equal([true, false]);
+    expect(changes).to.deep.equal([]);
   });
 
   it('comes once the engine is there, where it was told before', async () => {

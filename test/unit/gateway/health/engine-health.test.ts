@@ -19,6 +19,7 @@ const TIMING: EngineHealthTiming = {
   timeoutMs: 50,
   evaluateMs: 5,
   tryMs: 20,
+  quietMs: 60_000,
 };
 const BOUNDS: Partial<EngineBounds> = { silentMs: 400, lostMs: 800, hangingAfterMs: 50, flowingMs: 200 };
 
@@ -251,6 +252,32 @@ describe('the engine’s health', () => {
     await pollUntil(() => !health.isReady, 'unhealthy');
     runs[0]!.progress();
     expect(health.isReady).to.equal(true);
+  });
+
+  it('tells that work waits without output, and not that nothing waits', async () => {
+    let count = 0;
+    const engineURL = `http://127.0.0.1:${port}`;
+    const quiet = new EngineHealth({
+      engineURL,
+      path: '/health',
+      stalledMs: () => stalledMs,
+      timing: { ...TIMING, quietMs: 30 },
+      onQuiet: () => count++,
+    });
+    status = 200;
+    await pollUntil(() => quiet.isReady, 'healthy');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(count).to.equal(0);
+    serve = () => {};
+    const leaving = new AbortController();
+    const asked = quiet
+      .watch(pools.get(engineURL))
+      .request({ path: '/v1/x', method: 'POST', body: '{}', signal: leaving.signal })
+      .catch(() => {});
+    await pollUntil(() => count > 1, 'notices');
+    leaving.abort();
+    await asked;
+    quiet.stop();
   });
 
   describe('and a request of the gateway’s own', () => {
