@@ -18,11 +18,21 @@ export function completeChoiceUsage(answer: JSONObject, payload: Buffer): boolea
   const first = readOpenAIUsage(answer.usage);
   if (!first) return false;
   const inputTokens = scale(first.inputTokens, readPrompts(payload));
-  const outputTokens = scale(first.outputTokens, choices.map(countWholeText));
+  const outputTokens = countOutput(first.outputTokens, choices);
   const sum = { ...first, inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
   answer.usage = { ...(answer.usage as JSONObject), ...describeOpenAIUsage(sum) };
   return true;
 }
+
+/** Choices that `max_tokens` cut have the same count; others are estimated by their text. */
+function countOutput(tokens: number, choices: readonly unknown[]): number {
+  const [first, ...others] = choices;
+  const estimated = others.filter((choice) => !isCut(first) || !isCut(choice));
+  const cut = tokens * (others.length - estimated.length);
+  return cut + scale(tokens, [first, ...estimated].map(countWholeText));
+}
+
+const isCut = (choice: unknown): boolean => isObject(choice) && choice.finish_reason === 'length';
 
 /** From the tokens of the first to those of all, by their sizes. */
 function scale(tokens: number, [first = 0, ...others]: readonly number[]): number {

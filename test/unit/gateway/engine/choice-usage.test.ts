@@ -51,19 +51,26 @@ describe('usage that counts one choice', () => {
     };
 
     it('counts the output of all choices, and the prompt once', () => {
-      expect(complete(chat('abcde', 'abcd', 'abcdef'))).to.deep.include({
+      // All were cut by max_tokens; of control characters, each is a token.
+      expect(complete(chat('"\u001el', 'erko', 'erber'))).to.deep.include({
         prompt_tokens: 29,
         completion_tokens: 9,
         total_tokens: 38,
       });
     });
 
+    it('estimates the output of choices that ended by themselves, by its length', () => {
+      const answer = chat('abcdef', 'abcd', 'abcdef');
+      for (const choice of answer.choices as JSONObject[]) choice.finish_reason = 'stop';
+      expect(complete(answer)).to.deep.include({ completion_tokens: 8 });
+    });
+
     it('counts all prompts, by their length', () => {
       expect(complete(completion('abcde', 'abcdefghij'), PROMPTS)).to.deep.include({
         // 13 tokens of 11 characters; 29 more.
         prompt_tokens: 48,
-        completion_tokens: 9,
-        total_tokens: 57,
+        completion_tokens: 6,
+        total_tokens: 54,
       });
     });
 
@@ -85,6 +92,7 @@ describe('usage that counts one choice', () => {
 
     it('is estimated by the text where the first choice has none', () => {
       const answer = chat('', 'abcdefgh');
+      (answer.choices as JSONObject[])[0]!.finish_reason = 'stop';
       answer.usage = usage(29, 1, 0);
       answer.timings = timings(1);
       expect(complete(answer)).to.deep.include({ completion_tokens: 3, prompt_tokens: 29 });
