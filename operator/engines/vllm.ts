@@ -1,5 +1,4 @@
 /** vLLM: LLM, vision-language, embedding, reranking and transcription models. */
-import { createHash } from 'node:crypto';
 import { sleepsWhenIdle } from '../../api/engine-traits.ts';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { readArgument } from './arguments.ts';
@@ -79,15 +78,9 @@ function listRerankFlags(spec: ModelDeploymentSpec, imageOf: ImageVendor | undef
   ];
 }
 
-/** Its own would tell the version, even in the mode `hash`. This one changes with the command, as clients expect. */
-function listFingerprintFlags(command: readonly unknown[]): string[] {
-  const digest = createHash('sha256').update(JSON.stringify(command)).digest('hex');
-  return ['--fingerprint-mode=custom', `--fingerprint-value=fp_${digest.slice(0, 10)}`];
-}
-
 function listArguments(input: EngineInput): string[] {
   const { spec, location, servedModelName, version, gpus, drainMs, imageOf } = input;
-  const args = [
+  return [
     ...modelReference(location),
     `--host=${ENGINE_HOST}`,
     `--port=${spec.engine.port}`,
@@ -105,7 +98,6 @@ function listArguments(input: EngineInput): string[] {
     `--allowed-media-domains=${NO_MEDIA_HOST}`,
     ...(sleepsWhenIdle(spec) ? ['--enable-sleep-mode'] : []),
   ];
-  return spec.kind === 'LLM' ? [...args, ...listFingerprintFlags([version, args, spec.engine.args])] : args;
 }
 
 export const vllm: EnginePresetDefinition = {

@@ -138,7 +138,7 @@ describe('the error of an engine', () => {
       { status: 429, code: 'replica_saturated', message: /no permits/ },
     ],
     [
-      'vLLM 0.29 to 0.33: --max-num-queued-reqs',
+      'vLLM 0.29 to 0.32: --max-num-queued-reqs',
       503,
       {
         error: {
@@ -152,7 +152,7 @@ describe('the error of an engine', () => {
       { status: 429, code: 'replica_saturated', message: /cannot accept new requests/ },
     ],
     [
-      'vLLM 0.29 to 0.33: --max-num-queued-tokens, of a message',
+      'vLLM 0.29 to 0.32: --max-num-queued-tokens, of a message',
       503,
       {
         type: 'error',

@@ -89,20 +89,6 @@ describe('vLLM', () => {
     expect(variable(engine, 'VLLM_MEDIA_URL_ALLOW_REDIRECTS')!.value).to.equal('0');
   });
 
-  it('tells clients neither its version nor how it is split, but whether it is the same', () => {
-    const of = (more: object = {}) => {
-      const args = argsOf('vllm', more);
-      expect(args).to.include('--fingerprint-mode=custom');
-      return args.find((arg) => arg.startsWith('--fingerprint-value='))!.split('=')[1]!;
-    };
-    expect(of())
-      .to.match(/^fp_[0-9a-f]{10}$/)
-      .and.to.equal(of());
-    expect(of({ gpu: { count: 2 } })).not.to.equal(of());
-    expect(of({ engine: { preset: 'vllm', version: '0.32.0' } })).not.to.equal(of());
-    expect(argsOf('vllm', { kind: 'Embedding' }).join(' ')).not.to.include('fingerprint');
-  });
-
   it("runs as the image's own user, whom torch can look up", () => {
     expect(build().engine.securityContext!.runAsUser).to.equal(2000);
   });
