@@ -1,0 +1,65 @@
+/** Writes the heads of requests: nothing that a caller gives can end a line of them. */
+import { type Dispatcher, errors } from 'undici';
+
+const NAME = /^[!#$%&'*+\-.^_`|~\w]+$/;
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+const PATH = /^\/[\x21-\xff]*$/;
+/** What only the client decides. */
+const OWN = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect']);
+/** A server may wait for the length of their body, even if it is none. */
+const WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
+
+export interface RequestHead {
+  text: string;
+  /** Of the body; null: it is sent in chunks. */
+  length: number | null;
+}
+
+/** `bytes`: of the body; null if only the caller's `Content-Length` can tell. Throws an error of undici. */
+export function writeRequestHead(
+  { method, path, headers }: Dispatcher.DispatchOptions,
+  host: string,
+  bytes: number | null,
+): RequestHead {
+  if (!NAME.test(method) || method === 'CONNECT') refuse('method');
+  if (!PATH.test(path)) refuse('path');
+  let fields = '';
+  let hasHost = false;
+  let length = bytes;
+  for (const [name, value] of listFields(headers)) {
+    const key = name.toLowerCase();
+    if (!NAME.test(name) || !VALUE.test(value) || OWN.has(key)) refuse(`header ${key}`);
+    if (key === 'content-length') {
+      if (!/^\d{1,15}$/.test(value)) refuse(`header ${key}`);
+      length ??= Number(value);
+      if (length !== Number(value)) throw new errors.RequestContentLengthMismatchError();
+      continue;
+    }
+    hasHost ||= key === 'host';
+    fields += `${name}: ${value}\r\n`;
+  }
+  if (length === null) fields += 'transfer-encoding: chunked\r\n';
+  else if (length > 0 || WITH_BODY.has(method)) fields += `content-length: ${length}\r\n`;
+  const hostField = hasHost ? '' : `host: ${host}\r\n`;
+  return { text: `${method} ${path} HTTP/1.1\r\n${hostField}connection: keep-alive\r\n${fields}\r\n`, length };
+}
+
+function refuse(what: string): never {
+  throw new errors.InvalidArgumentError(`invalid ${what}`);
+}
+
+/** One for each line. */
+function listFields(headers: Dispatcher.DispatchOptions['headers']): [name: string, value: string][] {
+  const fields: [string, string][] = [];
+  if (!headers) return fields;
+  const add = (name: string, value: unknown) => {
+    for (const one of Array.isArray(value) ? value : [value])
+      if (one !== undefined) fields.push([name, String(one ?? '')]);
+  };
+  if (Array.isArray(headers)) {
+    if (headers.length % 2 !== 0) refuse('headers');
+    for (let index = 0; index < headers.length; index += 2) add(headers[index]!, headers[index + 1]);
+  } else if (Symbol.iterator in headers) for (const [name, value] of headers as Iterable<[string, string]>) add(name, value);
+  else for (const [name, value] of Object.entries(headers)) add(name, value);
+  return fields;
+}

@@ -1,0 +1,228 @@
+/**
+ * Reads responses of HTTP/1.1 from bytes as they arrive, whatever the pieces. What another reader may take for another response is refused:
+ * bare line feeds, folded fields, two lengths, encodings beside chunks (RFC 9112).
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import { errors } from 'undici';
+import { GrowingBuffer } from '../../kit/growing-buffer.ts';
+
+/** vLLM describes each of up to 2,048 vectors that it sends as bytes in a header. */
+export const MAX_HEAD_BYTES = 512 * 1024;
+const MAX_FIELDS = 1_000;
+/** With extensions, which mean nothing here. */
+const MAX_CHUNK_LINE_BYTES = 4 * 1024;
+
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
+const NAME = /^[!#$%&'*+\-.^_`|~\w]+$/;
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+const CHUNK_LINE = /^([\da-f]{1,13})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/i;
+/** Below 2^53. */
+const LENGTH = /^\d{1,15}$/;
+const LF = 0x0a;
+const CR = 0x0d;
+
+export interface ResponseSink {
+  /** No further byte is read: it waits, or is over. */
+  readonly isHalted: boolean;
+  /** Never of an informational response. */
+  takeHead(status: number, headers: IncomingHttpHeaders): void;
+  takeData(piece: Buffer): void;
+  takeEnd(trailers: IncomingHttpHeaders): void;
+}
+
+type Stage = 'status' | 'fields' | 'counted' | 'chunk' | 'chunk data' | 'chunk end' | 'trailers' | 'rest' | 'over';
+
+const refuse = (what: string): never => {
+  throw new errors.HTTPParserError(`The response has ${what}.`);
+};
+
+export class ResponseParser {
+  #stage: Stage = 'over';
+  #sink: ResponseSink | null = null;
+  #isHead = false;
+  #status = 0;
+  /** The start of a line. */
+  readonly #held = new GrowingBuffer();
+  #headBytes = 0;
+  #fields = 0;
+  #headers: IncomingHttpHeaders = {};
+  /** Of a body of known length, or of a chunk. */
+  #left = 0;
+  /** Whether another request may follow, and how long the server keeps the connection; null: it does not say. */
+  canReuse = false;
+  keptMs: number | null = null;
+
+  /** Of the next request. */
+  expect(method: string, sink: ResponseSink): void {
+    this.#stage = 'status';
+    this.#sink = sink;
+    this.#isHead = method === 'HEAD';
+    this.#headBytes = 0;
+    this.canReuse = false;
+  }
+
+  /** Returns how many bytes were read: fewer where the sink halts, or the response ends. */
+  parse(data: Buffer): number {
+    const sink = this.#sink!;
+    let at = 0;
+    while (!sink.isHalted && this.#stage !== 'over')
+      if (this.#stage === 'counted' && this.#left === 0) this.#end({});
+      else if (at < data.length) at = this.#step(data, at, sink);
+      else break;
+    return at;
+  }
+
+  /** The connection has ended. Whether that ends the response. */
+  finish(): boolean {
+    if (this.#stage !== 'rest') return false;
+    this.#end({});
+    return true;
+  }
+
+  #step(data: Buffer, at: number, sink: ResponseSink): number {
+    if (this.#stage === 'rest') {
+      sink.takeData(at === 0 ? data : data.subarray(at));
+      return data.length;
+    }
+    if (this.#stage !== 'counted' && this.#stage !== 'chunk data') return this.#readLine(data, at);
+    const end = Math.min(data.length, at + this.#left);
+    this.#left -= end - at;
+    if (this.#left === 0 && this.#stage === 'chunk data') this.#stage = 'chunk end';
+    sink.takeData(at === 0 && end === data.length ? data : data.subarray(at, end));
+    return end;
+  }
+
+  #readLine(data: Buffer, at: number): number {
+    const feed = data.indexOf(LF, at);
+    const end = feed < 0 ? data.length : feed + 1;
+    this.#bound(end - at);
+    if (feed < 0 || this.#held.length > 0) this.#held.add(data.subarray(at, end));
+    if (feed < 0) return end;
+    const isHeld = this.#held.length > 0;
+    const line = isHeld ? this.#held.read() : data;
+    const first = isHeld ? 0 : at;
+    const last = isHeld ? line.length - 2 : end - 2;
+    if (last < first || line[last] !== CR) refuse('a line that ends without a carriage return');
+    const text = line.toString('latin1', first, last);
+    this.#held.clear();
+    this.#takeLine(text);
+    return end;
+  }
+
+  #bound(bytes: number): void {
+    if (this.#stage === 'chunk' || this.#stage === 'chunk end') {
+      if (this.#held.length + bytes > MAX_CHUNK_LINE_BYTES) refuse('a chunk with a long head');
+      return;
+    }
+    this.#headBytes += bytes;
+    if (this.#headBytes > MAX_HEAD_BYTES) throw new errors.HeadersOverflowError();
+  }
+
+  #takeLine(line: string): void {
+    switch (this.#stage) {
+      case 'status':
+        this.#readStatus(line);
+        break;
+      case 'fields':
+        if (line === '') this.#endHead();
+        else this.#readField(line);
+        break;
+      case 'chunk':
+        this.#beginChunk(line);
+        break;
+      case 'chunk end':
+        if (line !== '') refuse('a chunk of another length');
+        this.#stage = 'chunk';
+        break;
+      case 'trailers':
+        if (line === '') this.#end(this.#headers);
+        else this.#readField(line);
+        break;
+    }
+  }
+
+  #readStatus(line: string): void {
+    const [, minor, status] = STATUS_LINE.exec(line) ?? refuse('no status line');
+    this.#status = Number(status);
+    this.canReuse = minor === '1';
+    this.#beginFields('fields');
+  }
+
+  #beginFields(stage: 'fields' | 'trailers'): void {
+    this.#stage = stage;
+    this.#headers = {};
+    this.#fields = 0;
+  }
+
+  #readField(line: string): void {
+    if (++this.#fields > MAX_FIELDS) throw new errors.HeadersOverflowError();
+    const colon = line.indexOf(':');
+    const name = line.slice(0, Math.max(colon, 0));
+    const value = line.slice(colon + 1);
+    if (!NAME.test(name) || !VALUE.test(value)) refuse('an invalid field');
+    addField(this.#headers, name.toLowerCase(), trimBlanks(value));
+  }
+
+  #endHead(): void {
+    const { 'transfer-encoding': encoding, 'content-length': length, connection } = this.#headers;
+    const isChunked = encoding !== undefined;
+    if (isChunked && (!this.canReuse || String(encoding).toLowerCase() !== 'chunked'))
+      refuse('a transfer encoding beside chunks');
+    if (isChunked && length !== undefined) refuse('both a length and chunks');
+    // Two of them are an array, which is no string.
+    if (length !== undefined && !(typeof length === 'string' && LENGTH.test(length)))
+      refuse('an invalid length');
+    if (this.#status === 101) refuse('another protocol');
+    if (this.#status < 200) {
+      this.#stage = 'status';
+      return;
+    }
+    if (/(^|[\s,])close($|[\s,])/i.test(String(connection ?? ''))) this.canReuse = false;
+    const kept = /timeout=(\d{1,9})/i.exec(String(this.#headers['keep-alive'] ?? ''));
+    this.keptMs = kept && Number(kept[1]) * 1_000;
+    const hasNone = this.#isHead || this.#status === 204 || this.#status === 304;
+    this.#left = hasNone ? 0 : Number(length ?? 0);
+    if (hasNone || length !== undefined) this.#stage = 'counted';
+    else if (isChunked) this.#stage = 'chunk';
+    else {
+      this.#stage = 'rest';
+      this.canReuse = false;
+    }
+    this.#sink!.takeHead(this.#status, this.#headers);
+  }
+
+  #beginChunk(line: string): void {
+    const [, size] = CHUNK_LINE.exec(line) ?? refuse('an invalid chunk');
+    this.#left = Number.parseInt(size!, 16);
+    if (this.#left > 0) {
+      this.#stage = 'chunk data';
+      return;
+    }
+    this.#headBytes = 0;
+    this.#beginFields('trailers');
+  }
+
+  #end(trailers: IncomingHttpHeaders): void {
+    this.#stage = 'over';
+    this.#sink!.takeEnd(trailers);
+  }
+}
+
+function addField(headers: IncomingHttpHeaders, name: string, value: string): void {
+  const before = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  const now = before === undefined ? value : [before, value].flat();
+  if (name === '__proto__')
+    Object.defineProperty(headers, name, { value: now, enumerable: true, configurable: true, writable: true });
+  else headers[name] = now;
+}
+
+/** A regular expression would take quadratic time; `trim` takes more than HTTP's blanks. */
+function trimBlanks(value: string): string {
+  let start = 0;
+  let end = value.length;
+  while (start < end && isBlank(value.charCodeAt(start))) start++;
+  while (end > start && isBlank(value.charCodeAt(end - 1))) end--;
+  return value.slice(start, end);
+}
+
+const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;
