@@ -1,6 +1,7 @@
 /** The engine beside this gateway: connections, health, sleep mode, and what it reports about itself. */
 import type { Dispatcher } from 'undici';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { joinAnswers } from '../../kit/joined-answers.ts';
 import { EngineSleep } from '../capacity/engine-sleep.ts';
 import type { Slots } from '../capacity/replica-capacity.ts';
 import type { MemoryWatch } from '../engine/memory-mark.ts';
@@ -13,7 +14,7 @@ import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { ContextLength } from '../text/context-length.ts';
-import { ENGINE_CONNECT_TIMEOUT_MS, Pools } from '../upstream/pools.ts';
+import { EngineClient } from '../upstream/engine-client.ts';
 import { fetchMetrics } from './engine-metrics.ts';
 
 export interface EngineAddress {
@@ -42,7 +43,7 @@ export class WatchedEngine implements LocalEngine {
   /** The engine's metrics as text; null: it has none. */
   readonly readMetrics: (() => Promise<string>) | null;
   readonly unwatchedPool: () => Dispatcher;
-  readonly #pools: Pools;
+  readonly #client: EngineClient;
   readonly #contextLength: ContextLength;
   readonly #metrics: GatewayMetrics;
   readonly #phaseListeners: PhaseListener[] = [];
@@ -53,11 +54,9 @@ export class WatchedEngine implements LocalEngine {
     this.url = url;
     this.ranOutOfMemory = address.ranOutOfMemory;
     this.#metrics = metrics;
-    this.#pools = new Pools({
-      connectTimeoutMs: ENGINE_CONNECT_TIMEOUT_MS,
-      onResend: () => metrics.resent.inc({ to: 'engine' }),
-    });
-    const pool = () => this.#pools.get(url);
+    this.#client = new EngineClient(url, { onResend: () => metrics.resent.inc({ to: 'engine' }) });
+    const joined = this.#client.compose(joinAnswers);
+    const pool = () => joined;
     this.unwatchedPool = pool;
     this.#contextLength = new ContextLength({ pool, config });
     this.sleep = new EngineSleep({
@@ -112,7 +111,7 @@ export class WatchedEngine implements LocalEngine {
 
   /** Closes the connections. */
   close(): Promise<void> {
-    return this.#pools.destroy();
+    return this.#client.destroy();
   }
 
   #enter(now: EngineVerdict, before: EngineVerdict, log: Logger): void {

@@ -41,7 +41,10 @@ export function writeRequestHead(
   if (length === null) fields += 'transfer-encoding: chunked\r\n';
   else if (length > 0 || WITH_BODY.has(method)) fields += `content-length: ${length}\r\n`;
   const hostField = hasHost ? '' : `host: ${host}\r\n`;
-  return { text: `${method} ${path} HTTP/1.1\r\n${hostField}connection: keep-alive\r\n${fields}\r\n`, length };
+  // A server that wrongly sends a body would answer the next request with it.
+  const connection = method === 'HEAD' ? 'close' : 'keep-alive';
+  const text = `${method} ${path} HTTP/1.1\r\n${hostField}connection: ${connection}\r\n${fields}\r\n`;
+  return { text, length };
 }
 
 function refuse(what: string): never {
@@ -59,7 +62,8 @@ function listFields(headers: Dispatcher.DispatchOptions['headers']): [name: stri
   if (Array.isArray(headers)) {
     if (headers.length % 2 !== 0) refuse('headers');
     for (let index = 0; index < headers.length; index += 2) add(headers[index]!, headers[index + 1]);
-  } else if (Symbol.iterator in headers) for (const [name, value] of headers as Iterable<[string, string]>) add(name, value);
+  } else if (Symbol.iterator in headers)
+    for (const [name, value] of headers as Iterable<[string, string]>) add(name, value);
   else for (const [name, value] of Object.entries(headers)) add(name, value);
   return fields;
 }

@@ -30,7 +30,16 @@ export interface ResponseSink {
   takeEnd(trailers: IncomingHttpHeaders): void;
 }
 
-type Stage = 'status' | 'fields' | 'counted' | 'chunk' | 'chunk data' | 'chunk end' | 'trailers' | 'rest' | 'over';
+type Stage =
+  | 'status'
+  | 'fields'
+  | 'counted'
+  | 'chunk'
+  | 'chunk data'
+  | 'chunk end'
+  | 'trailers'
+  | 'rest'
+  | 'over';
 
 const refuse = (what: string): never => {
   throw new errors.HTTPParserError(`The response has ${what}.`);
@@ -212,7 +221,12 @@ function addField(headers: IncomingHttpHeaders, name: string, value: string): vo
   const before = Object.hasOwn(headers, name) ? headers[name] : undefined;
   const now = before === undefined ? value : [before, value].flat();
   if (name === '__proto__')
-    Object.defineProperty(headers, name, { value: now, enumerable: true, configurable: true, writable: true });
+    Object.defineProperty(headers, name, {
+      value: now,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
   else headers[name] = now;
 }
 

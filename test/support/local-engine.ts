@@ -1,13 +1,15 @@
 import type { LocalEngine } from '../../gateway/health/local-engine.ts';
-import { Pools } from '../../gateway/upstream/pools.ts';
+import { EngineClient } from '../../gateway/upstream/engine-client.ts';
+import { joinAnswers } from '../../kit/joined-answers.ts';
 
 /** An engine that is taken for healthy; `close` ends its connections. */
 export function describeEngine(
   url: string,
   { onResend, ...changes }: Partial<LocalEngine> & { onResend?: () => void } = {},
 ): LocalEngine & { close(): Promise<void> } {
-  const pools = new Pools({ onResend });
-  const pool = () => pools.get(url);
+  const client = new EngineClient(url, { onResend });
+  const joined = client.compose(joinAnswers);
+  const pool = () => joined;
   return {
     url,
     pool: pool(),
@@ -19,6 +21,6 @@ export function describeEngine(
     contextLength: () => null,
     ranOutOfMemory: null,
     ...changes,
-    close: () => pools.destroy(),
+    close: () => client.destroy(),
   };
 }

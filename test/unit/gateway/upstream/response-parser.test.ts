@@ -16,7 +16,15 @@ interface Read {
 /** Reads pieces as a connection does, and then the connection's end. */
 function read(pieces: string[], method = 'GET', pausesAtEach = false): Read {
   const parser = new ResponseParser();
-  const seen: Read = { status: 0, headers: {}, body: '', trailers: null, canReuse: false, keptMs: null, unread: '' };
+  const seen: Read = {
+    status: 0,
+    headers: {},
+    body: '',
+    trailers: null,
+    canReuse: false,
+    keptMs: null,
+    unread: '',
+  };
   const sink = {
     isHalted: false,
     takeHead(status: number, headers: IncomingHttpHeaders) {
@@ -56,22 +64,55 @@ const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`;
 
 describe('a parser of responses', () => {
   const valid: [what: string, wire: string, expected: Partial<Read>, method?: string][] = [
-    ['a counted body', `${HEAD}Content-Length: 5\r\nX-A: b\r\n\r\nhello`, { body: 'hello', headers: { 'content-length': '5', 'x-a': 'b' }, canReuse: true }],
+    [
+      'a counted body',
+      `${HEAD}Content-Length: 5\r\nX-A: b\r\n\r\nhello`,
+      { body: 'hello', headers: { 'content-length': '5', 'x-a': 'b' }, canReuse: true },
+    ],
     ['an empty body', `${HEAD}content-length: 0\r\n\r\n`, { body: '', canReuse: true }],
-    ['chunks with extensions and trailers', `${CHUNKED}5;a="b"\r\nhello\r\nA\r\n, my world\r\n0\r\nX-End: yes\r\nx-end: no\r\n\r\n`, { body: 'hello, my world', trailers: { 'x-end': ['yes', 'no'] }, canReuse: true }],
+    [
+      'chunks with extensions and trailers',
+      `${CHUNKED}5;a="b"\r\nhello\r\nA\r\n, my world\r\n0\r\nX-End: yes\r\nx-end: no\r\n\r\n`,
+      { body: 'hello, my world', trailers: { 'x-end': ['yes', 'no'] }, canReuse: true },
+    ],
     ['chunks that look like heads', `${CHUNKED}7\r\n\r\n0\r\n\r\n\r\n0\r\n\r\n`, { body: '\r\n0\r\n\r\n' }],
     ['a body until the end of the connection', `${HEAD}\r\nhello`, { body: 'hello', canReuse: false }],
     ['HTTP/1.0', 'HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nhi', { body: 'hi', canReuse: false }],
     ['no reason', 'HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nhi', { status: 200, body: 'hi' }],
-    ['a status beyond the known', 'HTTP/1.1 599 \r\ncontent-length: 2\r\n\r\nhi', { status: 599, body: 'hi' }],
-    ['informational responses before', `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n${HEAD}content-length: 2\r\n\r\nhi`, { status: 200, body: 'hi', headers: { 'content-length': '2' } }],
+    [
+      'a status beyond the known',
+      'HTTP/1.1 599 \r\ncontent-length: 2\r\n\r\nhi',
+      { status: 599, body: 'hi' },
+    ],
+    [
+      'informational responses before',
+      `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n${HEAD}content-length: 2\r\n\r\nhi`,
+      { status: 200, body: 'hi', headers: { 'content-length': '2' } },
+    ],
     ['the head of a HEAD', `${HEAD}content-length: 9\r\n\r\n`, { body: '', canReuse: true }, 'HEAD'],
     ['the head of a HEAD in chunks', CHUNKED, { body: '', canReuse: true }, 'HEAD'],
     ['204', 'HTTP/1.1 204 No Content\r\n\r\n', { status: 204, canReuse: true }],
-    ['304 with the length of what it is about', 'HTTP/1.1 304 Not Modified\r\ncontent-length: 9\r\n\r\n', { status: 304, canReuse: true }],
+    [
+      '304 with the length of what it is about',
+      'HTTP/1.1 304 Not Modified\r\ncontent-length: 9\r\n\r\n',
+      { status: 304, canReuse: true },
+    ],
     ['Connection: close', `${HEAD}connection: x, Close\r\ncontent-length: 0\r\n\r\n`, { canReuse: false }],
-    ['a hint how long it is kept', `${HEAD}keep-alive: timeout=5, max=9\r\ncontent-length: 0\r\n\r\n`, { canReuse: true, keptMs: 5_000 }],
-    ['fields with blanks, obsolete text and strange names', `${HEAD}a: \t b c\t \r\nd:\xe9\r\ne:\r\n__proto__: f\r\ncontent-length: 0\r\n\r\n`, { headers: Object.defineProperty({ a: 'b c', d: '\xe9', e: '', 'content-length': '0' }, '__proto__', { value: 'f', enumerable: true }) as IncomingHttpHeaders }],
+    [
+      'a hint how long it is kept',
+      `${HEAD}keep-alive: timeout=5, max=9\r\ncontent-length: 0\r\n\r\n`,
+      { canReuse: true, keptMs: 5_000 },
+    ],
+    [
+      'fields with blanks, obsolete text and strange names',
+      `${HEAD}a: \t b c\t \r\nd:\xe9\r\ne:\r\n__proto__: f\r\ncontent-length: 0\r\n\r\n`,
+      {
+        headers: Object.defineProperty({ a: 'b c', d: '\xe9', e: '', 'content-length': '0' }, '__proto__', {
+          value: 'f',
+          enumerable: true,
+        }) as IncomingHttpHeaders,
+      },
+    ],
   ];
   for (const [what, wire, expected, method] of valid)
     describe(what, () => {
