@@ -1,8 +1,8 @@
 /** Connections to the engine in this pod: a small client of HTTP/1.1 that takes a third of undici's time for a request. */
 import { Dispatcher, errors } from 'undici';
 import type { Handler } from '../../kit/passing-handler.ts';
-import { EngineConnection } from './engine-connection.ts';
-import { EngineExchange } from './engine-exchange.ts';
+import { type ConnectionKeeper, EngineConnection } from './engine-connection.ts';
+import { type ConnectionSource, EngineExchange } from './engine-exchange.ts';
 
 /** The engine may be slow to accept, and has no alternative. */
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -19,7 +19,7 @@ export interface EngineClientOptions {
   connectTimeoutMs?: number;
 }
 
-export class EngineClient extends Dispatcher {
+export class EngineClient extends Dispatcher implements ConnectionKeeper, ConnectionSource {
   readonly onResend: () => void;
   readonly #address: { host: string; port: number };
   readonly #host: string;
@@ -66,7 +66,6 @@ export class EngineClient extends Dispatcher {
     return connection;
   }
 
-  /** `keptMs`: what the engine says; null: nothing. */
   release(connection: EngineConnection, keptMs: number | null): void {
     const ms = keptMs === null ? KEPT_MS : Math.min(keptMs - MARGIN_MS, MAX_KEPT_MS);
     if (ms <= 0 || this.#isDestroyed) {

@@ -1,20 +1,35 @@
 /** A connection to the engine: one exchange after the other. Whatever comes out of turn ends it. */
 import { connect, type Socket } from 'node:net';
 import { errors } from 'undici';
-import type { EngineClient } from './engine-client.ts';
-import type { EngineExchange } from './engine-exchange.ts';
-import { ResponseParser } from './response-parser.ts';
+import { ResponseParser, type ResponseSink } from './response-parser.ts';
 
 /** What one read brings is copied out of it at once, so all connections share it. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024);
 const KEEP_ALIVE_MS = 60_000;
 const NOTHING = Buffer.alloc(0);
 
+/** A request that a connection carries. */
+export interface CarriedExchange extends ResponseSink {
+  readonly method: string;
+  readonly paused: boolean;
+  /** The connection is established. */
+  write(): void;
+  /** The connection is gone. */
+  fail(error: Error): void;
+}
+
+/** Keeps connections between exchanges. */
+export interface ConnectionKeeper {
+  /** `keptMs`: what the engine says; null: nothing. */
+  release(connection: EngineConnection, keptMs: number | null): void;
+  forget(connection: EngineConnection): void;
+}
+
 export class EngineConnection {
   readonly socket: Socket;
-  readonly #client: EngineClient;
+  readonly #keeper: ConnectionKeeper;
   readonly #parser = new ResponseParser();
-  #exchange: EngineExchange | null = null;
+  #exchange: CarriedExchange | null = null;
   /** Read, but not parsed: the exchange waits. */
   #rest: Buffer = NOTHING;
   #isParsing = false;
@@ -24,8 +39,8 @@ export class EngineConnection {
   /** Some of a response to the current exchange has arrived. */
   hasResponse = false;
 
-  constructor(address: { host: string; port: number }, timeoutMs: number, client: EngineClient) {
-    this.#client = client;
+  constructor(address: { host: string; port: number }, timeoutMs: number, keeper: ConnectionKeeper) {
+    this.#keeper = keeper;
     this.socket = connect({
       ...address,
       noDelay: true,
@@ -56,7 +71,7 @@ export class EngineConnection {
     return !this.socket.destroyed && !this.#hasEnded;
   }
 
-  carry(exchange: EngineExchange): void {
+  carry(exchange: CarriedExchange): void {
     this.#exchange = exchange;
     this.hasResponse = false;
     this.#parser.expect(exchange.method, exchange);
@@ -74,7 +89,7 @@ export class EngineConnection {
     const exchange = this.#exchange;
     this.#exchange = null;
     this.#rest = NOTHING;
-    this.#client.forget(this);
+    this.#keeper.forget(this);
     this.socket.destroy();
     exchange?.fail(error);
   }
@@ -118,10 +133,10 @@ export class EngineConnection {
     if (!exchange || this.#exchange || this.socket.destroyed) return;
     // Bytes that nobody asked for would be taken for the next response.
     if (this.#rest.length > 0 || this.#hasEnded) this.destroy();
-    else this.#client.release(this, this.#parser.keptMs);
+    else this.#keeper.release(this, this.#parser.keptMs);
   }
 
-  #parse(exchange: EngineExchange): void {
+  #parse(exchange: CarriedExchange): void {
     const rest = this.#rest;
     const read = this.#parser.parse(rest);
     if (this.socket.destroyed) return;

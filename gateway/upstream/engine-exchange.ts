@@ -4,21 +4,25 @@ import { Readable } from 'node:stream';
 import { type Dispatcher, errors } from 'undici';
 import { readConnectionFailure } from '../../kit/connection-error.ts';
 import type { Controller, Handler } from '../../kit/passing-handler.ts';
-import type { EngineClient } from './engine-client.ts';
-import type { EngineConnection } from './engine-connection.ts';
+import type { CarriedExchange, EngineConnection } from './engine-connection.ts';
 import { type RequestHead, writeRequestHead } from './request-head.ts';
 import { KeptBody } from './resending-client.ts';
-import type { ResponseSink } from './response-parser.ts';
 
 type Body = Buffer | AsyncIterable<Uint8Array> | null;
 /** Longer bodies are not copied behind their head. */
 const SMALL_BYTES = 16 * 1024;
 
-export class EngineExchange implements Controller, ResponseSink {
+/** Where exchanges get their connections. */
+export interface ConnectionSource {
+  onResend(): void;
+  open(options: { isFresh: boolean }): EngineConnection;
+}
+
+export class EngineExchange implements Controller, CarriedExchange {
   readonly method: string;
   readonly #options: Dispatcher.DispatchOptions;
   readonly #handler: Handler;
-  readonly #client: EngineClient;
+  readonly #client: ConnectionSource;
   readonly #body: Body;
   #head: RequestHead | null = null;
   #connection: EngineConnection | null = null;
@@ -32,7 +36,7 @@ export class EngineExchange implements Controller, ResponseSink {
   readonly rawHeaders = null;
   readonly rawTrailers = null;
 
-  constructor(options: Dispatcher.DispatchOptions, handler: Handler, client: EngineClient) {
+  constructor(options: Dispatcher.DispatchOptions, handler: Handler, client: ConnectionSource) {
     this.#options = options;
     this.#handler = handler;
     this.#client = client;
