@@ -1,4 +1,4 @@
-/** Connections to the engine in this pod: a small client of HTTP/1.1 that takes a third of undici's time for a request. */
+/** Connections to the engine in this pod: a small client of HTTP/1.1, which takes less CPU a request than undici. */
 import { Dispatcher, errors } from 'undici';
 import type { Handler } from '../../kit/passing-handler.ts';
 import { type ConnectionKeeper, EngineConnection } from './engine-connection.ts';
