@@ -7,7 +7,7 @@ import { UNSENT_HEADER } from '../capacity/peer-protocol.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { canResend, type EngineBody } from '../upstream/engine-request.ts';
-import { toDispatchBody } from '../upstream/resending-client.ts';
+import { toDispatchBody } from '../../kit/kept-body.ts';
 import type { Answer } from './answer.ts';
 import {
   describeConnectionLoss,

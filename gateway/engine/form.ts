@@ -1,7 +1,7 @@
 /** A multipart form for an engine. */
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { KeptBody } from '../upstream/resending-client.ts';
+import { KeptBody } from '../../kit/kept-body.ts';
 
 /** A file on disk. */
 export interface PartFile {

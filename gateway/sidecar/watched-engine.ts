@@ -14,7 +14,7 @@ import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { ContextLength } from '../text/context-length.ts';
-import { EngineClient } from '../upstream/engine-client.ts';
+import { Http1Client } from '../../kit/http1-client.ts';
 import { fetchMetrics } from './engine-metrics.ts';
 
 export interface EngineAddress {
@@ -43,7 +43,7 @@ export class WatchedEngine implements LocalEngine {
   /** The engine's metrics as text; null: it has none. */
   readonly readMetrics: (() => Promise<string>) | null;
   readonly unwatchedPool: () => Dispatcher;
-  readonly #client: EngineClient;
+  readonly #client: Http1Client;
   readonly #contextLength: ContextLength;
   readonly #metrics: GatewayMetrics;
   readonly #phaseListeners: PhaseListener[] = [];
@@ -54,7 +54,7 @@ export class WatchedEngine implements LocalEngine {
     this.url = url;
     this.ranOutOfMemory = address.ranOutOfMemory;
     this.#metrics = metrics;
-    this.#client = new EngineClient(url, { onResend: () => metrics.resent.inc({ to: 'engine' }) });
+    this.#client = new Http1Client(url, { onResend: () => metrics.resent.inc({ to: 'engine' }) });
     const joined = this.#client.compose(joinAnswers);
     const pool = () => joined;
     this.unwatchedPool = pool;

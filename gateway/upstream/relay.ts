@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici';
 import { isNotConnected, readConnectionFailure } from '../../kit/connection-error.ts';
 import type { Span } from '../tracing/span.ts';
 import { type RelayedHeaders, selectResponseHeaders } from './headers.ts';
-import { toDispatchBody } from './resending-client.ts';
+import { toDispatchBody } from '../../kit/kept-body.ts';
 
 export interface RelayRequest {
   req: IncomingMessage;

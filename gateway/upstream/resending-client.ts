@@ -3,30 +3,10 @@
  * once more, on a fresh connection (decision 0027).
  */
 import type { Socket } from 'node:net';
-import type { Readable } from 'node:stream';
 import { type buildConnector, Client, type Dispatcher } from 'undici';
 import { readConnectionFailure } from '../../kit/connection-error.ts';
+import { canSendAgain } from '../../kit/kept-body.ts';
 import { type Controller, type Handler, PassingHandler } from '../../kit/passing-handler.ts';
-
-/** A body that can be sent again: its parts are read anew each time. */
-export class KeptBody {
-  readonly #open: () => AsyncIterator<Buffer>;
-
-  constructor(open: () => AsyncIterator<Buffer>) {
-    this.#open = open;
-  }
-
-  [Symbol.asyncIterator](): AsyncIterator<Buffer> {
-    return this.#open();
-  }
-}
-
-/** Undici's types know no iterables. */
-export const toDispatchBody = (body: Buffer | AsyncIterable<Buffer>): Buffer | Readable =>
-  body as Buffer | Readable;
-
-const isKept = (body: unknown): boolean =>
-  body === undefined || body === null || Buffer.isBuffer(body) || body instanceof KeptBody;
 
 export class ResendingClient extends Client {
   readonly #onResend: () => void;
@@ -48,7 +28,7 @@ export class ResendingClient extends Client {
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Handler): boolean {
-    return super.dispatch(options, isKept(options.body) ? new Attempts(handler, this, options) : handler);
+    return super.dispatch(options, canSendAgain(options.body) ? new Attempts(handler, this, options) : handler);
   }
 
   resend(options: Dispatcher.DispatchOptions, attempts: Attempts): void {

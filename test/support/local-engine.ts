@@ -1,5 +1,5 @@
 import type { LocalEngine } from '../../gateway/health/local-engine.ts';
-import { EngineClient } from '../../gateway/upstream/engine-client.ts';
+import { Http1Client } from '../../kit/http1-client.ts';
 import { joinAnswers } from '../../kit/joined-answers.ts';
 
 /** An engine that is taken for healthy; `close` ends its connections. */
@@ -7,7 +7,7 @@ export function describeEngine(
   url: string,
   { onResend, ...changes }: Partial<LocalEngine> & { onResend?: () => void } = {},
 ): LocalEngine & { close(): Promise<void> } {
-  const client = new EngineClient(url, { onResend });
+  const client = new Http1Client(url, { onResend });
   const joined = client.compose(joinAnswers);
   const pool = () => joined;
   return {

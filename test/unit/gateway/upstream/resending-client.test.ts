@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import type { Pool } from 'undici';
 import { Pools } from '../../../../gateway/upstream/pools.ts';
-import { KeptBody, toDispatchBody } from '../../../../gateway/upstream/resending-client.ts';
+import { KeptBody, toDispatchBody } from '../../../../kit/kept-body.ts';
 import { readConnectionFailure } from '../../../../kit/connection-error.ts';
 import { listen, readServerPort } from '../../../../kit/http-server.ts';
 import { pollUntil } from '../../../support/poll.ts';

@@ -4,17 +4,16 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { errors } from 'undici';
-import { GrowingBuffer } from '../../kit/growing-buffer.ts';
+import { GrowingBuffer } from './growing-buffer.ts';
 
 /** vLLM describes each of up to 2,048 vectors that it sends as bytes in a header. */
-export const MAX_HEAD_BYTES = 512 * 1024;
+const MAX_HEAD_BYTES = 512 * 1024;
 const MAX_FIELDS = 1_000;
-/** With extensions, which mean nothing here. */
-const MAX_CHUNK_LINE_BYTES = 4 * 1024;
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 const NAME = /^[!#$%&'*+\-.^_`|~\w]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+/** With extensions, which mean nothing here. */
 const CHUNK_LINE = /^([\da-f]{1,13})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/i;
 /** Below 2^53. */
 const LENGTH = /^\d{1,15}$/;
@@ -54,8 +53,9 @@ export class ResponseParser {
   readonly #held = new GrowingBuffer();
   #headBytes = 0;
   #fields = 0;
-  #headers: IncomingHttpHeaders = {};
-  /** Of a body of known length, or of a chunk. */
+  /** Without a prototype, whose names a server could send. */
+  #headers: IncomingHttpHeaders = Object.create(null);
+  /** What is left of a body of known length, or of a chunk. */
   #left = 0;
   /** Whether another request may follow, and how long the server keeps the connection; null: it does not say. */
   canReuse = false;
@@ -104,27 +104,17 @@ export class ResponseParser {
   #readLine(data: Buffer, at: number): number {
     const feed = data.indexOf(LF, at);
     const end = feed < 0 ? data.length : feed + 1;
-    this.#bound(end - at);
-    if (feed < 0 || this.#held.length > 0) this.#held.add(data.subarray(at, end));
+    this.#headBytes += end - at;
+    if (this.#headBytes > MAX_HEAD_BYTES) throw new errors.HeadersOverflowError();
+    const isHeld = feed < 0 || this.#held.length > 0;
+    if (isHeld) this.#held.add(data.subarray(at, end));
     if (feed < 0) return end;
-    const isHeld = this.#held.length > 0;
-    const line = isHeld ? this.#held.read() : data;
-    const first = isHeld ? 0 : at;
-    const last = isHeld ? line.length - 2 : end - 2;
-    if (last < first || line[last] !== CR) refuse('a line that ends without a carriage return');
-    const text = line.toString('latin1', first, last);
+    const line = isHeld ? this.#held.read() : data.subarray(at, end);
+    if (line.at(-2) !== CR) refuse('a line that ends without a carriage return');
+    const text = line.toString("latin1", 0, line.length - 2);
     this.#held.clear();
     this.#takeLine(text);
     return end;
-  }
-
-  #bound(bytes: number): void {
-    if (this.#stage === 'chunk' || this.#stage === 'chunk end') {
-      if (this.#held.length + bytes > MAX_CHUNK_LINE_BYTES) refuse('a chunk with a long head');
-      return;
-    }
-    this.#headBytes += bytes;
-    if (this.#headBytes > MAX_HEAD_BYTES) throw new errors.HeadersOverflowError();
   }
 
   #takeLine(line: string): void {
@@ -159,17 +149,23 @@ export class ResponseParser {
 
   #beginFields(stage: 'fields' | 'trailers'): void {
     this.#stage = stage;
-    this.#headers = {};
+    this.#headers = Object.create(null);
     this.#fields = 0;
   }
 
   #readField(line: string): void {
     if (++this.#fields > MAX_FIELDS) throw new errors.HeadersOverflowError();
     const colon = line.indexOf(':');
-    const name = line.slice(0, Math.max(colon, 0));
-    const value = line.slice(colon + 1);
+    const name = line.slice(0, Math.max(colon, 0)).toLowerCase();
+    let start = colon + 1;
+    let end = line.length;
+    // A regular expression would take quadratic time; `trim` takes more than HTTP's blanks.
+    while (start < end && isBlank(line.charCodeAt(start))) start++;
+    while (start < end && isBlank(line.charCodeAt(end - 1))) end--;
+    const value = line.slice(start, end);
     if (!NAME.test(name) || !VALUE.test(value)) refuse('an invalid field');
-    addField(this.#headers, name.toLowerCase(), trimBlanks(value));
+    const before = this.#headers[name];
+    this.#headers[name] = before === undefined ? value : [before, value].flat();
   }
 
   #endHead(): void {
@@ -203,40 +199,15 @@ export class ResponseParser {
   #beginChunk(line: string): void {
     const [, size] = CHUNK_LINE.exec(line) ?? refuse('an invalid chunk');
     this.#left = Number.parseInt(size!, 16);
-    if (this.#left > 0) {
-      this.#stage = 'chunk data';
-      return;
-    }
     this.#headBytes = 0;
-    this.#beginFields('trailers');
+    if (this.#left > 0) this.#stage = 'chunk data';
+    else this.#beginFields('trailers');
   }
 
   #end(trailers: IncomingHttpHeaders): void {
     this.#stage = 'over';
     this.#sink!.takeEnd(trailers);
   }
-}
-
-function addField(headers: IncomingHttpHeaders, name: string, value: string): void {
-  const before = Object.hasOwn(headers, name) ? headers[name] : undefined;
-  const now = before === undefined ? value : [before, value].flat();
-  if (name === '__proto__')
-    Object.defineProperty(headers, name, {
-      value: now,
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    });
-  else headers[name] = now;
-}
-
-/** A regular expression would take quadratic time; `trim` takes more than HTTP's blanks. */
-function trimBlanks(value: string): string {
-  let start = 0;
-  let end = value.length;
-  while (start < end && isBlank(value.charCodeAt(start))) start++;
-  while (end > start && isBlank(value.charCodeAt(end - 1))) end--;
-  return value.slice(start, end);
 }
 
 const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;

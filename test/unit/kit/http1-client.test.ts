@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
 import type { Dispatcher } from 'undici';
-import { EngineClient } from '../../../../gateway/upstream/engine-client.ts';
-import { Pools } from '../../../../gateway/upstream/pools.ts';
-import { joinAnswers } from '../../../../kit/joined-answers.ts';
-import { pollUntil } from '../../../support/poll.ts';
+import { Http1Client } from '../../../kit/http1-client.ts';
+import { Pools } from '../../../gateway/upstream/pools.ts';
+import { joinAnswers } from '../../../kit/joined-answers.ts';
+import { pollUntil } from '../../support/poll.ts';
 
 const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
@@ -14,7 +14,7 @@ const COUNTED = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi';
 describe('a client of the engine', () => {
   let server: Server;
   let answer: (socket: Socket, request: string) => void;
-  let client: EngineClient;
+  let client: Http1Client;
   let pools: Pools;
   let origin: string;
   let connections: Socket[];
@@ -27,7 +27,7 @@ describe('a client of the engine', () => {
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    client = new EngineClient(origin);
+    client = new Http1Client(origin);
     pools = new Pools();
   });
   afterEach(async () => {
@@ -104,7 +104,7 @@ describe('a client of the engine', () => {
     answer = (socket) => socket.write(COUNTED);
     await read(client);
     connections[0]!.write(COUNTED);
-    await pollUntil(() => client.idle === 0, 'the connection to be dropped');
+    await pollUntil(() => client.stats.idle === 0, 'the connection to be dropped');
     expect((await read(client)).text).to.equal('hi');
     expect(connections).to.have.length(2);
   });

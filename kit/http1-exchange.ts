@@ -1,12 +1,12 @@
-/** One request to the engine and its response. */
+/** One request of Http1Client and its response. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { Readable } from 'node:stream';
+import type { Socket } from 'node:net';
 import { type Dispatcher, errors } from 'undici';
-import { readConnectionFailure } from '../../kit/connection-error.ts';
-import type { Controller, Handler } from '../../kit/passing-handler.ts';
-import type { CarriedExchange, EngineConnection } from './engine-connection.ts';
-import { type RequestHead, writeRequestHead } from './request-head.ts';
-import { KeptBody } from './resending-client.ts';
+import { readConnectionFailure } from './connection-error.ts';
+import type { CarriedExchange, Http1Connection } from './http1-connection.ts';
+import { type RequestHead, writeRequestHead } from './http1-request.ts';
+import { canSendAgain } from './kept-body.ts';
+import type { Controller, Handler } from './passing-handler.ts';
 
 type Body = Buffer | AsyncIterable<Uint8Array> | null;
 /** Longer bodies are not copied behind their head. */
@@ -15,18 +15,19 @@ const SMALL_BYTES = 16 * 1024;
 /** Where exchanges get their connections. */
 export interface ConnectionSource {
   onResend(): void;
-  open(options: { isFresh: boolean }): EngineConnection;
+  open(options: { isFresh: boolean }): Http1Connection;
 }
 
-export class EngineExchange implements Controller, CarriedExchange {
+export class Http1Exchange implements Controller, CarriedExchange {
   readonly method: string;
   readonly #options: Dispatcher.DispatchOptions;
   readonly #handler: Handler;
-  readonly #client: ConnectionSource;
+  readonly #source: ConnectionSource;
   readonly #body: Body;
   #head: RequestHead | null = null;
-  #connection: EngineConnection | null = null;
+  #connection: Http1Connection | null = null;
   #firstError: Error | null = null;
+  /** All of the request, on the current connection. */
   #isSent = false;
   #isOver = false;
   #timer: NodeJS.Timeout | null = null;
@@ -36,10 +37,10 @@ export class EngineExchange implements Controller, CarriedExchange {
   readonly rawHeaders = null;
   readonly rawTrailers = null;
 
-  constructor(options: Dispatcher.DispatchOptions, handler: Handler, client: ConnectionSource) {
+  constructor(options: Dispatcher.DispatchOptions, handler: Handler, source: ConnectionSource) {
     this.#options = options;
     this.#handler = handler;
-    this.#client = client;
+    this.#source = source;
     this.method = options.method;
     const { body } = options;
     this.#body = typeof body === 'string' ? Buffer.from(body) : ((body ?? null) as Body);
@@ -65,7 +66,7 @@ export class EngineExchange implements Controller, CarriedExchange {
     if (this.#isOver) return;
     this.paused = true;
     this.#connection?.socket.pause();
-    this.#watch(0);
+    this.#watch(null);
   }
 
   resume(): void {
@@ -90,11 +91,12 @@ export class EngineExchange implements Controller, CarriedExchange {
     const { socket } = connection;
     const head = Buffer.from(this.#head!.text, 'latin1');
     const body = this.#body;
-    this.#isSent = body === null || Buffer.isBuffer(body);
     if (body !== null && !Buffer.isBuffer(body)) {
       socket.write(head);
       this.#stream(body, connection).catch((error: Error) => connection.destroy(error));
-    } else if (body === null) socket.write(head);
+      return;
+    }
+    if (body === null) socket.write(head);
     else if (body.length <= SMALL_BYTES) socket.write(Buffer.concat([head, body]));
     else {
       socket.cork();
@@ -102,17 +104,17 @@ export class EngineExchange implements Controller, CarriedExchange {
       socket.write(body);
       socket.uncork();
     }
-    if (this.#isSent) this.#watch(this.#options.headersTimeout);
+    this.#isSent = true;
+    this.#watch(this.#options.headersTimeout);
   }
 
   /** By the connection, which is gone. */
   fail(error: Error): void {
     if (this.#isOver) return;
-    const connection = this.#connection;
-    this.#watch(0);
-    if (connection && this.#canResend(error, connection)) {
+    this.#watch(null);
+    if (this.#canResend(error)) {
       this.#firstError = error;
-      this.#client.onResend();
+      this.#source.onResend();
       try {
         this.#connect({ isFresh: true });
         return;
@@ -121,7 +123,6 @@ export class EngineExchange implements Controller, CarriedExchange {
       }
     }
     this.#isOver = true;
-    if (this.#body instanceof Readable) this.#body.destroy(error);
     // Whether the first attempt was served is unknown: a second one that was not sent does not change that.
     const isUnsent = this.#firstError !== null && !this.#isSent && !this.aborted;
     this.#handler.onResponseError?.(this, isUnsent ? this.#firstError! : error);
@@ -140,60 +141,72 @@ export class EngineExchange implements Controller, CarriedExchange {
   takeEnd(trailers: IncomingHttpHeaders): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#watch(0);
+    this.#watch(null);
+    // After HEAD, a server that wrongly sends a body would answer the next request with it.
     this.#connection!.end({ canReuse: this.#isSent && this.method !== 'HEAD' });
-    this.#handler.onResponseEnd?.(this, trailers);
+    try {
+      this.#handler.onResponseEnd?.(this, trailers);
+    } catch (error) {
+      this.#handler.onResponseError?.(this, error as Error);
+    }
   }
 
   #connect(options: { isFresh: boolean }): void {
     this.#isSent = false;
-    this.#connection = this.#client.open(options);
+    this.#connection = this.#source.open(options);
     this.#connection.carry(this);
   }
 
-  /** Reused, and broken before any byte of a response: the engine had closed it as idle (decision 0027). */
-  #canResend(error: Error, { isReused, hasResponse }: EngineConnection): boolean {
-    if (this.aborted || this.#firstError || !isReused || hasResponse) return false;
-    const isKept = this.#body === null || Buffer.isBuffer(this.#body) || this.#body instanceof KeptBody;
-    return isKept && readConnectionFailure(error) === 'lost';
+  /** Reused, and broken before any byte of a response: the server had closed it as idle (decision 0027). */
+  #canResend(error: Error): boolean {
+    const connection = this.#connection;
+    if (this.aborted || this.#firstError || !connection?.isReused || connection.hasResponse) return false;
+    return canSendAgain(this.#body) && readConnectionFailure(error) === 'lost';
   }
 
-  async #stream(body: AsyncIterable<Uint8Array>, connection: EngineConnection): Promise<void> {
+  async #stream(body: AsyncIterable<Uint8Array>, connection: Http1Connection): Promise<void> {
     const { socket } = connection;
     const { length } = this.#head!;
+    const isCurrent = () => !this.#isOver && this.#connection === connection;
     let left = length ?? Number.POSITIVE_INFINITY;
     for await (const piece of body) {
-      if (this.#isOver || this.#connection !== connection) return;
-      const bytes = Buffer.from(piece);
-      left -= bytes.length;
+      if (!isCurrent()) return;
+      left -= piece.length;
       if (left < 0) throw new errors.RequestContentLengthMismatchError();
-      if (bytes.length === 0) continue;
+      if (piece.length === 0) continue;
       socket.cork();
-      if (length === null) socket.write(`${bytes.length.toString(16)}\r\n`, 'latin1');
-      let canTakeMore = socket.write(bytes);
+      if (length === null) socket.write(`${piece.length.toString(16)}\r\n`, 'latin1');
+      let canTakeMore = socket.write(piece);
       if (length === null) canTakeMore = socket.write('\r\n', 'latin1');
       socket.uncork();
-      if (!canTakeMore) await awaitDrain(socket);
+      if (canTakeMore) continue;
+      if (!connection.hasResponse) this.#watch(this.#options.headersTimeout);
+      await awaitDrain(socket);
+      if (isCurrent() && !connection.hasResponse) this.#watch(null);
     }
-    if (this.#isOver || this.#connection !== connection) return;
+    if (!isCurrent()) return;
     if (length === null) socket.write('0\r\n\r\n', 'latin1');
     else if (left > 0) throw new errors.RequestContentLengthMismatchError();
     this.#isSent = true;
     if (!connection.hasResponse) this.#watch(this.#options.headersTimeout);
   }
 
-  /** For the next byte of the response; none, or 0: as long as it takes. */
+  /** For the next byte of the response, or for the server to take more of the request; null: as long as it takes. */
   #watch(ms: number | null | undefined): void {
     if (this.#timer) clearTimeout(this.#timer);
-    const isBody = this.#connection?.hasResponse === true;
-    const expire = () =>
-      this.#connection?.destroy(isBody ? new errors.BodyTimeoutError() : new errors.HeadersTimeoutError());
-    this.#timer = ms ? setTimeout(expire, ms) : null;
+    this.#timer = ms ? setTimeout(() => this.#expire(), ms) : null;
+  }
+
+  #expire(): void {
+    const connection = this.#connection!;
+    connection.destroy(
+      connection.hasResponse ? new errors.BodyTimeoutError() : new errors.HeadersTimeoutError(),
+    );
   }
 }
 
 /** Or until it is closed. */
-const awaitDrain = (socket: EngineConnection['socket']): Promise<void> =>
+const awaitDrain = (socket: Socket): Promise<void> =>
   new Promise((resolve) => {
     const proceed = () => {
       socket.off('drain', proceed).off('close', proceed);

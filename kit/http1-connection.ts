@@ -1,7 +1,7 @@
-/** A connection to the engine: one exchange after the other. Whatever comes out of turn ends it. */
+/** A connection of Http1Client: one exchange after the other. Whatever comes out of turn ends it. */
 import { connect, type Socket } from 'node:net';
 import { errors } from 'undici';
-import { ResponseParser, type ResponseSink } from './response-parser.ts';
+import { ResponseParser, type ResponseSink } from './http1-response.ts';
 
 /** What one read brings is copied out of it at once, so all connections share it. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024);
@@ -20,12 +20,12 @@ export interface CarriedExchange extends ResponseSink {
 
 /** Keeps connections between exchanges. */
 export interface ConnectionKeeper {
-  /** `keptMs`: what the engine says; null: nothing. */
-  release(connection: EngineConnection, keptMs: number | null): void;
-  forget(connection: EngineConnection): void;
+  /** `keptMs`: what the server says; null: nothing. */
+  release(connection: Http1Connection, keptMs: number | null): void;
+  forget(connection: Http1Connection): void;
 }
 
-export class EngineConnection {
+export class Http1Connection {
   readonly socket: Socket;
   readonly #keeper: ConnectionKeeper;
   readonly #parser = new ResponseParser();
@@ -38,6 +38,8 @@ export class EngineConnection {
   isReused = false;
   /** Some of a response to the current exchange has arrived. */
   hasResponse = false;
+  /** While it is idle, by `performance.now`. */
+  idleUntil = 0;
 
   constructor(address: { host: string; port: number }, timeoutMs: number, keeper: ConnectionKeeper) {
     this.#keeper = keeper;
@@ -46,7 +48,7 @@ export class EngineConnection {
       noDelay: true,
       keepAlive: true,
       keepAliveInitialDelay: KEEP_ALIVE_MS,
-      // The response may come whole though the engine has closed its side.
+      // The response may come whole though the server has closed its side.
       allowHalfOpen: true,
       onread: { buffer: READ_BUFFER, callback: (bytes) => this.#take(bytes) },
     });

@@ -2,11 +2,11 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { EngineClient } from '../../../../gateway/upstream/engine-client.ts';
-import { KeptBody, toDispatchBody } from '../../../../gateway/upstream/resending-client.ts';
-import { readConnectionFailure } from '../../../../kit/connection-error.ts';
-import { listen, readServerPort } from '../../../../kit/http-server.ts';
-import { pollUntil } from '../../../support/poll.ts';
+import { Http1Client } from '../../../kit/http1-client.ts';
+import { KeptBody, toDispatchBody } from '../../../kit/kept-body.ts';
+import { readConnectionFailure } from '../../../kit/connection-error.ts';
+import { listen, readServerPort } from '../../../kit/http-server.ts';
+import { pollUntil } from '../../support/poll.ts';
 
 const read = async function* () {
   yield Buffer.from('a ');
@@ -16,7 +16,7 @@ const read = async function* () {
 describe('a request to the engine on a connection that was used before', () => {
   let server: Server;
 
-  let pool: EngineClient;
+  let pool: Http1Client;
   let resent: number;
   /** Requests that arrived, by how many their connection had before. */
   let arrived: number[];
@@ -38,11 +38,11 @@ describe('a request to the engine on a connection that was used before', () => {
     server = createServer(answer);
     await listen(server, 0, '127.0.0.1');
 
-    pool = new EngineClient(`http://127.0.0.1:${readServerPort(server)}`, { onResend: () => resent++ });
+    pool = new Http1Client(`http://127.0.0.1:${readServerPort(server)}`, { onResend: () => resent++ });
     await ask();
     await becomeIdle(1);
   });
-  const becomeIdle = (count: number) => pollUntil(() => pool.idle === count, 'idle connections');
+  const becomeIdle = (count: number) => pollUntil(() => pool.stats.idle === count, 'idle connections');
   afterEach(async () => {
     await pool.destroy();
     server.closeAllConnections();

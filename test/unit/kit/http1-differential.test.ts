@@ -4,14 +4,14 @@ import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import type { Dispatcher } from 'undici';
-import { EngineClient } from '../../../../gateway/upstream/engine-client.ts';
-import { Pools } from '../../../../gateway/upstream/pools.ts';
-import { KeptBody, toDispatchBody } from '../../../../gateway/upstream/resending-client.ts';
-import { readConnectionFailure } from '../../../../kit/connection-error.ts';
-import { joinAnswers } from '../../../../kit/joined-answers.ts';
-import { type RandomAnswer, writeAnswer } from '../../../support/random-answers.ts';
-import { listSeeds, seedRandom } from '../../../support/random-seeds.ts';
-import { type ScriptedEngine, startScriptedEngine } from '../../../support/scripted-engine.ts';
+import { Http1Client } from '../../../kit/http1-client.ts';
+import { Pools } from '../../../gateway/upstream/pools.ts';
+import { KeptBody, toDispatchBody } from '../../../kit/kept-body.ts';
+import { readConnectionFailure } from '../../../kit/connection-error.ts';
+import { joinAnswers } from '../../../kit/joined-answers.ts';
+import { type RandomAnswer, writeAnswer } from '../../support/random-answers.ts';
+import { listSeeds, seedRandom } from '../../support/random-seeds.ts';
+import { type ScriptedEngine, startScriptedEngine } from '../../support/scripted-engine.ts';
 
 /** For each seed. */
 const ANSWERS = Number(process.env.STEPS ?? 100);
@@ -66,6 +66,7 @@ function explain(own: Reading, other: Reading, wire: string): string | undefined
     return 'refuses encodings beside chunks, which undici takes for chunks or for a body until the end';
   if (own.failure === 'other' && /^HTTP\/1\.[01] \d{3}.*[\0\x7f]/m.test(wire))
     return 'refuses a reason with a control character';
+  if (own.failure === 'other' && /^\r\n(HTTP|\r\n)/m.test(wire)) return 'refuses an empty line before a status line';
   if (other.failure === 'other' && /^[\da-f]+[\t ]*;/im.test(wire))
     return 'ignores what extensions of chunks contain';
   return undefined;
@@ -74,11 +75,11 @@ function explain(own: Reading, other: Reading, wire: string): string | undefined
 describe('a client of the engine, beside undici', () => {
   let engine: ScriptedEngine;
   let pools: Pools;
-  let client: EngineClient;
+  let client: Http1Client;
   beforeEach(async () => {
     engine = await startScriptedEngine();
     pools = new Pools();
-    client = new EngineClient(engine.origin);
+    client = new Http1Client(engine.origin);
   });
   afterEach(async () => {
     await Promise.all([pools.destroy(), client.destroy()]);

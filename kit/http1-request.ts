@@ -4,6 +4,7 @@ import { type Dispatcher, errors } from 'undici';
 const NAME = /^[!#$%&'*+\-.^_`|~\w]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const PATH = /^\/[\x21-\xff]*$/;
+const LENGTH = /^\d{1,15}$/;
 /** What only the client decides. */
 const OWN = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect']);
 /** A server may wait for the length of their body, even if it is none. */
@@ -11,11 +12,11 @@ const WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
 
 export interface RequestHead {
   text: string;
-  /** Of the body; null: it is sent in chunks. */
+  /** The body's; null: it is sent in chunks. */
   length: number | null;
 }
 
-/** `bytes`: of the body; null if only the caller's `Content-Length` can tell. Throws an error of undici. */
+/** `bytes`: the body's; null if only the caller's `Content-Length` can tell. Throws an error of undici. */
 export function writeRequestHead(
   { method, path, headers }: Dispatcher.DispatchOptions,
   host: string,
@@ -30,7 +31,7 @@ export function writeRequestHead(
     const key = name.toLowerCase();
     if (!NAME.test(name) || !VALUE.test(value) || OWN.has(key)) refuse(`header ${key}`);
     if (key === 'content-length') {
-      if (!/^\d{1,15}$/.test(value)) refuse(`header ${key}`);
+      if (!LENGTH.test(value)) refuse(`header ${key}`);
       length ??= Number(value);
       if (length !== Number(value)) throw new errors.RequestContentLengthMismatchError();
       continue;
@@ -40,11 +41,9 @@ export function writeRequestHead(
   }
   if (length === null) fields += 'transfer-encoding: chunked\r\n';
   else if (length > 0 || WITH_BODY.has(method)) fields += `content-length: ${length}\r\n`;
-  const hostField = hasHost ? '' : `host: ${host}\r\n`;
-  // A server that wrongly sends a body would answer the next request with it.
+  const start = `${method} ${path} HTTP/1.1\r\n${hasHost ? '' : `host: ${host}\r\n`}`;
   const connection = method === 'HEAD' ? 'close' : 'keep-alive';
-  const text = `${method} ${path} HTTP/1.1\r\n${hostField}connection: ${connection}\r\n${fields}\r\n`;
-  return { text, length };
+  return { text: `${start}connection: ${connection}\r\n${fields}\r\n`, length };
 }
 
 function refuse(what: string): never {
@@ -54,16 +53,12 @@ function refuse(what: string): never {
 /** One for each line. */
 function listFields(headers: Dispatcher.DispatchOptions['headers']): [name: string, value: string][] {
   const fields: [string, string][] = [];
-  if (!headers) return fields;
   const add = (name: string, value: unknown) => {
-    for (const one of Array.isArray(value) ? value : [value])
-      if (one !== undefined) fields.push([name, String(one ?? '')]);
+    if (Array.isArray(value)) for (const one of value) add(name, one);
+    else if (value !== undefined) fields.push([name, String(value)]);
   };
-  if (Array.isArray(headers)) {
-    if (headers.length % 2 !== 0) refuse('headers');
-    for (let index = 0; index < headers.length; index += 2) add(headers[index]!, headers[index + 1]);
-  } else if (Symbol.iterator in headers)
-    for (const [name, value] of headers as Iterable<[string, string]>) add(name, value);
-  else for (const [name, value] of Object.entries(headers)) add(name, value);
+  if (!Array.isArray(headers)) for (const [name, value] of Object.entries(headers ?? {})) add(name, value);
+  else if (headers.length % 2 !== 0) refuse('headers');
+  else for (let index = 0; index < headers.length; index += 2) add(headers[index]!, headers[index + 1]);
   return fields;
 }
