@@ -29,6 +29,7 @@ export class Http1Exchange implements Controller, CarriedExchange {
   #firstError: Error | null = null;
   /** All of the request, on the current connection. */
   #isSent = false;
+  #hasHead = false;
   #isOver = false;
   #timer: NodeJS.Timeout | null = null;
   paused = false;
@@ -129,6 +130,7 @@ export class Http1Exchange implements Controller, CarriedExchange {
   }
 
   takeHead(status: number, headers: IncomingHttpHeaders): void {
+    this.#hasHead = true;
     this.#watch(this.#options.bodyTimeout);
     this.#handler.onResponseStart?.(this, status, headers, '');
   }
@@ -180,15 +182,15 @@ export class Http1Exchange implements Controller, CarriedExchange {
       if (length === null) canTakeMore = socket.write('\r\n', 'latin1');
       socket.uncork();
       if (canTakeMore) continue;
-      if (!connection.hasResponse) this.#watch(this.#options.headersTimeout);
+      if (!this.#hasHead) this.#watch(this.#options.headersTimeout);
       await awaitDrain(socket);
-      if (isCurrent() && !connection.hasResponse) this.#watch(null);
+      if (isCurrent() && !this.#hasHead) this.#watch(null);
     }
     if (!isCurrent()) return;
     if (length === null) socket.write('0\r\n\r\n', 'latin1');
     else if (left > 0) throw new errors.RequestContentLengthMismatchError();
     this.#isSent = true;
-    if (!connection.hasResponse) this.#watch(this.#options.headersTimeout);
+    if (!this.#hasHead) this.#watch(this.#options.headersTimeout);
   }
 
   /** For the next byte of the response, or for the server to take more of the request; null: as long as it takes. */
@@ -198,10 +200,8 @@ export class Http1Exchange implements Controller, CarriedExchange {
   }
 
   #expire(): void {
-    const connection = this.#connection!;
-    connection.destroy(
-      connection.hasResponse ? new errors.BodyTimeoutError() : new errors.HeadersTimeoutError(),
-    );
+    const error = this.#hasHead ? new errors.BodyTimeoutError() : new errors.HeadersTimeoutError();
+    this.#connection!.destroy(error);
   }
 }
 
