@@ -7,6 +7,7 @@ import { type ConnectionKeeper, Http1Connection } from './http1-connection.ts';
 import { type ConnectionSource, Http1Exchange } from './http1-exchange.ts';
 import type { Handler } from './passing-handler.ts';
 
+/** A server may be slow to accept, and has no alternative. */
 const CONNECT_TIMEOUT_MS = 10_000;
 /** For servers that do not say how long they keep a connection. */
 const KEPT_MS = 4_000;

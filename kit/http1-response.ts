@@ -111,7 +111,7 @@ export class ResponseParser {
     if (feed < 0) return end;
     const line = isHeld ? this.#held.read() : data.subarray(at, end);
     if (line.at(-2) !== CR) refuse('a line that ends without a carriage return');
-    const text = line.toString("latin1", 0, line.length - 2);
+    const text = line.toString('latin1', 0, line.length - 2);
     this.#held.clear();
     this.#takeLine(text);
     return end;

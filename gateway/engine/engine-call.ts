@@ -3,11 +3,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { isNotConnected } from '../../kit/connection-error.ts';
 import { GrowingBuffer } from '../../kit/growing-buffer.ts';
+import { toDispatchBody } from '../../kit/kept-body.ts';
 import { UNSENT_HEADER } from '../capacity/peer-protocol.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { canResend, type EngineBody } from '../upstream/engine-request.ts';
-import { toDispatchBody } from '../../kit/kept-body.ts';
 import type { Answer } from './answer.ts';
 import {
   describeConnectionLoss,

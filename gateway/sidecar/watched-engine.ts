@@ -1,6 +1,7 @@
 /** The engine beside this gateway: connections, health, sleep mode, and what it reports about itself. */
 import type { Dispatcher } from 'undici';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { Http1Client } from '../../kit/http1-client.ts';
 import { joinAnswers } from '../../kit/joined-answers.ts';
 import { EngineSleep } from '../capacity/engine-sleep.ts';
 import type { Slots } from '../capacity/replica-capacity.ts';
@@ -14,7 +15,6 @@ import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { ContextLength } from '../text/context-length.ts';
-import { Http1Client } from '../../kit/http1-client.ts';
 import { fetchMetrics } from './engine-metrics.ts';
 
 export interface EngineAddress {

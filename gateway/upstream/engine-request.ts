@@ -2,8 +2,8 @@
 import type { Dispatcher } from 'undici';
 import { BodyTooLargeError, readBody, takeBody } from '../../kit/bounded-body.ts';
 import { isNotConnected, readConnectionFailure } from '../../kit/connection-error.ts';
-import { ApiError } from '../http/error-response.ts';
 import { type KeptBody, toDispatchBody } from '../../kit/kept-body.ts';
+import { ApiError } from '../http/error-response.ts';
 
 /** It can be sent again. */
 export type EngineBody = Buffer | KeptBody;

@@ -1,30 +1,25 @@
-/** Keep-alive connections to other gateways and to the engine, a pool for each origin. */
+/** Keep-alive connections to other gateways, a pool for each origin. */
 import { type Client, Pool } from 'undici';
 import { connectHTTP1 } from '../../kit/http1.ts';
 import { joinAnswers } from '../../kit/joined-answers.ts';
 import { ResendingClient } from './resending-client.ts';
 
-/** To other pods: one that is gone must not delay a request. */
+/** A pod that is gone must not delay a request. */
 const CONNECT_TIMEOUT_MS = 2_000;
-/** To the engine, which may be slow to accept and has no alternative. */
-export const ENGINE_CONNECT_TIMEOUT_MS = 10_000;
 
 /** vLLM describes each of up to 2,048 vectors that it sends as bytes in a header. */
 const MAX_HEADER_BYTES = 512 * 1024;
 
 export interface PoolsOptions {
-  connectTimeoutMs?: number;
   /** A request is sent once more: see `ResendingClient`. */
   onResend?: (() => void) | undefined;
 }
 
 export class Pools {
   readonly #entries = new Map<string, { pool: Pool; usedAt: number }>();
-  readonly #connectTimeoutMs: number;
   readonly #onResend: () => void;
 
-  constructor({ connectTimeoutMs = CONNECT_TIMEOUT_MS, onResend = () => {} }: PoolsOptions = {}) {
-    this.#connectTimeoutMs = connectTimeoutMs;
+  constructor({ onResend = () => {} }: PoolsOptions = {}) {
     this.#onResend = onResend;
   }
 
@@ -58,7 +53,7 @@ export class Pools {
       headersTimeout: 0,
       bodyTimeout: 0,
       maxHeaderSize: MAX_HEADER_BYTES,
-      connect: connectHTTP1({ timeout: this.#connectTimeoutMs }),
+      connect: connectHTTP1({ timeout: CONNECT_TIMEOUT_MS }),
       factory: (url, options) => new ResendingClient(url, options as Client.Options, this.#onResend),
     }).compose(joinAnswers) as Pool;
     const entry = { pool, usedAt: 0 };

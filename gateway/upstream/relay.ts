@@ -2,9 +2,9 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { isNotConnected, readConnectionFailure } from '../../kit/connection-error.ts';
+import { toDispatchBody } from '../../kit/kept-body.ts';
 import type { Span } from '../tracing/span.ts';
 import { type RelayedHeaders, selectResponseHeaders } from './headers.ts';
-import { toDispatchBody } from '../../kit/kept-body.ts';
 
 export interface RelayRequest {
   req: IncomingMessage;

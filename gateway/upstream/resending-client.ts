@@ -28,7 +28,10 @@ export class ResendingClient extends Client {
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Handler): boolean {
-    return super.dispatch(options, canSendAgain(options.body) ? new Attempts(handler, this, options) : handler);
+    return super.dispatch(
+      options,
+      canSendAgain(options.body) ? new Attempts(handler, this, options) : handler,
+    );
   }
 
   resend(options: Dispatcher.DispatchOptions, attempts: Attempts): void {

@@ -1,7 +1,7 @@
 /** Records a gateway's observations of an engine: by its health check, and by requests sent like a gateway's. */
 import type { Dispatcher } from 'undici';
 import { EngineHealth } from '../../gateway/health/engine-health.ts';
-import { ENGINE_CONNECT_TIMEOUT_MS, Pools } from '../../gateway/upstream/pools.ts';
+import { Http1Client } from '../../kit/http1-client.ts';
 import { formatStep } from '../support/health-traces/trace-lines.ts';
 import { pollUntil } from '../support/poll.ts';
 import type { Fields } from './answers.ts';
@@ -11,7 +11,7 @@ const STALLED_MS = 600_000;
 export class HealthRecorder {
   readonly lines: string[] = [];
   readonly #health: EngineHealth;
-  readonly #pools = new Pools({ connectTimeoutMs: ENGINE_CONNECT_TIMEOUT_MS });
+  readonly #client: Http1Client;
   readonly #pool: Dispatcher;
   readonly #model: string;
   readonly #startedAt: number;
@@ -27,7 +27,8 @@ export class HealthRecorder {
       onObservation: (at, seen) => this.lines.push(formatStep(at - this.#startedAt, seen)),
     });
     this.#startedAt = this.#health.clock.now();
-    this.#pool = this.#health.watch(this.#pools.get(origin));
+    this.#client = new Http1Client(origin);
+    this.#pool = this.#health.watch(this.#client);
   }
 
   /** Records an action on the engine. */
@@ -70,7 +71,7 @@ export class HealthRecorder {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#health.stop();
-    await this.#pools.destroy();
+    await this.#client.destroy();
   }
 }
 

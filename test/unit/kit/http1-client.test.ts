@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
 import type { Dispatcher } from 'undici';
-import { Http1Client } from '../../../kit/http1-client.ts';
 import { Pools } from '../../../gateway/upstream/pools.ts';
+import { Http1Client } from '../../../kit/http1-client.ts';
 import { joinAnswers } from '../../../kit/joined-answers.ts';
 import { pollUntil } from '../../support/poll.ts';
 

@@ -4,11 +4,11 @@ import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import type { Dispatcher } from 'undici';
-import { Http1Client } from '../../../kit/http1-client.ts';
 import { Pools } from '../../../gateway/upstream/pools.ts';
-import { KeptBody, toDispatchBody } from '../../../kit/kept-body.ts';
 import { readConnectionFailure } from '../../../kit/connection-error.ts';
+import { Http1Client } from '../../../kit/http1-client.ts';
 import { joinAnswers } from '../../../kit/joined-answers.ts';
+import { KeptBody, toDispatchBody } from '../../../kit/kept-body.ts';
 import { type RandomAnswer, writeAnswer } from '../../support/random-answers.ts';
 import { listSeeds, seedRandom } from '../../support/random-seeds.ts';
 import { type ScriptedEngine, startScriptedEngine } from '../../support/scripted-engine.ts';
@@ -66,7 +66,8 @@ function explain(own: Reading, other: Reading, wire: string): string | undefined
     return 'refuses encodings beside chunks, which undici takes for chunks or for a body until the end';
   if (own.failure === 'other' && /^HTTP\/1\.[01] \d{3}.*[\0\x7f]/m.test(wire))
     return 'refuses a reason with a control character';
-  if (own.failure === 'other' && /^\r\n(HTTP|\r\n)/m.test(wire)) return 'refuses an empty line before a status line';
+  if (own.failure === 'other' && /^\r\n(HTTP|\r\n)/m.test(wire))
+    return 'refuses an empty line before a status line';
   if (other.failure === 'other' && /^[\da-f]+[\t ]*;/im.test(wire))
     return 'ignores what extensions of chunks contain';
   return undefined;

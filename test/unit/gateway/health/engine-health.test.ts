@@ -7,9 +7,9 @@ import { EngineHealth, type EngineHealthTiming } from '../../../../gateway/healt
 import type { EngineBounds, EngineVerdict } from '../../../../gateway/health/engine-verdict.ts';
 import { buildSidecarRoutes } from '../../../../gateway/sidecar/admin-routes.ts';
 import type { Drain } from '../../../../gateway/sidecar/drain.ts';
-import { ENGINE_CONNECT_TIMEOUT_MS, Pools } from '../../../../gateway/upstream/pools.ts';
 import type { AdminRoutes } from '../../../../kit/admin-server.ts';
 import { closeServer, listen, readServerPort } from '../../../../kit/http-server.ts';
+import { Http1Client } from '../../../../kit/http1-client.ts';
 import { pollUntil } from '../../../support/poll.ts';
 
 const TIMING: EngineHealthTiming = {
@@ -28,7 +28,7 @@ describe('the engine’s health', () => {
   let serve: (res: ServerResponse) => void;
   let server: Server;
   let health: EngineHealth;
-  let pools: Pools;
+  let client: Http1Client;
   let pool: Dispatcher;
   let stalledMs: number;
   let port = 0;
@@ -60,12 +60,12 @@ describe('the engine’s health', () => {
       bounds: BOUNDS,
       onChange: (now) => told.push(now),
     });
-    pools = new Pools({ connectTimeoutMs: ENGINE_CONNECT_TIMEOUT_MS });
-    pool = health.watch(pools.get(`http://127.0.0.1:${port}`));
+    client = new Http1Client(`http://127.0.0.1:${port}`);
+    pool = health.watch(client);
   });
   afterEach(async () => {
     health.stop();
-    await pools.destroy();
+    await client.destroy();
     await stopEngine();
   });
 
@@ -305,7 +305,7 @@ describe('the engine’s health', () => {
           return tried;
         },
       });
-      watched = trying.watch(pools.get(engineURL));
+      watched = trying.watch(client);
       serve = (res) => res.writeHead(500).end();
       status = 200;
       await pollUntil(() => trying.isReady, 'healthy');
