@@ -144,8 +144,7 @@ export class Http1Exchange implements Controller, CarriedExchange {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#watch(null);
-    // After HEAD, a server that wrongly sends a body would answer the next request with it.
-    this.#connection!.end({ canReuse: this.#isSent && this.method !== 'HEAD' });
+    this.#connection!.end({ canReuse: this.#isSent });
     try {
       this.#handler.onResponseEnd?.(this, trailers);
     } catch (error) {

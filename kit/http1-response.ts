@@ -61,7 +61,7 @@ export class ResponseParser {
   canReuse = false;
   keptMs: number | null = null;
 
-  /** Of the next request. */
+  /** Begins the response to the next request. */
   expect(method: string, sink: ResponseSink): void {
     this.#stage = 'status';
     this.#sink = sink;
@@ -186,6 +186,8 @@ export class ResponseParser {
     const kept = /timeout=(\d{1,9})/i.exec(String(this.#headers['keep-alive'] ?? ''));
     this.keptMs = kept && Number(kept[1]) * 1_000;
     const hasNone = this.#isHead || this.#status === 204 || this.#status === 304;
+    // A server that wrongly sends a body would answer the next request with it.
+    if (this.#isHead || (hasNone && (isChunked || Number(length ?? 0) > 0))) this.canReuse = false;
     this.#left = hasNone ? 0 : Number(length ?? 0);
     if (hasNone || length !== undefined) this.#stage = 'counted';
     else if (isChunked) this.#stage = 'chunk';

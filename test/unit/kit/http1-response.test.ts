@@ -9,7 +9,7 @@ interface Read {
   trailers: IncomingHttpHeaders | null;
   canReuse: boolean;
   keptMs: number | null;
-  /** Of the bytes. */
+  /** Bytes after the response. */
   unread: string;
 }
 
@@ -89,13 +89,13 @@ describe('a parser of responses', () => {
       `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n${HEAD}content-length: 2\r\n\r\nhi`,
       { status: 200, body: 'hi', headers: { 'content-length': '2' } },
     ],
-    ['the head of a HEAD', `${HEAD}content-length: 9\r\n\r\n`, { body: '', canReuse: true }, 'HEAD'],
-    ['the head of a HEAD in chunks', CHUNKED, { body: '', canReuse: true }, 'HEAD'],
+    ['the head of a HEAD', `${HEAD}content-length: 9\r\n\r\n`, { body: '', canReuse: false }, 'HEAD'],
+    ['the head of a HEAD in chunks', CHUNKED, { body: '', canReuse: false }, 'HEAD'],
     ['204', 'HTTP/1.1 204 No Content\r\n\r\n', { status: 204, canReuse: true }],
     [
       '304 with the length of what it is about',
       'HTTP/1.1 304 Not Modified\r\ncontent-length: 9\r\n\r\n',
-      { status: 304, canReuse: true },
+      { status: 304, canReuse: false },
     ],
     ['Connection: close', `${HEAD}connection: x, Close\r\ncontent-length: 0\r\n\r\n`, { canReuse: false }],
     [
