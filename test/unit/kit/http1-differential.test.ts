@@ -62,12 +62,13 @@ function explain(own: Reading, other: Reading, wire: string): string | undefined
   if (own.failure === 'lost' && other.failure === 'other')
     return 'reports a lost connection where an answer ends too early, whatever it has said about closing';
   const encodings = [...wire.matchAll(/^transfer-encoding:[\t ]*(.*)\r$/gim)].map(([, value]) => value);
-  if (own.failure === 'other' && encodings.length > 0 && encodings.join().toLowerCase() !== 'chunked')
-    return 'refuses encodings beside chunks, which undici takes for chunks or for a body until the end';
+  const isPlain = encodings.join().toLowerCase() === 'chunked' && !/^HTTP\/1\.0/m.test(wire);
+  if (own.failure === 'other' && encodings.length > 0 && !isPlain)
+    return 'refuses encodings beside chunks, and chunks in HTTP/1.0';
   if (own.failure === 'other' && /^HTTP\/1\.[01] \d{3}.*[\0\x7f]/m.test(wire))
     return 'refuses a reason with a control character';
-  if (own.failure === 'other' && /^\r\n(HTTP|\r\n)/m.test(wire))
-    return 'refuses an empty line before a status line';
+  if (own.failure === 'other' && /(^|\r\n\r\n)[\r\n]+(HTTP|$)/.test(wire))
+    return 'refuses line ends before a status line';
   if (other.failure === 'other' && /^[\da-f]+[\t ]*;/im.test(wire))
     return 'ignores what extensions of chunks contain';
   return undefined;
