@@ -14,7 +14,7 @@ const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/
 const NAME = /^[!#$%&'*+\-.^_`|~\w]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** With extensions, which mean nothing here. */
-const CHUNK_LINE = /^([\da-f]{1,13})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/i;
+const CHUNK_LINE = /^[\da-f]{1,13}[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/i;
 /** Below 2^53. */
 const LENGTH = /^\d{1,15}$/;
 const LF = 0x0a;
@@ -109,9 +109,11 @@ export class ResponseParser {
     const isHeld = feed < 0 || this.#held.length > 0;
     if (isHeld) this.#held.add(data.subarray(at, end));
     if (feed < 0) return end;
-    const line = isHeld ? this.#held.read() : data.subarray(at, end);
-    if (line.at(-2) !== CR) refuse('a line that ends without a carriage return');
-    const text = line.toString('latin1', 0, line.length - 2);
+    const line = isHeld ? this.#held.read() : data;
+    const first = isHeld ? 0 : at;
+    const last = isHeld ? line.length - 2 : end - 2;
+    if (last < first || line[last] !== CR) refuse('a line that ends without a carriage return');
+    const text = line.toString('latin1', first, last);
     this.#held.clear();
     this.#takeLine(text);
     return end;
@@ -199,8 +201,8 @@ export class ResponseParser {
   }
 
   #beginChunk(line: string): void {
-    const [, size] = CHUNK_LINE.exec(line) ?? refuse('an invalid chunk');
-    this.#left = Number.parseInt(size!, 16);
+    if (!CHUNK_LINE.test(line)) refuse('an invalid chunk');
+    this.#left = Number.parseInt(line, 16);
     this.#headBytes = 0;
     if (this.#left > 0) this.#stage = 'chunk data';
     else this.#beginFields('trailers');
