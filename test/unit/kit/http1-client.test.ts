@@ -11,7 +11,7 @@ const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 const COUNTED = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi';
 
-describe('a client of the engine', () => {
+describe('a client of HTTP/1.1', () => {
   let server: Server;
   let answer: (socket: Socket, request: string) => void;
   let client: Http1Client;
@@ -109,20 +109,6 @@ describe('a client of the engine', () => {
     expect(connections).to.have.length(2);
   });
 
-  it('closes the connection of a request that is aborted, before and within its answer', async () => {
-    for (const begun of ['', `${CHUNKED}${chunk('hello')}`]) {
-      answer = (socket) => socket.write(begun);
-      const aborting = new AbortController();
-      const asked = client
-        .request({ path: '/', method: 'POST', body: 'a', signal: aborting.signal })
-        .then(({ body }) => body.text());
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      aborting.abort();
-      expect(await asked.catch((error: Error) => error.name)).to.equal('AbortError');
-      await pollUntil(() => connections.at(-1)!.closed, 'the connection to be closed');
-    }
-  });
-
   it('reads all of an answer in tiny pieces for a reader that pauses', async () => {
     const total = 200_000;
     answer = (socket) => socket.write(`${CHUNKED}${chunk('x').repeat(total)}0\r\n\r\n`);
@@ -147,16 +133,34 @@ describe('a client of the engine', () => {
     }
   });
 
-  it('gives up where no answer comes in time', async () => {
-    answer = () => {};
-    const error = await client
-      .request({ path: '/', method: 'GET', headersTimeout: 50 })
-      .catch((failed) => failed);
-    expect(error).to.have.property('code', 'UND_ERR_HEADERS_TIMEOUT');
+  it('reports an error of the reader to the reader, at each step', async () => {
+    answer = (socket) => socket.write(COUNTED);
+    for (const step of ['onRequestStart', 'onResponseStart', 'onResponseData', 'onResponseEnd']) {
+      const error = await new Promise<Error>((resolve) =>
+        client.dispatch(
+          { path: '/', method: 'GET' },
+          {
+            onRequestStart: () => {},
+            onResponseError: (_, failed) => resolve(failed),
+            [step]: () => {
+              throw new Error(step);
+            },
+          },
+        ),
+      );
+      expect(error.message).to.equal(step);
+    }
   });
 
-  it('sends no header that would begin another', async () => {
-    const asked = client.request({ path: '/', method: 'GET', headers: { a: 'b\r\nc: d' } });
-    expect(await asked.catch((error) => error.code)).to.equal('UND_ERR_INVALID_ARG');
-  });
+  for (const [what, options] of [
+    ['header that would begin another', { headers: { a: 'b\r\nc: d' } }],
+    ['path that would end its line', { path: '/ HTTP/1.1\r\nx: y' }],
+    ['header that only the client decides', { headers: { 'transfer-encoding': 'chunked' } }],
+    ['wait for 100 Continue', { headers: { expect: '100-continue' } }],
+  ] as const)
+    it(`sends no ${what}`, async () => {
+      const asked = client.request({ path: '/', method: 'GET', ...options });
+      expect(await asked.catch((error) => error.code)).to.equal('UND_ERR_INVALID_ARG');
+      expect(connections).to.have.length(0);
+    });
 });

@@ -13,7 +13,7 @@ const MIB = 1024 * 1024;
 /** The kernel's buffers of a loopback connection hold less. */
 const LARGE_MIB = 64;
 
-describe('a client of HTTP/1.1', () => {
+describe('the flow of bytes of a client of HTTP/1.1', () => {
   let server: Server;
   let client: Http1Client;
   let origin: string;
@@ -242,35 +242,4 @@ describe('a client of HTTP/1.1', () => {
     expect(client.stats).to.deep.equal({ open: 0, idle: 0 });
     await pollUntil(() => connections.every(({ closed }) => closed), 'closed connections');
   });
-
-  it('reports an error of the reader to the reader, at each step', async () => {
-    answer = (socket) => socket.write(COUNTED);
-    for (const step of ['onRequestStart', 'onResponseStart', 'onResponseData', 'onResponseEnd']) {
-      const error = await new Promise<Error>((resolve) =>
-        client.dispatch(
-          { path: '/', method: 'GET' },
-          {
-            onRequestStart: () => {},
-            onResponseError: (_, failed) => resolve(failed),
-            [step]: () => {
-              throw new Error(step);
-            },
-          },
-        ),
-      );
-      expect(error.message).to.equal(step);
-    }
-  });
-
-  for (const [what, options] of [
-    ['header that would begin another', { headers: { a: 'b\r\nc: d' } }],
-    ['path that would end its line', { path: '/ HTTP/1.1\r\nx: y' }],
-    ['header that only the client decides', { headers: { 'transfer-encoding': 'chunked' } }],
-    ['wait for 100 Continue', { headers: { expect: '100-continue' } }],
-  ] as const)
-    it(`sends no ${what}`, async () => {
-      const asked = client.request({ path: '/', method: 'GET', ...options });
-      expect((await fail(asked)).code).to.equal('UND_ERR_INVALID_ARG');
-      expect(connections).to.have.length(0);
-    });
 });
