@@ -17,6 +17,11 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const CHUNK_LINE = /^[\da-f]{1,13}[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/i;
 /** Below 2^53. */
 const LENGTH = /^\d{1,15}$/;
+const MAX_PLAIN_DIGITS = 8;
+/** By byte; -1: it is none. */
+const HEX_DIGITS = Int8Array.from({ length: 256 }, (_, byte) =>
+  '0123456789abcdef'.indexOf(String.fromCharCode(byte).toLowerCase()),
+);
 const LF = 0x0a;
 const CR = 0x0d;
 
@@ -93,12 +98,32 @@ export class ResponseParser {
       sink.takeData(at === 0 ? data : data.subarray(at));
       return data.length;
     }
-    if (this.#stage !== 'counted' && this.#stage !== 'chunk data') return this.#readLine(data, at);
+    if (this.#stage !== 'counted' && this.#stage !== 'chunk data')
+      return this.#skipPlainLine(data, at) ?? this.#readLine(data, at);
     const end = Math.min(data.length, at + this.#left);
     this.#left -= end - at;
     if (this.#left === 0 && this.#stage === 'chunk data') this.#stage = 'chunk end';
     sink.takeData(at === 0 && end === data.length ? data : data.subarray(at, end));
     return end;
+  }
+
+  /** Most lines around chunks are only digits, or nothing, and arrive at once: they need no string. Undefined: it is another one. */
+  #skipPlainLine(data: Buffer, at: number): number | undefined {
+    if (this.#held.length > 0 || (this.#stage !== 'chunk' && this.#stage !== 'chunk end')) return undefined;
+    let size = 0;
+    let end = at;
+    for (; end < at + MAX_PLAIN_DIGITS && data[end] !== CR; end++) {
+      const digit = HEX_DIGITS[data[end] ?? 0]!;
+      if (digit < 0) return undefined;
+      size = 16 * size + digit;
+    }
+    // The last chunk and broken lines are left to the reader of all lines.
+    const isPlain = this.#stage === 'chunk' ? size > 0 : end === at;
+    if (!isPlain || data[end] !== CR || data[end + 1] !== LF) return undefined;
+    this.#headBytes = 0;
+    this.#left = size;
+    this.#stage = this.#stage === 'chunk' ? 'chunk data' : 'chunk';
+    return end + 2;
   }
 
   #readLine(data: Buffer, at: number): number {
