@@ -271,7 +271,7 @@ describe('the engine’s health', () => {
     serve = () => {};
     const leaving = new AbortController();
     const asked = quiet
-      .watch(pools.get(engineURL))
+      .watch(client)
       .request({ path: '/v1/x', method: 'POST', body: '{}', signal: leaving.signal })
       .catch(() => {});
     await pollUntil(() => count > 1, 'notices');
