@@ -122,7 +122,8 @@ register('uncount', function(keys, ends_at, count)
   if counted <= 0 then
     return 0
   end
-  redis.call('DECRBY', keys[1], digits(bound(count or 1, counted)))
+  -- The users of workspaces have no DECRBY.
+  redis.call('INCRBY', keys[1], digits(-bound(count or 1, counted)))
   return 1
 end)
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { channels, configKeys, globalKeys, workKeys } from '../../../api/redis-keys.ts';
-import { admit, settle } from '../../../redis/admission/admission-calls.ts';
+import { admit, settle, uncount } from '../../../redis/admission/admission-calls.ts';
 import { isRedisAway, type RedisConnection } from '../../../redis/client.ts';
 import { heartbeat, leave } from '../../../redis/heartbeats/heartbeats.ts';
 import { publishRequestPrefix } from '../../../redis/publication/publication.ts';
@@ -44,7 +44,9 @@ describe('a workspace’s Redis user', () => {
   it('calls every function on its own keys and reads its own configuration', async () => {
     const key = { namespace: 'one', sha256: SHA256 };
     const replica = { namespace: 'one', name: 'chat' };
-    expect((await admit(tenant.redis, { ...key, counted: 'all' })).verdict).to.equal('ok');
+    const admission = await admit(tenant.redis, { ...key, counted: 'all' });
+    expect(admission.verdict).to.equal('ok');
+    expect(await uncount(tenant.redis, { ...key, resetAt: admission.rpm.resetAt })).to.equal(true);
     expect((await admit(tenant.redis, { ...key, counted: 'no' })).verdict).to.equal('ok');
     expect(await settle(tenant.redis, { ...key, tokens: 1, micros: 1, token: 't' })).to.equal(true);
     const word = describeReplica({ pod: 'p' });
