@@ -54,8 +54,14 @@ class JoinedAnswer extends PassingHandler {
   }
 
   override onResponseError(controller: Controller, error: Error): void {
-    this.#pass();
-    super.onResponseError(this.#flow ?? controller, error);
+    let first = error;
+    try {
+      this.#pass();
+    } catch (late) {
+      // Of the reader; nobody above would take it.
+      first = late as Error;
+    }
+    super.onResponseError(this.#flow ?? controller, first);
   }
 
   /** An error of the reader would end the process here. */

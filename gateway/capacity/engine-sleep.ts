@@ -61,8 +61,9 @@ export class EngineSleep {
   wake(): Promise<void> {
     if (this.isAwake || this.#state === 'waking') return this.isAwake ? Promise.resolve() : this.#change;
     const isFalling = this.#state === 'falling';
+    const wasAsleep = this.#state === 'asleep';
     this.#state = 'waking';
-    this.#change = (isFalling ? this.#change : Promise.resolve()).then(() => this.#wakeNow());
+    this.#change = (isFalling ? this.#change : Promise.resolve()).then(() => this.#wakeNow(wasAsleep));
     return this.#change;
   }
 
@@ -117,13 +118,13 @@ export class EngineSleep {
     );
   }
 
-  async #wakeNow(): Promise<void> {
+  /** `wasAsleep`: so it was reported, though somebody else may have woken it since. */
+  async #wakeNow(wasAsleep: boolean): Promise<void> {
     const startedAt = performance.now();
     try {
-      if (await this.#isSleeping()) {
-        await this.#call('POST', '/wake_up');
-        this.#options.onChange(false, performance.now() - startedAt);
-      }
+      const isSleeping = await this.#isSleeping();
+      if (isSleeping) await this.#call('POST', '/wake_up');
+      if (isSleeping || wasAsleep) this.#options.onChange(false, performance.now() - startedAt);
       this.#state = 'awake';
     } catch (error) {
       this.#state = 'unknown';

@@ -5,19 +5,18 @@
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import type { TokenUsage } from '../account/account.ts';
 import { describeOpenAIUsage, readOpenAIUsage } from './answer.ts';
-import { parseJSON } from './sse-frames.ts';
 import { BYTES_PER_TOKEN, countWholeText } from './token-estimate.ts';
 
 const countsOneChoice = ({ usage, timings }: JSONObject): boolean =>
   isObject(usage) && isObject(timings) && usage.completion_tokens === timings.predicted_n;
 
-/** Counts all choices of a whole response, and the prompts in `payload`, by their length. Returns whether it changed anything. */
-export function completeChoiceUsage(answer: JSONObject, payload: Buffer): boolean {
+/** Counts all choices of a whole response, and prompts of these sizes. Returns whether it changed anything. */
+export function completeChoiceUsage(answer: JSONObject, promptSizes: readonly number[]): boolean {
   const { choices } = answer;
   if (!Array.isArray(choices) || choices.length < 2 || !countsOneChoice(answer)) return false;
   const first = readOpenAIUsage(answer.usage);
   if (!first) return false;
-  const inputTokens = scale(first.inputTokens, readPrompts(payload));
+  const inputTokens = scale(first.inputTokens, promptSizes);
   const outputTokens = countOutput(first.outputTokens, choices);
   const sum = { ...first, inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
   answer.usage = { ...(answer.usage as JSONObject), ...describeOpenAIUsage(sum) };
@@ -40,11 +39,9 @@ function scale(tokens: number, [first = 0, ...others]: readonly number[]): numbe
   return tokens + Math.ceil(first === 0 ? rest / BYTES_PER_TOKEN : (tokens * rest) / first);
 }
 
-/** Sizes of the prompts; none if there is one. */
-function readPrompts(payload: Buffer): number[] {
-  const body = parseJSON(payload.toString());
-  const prompts = isObject(body) ? body.prompt : null;
-  if (!Array.isArray(prompts)) return [];
+/** Sizes of a request's prompts; none if there is one, as text or as tokens. */
+export function listPromptSizes(prompts: unknown): number[] {
+  if (!Array.isArray(prompts) || typeof prompts[0] === 'number') return [];
   return prompts.flatMap((prompt) =>
     typeof prompt === 'string' ? Buffer.byteLength(prompt) : Array.isArray(prompt) ? prompt.length : [],
   );

@@ -35,6 +35,11 @@ export class EventAnswer implements Answer {
     this.#conversion = conversion;
   }
 
+  restart(): void {
+    this.failure = null;
+    this.#frames.clear();
+  }
+
   write(chunk: Buffer): boolean {
     if (this.isComplete || this.failure) return true;
     const frames = this.#frames;

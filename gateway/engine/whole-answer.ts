@@ -45,12 +45,17 @@ export class WholeAnswer implements Answer {
   estimatedTokens: number | null = null;
   readonly #exchange: Exchange;
   readonly #options: WholeAnswerOptions;
-  readonly #body: AnswerBody;
+  #body: AnswerBody;
 
   constructor(exchange: Exchange, options: WholeAnswerOptions) {
     this.#exchange = exchange;
     this.#options = options;
     this.#body = new AnswerBody(options.reserve);
+  }
+
+  restart(): void {
+    this.failure = null;
+    this.#body = new AnswerBody(this.#options.reserve);
   }
 
   write(chunk: Buffer): boolean {

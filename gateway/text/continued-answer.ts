@@ -140,8 +140,8 @@ class ContinuedAnswer {
   #findObstacle(error: ApiError): string | null {
     const { generated, hasProgress } = this.#question.filter;
     if (this.#isUntouched(error)) return null;
-    if (error.code !== 'upstream_error' || error instanceof EngineMemoryError)
-      return `the engine rejected it with ${error.code}`;
+    const isBroken = error.code === 'upstream_error' || (error instanceof EngineRefusedError && hasProgress);
+    if (!isBroken || error instanceof EngineMemoryError) return `the engine rejected it with ${error.code}`;
     if (generated.obstacle !== null) return generated.obstacle;
     // Engines cannot continue partial reasoning.
     if (generated.isReasoning) return 'its model was still reasoning';

@@ -24,8 +24,8 @@ export const CHAT: TextRoute = {
   readPrompt: ({ cache_salt: salt, tools, messages }) => [salt, tools, ...(messages as unknown[])],
   stream: chunks,
   readContinuable,
-  complete: (answer, modelId, { payload }) => {
-    const isCounted = completeChoiceUsage(answer, payload);
+  complete: (answer, modelId, { promptSizes }) => {
+    const isCounted = completeChoiceUsage(answer, promptSizes);
     return completeChat(answer, modelId) || isCounted;
   },
   readUsage: readOpenAIUsage,
@@ -38,8 +38,8 @@ export const COMPLETIONS: TextRoute = {
   readMedia,
   readPrompt: ({ cache_salt: salt, prompt }) => [salt, prompt],
   stream: chunks,
-  complete: (answer, modelId, { payload }) => {
-    const isCounted = completeChoiceUsage(answer, payload);
+  complete: (answer, modelId, { promptSizes }) => {
+    const isCounted = completeChoiceUsage(answer, promptSizes);
     return completeCompletion(answer, modelId) || isCounted;
   },
   readUsage: readOpenAIUsage,

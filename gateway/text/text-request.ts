@@ -1,5 +1,6 @@
 /** Parses a text request and builds what the engine is sent. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { listPromptSizes } from '../engine/choice-usage.ts';
 import type { Reading } from '../engine/whole-answer.ts';
 import type { JsonBody } from '../http/body-parsing.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -68,6 +69,7 @@ export function readTextRequest(
     isStream,
     isUsageWanted,
     n: typeof value.n === 'number' ? value.n : 1,
+    promptSizes: listPromptSizes(value.prompt),
     continuable,
     vectors: route.readVectors?.(value, model.enginePreset) ?? null,
     promptBytes: raw.length - characters,

@@ -16,6 +16,8 @@ export interface AnswerRequest {
   isUsageWanted: boolean;
   /** Choices for each prompt. */
   n: number;
+  /** Of several prompts. */
+  promptSizes: readonly number[];
   /** Null: no vectors are requested. */
   vectors: VectorsRequest | null;
 }

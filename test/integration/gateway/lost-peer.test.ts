@@ -100,6 +100,11 @@ describe('a request that a peer is to answer', () => {
       stream: true,
     },
     {
+      what: 'an engine is full, with status 200',
+      answer: json(200, { error: VLLM_FULL.error }),
+      stream: false,
+    },
+    {
       what: 'TEI is full',
       answer: json(429, { message: 'no permits', code: 429, type: 'overloaded' }),
       stream: false,

@@ -101,6 +101,16 @@ describe('the sleep of an engine', () => {
     expect(changes).to.deep.equal(['asleep', 'woken']);
   });
 
+  it('is told to have ended where somebody else ended it meanwhile', async () => {
+    await start();
+    await sleep.wake();
+    sleep.setDesired(true);
+    await untilAsleep();
+    await fetch(`${engine.url}/wake_up`, { method: 'POST' });
+    await sleep.wake();
+    expect(changes).to.deep.equal(['asleep', 'woken']);
+  });
+
   it('is not assumed for an engine that is quiet and awake', async () => {
     await start();
     await sleep.wake();

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { completeChoiceUsage } from '../../../../gateway/engine/choice-usage.ts';
+import { completeChoiceUsage, listPromptSizes } from '../../../../gateway/engine/choice-usage.ts';
 import { SseFilter } from '../../../../gateway/engine/sse-filter.ts';
 import type { JSONObject } from '../../../../kit/json.ts';
 
@@ -45,8 +45,8 @@ const end = (index: number, one: object) =>
 describe('usage that counts one choice', () => {
   describe('of a whole response', () => {
     const PROMPTS = { prompt: ['hello world', 'the cat is a cat in the world'] };
-    const complete = (answer: JSONObject, body: object = {}): unknown => {
-      completeChoiceUsage(answer, Buffer.from(JSON.stringify(body)));
+    const complete = (answer: JSONObject, { prompt }: { prompt?: unknown } = {}): unknown => {
+      completeChoiceUsage(answer, listPromptSizes(prompt));
       return answer.usage;
     };
 
