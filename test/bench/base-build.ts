@@ -2,7 +2,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface, type Interface } from 'node:readline';
+import { createInterface } from 'node:readline';
 import { CACHE_FOLDER } from '../../machine/cache-folder.ts';
 import type { Command } from './pinned-process.ts';
 import type { System } from './systems.ts';
@@ -22,7 +22,7 @@ for await (const _ of process.stdin) {
   tell('published');
 }`;
 
-let holder: { child: ChildProcess; lines: Interface } | undefined;
+let holder: ChildProcess | undefined;
 
 /** The base's sidecar; undefined where none is asked for. Its bench must be able to run on this machine, too. */
 export async function startBase(): Promise<System | undefined> {
@@ -33,8 +33,8 @@ export async function startBase(): Promise<System | undefined> {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   process.once('exit', () => child.kill());
-  const lines = createInterface(child.stdout);
-  holder = { child, lines };
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  holder = child;
   const { command, port } = (await readJSON(lines)) as { command: Command; port: number };
   const args = command.args.map((arg) => (arg.startsWith('dist/') ? join(folder, arg) : arg));
   return {
@@ -52,13 +52,15 @@ export async function startBase(): Promise<System | undefined> {
 export const findBase = (): string | undefined => (COMMIT ? ensureBase(COMMIT) : undefined);
 
 export function stopBase(): void {
-  holder?.lines.close();
-  holder?.child.kill();
+  holder?.kill();
 }
 
-async function readJSON(lines: Interface): Promise<unknown> {
-  for await (const line of lines) if (line.startsWith('JSON ')) return JSON.parse(line.slice('JSON '.length));
-  throw new Error('the base ended');
+async function readJSON(lines: AsyncIterator<string>): Promise<unknown> {
+  for (;;) {
+    const { done, value } = await lines.next();
+    if (done) throw new Error('the base ended');
+    if (value.startsWith('JSON ')) return JSON.parse(value.slice('JSON '.length));
+  }
 }
 
 function ensureBase(commit: string): string {
