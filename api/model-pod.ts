@@ -21,7 +21,7 @@ export const modelEngine = z
       .regex(/^[0-9]+(\.[0-9]+){1,3}$/, 'must be a version such as 0.33.0')
       .optional()
       .describe(
-        "Version of vLLM or SGLang in the image, which decides the preset's flags. If absent: by the image's tag, else the newest that Berth knows.",
+        "Version of vLLM or SGLang in the image, which decides the preset's flags. If absent: by the image's tag. Unknown: no flag that only some supported versions have.",
       ),
     command: z.array(z.string().max(4096)).max(64).optional().describe("Replaces the preset's command."),
     args: z

@@ -2,7 +2,7 @@
 import type { EnginePreset, ModelKind } from '../../api/engine-presets.ts';
 import type { ParsingEngine } from './family-table.ts';
 
-/** The newest that Berth knows if undefined: an image does not have to tell its version. */
+/** Undefined: an image does not have to tell its version. */
 export type EngineVersion = string | undefined;
 
 /** Flags that an engine has since a version. Those of the oldest supported one (vLLM 0.28, SGLang 0.5.18) are in the presets. */
@@ -11,9 +11,10 @@ const FLAGS: Partial<Record<EnginePreset, readonly { since: string; kind: ModelK
   vllm: [{ since: '0.31', kind: 'LLM', flag: '--tool-strict-level=parameter' }],
 };
 
+/** None where the version is unknown: an engine that does not know a flag does not start. */
 export const listFlagsSince = (preset: EnginePreset, kind: ModelKind, version: EngineVersion): string[] =>
   (FLAGS[preset] ?? [])
-    .filter((each) => each.kind === kind && isSince(version, each.since))
+    .filter((each) => version !== undefined && each.kind === kind && isSince(version, each.since))
     .map(({ flag }) => flag);
 
 /** First version of parsers that the oldest supported one lacks. Earlier versions start without. */
@@ -40,7 +41,7 @@ export const PARSERS_SINCE: Record<ParsingEngine, Record<string, string>> = {
   },
 };
 
-/** Whether `version` is `since` or later. */
+/** Whether `version` is `since` or later. An unknown one is: it serves a model that needs what came then. */
 export function isSince(version: EngineVersion, since: string): boolean {
   if (version === undefined) return true;
   const [given, least] = [version, since].map((text) => text.split('.').map(Number)) as [number[], number[]];
@@ -53,11 +54,13 @@ export function isSince(version: EngineVersion, since: string): boolean {
 
 /** Name and tag of an image, without its registry and digest. */
 const IMAGE = /(?:^|\/)([^/:@]+):([^/@]+)(?:@.*)?$/;
+/** The projects' own names. What others build on them has versions of its own. */
+const NAME = /^(?:vllm|vllm-openai|vllm-omni|sglang)(?:-(?:rocm|cpu|xpu))?$/;
 /** A tag such as `v0.33.0-cu130`, `v0.5.21-rocm10-mi30x` or `0.32`. */
-const TAG = /^v?(\d+(?:\.\d+){1,3})(?!\d)/;
+const TAG = /^v?(\d\.\d+(?:\.\d+){0,2})(?=rc\d|\.post|[-+_]|$)/;
 
 /** Undefined if the tag tells none, such as `latest`, or if it may be a version of something else. */
 export function readImageVersion(image: string | undefined): EngineVersion {
   const [, name = '', tag = ''] = IMAGE.exec(image ?? '') ?? [];
-  return /vllm|sglang/.test(name) ? TAG.exec(tag)?.[1] : undefined;
+  return NAME.test(name) ? TAG.exec(tag)?.[1] : undefined;
 }

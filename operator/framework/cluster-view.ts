@@ -219,8 +219,14 @@ export function trimSlice(slice: Wire<V1EndpointSlice>): Wire<V1EndpointSlice> {
 
 /** Keeps of a pod's spec only what is read: the node, what holds it back from one, and the images. */
 export function trimPod(pod: Wire<V1Pod>): Wire<V1Pod> {
-  const images = (containers: { name: string; image?: string }[] | undefined) =>
-    containers?.map(({ name, image }) => ({ name, image }));
+  // What a container was started with tells whether its end is about the current spec.
+  const ended = new Set(
+    pod.status?.containerStatuses
+      ?.filter(({ state, lastState }) => state?.terminated ?? lastState?.terminated)
+      .map(({ name }) => name),
+  );
+  const images = (containers: { name: string; image?: string; args?: string[] }[] | undefined) =>
+    containers?.map(({ name, image, args }) => ({ name, image, ...(ended.has(name) && { args }) }));
   const spec = {
     nodeName: pod.spec?.nodeName,
     schedulingGates: pod.spec?.schedulingGates,

@@ -110,10 +110,11 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
       if (fronting === 'Serving') await this.#syncFront(key, fronting, signal);
     };
     let acceptance: Verdict | undefined;
+    let isPrefetched = true;
     if (problems.some(isBlocking)) await beforePods();
     else {
       if (isScaled && deployment) await context.scaler.adopt(deployment, signal);
-      await this.#prefetch.ensure(live, built.prefetchJob, signal);
+      isPrefetched = await this.#prefetch.ensure(live, built.prefetchJob, signal);
       const applied = await this.#children.apply({ live, built, beforePods, signal });
       if (isScaled && deployment) await context.scaler.settle(model, deployment, signal);
       problems.push(...applied.problems);
@@ -131,15 +132,15 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
       signal,
     });
     const routeReady = findCondition(model.status.conditions, 'RouteReady');
+    const isOpen = problems.length > 0 || !isPrefetched;
     const recheck = earliest(
       acceptance && decideRecheckMs(acceptance, routeReady, context.now()),
       requeueAfterMs,
       front.recheckAfterMs,
-      problems.length > 0 ? PROBLEM_RECHECK_MS : undefined,
+      isOpen ? PROBLEM_RECHECK_MS : undefined,
     );
     // An HTTPRoute is not watched, so it is read each time.
-    const dependsOnTime =
-      front.recheckAfterMs !== undefined || acceptance !== undefined || problems.length > 0;
+    const dependsOnTime = front.recheckAfterMs !== undefined || acceptance !== undefined || isOpen;
     const isReported = isPublished && requeueAfterMs === undefined;
     if (!dependsOnTime)
       this.#settled.note(key, { inputs, fronting, built: facts, isReported, at: context.now() });

@@ -105,6 +105,8 @@ export function describeInputs(
     scaling: model.spec.scaling && [
       scaler.wantedOf(model, view.deployments.get(key)),
       scaler.statusOf(model),
+      // A minimum that is missed meanwhile is made up for.
+      publisher.outage !== undefined,
     ],
     // Sidecars read it from their Secret, which the resync after a rotation updates.
     redisCA: settings.readRedisCA(),

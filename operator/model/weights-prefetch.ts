@@ -14,32 +14,33 @@ export class WeightsPrefetch {
     this.#context = context;
   }
 
-  /** A finished Job is kept as a record. */
-  async ensure(live: KubeObject, job: KubeObject | undefined, signal: AbortSignal): Promise<void> {
+  /** A finished Job is kept as a record. False: to be repeated soon. */
+  async ensure(live: KubeObject, job: KubeObject | undefined, signal: AbortSignal): Promise<boolean> {
     const { client, log } = this.#context;
     const key = objectKey(live);
     const wanted = job?.metadata.annotations?.[ANNOTATIONS.prefetched];
-    if (!job || wanted === undefined || this.#known.get(key) === wanted) return;
+    if (!job || wanted === undefined || this.#known.get(key) === wanted) return true;
     const { name, namespace } = job.metadata;
     const at = { name, namespace: namespace! };
     const present = await client.find(RESOURCES.Job, at, { signal });
-    if (present && controllerOf(present)?.uid !== live.metadata.uid) return;
+    if (present && controllerOf(present)?.uid !== live.metadata.uid) return true;
     if (present?.metadata.annotations?.[ANNOTATIONS.prefetched] !== wanted) {
       if (present) await client.delete(RESOURCES.Job, at, { uid: present.metadata.uid, signal });
       try {
         await client.create(RESOURCES.Job, job, { signal });
       } catch (error) {
-        // The previous one is being deleted: this is repeated with the next change.
-        if (isAlreadyExists(error)) return;
+        // The previous one is being deleted.
+        if (isAlreadyExists(error)) return false;
         if (![isForbidden, isInvalid, isNotFound].some((is) => is(error))) throw error;
         // Due to a quota of Jobs, for example, or in a local run, which has none: the first pod downloads.
         log.warn({ key, job: name, err: error }, 'prefetch refused');
         this.#known.set(key, wanted);
-        return;
+        return true;
       }
       log.info({ key, job: name }, 'prefetching weights');
     }
     this.#known.set(key, wanted);
+    return true;
   }
 
   delete(key: string): void {

@@ -1,4 +1,7 @@
-/** Pod templates as compact text: each Deployment stores its own, each of its ReplicaSets a copy, and the operator caches all of them. */
+/**
+ * Pod templates as compact text: thousands of Deployments are cached, and their templates are rarely read. Deployments store them plain
+ * until every operator to which one may roll back reads this form.
+ */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
 /** No JSON begins with it. */

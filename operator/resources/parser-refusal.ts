@@ -1,5 +1,6 @@
 /** An engine that ended because a parser of its model's family does not fit the model: if the family was guessed, it starts without. */
-import type { V1Pod, V1PodTemplateSpec } from '@kubernetes/client-node';
+import { isDeepStrictEqual } from 'node:util';
+import type { V1Container, V1Pod, V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { CONTAINERS } from '../../api/names.ts';
 import { readArgument } from '../engines/arguments.ts';
@@ -16,12 +17,21 @@ export function hasRefusedParsers(
   pods: readonly V1Pod[],
 ): boolean {
   if (spec.engine.family !== undefined || decideFamily(spec) === 'none') return false;
-  const args = pod?.containers.find(({ name }) => name === CONTAINERS.engine)?.args ?? [];
-  const flags = PARSERS.map((flag) => `--${flag} ${readArgument(args, flag)}`);
+  const engine = findEngine(pod?.containers);
+  const guessed = PARSERS.filter((flag) => readArgument(spec.engine.args, flag) === undefined);
+  const flags = guessed.map((flag) => `--${flag} ${readArgument(engine?.args ?? [], flag)}`);
+  // A pod of an earlier spec may stay until one of this spec is ready.
   return pods
+    .filter((each) => isSameEngine(findEngine(each.spec?.containers), engine))
     .flatMap(listLastWords)
     .some((words) => words.includes(WORDS) && flags.some((flag) => words.includes(flag)));
 }
+
+const findEngine = (containers: readonly V1Container[] | undefined): V1Container | undefined =>
+  containers?.find(({ name }) => name === CONTAINERS.engine);
+
+const isSameEngine = (one: V1Container | undefined, other: V1Container | undefined): boolean =>
+  isDeepStrictEqual([one?.image, one?.args], [other?.image, other?.args]);
 
 /** Tails of the logs of its engine's last ends. */
 function listLastWords({ status }: V1Pod): string[] {

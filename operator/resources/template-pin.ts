@@ -7,7 +7,7 @@ import { ANNOTATIONS } from '../../api/names.ts';
 import { type KubeObject, stableStringify } from '../../kube/object.ts';
 import type { Problem } from '../status/problem.ts';
 import { decideAccelerators } from './accelerators.ts';
-import { packTemplate, unpackTemplate } from './packed-template.ts';
+import { unpackTemplate } from './packed-template.ts';
 import { graftSidecar } from './sidecar-graft.ts';
 import { stripDefaults } from './strip-defaults.ts';
 import { findStaleSettings } from './template-settings.ts';
@@ -55,7 +55,7 @@ export function pinTemplate(wanted: TemplateBuild): PinnedTemplate {
   const kept = found.kept ?? describeFirst(current, version);
   const grafted = graftSidecar(kept.template, current);
   const isOutdated = !isSame(grafted, kept.template);
-  const { template, text, sidecarVersion, rollout } =
+  const { template, sidecarVersion, rollout } =
     grant && isOutdated ? { ...describeFirst(grafted, version), rollout: describeGrant(grant) } : kept;
   return {
     template,
@@ -65,7 +65,7 @@ export function pinTemplate(wanted: TemplateBuild): PinnedTemplate {
     isWithoutParsers,
     annotations: {
       [ANNOTATIONS.templateInputs]: inputs,
-      [ANNOTATIONS.template]: text,
+      [ANNOTATIONS.template]: JSON.stringify(template),
       [ANNOTATIONS.sidecarVersion]: sidecarVersion,
       ...rollout,
     },
@@ -103,14 +103,11 @@ const isSame = (a: V1PodTemplateSpec, b: V1PodTemplateSpec): boolean =>
 
 const describeFirst = (template: V1PodTemplateSpec, version: string): KeptTemplate => ({
   template,
-  text: packTemplate(JSON.stringify(template)),
   sidecarVersion: version,
   rollout: {},
 });
 
 interface KeptTemplate extends Pick<PinnedTemplate, 'template' | 'sidecarVersion'> {
-  /** As it is stored: another release may pack the same template otherwise. */
-  text: string;
   /** Annotations of the last rollout that the operator started by itself. */
   rollout: Record<string, string>;
 }
@@ -130,8 +127,7 @@ function readKept(live: TemplateBuild['live'], inputs: string): KeptTemplate | u
     }),
   );
   try {
-    const template = JSON.parse(unpackTemplate(text)) as V1PodTemplateSpec;
-    return { template, text, sidecarVersion, rollout };
+    return { template: JSON.parse(unpackTemplate(text)) as V1PodTemplateSpec, sidecarVersion, rollout };
   } catch {
     return undefined;
   }

@@ -1,35 +1,48 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import { expect } from 'chai';
+import { trimPod } from '../../../../operator/framework/cluster-view.ts';
 import { build } from './fixtures.ts';
+
+type Built = ReturnType<typeof build>;
 
 const refusal = (parsers: string): string =>
   `INFO starting\nTypeError: ${parsers} cannot be used with the tokenizer of '/models': HermesParser could not locate a token`;
 const REFUSED = refusal('--tool-call-parser hermes and --reasoning-parser qwen3');
 
-const crashed = (message: string, state: 'state' | 'lastState' = 'lastState'): V1Pod => ({
-  status: {
-    containerStatuses: [
-      {
-        name: 'engine',
-        image: 'i',
-        imageID: '',
-        ready: false,
-        restartCount: 1,
-        [state]: { terminated: { exitCode: 1, message } },
-      },
-    ],
-  },
-});
+/** A pod of what was built, as the operator caches it. */
+const crashed = ({ engine }: Built, message: string, state: 'state' | 'lastState' = 'lastState'): V1Pod =>
+  trimPod({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'pod' },
+    spec: { containers: [engine] },
+    status: {
+      containerStatuses: [
+        {
+          name: 'engine',
+          image: 'i',
+          imageID: '',
+          ready: false,
+          restartCount: 1,
+          [state]: { terminated: { exitCode: 1, message } },
+        },
+      ],
+    },
+  }) as unknown as V1Pod;
 
 /** Builds once, and again after pods of the first Deployment have ended with these words. */
 function rebuild(message: string, { engine, spec }: { engine?: object; spec?: object } = {}) {
   const wanted = { engine: { preset: 'vllm', ...engine }, ...spec };
   const first = build(wanted);
-  const second = build(wanted, {}, { deployment: first.deploymentObject as never, pods: [crashed(message)] });
+  const second = build(
+    wanted,
+    {},
+    { deployment: first.deploymentObject as never, pods: [crashed(first, message)] },
+  );
   return { wanted, first, second };
 }
 
-const parsersOf = ({ engine }: ReturnType<typeof build>) =>
+const parsersOf = ({ engine }: Built) =>
   engine.args!.filter((arg) => /parser|auto-tool|chat-template/.test(arg));
 
 describe('parsers that the tokenizer of a model does not fit', () => {
@@ -45,7 +58,7 @@ describe('parsers that the tokenizer of a model does not fit', () => {
 
   it('are left out after the first crash already', () => {
     const first = build({});
-    const context = { deployment: first.deploymentObject as never, pods: [crashed(REFUSED, 'state')] };
+    const context = { deployment: first.deploymentObject as never, pods: [crashed(first, REFUSED, 'state')] };
     expect(parsersOf(build({}, {}, context))).to.deep.equal([]);
   });
 
@@ -77,6 +90,23 @@ describe('parsers that the tokenizer of a model does not fit', () => {
       expect(parsersOf(second)).to.deep.equal(parsersOf(first));
       expect(second.isWithoutParsers).to.equal(false);
     });
+
+  it('are tried for another spec though a pod of the former one still tells of its end', () => {
+    const { first, second } = rebuild(REFUSED);
+    const other = { engine: { preset: 'vllm', image: 'vllm/vllm-openai:v0.30.0' } };
+    const third = build(other, {}, { deployment: second.deploymentObject as never });
+    const pods = [crashed(first, REFUSED)];
+    const fourth = build(other, {}, { deployment: third.deploymentObject as never, pods });
+    expect(fourth.isWithoutParsers).to.equal(false);
+    expect(parsersOf(fourth)).to.deep.equal(parsersOf(third)).and.not.to.deep.equal([]);
+  });
+
+  it('are kept if the one that does not fit is the spec’s own', () => {
+    const engine = { args: ['--tool-call-parser=hermes'] };
+    const { first, second } = rebuild(refusal('--tool-call-parser hermes'), { engine });
+    expect(parsersOf(second)).to.deep.equal(parsersOf(first));
+    expect(second.isWithoutParsers).to.equal(false);
+  });
 
   it('are kept if the engine ended for another reason, or with other parsers', () => {
     for (const message of ['CUDA out of memory', refusal('--tool-call-parser mistral')])
