@@ -58,7 +58,7 @@ class JoinedAnswer extends PassingHandler {
     try {
       this.#pass();
     } catch (late) {
-      // Of the reader; nobody above would take it.
+      // The reader's error, which nobody above would take.
       first = late as Error;
     }
     super.onResponseError(this.#flow ?? controller, first);

@@ -16,7 +16,7 @@ export interface AnswerRequest {
   isUsageWanted: boolean;
   /** Choices for each prompt. */
   n: number;
-  /** Of several prompts. */
+  /** Sizes of several prompts. */
   promptSizes: readonly number[];
   /** Null: no vectors are requested. */
   vectors: VectorsRequest | null;
