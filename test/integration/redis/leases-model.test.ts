@@ -7,7 +7,9 @@ import { ApiError } from '../../../gateway/http/error-response.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createMetrics } from '../../../gateway/telemetry/metrics.ts';
 import { admit, readSpentMicros } from '../../../redis/admission/admission-calls.ts';
+import type { RedisConnection } from '../../../redis/client.ts';
 import { publishWorkspace } from '../../../redis/publication/publication.ts';
+import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { publishApiKey } from '../../support/publication.ts';
 import { connectTo } from '../../support/redis-client.ts';
@@ -29,11 +31,16 @@ function createRandom(seed: number): (below: number) => number {
 
 describe('admissions of several gateways that lease requests', () => {
   let stack: TestStack;
+  /** With the rights of the workspace's user alone. */
+  let gatewayUser: RedisConnection;
   let clock: FakeClock;
   let keys = 0;
   const opened: { close(): Promise<void> }[] = [];
   before(async () => {
     stack = await TestStack.start();
+    const user = { namespace, username: `ws:${namespace}`, password: 'secret' };
+    await ensureWorkspaceUser(stack.redis, user);
+    gatewayUser = await connectTo(stack.server, { ...user, role: 'sidecar' });
   });
   beforeEach(() => {
     clock = new FakeClock();
@@ -41,7 +48,10 @@ describe('admissions of several gateways that lease requests', () => {
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((each) => each.close()));
   });
-  after(() => stack?.stop());
+  after(async () => {
+    await gatewayUser?.close();
+    await stack?.stop();
+  });
 
   async function makeKey(fields: Partial<typeof PUBLISHED> = {}) {
     const sha256 = String(++keys).padStart(64, '0').split('').reverse().join('');
@@ -56,7 +66,7 @@ describe('admissions of several gateways that lease requests', () => {
   function openGateway(collectMs = 1_000_000) {
     const log = createLog('silent');
     const metrics = createMetrics();
-    const { redis } = stack;
+    const { redis } = gatewayUser;
     const settlements = new Settlements({ redis, log, metrics, timing: { collectMs } });
     const admissions = new Admissions({ redis, log, metrics, settlements, waits: clock });
     void admissions.refresh();
@@ -155,11 +165,11 @@ describe('admissions of several gateways that lease requests', () => {
     const last = answers.at(-1)!;
     if (isAdmitted(last)) last.uncount?.();
     await clock.advance(100);
-    await stack.redis.ping();
+    await gatewayUser.redis.ping();
     expect(await counted()).to.equal(99);
     const first = answers[50]!;
     if (isAdmitted(first)) first.uncount?.();
-    await stack.redis.ping();
+    await gatewayUser.redis.ping();
     expect(await counted(), 'after its lease has ended').to.equal(98);
   });
 
@@ -181,7 +191,12 @@ describe('admissions of several gateways that lease requests', () => {
   it('lease nothing before changes are heard of, nor an answer that was sent before a change', async () => {
     const { sha256, counted } = await makeKey();
     const { settlements } = openGateway();
-    const options = { redis: stack.redis, log: createLog('silent'), metrics: createMetrics(), settlements };
+    const options = {
+      redis: gatewayUser.redis,
+      log: createLog('silent'),
+      metrics: createMetrics(),
+      settlements,
+    };
     const deaf = new Admissions({ ...options, waits: clock });
     for (let i = 0; i < 20; i++) await deaf.admit({ namespace, sha256, counted: 'all' });
     expect(await counted()).to.equal(20);
@@ -192,7 +207,7 @@ describe('admissions of several gateways that lease requests', () => {
     await deaf.refresh();
     await asked;
     await settle();
-    await stack.redis.ping();
+    await gatewayUser.redis.ping();
     expect(await counted()).to.equal(50);
   });
 
@@ -316,7 +331,7 @@ describe('admissions of several gateways that lease requests', () => {
           // The minute ends, and every lease with it.
           async () => {
             await clock.advance(100);
-            await stack.redis.ping();
+            await gatewayUser.redis.ping();
             await stack.redis.del(key.counter);
             served.length = 0;
             highest = limit;
@@ -331,7 +346,7 @@ describe('admissions of several gateways that lease requests', () => {
         expect(await key.counted()).to.be.at.most(highest);
       }
       await clock.advance(100);
-      await stack.redis.ping();
+      await gatewayUser.redis.ping();
       if (lost === 0) expect(await key.counted()).to.equal(served.length);
     });
 
@@ -385,7 +400,7 @@ describe('admissions of several gateways that lease requests', () => {
       const last = await gateway.ask(sha256);
       expect(await counted()).to.equal(51);
       if (isAdmitted(last)) last.uncount?.();
-      await stack.redis.ping();
+      await gatewayUser.redis.ping();
       expect(await counted()).to.equal(50);
       await publishWorkspace(stack.redis, namespace, { creditMicros: 0 });
       expect(await gateway.ask(sha256), 'its verdict is of the minute alone').to.equal('insufficient_quota');
