@@ -19,6 +19,7 @@ export const PROGRAMS = {
   gateway: { entry: 'gateway/main.ts', unused: ['mime-db'] },
   'console/server': { entry: 'console/server/main.ts' },
   weights: { entry: 'weights/main.ts' },
+  'uninstall-guard': { entry: 'operator/uninstall-guard.ts' },
 } as const satisfies Record<string, Program>;
 
 /** Writes main.js, its parts and the licenses of what they contain, in the place of what is in `folder`. */

@@ -1,4 +1,4 @@
-# One image, four commands: operator, gateway, console, and the loader of weights.
+# One image, five commands: operator, gateway, console, the loader of weights, and the guard of an uninstall.
 FROM docker.io/library/node:24-bookworm-slim AS build
 WORKDIR /berth
 COPY package.json package-lock.json .npmrc ./
