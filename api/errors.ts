@@ -178,7 +178,7 @@ export const ERRORS = {
     status: 429,
     type: 'rate_limit_error',
     retry: true,
-    when: 'Every replica is at its concurrency limit, and remained so for `limits.waitForSlot` (synchronous images: 0 s by default), or the own queues of their engines are full.',
+    when: 'Every replica is at its concurrency limit, and remained so for `limits.waitForSlot` (synchronous images: 0 s by default), or the queue inside each engine is full.',
     remedy: 'Wait for Retry-After seconds; images: use async=true.',
   },
   no_pod_available: {

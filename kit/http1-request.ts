@@ -1,10 +1,8 @@
 /** Writes the heads of requests: nothing that a caller gives can end a line of them. */
 import { type Dispatcher, errors } from 'undici';
+import { CONTENT_LENGTH, FIELD_NAME, FIELD_VALUE } from './http1-grammar.ts';
 
-const NAME = /^[!#$%&'*+\-.^_`|~\w]+$/;
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const PATH = /^\/[\x21-\xff]*$/;
-const LENGTH = /^\d{1,15}$/;
 /** What only the client decides. */
 const OWN = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect']);
 /** A server may wait for the length of their body, even if it is none. */
@@ -22,16 +20,16 @@ export function writeRequestHead(
   host: string,
   bytes: number | null,
 ): RequestHead {
-  if (!NAME.test(method) || method === 'CONNECT') refuse('method');
+  if (!FIELD_NAME.test(method) || method === 'CONNECT') refuse('method');
   if (!PATH.test(path)) refuse('path');
   let fields = '';
   let hasHost = false;
   let length = bytes;
   for (const [name, value] of listFields(headers)) {
     const key = name.toLowerCase();
-    if (!NAME.test(name) || !VALUE.test(value) || OWN.has(key)) refuse(`header ${key}`);
+    if (!FIELD_NAME.test(name) || !FIELD_VALUE.test(value) || OWN.has(key)) refuse(`header ${key}`);
     if (key === 'content-length') {
-      if (!LENGTH.test(value)) refuse(`header ${key}`);
+      if (!CONTENT_LENGTH.test(value)) refuse(`header ${key}`);
       length ??= Number(value);
       if (length !== Number(value)) throw new errors.RequestContentLengthMismatchError();
       continue;

@@ -5,18 +5,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { errors } from 'undici';
 import { GrowingBuffer } from './growing-buffer.ts';
+import { CONTENT_LENGTH, FIELD_NAME, FIELD_VALUE } from './http1-grammar.ts';
 
 /** vLLM describes each of up to 2,048 vectors that it sends as bytes in a header. */
 const MAX_HEAD_BYTES = 512 * 1024;
 const MAX_FIELDS = 1_000;
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
-const NAME = /^[!#$%&'*+\-.^_`|~\w]+$/;
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** With extensions, which mean nothing here. */
 const CHUNK_LINE = /^[\da-f]{1,13}[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/i;
-/** Below 2^53. */
-const LENGTH = /^\d{1,15}$/;
 const MAX_PLAIN_DIGITS = 8;
 /** By byte; -1: it is none. */
 const HEX_DIGITS = Int8Array.from({ length: 256 }, (_, byte) =>
@@ -190,7 +187,7 @@ export class ResponseParser {
     while (start < end && isBlank(line.charCodeAt(start))) start++;
     while (start < end && isBlank(line.charCodeAt(end - 1))) end--;
     const value = line.slice(start, end);
-    if (!NAME.test(name) || !VALUE.test(value)) refuse('an invalid field');
+    if (!FIELD_NAME.test(name) || !FIELD_VALUE.test(value)) refuse('an invalid field');
     const before = this.#headers[name];
     this.#headers[name] = before === undefined ? value : [before, value].flat();
   }
@@ -202,7 +199,7 @@ export class ResponseParser {
       refuse('a transfer encoding beside chunks');
     if (isChunked && length !== undefined) refuse('both a length and chunks');
     // Two of them are an array, which is no string.
-    if (length !== undefined && !(typeof length === 'string' && LENGTH.test(length)))
+    if (length !== undefined && !(typeof length === 'string' && CONTENT_LENGTH.test(length)))
       refuse('an invalid length');
     if (this.#status === 101) refuse('another protocol');
     if (this.#status < 200) {

@@ -217,21 +217,21 @@ export function trimSlice(slice: Wire<V1EndpointSlice>): Wire<V1EndpointSlice> {
   return { ...trimToMetadata(slice), addressType, endpoints: shared };
 }
 
-/** Keeps of a pod's spec only what is read: the node, what holds it back from one, and the images. */
+/** Keeps of a pod's spec only what is read: the node, what holds it back from one, the images, and arguments of what has ended. */
 export function trimPod(pod: Wire<V1Pod>): Wire<V1Pod> {
-  // What a container was started with tells whether its end is about the current spec.
+  // The arguments tell whether an end is about the current spec.
   const ended = new Set(
     pod.status?.containerStatuses
       ?.filter(({ state, lastState }) => state?.terminated ?? lastState?.terminated)
       .map(({ name }) => name),
   );
-  const images = (containers: { name: string; image?: string; args?: string[] }[] | undefined) =>
+  const trim = (containers: { name: string; image?: string; args?: string[] }[] | undefined) =>
     containers?.map(({ name, image, args }) => ({ name, image, ...(ended.has(name) && { args }) }));
   const spec = {
     nodeName: pod.spec?.nodeName,
     schedulingGates: pod.spec?.schedulingGates,
-    containers: images(pod.spec?.containers) ?? [],
-    initContainers: images(pod.spec?.initContainers),
+    containers: trim(pod.spec?.containers) ?? [],
+    initContainers: trim(pod.spec?.initContainers),
   };
   return { ...pod, spec, metadata: { ...pod.metadata, managedFields: undefined } };
 }

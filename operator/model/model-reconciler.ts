@@ -3,7 +3,7 @@ import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
 import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import { FINALIZER } from '../../api/names.ts';
 import { addFinalizer } from '../../kube/finalizer.ts';
-import type { KubeObject, Wire } from '../../kube/object.ts';
+import { type KubeObject, objectKey, type Wire } from '../../kube/object.ts';
 import { earliest, type Requeue } from '../../kube/work-queue.ts';
 import { BERTH_RESOURCES, BY_MODEL } from '../framework/cluster-view.ts';
 import { type Leaving, Reconciler } from '../framework/reconciler.ts';
@@ -21,7 +21,14 @@ import { Finalization } from './finalization.ts';
 import { attachFront, detachFront, listReadySince } from './front-attachment.ts';
 import { findLiveDeployment, findWatchedDeployment } from './live-deployment.ts';
 import { findProblems } from './problems.ts';
-import { type BuiltFacts, describeInputs, type Fronting, SettledModels } from './settled.ts';
+import {
+  type BuiltFacts,
+  describeInputs,
+  type Fronting,
+  type Inputs,
+  type Settled,
+  SettledModels,
+} from './settled.ts';
 import { StatusReport } from './status-report.ts';
 import { hurryUnserved } from './unserved-pods.ts';
 import { WeightsPrefetch } from './weights-prefetch.ts';
@@ -65,32 +72,14 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
       signal,
     });
     const found = await findProblems(context, model, signal);
-    const isSettled = settled && found.length === 0;
-    if (isSettled && settled.isReported && settled.inputs.verdicts === inputs.verdicts) {
+    if (settled && found.length === 0) {
       await this.#syncFront(key, settled.fronting, signal);
-      return {};
-    }
-    const deployment = await findLiveDeployment(context, key, signal);
-    if (isSettled) {
-      await this.#syncFront(key, settled.fronting, signal);
-      const { built } = settled;
-      const { isPublished, requeueAfterMs } = await this.#status.report({
-        live,
-        model,
-        built,
-        deployment,
-        problems: [],
-        signal,
-      });
-      this.#settled.note(key, {
-        ...settled,
-        inputs,
-        isReported: isPublished && requeueAfterMs === undefined,
-      });
-      return { requeueAfterMs };
+      if (settled.isReported && settled.inputs.verdicts === inputs.verdicts) return {};
+      return this.#reportSettled(settled, { live, model, inputs, signal });
     }
     this.#settled.delete(key);
     await hurryUnserved(context, key, signal);
+    const deployment = await findLiveDeployment(context, key, signal);
     const sidecarGrant = context.sidecars.grantOf(key);
     const isScaled = model.spec.scaling !== undefined;
     const scaledReplicas = isScaled ? context.scaler.wantedOf(model, deployment) : undefined;
@@ -145,6 +134,26 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     if (!dependsOnTime)
       this.#settled.note(key, { inputs, fronting, built: facts, isReported, at: context.now() });
     return recheck;
+  }
+
+  /** The children are as they were built: only the status is made anew. */
+  async #reportSettled(
+    settled: Settled,
+    {
+      live,
+      model,
+      inputs,
+      signal,
+    }: { live: KubeObject; model: ModelDeployment; inputs: Inputs; signal: AbortSignal },
+  ): Promise<Requeue> {
+    const key = objectKey(live);
+    const deployment = await findLiveDeployment(this.context, key, signal);
+    const { built } = settled;
+    const work = { live, model, built, deployment, problems: [], signal };
+    const { isPublished, requeueAfterMs } = await this.#status.report(work);
+    const isReported = isPublished && requeueAfterMs === undefined;
+    this.#settled.note(key, { ...settled, inputs, isReported });
+    return { requeueAfterMs };
   }
 
   #syncFront(key: string, fronting: Fronting, signal: AbortSignal): Promise<void> {

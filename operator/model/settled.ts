@@ -39,7 +39,7 @@ export interface Inputs {
   verdicts: string;
 }
 
-interface Settled {
+export interface Settled {
   inputs: Inputs;
   fronting: Fronting;
   /** What the status tells of the children. */
