@@ -3,7 +3,7 @@
  * leave half of the loop to everything else (decision 0007).
  */
 import { type Clock, systemClock } from './clock.ts';
-import { Turns } from './turns.ts';
+import { type Turn, Turns } from './turns.ts';
 
 /** Does a step up to each `yield`, of a few milliseconds at most; a promise that it yields is awaited, and others have turns meanwhile. */
 export type Steps<T> = Generator<Promise<unknown> | undefined, T>;
@@ -41,7 +41,10 @@ export class LoopTurns {
     try {
       return work();
     } finally {
-      this.#charge(owner, this.#clock.now() - startedAt);
+      const now = this.#clock.now();
+      const tookMs = now - startedAt;
+      if (tookMs >= MIN_CHARGE_MS) this.#turns.charge(owner, tookMs);
+      this.#pause(now, tookMs);
     }
   }
 
@@ -72,24 +75,31 @@ export class LoopTurns {
     });
   }
 
+  /** Short tasks share a turn: a timer for each would let through no more than one a millisecond, however many wait. */
   #giveTurn(): void {
-    const turn = this.#turns.next((owner) => !this.#blocked.has(owner));
-    // Each owner with work waits for a promise.
-    if (!turn) return;
-    const { owner, item: task } = turn;
     const startedAt = this.#clock.now();
-    const outcome = task(startedAt + TURN_MS);
-    this.#charge(owner, this.#clock.now() - startedAt);
-    if (outcome === true) this.#turns.remove(owner, task);
-    else if (outcome !== false) this.#block(owner, outcome);
-    this.#schedule();
+    const until = startedAt + TURN_MS;
+    let now = startedAt;
+    let turn: Turn<Task> | null;
+    do {
+      turn = this.#turns.next((owner) => !this.#blocked.has(owner));
+      if (!turn) break;
+      const { owner, item: task } = turn;
+      const outcome = task(until);
+      const tookMs = this.#clock.now() - now;
+      now += tookMs;
+      this.#turns.charge(owner, tookMs);
+      if (outcome === true) this.#turns.remove(owner, task);
+      else if (outcome !== false) this.#block(owner, outcome);
+    } while (now < until);
+    this.#pause(now, now - startedAt);
+    // Otherwise nothing waits, or each owner with work waits for a promise, which schedules the next turn.
+    if (turn) this.#schedule();
   }
 
-  /** Time that was used; the loop belongs to others for as long. */
-  #charge(owner: string, ms: number): void {
-    if (ms < MIN_CHARGE_MS) return;
-    this.#turns.charge(owner, ms);
-    this.#freeAt = this.#clock.now() + Math.min(ms, MAX_PAUSE_MS);
+  /** The loop belongs to others for as long as it was used. */
+  #pause(now: number, usedMs: number): void {
+    if (usedMs >= MIN_CHARGE_MS) this.#freeAt = now + Math.min(usedMs, MAX_PAUSE_MS);
   }
 
   /** What was used does not matter where nobody waits, and the loop was left to others for as long. */

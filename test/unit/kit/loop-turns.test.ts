@@ -92,6 +92,42 @@ describe('turns of the event loop', () => {
     expect(await second).to.equal('a');
   });
 
+  it('are shared by short work that waits: it needs no pause of its own', async () => {
+    const { clock, turns } = setUp();
+    let done = 0;
+    const spend = (ms: number) => () => {
+      clock.elapse(ms);
+      done++;
+    };
+    turns.take('a', spend(1));
+    const waiting = Array.from({ length: 100 }, () => turns.take('a', spend(0.01)));
+    expect(done).to.equal(1);
+    await clock.advance(1);
+    expect(done).to.equal(101);
+    await Promise.all(waiting);
+    clock.elapse(1);
+    expect(turns.take('a', spend(0.01))).not.to.be.instanceOf(Promise);
+  });
+
+  it('of a few milliseconds end where much short work waits, and others come next', async () => {
+    const { clock, turns, log } = setUp();
+    const spend = (name: string) => () => {
+      clock.elapse(0.5);
+      log.push(name);
+    };
+    turns.take('a', spend('a'));
+    for (let index = 0; index < 40; index++) void turns.take('a', spend('a'));
+    await clock.advance(0.5);
+    expect(log).to.have.length(5);
+    void turns.take('b', spend('b'));
+    void turns.take('b', spend('b'));
+    await clock.advance(2);
+    expect(log.slice(5, 9).join('')).to.contain('b');
+    expect(log).to.have.length(10);
+    await clock.advance(100);
+    expect(log).to.have.length(43);
+  });
+
   it('charge for work that fails', async () => {
     const { clock, turns } = setUp();
     const fail = () => {
