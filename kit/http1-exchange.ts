@@ -90,18 +90,18 @@ export class Http1Exchange implements Controller, CarriedExchange {
     this.#handler.onRequestStart?.(this, null);
     if (this.#isOver) return;
     const { socket } = connection;
-    const head = Buffer.from(this.#head!.text, 'latin1');
+    const head = this.#head!.text;
     const body = this.#body;
     if (body !== null && !Buffer.isBuffer(body)) {
-      socket.write(head);
+      socket.write(head, 'latin1');
       this.#stream(body, connection).catch((error: Error) => connection.destroy(error));
       return;
     }
-    if (body === null) socket.write(head);
-    else if (body.length <= SMALL_BYTES) socket.write(Buffer.concat([head, body]));
+    if (body === null) socket.write(head, 'latin1');
+    else if (body.length <= SMALL_BYTES) socket.write(join(head, body));
     else {
       socket.cork();
-      socket.write(head);
+      socket.write(head, 'latin1');
       socket.write(body);
       socket.uncork();
     }
@@ -202,6 +202,14 @@ export class Http1Exchange implements Controller, CarriedExchange {
     const error = this.#hasHead ? new errors.BodyTimeoutError() : new errors.HeadersTimeoutError();
     this.#connection!.destroy(error);
   }
+}
+
+/** In one buffer. */
+function join(head: string, body: Buffer): Buffer {
+  const bytes = Buffer.allocUnsafe(head.length + body.length);
+  bytes.write(head, 'latin1');
+  body.copy(bytes, head.length);
+  return bytes;
 }
 
 /** Or until it is closed. */

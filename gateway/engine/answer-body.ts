@@ -7,13 +7,16 @@ import { refuseAsUnavailable } from '../http/unavailability.ts';
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 /** Most responses are smaller and are not accounted for. */
 const SMALL_BYTES = 1024 * 1024;
+const EMPTY = Buffer.alloc(0);
 
 /** Reserves memory; false if there is none left. */
 export type Reserve = (bytes: number) => boolean;
 
 export class AnswerBody {
   readonly #reserve: Reserve | undefined;
-  readonly #bytes = new GrowingBuffer();
+  /** Most responses are one piece, which is not copied. */
+  #only: Buffer | null = null;
+  #bytes: GrowingBuffer | null = null;
 
   /** `reserve`: for a large one. */
   constructor(reserve?: Reserve) {
@@ -22,8 +25,7 @@ export class AnswerBody {
 
   /** Null, or why it is not read on. */
   add(chunk: Buffer): ApiError | null {
-    this.#bytes.add(chunk);
-    const { length } = this.#bytes;
+    const length = this.#keep(chunk);
     if (length > MAX_ANSWER_BYTES)
       return new ApiError('upstream_error', `The engine's response exceeds ${MAX_ANSWER_BYTES} bytes.`);
     if (length > SMALL_BYTES && this.#reserve?.(chunk.length) === false)
@@ -32,6 +34,19 @@ export class AnswerBody {
   }
 
   read(): Buffer {
-    return this.#bytes.read();
+    return this.#only ?? this.#bytes?.read() ?? EMPTY;
+  }
+
+  /** Returns the length of all. */
+  #keep(chunk: Buffer): number {
+    if (!this.#only && !this.#bytes) {
+      this.#only = chunk;
+      return chunk.length;
+    }
+    this.#bytes ??= new GrowingBuffer();
+    if (this.#only) this.#bytes.add(this.#only);
+    this.#only = null;
+    this.#bytes.add(chunk);
+    return this.#bytes.length;
   }
 }

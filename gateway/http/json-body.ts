@@ -1,4 +1,5 @@
 /** Reads a JSON body within its limits of size, time and memory. */
+import { setImmediate } from 'node:timers/promises';
 import { GrowingBuffer } from '../../kit/growing-buffer.ts';
 import type { Share, Shares } from '../../kit/shares.ts';
 import { processBodies } from './body-memory.ts';
@@ -39,11 +40,14 @@ export function readJsonBody<T>(state: Parties, reading: BodyReading<T>): T | Pr
   const limits = limitToMemory(reading.limits, memory);
   checkHeaders(exchange, limits);
   const buffered = takeBuffered(exchange, limits);
-  if (!buffered) return awaitJsonBody(state, reading, { limits, memory });
-  if (buffered.length <= UNCOUNTED_BYTES) return interpret(parseBody(buffered));
-  return buffered.length > SMALL_BYTES
-    ? parsingTurns.run(ownerOf(state), parseInTurns(state, buffered, interpret))
-    : parsingTurns.take(ownerOf(state), () => interpret(parseBody(buffered)));
+  return buffered ? readBuffered(state, buffered, interpret) : awaitJsonBody(state, reading, { limits, memory });
+}
+
+function readBuffered<T>(state: Parties, body: Buffer, interpret: (body: JsonBody) => T): T | Promise<T> {
+  if (body.length <= UNCOUNTED_BYTES) return interpret(parseBody(body));
+  return body.length > SMALL_BYTES
+    ? parsingTurns.run(ownerOf(state), parseInTurns(state, body, interpret))
+    : parsingTurns.take(ownerOf(state), () => interpret(parseBody(body)));
 }
 
 async function awaitJsonBody<T>(
@@ -53,10 +57,17 @@ async function awaitJsonBody<T>(
 ): Promise<T> {
   const { exchange } = state;
   const { interpret } = reading;
+  if (Number(exchange.req.headers['content-length']) <= SMALL_BYTES) {
+    // What came with the head is there once the parser is done with it: listeners and a deadline would cost more.
+    await setImmediate();
+    exchange.check();
+    const buffered = takeBuffered(exchange, limits);
+    if (buffered) return readBuffered(state, buffered, interpret);
+  }
   const lease = openLease(state, memory);
   try {
     const body = await readBytes(exchange, limits, lease);
-    const result = await parsingTurns.run(ownerOf(state), parseInTurns(state, body, interpret));
+    const result = await readBuffered(state, body, interpret);
     if (!reading.isKept) lease.release();
     return result;
   } catch (error) {
@@ -103,7 +114,7 @@ const JSON_TYPES = /^\s*(application|text)\/([\w.-]+\+)?json\s*(;|$)/i;
 const refuseSize = (limit: number) =>
   new ApiError('request_too_large', `The body exceeds the limit of ${limit} bytes.`);
 
-/** A small body has usually arrived by the time its key is checked: then no listeners and no timer are needed. */
+/** A small body has usually arrived: then no listeners and no timer are needed. */
 function takeBuffered({ req }: Exchange, { jsonBodyBytes }: BodyLimits): Buffer | null {
   if (!req.complete || req.readableFlowing !== null) return null;
   const raw = (req.read() as Buffer | null) ?? Buffer.alloc(0);
