@@ -31,6 +31,7 @@ export class Http1Client extends Dispatcher implements ConnectionKeeper, Connect
   /** The one that was used last is at the end. */
   readonly #idle: Http1Connection[] = [];
   readonly #sweep = setInterval(() => this.#closeExpired(), SWEEP_MS).unref();
+  #isClosed = false;
   #isDestroyed = false;
 
   constructor(origin: string, { onResend = () => {}, connectTimeoutMs }: Http1ClientOptions = {}) {
@@ -68,7 +69,7 @@ export class Http1Client extends Dispatcher implements ConnectionKeeper, Connect
   release(connection: Http1Connection, keptMs: number | null): void {
     const ms = keptMs === null ? KEPT_MS : Math.min(keptMs - MARGIN_MS, MAX_KEPT_MS);
     connection.idleUntil = performance.now() + ms;
-    if (ms > 0) this.#idle.push(connection);
+    if (ms > 0 && !this.#isClosed) this.#idle.push(connection);
     else connection.destroy();
   }
 
@@ -76,6 +77,13 @@ export class Http1Client extends Dispatcher implements ConnectionKeeper, Connect
     this.#connections.delete(connection);
     const index = this.#idle.indexOf(connection);
     if (index >= 0) this.#idle.splice(index, 1);
+  }
+
+  /** Requests in flight finish. */
+  override async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#sweep);
+    for (const connection of [...this.#idle]) connection.destroy();
   }
 
   /** Requests in flight fail. */

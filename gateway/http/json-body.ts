@@ -40,7 +40,9 @@ export function readJsonBody<T>(state: Parties, reading: BodyReading<T>): T | Pr
   const limits = limitToMemory(reading.limits, memory);
   checkHeaders(exchange, limits);
   const buffered = takeBuffered(exchange, limits);
-  return buffered ? readBuffered(state, buffered, interpret) : awaitJsonBody(state, reading, { limits, memory });
+  return buffered
+    ? readBuffered(state, buffered, interpret)
+    : awaitJsonBody(state, reading, { limits, memory });
 }
 
 function readBuffered<T>(state: Parties, body: Buffer, interpret: (body: JsonBody) => T): T | Promise<T> {

@@ -1,29 +1,25 @@
-/** Keep-alive connections to other gateways, a pool for each origin. */
-import { type Client, Pool } from 'undici';
-import { connectHTTP1 } from '../../kit/http1.ts';
+/** Keep-alive connections to other gateways, a client for each origin. */
+import type { Dispatcher } from 'undici';
+import { Http1Client } from '../../kit/http1-client.ts';
 import { joinAnswers } from '../../kit/joined-answers.ts';
-import { ResendingClient } from './resending-client.ts';
 
 /** A pod that is gone must not delay a request. */
 const CONNECT_TIMEOUT_MS = 2_000;
 
-/** vLLM describes each of up to 2,048 vectors that it sends as bytes in a header. */
-const MAX_HEADER_BYTES = 512 * 1024;
-
 export interface PoolsOptions {
-  /** A request is sent once more: see `ResendingClient`. */
+  /** See Http1ClientOptions. */
   onResend?: (() => void) | undefined;
 }
 
 export class Pools {
-  readonly #entries = new Map<string, { pool: Pool; usedAt: number }>();
+  readonly #entries = new Map<string, Entry>();
   readonly #onResend: () => void;
 
   constructor({ onResend = () => {} }: PoolsOptions = {}) {
     this.#onResend = onResend;
   }
 
-  get(origin: string): Pool {
+  get(origin: string): Dispatcher {
     const entry = this.#entries.get(origin) ?? this.#open(origin);
     entry.usedAt = performance.now();
     return entry.pool;
@@ -43,29 +39,30 @@ export class Pools {
   async destroy(): Promise<void> {
     const entries = [...this.#entries.values()];
     this.#entries.clear();
-    await Promise.all(entries.map(({ pool }) => pool.destroy().catch(() => {})));
+    await Promise.all(entries.map(({ client }) => client.destroy()));
   }
 
-  #open(origin: string): { pool: Pool; usedAt: number } {
-    // Requests have deadlines of their own; undici's would cut slow responses.
-    const pool = new Pool(origin, {
-      pipelining: 1,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      maxHeaderSize: MAX_HEADER_BYTES,
-      connect: connectHTTP1({ timeout: CONNECT_TIMEOUT_MS }),
-      factory: (url, options) => new ResendingClient(url, options as Client.Options, this.#onResend),
-    }).compose(joinAnswers) as Pool;
-    const entry = { pool, usedAt: 0 };
+  #open(origin: string): Entry {
+    const client = new Http1Client(origin, {
+      onResend: this.#onResend,
+      connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    });
+    const entry = { client, pool: client.compose(joinAnswers), usedAt: 0 };
     this.#entries.set(origin, entry);
     return entry;
   }
 
   #closeIf(isUnwanted: (origin: string, usedAt: number) => boolean): void {
-    for (const [origin, { pool, usedAt }] of this.#entries) {
+    for (const [origin, { client, usedAt }] of this.#entries) {
       if (!isUnwanted(origin, usedAt)) continue;
       this.#entries.delete(origin);
-      void pool.close().catch(() => {});
+      void client.close();
     }
   }
+}
+
+interface Entry {
+  client: Http1Client;
+  pool: Dispatcher;
+  usedAt: number;
 }
