@@ -1,5 +1,5 @@
 /** Links that Berth signs itself, expiring like S3's: into the folder of `make run`, and to results at an endpoint. */
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 
 export interface LinkClaims {
   method: 'GET' | 'PUT';
@@ -71,5 +71,5 @@ function computeSignature(claims: LinkClaims, secret: Buffer): Buffer {
     fileName ?? null,
     contentLength ?? null,
   ]);
-  return createHmac('sha256', secret).update(text).digest();
+  return createHmac('sha256', createSecretKey(secret)).update(text).digest();
 }

@@ -1,5 +1,5 @@
 /** Signatures of deliveries: the documented one (docs/api.md, "Webhooks"), and that of standardwebhooks.com. */
-import { createHmac } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { SigningSecrets } from '../../api/signing-secret.ts';
 
 /**
@@ -35,4 +35,5 @@ const listValid = ({ current, previous }: SigningSecrets, nowMs: number): string
   previous && nowMs < previous.until ? [current, previous.secret] : [current];
 
 /** What follows the prefix: see `decodeSigningSecret`, which an operator has passed it through. */
-const decodeKey = (secret: string): Buffer => Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+const decodeKey = (secret: string): KeyObject =>
+  createSecretKey(Buffer.from(secret.replace(/^whsec_/, ''), 'base64'));
