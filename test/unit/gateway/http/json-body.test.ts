@@ -1,15 +1,21 @@
 import { EventEmitter } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
 import { openBodyMemory } from '../../../../gateway/http/body-memory.ts';
-import type { JsonBody } from '../../../../gateway/http/body-parsing.ts';
+import { type JsonBody, type Parties, parsingTurns } from '../../../../gateway/http/body-parsing.ts';
 import { Exchange } from '../../../../gateway/http/exchange.ts';
 import { readJsonBody } from '../../../../gateway/http/json-body.ts';
+import { listen, readServerPort } from '../../../../kit/http-server.ts';
+import type { Steps } from '../../../../kit/loop-turns.ts';
 import { rejection } from '../../../support/redis-client.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
+
+function* waitFor(event: Promise<void>): Steps<void> {
+  yield event;
+}
 
 describe('a JSON body', () => {
   const limits = { jsonBodyBytes: 160 * MIB, bodyTimeoutMs: 60_000 };
@@ -109,6 +115,55 @@ describe('a JSON body', () => {
     req.end(text);
     expect(await rejection(Promise.resolve(reading))).to.include({ code: 'client_disconnected' });
     expect(isInterpreted).to.equal(false);
+  });
+
+  describe('that comes with its head over HTTP', () => {
+    const serve = async (onRequest: (state: Parties) => unknown): Promise<Server> => {
+      const server = createServer((req, res) => {
+        const exchange = new Exchange(req, res, 'id');
+        void Promise.resolve(onRequest({ exchange, keyHash: 'key', tenant: 'team' })).then((text) =>
+          res.end(String(text)),
+        );
+      });
+      await listen(server, 0, '127.0.0.1');
+      return server;
+    };
+    const post = async (server: Server, body: string) => {
+      const headers = { 'content-type': 'application/json' };
+      const url = `http://127.0.0.1:${readServerPort(server)}`;
+      return (await fetch(url, { method: 'POST', headers, body })).text();
+    };
+
+    it('waits for no turn where it is small, whatever its tenant has used', async () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const server = await serve((state) =>
+        readJsonBody(state, { limits, interpret: ({ raw }) => raw.length }),
+      );
+      void parsingTurns.run('team', waitFor(promise));
+      let isLargerRead = false;
+      const larger = post(server, JSON.stringify({ text: 'x'.repeat(5_000) })).finally(() => {
+        isLargerRead = true;
+      });
+      for (let count = 0; count < 3; count++) expect(await post(server, '{}')).to.equal('2');
+      expect(isLargerRead).to.equal(false);
+      resolve();
+      expect(await larger).to.equal('5011');
+      server.close();
+    });
+
+    it('needs neither listeners nor a deadline where it is small', async () => {
+      let listeners = -1;
+      const server = await serve((state) => {
+        const { req } = state.exchange;
+        const before = req.listenerCount('data') + req.listenerCount('end');
+        const reading = readJsonBody(state, { limits, interpret: () => 'read' });
+        listeners = req.listenerCount('data') + req.listenerCount('end') - before;
+        return reading;
+      });
+      expect(await post(server, '{}')).to.equal('read');
+      expect(listeners).to.equal(0);
+      server.close();
+    });
   });
 
   it('waits for bodies of its own tenant, not for those of others', async () => {
