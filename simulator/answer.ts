@@ -38,6 +38,8 @@ export interface PlanContext {
   model: string;
   /** Length of an answer in tokens; null: the prompt decides. */
   tokens: number | null;
+  /** Forced calls of tools that are not strict break their schema. */
+  looseTools: boolean;
   /** Most tokens of a prompt and its answer together. */
   contextTokens: number;
   /** Null: prompts are computed from their beginning. */

@@ -1,7 +1,7 @@
 /** POST /v1/messages and /v1/messages/count_tokens, as in Anthropic's API. */
 import { type Answer, countCached, makeAnswerId, type PlanContext, sumUsage } from './answer.ts';
 import { type Chat, type ChatChoice, makeChat } from './chat.ts';
-import { type EngineError, refuseField } from './errors.ts';
+import { type EngineError, refuse, refuseField } from './errors.ts';
 import { type Fields, isObject, readBoolean } from './fields.ts';
 import { type MessageBody, streamMessage } from './message-stream.ts';
 import { planTranslated } from './translated-chat.ts';
@@ -12,7 +12,7 @@ export function planMessage(body: Fields, context: PlanContext): Answer {
     {
       chat: readRequest(body),
       isStreamed: readBoolean(body, 'stream'),
-      buildBody: describeMessage,
+      buildBody: (chat, choice) => checkInputs(describeMessage(chat, choice)),
       stream: (chat, choice) => streamMessage(describeMessage(chat, choice), choice),
     },
     context,
@@ -51,7 +51,9 @@ function readRequest(body: Fields): Fields {
 }
 
 const readTool = (tool: unknown): unknown =>
-  isObject(tool) ? { type: 'function', function: { name: tool.name, parameters: tool.input_schema } } : tool;
+  isObject(tool)
+    ? { type: 'function', function: { name: tool.name, parameters: tool.input_schema, strict: tool.strict } }
+    : tool;
 
 function readToolChoice(choice: unknown): Fields {
   if (!isObject(choice)) return {};
@@ -125,3 +127,13 @@ const describeContent = ({ tokens, toolCalls }: ChatChoice): Fields[] =>
         input: JSON.parse(call.arguments),
       }))
     : [{ type: 'text', text: tokens.join('') }];
+
+/** As in vLLM 0.32, which validates what its model wrote only in whole answers. */
+function checkInputs(message: MessageBody): MessageBody {
+  for (const { input } of message.content)
+    if (input !== undefined && !isObject(input))
+      throw refuse(
+        `1 validation error for AnthropicContentBlock\ninput\n  Input should be a valid dictionary [type=dict_type, input_value=${String(input)}]`,
+      );
+  return message;
+}

@@ -54,8 +54,10 @@ export function makeChat(body: Fields, context: PlanContext): Chat {
 
   const choices = Array.from({ length: sampling.n }, (_, index): ChatChoice => {
     const random = createChoiceRandom(promptHash, sampling.seed, index);
-    if (tools.tools.length > 0)
-      return { tokens: [], toolCalls: makeToolCalls(tools.tools, random), finish: 'tool_calls' };
+    if (tools.tools.length > 0) {
+      const toolCalls = makeToolCalls(tools, { random, isLoose: context.looseTools });
+      return { tokens: [], toolCalls, finish: 'tool_calls' };
+    }
     const rest =
       continued &&
       continueProse(createChoiceRandom(continued.promptHash, sampling.seed, index), sampling, {

@@ -1,5 +1,5 @@
 /** Sends a response at the configured speed, or breaks it. */
-import { abortStream, markAborted } from './aborted-call.ts';
+import { abortStream, endAborted, markAborted } from './aborted-call.ts';
 import type { Answer, Frame } from './answer.ts';
 import type { Call } from './call.ts';
 import type { Engine } from './engine.ts';
@@ -29,9 +29,10 @@ export async function deliver({ engine, call }: Exchange, delivery: Delivery): P
   if (engine.isHanging) return call.waitForClose();
   if (answer.bytes) return sendBytes(engine, call, { bytes: answer.bytes, fault });
   const body = answer.buildBody();
-  const text = JSON.stringify(signal.aborted ? markAborted(body) : body);
+  const isAborted = signal.aborted || fault?.kind === 'abort';
+  const text = JSON.stringify(isAborted ? markAborted(body) : body);
   engine.activity.outputAt = performance.now();
-  if (fault) return breakBody(call, fault, text);
+  if (fault && !isAborted) return breakBody(call, fault, text);
   call.sendText(200, text, 'application/json');
 }
 
@@ -62,16 +63,17 @@ async function streamAnswer(
   // Times are relative to the start, so that late timers do not accumulate.
   const start = performance.now() + ttftMs;
   let sent = 0;
-  for (const { step, data } of frames) {
-    if (sent === fault?.afterFrames) return breakStream(call, fault, isNamed);
-    const due = start + step * itlMs;
+  for (const next of frames) {
+    if (sent === fault?.afterFrames)
+      return fault.kind === 'abort' ? endAborted(call, { next, answer }) : breakStream(call, fault, isNamed);
+    const due = start + next.step * itlMs;
     // Frames that are due together still go out one by one, as an engine sends them.
     if (sent > 0 || due > performance.now()) await call.wait(due, signal);
-    if (signal.aborted) return abortStream(engine, call, { next: data, answer });
-    await sendFrame(call, data, isNamed);
+    if (signal.aborted) return abortStream(engine, call, { next, answer });
+    await sendFrame(call, next.data, isNamed);
     engine.activity.outputAt = performance.now();
     sent++;
   }
-  if (fault) return breakStream(call, fault, isNamed);
+  if (fault && fault.kind !== 'abort') return breakStream(call, fault, isNamed);
   endFrames(call, isNamed ? '' : LAST_FRAME);
 }

@@ -50,6 +50,8 @@ export const SETTING_VARIABLES: Record<SettingName, SimulatorVariable> = {
   maxConcurrency: row('SIMULATOR_MAX_CONCURRENCY', 'Calls worked on at once; more wait. 0: unlimited.', '0'),
   maxQueued: row('SIMULATOR_MAX_QUEUED', 'Calls that may wait; more are refused.', 'unlimited'),
   draining: row('SIMULATOR_DRAINING', 'true: text calls fail, and the health check does not.', 'false'),
+  paused: row('SIMULATOR_PAUSED', 'true: calls wait, and the health check does not.', 'false'),
+  looseTools: row('SIMULATOR_LOOSE_TOOLS', 'true: forced calls of tools may break their schema.', 'false'),
   healthy: row('SIMULATOR_HEALTHY', 'false: the health check fails.', 'true'),
   healthDelayMs: row('SIMULATOR_HEALTH_DELAY_MS', 'Milliseconds that the health check takes.', '0'),
   sleepMs: row('SIMULATOR_SLEEP_MS', 'Milliseconds that falling asleep takes, and waking.', '0'),

@@ -49,6 +49,7 @@ export async function breakStream(call: Call, fault: BreakingFault, isNamed: boo
       await call.wait(0);
       return call.cut();
     case 'end':
+    case 'abort':
       return endFrames(call, '');
     case 'error-frame':
       return endFrames(call, formatFailure(describeFailure(fault.shape), BROKEN, isNamed));
@@ -74,6 +75,7 @@ export async function breakBody(
       });
       return call.cut(half);
     case 'end':
+    case 'abort':
       return call.sendBytes(half, type);
     case 'error-frame':
       return call.sendJSON(500, describeFailure(fault.shape));

@@ -27,7 +27,9 @@ export function listTools(tools: unknown): ResponseTool[] {
         'Custom tools with a grammar format are not supported; only free-form text custom tools are accepted.',
         'tools',
       );
-    return [{ function: { name, parameters: FREE_TEXT }, item: { type: 'custom_tool_call', name } }];
+    return [
+      { function: { name, parameters: FREE_TEXT, strict: true }, item: { type: 'custom_tool_call', name } },
+    ];
   });
 }
 

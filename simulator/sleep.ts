@@ -1,4 +1,4 @@
-/** vLLM's sleep mode, as seen by clients: process and health check stay; inference is refused, or waits as in vLLM 0.32. */
+/** vLLM's sleep mode and its pause, as seen by clients: process and health check stay; inference is refused, or waits as in vLLM 0.32. */
 import type { Call } from './call.ts';
 import type { Engine } from './engine.ts';
 import { EngineError, refuseRoute } from './errors.ts';
@@ -39,13 +39,15 @@ async function wakeUp(engine: Engine, call: Call): Promise<void> {
   call.sendText(200, '');
 }
 
+const isHeld = ({ isAsleep, settings: { current } }: Engine): boolean =>
+  current.paused || (isAsleep && current.like === 'vllm');
+
 /** Throws for what the engine cannot do while it sleeps, or never more. */
 export async function requireAwake(engine: Engine, call: Call): Promise<void> {
   const { isDead } = engine;
   if (isDead)
     throw new EngineError(500, 'InternalServerError', 'EngineDeadError: it was put to sleep at work.');
   // v1/engine/core.py: requests are queued while it is paused, and waking resumes it.
-  while (engine.isAsleep && engine.settings.current.like === 'vllm')
-    await call.wait(performance.now() + POLL_MS);
+  while (isHeld(engine)) await call.wait(performance.now() + POLL_MS);
   if (engine.isAsleep) throw new EngineError(503, 'ServiceUnavailable', 'The model is sleeping.');
 }

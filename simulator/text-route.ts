@@ -18,10 +18,11 @@ export const serveText =
     if (fault && !breaking) return;
 
     const fields = checkBody(exchange);
-    const { itlMs, tokens, contextTokens, cacheTokens, draining } = engine.settings.current;
+    const { itlMs, cacheTokens, draining, tokens, contextTokens, looseTools } = engine.settings.current;
     if (draining) throw DRAINING;
     const cache = cacheTokens > 0 ? engine.cache : null;
-    const answer = plan(fields, { model: engine.options.model, tokens, contextTokens, cache }, exchange);
+    const { model } = engine.options;
+    const answer = plan(fields, { model, tokens, contextTokens, looseTools, cache }, exchange);
     const { usage, conversation, inputs } = answer;
     if (isQueueFull(engine)) return refuseAsFull(engine, call, answer);
     const returnPermits = inputs && engine.permits.take(inputs, engine.personality.bounds.permits);

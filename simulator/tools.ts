@@ -8,10 +8,13 @@ import type { Random } from './random.ts';
 interface Tool {
   name: string;
   parameters: unknown;
+  isStrict: boolean;
 }
 
 export interface ToolPlan {
   tools: Tool[];
+  /** The model had no choice. */
+  isForced: boolean;
   promptText: string;
 }
 
@@ -38,6 +41,7 @@ export function planTools(body: Fields, conversation: Conversation): ToolPlan {
   const choice = body.tool_choice ?? 'auto';
   const plan = (called: Tool[]): ToolPlan => ({
     tools: body.parallel_tool_calls === false ? called.slice(0, 1) : called,
+    isForced: choice !== 'auto',
     promptText,
   });
   const mentioned = tools.filter(({ name }) => mentionsTool(conversation.lastUserText, name));
@@ -66,7 +70,8 @@ function readTools(body: Fields): Tool[] {
       throw refuseField(['tools', index, 'type'], "Input should be 'function'");
     if (!isObject(tool.function) || typeof tool.function.name !== 'string')
       throw refuseField(['tools', index, 'function', 'name'], 'Field required');
-    return { name: tool.function.name, parameters: tool.function.parameters ?? { type: 'object' } };
+    const { name, parameters, strict } = tool.function;
+    return { name, parameters: parameters ?? { type: 'object' }, isStrict: strict === true };
   });
 }
 
@@ -82,12 +87,21 @@ function mentionsTool(text: string, name: string): boolean {
   return words.length > 0 && words.every((word) => spoken.has(word));
 }
 
-/** A call of each tool, its arguments satisfying the tool's schema. */
-export const makeToolCalls = (tools: Tool[], random: Random): ToolCall[] =>
+/** Seen of vLLM 0.32, whose forced calls hold only the schemas of strict tools. */
+const LOOSE_ARGUMENTS = 'false';
+
+/** A call of each tool. Its arguments satisfy the tool's schema, unless `isLoose` lets forced ones break it. */
+export const makeToolCalls = (
+  { tools, isForced }: ToolPlan,
+  { random, isLoose }: { random: Random; isLoose: boolean },
+): ToolCall[] =>
   tools.map((tool) => ({
     id: `call_${Math.floor(random() * 2 ** 48)
       .toString(16)
       .padStart(12, '0')}`,
     name: tool.name,
-    arguments: JSON.stringify(generateValue(tool.parameters, random)),
+    arguments:
+      isLoose && isForced && !tool.isStrict
+        ? LOOSE_ARGUMENTS
+        : JSON.stringify(generateValue(tool.parameters, random)),
   }));

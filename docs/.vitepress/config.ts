@@ -43,7 +43,7 @@ export default defineConfig({
           page('Install', '/install'),
           page('Upgrade', '/upgrade'),
           page('Scale', '/scale'),
-          page('Engines and weights', '/engines'),
+          page('Engines', '/engines'),
           page('Redis', '/redis'),
           page('Troubleshoot', '/troubleshoot'),
           page('Console', '/console'),

@@ -33,7 +33,16 @@ const chunk = (data: object | string) => {
   return Buffer.from(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
 };
 const frames = Array.from({ length: CHUNKS }, (_, index) =>
-  chunk({ choices: [{ index: 0, delta: { content: ` tok${index}` }, finish_reason: null, logprobs: null }] }),
+  chunk({
+    choices: [
+      {
+        index: 0,
+        delta: { content: ` tok${index}` },
+        finish_reason: index === CHUNKS - 1 ? 'stop' : null,
+        logprobs: null,
+      },
+    ],
+  }),
 );
 const ending = Buffer.concat([chunk({ choices: [], usage }), chunk('[DONE]'), Buffer.from('0\r\n\r\n')]);
 const streamHead = Buffer.from(

@@ -1,11 +1,12 @@
 /**
  * SSE load on bare sockets: C connections, each runs streams one after another for SECONDS. Prints one line of JSON:
- * streams and frames, time to first frame (request written → first `data:`), time between frames that come one by one, incomplete
- * streams.
+ * streams and frames, time to first frame (request written → first `data:`), time between frames that come one by one, streams that were
+ * not whole.
  */
 import { connect } from 'node:net';
 import { request, url } from './chat-request.ts';
 import { percentile } from './statistics.ts';
+import { ENDING_LENGTH, judgeEnding } from './stream-ending.ts';
 
 const connections = Number(process.env.C);
 const seconds = Number(process.env.SECONDS);
@@ -26,37 +27,43 @@ function runConnection(until: number): Promise<void> {
     let start = 0;
     let frames = 0;
     let lastAt = 0;
-    let tail = '';
+    let ending = '';
+    let isOpen = true;
     const send = () => {
-      if (performance.now() > until) {
+      isOpen = performance.now() <= until;
+      if (!isOpen) {
         socket.destroy();
         return;
       }
       start = performance.now();
       frames = 0;
-      tail = '';
+      ending = '';
       socket.write(request);
     };
     socket.setNoDelay(true);
     socket.on('connect', send);
     socket.on('data', (data: Buffer) => {
-      const text = tail + data.toString('latin1');
+      const piece = data.toString('latin1');
+      // Too short to hold a match, long enough to complete one that is cut between two reads.
+      const text = ending.slice(-5) + piece;
       const now = performance.now();
       if (frames > 0 && isPaced) gaps.push(now - lastAt);
       lastAt = now;
       if (frames === 0 && text.includes('data: ')) firstFrames.push(now - start);
       frames += countMatches(text, 'data: ');
-      // Too short to hold a match, long enough to complete one that is cut between two reads.
-      tail = text.slice(-5);
-      if (!text.endsWith('0\r\n\r\n')) return;
-      if (frames >= FRAMES && text.includes('[DONE]')) {
+      ending = (ending + piece).slice(-ENDING_LENGTH);
+      if (!ending.endsWith('0\r\n\r\n')) return;
+      if (frames >= FRAMES && judgeEnding(ending) === 'whole') {
         complete++;
         total += frames;
       } else broken++;
       send();
     });
-    socket.on('error', () => broken++);
-    socket.on('close', () => resolve());
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      if (isOpen) broken++;
+      resolve();
+    });
   });
 }
 

@@ -7,9 +7,8 @@ import { basename } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { type EngineName, parseNames, REAL_ENGINES } from './catalog.ts';
 import { readMeasures } from './measures.ts';
-import { readPresetVersion } from './preset-version.ts';
-import { writeRun } from './run-table.ts';
-import { noteTestedFile, readTestedFiles } from './tested-files.ts';
+import { writeTable } from './run-table.ts';
+import { noteTestedFile, readCommit } from './tested-files.ts';
 
 const ARGUMENTS = process.argv.slice(2);
 const SUFFIX = '.test.ts';
@@ -34,19 +33,13 @@ async function runEngine(name: EngineName): Promise<boolean> {
     if (isInterrupted) return false;
     isGood = (await runFile(name, path)) && isGood;
   }
-  writeRun({
-    engine: name,
-    version,
-    imageVersion: readPresetVersion(name),
-    tests,
-    files: readTestedFiles(name),
-  });
+  writeTable();
   return isGood;
 }
 
 /** In a process of its own, so that its engine and the like are gone before the next file starts. */
 async function runFile(name: EngineName, path: string): Promise<boolean> {
-  const start = performance.now();
+  const [start, commit] = [performance.now(), readCommit()];
   const { code, output } = await runMocha(name, path);
   if (isInterrupted) return false;
   const count = (word: string) => Number(new RegExp(`^ *(\\d+) ${word}\\b`, 'm').exec(output)?.[1] ?? 0);
@@ -58,6 +51,7 @@ async function runFile(name: EngineName, path: string): Promise<boolean> {
     ...(!isGood && { failed: Math.max(count('failing'), 1) }),
     minutes: Number(((performance.now() - start) / 60_000).toFixed(1)),
     measures: readMeasures(output),
+    commit,
     date: new Date().toISOString().slice(0, 10),
   });
   return isGood;

@@ -9,6 +9,8 @@ export interface ReadSource {
   reason: string;
   /** What was checked in it. */
   read: string;
+  /** At which that was recorded. */
+  commit: string;
   /** `2026-11-23`. */
   date: string;
 }
@@ -19,6 +21,7 @@ export const READ_SOURCES: readonly ReadSource[] = [
     version: '1.9.3',
     reason: 'no package has it',
     read: 'flags, limits, health',
+    commit: '07e0458e',
     date: '2026-11-22',
   },
 ];

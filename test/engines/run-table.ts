@@ -1,81 +1,130 @@
-/** The table of docs/tested-engines.md: a row per engine with the results of its last tests. Rows of engines that cannot run are kept. */
+/**
+ * The table of docs/tested-engines.md: a row per preset with the results of its last tests, or with what was read of its source.
+ * `node test/engines/run-table.ts` writes it from the notes of earlier runs.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ENGINE_NAMES, REAL_ENGINES } from './catalog.ts';
 import { readPresetVersion } from './preset-version.ts';
 import { READ_SOURCES, type ReadSource } from './read-sources.ts';
-import type { TestedFile, TestedFiles } from './tested-files.ts';
+import { readTestedFiles, type TestedFile, type TestedFiles } from './tested-files.ts';
 
 export interface EngineRun {
   engine: string;
-  version: string;
   /** Version of the preset's image. */
   imageVersion: string;
   /** All tests of the engine. */
   tests: readonly string[];
+  /** The last one has the version that the row is about. */
   files: TestedFiles;
 }
 
-const DOCUMENT = join(import.meta.dirname, '../../docs/tested-engines.md');
+export interface Row {
+  engine: string;
+  version: string;
+  how: string;
+  shown: string;
+  commits: readonly string[];
+  dates: readonly string[];
+}
 
-/** Also updates the rows of engines whose sources were only read. */
-export function writeRun(run: EngineRun): void {
+const DOCUMENT = join(import.meta.dirname, '../../docs/tested-engines.md');
+const BEGIN = '<!-- Written by make test-engines. Do not edit. -->\n';
+const END = '<!-- End of what make test-engines writes. -->\n';
+const HEAD = `
+| Preset | Version | How | Shown | Commit | Date |
+|---|---|---|---|---|---|
+`;
+const FRESH_DAYS = 30;
+const DAY_MS = 86_400_000;
+
+export function writeTable(): void {
   const document = readFileSync(DOCUMENT, 'utf8');
-  const replaced = READ_SOURCES.reduce(
-    (text, source) => replaceSourceRow(text, source, readPresetVersion(source.engine)),
-    replaceRow(document, run),
-  );
+  const replaced = replaceTable(document, formatTable(collectRows()));
   if (replaced !== document) writeFileSync(DOCUMENT, replaced);
 }
 
-/**
- * The row tells which files passed in this version, and names those that did not, or did not run. Nothing ran: it stays as it
- * is. Throws where the document has no row for the engine.
- */
-export function replaceRow(document: string, run: EngineRun): string {
-  const { engine, version, imageVersion, tests, files } = run;
-  const row = findRow(document, engine);
+/** By the notes of the stage and the list of sources. */
+export const collectRows = (): Row[] => [
+  ...ENGINE_NAMES.flatMap((engine) => {
+    const { tests } = REAL_ENGINES[engine];
+    const run = { engine, imageVersion: readPresetVersion(engine), tests, files: readTestedFiles(engine) };
+    return describeRun(run) ?? [];
+  }),
+  ...READ_SOURCES.map((source) => describeSource(source, readPresetVersion(source.engine))),
+];
+
+/** Throws where the document has no place for the table. */
+export function replaceTable(document: string, table: string): string {
+  const [begin, end] = [document.indexOf(BEGIN), document.indexOf(END)];
+  if (begin < 0 || end < begin)
+    throw new Error(`docs/tested-engines.md needs the lines ${BEGIN.trim()} and ${END.trim()}`);
+  return `${document.slice(0, begin)}${BEGIN}${table}\n${document.slice(end)}`;
+}
+
+/** Ages are those on the day of the newest row. */
+export function formatTable(rows: readonly Row[]): string {
+  const today = rows
+    .flatMap(({ dates }) => dates)
+    .toSorted()
+    .at(-1)!;
+  const lines = rows.map(({ engine, version, how, shown, commits, dates }) =>
+    [
+      `\`${engine}\``,
+      version,
+      how,
+      shown,
+      [...new Set(commits)].map((commit) => `\`${commit}\``).join(', '),
+      describeDates(dates, today),
+    ].join(' | '),
+  );
+  return `${HEAD}${lines.map((line) => `| ${line} |\n`).join('')}`;
+}
+
+function describeDates(dates: readonly string[], today: string): string {
+  const sorted = dates.toSorted();
+  const [first, last] = [sorted[0]!, sorted.at(-1)!];
+  const age = (Date.parse(today) - Date.parse(first)) / DAY_MS;
+  return `${first === last ? first : `${first} to ${last}`}${age > FRESH_DAYS ? `, **older than ${FRESH_DAYS} days**` : ''}`;
+}
+
+/** The row states which files passed in the version that ran last, and names those that did not, or did not run. Undefined if none ran. */
+export function describeRun({ engine, imageVersion, tests, files }: EngineRun): Row | undefined {
+  const version = Object.values(files).at(-1)?.version;
+  if (version === undefined) return undefined;
   const shown = tests.flatMap((test) => {
     const file = files[test];
     return file?.version === version ? [{ test, ...file }] : [];
   });
-  if (shown.length === 0) return document;
-  const cells = [
-    `\`${engine}\``,
-    describeVersion(version, imageVersion),
+  return {
+    engine,
+    version: describeVersion(version, imageVersion),
     // The engine's own help is not a run.
-    tests.length > 1 ? 'run, on a CPU' : 'its own help, and its source',
-    [
+    how: tests.length > 1 ? 'run, on a CPU' : 'its own help, and its source',
+    shown: [
       ...describeCounts(shown.filter(({ failed }) => !failed)),
       ...describeMissing(tests, shown),
       ...shown.flatMap(({ measures }) => measures),
     ]
       .map(capitalize)
       .join('. '),
-    describeDates(shown.map(({ date }) => date)),
-  ];
-  return replace(document, row, cells);
+    commits: shown.map(({ commit }) => commit),
+    dates: shown.map(({ date }) => date),
+  };
 }
 
-/** The row states which version was read, for what, and whether it is that of the preset's image. Throws like `replaceRow`. */
-export function replaceSourceRow(
-  document: string,
-  { engine, version, reason, read, date }: ReadSource,
+/** The row states which version was read, for what, and whether it is that of the preset's image. */
+export const describeSource = (
+  { engine, version, reason, read, commit, date }: ReadSource,
   imageVersion: string,
-): string {
-  const how = `by its source: ${reason}`;
-  const cells = [`\`${engine}\``, describeVersion(version, imageVersion), how, read, date];
-  return replace(document, findRow(document, engine), cells);
-}
-
-function findRow(document: string, engine: string): RegExp {
-  const row = new RegExp(`^\\| \`${engine}\` \\|.*$`, 'm');
-  if (!row.test(document))
-    throw new Error(`docs/tested-engines.md has no row for ${engine}: add one to its table`);
-  return row;
-}
-
-const replace = (document: string, row: RegExp, cells: readonly string[]): string =>
-  document.replace(row, () => `| ${cells.join(' | ')} |`);
+): Row => ({
+  engine,
+  version: describeVersion(version, imageVersion),
+  how: `by its source: ${reason}`,
+  shown: read,
+  commits: [commit],
+  dates: [date],
+});
 
 /** The version that was run or read, with a note if the preset's image has another one. */
 const describeVersion = (version: string, imageVersion: string): string =>
@@ -105,7 +154,4 @@ function describeMissing(tests: readonly string[], shown: readonly ShownFile[]):
 
 const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-function describeDates(dates: readonly string[]): string {
-  const [first, last] = [dates.toSorted()[0], dates.toSorted().at(-1)];
-  return first === last ? first! : `${first} to ${last}`;
-}
+if (import.meta.main) writeTable();

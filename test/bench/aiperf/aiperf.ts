@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { ensurePython } from '../../support/python.ts';
 import { makeFolder } from '../folders.ts';
 import { atMost, formatRows, type Goal } from '../report.ts';
+import { countBroken } from './raw-records.ts';
 import { type ChatTarget, openTarget } from './target.ts';
 
 const VERSION = '0.13.0';
@@ -20,7 +21,10 @@ const TIMEOUT_MS = 10 * 60_000;
 export interface AiperfFigures {
   target: string;
   requests: number;
+  /** That aiperf counted. */
   errors: number;
+  /** Streams that were not whole, those of the warm-up included. */
+  broken: number;
   requestsPerSecond: number;
   firstTokenMs: Percentiles;
   betweenTokensMs: Percentiles;
@@ -39,10 +43,10 @@ export async function measureAiperf(): Promise<AiperfFigures> {
   try {
     const folder = makeFolder();
     await run(join(dirname(python), 'aiperf'), { target, tokenizer, folder });
-    const report = JSON.parse(
-      readFileSync(join(folder, 'profile_export_aiperf.json'), 'utf8'),
-    ) as AiperfReport;
-    return { target: target.name, ...readReport(report) };
+    const read = (file: string) => readFileSync(join(folder, file), 'utf8');
+    const report = JSON.parse(read('profile_export_aiperf.json')) as AiperfReport;
+    const broken = countBroken(read('profile_export_raw.jsonl'));
+    return { target: target.name, ...readReport(report), broken };
   } finally {
     await close();
   }
@@ -64,7 +68,7 @@ function run(aiperf: string, { target, tokenizer, folder }: Run): Promise<void> 
     // Until V8 has optimized a request's code.
     ...['--warmup-request-count', String(REQUESTS)],
     ...['--isl', String(PROMPT_TOKENS), '--random-seed', '1', '--request-timeout-seconds', '30'],
-    ...['--no-server-metrics', '--no-gpu-telemetry', '--export-level', 'summary'],
+    ...['--no-server-metrics', '--no-gpu-telemetry', '--export-level', 'raw'],
     ...['--ui', 'none', '--output-artifact-dir', folder],
   ];
   const [program, ...rest] = [...target.exec, aiperf, ...args];
@@ -94,7 +98,7 @@ interface AiperfReport {
   inter_token_latency: Metric;
 }
 
-const readReport = (report: AiperfReport): Omit<AiperfFigures, 'target'> => ({
+const readReport = (report: AiperfReport): Omit<AiperfFigures, 'target' | 'broken'> => ({
   requests: report.request_count.avg,
   errors: report.error_request_count?.avg ?? 0,
   requestsPerSecond: report.request_throughput.avg,
@@ -107,6 +111,7 @@ export const formatAiperf = (figures: AiperfFigures): string =>
     [`aiperf ${VERSION}, ${CONCURRENCY} users, ${figures.target}`, ''],
     ['requests', String(figures.requests)],
     ['errors', String(figures.errors)],
+    ['streams that were not whole', String(figures.broken)],
     ['requests/s', figures.requestsPerSecond.toFixed(1)],
     ['time to first token ms, p50', figures.firstTokenMs.p50.toFixed(2)],
     ['time to first token ms, p99', figures.firstTokenMs.p99.toFixed(2)],
@@ -114,4 +119,7 @@ export const formatAiperf = (figures: AiperfFigures): string =>
     ['time between tokens ms, p99', figures.betweenTokensMs.p99.toFixed(2)],
   ]);
 
-export const listAiperfGoals = ({ errors }: AiperfFigures): Goal[] => [atMost('errors of aiperf', errors, 0)];
+export const listAiperfGoals = ({ errors, broken }: AiperfFigures): Goal[] => [
+  atMost('errors of aiperf', errors, 0),
+  atMost('streams of aiperf that were not whole', broken, 0),
+];

@@ -1,5 +1,6 @@
 /** Replays the users of a trace concurrently, each with one session after another. */
 import { Agent, request } from 'undici';
+import { judgeEnding } from '../stream-ending.ts';
 import { API_KEY, MODEL } from '../systems.ts';
 import type { Message, Trace, Turn } from './traces.ts';
 
@@ -16,7 +17,7 @@ export interface Answer {
   text: string;
 }
 
-/** Asks as one of the users; null: the answer was incomplete. */
+/** Asks as one of the users; null: the answer was not whole. */
 export type Ask = (messages: readonly Message[], turn: Pick<Turn, 'maxTokens'>) => Promise<Answer | null>;
 
 const USERS = 40;
@@ -80,7 +81,7 @@ async function ask(
     firstTokenMs ||= performance.now() - sentAt;
     events += chunk;
   }
-  if (statusCode !== 200 || !events.includes('data: [DONE]')) return null;
+  if (statusCode !== 200 || judgeEnding(events) !== 'whole') return null;
   return { firstTokenMs, text: readText(events) };
 }
 

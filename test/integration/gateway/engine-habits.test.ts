@@ -51,6 +51,43 @@ describe('an engine that is stopped as vLLM is', () => {
     });
 });
 
+describe('an engine with the habits of vLLM 0.32', () => {
+  let fixture: TextFixture;
+  before(async () => {
+    fixture = await startTextFixture({ settings: { enginePreset: 'vllm' } });
+  });
+  afterEach(() => fixture.simulator.reset());
+  after(() => fixture?.stop());
+  const message = { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 20 };
+
+  it('is to blame for a message whose forced tool breaks its schema', async () => {
+    await fixture.simulator.putControl({ looseTools: true });
+    const tools = [{ name: 'clock', input_schema: { type: 'object' } }];
+    const response = await fixture.post('/v1/messages', { ...message, tools, tool_choice: { type: 'any' } });
+    expect(response.status).to.equal(502);
+  });
+
+  for (const [what, more] of [
+    ['without', {}],
+    ['with', { stream_options: { include_usage: true } }],
+  ] as const)
+    it(`ends no stream ${what} usage as if it were complete that it aborts while it serves on`, async () => {
+      await fixture.simulator.putControl({ like: 'vllm', fault: { kind: 'abort', afterFrames: 2 } });
+      const { events, isDone } = await readStream(await fixture.chat({ stream: true, ...more }));
+      expect(events.at(-1)).to.have.nested.property('error.code', 'upstream_error');
+      expect(isDone).to.equal(false);
+      expect((await fixture.chat()).status).to.equal(200);
+    });
+
+  it('answers what it got while it was paused', async () => {
+    await fixture.simulator.putControl({ paused: true });
+    const response = fixture.chat();
+    await pollUntil(async () => (await fixture.simulator.readControl()).inflight === 1, 'the request');
+    await fixture.simulator.putControl({ paused: false });
+    expect((await response).status).to.equal(200);
+  });
+});
+
 describe("llama.cpp's server, of a text model that gets an image", () => {
   let fixture: TextFixture;
   before(async () => {

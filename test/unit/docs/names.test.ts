@@ -29,6 +29,7 @@ const IMAGES = [
   /^docker\.io\/rclone\/rclone$/,
   /^docker\.io\/library\/(node|traefik)$/,
   /^docker\.io\/kindest\/node$/,
+  /^docker\.io\/michaelf34\/infinity$/,
   /^ghcr\.io\/ggml-org\/llama\.cpp$/,
   /^ghcr\.io\/huggingface\/text-embeddings-inference$/,
   /^scratch$/,

@@ -144,6 +144,42 @@ describe('the faults of the simulator', () => {
       expect((await simulator.readControl()).inflight).to.equal(0);
     });
 
+  const USAGE = { stream: true, stream_options: { include_usage: true } };
+
+  for (const afterFrames of [0, 4])
+    it(`abort ends a stream as vLLM does, after ${afterFrames} frames`, async () => {
+      await setFault({ kind: 'abort', afterFrames });
+      const { events, isDone } = await readStream(await simulator.post(PATH, chatOf('Hello', USAGE)));
+      expect(isDone).to.equal(true);
+      expect(events).to.have.lengthOf(afterFrames + 2);
+      expect(events.at(-2)).to.have.nested.property('choices[0].finish_reason', 'abort');
+      expect(events.at(-1)).to.have.nested.property('usage.completion_tokens', afterFrames);
+    });
+
+  it('abort says so in a whole answer, and not after the last frame of a stream', async () => {
+    await setFault({ kind: 'abort', afterFrames: 0 });
+    const whole = await (await simulator.post(PATH, BODY)).json();
+    expect(whole).to.have.nested.property('choices[0].finish_reason', 'abort');
+    await setFault({ kind: 'abort', afterFrames: 1_000 });
+    const { events, isDone } = await readStream(await simulator.post(PATH, STREAM));
+    expect(isDone).to.equal(true);
+    expect(events.at(-1))
+      .to.have.nested.property('choices[0].finish_reason')
+      .that.is.oneOf(['stop', 'length']);
+  });
+
+  it('abort ends messages without a stop reason, and responses as cancelled', async () => {
+    const said = { messages: [{ role: 'user', content: 'Hello' }], max_tokens: 20, stream: true };
+    await setFault({ kind: 'abort', afterFrames: 4 });
+    const message = await (await simulator.post('/v1/messages', said)).text();
+    expect(message)
+      .to.include('"stop_reason":null},')
+      .and.to.match(/event: message_stop\n[^\n]*\n\n$/);
+    await setFault({ kind: 'abort', afterFrames: 4 });
+    const response = await (await simulator.post('/v1/responses', { input: 'Hello', stream: true })).text();
+    expect(response).to.match(/event: response\.completed\n[^\n]*"status":"cancelled"/);
+  });
+
   it('exit ends the process', async () => {
     await setFault({ kind: 'exit' });
     await simulator.post(PATH, BODY).catch(() => {});
