@@ -16,6 +16,7 @@ import { openLease, readJsonBody } from '../http/json-body.ts';
 import { answerFromEngine, noticeEngine, reserveLazily } from '../run/engine-question.ts';
 import { startRequestDeadline } from '../run/engine-run.ts';
 import { askContinued, type ContinuationServices } from './continued-answer.ts';
+import { INPUT_TOKENS } from './input-tokens-route.ts';
 import { inlineMedia } from './media-inlining.ts';
 import { COUNT_TOKENS, MESSAGES } from './messages-route.ts';
 import { CHAT, COMPLETIONS, EMBEDDINGS } from './openai-routes.ts';
@@ -34,6 +35,7 @@ export const buildTextHandlers = (services: TextServices) => ({
   chat_completions: (state: GatewayState) => serveText(CHAT, services, state),
   completions: (state: GatewayState) => serveText(COMPLETIONS, services, state),
   responses: (state: GatewayState) => serveText(RESPONSES, services, state),
+  input_tokens: (state: GatewayState) => serveText(INPUT_TOKENS, services, state),
   messages: (state: GatewayState) => serveText(MESSAGES, services, state),
   count_tokens: (state: GatewayState) => serveText(COUNT_TOKENS, services, state),
   embeddings: (state: GatewayState) => serveText(EMBEDDINGS, services, state),
