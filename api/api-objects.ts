@@ -185,6 +185,8 @@ export const message = z.object({
   usage: outputUsage,
 });
 
+export const inputTokens = z.object({ object: z.literal('response.input_tokens'), input_tokens: z.int() });
+
 export const tokenCount = z.object({ input_tokens: z.int() });
 
 /** Anthropic's envelope. */

@@ -8,6 +8,7 @@ export const ENGINE_ROUTES = [
   '/v1/chat/completions',
   '/v1/completions',
   '/v1/responses',
+  '/v1/responses/input_tokens',
   '/v1/messages',
   '/v1/messages/count_tokens',
   '/v1/embeddings',
@@ -29,6 +30,7 @@ const TOKENS: Routes = ['/tokenize', '/detokenize'];
 const ALL_DIALECTS: Routes = [
   ...OPENAI,
   '/v1/responses',
+  '/v1/responses/input_tokens',
   '/v1/messages',
   '/v1/messages/count_tokens',
   ...TOKENS,

@@ -77,6 +77,8 @@ export const gatewayConfig = z.object({
   limits,
   /** What a repeated idempotency key with other fields gets; absent: the original request. */
   idempotency: z.literal('Strict').optional(),
+  /** What a request with parameters gets that the engine ignores; absent: the answer without them. */
+  unsupported: z.literal('Reject').optional(),
   image: imageModel.nullable(),
   video: videoModel.nullable(),
   /** Millionths; null = free. */
@@ -164,6 +166,7 @@ export function buildGatewayConfig(
     ...(decideBalance(spec) === 'Prefix' && { balance: 'Prefix' as const }),
     limits: resolveLimits(spec.limits, spec.kind),
     ...(spec.limits.idempotency === 'Strict' && { idempotency: 'Strict' as const }),
+    ...(spec.limits.unsupported === 'Reject' && { unsupported: 'Reject' as const }),
     image: spec.kind === 'Image' ? imageModel.parse(spec.image ?? {}) : null,
     video: spec.kind === 'Video' ? videoModel.parse(spec.video ?? {}) : null,
     pricing: {

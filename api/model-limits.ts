@@ -50,6 +50,12 @@ export const modelLimits = z
       .describe(
         'What a repeated Idempotency-Key with other fields gets: Replay, the original request, with the fields named in a header; Strict, 409.',
       ),
+    unsupported: z
+      .enum(['Pass', 'Reject'])
+      .default('Pass')
+      .describe(
+        'What a request with parameters gets that its engine is known to ignore (llama-cpp): Pass, the answer without them, with their names in a header; Reject, 400.',
+      ),
     maxQueued: z
       .int()
       .min(1)

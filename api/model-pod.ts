@@ -6,6 +6,19 @@ import { cel, environmentVariable, objectName, passthrough, stringMap } from './
 import { MODEL_FAMILIES } from './model-families.ts';
 import { duration, quantity } from './quantity.ts';
 
+const kvCache = z
+  .object({
+    cpu: quantity(
+      "Memory of the replica for it, shared by its GPUs. Added to the engine's memory request and limit.",
+    ),
+    disk: quantity(
+      "Disk of the node for what memory does not hold, in a volume of the pod; sglang only. Added to the engine's request and limit of ephemeral-storage.",
+    ).optional(),
+  })
+  .describe(
+    'KV cache of language models beyond the memory of the GPU, with vllm (0.30 or later) and sglang: prompts that begin alike are read once, also when the GPU no longer holds them. Lost with the pod.',
+  );
+
 export const modelEngine = z
   .object({
     preset: z.enum(ENGINE_PRESETS).describe('The engine that serves the model.'),
@@ -44,6 +57,7 @@ export const modelEngine = z
         'Family of the language model, which decides how vllm and sglang read tool calls and reasoning. If absent: by the name of ' +
           'the source or model.id; none for no parsers. Flags in args go before.',
       ),
+    kvCache: kvCache.optional(),
     port: z
       .int()
       .min(1024)

@@ -79,3 +79,11 @@ export function parseQuantity(text: string): number {
   const match = QUANTITY.exec(text);
   return match ? Number(match[1]) * UNITS[match[3] ?? '']! : Number.NaN;
 }
+
+const MEBIBYTE = 1024 ** 2;
+
+/** In whole MiB. The first as it is if it is not understood, such as with an exponent. */
+export function addQuantities(one: string, other: string): string {
+  const mebibytes = Math.ceil((parseQuantity(one) + parseQuantity(other)) / MEBIBYTE);
+  return Number.isNaN(mebibytes) ? one : `${mebibytes}Mi`;
+}

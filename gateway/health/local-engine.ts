@@ -18,6 +18,8 @@ export interface LocalEngine {
   suspect(): void;
   /** In tokens; null while unknown. */
   contextLength(): number | null;
+  /** Whether its chat template has tools; null while unknown. */
+  takesTools(): boolean | null;
   /** null: it reports itself that it ran out of memory. */
   readonly ranOutOfMemory: MemoryWatch | null;
 }

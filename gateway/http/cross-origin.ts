@@ -13,6 +13,7 @@ const EXPOSED = [
   'x-berth-cost',
   'x-berth-tokens',
   'x-berth-omitted-tools',
+  'x-berth-ignored-parameters',
   'idempotent-replayed',
   'x-berth-idempotency-differs',
 ].join(', ');

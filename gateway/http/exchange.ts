@@ -19,6 +19,8 @@ export class ClientDisconnectedError extends Error {
 }
 
 const OMITTED_TOOLS_HEADER = 'x-berth-omitted-tools';
+const IGNORED_HEADER = 'x-berth-ignored-parameters';
+const MAX_IGNORED = 20;
 /** The types are the client's own texts. */
 const MAX_NAMED_TOOLS = 10;
 const MAX_TYPE_CHARACTERS = 60;
@@ -62,6 +64,8 @@ export class Exchange {
   errorMessage: string | null = null;
   /** Types of the tools that the engine was not sent; null: it was sent all. */
   omittedTools: string | null = null;
+  /** Parameters that the engine ignores; null: none that is known. */
+  ignoredParameters: string | null = null;
   /** Address of the peer whose engine responds; null if it is this replica's. */
   peer: string | null = null;
   readonly account: Account;
@@ -122,6 +126,12 @@ export class Exchange {
       .map((type) => type.slice(0, MAX_TYPE_CHARACTERS).replaceAll(/[^\w.-]/g, '?'))
       .join(', ');
     this.headers.push(OMITTED_TOOLS_HEADER, this.omittedTools);
+  }
+
+  /** Tells client and log which parameters have no effect. */
+  nameIgnored(names: readonly string[]): void {
+    this.ignoredParameters = names.slice(0, MAX_IGNORED).join(', ');
+    this.headers.push(IGNORED_HEADER, this.ignoredParameters);
   }
 
   /** Aborted when the request is canceled. */

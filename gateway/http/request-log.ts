@@ -27,6 +27,8 @@ export type RequestLine = {
   peer: string | undefined;
   /** Types of tools that only a server could run, which the engine was not sent. */
   omitted_tools: string | undefined;
+  /** Parameters that the engine ignores. */
+  ignored_parameters: string | undefined;
   input_tokens: number | undefined;
   cached_input_tokens: number | undefined;
   output_tokens: number | undefined;
@@ -54,6 +56,7 @@ export function describeRequestLine(
     api_key_hash: keyHash?.slice(0, HASH_DIGITS),
     peer: exchange.peer ?? undefined,
     omitted_tools: exchange.omittedTools ?? undefined,
+    ignored_parameters: exchange.ignoredParameters ?? undefined,
     input_tokens: bill?.usage?.inputTokens,
     cached_input_tokens: bill?.usage?.cachedInputTokens,
     output_tokens: bill?.usage?.outputTokens,

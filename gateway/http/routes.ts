@@ -22,6 +22,7 @@ export const ALL_ROUTES = [
   { ...text, name: 'chat_completions', path: '/v1/chat/completions', kinds: ['LLM'] },
   { ...text, name: 'completions', path: '/v1/completions', kinds: ['LLM'] },
   { ...text, name: 'responses', path: '/v1/responses', kinds: ['LLM'] },
+  { ...text, name: 'input_tokens', path: '/v1/responses/input_tokens', kinds: ['LLM'], spendsNothing: true },
   { ...text, name: 'messages', path: '/v1/messages', kinds: ['LLM'] },
   { ...text, name: 'count_tokens', path: '/v1/messages/count_tokens', kinds: ['LLM'], spendsNothing: true },
   { ...text, name: 'embeddings', path: '/v1/embeddings', kinds: ['Embedding'] },

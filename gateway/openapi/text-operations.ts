@@ -5,6 +5,7 @@ import {
   COUNT_FIELDS,
   EMBEDDING_FIELDS,
   type Fields,
+  INPUT_FIELDS,
   type JsonSchema,
   MESSAGES_FIELDS,
   RESPONSES_FIELDS,
@@ -84,6 +85,13 @@ export const TEXT_OPERATIONS = {
     description: `${STREAMED_EVENTS} Nothing is stored: \`store: true\` has no effect; \`background\`, \`previous_response_id\`, \`conversation\`, \`prompt\` and items of type \`item_reference\` are rejected. Tools that run on the server are left out.`,
     body: textBody(RESPONSES_FIELDS, facts),
     answers: answer({ schema: 'Response', canStream: true }),
+    errors: TEXT_ERRORS,
+  }),
+  input_tokens: (facts: Facts): Operation => ({
+    summary: 'Count the input tokens of a response',
+    description: `${PASSED_ON} Counts against RPM only.`,
+    body: textBody(INPUT_FIELDS, facts),
+    answers: answer({ schema: 'InputTokens' }, 'In OpenAI’s schema.'),
     errors: TEXT_ERRORS,
   }),
   messages: (facts: Facts): Operation => ({

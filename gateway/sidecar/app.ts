@@ -91,6 +91,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
     config,
     ...engines,
     readPrefix: replica.readPrefix,
+    takesTools: engine.takesTools,
     egress,
     ledger: new Ledger({ config, settlements, usage, metrics }),
     metrics,

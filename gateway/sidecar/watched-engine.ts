@@ -14,7 +14,7 @@ import type { WorkProgress } from '../health/watched-dispatcher.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { ContextLength } from '../text/context-length.ts';
+import { EngineReport } from '../text/engine-report.ts';
 import { fetchMetrics } from './engine-metrics.ts';
 
 export interface EngineAddress {
@@ -44,7 +44,7 @@ export class WatchedEngine implements LocalEngine {
   readonly readMetrics: (() => Promise<string>) | null;
   readonly unwatchedPool: () => Dispatcher;
   readonly #client: Http1Client;
-  readonly #contextLength: ContextLength;
+  readonly #report: EngineReport;
   readonly #metrics: GatewayMetrics;
   readonly #phaseListeners: PhaseListener[] = [];
   readonly #sleepListeners: (() => void)[] = [];
@@ -58,7 +58,7 @@ export class WatchedEngine implements LocalEngine {
     const joined = this.#client.compose(joinAnswers);
     const pool = () => joined;
     this.unwatchedPool = pool;
-    this.#contextLength = new ContextLength({ pool, config });
+    this.#report = new EngineReport({ pool, config });
     this.sleep = new EngineSleep({
       pool,
       isOffered: () => config().sleeping !== undefined,
@@ -93,7 +93,8 @@ export class WatchedEngine implements LocalEngine {
   isLost = (): boolean => this.health.isLost;
   suspect = (): void => this.health.suspect();
   beginWork = (): WorkProgress => this.health.begin({ isHeld: false });
-  contextLength = (): number | null => this.#contextLength.value;
+  contextLength = (): number | null => this.#report.contextLength;
+  takesTools = (): boolean | null => this.#report.takesTools;
 
   onPhaseChange(listener: PhaseListener): void {
     this.#phaseListeners.push(listener);
@@ -122,7 +123,7 @@ export class WatchedEngine implements LocalEngine {
     this.#metrics.engines.dec({ phase: before.phase });
     this.#metrics.engines.inc({ phase });
     if (isReady && !before.isReady) {
-      this.#contextLength.refresh();
+      this.#report.refresh();
       this.sleep.check();
     }
     for (const listener of this.#phaseListeners) listener(now, before);

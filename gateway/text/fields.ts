@@ -121,8 +121,8 @@ const textOrObject: Field = {
   schema: { anyOf: [{ type: 'string' }, { type: 'object' }] },
 };
 
-/** docs/api.md, "POST /v1/responses". */
-export const RESPONSES_FIELDS: Fields = {
+/** docs/api.md, "POST /v1/responses/input_tokens". */
+export const INPUT_FIELDS: Fields = {
   input: {
     isRequired: true,
     allowed: 'a string, or a non-empty array of objects',
@@ -131,16 +131,21 @@ export const RESPONSES_FIELDS: Fields = {
   },
   model: TEXT,
   instructions: TEXT,
-  stream: FLAG,
-  temperature: number,
-  top_p: number,
-  // With no tokens, engines report an end like that of an aborted stream.
-  max_output_tokens: positive,
   tools: listOfObjects,
   tool_choice: textOrObject,
   parallel_tool_calls: FLAG,
   text: object,
   reasoning: object,
+};
+
+/** docs/api.md, "POST /v1/responses". */
+export const RESPONSES_FIELDS: Fields = {
+  ...INPUT_FIELDS,
+  stream: FLAG,
+  temperature: number,
+  top_p: number,
+  // With no tokens, engines report an end like that of an aborted stream.
+  max_output_tokens: positive,
   metadata: object,
   store: FLAG,
   background: FLAG,

@@ -2,7 +2,7 @@
  * Tools of a response that only a server could run. Clients such as Codex always offer some, so they are left out of what the
  * engine is sent, unless the answer would need one (decision 0166).
  */
-import { isObject } from '../../kit/json.ts';
+import { isObject, type JSONObject } from '../../kit/json.ts';
 import type { JsonBody } from '../http/body-parsing.ts';
 import type { ApiError } from '../http/error-response.ts';
 import { refuseParameter, requireParameter } from '../http/parameter-error.ts';
@@ -24,6 +24,10 @@ const MAX_SHOWN_CHARACTERS = 60;
 /** Real tools take a tenth of it; cutting items out of it takes milliseconds. */
 const MAX_EDITED_CHARACTERS = 1024 * 1024;
 
+/** Whether the client runs it. */
+export const isClientTool = ({ type, execution }: JSONObject): boolean =>
+  CLIENT_TOOLS.has(type) || (type === SEARCH && execution === 'client');
+
 /** Null: the client runs all tools. Throws ApiError. */
 export function omitHostedTools(body: JsonBody): Omission | null {
   const { tools, tool_choice: choice } = body.value;
@@ -44,8 +48,8 @@ export function omitHostedTools(body: JsonBody): Omission | null {
 function findHosted(tools: readonly unknown[]): Map<number, string> {
   const hosted = new Map<number, string>();
   for (const [index, tool] of tools.entries()) {
-    const { type, execution } = tool as { type?: unknown; execution?: unknown };
-    if (CLIENT_TOOLS.has(type) || (type === SEARCH && execution === 'client')) continue;
+    if (isClientTool(tool as JSONObject)) continue;
+    const { type } = tool as JSONObject;
     const param = `tools[${index}].type`;
     if (type === undefined || type === null) throw requireParameter(param, ALLOWED);
     if (typeof type !== 'string') throw refuseParameter('invalid_type', param, mustBe(param, type));

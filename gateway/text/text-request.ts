@@ -73,7 +73,7 @@ export function readTextRequest(
     continuable,
     vectors: route.readVectors?.(value, model.enginePreset) ?? null,
     promptBytes: raw.length - characters,
-    media,
+    media: translation?.media ?? media,
     omittedTools: omission?.names ?? [],
   };
 }

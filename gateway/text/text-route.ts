@@ -6,6 +6,7 @@ import type { VectorsRequest } from '../engine/vectors.ts';
 import type { JsonBody } from '../http/body-parsing.ts';
 import type { Continuable } from './continuation.ts';
 import type { Fields } from './fields.ts';
+import type { MediaReference } from './media-inlining.ts';
 import type { MessageMedia } from './message-media.ts';
 
 /** The part of a request that its answer depends on. */
@@ -67,6 +68,8 @@ export interface Translation {
   body?: object;
   /** Members that override the client's, as JSON texts; not together with `body`. */
   fixed?: ReadonlyMap<string, string>;
+  /** Media that `body` references by URL; absent: where the client's has them. */
+  media?: MediaReference[];
   /** The endpoint's response, built from the engine's; null if that is invalid. Throws ApiError. */
   read?(answer: unknown): JSONObject | null;
 }

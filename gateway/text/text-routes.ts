@@ -1,5 +1,6 @@
 /** The text routes: from a JSON body to the engine's response, whole or streamed, with its usage settled. */
 
+import type { JSONObject } from '../../kit/json.ts';
 import type { Bill, Meter } from '../account/account.ts';
 import type { Ledger } from '../account/ledger.ts';
 import type { EgressAgent } from '../egress/agent.ts';
@@ -16,6 +17,8 @@ import { openLease, readJsonBody } from '../http/json-body.ts';
 import { answerFromEngine, noticeEngine, reserveLazily } from '../run/engine-question.ts';
 import { startRequestDeadline } from '../run/engine-run.ts';
 import { askContinued, type ContinuationServices } from './continued-answer.ts';
+import { listIgnored, refuseIgnored } from './ignored-parameters.ts';
+import { INPUT_TOKENS } from './input-tokens-route.ts';
 import { inlineMedia } from './media-inlining.ts';
 import { COUNT_TOKENS, MESSAGES } from './messages-route.ts';
 import { CHAT, COMPLETIONS, EMBEDDINGS } from './openai-routes.ts';
@@ -27,6 +30,8 @@ import { DETOKENIZE, RERANK, RERANK_V2, SCORE, TOKENIZE } from './translated-rou
 export interface TextServices extends ContinuationServices {
   egress: EgressAgent;
   ledger: Ledger;
+  /** Whether the engine's chat template has tools; null while unknown. */
+  takesTools: () => boolean | null;
   readPrefix?: ((parts: readonly unknown[]) => number | null | undefined) | undefined;
 }
 
@@ -34,6 +39,7 @@ export const buildTextHandlers = (services: TextServices) => ({
   chat_completions: (state: GatewayState) => serveText(CHAT, services, state),
   completions: (state: GatewayState) => serveText(COMPLETIONS, services, state),
   responses: (state: GatewayState) => serveText(RESPONSES, services, state),
+  input_tokens: (state: GatewayState) => serveText(INPUT_TOKENS, services, state),
   messages: (state: GatewayState) => serveText(MESSAGES, services, state),
   count_tokens: (state: GatewayState) => serveText(COUNT_TOKENS, services, state),
   embeddings: (state: GatewayState) => serveText(EMBEDDINGS, services, state),
@@ -51,6 +57,7 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
     limits: config.limits,
     interpret: (body) => {
       const request = readTextRequest(body, route, config, state.priority);
+      nameIgnored(body.value, { route, services, exchange });
       if (route.readPrompt) state.prefix = services.readPrefix?.(route.readPrompt(body.value));
       return request;
     },
@@ -78,6 +85,18 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
     notices?.stop();
     exchange.account.settle();
   }
+}
+
+/** Throws ApiError if the deployment rejects what its engine ignores. */
+function nameIgnored(
+  body: JSONObject,
+  { route, services, exchange }: Pick<TextCall, 'route' | 'services'> & Pick<GatewayState, 'exchange'>,
+): void {
+  const { enginePreset: preset, unsupported } = services.config();
+  const names = listIgnored(body, route.path, { preset, takesTools: services.takesTools });
+  if (names.length === 0) return;
+  if (unsupported === 'Reject') throw refuseIgnored(names, preset);
+  exchange.nameIgnored(names);
 }
 
 interface TextCall {

@@ -12,6 +12,7 @@ import {
   revisionFlag,
   variables,
 } from './engine.ts';
+import { listSGLangCacheFlags, listSGLangCacheVariables } from './kv-cache.ts';
 import { decideChatTemplate, decideFamily, decideParsers } from './model-families.ts';
 import { findReranker } from './rerankers.ts';
 
@@ -83,6 +84,7 @@ function listArguments(input: EngineInput): string[] {
     '--enable-metrics',
     `--allowed-media-domains=${NO_MEDIA_HOST}`,
     ...listKindFlags(input),
+    ...listSGLangCacheFlags(input),
     ...(gpus > 1 ? [`--tp-size=${gpus}`] : []),
   ];
 }
@@ -98,7 +100,10 @@ export const sglang: EnginePresetDefinition = {
     command: ['python3', '-m', 'sglang.launch_server'],
     args: listArguments(input),
     // Otherwise its health check generates a token, which queues behind long prompts: a busy engine would look dead.
-    env: variables({ SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION: '0' }),
+    env: [
+      ...variables({ SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION: '0' }),
+      ...listSGLangCacheVariables(input),
+    ],
   }),
   refuse: (input) => {
     const { servedModelName } = input;

@@ -15,6 +15,7 @@ import {
   variables,
 } from './engine.ts';
 import { listFlagsSince } from './engine-version.ts';
+import { listVLLMCacheFlags } from './kv-cache.ts';
 import { decideChatTemplate, decideFamily, decideParsers } from './model-families.ts';
 import { findReranker } from './rerankers.ts';
 
@@ -92,6 +93,7 @@ function listArguments(input: EngineInput): string[] {
     ...listTemplateFlags(decideChatTemplate('vllm', spec), imageOf),
     ...(spec.kind === 'LLM' ? [...listParserFlags(input), '--enable-prompt-tokens-details'] : []),
     ...listFlagsSince('vllm', spec.kind, version),
+    ...listVLLMCacheFlags(spec),
     '--scheduling-policy=priority',
     // It would abort requests in flight at once, as if the responses were complete.
     `--shutdown-timeout=${Math.ceil(drainMs / 1000)}`,

@@ -1,11 +1,13 @@
 /** Whether a model fits into the memory of its requested GPUs. Pure. */
 import type { ModelShape } from '../../api/internal-api.ts';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
+import { parseQuantity } from '../../api/quantity.ts';
 import { decideAccelerators } from '../resources/accelerators.ts';
 import { type Verdict, verdict } from '../status/condition-list.ts';
 import { findUnknownFlag, readEngineDemand } from './engine-demand.ts';
 import type { GPUMemory } from './gpu-memory.ts';
 import {
+  cacheOfRequest,
   countRequests,
   type Demand,
   findMaxContext,
@@ -56,8 +58,11 @@ export function evaluateFit(
     );
   const budgetOf = (bytes: number) => bytes * asked.utilization;
   const onLeast = compare(demand, budgetOf(memory.least), asked.context === 'auto');
-  if (onLeast.status === 'True' || memory.least === memory.most)
-    return describe(onLeast, memory.least, asked);
+  const kept = describeKept(spec, demand);
+  if (onLeast.status === 'True' || memory.least === memory.most) {
+    const { status, reason, message } = describe(onLeast, memory.least, asked);
+    return verdict(status, reason, message + kept);
+  }
   const onMost = compare(demand, budgetOf(memory.most), asked.context === 'auto');
   if (onMost.status === 'False') return describe(onMost, memory.most, asked);
   const { message } = describe(onLeast, memory.least, asked);
@@ -120,6 +125,18 @@ function describeHeadroom(demand: Demand, budget: number): string {
   if (demand.requests === 0) return '';
   const requests = countRequests(demand, budget);
   return `; room for ${requests} such ${requests === 1 ? 'request' : 'requests'}`;
+}
+
+/** What the cache beyond the GPU holds, of requests that have ended. */
+function describeKept({ engine: { kvCache } }: ModelDeploymentSpec, demand: Demand): string {
+  if (!kvCache || demand.requests === 0) return '';
+  const { tensorParallel, pipelineParallel } = demand;
+  const each = cacheOfRequest(demand, demand.context) * tensorParallel * pipelineParallel;
+  const counts = Object.entries(kvCache).map(
+    ([where, size]) =>
+      `${Math.floor(parseQuantity(size) / each)} ${where === 'cpu' ? 'in memory' : 'on disk'}`,
+  );
+  return `; kvCache keeps ${counts.join(' and ')} when they have ended`;
 }
 
 function listRemedies(demand: Demand, budget: number): string[] {

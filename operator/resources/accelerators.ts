@@ -1,7 +1,7 @@
 /** The GPUs of a replica and what they add to the pod. */
 import type { V1Toleration, V1Volume, V1VolumeMount } from '@kubernetes/client-node';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
-import { parseQuantity } from '../../api/quantity.ts';
+import { addQuantities, parseQuantity } from '../../api/quantity.ts';
 import type { ImageVendor } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
 
@@ -68,7 +68,10 @@ export function sharedMemory(spec: ModelDeploymentSpec, { count }: Accelerators)
   // A container has one mount per path: the spec's own takes precedence.
   if (spec.template.volumeMounts?.some(({ mountPath }) => /^\/dev\/shm\/*$/.test(String(mountPath))))
     return { volumes: [], mounts: [] };
-  const size = spec.gpu?.sharedMemory ?? (count > 1 ? halfOfMemory(spec) : SHARED_MEMORY_OF_ONE);
+  const own = spec.gpu?.sharedMemory ?? (count > 1 ? halfOfMemory(spec) : SHARED_MEMORY_OF_ONE);
+  const { kvCache, preset } = spec.engine;
+  // vLLM keeps its cache here, and does not start without room for all of it.
+  const size = kvCache && preset === 'vllm' ? addQuantities(own, kvCache.cpu) : own;
   return {
     volumes: [{ name: SHARED_MEMORY, emptyDir: { medium: 'Memory', sizeLimit: size } }],
     mounts: [{ name: SHARED_MEMORY, mountPath: '/dev/shm' }],

@@ -15,6 +15,7 @@ import type { KubeObject } from '../../kube/object.ts';
 import { PRESETS } from '../engines/presets.ts';
 import { decideAccelerators, gpuTolerations, sharedMemory } from './accelerators.ts';
 import { buildEngineContainer, HOME } from './engine-container.ts';
+import { kvCacheVolume } from './engine-resources.ts';
 import { buildGatewayContainer, buildGatewayVolumes, decideGrace } from './gateway-container.ts';
 import { childLabels, childMetadata } from './metadata.ts';
 import { podSecurity } from './security.ts';
@@ -71,6 +72,7 @@ export function buildPodTemplate(model: ModelDeployment, settings: BuildSettings
   const accelerators = decideAccelerators(spec);
   const weights = buildWeights(model, settings);
   const memory = sharedMemory(spec, accelerators);
+  const cache = kvCacheVolume(spec);
   const pullSecrets = [...new Set([...settings.imagePullSecrets, ...(template.imagePullSecrets ?? [])])];
   return {
     metadata: {
@@ -89,12 +91,15 @@ export function buildPodTemplate(model: ModelDeployment, settings: BuildSettings
       terminationGracePeriodSeconds: toSeconds(decideGrace(spec).graceMs),
       securityContext: podSecurity(PRESETS[engine.preset], settings.platform, template.podSecurityContext),
       initContainers: [buildGatewayContainer(model, settings), ...weights.initContainers],
-      containers: [buildEngineContainer(model, { weights, mounts: memory.mounts, settings })],
+      containers: [
+        buildEngineContainer(model, { weights, mounts: [...memory.mounts, ...cache.mounts], settings }),
+      ],
       volumes: [
         ...buildGatewayVolumes(model, settings),
         HOME,
         ...weights.volumes,
         ...memory.volumes,
+        ...cache.volumes,
         ...((template.volumes ?? []) as unknown as V1Volume[]),
       ],
       topologySpreadConstraints: spreadConstraints(model),

@@ -16,8 +16,9 @@ import { joinArguments } from '../engines/arguments.ts';
 import { ENGINE_HOME, type EngineInput, mergeVariables, variables } from '../engines/engine.ts';
 import { readImageVersion } from '../engines/engine-version.ts';
 import { PRESETS } from '../engines/presets.ts';
-import { type Accelerators, decideAccelerators, gpuLimits } from './accelerators.ts';
+import { decideAccelerators } from './accelerators.ts';
 import { buildEngineNotes } from './engine-notes.ts';
+import { buildResources } from './engine-resources.ts';
 import { adminProbe, decideGrace, PROBE_TIMEOUT_SECONDS } from './gateway-container.ts';
 import { engineImage, findPresetImageVendor, type ImageSettings } from './images.ts';
 import { engineSecurity } from './security.ts';
@@ -126,21 +127,3 @@ function buildDrainHook({ metadata }: ModelDeployment, { masterKey }: BuildSetti
     },
   };
 }
-
-function buildResources(
-  { resources, template, engine }: ModelDeployment['spec'],
-  accelerators: Accelerators,
-) {
-  const limits = { ...resources?.limits, ...gpuLimits(accelerators) };
-  const requests = { ...decideRequests(PRESETS[engine.preset].requests, limits), ...resources?.requests };
-  const claims = (template.resourceClaims ?? []).map(({ name }) => ({ name: String(name) }));
-  return {
-    ...(Object.keys(requests).length > 0 ? { requests } : {}),
-    ...(Object.keys(limits).length > 0 ? { limits } : {}),
-    ...(claims.length > 0 ? { claims } : {}),
-  };
-}
-
-/** If there is a limit, Kubernetes uses it as the request. */
-const decideRequests = (requests: Record<string, string>, limits: Record<string, string>) =>
-  Object.fromEntries(Object.entries(requests).filter(([name]) => limits[name] === undefined));

@@ -12,7 +12,7 @@ import type { BuildSettings, PodFieldGroup } from './settings.ts';
 
 /** Volumes that Berth creates in each pod; the first ones are only for the gateway. */
 const GATEWAY_VOLUME_PREFIX = 'gateway-';
-const BERTH_VOLUMES = ['home', 'weights', 'shared-memory'];
+const BERTH_VOLUMES = ['home', 'weights', 'shared-memory', 'kv-cache'];
 
 /** Volumes that stay within the pod or the namespace's own claims. */
 const PLAIN_VOLUMES = ['emptyDir', 'persistentVolumeClaim', 'ephemeral'];

@@ -3,6 +3,7 @@
 import type { ModelDeployment, ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { PORTS } from '../../api/names.ts';
 import { parseDuration } from '../../api/quantity.ts';
+import { refuseKVCache } from '../engines/kv-cache.ts';
 import { PRESETS } from '../engines/presets.ts';
 import type { Problem } from '../status/problem.ts';
 import { decideAccelerators, isSlice } from './accelerators.ts';
@@ -27,6 +28,7 @@ export function findSpecProblems(model: ModelDeployment, settings: BuildSettings
     ...findPortProblem(model),
     ...findAcceleratorProblems(model, settings),
     ...findSourceProblems(model, settings),
+    ...findCacheProblem(model, settings),
     ...findClaimProblem(model),
     ...findDrainProblem(model),
     ...findScheduleProblems(model),
@@ -110,6 +112,11 @@ function findSourceProblems(model: ModelDeployment, settings: BuildSettings): Pr
     ];
   const refusal = preset.refuse?.(engineInput(model, { weights, settings }));
   return refusal === undefined ? [] : [{ reason: 'SourceNotSupported', message: refusal }];
+}
+
+function findCacheProblem(model: ModelDeployment, settings: BuildSettings): Problem[] {
+  const refusal = refuseKVCache(engineInput(model, { weights: buildWeights(model, settings), settings }));
+  return refusal === undefined ? [] : [{ reason: 'KVCacheNotSupported', message: refusal }];
 }
 
 /** Longest wait for a terminating pod: what is still running by then will never end. */

@@ -17,6 +17,7 @@ const ROUTES: Route[] = [
   { path: /\/chat\/completions$/, whole: 'ChatCompletion', event: 'ChatCompletionChunk' },
   { path: /\/completions$/, whole: 'Completion', event: 'CompletionChunk' },
   { path: /\/responses$/, whole: 'Response', event: 'ResponseStreamEvent' },
+  { path: /\/responses\/input_tokens$/, whole: 'InputTokenCountResponse' },
   { path: /\/messages$/, whole: 'Message', event: 'MessageEvent' },
   { path: /\/messages\/count_tokens$/, whole: 'MessageTokensCount' },
   { path: /\/embeddings$/, whole: 'CreateEmbeddingResponse' },

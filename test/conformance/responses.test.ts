@@ -156,6 +156,13 @@ describe('responses', () => {
         expect(await stream.finalResponse()).to.include({ store: false });
       });
 
+      it('have their input counted ahead', async () => {
+        const counted = await client.responses.inputTokens.count({ model, input });
+        expect(counted.object).to.equal('response.input_tokens');
+        const { usage } = await client.responses.create({ model, input });
+        expect(counted.input_tokens).to.equal(usage!.input_tokens);
+      });
+
       it('raise NotFoundError where a stored one is asked for', async () => {
         expect(await rejection(client.responses.retrieve('resp_1'))).to.be.instanceOf(OpenAI.NotFoundError);
       });

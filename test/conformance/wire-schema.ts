@@ -19,6 +19,7 @@ export type WireType =
   | 'RequestList'
   | 'Message'
   | 'MessageEvent'
+  | 'InputTokenCountResponse'
   | 'MessageTokensCount'
   | 'Response'
   | 'ResponseStreamEvent';

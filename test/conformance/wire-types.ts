@@ -18,6 +18,7 @@ import type {
   Model,
   Video as OpenAIVideo,
 } from 'openai/resources';
+import type { InputTokenCountResponse } from 'openai/resources/responses/input-tokens';
 import type {
   Response as OpenAIResponse,
   ResponseUsage as OpenAIResponseUsage,
@@ -109,7 +110,7 @@ export type ResponseStreamEvent =
       response: Response;
     };
 
-export type { MessageTokensCount };
+export type { InputTokenCountResponse, MessageTokensCount };
 
 /** Without fields that only Anthropic has, such as citations, callers of tools and containers. */
 type Block = Omit<TextBlock, 'citations'> | Omit<ToolUseBlock, 'caller'> | Omit<ThinkingBlock, 'signature'>;

@@ -29,6 +29,7 @@ const kindsOf =
 const response = kindsOf('/responses', { input: 'hello world', temperature: 0, max_output_tokens: 80 });
 const message = kindsOf('/messages', { messages: HELLO, temperature: 0, max_tokens: 80 });
 const count = kindsOf('/messages/count_tokens', { messages: HELLO });
+const countInput = kindsOf('/responses/input_tokens', { input: 'hello world' });
 
 export const DIALECT_KINDS: DialectKind[] = [
   response('a text', {}),
@@ -69,6 +70,8 @@ export const DIALECT_KINDS: DialectKind[] = [
     { tools: [{ name: 'weather', description: 'w', input_schema: CITY }], tool_choice: { type: 'any' } },
     VLLM,
   ),
+  countInput('a text', {}, ['llama-cpp']),
+  countInput('instructions', { instructions: 'be nice' }, ['llama-cpp']),
   count('a text', {}),
   count('a system prompt and tools', {
     system: 'be nice',

@@ -49,7 +49,10 @@ function listSpecs(name: CommandedEngine, version: string | undefined): object[]
         [1, 2].map((count) => ({
           kind,
           model: { id: 'org/model', source },
-          engine: { ...preset, ...(kind === 'LLM' && isChat ? { family: 'qwen3' } : {}) },
+          engine: {
+            ...preset,
+            ...(kind === 'LLM' && isChat ? { family: 'qwen3', kvCache: { cpu: '40Gi', disk: '200Gi' } } : {}),
+          },
           gpu: { count },
           ...more,
         })),

@@ -119,7 +119,7 @@ describe(`routes of ${name}`, () => {
       expect(direct.status, JSON.stringify(direct.body)).to.equal(200);
       expectSame(await ask(served.gateway, path, body), direct);
     });
-    if (path.endsWith('count_tokens')) continue;
+    if (path.endsWith('_tokens')) continue;
     it(`is as the engine itself answers ${path}, streamed: ${title}`, async () => {
       const direct = await askEvents(served.engine, path, body);
       expect(direct.status, direct.text).to.equal(200);

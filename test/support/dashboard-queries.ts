@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { DASHBOARDS } from '../../tools/generate/dashboards/grafana.ts';
+import { GPU_ENGINE_METRICS } from './metric-names.ts';
 import type { RunningPrometheus, Sample } from './running-prometheus.ts';
 
 export const ALERTS = 'charts/berth/files/prometheus/alerts.yaml';
@@ -14,8 +15,7 @@ const FAULT = /outcome=|phase=|condition=|error_type=/;
 export interface AskedQuery {
   place: string;
   expr: string;
-  /** It may have no data. */
-  isOfFault: boolean;
+  mayBeEmpty: boolean;
   found: Sample[];
 }
 
@@ -28,10 +28,12 @@ export const readAlerts = (): RuleFile => parse(readFileSync(ALERTS, 'utf8')) as
 /** Queries of all panels, and of all alerts and recording rules. */
 export const listQueries = (): AskedQuery[] => [...listPanelQueries(), ...listRuleQueries()];
 
+const isOfGPU = (expr: string): boolean => GPU_ENGINE_METRICS.some((name) => expr.includes(name));
+
 const listPanelQueries = (): AskedQuery[] =>
   DASHBOARDS.flatMap(({ name, panels }) =>
     panels.flatMap(({ title, queries }) =>
-      queries.map(({ expr }) => ({ place: `${name}: ${title}`, expr, isOfFault: false, found: [] })),
+      queries.map(({ expr }) => ({ place: `${name}: ${title}`, expr, mayBeEmpty: isOfGPU(expr), found: [] })),
     ),
   );
 
@@ -42,10 +44,10 @@ const listRuleQueries = (): AskedQuery[] =>
       [...new Set(expr.match(SELECTORS))].flatMap((selector) => {
         const place = `rule: ${alert ?? record}`;
         const metric = selector.replace(/\{.*/, '');
-        const isOfFault = FAULT.test(selector);
+        const mayBeEmpty = FAULT.test(selector);
         return [
-          { place, expr: selector, isOfFault, found: [] },
-          ...(isOfFault ? [{ place, expr: metric, isOfFault: false, found: [] }] : []),
+          { place, expr: selector, mayBeEmpty, found: [] },
+          ...(mayBeEmpty ? [{ place, expr: metric, mayBeEmpty: false, found: [] }] : []),
         ];
       }),
     ),
@@ -60,7 +62,7 @@ export interface Question {
   timeoutMs: number;
 }
 
-/** Repeats the queries until all except those of faults have data. Returns those without. */
+/** Repeats the queries until all have data, except those that may be empty. Returns those without. */
 export async function askUntilAnswered(
   prometheus: RunningPrometheus,
   asked: readonly AskedQuery[],
@@ -79,7 +81,7 @@ export async function askUntilAnswered(
       if (query.found.length > 0) return;
     }
   };
-  const listEmpty = () => asked.filter(({ isOfFault, found }) => !isOfFault && found.length === 0);
+  const listEmpty = () => asked.filter(({ mayBeEmpty, found }) => !mayBeEmpty && found.length === 0);
   const end = performance.now() + timeoutMs;
   do {
     await work();

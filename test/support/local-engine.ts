@@ -19,6 +19,7 @@ export function describeEngine(
     isLost: () => false,
     suspect: () => {},
     contextLength: () => null,
+    takesTools: () => null,
     ranOutOfMemory: null,
     ...changes,
     close: () => client.destroy(),

@@ -8,6 +8,15 @@ const FAMILY = /^# TYPE (\S+) (\S+)$/gm;
 /** Files with literal metric names. */
 const RELAYED = ['gateway/sidecar/engine-metrics.ts', 'simulator/metrics.ts'];
 
+/** Engines' own, of those on GPUs alone: the simulator lacks them. */
+export const GPU_ENGINE_METRICS: readonly string[] = [
+  'vllm:external_prefix_cache_hits_total',
+  'vllm:kv_offload_cpu_cache_usage_perc',
+  'sglang:cached_tokens_total',
+  'sglang:hicache_host_used_tokens',
+  'sglang:hicache_host_total_tokens',
+];
+
 /** Names of series, including the buckets, sum and count of histograms. */
 export async function listMetricNames(): Promise<Set<string>> {
   const gateway = createGatewayMetrics();
@@ -29,7 +38,7 @@ export async function listMetricNames(): Promise<Set<string>> {
   const texts = await Promise.all(
     [gateway, operator, createConsoleMetrics()].map((metrics) => metrics.render()),
   );
-  const names = new Set<string>();
+  const names = new Set<string>(GPU_ENGINE_METRICS);
   for (const [, name, type] of texts.join('\n').matchAll(FAMILY))
     for (const suffix of type === 'histogram' ? ['_bucket', '_sum', '_count'] : [''])
       names.add(name! + suffix);
@@ -39,10 +48,10 @@ export async function listMetricNames(): Promise<Set<string>> {
   return names;
 }
 
-/** Names of Berth's series in a query, without labels. */
+/** Names of series in a query, without labels. */
 export function findMetricNames(expr: string): string[] {
   const withoutLabels = expr
     .replaceAll(/\{[^}]*\}/g, '')
     .replaceAll(/\b(by|on|without|group_left|group_right) \([^)]*\)/g, '');
-  return withoutLabels.match(/\b(?:berth_|gen_ai_|nodejs_|process_|vllm:)\w+/g) ?? [];
+  return withoutLabels.match(/\b(?:berth_|gen_ai_|nodejs_|process_|vllm:|sglang:)\w+/g) ?? [];
 }

@@ -133,6 +133,25 @@ describe('responses and messages', () => {
     expect(await readTokens(key)).to.equal(0);
   });
 
+  it('count the input of a response as the response reads it, and spend none', async () => {
+    const key = await fixture.endpoint.makeKey();
+    const response = await fixture.post('/v1/responses/input_tokens', RESPONSE, { key });
+    expect(response.headers.get('x-ratelimit-remaining')).to.not.equal(null);
+    const counted = (await response.json()) as { object: string; input_tokens: number };
+    expect(counted.object).to.equal('response.input_tokens');
+    const { last } = await fixture.simulator.readControl();
+    expect(last!.path).to.equal('/v1/messages/count_tokens');
+    expect(await readTokens(key)).to.equal(0);
+    const answered = await fixture.post('/v1/responses', RESPONSE);
+    const { usage } = (await answered.json()) as { usage: { input_tokens: number } };
+    expect(counted.input_tokens).to.equal(usage.input_tokens);
+  });
+
+  it('answer 404 for decisions, which one slot would not bound', async () => {
+    const response = await fixture.post('/v1/decisions', { input: 'x', questions: [] });
+    expect(response.status).to.equal(404);
+  });
+
   describe('in Anthropic’s dialect', () => {
     const readError = async (response: Response) => {
       const body = (await response.json()) as { type: string; error: { type: string }; request_id: string };

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { EngineHealth } from '../../../gateway/health/engine-health.ts';
+import { createLog } from '../../../gateway/telemetry/log.ts';
 import { readEvents } from '../../support/event-stream.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { startScriptedEngine, startTextEndpoint } from '../../support/text-endpoint.ts';
@@ -118,6 +119,67 @@ describe("llama.cpp's server, of a text model that gets an image", () => {
     expect(error)
       .to.have.property('message')
       .that.matches(/^image input is not supported/);
+  });
+});
+
+describe('parameters that the engine ignores', () => {
+  const schema = { type: 'number', maximum: 5 };
+  const ASKED = {
+    tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }],
+    response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
+  };
+  const IGNORED = 'tools, response_format.maximum';
+  const HEADER = 'x-berth-ignored-parameters';
+  const lines: string[] = [];
+  const open = (settings: object) =>
+    startTextFixture({
+      settings: { enginePreset: 'llama-cpp', ...settings },
+      engine: { takesTools: () => false },
+      telemetry: {
+        log: createLog('info', { role: 'sidecar', replica: 'pod-1' }, (line) => void lines.push(line)),
+      },
+    });
+
+  describe('of a deployment that passes them', () => {
+    let fixture: TextFixture;
+    before(async () => {
+      fixture = await open({});
+    });
+    after(() => fixture?.stop());
+
+    for (const stream of [true, false])
+      it(`are named in a header and the log, and sent as they are (${stream ? 'streamed' : 'whole'})`, async () => {
+        const response = await fixture.chat({ ...ASKED, stream });
+        expect(response.status).to.equal(200);
+        expect(response.headers.get(HEADER)).to.equal(IGNORED);
+        await response.text();
+        const { last } = await fixture.simulator.readControl();
+        expect(last!.body).to.deep.include(ASKED);
+        const id = response.headers.get('x-request-id')!;
+        await pollUntil(async () => lines.some((line) => line.includes(id)), 'the line of the request');
+        expect(JSON.parse(lines.find((each) => each.includes(id))!)).to.include({
+          ignored_parameters: IGNORED,
+        });
+      });
+
+    it('are named for none that the engine obeys', async () => {
+      expect((await fixture.chat()).headers.has(HEADER)).to.equal(false);
+    });
+  });
+
+  describe('of a deployment that rejects them', () => {
+    let fixture: TextFixture;
+    before(async () => {
+      fixture = await open({ unsupported: 'Reject' });
+    });
+    after(() => fixture?.stop());
+
+    it('are 400, which names them', async () => {
+      const refused = await readEnvelope(await fixture.chat(ASKED));
+      expect(refused).to.include({ status: 400, code: 'unsupported_parameter' });
+      expect(refused.message).to.include(IGNORED);
+      expect((await fixture.chat()).status).to.equal(200);
+    });
   });
 });
 

@@ -118,6 +118,33 @@ export const ONE_DEPLOYMENT: DashboardDefinition = {
       ],
     },
     {
+      title: 'Prompt tokens found in the cache',
+      description: 'Beyond the GPU: in the memory or on the disk of spec.engine.kvCache.',
+      queries: [
+        query(`sum(rate(vllm:prefix_cache_hits_total{${OF_DEPLOYMENT}}${RATE}))`, 'vLLM'),
+        query(
+          `sum(rate(vllm:external_prefix_cache_hits_total{${OF_DEPLOYMENT}}${RATE}))`,
+          'vLLM, beyond the GPU',
+        ),
+        query(
+          rateOf('sglang:cached_tokens_total', 'cache_source', OF_DEPLOYMENT),
+          'SGLang, {{cache_source}}',
+        ),
+      ],
+    },
+    {
+      title: 'KV cache in memory, used',
+      unit: 'percentunit',
+      max: 1,
+      queries: [
+        query(`max by (pod) (vllm:kv_offload_cpu_cache_usage_perc{${OF_DEPLOYMENT}})`, '{{pod}}'),
+        query(
+          `sum by (pod) (sglang:hicache_host_used_tokens{${OF_DEPLOYMENT}}) / sum by (pod) (sglang:hicache_host_total_tokens{${OF_DEPLOYMENT}})`,
+          '{{pod}}',
+        ),
+      ],
+    },
+    {
       title: 'Queue',
       queries: [query(`max(berth_queue_waiting{${OF_DEPLOYMENT}})`, 'waiting')],
     },

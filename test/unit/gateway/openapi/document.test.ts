@@ -48,6 +48,7 @@ describe('the OpenAPI document', () => {
       'POST /v1/chat/completions',
       'POST /v1/completions',
       'POST /v1/responses',
+      'POST /v1/responses/input_tokens',
       'POST /v1/messages',
       'POST /v1/messages/count_tokens',
       'POST /tokenize',

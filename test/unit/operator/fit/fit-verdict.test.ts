@@ -11,6 +11,7 @@ interface Change {
   kind?: string;
   preset?: string;
   concurrency?: number;
+  kvCache?: object;
   nodeSelector?: Record<string, string>;
 }
 
@@ -19,6 +20,7 @@ const makeSpec = ({
   gpu = { count: 1, memory: '24Gi' },
   kind = 'LLM',
   preset = 'vllm',
+  kvCache,
   ...more
 }: Change) => {
   const { nodeSelector, ...rest } = more;
@@ -29,7 +31,7 @@ const makeSpec = ({
     spec: {
       kind,
       model: { id: 'm', source: { huggingFace: { repo: 'a/b' } } },
-      engine: { preset, args },
+      engine: { preset, args, ...(kvCache && { kvCache }) },
       gpu,
       template: nodeSelector ? { nodeSelector } : {},
       ...rest,
@@ -50,6 +52,12 @@ const evaluate = (change: Change, size: ModelSize = SMALL, nodes: readonly GPUNo
 };
 
 describe('whether a model fits', () => {
+  it('tells how many requests a KV cache beyond the GPU keeps', () => {
+    const args = ['--context-length=8192'];
+    const { message } = evaluate({ args, preset: 'sglang', kvCache: { cpu: '40Gi', disk: '200Gi' } })!;
+    expect(message).to.match(/; kvCache keeps 40 in memory and 200 on disk when they have ended$/);
+  });
+
   it('is true with the numbers, and how many requests there is room for', () => {
     const args = ['--max-model-len=8192'];
     expect(evaluate({ args })).to.deep.equal({

@@ -1,4 +1,4 @@
-/** The context length that the engine reports, for `GET /v1/models`, which never waits for it (decision 0217). */
+/** What the engine reports of itself: its context length, for `GET /v1/models`, which never waits for it (decision 0217), and whether its chat template has tools. */
 import type { Dispatcher } from 'undici';
 import type { ModelKind } from '../../api/engine-presets.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../../kit/clock.ts';
 import { isObject } from '../../kit/json.ts';
 import { fetchFromEngine } from '../upstream/engine-request.ts';
 
-export interface ContextLengthOptions {
+export interface EngineReportOptions {
   /** Connections to the engine. */
   pool: () => Dispatcher;
   config: () => Pick<GatewayConfig, 'kind' | 'enginePreset'>;
@@ -17,6 +17,8 @@ export interface ContextLengthOptions {
 interface Source {
   path: string;
   read(answer: unknown): unknown;
+  /** Absent: it is not reported. */
+  readTools?(answer: unknown): unknown;
 }
 
 const MODEL_LIST: Source = {
@@ -35,6 +37,10 @@ const SOURCES: Readonly<Record<string, Source>> = {
       const settings = isObject(answer) ? answer.default_generation_settings : null;
       return isObject(settings) ? settings.n_ctx : null;
     },
+    readTools: (answer) =>
+      isObject(answer) && isObject(answer.chat_template_caps)
+        ? answer.chat_template_caps.supports_tools
+        : null,
   },
   tei: { path: '/info', read: (answer) => (isObject(answer) ? answer.max_input_length : null) },
 };
@@ -47,25 +53,36 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
 /** Engines that do not report it are not asked at every request. */
 const RETRY_MS = 30_000;
 
-export class ContextLength {
-  readonly #options: ContextLengthOptions;
+export class EngineReport {
+  readonly #options: EngineReportOptions;
   readonly #clock: Clock;
-  #value: number | null = null;
+  #contextLength: number | null = null;
+  #takesTools: boolean | null = null;
   #askedAt = Number.NEGATIVE_INFINITY;
   #isAsking = false;
 
-  constructor(options: ContextLengthOptions) {
+  constructor(options: EngineReportOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
   }
 
   /** Null while unknown; the engine is then asked, for the next call. */
-  get value(): number | null {
-    if (this.#value === null && this.#clock.now() - this.#askedAt >= RETRY_MS) this.refresh();
-    return this.#value;
+  get contextLength(): number | null {
+    if (this.#contextLength === null) this.#retry();
+    return this.#contextLength;
   }
 
-  /** Asks the engine, which may have restarted. The last value is kept until it responds. */
+  /** Whether the chat template has tools; null while unknown, and of engines that do not report it. */
+  get takesTools(): boolean | null {
+    if (this.#takesTools === null) this.#retry();
+    return this.#takesTools;
+  }
+
+  #retry(): void {
+    if (this.#clock.now() - this.#askedAt >= RETRY_MS) this.refresh();
+  }
+
+  /** Asks the engine, which may have restarted. What it reported is kept until it responds. */
   refresh(): void {
     if (this.#isAsking || !TOKENIZED.has(this.#options.config().kind)) return;
     this.#isAsking = true;
@@ -76,13 +93,17 @@ export class ContextLength {
   }
 
   async #ask(): Promise<void> {
-    const { path, read } = SOURCES[this.#options.config().enginePreset] ?? MODEL_LIST;
+    const { path, read, readTools } = SOURCES[this.#options.config().enginePreset] ?? MODEL_LIST;
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     try {
       const request = { path, method: 'GET', signal, maxBytes: MAX_ANSWER_BYTES } as const;
       const { status, body } = await fetchFromEngine(this.#options.pool(), request);
-      const length = status === 200 ? read(JSON.parse(body.toString('utf8'))) : null;
-      if (Number.isSafeInteger(length) && (length as number) > 0) this.#value = length as number;
+      if (status !== 200) return;
+      const answer: unknown = JSON.parse(body.toString('utf8'));
+      const length = read(answer);
+      if (Number.isSafeInteger(length) && (length as number) > 0) this.#contextLength = length as number;
+      const tools = readTools?.(answer);
+      if (typeof tools === 'boolean') this.#takesTools = tools;
     } catch {
       // An engine that does not report it is fine: the member is absent.
     }

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import type { ModelKind } from '../../../../api/engine-presets.ts';
-import { ContextLength } from '../../../../gateway/text/context-length.ts';
+import { EngineReport } from '../../../../gateway/text/engine-report.ts';
 import { Pools } from '../../../../gateway/upstream/pools.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { pollUntil } from '../../../support/poll.ts';
 import { startScriptedEngine } from '../../../support/text-endpoint.ts';
 
-describe('the context length of an engine', () => {
+describe('what an engine reports', () => {
   let engine: Awaited<ReturnType<typeof startScriptedEngine>>;
   let pools: Pools;
   let clock: FakeClock;
@@ -32,7 +32,7 @@ describe('the context length of an engine', () => {
     clock = new FakeClock();
   });
   const open = (enginePreset: string, kind: ModelKind = 'LLM') =>
-    new ContextLength({ pool: () => pools.get(engine.url), config: () => ({ kind, enginePreset }), clock });
+    new EngineReport({ pool: () => pools.get(engine.url), config: () => ({ kind, enginePreset }), clock });
   const listing = (length: number) => JSON.stringify({ data: [{ id: 'm', max_model_len: length }] });
 
   const told: [preset: string, path: string, answer: string][] = [
@@ -47,7 +47,7 @@ describe('the context length of an engine', () => {
       answers[path] = answer;
       const length = open(preset);
       length.refresh();
-      await pollUntil(() => length.value === 4_096, 'the length');
+      await pollUntil(() => length.contextLength === 4_096, 'the length');
       expect(asked).to.deep.equal([path]);
     });
 
@@ -63,19 +63,19 @@ describe('the context length of an engine', () => {
     it(`is unknown of an engine ${name}, which is asked again later`, async () => {
       if (answer !== undefined) answers['/v1/models'] = answer;
       const length = open('custom');
-      expect(length.value).to.equal(null);
+      expect(length.contextLength).to.equal(null);
       await pollUntil(() => asked.length === 1, 'the question');
-      expect(length.value).to.equal(null);
+      expect(length.contextLength).to.equal(null);
       answers['/v1/models'] = listing(8);
       await clock.advance(31_000);
-      await pollUntil(() => length.value === 8, 'the length');
+      await pollUntil(() => length.contextLength === 8, 'the length');
       expect(asked).to.have.length(2);
     });
 
   it('is nothing that models of other kinds have', () => {
     const length = open('simulator', 'Image');
     length.refresh();
-    expect(length.value).to.equal(null);
+    expect(length.contextLength).to.equal(null);
     expect(asked).to.deep.equal([]);
   });
 
@@ -83,10 +83,24 @@ describe('the context length of an engine', () => {
     answers['/v1/models'] = listing(8);
     const length = open('vllm');
     length.refresh();
-    await pollUntil(() => length.value === 8, 'the length');
+    await pollUntil(() => length.contextLength === 8, 'the length');
     answers['/v1/models'] = listing(16);
     length.refresh();
-    expect(length.value).to.equal(8);
-    await pollUntil(() => length.value === 16, 'the new length');
+    expect(length.contextLength).to.equal(8);
+    await pollUntil(() => length.contextLength === 16, 'the new length');
   });
+
+  const capable: [string, boolean | null][] = [
+    ['{"chat_template_caps":{"supports_tools":false}}', false],
+    ['{"chat_template_caps":{"supports_tools":true}}', true],
+    ['{"default_generation_settings":{"n_ctx":4096}}', null],
+  ];
+  for (const [props, expected] of capable)
+    it(`is whether llama.cpp's template has tools: ${expected}`, async () => {
+      answers['/props'] = props;
+      const report = open('llama-cpp');
+      expect(report.takesTools).to.equal(null);
+      await pollUntil(() => asked.length === 1, 'the question');
+      await pollUntil(() => report.takesTools === expected, 'the answer');
+    });
 });

@@ -1,0 +1,51 @@
+/** Resources of the engine's container: its preset's and the spec's, and what the KV cache beyond the GPU takes. Pure. */
+import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
+import { addQuantities } from '../../api/quantity.ts';
+import { KV_CACHE_PATH } from '../engines/kv-cache.ts';
+import { PRESETS } from '../engines/presets.ts';
+import { type Accelerators, gpuLimits, type PodVolumes } from './accelerators.ts';
+
+type Amounts = Readonly<Record<string, string>>;
+
+export function buildResources(
+  { resources, template, engine }: ModelDeploymentSpec,
+  accelerators: Accelerators,
+) {
+  const limits = addCache({ ...resources?.limits, ...gpuLimits(accelerators) }, engine);
+  const own = { ...PRESETS[engine.preset].requests, ...(engine.kvCache?.disk && { [DISK]: '0' }) };
+  const requests = addCache({ ...decideRequests(own, limits), ...resources?.requests }, engine);
+  const claims = (template.resourceClaims ?? []).map(({ name }) => ({ name: String(name) }));
+  return {
+    ...(Object.keys(requests).length > 0 ? { requests } : {}),
+    ...(Object.keys(limits).length > 0 ? { limits } : {}),
+    ...(claims.length > 0 ? { claims } : {}),
+  };
+}
+
+/** If there is a limit, Kubernetes uses it as the request. */
+const decideRequests = (requests: Amounts, limits: Amounts): Amounts =>
+  Object.fromEntries(Object.entries(requests).filter(([name]) => limits[name] === undefined));
+
+const DISK = 'ephemeral-storage';
+
+/** To the amounts that are set, since none is no bound. */
+function addCache(amounts: Amounts, { kvCache }: ModelDeploymentSpec['engine']): Amounts {
+  if (!kvCache) return amounts;
+  const { memory, [DISK]: disk } = amounts;
+  return {
+    ...amounts,
+    ...(memory && { memory: addQuantities(memory, kvCache.cpu) }),
+    ...(disk && kvCache.disk && { [DISK]: addQuantities(disk, kvCache.disk) }),
+  };
+}
+
+/** The volume of the KV cache on disk: the pod's own, so that no other deployment or workspace reads it. */
+export function kvCacheVolume({ engine }: ModelDeploymentSpec): PodVolumes {
+  const disk = engine.kvCache?.disk;
+  if (!disk) return { volumes: [], mounts: [] };
+  const name = 'kv-cache';
+  return {
+    volumes: [{ name, emptyDir: { sizeLimit: disk } }],
+    mounts: [{ name, mountPath: KV_CACHE_PATH }],
+  };
+}

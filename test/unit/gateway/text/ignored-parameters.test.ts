@@ -1,0 +1,111 @@
+import { expect } from 'chai';
+import { listIgnored } from '../../../../gateway/text/ignored-parameters.ts';
+
+const CHAT = '/v1/chat/completions';
+const list = (body: object, { path = CHAT, tools = true as boolean | null, preset = 'llama-cpp' } = {}) =>
+  listIgnored(body as Record<string, unknown>, path, { preset, takesTools: () => tools });
+const formatOf = (schema: object) => ({
+  response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
+});
+const toolOf = (parameters: object) => ({ type: 'function', function: { name: 'f', parameters } });
+
+describe('parameters that llama.cpp ignores', () => {
+  const schemas: [schema: object, keywords: string[]][] = [
+    [{ type: 'string', pattern: '^[0-9]{3}$' }, []],
+    [{ type: 'string', pattern: '[0-9]{3}' }, ['pattern']],
+    [{ type: 'string', pattern: '^(?=a)a$' }, ['pattern']],
+    [{ type: 'string', pattern: '^(?:a|b)$' }, []],
+    [{ type: 'integer', minimum: 1, maximum: 5 }, []],
+    [{ type: ['integer', 'null'], maximum: 5 }, []],
+    [{ type: 'number', maximum: 5 }, ['maximum']],
+    [{ type: ['integer', 'number'], maximum: 5 }, ['maximum']],
+    [{ type: 'integer', multipleOf: 7 }, ['multipleOf']],
+    [{ type: 'string', format: 'date-time' }, []],
+    [{ type: ['string', 'null'], format: 'email' }, ['format']],
+    [{ type: 'integer', format: 'int32' }, []],
+    [{ type: 'string', minLength: 3, maxLength: 4 }, []],
+    [{ not: { const: 'a' } }, ['not']],
+    [{ type: 'array', items: { type: 'integer' }, minItems: 1, uniqueItems: true }, ['uniqueItems']],
+    // A property of this name is none.
+    [{ type: 'object', properties: { pattern: { type: 'string' }, not: { type: 'string' } } }, []],
+    [{ enum: ['a'], description: 'multipleOf' }, []],
+  ];
+  for (const [schema, keywords] of schemas)
+    it(`are ${keywords.join(', ') || 'none'} of ${JSON.stringify(schema)}`, () => {
+      expect(list(formatOf(schema))).to.deep.equal(keywords.map((name) => `response_format.${name}`));
+      expect(list({ tools: [toolOf(schema)] })).to.deep.equal(keywords.map((name) => `tools.${name}`));
+    });
+
+  it('are found wherever a schema has schemas', () => {
+    const deep = { type: 'integer', multipleOf: 2 };
+    for (const schema of [
+      { properties: { a: deep } },
+      { items: deep },
+      { prefixItems: [{}, deep] },
+      { anyOf: [{ type: 'null' }, deep] },
+      { additionalProperties: deep },
+      { $defs: { a: { allOf: [deep] } } },
+    ])
+      expect(list(formatOf(schema))).to.deep.equal(['response_format.multipleOf']);
+  });
+
+  it('are tools, and a choice among them, where the template has none', () => {
+    const tools = [toolOf({ multipleOf: 2 })];
+    expect(list({ tools, tool_choice: 'required' }, { tools: false })).to.deep.equal([
+      'tools',
+      'tool_choice',
+    ]);
+    expect(list({ tools, tool_choice: 'auto' }, { tools: false })).to.deep.equal(['tools']);
+    expect(list({ tools: [] }, { tools: false })).to.deep.equal([]);
+    expect(list({ tools: [toolOf({})], tool_choice: 'required' }, { tools: null })).to.deep.equal([]);
+  });
+
+  it('are those of the other APIs, each by its own schema', () => {
+    const schema = { type: 'number', maximum: 1 };
+    const named = { type: 'function', name: 'f', parameters: schema };
+    expect(list({ tools: [named] }, { path: '/v1/responses' })).to.deep.equal(['tools.maximum']);
+    const format = { type: 'json_schema', name: 'x', schema: {} };
+    expect(list({ text: { format } }, { path: '/v1/responses' })).to.deep.equal(['text.format']);
+    expect(list({ text: { format: { type: 'text' } } }, { path: '/v1/responses' })).to.deep.equal([]);
+    const anthropic = { tools: [{ name: 'f', input_schema: schema }] };
+    expect(list(anthropic, { path: '/v1/messages' })).to.deep.equal(['tools.maximum']);
+  });
+
+  it('are not looked for in the requests of other engines, whose answer is never asked for', () => {
+    const body = { ...formatOf({ multipleOf: 2 }), tools: [toolOf({})] };
+    const unasked = () => expect.fail('asked');
+    for (const preset of ['vllm', 'sglang', 'simulator', 'custom'])
+      expect(listIgnored(body, CHAT, { preset, takesTools: unasked })).to.deep.equal([]);
+    expect(listIgnored({ messages: [] }, CHAT, { preset: 'llama-cpp', takesTools: unasked })).to.deep.equal(
+      [],
+    );
+  });
+
+  it('are looked for in the first schemas only, whatever a client sends', () => {
+    let reads = 0;
+    const spy = () =>
+      new Proxy<Record<string, unknown>>(
+        { type: 'integer' },
+        {
+          get: (target, name) => {
+            if (name === 'type') reads++;
+            return Reflect.get(target, name);
+          },
+        },
+      );
+    const wide = Array.from({ length: 100_000 }, spy);
+    expect(list(formatOf({ anyOf: wide, oneOf: wide, prefixItems: wide }))).to.deep.equal([]);
+    expect(reads).to.be.within(100, 500);
+    let chain: object = { type: 'integer', multipleOf: 2 };
+    for (let depth = 0; depth < 100_000; depth++) chain = { items: chain };
+    expect(list(formatOf(chain))).to.deep.equal([]);
+  });
+
+  it('survive members of any type', () => {
+    for (const response_format of [null, 1, 'x', [], { json_schema: 1 }, { json_schema: { schema: [1] } }])
+      expect(list({ response_format })).to.deep.equal([]);
+    for (const tools of [null, 1, [null], [1], [{ function: 1 }], [{ function: { parameters: 'x' } }]])
+      expect(list({ tools }, { tools: null })).to.deep.equal([]);
+    expect(list(formatOf({ properties: [1], items: 'x', pattern: 1, format: {} }))).to.deep.equal([]);
+  });
+});
