@@ -1,6 +1,7 @@
 /** A route's response to a request, before anything is sent. */
 import type { PrefixCache } from './prefix-cache.ts';
 import type { Inputs } from './tei.ts';
+import type { TextHabits } from './text-habits.ts';
 
 export interface Frame {
   /** Which token it comes with: all frames of a step go out together. */
@@ -42,6 +43,8 @@ export interface PlanContext {
   contextTokens: number;
   /** Null: prompts are computed from their beginning. */
   cache: PrefixCache | null;
+  /** The engine's, if it differs from the simulator. */
+  habits: TextHabits | null;
 }
 
 let calls = 0;

@@ -7,7 +7,8 @@ import { splitTokens } from './text.ts';
 import type { ToolCall } from './tools.ts';
 
 export function planChat(body: Fields, context: PlanContext): Answer {
-  const chat = makeChat(body, context);
+  const made = makeChat(body, context);
+  const chat = context.habits?.finishChat(body, made) ?? made;
   return {
     steps: Math.max(...chat.choices.map(countChoice)),
     usage: chat.usage,
@@ -23,11 +24,12 @@ function buildChatBody(chat: Chat): object {
     object: 'chat.completion',
     created: chat.created,
     model: chat.model,
-    choices: chat.choices.map(({ tokens, toolCalls, finish }, index) => ({
+    choices: chat.choices.map(({ tokens, toolCalls, finish, stop }, index) => ({
       index,
+      ...(stop !== undefined && { stop_reason: stop }),
       message: {
         role: 'assistant',
-        content: toolCalls.length > 0 ? null : tokens.join(''),
+        content: toolCalls.length > 0 && tokens.length === 0 ? null : tokens.join(''),
         refusal: null,
         ...(toolCalls.length > 0 ? { tool_calls: toolCalls.map(describeToolCall) } : {}),
       },
