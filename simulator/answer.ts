@@ -1,7 +1,7 @@
 /** A route's response to a request, before anything is sent. */
+import type { EngineError } from './errors.ts';
 import type { PrefixCache } from './prefix-cache.ts';
 import type { Inputs } from './tei.ts';
-import type { TextHabits } from './text-habits.ts';
 
 export interface Frame {
   /** Which token it comes with: all frames of a step go out together. */
@@ -35,6 +35,12 @@ export interface Answer {
   frames: (() => Iterable<Frame>) | null;
 }
 
+/** What an engine does in its own way while it plans an answer. */
+export interface PlanHabits {
+  /** For a prompt that leaves nothing of the context. If a prompt leaves less than the request's maximum, the answer is cut. */
+  refuseLength(promptTokens: number, contextTokens: number): EngineError;
+}
+
 export interface PlanContext {
   model: string;
   /** Length of an answer in tokens; null: the prompt decides. */
@@ -44,7 +50,7 @@ export interface PlanContext {
   /** Null: prompts are computed from their beginning. */
   cache: PrefixCache | null;
   /** The engine's, if it differs from the simulator. */
-  habits: TextHabits | null;
+  habits: PlanHabits | null;
 }
 
 let calls = 0;

@@ -1,14 +1,15 @@
 /** POST /v1/chat/completions: the whole answer, or the chunks of a stream (role, tokens or tool calls, finish reason, usage). */
 import { type Answer, type Frame, type PlanContext, sumUsage } from './answer.ts';
 import { type Chat, type ChatChoice, countChoice, makeChat } from './chat.ts';
+import type { Exchange } from './exchange.ts';
 import { type Fields, readBoolean } from './fields.ts';
 import { describeChatTokens } from './logprobs.ts';
 import { splitTokens } from './text.ts';
 import type { ToolCall } from './tools.ts';
 
-export function planChat(body: Fields, context: PlanContext): Answer {
+export function planChat(body: Fields, context: PlanContext, { engine }: Exchange): Answer {
   const made = makeChat(body, context);
-  const chat = context.habits?.finishChat(body, made) ?? made;
+  const chat = engine.personality.text?.finishChat(body, made) ?? made;
   return {
     steps: Math.max(...chat.choices.map(countChoice)),
     usage: chat.usage,

@@ -30,12 +30,11 @@ export interface InferenceRoute {
 }
 
 /** Throws an EngineError for a body that cannot be read, for another kind of model and for another model. */
-export function checkBody(exchange: Exchange): Fields {
-  const { engine, route, body } = exchange;
+export function checkBody({ engine, call, route, body }: Exchange): Fields {
   const { kind, model } = engine.options;
   const habits = engine.personality.text;
   if (habits && !route.kinds.includes(kind)) throw refuseRoute(404);
-  habits?.checkContent(exchange);
+  habits?.checkContent(call.request.headers['content-type'], body);
   if (!body.ok) throw refuseField([], `${route.takesForms ? 'Body' : 'JSON'} decode error: ${body.problem}`);
   if (!isObject(body.value)) throw refuseField([], 'Input should be a valid dictionary');
   if (!route.kinds.includes(kind)) throw refuse(`The model does not support ${route.name} API`);

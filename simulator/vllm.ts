@@ -1,8 +1,9 @@
 /** vLLM 0.32's habits with text, as test/engines/recordings/vllm.json has them. */
 import type { Chat } from './chat.ts';
 import { EngineError } from './errors.ts';
-import type { Exchange } from './exchange.ts';
 import { type Fields, isObject } from './fields.ts';
+import type { ParsedForm } from './form-body.ts';
+import type { ParsedBody } from './request-body.ts';
 import type { AnswerHabits, TextHabits } from './text-habits.ts';
 import { dressBody, dressFrames } from './vllm-answers.ts';
 import {
@@ -32,9 +33,8 @@ const READERS: Record<string, TextHabits['read']> = {
 };
 
 /** What cannot be read, before the route sees it. */
-function checkContent({ call, body }: Exchange): void {
-  const type = call.request.headers['content-type'] ?? '';
-  if (!type.startsWith('application/json'))
+function checkContent(contentType: string | undefined, body: ParsedBody | ParsedForm): void {
+  if (!contentType?.startsWith('application/json'))
     throw new EngineError(
       400,
       'Bad Request',

@@ -9,7 +9,7 @@ export interface RecordedAnswer {
   /** Media type. */
   type: string;
   body?: Shape;
-  /** Of a stream, in order; of equal ones in a row, the first. */
+  /** Frames of a stream, in order. Equal ones in a row are one. */
   frames?: Shape[];
 }
 
