@@ -1,4 +1,5 @@
 /** A route's response to a request, before anything is sent. */
+import type { EngineError } from './errors.ts';
 import type { PrefixCache } from './prefix-cache.ts';
 import type { Inputs } from './tei.ts';
 
@@ -34,6 +35,12 @@ export interface Answer {
   frames: (() => Iterable<Frame>) | null;
 }
 
+/** What an engine does in its own way while it plans an answer. */
+export interface PlanHabits {
+  /** For a prompt that leaves nothing of the context. If a prompt leaves less than the request's maximum, the answer is cut. */
+  refuseLength(promptTokens: number, contextTokens: number): EngineError;
+}
+
 export interface PlanContext {
   model: string;
   /** Length of an answer in tokens; null: the prompt decides. */
@@ -44,6 +51,8 @@ export interface PlanContext {
   contextTokens: number;
   /** Null: prompts are computed from their beginning. */
   cache: PrefixCache | null;
+  /** The engine's, if it differs from the simulator. */
+  habits: PlanHabits | null;
 }
 
 let calls = 0;

@@ -108,8 +108,8 @@ const describeMessage = (chat: Chat, choice: ChatChoice): MessageBody => ({
   role: 'assistant',
   model: chat.model,
   content: describeContent(choice),
-  stop_reason: STOP_REASONS[choice.finish],
-  stop_sequence: null,
+  stop_reason: choice.stop === undefined ? STOP_REASONS[choice.finish] : 'stop_sequence',
+  stop_sequence: choice.stop ?? null,
   usage: {
     input_tokens: chat.usage.prompt_tokens - countCached(chat.usage),
     cache_creation_input_tokens: 0,

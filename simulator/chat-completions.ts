@@ -1,13 +1,15 @@
 /** POST /v1/chat/completions: the whole answer, or the chunks of a stream (role, tokens or tool calls, finish reason, usage). */
 import { type Answer, type Frame, type PlanContext, sumUsage } from './answer.ts';
 import { type Chat, type ChatChoice, countChoice, makeChat } from './chat.ts';
+import type { Exchange } from './exchange.ts';
 import { type Fields, readBoolean } from './fields.ts';
 import { describeChatTokens } from './logprobs.ts';
 import { splitTokens } from './text.ts';
 import type { ToolCall } from './tools.ts';
 
-export function planChat(body: Fields, context: PlanContext): Answer {
-  const chat = makeChat(body, context);
+export function planChat(body: Fields, context: PlanContext, { engine }: Exchange): Answer {
+  const made = makeChat(body, context);
+  const chat = engine.personality.text?.finishChat(body, made) ?? made;
   return {
     steps: Math.max(...chat.choices.map(countChoice)),
     usage: chat.usage,
@@ -23,11 +25,12 @@ function buildChatBody(chat: Chat): object {
     object: 'chat.completion',
     created: chat.created,
     model: chat.model,
-    choices: chat.choices.map(({ tokens, toolCalls, finish }, index) => ({
+    choices: chat.choices.map(({ tokens, toolCalls, finish, stop }, index) => ({
       index,
+      ...(stop !== undefined && { stop_reason: stop }),
       message: {
         role: 'assistant',
-        content: toolCalls.length > 0 ? null : tokens.join(''),
+        content: toolCalls.length > 0 && tokens.length === 0 ? null : tokens.join(''),
         refusal: null,
         ...(toolCalls.length > 0 ? { tool_calls: toolCalls.map(describeToolCall) } : {}),
       },

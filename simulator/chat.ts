@@ -8,9 +8,9 @@ import { hashText, type Random } from './random.ts';
 import {
   boundSampling,
   type Choice,
-  checkContext,
   continueProse,
   createChoiceRandom,
+  fitContext,
   generateFixed,
   generateProse,
   readSampling,
@@ -23,6 +23,7 @@ export interface ChatChoice {
   tokens: string[];
   toolCalls: ToolCall[];
   finish: 'stop' | 'length' | 'tool_calls';
+  stop?: string;
 }
 
 export interface Chat {
@@ -46,8 +47,8 @@ export function makeChat(body: Fields, context: PlanContext): Chat {
   const topLogprobs = readTopLogprobs(body);
   const requested = readSampling(body, 1);
   const promptTokens = conversation.promptTokens + countTokens(tools.promptText);
-  checkContext(promptTokens, requested, context.contextTokens);
-  const sampling = boundSampling(requested, requested.n, topLogprobs !== null);
+  const fitting = fitContext(promptTokens, requested, context);
+  const sampling = boundSampling(fitting, requested.n, topLogprobs !== null);
   const writeContent = planContent(body, sampling, context.tokens);
   const promptHash = hashText(conversation.prompt);
   const continued = readContinued(body);

@@ -16,8 +16,8 @@ import { hashText } from './random.ts';
 import {
   boundSampling,
   type Choice,
-  checkContext,
   createChoiceRandom,
+  fitContext,
   generateProse,
   readSampling,
 } from './sampling.ts';
@@ -50,9 +50,9 @@ export function planCompletion(body: Fields, context: PlanContext): Answer {
   const count = prompts.length * requested.n;
   if (count > MAX_CHOICES)
     throw refuse(`n times the prompts must be at most ${MAX_CHOICES}, got ${count}.`, 'n');
-  const sampling = boundSampling(requested, count, topLogprobs !== null);
-  if (echo) checkEcho(prompts.reduce((sum, { text }) => sum + text.length, 0) * sampling.n, topLogprobs);
-  for (const { tokens } of prompts) checkContext(tokens, requested, context.contextTokens);
+  if (echo) checkEcho(prompts.reduce((sum, { text }) => sum + text.length, 0) * requested.n, topLogprobs);
+  const fitting = prompts.reduce((sampling, { tokens }) => fitContext(tokens, sampling, context), requested);
+  const sampling = boundSampling(fitting, count, topLogprobs !== null);
 
   const choices = prompts.flatMap(({ text }) => {
     const promptHash = hashText(text);
@@ -93,8 +93,9 @@ function checkEcho(characters: number, topLogprobs: number | null): void {
 
 const buildCompletionBody = (completion: Completion): object => ({
   ...head(completion),
-  choices: completion.choices.map(({ tokens, echo, finish }, index) => ({
+  choices: completion.choices.map(({ tokens, echo, finish, stop }, index) => ({
     index,
+    ...(stop !== undefined && { stop_reason: stop }),
     text: echo + tokens.join(''),
     logprobs: describe(completion, [...splitTokens(echo), ...tokens], 0, echo !== ''),
     finish_reason: finish,

@@ -20,15 +20,17 @@ export interface Delivery {
 export async function deliver({ engine, call }: Exchange, delivery: Delivery): Promise<void> {
   const { answer, ttftMs, itlMs, fault } = delivery;
   if (answer.frames) {
-    const frames = mergeFrames(answer.frames(), engine.personality.tokensPerFrame);
-    return streamAnswer(engine, call, frames, delivery);
+    const { answers, tokensPerFrame } = engine.personality;
+    const frames = mergeFrames(answer.frames(), tokensPerFrame);
+    return streamAnswer(engine, call, answers?.dressFrames(frames) ?? frames, delivery);
   }
   const { signal } = engine.stopping;
   const duration = ttftMs + itlMs * Math.max(answer.steps - 1, 0);
   if (duration > 0) await call.wait(performance.now() + duration, signal);
   if (engine.isHanging) return call.waitForClose();
   if (answer.bytes) return sendBytes(engine, call, { bytes: answer.bytes, fault });
-  const body = answer.buildBody();
+  const built = answer.buildBody();
+  const body = engine.personality.answers?.dressBody(built) ?? built;
   const isAborted = signal.aborted || fault?.kind === 'abort';
   const text = JSON.stringify(isAborted ? markAborted(body) : body);
   engine.activity.outputAt = performance.now();

@@ -46,8 +46,18 @@ export const refuseRoute = (status: 404 | 405): EngineError => {
   return new EngineError(status, text, text);
 };
 
-export const refuseModel = (model: string): EngineError =>
-  new EngineError(404, 'NotFoundError', `The model \`${model}\` does not exist.`, 'model');
+/** `alias`: the name that it would have; null if the engine does not tell. */
+export const refuseModel = (
+  model: string,
+  alias: string | null,
+  param: string | null = 'model',
+): EngineError =>
+  new EngineError(
+    404,
+    'NotFoundError',
+    `The model \`${model}\` does not exist.${alias === null ? '' : ` Valid aliases: ${alias}.`}`,
+    param,
+  );
 
 export const refuseLoading = (): EngineError =>
   new EngineError(503, 'ServiceUnavailableError', 'Loading model');

@@ -1,7 +1,7 @@
 /** A call of an inference route, from what was received to fields that can be read. */
 import type { Call } from './call.ts';
 import type { Engine, Kind } from './engine.ts';
-import { type EngineError, refuse, refuseField, refuseModel } from './errors.ts';
+import { type EngineError, refuse, refuseField, refuseModel, refuseRoute } from './errors.ts';
 import { type Fields, isObject } from './fields.ts';
 import type { ParsedForm, UploadedFile } from './form-body.ts';
 import type { ParsedBody } from './request-body.ts';
@@ -30,15 +30,20 @@ export interface InferenceRoute {
 }
 
 /** Throws an EngineError for a body that cannot be read, for another kind of model and for another model. */
-export function checkBody({ engine, route, body }: Exchange): Fields {
+export function checkBody({ engine, call, route, body }: Exchange): Fields {
   const { kind, model } = engine.options;
+  const habits = engine.personality.text;
+  if (habits && !route.kinds.includes(kind)) throw refuseRoute(404);
+  habits?.checkContent(call.request.headers['content-type'], body);
   if (!body.ok) throw refuseField([], `${route.takesForms ? 'Body' : 'JSON'} decode error: ${body.problem}`);
   if (!isObject(body.value)) throw refuseField([], 'Input should be a valid dictionary');
   if (!route.kinds.includes(kind)) throw refuse(`The model does not support ${route.name} API`);
   const wanted = body.value.model ?? model;
   if (typeof wanted !== 'string') throw refuseField(['model'], 'Input should be a valid string');
-  if (wanted !== model) throw refuseModel(wanted);
-  return body.value;
+  if (wanted === model) return body.value;
+  // Routes of pooling tell neither the field nor the right name.
+  if (habits && kind !== 'LLM') throw refuseModel(wanted, null, null);
+  throw refuseModel(wanted, habits && model);
 }
 
 /** The files of a form under any of the names; none with a JSON body. */

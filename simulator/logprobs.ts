@@ -54,7 +54,7 @@ export function describeCompletionTokens(part: CompletionTokens): CompletionLogp
     const isUnknown = part.isFirstOfPrompt && index === 0;
     logprobs.text_offset.push(offset);
     logprobs.token_logprobs.push(isUnknown ? null : ranked[0]![1]);
-    logprobs.top_logprobs.push(isUnknown ? null : Object.fromEntries(ranked.slice(0, part.top)));
+    logprobs.top_logprobs.push(isUnknown ? null : Object.fromEntries(ranked));
     offset += token.length;
   }
   return logprobs;

@@ -1,7 +1,10 @@
 /** The engine that the simulator imitates: differences between real ones that clients must handle. */
 import type { EngineError } from './errors.ts';
+import { describeLlamaError, LLAMA_CPP_ANSWERS } from './llama-cpp-answers.ts';
 import { type MediaHabits, PLAIN_MEDIA, SGLANG_DIFFUSION_MEDIA, VLLM_OMNI_MEDIA } from './media-habits.ts';
 import { nameErrorOfTEI, TEI_BOUNDS } from './tei.ts';
+import type { AnswerHabits, TextHabits } from './text-habits.ts';
+import { VLLM_ANSWERS, VLLM_TEXT } from './vllm.ts';
 
 export const ENGINES = ['vllm', 'sglang', 'tei', 'llama-cpp', 'vllm-omni', 'sglang-diffusion'] as const;
 export type EngineName = (typeof ENGINES)[number];
@@ -34,6 +37,10 @@ export interface Personality {
    */
   atSIGTERM: 'finish' | 'serve-on' | 'abort' | 'hang';
   media: MediaHabits;
+  /** Null: the simulator's own. */
+  text: TextHabits | null;
+  /** The same. */
+  answers: AnswerHabits | null;
 }
 
 const PLAIN: Personality = {
@@ -48,10 +55,19 @@ const PLAIN: Personality = {
   bounds: { inputs: null, permits: null },
   atSIGTERM: 'finish',
   media: PLAIN_MEDIA,
+  text: null,
+  answers: null,
 };
 
 const PERSONALITIES: Record<EngineName, Personality> = {
-  vllm: { ...PLAIN, tokensPerFrame: 14, embedsBytes: true, atSIGTERM: 'abort' },
+  vllm: {
+    ...PLAIN,
+    tokensPerFrame: 14,
+    embedsBytes: true,
+    atSIGTERM: 'abort',
+    text: VLLM_TEXT,
+    answers: VLLM_ANSWERS,
+  },
   sglang: {
     ...PLAIN,
     describeError: ({ message, type, param, status }) => ({
@@ -79,9 +95,10 @@ const PERSONALITIES: Record<EngineName, Personality> = {
   },
   'llama-cpp': {
     ...PLAIN,
-    describeError: ({ message, type, status }) => ({ error: { code: status, message, type } }),
+    describeError: describeLlamaError,
     embedsMessages: false,
     responses: 'bare',
+    answers: LLAMA_CPP_ANSWERS,
     atSIGTERM: 'hang',
   },
   'vllm-omni': { ...PLAIN, atSIGTERM: 'hang', media: VLLM_OMNI_MEDIA },

@@ -1,4 +1,5 @@
 /** What chat and completions share: how long an answer is, where it stops, how it streams. */
+import type { PlanContext } from './answer.ts';
 import { refuse, refuseField } from './errors.ts';
 import { type Fields, readBoolean, readInteger, readNumber, readObject } from './fields.ts';
 import { createRandom, hashText, pickInteger, type Random } from './random.ts';
@@ -20,6 +21,8 @@ export interface Sampling {
 export interface Choice {
   tokens: string[];
   finish: 'stop' | 'length';
+  /** The stop string that ended it. */
+  stop?: string;
 }
 
 const MAX_CHOICES = 128;
@@ -69,18 +72,30 @@ export function boundSampling(sampling: Sampling, choices: number, withLogprobs:
   return { ...sampling, maxTokens: Math.min(sampling.maxTokens, budget) };
 }
 
-/** Refuses what does not fit into the context, as vLLM does; without a limit of its own, the answer takes what is left. */
-export function checkContext(promptTokens: number, { maxTokens }: Sampling, contextTokens: number): void {
+/**
+ * Refuses what does not fit into the context, in the simulator's own words or the engine's; without a limit of its own, the answer
+ * takes what is left. An engine with habits of its own cuts it to that.
+ */
+export function fitContext(
+  promptTokens: number,
+  sampling: Sampling,
+  { contextTokens, habits }: Pick<PlanContext, 'contextTokens' | 'habits'>,
+): Sampling {
+  const { maxTokens } = sampling;
   if (promptTokens >= contextTokens)
-    throw refuse(
-      `This model's maximum context length is ${contextTokens} tokens. However, your request has ${promptTokens} input tokens. Please reduce the length of the input messages.`,
-      'input_tokens',
+    throw (
+      habits?.refuseLength(promptTokens, contextTokens) ??
+      refuse(
+        `This model's maximum context length is ${contextTokens} tokens. However, your request has ${promptTokens} input tokens. Please reduce the length of the input messages.`,
+        'input_tokens',
+      )
     );
-  if (maxTokens !== Infinity && promptTokens + maxTokens > contextTokens)
-    throw refuse(
-      `'max_tokens' or 'max_completion_tokens' is too large: ${maxTokens}. This model's maximum context length is ${contextTokens} tokens and your request has ${promptTokens} input tokens (${maxTokens} > ${contextTokens} - ${promptTokens}).`,
-      'max_tokens',
-    );
+  if (maxTokens === Infinity || promptTokens + maxTokens <= contextTokens) return sampling;
+  if (habits) return { ...sampling, maxTokens: contextTokens - promptTokens };
+  throw refuse(
+    `'max_tokens' or 'max_completion_tokens' is too large: ${maxTokens}. This model's maximum context length is ${contextTokens} tokens and your request has ${promptTokens} input tokens (${maxTokens} > ${contextTokens} - ${promptTokens}).`,
+    'max_tokens',
+  );
 }
 
 /** The chance of one choice: the same prompt, seed and index give the same answer. */
@@ -133,14 +148,17 @@ export function generateFixed(text: string, sampling: Sampling): Choice {
 function cutAtStop(tokens: string[], finish: Choice['finish'], stops: string[]): Choice {
   if (stops.length === 0) return { tokens, finish };
   const text = tokens.join('');
-  const found = stops.map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
+  const found = stops
+    .map((stop) => ({ stop, at: text.indexOf(stop) }))
+    .filter(({ at }) => at >= 0)
+    .sort((a, b) => a.at - b.at);
   if (found.length === 0) return { tokens, finish };
-  const end = Math.min(...found);
+  const [{ stop, at: end }] = found as [(typeof found)[number]];
   const kept: string[] = [];
   for (let index = 0, at = 0; at < end; index++) {
     const token = tokens[index]!;
     kept.push(token.slice(0, end - at));
     at += token.length;
   }
-  return { tokens: kept, finish: 'stop' };
+  return { tokens: kept, finish: 'stop', stop };
 }

@@ -81,6 +81,7 @@ function createListener(engine: Engine): RequestListener {
     const release = isInference ? activity.enter() : () => {};
     const call = new Call(request, response, {
       describeError: (error) =>
+        engine.personality.text?.describeError(error, path) ??
         (INFERENCE_ROUTES.get(path)?.describeError ?? engine.personality.describeError)(error),
       onClose: (isAborted) => {
         release();
@@ -124,7 +125,8 @@ const READS = new Map<string, (engine: Engine, call: Call) => void>([
   [
     '/v1/models',
     (engine, call) => {
-      if (engine.isLoaded) call.sendJSON(200, listModels(engine));
+      const models = listModels(engine);
+      if (engine.isLoaded) call.sendJSON(200, engine.personality.answers?.dressBody(models) ?? models);
       else call.sendRefusal(refuseLoading());
     },
   ],

@@ -1,5 +1,6 @@
 /** Serves a route that answers in text or numbers: planned, queued, delivered. */
 import { type Answer, countCached, type PlanContext } from './answer.ts';
+import { readPath } from './control.ts';
 import { deliver } from './delivery.ts';
 import { checkBody, type Exchange } from './exchange.ts';
 import { strike } from './faults.ts';
@@ -21,8 +22,9 @@ export const serveText =
     const { itlMs, cacheTokens, draining, tokens, contextTokens, looseTools } = engine.settings.current;
     if (draining) throw DRAINING;
     const cache = cacheTokens > 0 ? engine.cache : null;
-    const { model } = engine.options;
-    const answer = plan(fields, { model, tokens, contextTokens, looseTools, cache }, exchange);
+    const habits = engine.personality.text;
+    const context = { model: engine.options.model, tokens, contextTokens, looseTools, cache, habits };
+    const answer = plan(habits?.read(readPath(call.request), fields, context) ?? fields, context, exchange);
     const { usage, conversation, inputs } = answer;
     if (isQueueFull(engine)) return refuseAsFull(engine, call, answer);
     const returnPermits = inputs && engine.permits.take(inputs, engine.personality.bounds.permits);

@@ -47,7 +47,8 @@ describe('embeddings as bytes', () => {
     expect(response.headers.get('content-type')).to.equal('application/octet-stream');
     const metadata = JSON.parse(response.headers.get('metadata')!) as Metadata;
     expect(metadata.model).to.equal('org/embedding');
-    expect(metadata.usage).to.deep.equal(plain.usage);
+    // The header's is shorter.
+    expect(plain.usage).to.include(metadata.usage);
     const vectors = readVectors(Buffer.from(await response.arrayBuffer()), metadata);
     expect(vectors).to.have.length(3);
     for (const [index, vector] of vectors.entries())
