@@ -137,10 +137,13 @@ function closeUnused(sockets: Iterable<ServedSocket>): void {
 
 function findFault(req: IncomingMessage): HTTPFault | null {
   if (!/^1\.[01]$/.test(req.httpVersion)) return WRONG_VERSION;
+  if (Number(req.headers['content-length']) > Number.MAX_SAFE_INTEGER) return TOO_LARGE;
   const message = normalizeTarget(req);
   return message === null ? null : { status: 400, message };
 }
 
+/** Node's parser takes numbers that no body has, which no client would send on. */
+const TOO_LARGE: HTTPFault = { status: 413, message: 'The Content-Length is larger than any body.' };
 const WRONG_VERSION: HTTPFault = { status: 505, message: 'Send the request in HTTP/1.1.' };
 
 /** What Node's parser could not read. */

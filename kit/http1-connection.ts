@@ -52,7 +52,8 @@ export class Http1Connection {
       allowHalfOpen: true,
       onread: { buffer: READ_BUFFER, callback: (bytes) => this.#take(bytes) },
     });
-    const timer = setTimeout(() => this.destroy(new errors.ConnectTimeoutError()), timeoutMs);
+    // After a standstill of the process, the timer comes before a connection that was made meanwhile.
+    const timer = setTimeout(() => setImmediate(() => this.#giveUp()), timeoutMs);
     this.socket
       .once('connect', () => {
         clearTimeout(timer);
@@ -104,6 +105,10 @@ export class Http1Connection {
     if (!isClean || !this.isUsable) this.destroy();
   }
 
+  #giveUp(): void {
+    if (this.socket.connecting) this.destroy(new errors.ConnectTimeoutError());
+  }
+
   /** An error of the reader would end the process here. */
   #write(): void {
     try {
@@ -114,7 +119,9 @@ export class Http1Connection {
   }
 
   #take(bytes: number): boolean {
-    const data = Buffer.from(READ_BUFFER.subarray(0, bytes));
+    // Of its own: a reader may keep a small piece, which would keep the 64 KiB of Node's pool.
+    const data = Buffer.allocUnsafeSlow(bytes);
+    READ_BUFFER.copy(data, 0, 0, bytes);
     this.hasResponse = true;
     this.#rest = this.#rest.length > 0 ? Buffer.concat([this.#rest, data]) : data;
     this.#proceed();

@@ -1,6 +1,6 @@
 /** Writes the heads of requests: nothing that a caller gives can end a line of them. */
 import { type Dispatcher, errors } from 'undici';
-import { CONTENT_LENGTH, FIELD_NAME, FIELD_VALUE } from './http1-grammar.ts';
+import { FIELD_NAME, FIELD_VALUE, readContentLength } from './http1-grammar.ts';
 
 const PATH = /^\/[\x21-\xff]*$/;
 /** What only the client decides. */
@@ -29,9 +29,10 @@ export function writeRequestHead(
     const key = name.toLowerCase();
     if (!FIELD_NAME.test(name) || !FIELD_VALUE.test(value) || OWN.has(key)) refuse(`header ${key}`);
     if (key === 'content-length') {
-      if (!CONTENT_LENGTH.test(value)) refuse(`header ${key}`);
-      length ??= Number(value);
-      if (length !== Number(value)) throw new errors.RequestContentLengthMismatchError();
+      const told = readContentLength(value);
+      if (told === null) refuse(`header ${key}`);
+      length ??= told;
+      if (length !== told) throw new errors.RequestContentLengthMismatchError();
       continue;
     }
     hasHost ||= key === 'host';

@@ -5,7 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { errors } from 'undici';
 import { GrowingBuffer } from './growing-buffer.ts';
-import { CONTENT_LENGTH, FIELD_NAME, FIELD_VALUE } from './http1-grammar.ts';
+import { FIELD_NAME, FIELD_VALUE, readContentLength } from './http1-grammar.ts';
 
 /** vLLM describes each of up to 2,048 vectors that it sends as bytes in a header. */
 const MAX_HEAD_BYTES = 512 * 1024;
@@ -199,7 +199,7 @@ export class ResponseParser {
       refuse('a transfer encoding beside chunks');
     if (isChunked && length !== undefined) refuse('both a length and chunks');
     // Two of them are an array, which is no string.
-    if (length !== undefined && !(typeof length === 'string' && CONTENT_LENGTH.test(length)))
+    if (length !== undefined && !(typeof length === 'string' && readContentLength(length) !== null))
       refuse('an invalid length');
     if (this.#status === 101) refuse('another protocol');
     if (this.#status < 200) {

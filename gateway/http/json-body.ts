@@ -49,7 +49,10 @@ function readBuffered<T>(state: Parties, body: Buffer, interpret: (body: JsonBod
   if (body.length <= UNCOUNTED_BYTES) return interpret(parseBody(body));
   return body.length > SMALL_BYTES
     ? parsingTurns.run(ownerOf(state), parseInTurns(state, body, interpret))
-    : parsingTurns.take(ownerOf(state), () => interpret(parseBody(body)));
+    : parsingTurns.take(ownerOf(state), () => {
+        state.exchange.check();
+        return interpret(parseBody(body));
+      });
 }
 
 async function awaitJsonBody<T>(
@@ -59,7 +62,8 @@ async function awaitJsonBody<T>(
 ): Promise<T> {
   const { exchange } = state;
   const { interpret } = reading;
-  if (Number(exchange.req.headers['content-length']) <= SMALL_BYTES) {
+  const { headers, readableFlowing } = exchange.req;
+  if (Number(headers['content-length']) <= SMALL_BYTES && readableFlowing === null) {
     // What came with the head is there once the parser is done with it: listeners and a deadline would cost more.
     await setImmediate();
     exchange.check();

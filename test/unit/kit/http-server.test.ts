@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { closeServer, createHTTPServer, listen, readServerPort } from '../../../kit/http-server.ts';
 import { pollUntil } from '../../support/poll.ts';
@@ -70,5 +71,20 @@ describe('a connection that a proxy opened ahead of requests', () => {
     const [answer] = (await once(late, 'data')) as [string];
     expect(answer).to.match(/^HTTP\/1\.1 200 /);
     await closed;
+  });
+});
+
+describe('a request with a length that no body has', () => {
+  it('is refused as too large, and closes its connection', async () => {
+    let served = 0;
+    const server = createHTTPServer({ methods: ['POST'] }, (_, res) => {
+      served++;
+      res.end();
+    });
+    const socket = connect(await listen(server, 0, '127.0.0.1'), '127.0.0.1');
+    socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9007199254740993\r\n\r\n');
+    expect(await text(socket)).to.match(/^HTTP\/1\.1 413 .*connection: close/is);
+    expect(served).to.equal(0);
+    await closeServer(server, 0);
   });
 });

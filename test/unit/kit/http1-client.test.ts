@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
-import type { Dispatcher } from 'undici';
-import { Pools } from '../../../gateway/upstream/pools.ts';
+import type { Dispatcher, Pool } from 'undici';
 import { Http1Client } from '../../../kit/http1-client.ts';
 import { joinAnswers } from '../../../kit/joined-answers.ts';
 import { pollUntil } from '../../support/poll.ts';
+import { openUndici } from '../../support/undici-pool.ts';
 
 const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
@@ -15,7 +15,7 @@ describe('a client of HTTP/1.1', () => {
   let server: Server;
   let answer: (socket: Socket, request: string) => void;
   let client: Http1Client;
-  let pools: Pools;
+  let undici: Pool;
   let origin: string;
   let connections: Socket[];
 
@@ -28,10 +28,10 @@ describe('a client of HTTP/1.1', () => {
     await once(server, 'listening');
     origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     client = new Http1Client(origin);
-    pools = new Pools();
+    undici = openUndici(origin);
   });
   afterEach(async () => {
-    await Promise.all([client.destroy(), pools.destroy()]);
+    await Promise.all([client.destroy(), undici.destroy()]);
     for (const socket of connections) socket.destroy();
     server.close();
   });
@@ -58,7 +58,7 @@ describe('a client of HTTP/1.1', () => {
         if (wire.includes('1.0')) socket.end(wire, 'latin1');
         else socket.write(wire, 'latin1');
       };
-      const expected = await read(pools.get(origin), method);
+      const expected = await read(undici, method);
       expect(await read(client, method)).to.deep.equal(expected);
       const sort = (request: string) => request.toLowerCase().split('\r\n').sort();
       expect(sort(requests[1]!)).to.deep.equal(sort(requests[0]!));
@@ -107,6 +107,34 @@ describe('a client of HTTP/1.1', () => {
     await pollUntil(() => client.stats.idle === 0, 'the connection to be dropped');
     expect((await read(client)).text).to.equal('hi');
     expect(connections).to.have.length(2);
+  });
+
+  it('gives pieces that keep no more memory than their own', async () => {
+    answer = (socket) => socket.write(`${CHUNKED}${chunk('x')}0\r\n\r\n`);
+    const pieces: Buffer[] = [];
+    await new Promise<void>((resolve, reject) => {
+      client.dispatch(
+        { path: '/', method: 'GET' },
+        {
+          onResponseData: (_, piece) => void pieces.push(piece),
+          onResponseEnd: () => resolve(),
+          onResponseError: (_, error) => reject(error),
+        },
+      );
+    });
+    const kept = pieces[0]!.buffer.byteLength;
+    expect(kept).to.be.lessThan(200);
+  });
+
+  it('has a connection that was made while the process stood still', async () => {
+    const hasty = new Http1Client(origin, { connectTimeoutMs: 100 });
+    answer = (socket) => socket.write(COUNTED);
+    const reading = read(hasty);
+    setImmediate(() => {
+      for (const end = performance.now() + 300; performance.now() < end; );
+    });
+    expect((await reading).text).to.equal('hi');
+    await hasty.destroy();
   });
 
   it('reads all of an answer in tiny pieces for a reader that pauses', async () => {

@@ -3,8 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
-import type { Dispatcher } from 'undici';
-import { Pools } from '../../../gateway/upstream/pools.ts';
+import type { Dispatcher, Pool } from 'undici';
 import { readConnectionFailure } from '../../../kit/connection-error.ts';
 import { Http1Client } from '../../../kit/http1-client.ts';
 import { joinAnswers } from '../../../kit/joined-answers.ts';
@@ -12,6 +11,7 @@ import { KeptBody, toDispatchBody } from '../../../kit/kept-body.ts';
 import { type RandomAnswer, writeAnswer } from '../../support/random-answers.ts';
 import { listSeeds, seedRandom } from '../../support/random-seeds.ts';
 import { type ScriptedEngine, startScriptedEngine } from '../../support/scripted-engine.ts';
+import { openUndici } from '../../support/undici-pool.ts';
 
 /** For each seed. */
 const ANSWERS = Number(process.env.STEPS ?? 100);
@@ -76,15 +76,15 @@ function explain(own: Reading, other: Reading, wire: string): string | undefined
 
 describe('a client of the engine, beside undici', () => {
   let engine: ScriptedEngine;
-  let pools: Pools;
+  let undici: Pool;
   let client: Http1Client;
   beforeEach(async () => {
     engine = await startScriptedEngine();
-    pools = new Pools();
+    undici = openUndici(engine.origin);
     client = new Http1Client(engine.origin);
   });
   afterEach(async () => {
-    await Promise.all([pools.destroy(), client.destroy()]);
+    await Promise.all([undici.destroy(), client.destroy()]);
     await engine.stop();
   });
 
@@ -92,14 +92,13 @@ describe('a client of the engine, beside undici', () => {
     it(`reads the same of random answers, with seed ${seed}`, async () => {
       const random = seedRandom(seed);
       const own = client.compose(joinAnswers);
-      const other = pools.get(engine.origin);
       const differences: string[] = [];
       let id = 0;
       const compare = async () => {
         while (id < ANSWERS) {
           const answer = writeAnswer(random, id++);
           engine.script(answer);
-          const [ours, theirs] = [await read(own, answer), await read(other, answer)];
+          const [ours, theirs] = [await read(own, answer), await read(undici, answer)];
           if (isDeepStrictEqual(ours, theirs)) continue;
           const reason = explain(ours, theirs, answer.wire);
           if (!reason) expect(ours, JSON.stringify(answer)).to.deep.equal(theirs);

@@ -1,4 +1,4 @@
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
@@ -114,6 +114,24 @@ describe('a JSON body', () => {
     req.on('end', () => setImmediate(() => state.exchange.res.emit('close')));
     req.end(text);
     expect(await rejection(Promise.resolve(reading))).to.include({ code: 'client_disconnected' });
+    expect(isInterpreted).to.equal(false);
+  });
+
+  it('is not parsed once its client has left while it waited for its turn', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const text = `{"x":"${'x'.repeat(5 * KIB)}"}`;
+    const { req, state } = open();
+    void parsingTurns.run('team', waitFor(promise));
+    let isInterpreted = false;
+    const interpret = () => {
+      isInterpreted = true;
+    };
+    const reading = rejection(Promise.resolve(readJsonBody(state, { limits, memory: roomy(), interpret })));
+    req.end(text);
+    await once(req, 'end');
+    state.exchange.res.emit('close');
+    resolve();
+    expect(await reading).to.include({ code: 'client_disconnected' });
     expect(isInterpreted).to.equal(false);
   });
 
