@@ -39,7 +39,7 @@ const LOST: Record<Age, RegExp[]> = {
 
 /** Examples that need what is not there: a Secret, or the consent of the chart's `podFields.everyone`. */
 const REFUSED: Record<Age, string[]> = {
-  oldest: ['chat-only: PodFieldNotAllowed', 'my-engine: SecretNotFound'],
+  oldest: ['bge-m3: PodFieldNotAllowed', 'chat-only: PodFieldNotAllowed', 'my-engine: SecretNotFound'],
   newest: ['my-engine: SecretNotFound'],
 };
 
