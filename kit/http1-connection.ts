@@ -119,7 +119,7 @@ export class Http1Connection {
   }
 
   #take(bytes: number): boolean {
-    // Of its own: a reader may keep a small piece, which would keep the 64 KiB of Node's pool.
+    // A reader may keep a small piece: from Node's pool, that would keep 64 KiB.
     const data = Buffer.allocUnsafeSlow(bytes);
     READ_BUFFER.copy(data, 0, 0, bytes);
     this.hasResponse = true;
