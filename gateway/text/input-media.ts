@@ -16,10 +16,12 @@ const MAX_DEPTH = 12;
 export const readInputMedia = (input: unknown): MessageMedia =>
   visitAll(input, ['input'], readItem, isAction);
 
-const isAction: IsArguments = ({ type }, member) => member === 'action' && String(type).endsWith('_call');
+const isAction: IsArguments = ({ type }, member) =>
+  member === 'action' && typeof type === 'string' && type.endsWith('_call');
 
 function readItem(part: Record<string, unknown>, path: Path, media: MessageMedia): void {
-  if ('file_id' in part && part.file_id !== null && String(part.type).startsWith('input_'))
+  const { type, file_id: file = null } = part;
+  if (file !== null && typeof type === 'string' && type.startsWith('input_'))
     throw refuseFile([...path, 'file_id']);
   readPart(part, path, media);
 }

@@ -3,6 +3,7 @@
  * others count the same conversation as a message of Anthropic's API.
  */
 import { isObject, type JSONObject } from '../../kit/json.ts';
+import { isTooDeep } from '../../kit/json-cost.ts';
 import { refuseParameter } from '../http/parameter-error.ts';
 import { INPUT_FIELDS } from './fields.ts';
 import { isClientTool } from './hosted-tools.ts';
@@ -43,14 +44,25 @@ interface Turn {
   content: JSONObject[];
 }
 
+/** What the items of an input become. */
+interface Conversation {
+  system: JSONObject[];
+  messages: Turn[];
+  /** Characters of arguments that may still be parsed. */
+  parsed: number;
+}
+
+/** Of all calls together: values of JSON take many times the memory of their text, which alone is accounted for. */
+const MAX_PARSED_CHARACTERS = 16 * 1024;
+
 /** The conversation as a message's body. Throws ApiError for content that a message cannot have. */
 function writeMessage({ input, instructions, tools, tool_choice: choice, ...rest }: JSONObject) {
   const system: JSONObject[] = typeof instructions === 'string' ? [textOf(instructions)] : [];
-  const messages: Turn[] = [];
+  const conversation: Conversation = { system, messages: [], parsed: MAX_PARSED_CHARACTERS };
   const items = typeof input === 'string' ? [{ role: 'user', content: input }] : (input as JSONObject[]);
-  for (const [index, item] of items.entries()) addItem(item, `input[${index}]`, { system, messages });
+  for (const [index, item] of items.entries()) addItem(item, `input[${index}]`, conversation);
   return {
-    messages,
+    messages: conversation.messages,
     system: system.length > 0 ? system : undefined,
     tools: Array.isArray(tools) ? tools.flatMap(writeTool) : undefined,
     tool_choice: choice === 'none' && Array.isArray(tools) ? { type: 'none' } : undefined,
@@ -59,13 +71,11 @@ function writeMessage({ input, instructions, tools, tool_choice: choice, ...rest
   };
 }
 
-function addItem(
-  item: JSONObject,
-  param: string,
-  { system, messages }: { system: JSONObject[]; messages: Turn[] },
-): void {
-  const type = String(item.type ?? 'message');
+function addItem(item: JSONObject, param: string, conversation: Conversation): void {
+  const { system, messages } = conversation;
+  const type = item.type ?? 'message';
   const id = item.call_id;
+  if (typeof type !== 'string') throw refuseType(`${param}.type`, type);
   if (type === 'message') {
     const content = writeParts(item.content, `${param}.content`);
     if (item.role === 'system' || item.role === 'developer') system.push(...content);
@@ -76,15 +86,21 @@ function addItem(
     const content = writeParts(item.output, `${param}.output`);
     messages.push({ role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content }] });
   } else if (type.endsWith('_call')) {
-    const call = { type: 'tool_use', id, name: item.name ?? type, input: readArguments(item) };
+    const call = { type: 'tool_use', id, name: item.name ?? type, input: readArguments(item, conversation) };
     const last = messages.at(-1);
     if (last?.role === 'assistant') last.content.push(call);
     else messages.push({ role: 'assistant', content: [call] });
   } else throw refuse(`${param}.type`, type);
 }
 
-function readArguments({ arguments: text, input, action }: JSONObject): JSONObject {
+/** Those that are no JSON, or long, are counted as a text. */
+function readArguments(
+  { arguments: text, input, action }: JSONObject,
+  conversation: Conversation,
+): JSONObject {
   if (typeof text !== 'string') return isObject(action) ? action : { input };
+  if (text.length > conversation.parsed || isTooDeep(Buffer.from(text))) return { text };
+  conversation.parsed -= text.length;
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : { value };
@@ -131,6 +147,13 @@ function writeTool(tool: JSONObject): JSONObject[] {
 }
 
 const ANY_INPUT = { type: 'object' };
+
+const refuseType = (param: string, type: unknown) =>
+  refuseParameter(
+    'invalid_type',
+    param,
+    `\`${param}\` must be a string, not ${JSON.stringify(type).slice(0, 60)}.`,
+  );
 
 const refuse = (param: string, type: unknown) =>
   refuseParameter(

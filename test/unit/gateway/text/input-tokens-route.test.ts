@@ -82,6 +82,26 @@ describe('a count of the input of a response', () => {
     expect(payloadOf({ input }).messages[0].content[0].input).to.deep.equal({ text: '{"city' });
   });
 
+  it('has arguments that are long or deep as a text, so that no values exhaust the memory', () => {
+    const inputOf = (...texts: string[]) =>
+      payloadOf({
+        input: texts.map((text) => ({ type: 'function_call', call_id: 'c', name: 'f', arguments: text })),
+      }).messages[0].content.map((call: { input: object }) => call.input);
+    const long = `[${'{},'.repeat(6_000)}1]`;
+    const deep = '['.repeat(7_000) + ']'.repeat(7_000);
+    const half = JSON.stringify({ a: 'x'.repeat(9_000) });
+    expect(inputOf(long)).to.deep.equal([{ text: long }]);
+    expect(inputOf(deep)).to.deep.equal([{ text: deep }]);
+    expect(inputOf(half, half, '{}')).to.deep.equal([JSON.parse(half), { text: half }, {}]);
+  });
+
+  it('is refused for types that are no strings', () => {
+    for (const type of [{ toString: 1, valueOf: 1 }, 1, ['message'], false])
+      for (const more of [{}, { file_id: 'file_1' }, { action: {} }])
+        expect(refusedParam({ input: [{ type, ...more }] })).to.equal('input[0].type');
+    expect(refusedParam({ input: [{ type: null, role: 'user', content: 'Hi' }] })).to.equal(undefined);
+  });
+
   it('has the tools that the client runs', () => {
     const parameters = { type: 'object', properties: { city: { type: 'string' } } };
     const f = { type: 'function', name: 'f', description: 'F', parameters };
