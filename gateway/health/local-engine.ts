@@ -18,7 +18,7 @@ export interface LocalEngine {
   suspect(): void;
   /** In tokens; null while unknown. */
   contextLength(): number | null;
-  /** Whether its chat template has tools; null while unknown. */
+  /** Whether its chat template has tools; null until it responds. */
   takesTools(): boolean | null;
   /** null: it reports itself that it ran out of memory. */
   readonly ranOutOfMemory: MemoryWatch | null;

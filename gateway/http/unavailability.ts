@@ -30,6 +30,8 @@ export const UNAVAILABILITIES = {
   disk: { code: 'temporarily_unavailable', retryAfter: 10 },
   storageService: { code: 'temporarily_unavailable', retryAfter: 2 },
   noStorage: { code: 'temporarily_unavailable', retryAfter: null },
+  /** The engine is asked again only after a while. */
+  engineReport: { code: 'temporarily_unavailable', retryAfter: 5 },
   queueRefused: { code: 'temporarily_unavailable', retryAfter: 30 },
 } as const satisfies Record<string, UnavailabilityDefinition>;
 

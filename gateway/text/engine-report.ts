@@ -72,7 +72,7 @@ export class EngineReport {
     return this.#contextLength;
   }
 
-  /** Whether the chat template has tools; null while unknown, and of engines that do not report it. */
+  /** Whether the chat template has tools, as is assumed of engines that do not report it; null until the engine responds. */
   get takesTools(): boolean | null {
     if (this.#takesTools === null) this.#retry();
     return this.#takesTools;
@@ -98,6 +98,9 @@ export class EngineReport {
     try {
       const request = { path, method: 'GET', signal, maxBytes: MAX_ANSWER_BYTES } as const;
       const { status, body } = await fetchFromEngine(this.#options.pool(), request);
+      // It is still loading its model.
+      if (status >= 500) return;
+      this.#takesTools ??= true;
       if (status !== 200) return;
       const answer: unknown = JSON.parse(body.toString('utf8'));
       const length = read(answer);

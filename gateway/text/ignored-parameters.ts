@@ -3,13 +3,14 @@
  * llama.cpp's server, build 11669, and by its answers. Pure.
  */
 import { isObject, type JSONObject } from '../../kit/json.ts';
+import type { JsonBody } from '../http/body-parsing.ts';
 import type { ApiError } from '../http/error-response.ts';
 import { refuseParameter } from '../http/parameter-error.ts';
 
 /** What is known of the engine. */
 export interface KnownEngine {
   preset: string;
-  /** Whether its chat template has tools; null while unknown. */
+  /** Whether its chat template has tools; null until it responds. */
   takesTools(): boolean | null;
 }
 
@@ -22,6 +23,8 @@ interface SchemaSource {
 
 /** Subschemas of a request that are read: beyond that, nothing is known. */
 const MAX_NODES = 500;
+/** Bytes of a member whose schemas are read: the names of one large object alone take seconds to list. */
+const MAX_MEMBER_BYTES = 256 * 1024;
 
 const TOOLS: SchemaSource = {
   param: 'tools',
@@ -47,24 +50,36 @@ function readToolSchema(tool: unknown): unknown {
 }
 
 /** Names for the client, none if the engine is not known to ignore anything. */
-export function listIgnored(body: JSONObject, path: string, { preset, takesTools }: KnownEngine): string[] {
+export function listIgnored(body: JsonBody, path: string, { preset, takesTools }: KnownEngine): string[] {
   if (preset !== 'llama-cpp') return [];
   const sources = SOURCES[path];
   if (!sources) return [];
-  const { tools, text } = body;
-  const hasTools = Array.isArray(tools) && tools.length > 0;
-  const lacksTools = hasTools && takesTools() === false;
-  const names = lacksTools ? ['tools', ...(isChoice(body.tool_choice) ? ['tool_choice'] : [])] : [];
+  const { text, tool_choice: choice } = body.value;
+  const lacksTools = hasTools(body.value) && takesTools() === false;
+  const names = lacksTools ? ['tools', ...(isChoice(choice) ? ['tool_choice'] : [])] : [];
   // It reads no format of a response at all.
   if (path === '/v1/responses' && isObject(text) && isConstrained(text.format)) names.push('text.format');
   const budget = { nodes: MAX_NODES };
   for (const { param, list } of sources) {
-    if (param === 'tools' && (lacksTools || !hasTools)) continue;
+    if ((param === 'tools' && lacksTools) || isLarge(body, param)) continue;
     const found = new Set<string>();
-    for (const schema of list(body)) collectIgnored(schema, found, budget);
+    for (const schema of list(body.value)) collectIgnored(schema, found, budget);
     for (const keyword of found) names.push(`${param}.${keyword}`);
   }
   return names;
+}
+
+/** Whether the engine has yet to report if it ignores the tools of a request. */
+export const isReportAwaited = (body: JSONObject, path: string, { preset, takesTools }: KnownEngine): boolean =>
+  preset === 'llama-cpp' && SOURCES[path] !== undefined && hasTools(body) && takesTools() === null;
+
+const hasTools = ({ tools }: JSONObject): boolean => Array.isArray(tools) && tools.length > 0;
+
+function isLarge(body: JsonBody, param: string): boolean {
+  if (body.raw.length <= MAX_MEMBER_BYTES) return false;
+  for (const { name, start, end } of body.members())
+    if (name === param && end - start > MAX_MEMBER_BYTES) return true;
+  return false;
 }
 
 export const refuseIgnored = (names: readonly string[], preset: string): ApiError =>
@@ -102,25 +117,22 @@ const LISTS: readonly string[] = ['items', 'prefixItems', 'additionalProperties'
 const MAPS: readonly string[] = ['properties', '$defs', 'definitions'];
 
 function collectIgnored(schema: unknown, found: Set<string>, budget: { nodes: number }): void {
-  const open: unknown[] = [schema];
+  const open: JSONObject[] = [];
+  const add = (value: unknown): void => {
+    // No more than will be read.
+    if (isObject(value) && open.length < budget.nodes) open.push(value);
+  };
+  add(schema);
   while (open.length > 0 && budget.nodes > 0) {
-    const node = open.pop();
-    if (!isObject(node)) continue;
+    const node = open.pop()!;
     budget.nodes--;
     readNode(node, found);
     for (const name of LISTS) {
       const value = node[name];
-      addSome(open, Array.isArray(value) ? value : [value], budget.nodes);
+      if (Array.isArray(value)) value.forEach(add);
+      else add(value);
     }
-    for (const name of MAPS) if (isObject(node[name])) addSome(open, node[name], budget.nodes);
-  }
-}
-
-/** Values of a list or a map; no more than will be read, whatever its size. */
-function addSome(open: unknown[], values: JSONObject | readonly unknown[], most: number): void {
-  for (const name in values) {
-    if (open.length >= most) return;
-    open.push((values as JSONObject)[name]);
+    for (const name of MAPS) if (isObject(node[name])) Object.values(node[name]).forEach(add);
   }
 }
 

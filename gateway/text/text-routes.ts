@@ -1,6 +1,5 @@
 /** The text routes: from a JSON body to the engine's response, whole or streamed, with its usage settled. */
 
-import type { JSONObject } from '../../kit/json.ts';
 import type { Bill, Meter } from '../account/account.ts';
 import type { Ledger } from '../account/ledger.ts';
 import type { EgressAgent } from '../egress/agent.ts';
@@ -11,13 +10,14 @@ import { StreamAnswer } from '../engine/stream-answer.ts';
 import { isBytes } from '../engine/vectors.ts';
 import { VectorsAnswer } from '../engine/vectors-answer.ts';
 import { WholeAnswer } from '../engine/whole-answer.ts';
-import { answerTurns, ownerOf, parsingTurns } from '../http/body-parsing.ts';
+import { answerTurns, type JsonBody, ownerOf, parsingTurns } from '../http/body-parsing.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { openLease, readJsonBody } from '../http/json-body.ts';
+import { refuseAsUnavailable } from '../http/unavailability.ts';
 import { answerFromEngine, noticeEngine, reserveLazily } from '../run/engine-question.ts';
 import { startRequestDeadline } from '../run/engine-run.ts';
 import { askContinued, type ContinuationServices } from './continued-answer.ts';
-import { listIgnored, refuseIgnored } from './ignored-parameters.ts';
+import { isReportAwaited, listIgnored, refuseIgnored } from './ignored-parameters.ts';
 import { INPUT_TOKENS } from './input-tokens-route.ts';
 import { inlineMedia } from './media-inlining.ts';
 import { COUNT_TOKENS, MESSAGES } from './messages-route.ts';
@@ -30,7 +30,7 @@ import { DETOKENIZE, RERANK, RERANK_V2, SCORE, TOKENIZE } from './translated-rou
 export interface TextServices extends ContinuationServices {
   egress: EgressAgent;
   ledger: Ledger;
-  /** Whether the engine's chat template has tools; null while unknown. */
+  /** Whether the engine's chat template has tools; null until it responds. */
   takesTools: () => boolean | null;
   readPrefix?: ((parts: readonly unknown[]) => number | null | undefined) | undefined;
 }
@@ -57,7 +57,7 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
     limits: config.limits,
     interpret: (body) => {
       const request = readTextRequest(body, route, config, state.priority);
-      nameIgnored(body.value, { route, services, exchange });
+      nameIgnored(body, { route, services, exchange });
       if (route.readPrompt) state.prefix = services.readPrefix?.(route.readPrompt(body.value));
       return request;
     },
@@ -87,16 +87,19 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
   }
 }
 
-/** Throws ApiError if the deployment rejects what its engine ignores. */
+/** Throws ApiError if the deployment rejects what its engine ignores, or may ignore. */
 function nameIgnored(
-  body: JSONObject,
+  body: JsonBody,
   { route, services, exchange }: Pick<TextCall, 'route' | 'services'> & Pick<GatewayState, 'exchange'>,
 ): void {
   const { enginePreset: preset, unsupported } = services.config();
-  const names = listIgnored(body, route.path, { preset, takesTools: services.takesTools });
-  if (names.length === 0) return;
-  if (unsupported === 'Reject') throw refuseIgnored(names, preset);
-  exchange.nameIgnored(names);
+  const engine = { preset, takesTools: services.takesTools };
+  const names = listIgnored(body, route.path, engine);
+  if (unsupported !== 'Reject') {
+    if (names.length > 0) exchange.nameIgnored(names);
+  } else if (names.length > 0) throw refuseIgnored(names, preset);
+  else if (isReportAwaited(body.value, route.path, engine))
+    throw refuseAsUnavailable('engineReport', 'The engine has not reported yet whether it has tools.');
 }
 
 interface TextCall {

@@ -131,10 +131,10 @@ describe('parameters that the engine ignores', () => {
   const IGNORED = 'tools, response_format.maximum';
   const HEADER = 'x-berth-ignored-parameters';
   const lines: string[] = [];
-  const open = (settings: object) =>
+  const open = (settings: object, takesTools: boolean | null = false) =>
     startTextFixture({
       settings: { enginePreset: 'llama-cpp', ...settings },
-      engine: { takesTools: () => false },
+      engine: { takesTools: () => takesTools },
       telemetry: {
         log: createLog('info', { role: 'sidecar', replica: 'pod-1' }, (line) => void lines.push(line)),
       },
@@ -178,6 +178,21 @@ describe('parameters that the engine ignores', () => {
       const refused = await readEnvelope(await fixture.chat(ASKED));
       expect(refused).to.include({ status: 400, code: 'unsupported_parameter' });
       expect(refused.message).to.include(IGNORED);
+      expect((await fixture.chat()).status).to.equal(200);
+    });
+  });
+
+  describe('of a deployment that rejects them, whose engine has not reported yet', () => {
+    let fixture: TextFixture;
+    before(async () => {
+      fixture = await open({ unsupported: 'Reject' }, null);
+    });
+    after(() => fixture?.stop());
+
+    it('are refused for now if they are tools', async () => {
+      const refused = await readEnvelope(await fixture.chat({ tools: ASKED.tools }));
+      expect(refused).to.include({ status: 503, code: 'temporarily_unavailable' });
+      expect(refused.headers.get('retry-after')).to.equal('5');
       expect((await fixture.chat()).status).to.equal(200);
     });
   });

@@ -12,13 +12,14 @@ describe('what an engine reports', () => {
   let clock: FakeClock;
   /** By path; others return 404. */
   let answers: Record<string, string>;
+  let status: number;
   let asked: string[];
 
   before(async () => {
     engine = await startScriptedEngine((req, res) => {
       asked.push(req.url!);
       const answer = answers[req.url!];
-      res.writeHead(answer === undefined ? 404 : 200).end(answer ?? '{}');
+      res.writeHead(answer === undefined ? 404 : status).end(answer ?? '{}');
     });
     pools = new Pools();
   });
@@ -28,6 +29,7 @@ describe('what an engine reports', () => {
   });
   beforeEach(() => {
     answers = {};
+    status = 200;
     asked = [];
     clock = new FakeClock();
   });
@@ -90,17 +92,34 @@ describe('what an engine reports', () => {
     await pollUntil(() => length.contextLength === 16, 'the new length');
   });
 
-  const capable: [string, boolean | null][] = [
+  const capable: [string | undefined, boolean][] = [
     ['{"chat_template_caps":{"supports_tools":false}}', false],
     ['{"chat_template_caps":{"supports_tools":true}}', true],
-    ['{"default_generation_settings":{"n_ctx":4096}}', null],
+    // What it does not say is assumed.
+    ['{"default_generation_settings":{"n_ctx":4096}}', true],
+    [undefined, true],
   ];
   for (const [props, expected] of capable)
-    it(`is whether llama.cpp's template has tools: ${expected}`, async () => {
-      answers['/props'] = props;
+    it(`is whether llama.cpp's template has tools: ${expected} by ${props}`, async () => {
+      if (props) answers['/props'] = props;
       const report = open('llama-cpp');
       expect(report.takesTools).to.equal(null);
       await pollUntil(() => asked.length === 1, 'the question');
       await pollUntil(() => report.takesTools === expected, 'the answer');
     });
+
+  it('is unknown while llama.cpp loads its model, which is 503', async () => {
+    status = 503;
+    answers['/props'] = '{"error":{"code":503,"message":"Loading model"}}';
+    const report = open('llama-cpp');
+    expect(report.takesTools).to.equal(null);
+    await pollUntil(() => asked.length === 1, 'the question');
+    status = 200;
+    answers['/props'] = '{"chat_template_caps":{"supports_tools":false}}';
+    await pollUntil(() => {
+      report.refresh();
+      return report.takesTools !== null;
+    }, 'the answer');
+    expect(report.takesTools).to.equal(false);
+  });
 });

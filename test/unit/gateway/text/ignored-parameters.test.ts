@@ -1,9 +1,15 @@
 import { expect } from 'chai';
-import { listIgnored } from '../../../../gateway/text/ignored-parameters.ts';
+import { isReportAwaited, listIgnored } from '../../../../gateway/text/ignored-parameters.ts';
+import { bodyOf } from '../../../support/body-of.ts';
 
 const CHAT = '/v1/chat/completions';
+const small = (value: object) => ({
+  raw: Buffer.alloc(0),
+  value: value as Record<string, unknown>,
+  members: () => [],
+});
 const list = (body: object, { path = CHAT, tools = true as boolean | null, preset = 'llama-cpp' } = {}) =>
-  listIgnored(body as Record<string, unknown>, path, { preset, takesTools: () => tools });
+  listIgnored(small(body), path, { preset, takesTools: () => tools });
 const formatOf = (schema: object) => ({
   response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
 });
@@ -60,6 +66,17 @@ describe('parameters that llama.cpp ignores', () => {
     expect(list({ tools: [toolOf({})], tool_choice: 'required' }, { tools: null })).to.deep.equal([]);
   });
 
+  it('are unknown until the engine has reported, if there are tools', () => {
+    const isAwaited = (body: object, tools: boolean | null, { path = CHAT, preset = 'llama-cpp' } = {}) =>
+      isReportAwaited(body as Record<string, unknown>, path, { preset, takesTools: () => tools });
+    const asked = { tools: [toolOf({})] };
+    expect(isAwaited(asked, null)).to.equal(true);
+    for (const tools of [true, false]) expect(isAwaited(asked, tools)).to.equal(false);
+    for (const body of [{}, { tools: [] }, { tools: 1 }]) expect(isAwaited(body, null)).to.equal(false);
+    expect(isAwaited(asked, null, { preset: 'custom' })).to.equal(false);
+    expect(isAwaited(asked, null, { path: '/v1/completions' })).to.equal(false);
+  });
+
   it('are those of the other APIs, each by its own schema', () => {
     const schema = { type: 'number', maximum: 1 };
     const named = { type: 'function', name: 'f', parameters: schema };
@@ -75,10 +92,9 @@ describe('parameters that llama.cpp ignores', () => {
     const body = { ...formatOf({ multipleOf: 2 }), tools: [toolOf({})] };
     const unasked = () => expect.fail('asked');
     for (const preset of ['vllm', 'sglang', 'simulator', 'custom'])
-      expect(listIgnored(body, CHAT, { preset, takesTools: unasked })).to.deep.equal([]);
-    expect(listIgnored({ messages: [] }, CHAT, { preset: 'llama-cpp', takesTools: unasked })).to.deep.equal(
-      [],
-    );
+      expect(listIgnored(small(body), CHAT, { preset, takesTools: unasked })).to.deep.equal([]);
+    const asked = { preset: 'llama-cpp', takesTools: unasked };
+    expect(listIgnored(small({ messages: [] }), CHAT, asked)).to.deep.equal([]);
   });
 
   it('are looked for in the first schemas only, whatever a client sends', () => {
@@ -99,6 +115,25 @@ describe('parameters that llama.cpp ignores', () => {
     let chain: object = { type: 'integer', multipleOf: 2 };
     for (let depth = 0; depth < 100_000; depth++) chain = { items: chain };
     expect(list(formatOf(chain))).to.deep.equal([]);
+  });
+
+  it('are found at the end of a long chain, whose schemas are few', () => {
+    let chain: object = { type: 'integer', multipleOf: 2 };
+    for (let depth = 0; depth < 120; depth++) chain = { properties: { a: chain } };
+    expect(list(formatOf(chain))).to.deep.equal(['response_format.multipleOf']);
+  });
+
+  it('are not looked for in a member that is large, whose names alone take long to list', () => {
+    const engine = { preset: 'llama-cpp', takesTools: () => true };
+    const listOf = (body: object) => listIgnored(bodyOf(JSON.stringify(body)), CHAT, engine);
+    const large = { multipleOf: 2, description: 'x'.repeat(256 * 1024) };
+    const tools = [toolOf({ multipleOf: 2 })];
+    expect(listOf({ ...formatOf(large), tools })).to.deep.equal(['tools.multipleOf']);
+    expect(listOf({ ...formatOf({ multipleOf: 2 }), tools: [toolOf(large)] })).to.deep.equal([
+      'response_format.multipleOf',
+    ]);
+    const image = { messages: [{ role: 'user', content: 'x'.repeat(1024 * 1024) }], tools };
+    expect(listOf(image)).to.deep.equal(['tools.multipleOf']);
   });
 
   it('survive members of any type', () => {
