@@ -11,7 +11,7 @@ export function buildResources(
   { resources, template, engine }: ModelDeploymentSpec,
   accelerators: Accelerators,
 ) {
-  const limits = addCache({ ...resources?.limits, ...gpuLimits(accelerators) }, engine);
+  const limits = addSpare(addCache({ ...resources?.limits, ...gpuLimits(accelerators) }, engine), engine);
   const own = { ...PRESETS[engine.preset].requests, ...(engine.kvCache?.disk && { [DISK]: '0' }) };
   const requests = addCache({ ...decideRequests(own, limits), ...resources?.requests }, engine);
   const claims = (template.resourceClaims ?? []).map(({ name }) => ({ name: String(name) }));
@@ -39,11 +39,21 @@ function addCache(amounts: Amounts, { kvCache }: ModelDeploymentSpec['engine']):
   };
 }
 
+/** SGLang does not start unless so much remains of the limit beside its cache. */
+const SGLANG_SPARE = '10Gi';
+
+const addSpare = (limits: Amounts, { kvCache, preset }: ModelDeploymentSpec['engine']): Amounts =>
+  kvCache && preset === 'sglang' && limits.memory
+    ? { ...limits, memory: addQuantities(limits.memory, SGLANG_SPARE) }
+    : limits;
+
+export const KV_CACHE_VOLUME = 'kv-cache';
+
 /** The volume of the KV cache on disk: the pod's own, so that no other deployment or workspace reads it. */
 export function kvCacheVolume({ engine }: ModelDeploymentSpec): PodVolumes {
   const disk = engine.kvCache?.disk;
   if (!disk) return { volumes: [], mounts: [] };
-  const name = 'kv-cache';
+  const name = KV_CACHE_VOLUME;
   return {
     volumes: [{ name, emptyDir: { sizeLimit: disk } }],
     mounts: [{ name, mountPath: KV_CACHE_PATH }],

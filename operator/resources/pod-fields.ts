@@ -6,13 +6,14 @@ import type { ModelDeployment, ModelDeploymentSpec } from '../../api/model-deplo
 import { API_KEY_SECRET_SUFFIX, SIDECAR_SECRET_SUFFIX, SIGNING_SECRET_NAME } from '../../api/names.ts';
 import { isObject } from '../../kit/json.ts';
 import type { Problem } from '../status/problem.ts';
+import { KV_CACHE_VOLUME } from './engine-resources.ts';
 import { describeHostFields } from './host-fields.ts';
 import { listSecretNames } from './secret-names.ts';
 import type { BuildSettings, PodFieldGroup } from './settings.ts';
 
 /** Volumes that Berth creates in each pod; the first ones are only for the gateway. */
 const GATEWAY_VOLUME_PREFIX = 'gateway-';
-const BERTH_VOLUMES = ['home', 'weights', 'shared-memory', 'kv-cache'];
+const BERTH_VOLUMES = ['home', 'weights', 'shared-memory'];
 
 /** Volumes that stay within the pod or the namespace's own claims. */
 const PLAIN_VOLUMES = ['emptyDir', 'persistentVolumeClaim', 'ephemeral'];
@@ -97,8 +98,9 @@ function findOwnSecrets({ metadata, spec }: ModelDeployment, settings: PodFieldS
 
 function findOwnVolumes({ spec }: ModelDeployment): Problem[] {
   const isGateways = (name: unknown) => String(name).startsWith(GATEWAY_VOLUME_PREFIX);
+  const own = spec.engine.kvCache?.disk ? [...BERTH_VOLUMES, KV_CACHE_VOLUME] : BERTH_VOLUMES;
   const taken = (spec.template.volumes ?? []).flatMap(({ name }, index) =>
-    isGateways(name) || BERTH_VOLUMES.includes(String(name))
+    isGateways(name) || own.includes(String(name))
       ? [`spec.template.volumes[${index}].name: ${name} is reserved for Berth: use another name`]
       : [],
   );

@@ -94,6 +94,14 @@ describe("the gateway's volumes", () => {
       expect(messages(template({ volumes: [{ name, emptyDir: {} }] }))).to.match(/^VolumeNotAllowed/);
   });
 
+  it('have that of the KV cache only if there is one', () => {
+    const own = { volumes: [{ name: 'kv-cache', emptyDir: {} }] };
+    expect(messages(template(own))).to.equal('');
+    const kvCache = { cpu: '40Gi', disk: '200Gi' };
+    const spec = { ...engine({ preset: 'sglang', kvCache }), template: own };
+    expect(messages(spec)).to.match(/^VolumeNotAllowed/);
+  });
+
   it('leave others free to be mounted, those of weights too', () => {
     const spec = template({
       volumes: [{ name: 'scratch', emptyDir: {} }],
