@@ -4,14 +4,16 @@ import { ENGINE_PRESETS } from './engine-presets.ts';
 import { ENGINE_ROUTES } from './engine-routes.ts';
 import { cel, environmentVariable, objectName, passthrough, stringMap } from './kubernetes-types.ts';
 import { MODEL_FAMILIES } from './model-families.ts';
-import { duration, quantity } from './quantity.ts';
+import { duration, quantity, quantityBetween } from './quantity.ts';
+
+const kvCacheSize = (describe: string) => quantityBetween('1Gi', '64Ti', describe);
 
 const kvCache = z
   .object({
-    cpu: quantity(
-      "Memory of the replica for it, shared by its GPUs. Added to the engine's memory request and limit.",
+    cpu: kvCacheSize(
+      "Memory of the replica for it, shared by its GPUs. Added to the engine's memory request and limit, to that of sglang with 10Gi more.",
     ),
-    disk: quantity(
+    disk: kvCacheSize(
       "Disk of the node for what memory does not hold, in a volume of the pod; sglang only. Added to the engine's request and limit of ephemeral-storage.",
     ).optional(),
   })

@@ -62,6 +62,16 @@ export const quantityUpTo = (most: string, describe: string) =>
       }),
     });
 
+/** The same, within two others. */
+export function quantityBetween(least: string, most: string, describe: string) {
+  const message = `must be from ${least} to ${most}`;
+  const rule = `quantity(self).compareTo(quantity('${least}')) >= 0 && quantity(self).compareTo(quantity('${most}')) <= 0`;
+  const isBetween = (size: number) => size >= parseQuantity(least) && size <= parseQuantity(most);
+  return quantityText
+    .refine((text) => isBetween(parseQuantity(text)), message)
+    .meta({ description: describe, ...cel({ rule, message }) });
+}
+
 /** A price or credit: a decimal string with at most 6 places, such as `0.04`. */
 export const amount = (describe: string) =>
   z.string().regex(AMOUNT, 'must be a decimal such as 0.04, with at most 6 places').describe(describe);

@@ -54,7 +54,12 @@ export function refuseKVCache({ spec, version, gpus }: EngineInput): string | un
   if (preset !== 'vllm' && preset !== 'sglang')
     return `spec.engine.kvCache: only vllm and sglang keep it beyond the GPU, not ${preset}: omit it`;
   if (spec.kind !== 'LLM') return `spec.engine.kvCache: models of kind ${spec.kind} have none: omit it`;
-  if (gpus === 0) return 'spec.engine.kvCache needs a GPU: without one, the cache is in memory already';
+  if (gpus === 0) {
+    if (!spec.template.resourceClaims?.length)
+      return 'spec.engine.kvCache needs a GPU: without one, the cache is in memory already';
+    if (preset === 'sglang')
+      return 'spec.engine.kvCache: sglang divides it among its GPUs, whose number template.resourceClaims does not tell: omit it, or use preset vllm';
+  }
   return preset === 'vllm' ? refuseOfVLLM(kvCache, version) : refuseOfSGLang(kvCache, gpus);
 }
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { duration, MAX_RETENTION_DAYS } from '../../../api/quantity.ts';
+import { duration, MAX_RETENTION_DAYS, quantityBetween } from '../../../api/quantity.ts';
 
 describe('a duration', () => {
   it('is at most what timers hold, however its units are mixed', () => {
@@ -14,5 +14,15 @@ describe('a duration', () => {
     const schema = duration('Any.', MAX_RETENTION_DAYS);
     expect(schema.safeParse('365d').success).to.equal(true);
     expect(schema.safeParse('4000d').success).to.equal(false);
+  });
+});
+
+describe('a quantity between two others', () => {
+  it('is neither a number without its unit nor more than there can be', () => {
+    const schema = quantityBetween('1Gi', '64Ti', 'Any.');
+    for (const text of ['1Gi', '1024Mi', '40Gi', '64Ti', '1.5G'])
+      expect(schema.safeParse(text).success, text).to.equal(true);
+    for (const text of ['0', '1m', '40', '1023Mi', '65Ti', '9999999999999999999999Ti'])
+      expect(schema.safeParse(text).error?.issues[0]?.message, text).to.equal('must be from 1Gi to 64Ti');
   });
 });

@@ -11,6 +11,10 @@ const specOf = (engine: object, more: object = {}) => ({
 });
 const CPU = { kvCache: { cpu: '40Gi' } };
 const BOTH = { kvCache: { cpu: '40Gi', disk: '200Gi' } };
+const CLAIMED = {
+  gpu: { count: 0 },
+  template: { resourceClaims: [{ name: 'gpu', resourceClaimTemplateName: 'gpu' }] },
+};
 const amountsOf = (spec: object) => build(spec).engine.resources!;
 const problemsOf = (engine: object, more?: object) =>
   build(specOf(engine, more)).problems.map(({ reason, message }) => `${reason}: ${message}`);
@@ -64,7 +68,23 @@ describe('a KV cache beyond the GPU', () => {
       memory: `${56 * 1024}Mi`,
       'ephemeral-storage': `${210 * 1024}Mi`,
     });
-    expect(limits).to.include({ memory: `${104 * 1024}Mi`, 'ephemeral-storage': `${220 * 1024}Mi` });
+    // SGLang wants 10Gi of a limit beside its cache.
+    expect(limits).to.include({ memory: `${114 * 1024}Mi`, 'ephemeral-storage': `${220 * 1024}Mi` });
+    const ofVLLM = amountsOf(specOf({ preset: 'vllm', ...CPU }, { resources }));
+    expect(ofVLLM.limits).to.include({ memory: `${104 * 1024}Mi` });
+  });
+
+  it('is that of the GPUs of a claim, which vLLM counts itself', () => {
+    const { engine, problems } = build(specOf({ preset: 'vllm', ...CPU }, CLAIMED));
+    expect(problems).to.deep.equal([]);
+    expect(engine.args).to.include('--kv-offloading-size=40');
+  });
+
+  it('is of a size that has its unit', () => {
+    for (const kvCache of [{ cpu: '40' }, { cpu: '0' }, { cpu: '40Gi', disk: '0' }])
+      expect(() => build(specOf({ preset: 'sglang', kvCache })), JSON.stringify(kvCache)).to.throw(
+        /must be from 1Gi/,
+      );
   });
 
   it('is absent unless it is asked for', () => {
@@ -82,6 +102,7 @@ describe('a KV cache beyond the GPU', () => {
     ['a vLLM that leaves it behind', { preset: 'vllm', version: '0.28.0', ...CPU }, {}, /0\.30 or later/],
     ['another kind', { preset: 'vllm', ...CPU }, { kind: 'Embedding' }, /of kind Embedding/],
     ['no GPU', { preset: 'vllm', ...CPU }, { gpu: { count: 0 } }, /needs a GPU/],
+    ['unknown GPUs', { preset: 'sglang', ...CPU }, CLAIMED, /whose number template\.resourceClaims does not/],
     ['too little', { preset: 'sglang', kvCache: { cpu: '1Gi' } }, {}, /less than 1 GB for each of 2 GPUs/],
   ];
   for (const [why, engine, more, message] of refused)
