@@ -7,6 +7,9 @@ import type { JsonBody } from '../http/body-parsing.ts';
 import type { ApiError } from '../http/error-response.ts';
 import { refuseParameter } from '../http/parameter-error.ts';
 
+/** The only one that is known to ignore anything without an error. */
+export const PRESET_THAT_IGNORES = 'llama-cpp';
+
 /** What is known of the engine. */
 export interface KnownEngine {
   preset: string;
@@ -51,7 +54,7 @@ function readToolSchema(tool: unknown): unknown {
 
 /** Names for the client, none if the engine is not known to ignore anything. */
 export function listIgnored(body: JsonBody, path: string, { preset, takesTools }: KnownEngine): string[] {
-  if (preset !== 'llama-cpp') return [];
+  if (preset !== PRESET_THAT_IGNORES) return [];
   const sources = SOURCES[path];
   if (!sources) return [];
   const { text, tool_choice: choice } = body.value;
@@ -70,8 +73,12 @@ export function listIgnored(body: JsonBody, path: string, { preset, takesTools }
 }
 
 /** Whether the engine has yet to report if it ignores the tools of a request. */
-export const isReportAwaited = (body: JSONObject, path: string, { preset, takesTools }: KnownEngine): boolean =>
-  preset === 'llama-cpp' && SOURCES[path] !== undefined && hasTools(body) && takesTools() === null;
+export const isReportAwaited = (
+  body: JSONObject,
+  path: string,
+  { preset, takesTools }: KnownEngine,
+): boolean =>
+  preset === PRESET_THAT_IGNORES && SOURCES[path] !== undefined && hasTools(body) && takesTools() === null;
 
 const hasTools = ({ tools }: JSONObject): boolean => Array.isArray(tools) && tools.length > 0;
 

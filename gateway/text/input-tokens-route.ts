@@ -52,7 +52,7 @@ interface Conversation {
   parsed: number;
 }
 
-/** Of all calls together: values of JSON take many times the memory of their text, which alone is accounted for. */
+/** Values of JSON take many times the memory of their text, which alone is accounted for: a limit for all calls together. */
 const MAX_PARSED_CHARACTERS = 16 * 1024;
 
 /** The conversation as a message's body. Throws ApiError for content that a message cannot have. */

@@ -17,7 +17,7 @@ import { refuseAsUnavailable } from '../http/unavailability.ts';
 import { answerFromEngine, noticeEngine, reserveLazily } from '../run/engine-question.ts';
 import { startRequestDeadline } from '../run/engine-run.ts';
 import { askContinued, type ContinuationServices } from './continued-answer.ts';
-import { isReportAwaited, listIgnored, refuseIgnored } from './ignored-parameters.ts';
+import { isReportAwaited, listIgnored, PRESET_THAT_IGNORES, refuseIgnored } from './ignored-parameters.ts';
 import { INPUT_TOKENS } from './input-tokens-route.ts';
 import { inlineMedia } from './media-inlining.ts';
 import { COUNT_TOKENS, MESSAGES } from './messages-route.ts';
@@ -93,6 +93,7 @@ function nameIgnored(
   { route, services, exchange }: Pick<TextCall, 'route' | 'services'> & Pick<GatewayState, 'exchange'>,
 ): void {
   const { enginePreset: preset, unsupported } = services.config();
+  if (preset !== PRESET_THAT_IGNORES) return;
   const engine = { preset, takesTools: services.takesTools };
   const names = listIgnored(body, route.path, engine);
   if (unsupported !== 'Reject') {

@@ -162,6 +162,8 @@ const MODELS: Manifest[] = [
   model('another id', llm({ id: 8 }), { before: llm({ id: 7 }) }),
   model('a lost id', llm(), { before: llm({ id: 7 }) }),
   model('a late id', llm({ id: 7 }), { before: llm() }),
+  model('a KV cache', llm({ engine: { ...simulator, kvCache: { cpu: '40Gi', disk: '200Gi' } } })),
+  model('a KV cache without units', llm({ engine: { ...simulator, kvCache: { cpu: '40', disk: '1m' } } })),
   model('an update that changes replicas', llm({ id: 7, replicas: 2 }), { before: llm({ id: 7 }) }),
   model('a status', llm(), { status: { phase: 'Ready' } }),
   model('a status with half a condition', llm(), {
