@@ -18,7 +18,13 @@ const UNITS: Record<string, number> = {
   Gi: 1024 ** 3,
   T: 1e12,
   Ti: 1024 ** 4,
+  P: 1e15,
+  Pi: 1024 ** 5,
+  E: 1e18,
+  Ei: 1024 ** 6,
 };
+/** Those of Kubernetes' own fields may also have an exponent. */
+const NUMBER = /^([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)([mkKMGTPE]i?)?$/;
 
 const DAY_MS = 86_400_000;
 
@@ -86,13 +92,13 @@ export function parseDuration(text: string): number {
 
 /** The number of a quantity (bytes, or cores), or NaN if it is none. */
 export function parseQuantity(text: string): number {
-  const match = QUANTITY.exec(text);
-  return match ? Number(match[1]) * UNITS[match[3] ?? '']! : Number.NaN;
+  const [, number, unit = ''] = NUMBER.exec(text) ?? [];
+  return Number(number) * (UNITS[unit] ?? Number.NaN);
 }
 
 const MEBIBYTE = 1024 ** 2;
 
-/** In whole MiB. The first as it is if it is not understood, such as with an exponent. */
+/** In whole MiB. The first as it is if it is no quantity. */
 export function addQuantities(one: string, other: string): string {
   const mebibytes = Math.ceil((parseQuantity(one) + parseQuantity(other)) / MEBIBYTE);
   return Number.isNaN(mebibytes) ? one : `${mebibytes}Mi`;

@@ -6,6 +6,7 @@ import { isObject, type JSONObject } from '../../kit/json.ts';
 import type { JsonBody } from '../http/body-parsing.ts';
 import type { ApiError } from '../http/error-response.ts';
 import { refuseParameter } from '../http/parameter-error.ts';
+import { isClientTool } from './hosted-tools.ts';
 
 /** The only one that is known to ignore anything without an error. */
 export const PRESET_THAT_IGNORES = 'llama-cpp';
@@ -35,9 +36,7 @@ const TOOLS: SchemaSource = {
 };
 const RESPONSE_FORMAT: SchemaSource = {
   param: 'response_format',
-  list: ({ response_format: format }) => [
-    isObject(format) && isObject(format.json_schema) && format.json_schema.schema,
-  ],
+  list: ({ response_format: format }) => [isObject(format) && readFormatSchema(format)],
 };
 
 const SOURCES: Readonly<Record<string, readonly SchemaSource[]>> = {
@@ -45,6 +44,11 @@ const SOURCES: Readonly<Record<string, readonly SchemaSource[]>> = {
   '/v1/responses': [TOOLS],
   '/v1/messages': [TOOLS],
 };
+
+function readFormatSchema({ type, schema, json_schema: named }: JSONObject): unknown {
+  if (type === 'json_object') return schema;
+  return type === 'json_schema' && isObject(named) ? named.schema : undefined;
+}
 
 function readToolSchema(tool: unknown): unknown {
   if (!isObject(tool)) return undefined;
@@ -58,7 +62,7 @@ export function listIgnored(body: JsonBody, path: string, { preset, takesTools }
   const sources = SOURCES[path];
   if (!sources) return [];
   const { text, tool_choice: choice } = body.value;
-  const lacksTools = hasTools(body.value) && takesTools() === false;
+  const lacksTools = hasTools(body.value, path) && takesTools() === false;
   const names = lacksTools ? ['tools', ...(isChoice(choice) ? ['tool_choice'] : [])] : [];
   // It reads no format of a response at all.
   if (path === '/v1/responses' && isObject(text) && isConstrained(text.format)) names.push('text.format');
@@ -78,9 +82,15 @@ export const isReportAwaited = (
   path: string,
   { preset, takesTools }: KnownEngine,
 ): boolean =>
-  preset === PRESET_THAT_IGNORES && SOURCES[path] !== undefined && hasTools(body) && takesTools() === null;
+  preset === PRESET_THAT_IGNORES &&
+  SOURCES[path] !== undefined &&
+  hasTools(body, path) &&
+  takesTools() === null;
 
-const hasTools = ({ tools }: JSONObject): boolean => Array.isArray(tools) && tools.length > 0;
+/** Whether the engine is sent any: those that only a server could run are left out of a response's request. */
+const hasTools = ({ tools }: JSONObject, path: string): boolean =>
+  Array.isArray(tools) &&
+  (path === '/v1/responses' ? tools.filter(isObject).some(isClientTool) : tools.length > 0);
 
 function isLarge(body: JsonBody, param: string): boolean {
   if (body.raw.length <= MAX_MEMBER_BYTES) return false;
@@ -96,8 +106,11 @@ export const refuseIgnored = (names: readonly string[], preset: string): ApiErro
     `Unsupported: ${names.slice(0, 10).join(', ')}. The engine of this deployment (${preset}) would ignore it: omit it.`,
   );
 
-const isChoice = (choice: unknown): boolean =>
-  choice !== undefined && choice !== null && choice !== 'none' && choice !== 'auto';
+/** Anthropic's is always an object. */
+function isChoice(choice: unknown): boolean {
+  const name = isObject(choice) ? choice.type : choice;
+  return name !== undefined && name !== null && name !== 'none' && name !== 'auto';
+}
 
 const isConstrained = (format: unknown): boolean => isObject(format) && format.type !== 'text';
 

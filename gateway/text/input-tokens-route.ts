@@ -82,8 +82,9 @@ function addItem(item: JSONObject, param: string, conversation: Conversation): v
     else messages.push({ role: item.role === 'assistant' ? 'assistant' : 'user', content });
   } else if (type === 'reasoning') {
     // Chat templates leave out the reasoning of earlier turns.
-  } else if (type.endsWith('_call_output')) {
-    const content = writeParts(item.output, `${param}.output`);
+  } else if (type.endsWith('_output')) {
+    // A search for tools has found `tools`.
+    const content = writeParts(item.output ?? JSON.stringify(item.tools), `${param}.output`);
     messages.push({ role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content }] });
   } else if (type.endsWith('_call')) {
     const call = { type: 'tool_use', id, name: item.name ?? type, input: readArguments(item, conversation) };
@@ -129,7 +130,7 @@ function writePart(part: unknown, param: string): JSONObject {
 }
 
 function writeSource(url: string): JSONObject {
-  const [, mediaType, data] = /^data:([^;,]+);base64,(.*)$/s.exec(url) ?? [];
+  const [, mediaType, data] = /^data:([^;,]+)(?:;[^;,]+)*;base64,(.*)$/is.exec(url) ?? [];
   return mediaType ? { type: 'base64', media_type: mediaType, data } : { type: 'url', url };
 }
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { duration, MAX_RETENTION_DAYS, quantityBetween } from '../../../api/quantity.ts';
+import { addQuantities, duration, MAX_RETENTION_DAYS, parseQuantity, quantityBetween } from '../../../api/quantity.ts';
 
 describe('a duration', () => {
   it('is at most what timers hold, however its units are mixed', () => {
@@ -14,6 +14,29 @@ describe('a duration', () => {
     const schema = duration('Any.', MAX_RETENTION_DAYS);
     expect(schema.safeParse('365d').success).to.equal(true);
     expect(schema.safeParse('4000d').success).to.equal(false);
+  });
+});
+
+describe('a quantity of Kubernetes', () => {
+  it('may have an exponent and any unit', () => {
+    const texts = ['1e11', '12E6', '2E', '1Pi', '500m', '1.5Gi', '5.', '1e-3', '40'];
+    expect(texts.map(parseQuantity)).to.deep.equal([
+      1e11,
+      12e6,
+      2e18,
+      1024 ** 5,
+      0.5,
+      1.5 * 1024 ** 3,
+      5,
+      1e-3,
+      40,
+    ]);
+    for (const text of ['', 'x', '1e', 'Gi', '1mi', '-1', '1 Gi']) expect(parseQuantity(text)).to.be.NaN;
+  });
+
+  it('is added to another', () => {
+    expect(addQuantities('1e11', '40Gi')).to.equal(`${Math.ceil(1e11 / 1024 ** 2) + 40 * 1024}Mi`);
+    expect(addQuantities('much', '40Gi')).to.equal('much');
   });
 });
 

@@ -88,6 +88,25 @@ describe('parameters that llama.cpp ignores', () => {
     expect(list(anthropic, { path: '/v1/messages' })).to.deep.equal(['tools.maximum']);
   });
 
+  it('are none that a request does not ask for', () => {
+    const schema = { type: 'integer', multipleOf: 2 };
+    const formatted = (type: string) => ({
+      response_format: { type, schema, json_schema: { name: 'x', schema } },
+    });
+    expect(list(formatted('text'))).to.deep.equal([]);
+    expect(list(formatted('json_object'))).to.deep.equal(['response_format.multipleOf']);
+    const tools = [{ name: 'f', input_schema: {} }];
+    for (const type of ['auto', 'none'])
+      expect(
+        list({ tools, tool_choice: { type } }, { path: '/v1/messages', tools: false }),
+      ).to.deep.equal(['tools']);
+    expect(list({ tools, tool_choice: { type: 'any' } }, { path: '/v1/messages', tools: false })).to.include(
+      'tool_choice',
+    );
+    const hosted = { tools: [{ type: 'web_search' }], tool_choice: 'none' };
+    expect(list(hosted, { path: '/v1/responses', tools: false })).to.deep.equal([]);
+  });
+
   it('are not looked for in the requests of other engines, whose answer is never asked for', () => {
     const body = { ...formatOf({ multipleOf: 2 }), tools: [toolOf({})] };
     const unasked = () => expect.fail('asked');

@@ -130,6 +130,27 @@ describe('a count of the input of a response', () => {
     ]);
   });
 
+  it('has data URLs in any form that a response may have', () => {
+    for (const url of ['data:image/png;charset=utf-8;base64,AAAA', 'DATA:image/png;BASE64,AAAA']) {
+      const content = [{ type: 'input_image', image_url: url }];
+      const request = read({ input: [{ role: 'user', content }] });
+      expect(request.media).to.deep.equal([]);
+      expect(JSON.parse(request.payload.toString()).messages[0].content[0].source).to.deep.equal({
+        type: 'base64',
+        media_type: 'image/png',
+        data: 'AAAA',
+      });
+    }
+  });
+
+  it('has tools that a search found', () => {
+    const tools = [{ type: 'function', name: 'f' }];
+    const { messages } = payloadOf({ input: [{ type: 'tool_search_output', call_id: 'c1', tools }] });
+    expect(messages[0].content).to.deep.equal([
+      { type: 'tool_result', tool_use_id: 'c1', content: [textOf(JSON.stringify(tools))] },
+    ]);
+  });
+
   it('is refused for what a message cannot have, and for what needs a store', () => {
     const audio = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } };
     expect(refusedParam({ input: [{ role: 'user', content: [audio] }] })).to.equal(
