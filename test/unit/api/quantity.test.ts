@@ -1,5 +1,11 @@
 import { expect } from 'chai';
-import { addQuantities, duration, MAX_RETENTION_DAYS, parseQuantity, quantityBetween } from '../../../api/quantity.ts';
+import {
+  addQuantities,
+  duration,
+  MAX_RETENTION_DAYS,
+  parseQuantity,
+  quantityBetween,
+} from '../../../api/quantity.ts';
 
 describe('a duration', () => {
   it('is at most what timers hold, however its units are mixed', () => {

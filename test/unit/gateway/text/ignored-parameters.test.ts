@@ -97,9 +97,9 @@ describe('parameters that llama.cpp ignores', () => {
     expect(list(formatted('json_object'))).to.deep.equal(['response_format.multipleOf']);
     const tools = [{ name: 'f', input_schema: {} }];
     for (const type of ['auto', 'none'])
-      expect(
-        list({ tools, tool_choice: { type } }, { path: '/v1/messages', tools: false }),
-      ).to.deep.equal(['tools']);
+      expect(list({ tools, tool_choice: { type } }, { path: '/v1/messages', tools: false })).to.deep.equal([
+        'tools',
+      ]);
     expect(list({ tools, tool_choice: { type: 'any' } }, { path: '/v1/messages', tools: false })).to.include(
       'tool_choice',
     );
