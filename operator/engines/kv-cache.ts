@@ -10,7 +10,7 @@ export const KV_CACHE_PATH = '/var/cache/berth-kv';
 const GIBIBYTE = 1024 ** 3;
 const GIGABYTE = 1e9;
 /** Share of the volume: the kubelet evicts a pod whose files exceed it, blocks that are not full included. */
-const FILLED = 0.9;
+export const FILLED = 0.9;
 /** SGLang writes a file for each page, and by default a page for each token. */
 const PAGE_TOKENS = 64;
 

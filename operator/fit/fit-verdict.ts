@@ -2,6 +2,7 @@
 import type { ModelShape } from '../../api/internal-api.ts';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { parseQuantity } from '../../api/quantity.ts';
+import { FILLED } from '../engines/kv-cache.ts';
 import { decideAccelerators } from '../resources/accelerators.ts';
 import { type Verdict, verdict } from '../status/condition-list.ts';
 import { findUnknownFlag, readEngineDemand } from './engine-demand.ts';
@@ -58,11 +59,14 @@ export function evaluateFit(
     );
   const budgetOf = (bytes: number) => bytes * asked.utilization;
   const onLeast = compare(demand, budgetOf(memory.least), asked.context === 'auto');
-  const kept = describeKept(spec, demand);
-  if (onLeast.status === 'True' || memory.least === memory.most) {
+  if (onLeast.status === 'True') {
     const { status, reason, message } = describe(onLeast, memory.least, asked);
-    return verdict(status, reason, message + kept);
+    const isAuto = asked.context === 'auto';
+    const one = { ...demand, requests: Math.min(1, demand.requests) };
+    const context = isAuto ? findMaxContext(one, budgetOf(memory.least)) : demand.context;
+    return verdict(status, reason, message + describeKept(spec, { ...demand, context }));
   }
+  if (memory.least === memory.most) return describe(onLeast, memory.least, asked);
   const onMost = compare(demand, budgetOf(memory.most), asked.context === 'auto');
   if (onMost.status === 'False') return describe(onMost, memory.most, asked);
   const { message } = describe(onLeast, memory.least, asked);
@@ -132,10 +136,9 @@ function describeKept({ engine: { kvCache } }: ModelDeploymentSpec, demand: Dema
   if (!kvCache || demand.requests === 0) return '';
   const { tensorParallel, pipelineParallel } = demand;
   const each = cacheOfRequest(demand, demand.context) * tensorParallel * pipelineParallel;
-  const counts = Object.entries(kvCache).map(
-    ([where, size]) =>
-      `${Math.floor(parseQuantity(size) / each)} ${where === 'cpu' ? 'in memory' : 'on disk'}`,
-  );
+  const count = (size: string, share = 1) => Math.floor((parseQuantity(size) * share) / each);
+  const { cpu, disk } = kvCache;
+  const counts = [`${count(cpu)} in memory`, ...(disk ? [`${count(disk, FILLED)} on disk`] : [])];
   return `; kvCache keeps ${counts.join(' and ')} when they have ended`;
 }
 

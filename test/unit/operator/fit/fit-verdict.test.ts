@@ -55,7 +55,19 @@ describe('whether a model fits', () => {
   it('tells how many requests a KV cache beyond the GPU keeps', () => {
     const args = ['--context-length=8192'];
     const { message } = evaluate({ args, preset: 'sglang', kvCache: { cpu: '40Gi', disk: '200Gi' } })!;
-    expect(message).to.match(/; kvCache keeps 40 in memory and 200 on disk when they have ended$/);
+    expect(message).to.match(/; kvCache keeps 40 in memory and 180 on disk when they have ended$/);
+    // Of the context that fits, where that is chosen.
+    const auto = evaluate({ args: ['--max-model-len=auto'], kvCache: { cpu: '40Gi' } })!;
+    const [, context] = /1 × (\d+) tokens/.exec(auto.message)!;
+    const [, kept] = /keeps (\d+) in memory/.exec(auto.message)!;
+    const fixed = evaluate({ args: [`--max-model-len=${context}`], kvCache: { cpu: '40Gi' } })!;
+    expect(fixed.message).to.include(`kvCache keeps ${kept} in memory`);
+  });
+
+  it('tells nothing of a KV cache beyond GPUs that the model does not fit', () => {
+    const { status, message } = evaluate({ preset: 'sglang', kvCache: { cpu: '40Gi' } }, LARGE)!;
+    expect(status).to.equal('False');
+    expect(message).not.to.include('kvCache');
   });
 
   it('is true with the numbers, and how many requests there is room for', () => {
