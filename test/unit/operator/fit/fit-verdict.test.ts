@@ -56,7 +56,7 @@ describe('whether a model fits', () => {
     const args = ['--context-length=8192'];
     const { message } = evaluate({ args, preset: 'sglang', kvCache: { cpu: '40Gi', disk: '200Gi' } })!;
     expect(message).to.match(/; kvCache keeps 40 in memory and 180 on disk when they have ended$/);
-    // Of the context that fits, where that is chosen.
+    // The context that fits counts, where that is chosen.
     const auto = evaluate({ args: ['--max-model-len=auto'], kvCache: { cpu: '40Gi' } })!;
     const [, context] = /1 × (\d+) tokens/.exec(auto.message)!;
     const [, kept] = /keeps (\d+) in memory/.exec(auto.message)!;
