@@ -1,6 +1,6 @@
 /**
- * Secrets in Redis: sealed with the workspace's data key and bound to their place. Of a key in bytes, Node 24 finds by an error of its own
- * that it is no KeyObject, which takes longer than the cipher.
+ * Secrets in Redis: sealed with the workspace's data key and bound to their place. Each call makes a KeyObject, since Node 24 takes longer
+ * to recognize a key in bytes than to use it.
  */
 import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto';
 

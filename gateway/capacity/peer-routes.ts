@@ -1,9 +1,10 @@
 /** A replica's service to its peers: it reserves a slot and pipes the peer's request to its engine. */
+
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { copyArrivedBody } from '../../kit/arrived-body.ts';
 import type { Span, Tracer } from '../tracing/span.ts';
 import { readTraceContext } from '../tracing/trace-context.ts';
-import { copyArrivedBody } from '../upstream/arrived-body.ts';
 import { type RelayedHeaders, selectRequestHeaders } from '../upstream/headers.ts';
 import { endRelaySpan, PlainAnswer, type RelayOutcome, relay } from '../upstream/relay.ts';
 import {

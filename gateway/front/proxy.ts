@@ -1,8 +1,8 @@
 /** Relays a request to a ready replica of its deployment. */
+import { copyArrivedBody } from '../../kit/arrived-body.ts';
 import { formatOrigin } from '../capacity/peers.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Span } from '../tracing/span.ts';
-import { copyArrivedBody } from '../upstream/arrived-body.ts';
 import { type RelayedHeaders, selectRequestHeaders } from '../upstream/headers.ts';
 import type { Pools } from '../upstream/pools.ts';
 import { endRelaySpan, type RelayAnswer, relay } from '../upstream/relay.ts';

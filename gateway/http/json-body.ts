@@ -1,5 +1,5 @@
 /** Reads a JSON body within its limits of size, time and memory. */
-import { setImmediate } from 'node:timers/promises';
+import { readArrivedBody } from '../../kit/arrived-body.ts';
 import { GrowingBuffer } from '../../kit/growing-buffer.ts';
 import type { Share, Shares } from '../../kit/shares.ts';
 import { processBodies } from './body-memory.ts';
@@ -62,14 +62,9 @@ async function awaitJsonBody<T>(
 ): Promise<T> {
   const { exchange } = state;
   const { interpret } = reading;
-  const { headers, readableFlowing } = exchange.req;
-  if (Number(headers['content-length']) <= SMALL_BYTES && readableFlowing === null) {
-    // What came with the head is there once the parser is done with it: listeners and a deadline would cost more.
-    await setImmediate();
-    exchange.check();
-    const buffered = takeBuffered(exchange, limits);
-    if (buffered) return readBuffered(state, buffered, interpret);
-  }
+  const arrived = await readArrivedBody(exchange.req);
+  exchange.check();
+  if (arrived) return readBuffered(state, arrived, interpret);
   const lease = openLease(state, memory);
   try {
     const body = await readBytes(exchange, limits, lease);

@@ -1,4 +1,7 @@
-/** What the engine reports of itself: its context length, for `GET /v1/models`, which never waits for it (decision 0217), and whether its chat template has tools. */
+/**
+ * What the engine reports of itself: its context length, for `GET /v1/models`, which never waits for it (decision 0217), and whether its
+ * chat template has tools.
+ */
 import type { Dispatcher } from 'undici';
 import type { ModelKind } from '../../api/engine-presets.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
