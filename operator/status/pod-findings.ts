@@ -2,6 +2,7 @@
 import type { V1ContainerState, V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
 import { CONTAINERS } from '../../api/names.ts';
 import { toMillis } from '../../kube/time.ts';
+import { findCause, truncateText } from './crash-cause.ts';
 import { describeRefusal } from './scheduling.ts';
 
 export interface Finding {
@@ -56,7 +57,6 @@ const START_REASONS = new Set([
   'StartError',
   'PostStartHookError',
 ]);
-const MAX_LOG = 800;
 /** An engine may crash while something that it needs is not there yet; the kubelet's pauses before these take 70 s together. */
 const MIN_LOOP_RESTARTS = 3;
 
@@ -153,7 +153,7 @@ function findImageProblem(pod: V1Pod, statuses: V1ContainerStatus[]): Finding | 
     const detail = (state?.waiting?.message ?? '').trim();
     return {
       reason,
-      message: `${name} image ${wanted} cannot be pulled${detail && `: ${detail}`}`.slice(0, MAX_LOG),
+      message: truncateText(`${name} image ${wanted} cannot be pulled${detail && `: ${detail}`}`),
     };
   });
 }
@@ -190,8 +190,8 @@ function findBadEnd(status: V1ContainerStatus): Ended | undefined {
 function describeEnd(ended: Ended, who: string, restarts: number): string {
   const why = ended.reason && !['Error', 'Completed'].includes(ended.reason) ? ` (${ended.reason})` : '';
   const times = restarts > 0 ? `, ${restarts} ${restarts === 1 ? 'restart' : 'restarts'}` : '';
-  const log = (ended.message ?? '').trim();
-  return `${who} exited with code ${ended.exitCode}${why}${times}${log && `; last log: ${log.slice(-MAX_LOG)}`}`;
+  const cause = findCause(ended.message ?? '');
+  return `${who} exited with code ${ended.exitCode}${why}${times}${cause && `: ${cause}`}`;
 }
 
 /** Evicted and preempted pods stay behind with phase Failed and no container to blame. */
