@@ -13,6 +13,7 @@ export interface UsageCounts {
   characters: number;
   p50Ms: number | null;
   p95Ms: number | null;
+  p99Ms: number | null;
   /** From the request to the first token, of streams. */
   firstTokenP50Ms: number | null;
   firstTokenP95Ms: number | null;

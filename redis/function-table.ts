@@ -49,6 +49,11 @@ export const LIMITS = {
   REMEMBERED_SECONDS: 86_400,
   /** Counts that a hash of usage may get in one call: it blocks Redis. */
   MAX_COUNTS: 600,
+  /** A sketch of latencies: all of its buckets with large counts. */
+  MAX_SKETCH_BYTES: 8 * KIB,
+  MAX_BUCKETS: 300,
+  /** From so many on, a sketch has no values. */
+  EXACT_LATENCIES: 20,
 } as const;
 
 const SUBMITTED_FIELDS = 'status deployment modality api_key order queued_at registration_id price keep_ms';

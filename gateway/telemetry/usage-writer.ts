@@ -69,11 +69,23 @@ export class UsageWriter {
       } catch (error) {
         const isLate = now() - next.since > GIVE_UP_MS;
         if (isRedisAway(error) && !isLate) return false;
+        const why = (error as Error).message;
+        if (!isLate && this.#dropSketches(next, why)) continue;
         // Another attempt would be refused as well, and count again what was added since.
-        this.#lose(isLate ? 'late' : 'refused', (error as Error).message);
+        this.#lose(isLate ? 'late' : 'refused', why);
       }
       this.#batches.shift();
     }
+    return true;
+  }
+
+  /** The functions of an earlier version, during an upgrade or a rollback, refuse sketches. False: there are none. */
+  #dropSketches(sent: { batch: UsageBatch }, why: string): boolean {
+    const { namespace, deployment: name, log } = this.#options;
+    const { batch } = sent;
+    if (!batch.hashes.some(({ sketches = [] }) => sketches.length > 0)) return false;
+    sent.batch = { ...batch, hashes: batch.hashes.map(({ sketches: _, ...hash }) => hash) };
+    log.warn({ namespace, name, reason: why }, 'latencies were not counted');
     return true;
   }
 

@@ -4,8 +4,7 @@ import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import { countSample, SAMPLE_INTERVAL_MS, sampleQueueDepth } from '../../redis/requests/queue-depth.ts';
 import { HASH_DIGITS, type KeyUsage, listKeyUsage } from '../../redis/usage/key-usage.ts';
 import { writeKeyUses } from '../../redis/usage/key-uses.ts';
-import { findBucket, findFirstTokenBucket } from '../../redis/usage/latency-buckets.ts';
-import { listUsage, type UsageEntry } from '../../redis/usage/usage.ts';
+import { createLatencies, listUsage, type UsageCounter } from '../../redis/usage/usage.ts';
 import type { HashCounts } from '../../redis/usage/usage-batch.ts';
 import { KeyUses } from './key-uses.ts';
 import type { Logger } from './log.ts';
@@ -27,12 +26,13 @@ const add = (sum: number, amount: number): number => Math.min(sum + amount, Numb
 
 /** One deployment's sums not written yet. */
 export class DeploymentUsage {
-  readonly sums = new Map<UsageEntry, number>();
+  readonly sums = new Map<UsageCounter, number>();
+  readonly latencies = createLatencies();
   /** By the first digits of the keys' SHA-256. */
   readonly keys = new Map<string, KeyUsage>();
   readonly keyUses = new KeyUses();
 
-  add(entry: UsageEntry, amount = 1): void {
+  add(entry: UsageCounter, amount = 1): void {
     this.sums.set(entry, add(this.sums.get(entry) ?? 0, amount));
   }
 
@@ -58,12 +58,12 @@ export class DeploymentUsage {
     // Queued requests are timed when a worker ends them.
     else if (status !== ACCEPTED) {
       this.observe(milliseconds);
-      if (firstTokenMs !== null) this.add(findFirstTokenBucket(firstTokenMs));
+      if (firstTokenMs !== null) this.latencies.firstToken.observe(firstTokenMs);
     }
   }
 
   observe(milliseconds: number): void {
-    this.add(findBucket(milliseconds));
+    this.latencies.whole.observe(milliseconds);
   }
 }
 
@@ -122,8 +122,11 @@ export class UsageMeter {
     const { namespace, name: deployment, usage } = entry;
     const place = { namespace, deployment, at: Date.now() };
     const [first = [], ...others] = [...listKeyUsage({ ...place, used: usage.keys })].map((each) => [each]);
-    const batches = [[...listUsage({ ...place, sums: usage.sums }), ...first], ...others];
-    usage.sums.clear();
+    const { sums, latencies } = usage;
+    const batches = [[...listUsage({ ...place, sums, latencies }), ...first], ...others];
+    sums.clear();
+    latencies.whole.clear();
+    latencies.firstToken.clear();
     usage.keys.clear();
     return batches;
   }

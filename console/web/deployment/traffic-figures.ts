@@ -24,7 +24,7 @@ export function describeTraffic(
     {
       label: 'Latency, p95',
       value: formatMs(total.p95Ms),
-      more: `p50 ${formatMs(total.p50Ms)}`,
+      more: `p50 ${formatMs(total.p50Ms)}, p99 ${formatMs(total.p99Ms)}`,
       course: trace(({ p95Ms }) => p95Ms),
     },
   ];

@@ -21,7 +21,10 @@ export const formatShare = (part: number, whole: number): string =>
 
 export function formatMs(ms: number | null): string {
   if (ms === null) return '–';
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
-  return `${(ms / 60_000).toFixed(1)} min`;
+  if (ms < 1_000) return `${roundFigure(ms)} ms`;
+  if (ms < 60_000) return `${roundFigure(ms / 1_000)} s`;
+  return `${roundFigure(ms / 60_000)} min`;
 }
+
+/** Three digits: a percentile is not more exact. */
+const roundFigure = (value: number): number => Number(value.toPrecision(3));

@@ -16,6 +16,7 @@ const NOTHING: UsageCounts = {
   characters: 0,
   p50Ms: null,
   p95Ms: null,
+  p99Ms: null,
   firstTokenP50Ms: null,
   firstTokenP95Ms: null,
   queuePeak: 0,
@@ -37,6 +38,7 @@ describe('the traffic of a deployment', () => {
     outputTokens: 12_600,
     p50Ms: 420.4,
     p95Ms: 61_200,
+    p99Ms: 90_000,
     firstTokenP50Ms: 45,
     firstTokenP95Ms: 1_250,
   };
@@ -46,8 +48,13 @@ describe('the traffic of a deployment', () => {
     expect(describeTraffic(usage, { kind: 'LLM', queue: null })).to.deep.equal([
       { label: 'Requests', value: '40', course: [30, 0, 10] },
       { label: 'Errors', value: '4', more: '10.0 %', course: [1, 0, 3] },
-      { label: 'Latency, p95', value: '1.0 min', more: 'p50 420 ms', course: [900, null, 65_000] },
-      { label: 'First token, p95', value: '1.3 s', more: 'p50 45 ms', course: [80, null, null] },
+      {
+        label: 'Latency, p95',
+        value: '1.02 min',
+        more: 'p50 420 ms, p99 1.5 min',
+        course: [900, null, 65_000],
+      },
+      { label: 'First token, p95', value: '1.25 s', more: 'p50 45 ms', course: [80, null, null] },
       { label: 'Output tokens/s', value: '200', more: 'peak minute; 12.6K total', course: [10, 0, 200] },
     ]);
   });
@@ -60,7 +67,7 @@ describe('the traffic of a deployment', () => {
     expect(figures.map(({ value, more }) => [value, more])).to.deep.equal([
       ['0', undefined],
       ['0', '–'],
-      ['–', 'p50 –'],
+      ['–', 'p50 –, p99 –'],
       ['–', 'no streams'],
       ['0', 'peak minute; 0 total'],
     ]);

@@ -19,4 +19,22 @@ describe('a writer of usage', () => {
     await writer.write(async () => [[{ key: 'k', keepSeconds: 10, counts: [['requests', 1]] }]]);
     expect(calls).to.equal(1);
   });
+
+  it('sends counts alone where the functions of an earlier version refuse sketches', async () => {
+    const taken: unknown[][] = [];
+    const fcall = async (...args: unknown[]) => {
+      if (args.some((arg) => String(arg).startsWith('~'))) throw new Error('A count is not a whole number');
+      taken.push(args);
+      return 1;
+    };
+    const writer = new UsageWriter({
+      redis: { fcall } as unknown as RedisClient,
+      namespace: 'team',
+      deployment: 'chat',
+      log: createLog('silent'),
+    });
+    const sketches = [['1:w', '900;1=1;900']] as const;
+    await writer.write(async () => [[{ key: 'k', keepSeconds: 10, counts: [['1:r', 1]], sketches }]]);
+    expect(taken.map((args) => args.slice(-4))).to.deep.equal([[10, 1, '1:r', 1]]);
+  });
 });

@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 import { DeploymentUsage } from '../../../../gateway/telemetry/usage.ts';
-import { findBucket, findFirstTokenBucket } from '../../../../redis/usage/latency-buckets.ts';
 
 describe('the sums of one deployment', () => {
   const outcomes: [number, object][] = [
-    [200, { requests: 1, [findBucket(75)]: 1 }],
+    [200, { requests: 1 }],
     [202, { requests: 1 }],
     [400, { requests: 1, clientErrors: 1 }],
     [429, { requests: 1, rateLimited: 1 }],
@@ -17,13 +16,15 @@ describe('the sums of one deployment', () => {
       const usage = new DeploymentUsage();
       usage.countRequest(status, 75);
       expect(Object.fromEntries(usage.sums)).to.deep.equal(sums);
+      expect(usage.latencies.whole.quantile(0.5)).to.equal(status === 200 ? 75 : null);
     });
 
   it('have the time to the first token of streams that succeeded', () => {
     const usage = new DeploymentUsage();
     usage.countRequest(200, 900, 75);
     usage.countRequest(503, 900, 75);
-    expect(usage.sums.get(findFirstTokenBucket(75))).to.equal(1);
+    expect(usage.latencies.firstToken.quantile(1)).to.equal(75);
+    expect(`${usage.latencies.firstToken}`).to.match(/=1;75000$/);
   });
 
   it('add up', () => {
