@@ -490,6 +490,10 @@ export interface ProblemView {
   severity: 'error' | 'warning';
   title: string;
   message: string;
+  /** ISO; null if that is unknown. */
+  since: string | null;
+  /** Its page below "runbooks" of the documentation. */
+  runbook: string | null;
 }
 
 /** Answers of endpoints to the playground, as far as the page reads them. */
