@@ -1,8 +1,10 @@
 /** Routes. Pages are loaded lazily. */
+import { Anchor, Text } from '@mantine/core';
 import { lazy, Suspense } from 'react';
-import { Navigate, Route, Routes } from 'react-router';
+import { Link, Navigate, Route, Routes } from 'react-router';
+import { useNamespace } from './client/namespace.ts';
 import { useSession } from './client/session.ts';
-import { useLastError } from './parts/page.tsx';
+import { Page, useLastError } from './parts/page.tsx';
 import { PageLoader, Unreachable } from './parts/page-states.tsx';
 import { Shell } from './shell.tsx';
 
@@ -72,10 +74,25 @@ export function App() {
           <Route path="storage" element={<StoragePage />} />
           <Route path="members" element={<MembersPage />} />
           <Route path="problems" element={<ProblemsPage />} />
+          <Route path="*" element={<UnknownPage />} />
         </Route>
-        <Route path="*" element={<Navigate to={`/${first}/deployments`} replace />} />
+        <Route path="/" element={<Navigate to={`/${first}/deployments`} replace />} />
       </Routes>
     </Suspense>
+  );
+}
+
+function UnknownPage() {
+  const namespace = useNamespace();
+  return (
+    <Page title="Page not found">
+      <Text>
+        The console has no page at this address.{' '}
+        <Anchor component={Link} to={`/${namespace}/deployments`} underline="always">
+          All deployments
+        </Anchor>
+      </Text>
+    </Page>
   );
 }
 
