@@ -33,7 +33,7 @@ describe('the page of requests', () => {
     expect(await fact('Submitted by')).to.equal(`Key make-run (sk-berth-…${apiKey.slice(-4)})`);
     expect(await fact('Cost')).to.equal('Free');
     expect(await fact('Images')).to.equal('1');
-    expect(await fact('Queued')).to.match(/^\d{1,2} \w+ \d{4}, \d{2}:\d{2}:\d{2} \(.+\)$/);
+    expect(await fact('Queued')).to.match(/^\w+ \d{1,2}, \d{4}, \d{2}:\d{2}:\d{2} \(.+\)$/);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
     expect(await isFocused(opener)).to.equal(true);

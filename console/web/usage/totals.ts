@@ -15,9 +15,9 @@ export const formatCount = (count: number): string =>
 export const countOf = (count: number, noun: string): string =>
   `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 
-/** Such as "2.5 %". */
+/** Such as "2.5%". */
 export const formatShare = (part: number, whole: number): string =>
-  `${(whole > 0 ? (100 * part) / whole : 0).toFixed(1)} %`;
+  `${Number((whole > 0 ? (100 * part) / whole : 0).toFixed(1))}%`;
 
 export function formatMs(ms: number | null): string {
   if (ms === null) return '–';

@@ -47,7 +47,7 @@ describe('the traffic of a deployment', () => {
   it('of text has requests, all errors with their share, latency, the first token and the peak of tokens', () => {
     expect(describeTraffic(usage, { kind: 'LLM', queue: null })).to.deep.equal([
       { label: 'Requests', value: '40', course: [30, 0, 10] },
-      { label: 'Errors', value: '4', more: '10.0 %', course: [1, 0, 3] },
+      { label: 'Errors', value: '4', more: '10%', course: [1, 0, 3] },
       {
         label: 'Latency, p95',
         value: '1.02 min',
