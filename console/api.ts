@@ -142,6 +142,17 @@ export interface DeploymentView {
   } | null;
 }
 
+/** Requests at a deployment now. */
+export interface LoadView {
+  inflight: number;
+  /** Requests that its ready replicas have room for; null = unlimited. */
+  slots: number | null;
+  /** Requests that wait for a replica or a slot. */
+  queued: number;
+  /** Those in flight that engines have queued for some seconds; null: no engine reports it, or it changes. */
+  waiting: number | null;
+}
+
 export const SCALING_RANGES = ['1h', '6h', '24h'] as const;
 export type ScalingRange = (typeof SCALING_RANGES)[number];
 

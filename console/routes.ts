@@ -91,6 +91,7 @@ export const routes = {
   readManifest: inNamespace('GET', '/deployments/:name/manifest').answers<view.ManifestView>(),
   /** `?range=`: as far as its scaling is remembered; 1h by default. */
   readScaling: inNamespace('GET', '/deployments/:name/scaling').answers<view.ScalingHistoryView>(),
+  readLoad: inNamespace('GET', '/deployments/:name/load').answers<view.LoadView>(),
   /** Its pods, oldest first. */
   listReplicas: inNamespace('GET', '/deployments/:name/replicas').answers<view.ReplicaView[]>(),
   /** The latest 100 about it and its pods, newest first. Kubernetes keeps them for an hour. */

@@ -82,6 +82,7 @@ export function startReplica(options: ReplicaOptions): Replica {
       ...self,
       inflight: slots.inflight,
       ...describeQueue(),
+      ...(slotQueue.waiting > 0 && { queued: slotQueue.waiting }),
       limit: slots.limit,
       ready: isEngineReady(),
       ...(sleep.isAsleep && { asleep: true }),

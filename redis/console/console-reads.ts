@@ -19,13 +19,40 @@ export async function countQueue(
     redis.zcard(keys.index(deployment, 'running')),
     redis.zcard(keys.again(deployment)),
   ]);
+  const abandoned = sumOf(demand.get(key)?.replicas ?? [], (replica) => replica.abandoned ?? 0);
   // A running request that lost its worker waits for another.
-  const abandoned = (demand.get(key)?.replicas ?? []).reduce(
-    (sum, replica) => sum + (replica.abandoned ?? 0),
-    0,
-  );
   return { waiting: queued + again, running: Math.max(0, running - again), abandoned };
 }
+
+/** Requests at a deployment now, as its replicas and fronts last reported. */
+export interface DeploymentLoad {
+  inflight: number;
+  /** Requests that its ready replicas have room for; null = unlimited. */
+  slots: number | null;
+  /** Requests that wait for a replica or a slot. */
+  queued: number;
+  /** Those in flight that engines have queued for some seconds; null: no engine reports it, or it changes. */
+  waiting: number | null;
+}
+
+export async function readLoad(
+  redis: RedisClient,
+  { namespace, deployment, replicas: wanted }: { namespace: string; deployment: string; replicas: number },
+): Promise<DeploymentLoad> {
+  const key = `${namespace}/${deployment}`;
+  const { replicas = [], fronts = [] } = (await readDemand(redis, [key], () => wanted)).get(key) ?? {};
+  const open = replicas.filter(({ ready, draining }) => ready && !draining);
+  const reporting = replicas.filter(({ waiting }) => waiting !== undefined);
+  return {
+    inflight: sumOf(replicas, ({ inflight }) => inflight),
+    slots: open.some(({ limit }) => limit === null) ? null : sumOf(open, ({ limit }) => limit ?? 0),
+    queued: sumOf(replicas, ({ queued = 0 }) => queued) + sumOf(fronts, ({ held }) => held),
+    waiting: reporting.length > 0 ? sumOf(reporting, ({ waiting = 0 }) => waiting) : null,
+  };
+}
+
+const sumOf = <T>(items: readonly T[], read: (item: T) => number): number =>
+  items.reduce((sum, item) => sum + read(item), 0);
 
 const DAY_MS = 86_400_000;
 

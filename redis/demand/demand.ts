@@ -75,11 +75,11 @@ function decodeReplica(text: string, now: number): DeploymentSample['replicas'][
   const { pod, boot, ready, draining, limit } = report;
   if (![pod, boot].every(isShortText) || ![ready, draining].every((flag) => typeof flag === 'boolean'))
     return null;
-  const { busyMs, arrivals, inflight, waiting, abandoned = 0, activeAt, at } = report;
-  if (![busyMs, arrivals, inflight, waiting ?? 0, abandoned, activeAt, at].every(isCount)) return null;
+  const { busyMs, arrivals, inflight, waiting, queued = 0, abandoned = 0, activeAt, at } = report;
+  if (![busyMs, arrivals, inflight, waiting ?? 0, queued, abandoned, activeAt, at].every(isCount)) return null;
   if (limit !== null && !isCount(limit)) return null;
   return {
-    ...{ pod, boot, ready, draining, limit, busyMs, arrivals, inflight, abandoned, at },
+    ...{ pod, boot, ready, draining, limit, busyMs, arrivals, inflight, queued, abandoned, at },
     ...(waiting !== undefined && { waiting: Math.min(waiting, inflight) }),
     asleep: report.asleep === true,
     activeAt: Math.min(activeAt, now),

@@ -1,9 +1,19 @@
 /** How a deployment served, in figures. Pure. */
-import type { DeploymentView, UsagePoint, UsageView } from '../../api.ts';
+import type { DeploymentView, LoadView, UsagePoint, UsageView } from '../../api.ts';
 import type { Figure } from '../parts/figure.ts';
-import { countErrors, formatCount, formatMs, formatShare } from '../usage/totals.ts';
+import { countErrors, countOf, formatCount, formatMs, formatShare } from '../usage/totals.ts';
 
 export type Served = Pick<DeploymentView, 'name' | 'kind' | 'queue'>;
+
+/** Requests at the deployment now, and where they wait. */
+export function describeLoad({ inflight, slots, queued, waiting }: LoadView): Figure {
+  const places = [
+    slots === null ? 'no limit' : `of ${countOf(slots, 'slot')}`,
+    `${formatCount(queued)} waiting in the gateway`,
+    ...(waiting === null ? [] : [`${formatCount(waiting)} in the engine`]),
+  ];
+  return { label: 'In flight now', value: formatCount(inflight), more: places.join('; ') };
+}
 
 /** Those that the kind has. */
 export function describeTraffic(

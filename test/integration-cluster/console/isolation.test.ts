@@ -54,6 +54,7 @@ const PATHS: [string, string, unknown, number][] = [
   ['GET', 'usage', undefined, 200],
   ['GET', 'usage/deployments', undefined, 200],
   ['GET', 'deployments/llm/scaling', undefined, 200],
+  ['GET', 'deployments/llm/load', undefined, 200],
   ['GET', 'storage-credentials', undefined, 200],
   ['POST', 'storage-credentials', { name: 'mine', bucket: 'results', ...KEYS }, 201],
   ['POST', 'storage-credentials/theirs/verify', undefined, 200],

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { UsageCounts } from '../../../api/usage.ts';
-import { describeTraffic } from '../../../console/web/deployment/traffic-figures.ts';
+import { describeLoad, describeTraffic } from '../../../console/web/deployment/traffic-figures.ts';
 
 const NOTHING: UsageCounts = {
   requests: 0,
@@ -57,6 +57,17 @@ describe('the traffic of a deployment', () => {
       { label: 'First token, p95', value: '1.25 s', more: 'p50 45 ms', course: [80, null, null] },
       { label: 'Output tokens/s', value: '200', more: 'peak minute; 12.6K total', course: [10, 0, 200] },
     ]);
+  });
+
+  it('begins with what is served now, and where requests wait', () => {
+    expect(describeLoad({ inflight: 5, slots: 8, queued: 2, waiting: 3 })).to.deep.equal({
+      label: 'In flight now',
+      value: '5',
+      more: 'of 8 slots; 2 waiting in the gateway; 3 in the engine',
+    });
+    expect(describeLoad({ inflight: 0, slots: null, queued: 0, waiting: null }).more).to.equal(
+      'no limit; 0 waiting in the gateway',
+    );
   });
 
   it('says of none that there are no streams, and no share of errors', () => {
