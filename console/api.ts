@@ -350,6 +350,11 @@ export interface RequestsView {
   /** A search by key stops after some thousand requests, at this time; null: it saw all, or found enough. */
   searchedTo: string | null;
 }
+export interface CanceledView {
+  canceled: number;
+  /** More may be queued. */
+  hasMore: boolean;
+}
 export interface RequestView extends ChargeView {
   id: string;
   deployment: string;

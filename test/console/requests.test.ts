@@ -183,9 +183,15 @@ describe('the page of requests', () => {
     await page.reload();
     await row.waitFor();
     expect(await page.getByRole('row').count()).to.equal(2);
+    await page.goto('/default/requests?deployment=free-video&status=queued');
+    await page.getByRole('button', { name: /^Cancel all \d+ queued…$/ }).click();
+    const dialog = page.getByRole('dialog', { name: /^Cancel \d+ queued requests$/ });
+    await dialog.waitFor();
+    expect(await findFaults(page)).to.deep.equal([]);
+    await dialog.getByRole('button', { name: 'Cancel them all' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    await page.getByText('No matching requests').waitFor();
     await page.context().close();
-    const headers = { authorization: `Bearer ${apiKey}` };
-    for (const id of ids) await fetch(`${baseURL}/requests/${id}/cancel`, { method: 'POST', headers });
   });
 });
 

@@ -1,8 +1,9 @@
 /** One asynchronous request, also of a deleted deployment; its results, through an endpoint. */
 import { z } from 'zod';
 import { modelDeploymentResource } from '../../../api/model-deployment.ts';
-import { REQUEST_ID, type RequestRecord } from '../../../api/request.ts';
-import { type ChargedRecord, readRequest } from '../../../redis/requests/request-record.ts';
+import { MAX_LIST_LIMIT, REQUEST_ID, type RequestRecord } from '../../../api/request.ts';
+import { ConcurrencyLimit } from '../../../kit/concurrency-limit.ts';
+import { type ChargedRecord, listRequests, readRequest } from '../../../redis/requests/request-record.ts';
 import { routes } from '../../routes.ts';
 import { callTimeout, readEndpointJSON } from '../endpoints/answer.ts';
 import { ConsoleError } from '../http/error.ts';
@@ -15,6 +16,8 @@ import type { Services } from './services.ts';
 
 const { plural } = modelDeploymentResource;
 
+/** Calls to endpoints that cancel requests, of all users together. */
+const CANCELS_AT_ONCE = 8;
 const NO_INPUT = { parameters: null, files: [] };
 const input = z.object({
   parameters: z.record(z.string(), z.unknown()).nullable(),
@@ -23,8 +26,12 @@ const input = z.object({
 const retried = z.object({ id: z.string().regex(REQUEST_ID) });
 const outputs = z.object({ output_urls: z.array(z.string()).default([]) });
 
+const cancelCall = (baseURL: string, id: string) =>
+  ({ method: 'POST', baseURL, path: `requests/${id}/cancel` }) as const;
+
 export function addRequestRoutes(serve: ServeRoute, services: Services): void {
   const { kubernetes, access, redis, endpoints } = services;
+  const cancels = new ConcurrencyLimit(CANCELS_AT_ONCE);
 
   serve(routes.readRequest, async ({ session, namespace, deployment, id }) => {
     await access.require(session, namespace, 'readRequests');
@@ -49,14 +56,29 @@ export function addRequestRoutes(serve: ServeRoute, services: Services): void {
   serve(routes.cancelRequest, async ({ session, namespace, deployment, id }) => {
     await access.require(session, namespace, 'cancelRequests');
     await find({ namespace, deployment, id });
-    const baseURL = await findEndpoint(session, namespace, deployment);
-    if (baseURL === null)
-      throw new ConsoleError(
-        'conflict',
-        'The request cannot be canceled: no deployment with an endpoint is left.',
-      );
-    await ask(session, namespace, { method: 'POST', baseURL, path: `requests/${id}/cancel` });
+    await ask(session, namespace, cancelCall(await requireEndpoint(session, namespace, deployment), id));
     return describeRecord(await find({ namespace, deployment, id }));
+  });
+
+  serve(routes.cancelQueued, async ({ session, namespace, deployment }) => {
+    await access.require(session, namespace, 'cancelRequests');
+    const baseURL = await requireEndpoint(session, namespace, deployment);
+    const asked = { namespace, deployment, status: 'queued', limit: MAX_LIST_LIMIT } as const;
+    const records = await listRequests(redis, asked);
+    const cancel = async ({ id }: RequestRecord): Promise<boolean> => {
+      try {
+        await ask(session, namespace, cancelCall(baseURL, id));
+        return true;
+      } catch (error) {
+        // It has started, or ended, meanwhile.
+        if (error instanceof ConsoleError && ['conflict', 'not_found'].includes(error.code)) return false;
+        throw error;
+      }
+    };
+    const verdicts = await Promise.all(
+      records.map((record) => cancels.run(() => cancel(record), namespace)),
+    );
+    return { canceled: verdicts.filter(Boolean).length, hasMore: records.length === MAX_LIST_LIMIT };
   });
 
   serve(routes.readRequestInput, async ({ session, namespace, deployment, id }) => {
@@ -117,6 +139,12 @@ export function addRequestRoutes(serve: ServeRoute, services: Services): void {
     const called = await endpoints.call(session, namespace, call);
     const answer = await readEndpointJSON(called);
     return called.statusCode === 200 ? outputs.catch({ output_urls: [] }).parse(answer).output_urls : [];
+  };
+
+  const requireEndpoint = async (session: Session, namespace: string, name: string): Promise<string> => {
+    const baseURL = await findEndpoint(session, namespace, name);
+    if (baseURL !== null) return baseURL;
+    throw new ConsoleError('conflict', 'Nothing can be canceled: no deployment with an endpoint is left.');
   };
 
   /** The deployment's endpoint, or any other's: each handles all requests of its workspace. */

@@ -1,6 +1,7 @@
 /** Asynchronous requests with their status and results. */
 import '../theme/later-styles.ts';
 import { Group, Select, Text } from '@mantine/core';
+import type { DeploymentView } from '../../api.ts';
 import { routes } from '../../routes.ts';
 import { useRead } from '../client/namespace.ts';
 import { useFilters } from '../parts/filters.ts';
@@ -11,6 +12,7 @@ import { RequestIdField } from '../parts/request-id-field.tsx';
 import { useDrawerClose } from '../parts/side-drawer.tsx';
 import { TIME_FILTERS, TimeFilter } from '../parts/time-filter.tsx';
 import { formatDateTime } from '../parts/time-format.ts';
+import { CancelQueued } from '../requests/cancel-queued.tsx';
 import { KeyFilter } from '../requests/key-filter.tsx';
 import { RequestDrawer } from '../requests/request-drawer.tsx';
 import { RequestTable } from '../requests/request-table.tsx';
@@ -33,11 +35,17 @@ export function RequestsPage() {
     pageSize: PAGE_SIZE,
     olderOf: (page) => page.older,
   });
+  const { data: deployments = [] } = useRead(routes.listDeployments, {}, { refetchInterval: 30_000 });
+  const waiting = deployments.find(({ name }) => name === deployment)?.queue?.waiting ?? 0;
   const isFiltered = Object.values(filters).some((value) => value !== '');
   return (
     <Page title="Requests" about="Videos, and images generated in the background, newest first.">
       <Group align="flex-end">
-        <DeploymentFilter value={deployment} onChange={(chosen) => filter({ deployment: chosen })} />
+        <DeploymentFilter
+          deployments={deployments}
+          value={deployment}
+          onChange={(chosen) => filter({ deployment: chosen })}
+        />
         <Select
           label="Status"
           placeholder="All"
@@ -55,15 +63,16 @@ export function RequestsPage() {
         />
         <TimeFilter search={search} filter={filter} />
         <RequestIdField value={id} onChange={(typed) => filter({ id: typed }, { replace: true })} />
+        {waiting > 0 && <CancelQueued deployment={deployment} waiting={waiting} />}
       </Group>
       <Loaded query={query}>
         {({ requests, searchedTo }) => (
           <>
             {requests.length === 0 ? (
-              <EmptyState title={isFiltered ? 'No matching requests' : 'No requests yet'}>
+              <EmptyState title={isFiltered ? 'No matching requests' : 'No background requests yet'}>
                 {isFiltered
                   ? 'Try another deployment, status, key, time or ID.'
-                  : 'Generate a video, or an image in the background, in a deployment’s playground.'}
+                  : 'Generate a video, or an image in the background, in a deployment’s playground. Chats and other requests that are answered at once are counted on the page Usage.'}
               </EmptyState>
             ) : (
               <RequestTable
@@ -85,9 +94,14 @@ export function RequestsPage() {
   );
 }
 
-function DeploymentFilter({ value, onChange }: { value: string; onChange: (chosen: string | null) => void }) {
-  const { data = [] } = useRead(routes.listDeployments, {}, { refetchInterval: 30_000 });
-  const names = data.filter(({ kind }) => kind === 'Image' || kind === 'Video').map(({ name }) => name);
+interface DeploymentFilterProps {
+  deployments: readonly DeploymentView[];
+  value: string;
+  onChange: (chosen: string | null) => void;
+}
+
+function DeploymentFilter({ deployments, value, onChange }: DeploymentFilterProps) {
+  const names = deployments.filter(({ kind }) => kind === 'Image' || kind === 'Video').map(({ name }) => name);
   return (
     <Select
       label="Deployment"

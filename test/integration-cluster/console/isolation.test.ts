@@ -51,6 +51,7 @@ const PATHS: [string, string, unknown, number][] = [
   ['GET', 'requests', undefined, 200],
   ['GET', `requests/llm/${ID}`, undefined, 200],
   ['POST', `requests/llm/${ID}/cancel`, undefined, 502],
+  ['POST', 'requests/llm/cancel-queued', undefined, 200],
   ['GET', 'usage', undefined, 200],
   ['GET', 'usage/deployments', undefined, 200],
   ['GET', 'deployments/llm/scaling', undefined, 200],
