@@ -17,6 +17,9 @@ export interface UsageCounts {
   /** From the request to the first token, of streams. */
   firstTokenP50Ms: number | null;
   firstTokenP95Ms: number | null;
+  /** In line for a slot of an engine. */
+  waitP50Ms: number | null;
+  waitP95Ms: number | null;
   /** The most requests of one deployment that waited at once. */
   queuePeak: number;
 }

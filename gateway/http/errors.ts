@@ -60,7 +60,7 @@ export const answerErrors =
       const usage = ctx.state.keyHash === undefined ? null : findUsage(ctx.state);
       noteKeyUse(usage, ctx.state);
       if (isCountedRequest(ctx.state) && !isSentAgain(exchange)) {
-        usage?.countRequest(outcome, exchange.elapsed(), findFirstTokenMs(exchange));
+        usage?.countRequest(outcome, exchange.elapsed(), findFirstTokenMs(exchange), exchange.waitedMs);
         // Queued requests are charged by their job.
         if (exchange.account.bill && status !== ACCEPTED && ctx.state.keyHash !== undefined)
           usage?.addOfKey(ctx.state.keyHash, describeUse(exchange.account.bill));

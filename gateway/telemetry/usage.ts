@@ -49,8 +49,8 @@ export class DeploymentUsage {
     }
   }
 
-  /** A finished request: `status` is HTTP's, 499 if the client disconnected; `firstTokenMs` of a stream. */
-  countRequest(status: number, milliseconds: number, firstTokenMs: number | null = null): void {
+  /** A finished request: `status` is HTTP's, 499 if the client disconnected; `firstTokenMs` of a stream; `waitedMs` in line for a slot. */
+  countRequest(status: number, milliseconds: number, firstTokenMs: number | null = null, waitedMs = 0): void {
     this.add('requests');
     if (status === 429 || status === OVERLOADED) this.add('rateLimited');
     else if (status >= 500) this.add('serverErrors');
@@ -59,6 +59,7 @@ export class DeploymentUsage {
     else if (status !== ACCEPTED) {
       this.observe(milliseconds);
       if (firstTokenMs !== null) this.latencies.firstToken.observe(firstTokenMs);
+      this.latencies.wait.observe(waitedMs);
     }
   }
 
@@ -127,6 +128,7 @@ export class UsageMeter {
     sums.clear();
     latencies.whole.clear();
     latencies.firstToken.clear();
+    latencies.wait.clear();
     usage.keys.clear();
     return batches;
   }

@@ -34,14 +34,15 @@ export type UsageCounter = keyof typeof COUNTERS;
 /** To add. */
 export type UsageSums = ReadonlyMap<UsageCounter, number>;
 
-/** The latencies of whole requests, and the times to the first token of streams, with their fields. */
-const SKETCHES = { whole: 'w', firstToken: 'f' } as const;
+/** The latencies of whole requests, the times to the first token of streams, and those in line for a slot, with their fields. */
+const SKETCHES = { whole: 'w', firstToken: 'f', wait: 'g' } as const;
 export type UsageLatencies = Record<keyof typeof SKETCHES, LatencySketch>;
 const SKETCH_NAMES = Object.keys(SKETCHES) as (keyof typeof SKETCHES)[];
 
 export const createLatencies = (): UsageLatencies => ({
   whole: new LatencySketch(),
   firstToken: new LatencySketch(),
+  wait: new LatencySketch(),
 });
 
 interface Resolution {
@@ -189,7 +190,7 @@ class StepSums {
       Object.entries(COUNTERS).map(([counter, field]) => [counter, this.#sums.get(field) ?? 0]),
     ) as Record<UsageCounter, number>;
     const { videoMilliseconds, audioMilliseconds, queueSamples: _, ...others } = counters;
-    const { whole, firstToken } = this.#latencies;
+    const { whole, firstToken, wait } = this.#latencies;
     for (const [field, count] of this.#sums)
       if (field.length > 1)
         addEarlierBucket(field.startsWith('b') ? whole : firstToken, Number(field.slice(1)), count);
@@ -202,6 +203,8 @@ class StepSums {
       p99Ms: whole.quantile(0.99),
       firstTokenP50Ms: firstToken.quantile(0.5),
       firstTokenP95Ms: firstToken.quantile(0.95),
+      waitP50Ms: wait.quantile(0.5),
+      waitP95Ms: wait.quantile(0.95),
     };
   }
 }

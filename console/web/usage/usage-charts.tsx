@@ -82,6 +82,14 @@ export function UsageCharts({ usage, range, isOneDeployment }: UsageChartsProps)
           summary={`p95 of streams, last ${range}: ${formatMs(totals.firstTokenP95Ms)}.`}
         />
       )}
+      {isOneDeployment && totals.waitP95Ms !== null && (
+        <PercentileChart
+          title="Wait for a slot"
+          names={['waitP50Ms', 'waitP95Ms']}
+          data={data}
+          summary={`p95, last ${range}: ${formatMs(totals.waitP95Ms)}, in the gateway.`}
+        />
+      )}
       <ChartPanel
         title="Tokens"
         series={TOKENS}
@@ -108,7 +116,7 @@ export function UsageCharts({ usage, range, isOneDeployment }: UsageChartsProps)
         </ChartPanel>
       )}
       <ChartPanel
-        title="Queue"
+        title="Background queue"
         series={QUEUE}
         data={data}
         summary={

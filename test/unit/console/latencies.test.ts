@@ -38,6 +38,7 @@ async function show(latencies: readonly number[]): Promise<number[]> {
     await addUsage(redis, { ...place, at: NOON + minute * MINUTE, ...usage });
     usage.sums.clear();
     usage.latencies.whole.clear();
+    usage.latencies.wait.clear();
   }
   const range = { from: NOON, to: NOON + 60 * MINUTE, stepSeconds: 180 };
   const { total } = await readUsage(redis, { namespace: 'team', deployments: ['chat'], ...range });

@@ -19,6 +19,8 @@ const NOTHING: UsageCounts = {
   p99Ms: null,
   firstTokenP50Ms: null,
   firstTokenP95Ms: null,
+  waitP50Ms: null,
+  waitP95Ms: null,
   queuePeak: 0,
 };
 const pointOf = (counts: Partial<UsageCounts>) => ({ ...NOTHING, at: '2026-01-01T00:00:00Z', ...counts });

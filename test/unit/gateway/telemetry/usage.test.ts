@@ -27,6 +27,14 @@ describe('the sums of one deployment', () => {
     expect(`${usage.latencies.firstToken}`).to.match(/=1;75000$/);
   });
 
+  it('have the wait for a slot, of those that did not wait, too', () => {
+    const usage = new DeploymentUsage();
+    usage.countRequest(200, 900, null, 60);
+    usage.countRequest(200, 900);
+    expect(usage.latencies.wait.quantile(0.5)).to.equal(0);
+    expect(usage.latencies.wait.quantile(1)).to.equal(60);
+  });
+
   it('add up', () => {
     const usage = new DeploymentUsage();
     usage.add('images', 4);
