@@ -1,6 +1,6 @@
 /** Pages with data that `make run` does not have, and what opens over pages: all responses are made up. */
 import type { Page } from 'playwright-core';
-import type { DeploymentView } from '../../../console/api.ts';
+import type { DeploymentView, LoadView, ProblemView } from '../../../console/api.ts';
 import { listRequests, makeKey, makeRequest, makeSession } from './answers.ts';
 import { NAMESPACE } from './console.ts';
 import { makeHistory, makeUsage } from './histories.ts';
@@ -126,8 +126,21 @@ const openKeyMenu = (item: string) => async (page: Page) => {
   await isOpen(page);
 };
 
+const CRASH = `engine exited with code 1, 3 restarts: ValueError: The model needs 41.2 GiB for its KV cache, and 17.9 GiB are free.
+Lower --max-model-len, or raise --gpu-memory-utilization.`;
+const PROBLEMS: ProblemView[] = [
+  { kind: 'credit', name: '', severity: 'error', title: 'Credit used up', message: 'Requests are rejected with HTTP 503.' },
+  { kind: 'deployment', name: NAME, severity: 'error', title: 'Failing', message: CRASH },
+  { kind: 'queue', name: 'film', severity: 'warning', title: 'Old queue', message: 'The oldest request has waited for 42 minutes.' },
+].map((problem, index) => ({
+  ...(problem as ProblemView),
+  since: index === 0 ? null : ago(index * 500),
+  runbook: 'not-ready',
+}));
+
 const LIVE_KEYS = { keys: KEYS, 'usage/keys/totals': [] };
 const OWN = `deployments/${NAME}`;
+const LOAD: LoadView = { inflight: 5, slots: 8, queued: 2, waiting: 3 };
 
 /** Times within are relative to the call. */
 export const listScenes = (): Scene[] => [
@@ -163,6 +176,17 @@ export const listScenes = (): Scene[] => [
         expected: '95s',
       },
     },
+  },
+  {
+    name: 'crash',
+    path: OWN,
+    deployment: { state: 'failing', message: CRASH },
+    wait: (page) => page.getByText('3 in the engine').waitFor(),
+  },
+  {
+    name: 'problems with data',
+    path: 'problems',
+    answers: { problems: { problems: PROBLEMS, total: PROBLEMS.length } },
   },
   { name: 'speech', path: `${OWN}?tab=playground`, deployment: { kind: 'Speech' } },
   { name: 'transcription', path: `${OWN}?tab=playground`, deployment: { kind: 'Transcription' } },
@@ -225,6 +249,7 @@ export async function openScene(page: Page, scene: Scene): Promise<void> {
   if (deployment) {
     const real = (await (await page.request.get(`${base}/deployments/tiny-chat`)).json()) as DeploymentView;
     all[OWN] = { ...real, name: NAME, ...deployment };
+    all[`${OWN}/load`] = LOAD;
   }
   for (const [place, json] of Object.entries(all)) {
     const wanted = place.startsWith('/') ? place : `${base}/${place}`;
