@@ -257,6 +257,8 @@ export interface Heartbeat extends WorkCounters {
   inflight: number;
   /** How many of these have been queued within the engine for some seconds; absent: unknown, or changing. */
   waiting?: number;
+  /** Percent of the engine's KV cache in use; absent: unknown. */
+  cacheUse?: number;
   /** Requests that wait for one of its slots; absent: none. */
   queued?: number;
   /** Slots; null = unlimited. */

@@ -151,6 +151,8 @@ export interface LoadView {
   queued: number;
   /** Those in flight that engines have queued for some seconds; null: no engine reports it, or it changes. */
   waiting: number | null;
+  /** Percent of the fullest replica's KV cache; null: no engine reports it, or none has two requests. */
+  cacheUse: number | null;
 }
 
 export const SCALING_RANGES = ['1h', '6h', '24h'] as const;

@@ -73,8 +73,8 @@ export function startReplica(options: ReplicaOptions): Replica {
   const isEngineOpen = () => isEngineReady() && sleep.isAwake;
   const queue = readMetrics && new EngineQueue({ read: readMetrics, inflight: () => slots.inflight });
   const describeQueue = () => {
-    const waiting = queue?.waiting ?? null;
-    return waiting === null ? {} : { waiting };
+    const { waiting = null, cacheUse = null } = queue ?? {};
+    return { ...(waiting !== null && { waiting }), ...(cacheUse !== null && { cacheUse }) };
   };
   const heartbeats = new Heartbeats({
     describe: () => ({

@@ -33,6 +33,8 @@ export interface DeploymentLoad {
   queued: number;
   /** Those in flight that engines have queued for some seconds; null: no engine reports it, or it changes. */
   waiting: number | null;
+  /** Percent of the fullest replica's KV cache; null: no engine reports it, or none has two requests. */
+  cacheUse: number | null;
 }
 
 export async function readLoad(
@@ -42,12 +44,14 @@ export async function readLoad(
   const key = `${namespace}/${deployment}`;
   const { replicas = [], fronts = [] } = (await readDemand(redis, [key], () => wanted)).get(key) ?? {};
   const open = replicas.filter(({ ready, draining }) => ready && !draining);
+  const cacheUses = replicas.flatMap(({ cacheUse }) => cacheUse ?? []);
   const reporting = replicas.filter(({ waiting }) => waiting !== undefined);
   return {
     inflight: sumOf(replicas, ({ inflight }) => inflight),
     slots: open.some(({ limit }) => limit === null) ? null : sumOf(open, ({ limit }) => limit ?? 0),
     queued: sumOf(replicas, ({ queued = 0 }) => queued) + sumOf(fronts, ({ held }) => held),
     waiting: reporting.length > 0 ? sumOf(reporting, ({ waiting = 0 }) => waiting) : null,
+    cacheUse: cacheUses.length > 0 ? Math.max(...cacheUses) : null,
   };
 }
 

@@ -6,11 +6,12 @@ import { countErrors, countOf, formatCount, formatMs, formatShare } from '../usa
 export type Served = Pick<DeploymentView, 'name' | 'kind' | 'queue'>;
 
 /** Requests at the deployment now, and where they wait. */
-export function describeLoad({ inflight, slots, queued, waiting }: LoadView): Figure {
+export function describeLoad({ inflight, slots, queued, waiting, cacheUse }: LoadView): Figure {
   const places = [
     slots === null ? 'no limit' : `of ${countOf(slots, 'slot')}`,
     `${formatCount(queued)} waiting in the gateway`,
     ...(waiting === null ? [] : [`${formatCount(waiting)} in the engine`]),
+    ...(cacheUse === null ? [] : [`KV cache ${cacheUse}%`]),
   ];
   return { label: 'In flight now', value: formatCount(inflight), more: places.join('; ') };
 }

@@ -140,7 +140,7 @@ const PROBLEMS: ProblemView[] = [
 
 const LIVE_KEYS = { keys: KEYS, 'usage/keys/totals': [] };
 const OWN = `deployments/${NAME}`;
-const LOAD: LoadView = { inflight: 5, slots: 8, queued: 2, waiting: 3 };
+const LOAD: LoadView = { inflight: 5, slots: 8, queued: 2, waiting: 3, cacheUse: 43 };
 
 /** Times within are relative to the call. */
 export const listScenes = (): Scene[] => [

@@ -62,14 +62,13 @@ describe('the traffic of a deployment', () => {
   });
 
   it('begins with what is served now, and where requests wait', () => {
-    expect(describeLoad({ inflight: 5, slots: 8, queued: 2, waiting: 3 })).to.deep.equal({
+    expect(describeLoad({ inflight: 5, slots: 8, queued: 2, waiting: 3, cacheUse: 43 })).to.deep.equal({
       label: 'In flight now',
       value: '5',
-      more: 'of 8 slots; 2 waiting in the gateway; 3 in the engine',
+      more: 'of 8 slots; 2 waiting in the gateway; 3 in the engine; KV cache 43%',
     });
-    expect(describeLoad({ inflight: 0, slots: null, queued: 0, waiting: null }).more).to.equal(
-      'no limit; 0 waiting in the gateway',
-    );
+    const idle = { inflight: 0, slots: null, queued: 0, waiting: null, cacheUse: null };
+    expect(describeLoad(idle).more).to.equal('no limit; 0 waiting in the gateway');
   });
 
   it('says of none that there are no streams, and no share of errors', () => {

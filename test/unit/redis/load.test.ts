@@ -17,10 +17,12 @@ function read(beats: Parameters<typeof describeReplica>[0][], shares: object[] =
 describe('the load of a deployment', () => {
   it('is the sum of what replicas and fronts report', async () => {
     const beats = [
-      { inflight: 4, waiting: 3, queued: 1, limit: 8 },
-      { inflight: 2, waiting: 0, limit: 8 },
+      { inflight: 4, waiting: 3, cacheUse: 97, queued: 1, limit: 8 },
+      { inflight: 2, waiting: 0, cacheUse: 12, limit: 8 },
     ];
-    expect(await read(beats, [SHARE])).to.deep.equal({ inflight: 6, slots: 16, queued: 3, waiting: 3 });
+    expect(await read(beats, [SHARE])).to.deep.equal({
+      ...{ inflight: 6, slots: 16, queued: 3, waiting: 3, cacheUse: 97 },
+    });
   });
 
   it('has slots of ready replicas alone', async () => {
@@ -30,7 +32,7 @@ describe('the load of a deployment', () => {
 
   it('has no limit where a replica has none, and no figure of engines that report none', async () => {
     expect(await read([{ inflight: 1, limit: null }])).to.deep.equal({
-      ...{ inflight: 1, slots: null, queued: 0, waiting: null },
+      ...{ inflight: 1, slots: null, queued: 0, waiting: null, cacheUse: null },
     });
   });
 
