@@ -49,9 +49,12 @@ export const LIMITS = {
   REMEMBERED_SECONDS: 86_400,
   /** Counts that a hash of usage may get in one call: it blocks Redis. */
   MAX_COUNTS: 600,
-  /** A sketch of latencies: all of its buckets with large counts. */
-  MAX_SKETCH_BYTES: 8 * KIB,
-  MAX_BUCKETS: 300,
+  /** Sketches of latencies in one call, of three kinds in two resolutions: to merge one takes as long as hundreds of counts. */
+  MAX_SKETCHES: 6,
+  /** A sketch: all of its buckets with the largest counts. */
+  MAX_SKETCH_BYTES: 6 * KIB,
+  /** With the first, of times below 1 ms, they reach 30 minutes (latency-sketch.ts). */
+  SKETCH_BUCKETS: 249,
   /** From so many on, a sketch has no values. */
   EXACT_LATENCIES: 20,
 } as const;

@@ -6,6 +6,7 @@
 -- a repeat.
 local MAX_COUNTER_BYTES = 32
 local MAX_KEEP_SECONDS = 100 * DAY_SECONDS
+local SKETCH_MARK = string.byte('~')
 
 local function read_field(key, field)
   if redis.call('HSTRLEN', key, field) > MAX_NUMBER_BYTES then
@@ -14,33 +15,42 @@ local function read_field(key, field)
   return parse_number(redis.call('HGET', key, field) or '')
 end
 
--- Adds a sketch's text (redis/usage/latency-sketch.ts) to sums. False, and nothing added, for any other text.
+-- Adds a sketch's text (redis/usage/latency-sketch.ts) to sums. False, and nothing added, for any other text. Values are kept
+-- only where no more than are exact can be among them. A bucket's digits are bounded, since a pattern is tried at each character.
 local function add_sketch(sums, text)
-  local most, counts, values = string.match(text, '^(%d+);([%d=,]*);([%d,]*)$')
+  local most, counts, values
+  if #text <= MAX_SKETCH_BYTES then
+    most, counts, values = string.match(text, '^(%d+);([%d=,]*);([%d,]*)$')
+  end
   if not most or #most > MAX_NUMBER_BYTES then
     return false
   end
-  for bucket, count in string.gmatch(counts, '(%d+)=(%d+)') do
-    bucket, count = tonumber(bucket), tonumber(count)
-    if bucket <= MAX_BUCKETS and count <= MAX_NUMBER then
+  local left = SKETCH_BUCKETS
+  for bucket, count in string.gmatch(counts, '(%d%d?%d?)=(%d+)') do
+    bucket, count, left = tonumber(bucket), tonumber(count), left - 1
+    if bucket < SKETCH_BUCKETS and count <= MAX_NUMBER then
       sums.counts[bucket] = math.min((sums.counts[bucket] or 0) + count, MAX_NUMBER)
       sums.total = sums.total + count
     end
+    if left == 0 then
+      break
+    end
   end
   sums.most = math.max(sums.most, math.min(tonumber(most), MAX_NUMBER))
-  if values ~= '' and sums.total < EXACT_LATENCIES then
+  if values ~= '' and #values <= EXACT_LATENCIES * MAX_NUMBER_BYTES then
     sums.values[#sums.values + 1] = values
   end
   return true
 end
 
+-- The new one is read first: a call that is refused for it costs nothing more.
 local function merge_sketch(key, field, text)
   local sums = { total = 0, most = 0, counts = {}, values = {} }
+  if not add_sketch(sums, text) then
+    error('Not a sketch: ' .. string.sub(field, 1, MAX_COUNTER_BYTES))
+  end
   if key and redis.call('HSTRLEN', key, field) <= MAX_SKETCH_BYTES then
     add_sketch(sums, redis.call('HGET', key, field) or '')
-  end
-  if #text > MAX_SKETCH_BYTES or not add_sketch(sums, text) then
-    error('Not a sketch: ' .. string.sub(field, 1, MAX_COUNTER_BYTES))
   end
   local counts = {}
   for bucket, count in pairs(sums.counts) do
@@ -48,6 +58,17 @@ local function merge_sketch(key, field, text)
   end
   local values = sums.total < EXACT_LATENCIES and table.concat(sums.values, ',') or ''
   return digits(sums.most) .. ';' .. table.concat(counts, ',') .. ';' .. values
+end
+
+-- Before any is parsed: an error at the last would let a call repeat all of that work for ever.
+local function check_sketches(args)
+  local sketches = 0
+  for i = 1, #args do
+    sketches = sketches + (string.byte(args[i]) == SKETCH_MARK and 1 or 0)
+  end
+  if sketches > MAX_SKETCHES then
+    error('Too many sketches')
+  end
 end
 
 -- A tenant may have changed the type of the key.
@@ -71,6 +92,7 @@ end
 
 -- Reads everything before anything is written: an error in between would leave half a batch.
 local function plan(keys, args)
+  check_sketches(args)
   local writes, at = {}, 2
   for i = 2, #keys do
     local seconds, counts = bound(args[at], MAX_KEEP_SECONDS), bound(args[at + 1], MAX_COUNTS)

@@ -38,6 +38,7 @@ export type UsageSums = ReadonlyMap<UsageCounter, number>;
 const SKETCHES = { whole: 'w', firstToken: 'f', wait: 'g' } as const;
 export type UsageLatencies = Record<keyof typeof SKETCHES, LatencySketch>;
 const SKETCH_NAMES = Object.keys(SKETCHES) as (keyof typeof SKETCHES)[];
+const findSketch = (field: string) => SKETCH_NAMES.find((name) => SKETCHES[name] === field);
 
 export const createLatencies = (): UsageLatencies => ({
   whole: new LatencySketch(),
@@ -104,7 +105,7 @@ export interface UsageStep extends UsageCounts {
 }
 
 export interface UsageReport {
-  /** One entry per step, oldest first, including empty steps. */
+  /** One entry per step, oldest first, including empty steps. Latencies are those of one deployment; null if several were asked for. */
   steps: UsageStep[];
   /** Total of the whole range, from all its times: quantiles of steps do not add up. */
   total: Omit<UsageStep, 'at'>;
@@ -130,12 +131,13 @@ export async function readUsage(redis: RedisClient, question: UsageQuestion): Pr
   const end = Math.ceil(to / 1000 / stepSeconds) * stepSeconds;
   const steps = Array.from({ length: (end - begin) / stepSeconds }, () => new StepSums());
   const total = new StepSums();
+  const withLatencies = deployments.length === 1;
   for await (const { period, counters } of readUsageHashes(redis, namespace, listPeriods()))
     for (const { slot, field, value } of counters) {
       const sums = steps[Math.floor((period * periodSeconds + slot * slotSeconds - begin) / stepSeconds)];
-      sums?.add(field, value);
-      if (sums) total.add(field, value);
+      sums?.addField(field, value);
     }
+  for (const sums of steps) total.add(sums);
   return {
     steps: steps.map((sums, index) => ({ at: (begin + index * stepSeconds) * 1000, ...sums.describe() })),
     total: total.describe(),
@@ -146,7 +148,7 @@ export async function readUsage(redis: RedisClient, question: UsageQuestion): Pr
       for (const deployment of deployments)
         yield {
           key: workKeys(namespace).usage(deployment, name, period),
-          view: (entries: readonly string[]) => ({ period, counters: decodePeriod(entries) }),
+          view: (entries: readonly string[]) => ({ period, counters: decodePeriod(entries, withLatencies) }),
         };
   }
 }
@@ -159,12 +161,15 @@ interface PeriodField {
 
 const FIELD = /^(\d{1,2}):([a-z]|[bt](?:1[0-3]|\d))$/;
 
+const isEarlierBucket = (field: string): boolean => field.length > 1;
+
 /** Skips anything that is not one of our fields: the workspace's own Redis user may write there. */
-function decodePeriod(entries: readonly string[]): PeriodField[] {
+function decodePeriod(entries: readonly string[], withLatencies: boolean): PeriodField[] {
   const fields: PeriodField[] = [];
   for (let i = 0; i < entries.length; i += 2) {
     const [, slot, field] = FIELD.exec(entries[i]!) ?? [];
-    if (slot && field) fields.push({ slot: Number(slot), field, value: entries[i + 1]! });
+    if (!slot || !field || (!withLatencies && (isEarlierBucket(field) || findSketch(field)))) continue;
+    fields.push({ slot: Number(slot), field, value: entries[i + 1]! });
   }
   return fields;
 }
@@ -174,14 +179,22 @@ class StepSums {
   readonly #sums = new Map<string, number>();
   readonly #latencies = createLatencies();
 
-  add(field: string, value: string): void {
-    const sketch = SKETCH_NAMES.find((name) => SKETCHES[name] === field);
+  addField(field: string, value: string): void {
+    const sketch = findSketch(field);
     const amount = Number(value);
     if (sketch) this.#latencies[sketch].merge(value);
-    else if (isCount(amount)) {
-      const before = this.#sums.get(field) ?? 0;
-      this.#sums.set(field, field === COUNTERS.queuePeak ? Math.max(before, amount) : before + amount);
-    }
+    else if (isCount(amount)) this.#count(field, amount);
+  }
+
+  /** What another step adds up to, before it is described. */
+  add(other: StepSums): void {
+    for (const [field, amount] of other.#sums) this.#count(field, amount);
+    for (const name of SKETCH_NAMES) this.#latencies[name].add(other.#latencies[name]);
+  }
+
+  #count(field: string, amount: number): void {
+    const before = this.#sums.get(field) ?? 0;
+    this.#sums.set(field, field === COUNTERS.queuePeak ? Math.max(before, amount) : before + amount);
   }
 
   /** Once, at the end. */
@@ -191,16 +204,17 @@ class StepSums {
     ) as Record<UsageCounter, number>;
     const { videoMilliseconds, audioMilliseconds, queueSamples: _, ...others } = counters;
     const { whole, firstToken, wait } = this.#latencies;
-    for (const [field, count] of this.#sums)
-      if (field.length > 1)
-        addEarlierBucket(field.startsWith('b') ? whole : firstToken, Number(field.slice(1)), count);
+    const buckets = [...this.#sums].filter(([field]) => isEarlierBucket(field));
+    for (const [field, count] of buckets)
+      addEarlierBucket(field.startsWith('b') ? whole : firstToken, Number(field.slice(1)), count);
     return {
       ...others,
       videoSeconds: videoMilliseconds / 1000,
       audioSeconds: audioMilliseconds / 1000,
       p50Ms: whole.quantile(0.5),
       p95Ms: whole.quantile(0.95),
-      p99Ms: whole.quantile(0.99),
+      // Of the last one in a hundred, a bucket of an earlier version tells too little.
+      p99Ms: buckets.length === 0 ? whole.quantile(0.99) : null,
       firstTokenP50Ms: firstToken.quantile(0.5),
       firstTokenP95Ms: firstToken.quantile(0.95),
       waitP50Ms: wait.quantile(0.5),

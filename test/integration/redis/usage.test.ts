@@ -122,6 +122,15 @@ describe('usage', () => {
     expect(total.firstTokenP95Ms).to.be.within(44, 50);
   });
 
+  it('tells of earlier counts no p99, and of several deployments no latencies', async () => {
+    await observe(NOON, [900]);
+    expect((await readTotal(['chat'], NOON + MINUTE, 60)).p99Ms).to.equal(900);
+    expect((await readTotal(['chat', 'image'], NOON + MINUTE, 60)).p95Ms).to.equal(null);
+    const [key] = await stack.redis.keys('w:{team}:usage:chat:minute:*');
+    await stack.redis.hset(key!, { '0:b1': 98 });
+    expect(await readTotal(['chat'], NOON + MINUTE, 60)).to.include({ p99Ms: null });
+  });
+
   it('replaces what a workspace wrote in place of latencies', async () => {
     await observe(NOON, [900]);
     const [key] = await stack.redis.keys('w:{team}:usage:chat:minute:*');

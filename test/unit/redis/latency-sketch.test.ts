@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { addEarlierBucket } from '../../../redis/usage/earlier-latency-buckets.ts';
+import { addEarlierBucket, coarsenLatencies } from '../../../redis/usage/earlier-latency-buckets.ts';
 import { LatencySketch } from '../../../redis/usage/latency-sketch.ts';
 import { seedRandom } from '../../support/random-seeds.ts';
 
@@ -64,13 +64,36 @@ describe('a sketch of latencies', () => {
       const merged = new LatencySketch();
       merged.merge(`${sketchOf(values.slice(0, 5))}`);
       merged.merge(`${sketchOf(values.slice(5))}`);
-      for (const share of SHARES) expect(merged.quantile(share)).to.equal(sketchOf(values).quantile(share));
+      const added = sketchOf(values.slice(0, 5));
+      added.add(sketchOf(values.slice(5)));
+      for (const sketch of [merged, added])
+        for (const share of SHARES) expect(sketch.quantile(share)).to.equal(sketchOf(values).quantile(share));
     }
+  });
+
+  it('begins anew when it is cleared', () => {
+    const sketch = sketchOf([9_000, 8_000, 7_000]);
+    sketch.clear();
+    expect(`${sketch}`).to.equal('0;;');
+    sketch.observe(5);
+    expect(`${sketch}`).to.equal(`${sketchOf([5])}`);
+  });
+
+  it('holds no more values than it counted, whatever a workspace wrote', () => {
+    const sketch = new LatencySketch();
+    const many = Array(2_000).fill(1).join(',');
+    for (let i = 0; i < 100; i++) for (const counts of ['', '1=1', '1=0']) sketch.merge(`5000;${counts};${many}`);
+    sketch.clear();
+    sketch.merge(`5000;;${many}`);
+    expect(`${sketch}`).to.equal('5000;;');
+    sketch.merge('5000;30=2;5000,4000');
+    expect(`${sketch}`).to.equal('5000;30=2;5000,4000');
   });
 
   it('ignores what is not the text of a sketch', () => {
     const sketch = new LatencySketch();
-    for (const text of ['', '5', 'a;b;c', '1;2=x;', '5000;9999=1;', '1;1=1e9;']) sketch.merge(text);
+    for (const text of ['', '5', 'a;b;c', '1;2=x;', '5000;9999=1;', '5000;249=1;', '1;1=1e9;', '1;=,5,=2;'])
+      sketch.merge(text);
     expect(sketch.isEmpty).to.equal(true);
   });
 
@@ -81,5 +104,25 @@ describe('a sketch of latencies', () => {
     expect(sketch.quantile(1)).to.equal(100);
     addEarlierBucket(sketch, 13, 900);
     expect(sketch.quantile(0.95)).to.equal(1_800_000);
+  });
+
+  it('is counted in earlier buckets for functions of an earlier version', () => {
+    const sketches = [
+      ['7:w', `${sketchOf([3, 20, 90, 700, 3_000_000])}`],
+      ['7:f', `${sketchOf([20])}`],
+      ['7:g', `${sketchOf([20])}`],
+    ] as const;
+    expect(coarsenLatencies({ key: 'k', keepSeconds: 10, counts: [['7:r', 5]], sketches })).to.deep.equal({
+      key: 'k',
+      keepSeconds: 10,
+      counts: [
+        ['7:r', 5],
+        ['7:b0', 2],
+        ['7:b1', 1],
+        ['7:b5', 1],
+        ['7:b13', 1],
+        ['7:t0', 1],
+      ],
+    });
   });
 });
