@@ -110,10 +110,10 @@ export interface DeploymentView {
     expected: string | null;
   } | null;
   /**
-   * Waiting and running requests, and abandoned ones that engines still work on; null for kinds without a queue,
-   * or without permission.
+   * Waiting requests, those of them that are queued and not waiting for another worker, running ones, and abandoned ones that
+   * engines still work on; null for kinds without a queue, or without permission.
    */
-  queue: { waiting: number; running: number; abandoned: number } | null;
+  queue: { waiting: number; queued: number; running: number; abandoned: number } | null;
   createdAt: string;
   /** What the engine was started with. */
   engine: {
@@ -354,6 +354,8 @@ export interface RequestsView {
 }
 export interface CanceledView {
   canceled: number;
+  /** Unix milliseconds: what was queued from then on stays. */
+  before: number;
   /** More may be queued. */
   hasMore: boolean;
 }

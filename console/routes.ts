@@ -149,11 +149,8 @@ export const routes = {
   cancelRequest: inNamespace('POST', '/requests/:deployment/:id/cancel').answers<
     Omit<view.RequestView, keyof view.ChargeView>
   >(),
-  /** The newest queued requests, as many as one call ends. */
-  cancelQueued: inNamespace(
-    'POST',
-    '/requests/:deployment/cancel-queued',
-  ).answers<view.CanceledView>(),
+  /** A part of the queued requests. `?before=`: as the first part answered, so that all of them are of the same set. */
+  cancelQueued: inNamespace('POST', '/requests/:deployment/cancel-queued').answers<view.CanceledView>(),
   readRequestInput: inNamespace('GET', '/requests/:deployment/:id/input').answers<view.RequestInputView>(),
   /** The same once more, of a failed or canceled request whose input is kept. */
   retryRequest: inNamespace('POST', '/requests/:deployment/:id/retry').answers<view.RetryView>(),

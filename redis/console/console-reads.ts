@@ -6,11 +6,11 @@ import { callFunction, LIMITS } from '../function-table.ts';
 import { readCounter } from '../untrusted-values.ts';
 import { readKeyUse } from '../usage/key-uses.ts';
 
-/** Waiting, running, and abandoned requests that engines still work on, of a deployment. */
+/** Waiting, of these queued, running, and abandoned requests that engines still work on, of a deployment. */
 export async function countQueue(
   redis: RedisClient,
   { namespace, deployment, replicas }: { namespace: string; deployment: string; replicas: number },
-): Promise<{ waiting: number; running: number; abandoned: number }> {
+): Promise<{ waiting: number; queued: number; running: number; abandoned: number }> {
   const keys = workKeys(namespace);
   const key = `${namespace}/${deployment}`;
   const [demand, queued, running, again] = await Promise.all([
@@ -21,7 +21,7 @@ export async function countQueue(
   ]);
   const abandoned = sumOf(demand.get(key)?.replicas ?? [], (replica) => replica.abandoned ?? 0);
   // A running request that lost its worker waits for another.
-  return { waiting: queued + again, running: Math.max(0, running - again), abandoned };
+  return { waiting: queued + again, queued, running: Math.max(0, running - again), abandoned };
 }
 
 /** Requests at a deployment now, as its replicas and fronts last reported. */

@@ -1,11 +1,13 @@
 /** One asynchronous request, also of a deleted deployment; its results, through an endpoint. */
 import { z } from 'zod';
 import { modelDeploymentResource } from '../../../api/model-deployment.ts';
-import { MAX_LIST_LIMIT, REQUEST_ID, type RequestRecord } from '../../../api/request.ts';
+import { REQUEST_ID, type RequestRecord } from '../../../api/request.ts';
 import { ConcurrencyLimit } from '../../../kit/concurrency-limit.ts';
-import { type ChargedRecord, listRequests, readRequest } from '../../../redis/requests/request-record.ts';
+import { cancelQueued } from '../../../redis/requests/queue-cancellation.ts';
+import { type ChargedRecord, readRequest } from '../../../redis/requests/request-record.ts';
 import { routes } from '../../routes.ts';
 import { callTimeout, readEndpointJSON } from '../endpoints/answer.ts';
+import { check } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
 import type { Session } from '../sessions/session.ts';
 import { toBaseURL } from '../views/deployment.ts';
@@ -16,8 +18,11 @@ import type { Services } from './services.ts';
 
 const { plural } = modelDeploymentResource;
 
-/** Calls to endpoints that cancel requests, of all users together. */
-const CANCELS_AT_ONCE = 8;
+/** Parts of queues that are canceled at once; a workspace's one after the other. */
+const CANCELS = { total: 4, perOwner: 1 };
+/** Unix milliseconds, of which Redis is asked in microseconds. */
+const MAX_TIME = 9e12;
+const part = z.object({ before: z.coerce.number().int().positive().max(MAX_TIME).optional() });
 const NO_INPUT = { parameters: null, files: [] };
 const input = z.object({
   parameters: z.record(z.string(), z.unknown()).nullable(),
@@ -26,12 +31,9 @@ const input = z.object({
 const retried = z.object({ id: z.string().regex(REQUEST_ID) });
 const outputs = z.object({ output_urls: z.array(z.string()).default([]) });
 
-const cancelCall = (baseURL: string, id: string) =>
-  ({ method: 'POST', baseURL, path: `requests/${id}/cancel` }) as const;
-
 export function addRequestRoutes(serve: ServeRoute, services: Services): void {
   const { kubernetes, access, redis, endpoints } = services;
-  const cancels = new ConcurrencyLimit(CANCELS_AT_ONCE);
+  const cancels = new ConcurrencyLimit(CANCELS.total, CANCELS);
 
   serve(routes.readRequest, async ({ session, namespace, deployment, id }) => {
     await access.require(session, namespace, 'readRequests');
@@ -56,29 +58,21 @@ export function addRequestRoutes(serve: ServeRoute, services: Services): void {
   serve(routes.cancelRequest, async ({ session, namespace, deployment, id }) => {
     await access.require(session, namespace, 'cancelRequests');
     await find({ namespace, deployment, id });
-    await ask(session, namespace, cancelCall(await requireEndpoint(session, namespace, deployment), id));
+    const baseURL = await findEndpoint(session, namespace, deployment);
+    if (baseURL === null)
+      throw new ConsoleError(
+        'conflict',
+        'The request cannot be canceled: no deployment with an endpoint is left.',
+      );
+    await ask(session, namespace, { method: 'POST', baseURL, path: `requests/${id}/cancel` });
     return describeRecord(await find({ namespace, deployment, id }));
   });
 
-  serve(routes.cancelQueued, async ({ session, namespace, deployment }) => {
+  serve(routes.cancelQueued, async ({ ctx, session, namespace, deployment }) => {
     await access.require(session, namespace, 'cancelRequests');
-    const baseURL = await requireEndpoint(session, namespace, deployment);
-    const asked = { namespace, deployment, status: 'queued', limit: MAX_LIST_LIMIT } as const;
-    const records = await listRequests(redis, asked);
-    const cancel = async ({ id }: RequestRecord): Promise<boolean> => {
-      try {
-        await ask(session, namespace, cancelCall(baseURL, id));
-        return true;
-      } catch (error) {
-        // It has started, or ended, meanwhile.
-        if (error instanceof ConsoleError && ['conflict', 'not_found'].includes(error.code)) return false;
-        throw error;
-      }
-    };
-    const verdicts = await Promise.all(
-      records.map((record) => cancels.run(() => cancel(record), namespace)),
-    );
-    return { canceled: verdicts.filter(Boolean).length, hasMore: records.length === MAX_LIST_LIMIT };
+    const { before } = check(ctx.query, part);
+    await kubernetes.get(session.token, { plural, namespace }, deployment);
+    return cancels.run(() => cancelQueued(redis, { namespace, deployment, before }), namespace);
   });
 
   serve(routes.readRequestInput, async ({ session, namespace, deployment, id }) => {
@@ -139,12 +133,6 @@ export function addRequestRoutes(serve: ServeRoute, services: Services): void {
     const called = await endpoints.call(session, namespace, call);
     const answer = await readEndpointJSON(called);
     return called.statusCode === 200 ? outputs.catch({ output_urls: [] }).parse(answer).output_urls : [];
-  };
-
-  const requireEndpoint = async (session: Session, namespace: string, name: string): Promise<string> => {
-    const baseURL = await findEndpoint(session, namespace, name);
-    if (baseURL !== null) return baseURL;
-    throw new ConsoleError('conflict', 'Nothing can be canceled: no deployment with an endpoint is left.');
   };
 
   /** The deployment's endpoint, or any other's: each handles all requests of its workspace. */

@@ -36,7 +36,7 @@ export function RequestsPage() {
     olderOf: (page) => page.older,
   });
   const { data: deployments = [] } = useRead(routes.listDeployments, {}, { refetchInterval: 30_000 });
-  const waiting = deployments.find(({ name }) => name === deployment)?.queue?.waiting ?? 0;
+  const queued = deployments.find(({ name }) => name === deployment)?.queue?.queued ?? 0;
   const isFiltered = Object.values(filters).some((value) => value !== '');
   return (
     <Page title="Requests" about="Videos, and images generated in the background, newest first.">
@@ -63,7 +63,7 @@ export function RequestsPage() {
         />
         <TimeFilter search={search} filter={filter} />
         <RequestIdField value={id} onChange={(typed) => filter({ id: typed }, { replace: true })} />
-        {waiting > 0 && <CancelQueued deployment={deployment} waiting={waiting} />}
+        <CancelQueued key={deployment} deployment={deployment} queued={queued} />
       </Group>
       <Loaded query={query}>
         {({ requests, searchedTo }) => (

@@ -93,7 +93,7 @@ describe('the traffic of a deployment', () => {
     };
     const figures = describeTraffic(queued, {
       kind: 'Image',
-      queue: { waiting: 1_100, running: 2, abandoned: 0 },
+      queue: { waiting: 1_100, queued: 1_100, running: 2, abandoned: 0 },
     });
     expect(figures.map(({ label }) => label)).to.deep.equal(['Requests', 'Errors', 'Latency, p95', 'Queue']);
     expect(figures.at(-1)).to.deep.equal({
