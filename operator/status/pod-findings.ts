@@ -2,7 +2,7 @@
 import type { V1ContainerState, V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
 import { CONTAINERS } from '../../api/names.ts';
 import { toMillis } from '../../kube/time.ts';
-import { findCause, truncateText } from './crash-cause.ts';
+import { findCause, findLastLine, truncateText } from './crash-cause.ts';
 import { describeRefusal } from './scheduling.ts';
 
 export interface Finding {
@@ -190,8 +190,15 @@ function findBadEnd(status: V1ContainerStatus): Ended | undefined {
 function describeEnd(ended: Ended, who: string, restarts: number): string {
   const why = ended.reason && !['Error', 'Completed'].includes(ended.reason) ? ` (${ended.reason})` : '';
   const times = restarts > 0 ? `, ${restarts} ${restarts === 1 ? 'restart' : 'restarts'}` : '';
-  const cause = findCause(ended.message ?? '');
-  return `${who} exited with code ${ended.exitCode}${why}${times}${cause && `: ${cause}`}`;
+  return `${who} exited with code ${ended.exitCode}${why}${times}${describeLog(ended)}`;
+}
+
+/** A process that the kernel killed has not written why. */
+function describeLog({ reason, message = '' }: Ended): string {
+  const cause = reason === 'OOMKilled' ? null : findCause(message);
+  if (cause !== null) return `: ${cause}`;
+  const last = findLastLine(message);
+  return last && `; last log: ${last}`;
 }
 
 /** Evicted and preempted pods stay behind with phase Failed and no container to blame. */

@@ -212,7 +212,7 @@ describe('reconciling a ModelDeployment', () => {
     });
     await phaseIs('stuck', 'Failed');
     expect((await cluster.condition(namespace, 'stuck', 'EngineHealthy'))?.message).to.equal(
-      'engine exited with code 1, 4 restarts: no CUDA device',
+      'engine exited with code 1, 4 restarts; last log: no CUDA device',
     );
   });
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { findCause } from '../../../../operator/status/crash-cause.ts';
+import { findCause, findLastLine } from '../../../../operator/status/crash-cause.ts';
 
 /** Recorded with vLLM 0.32 and llama.cpp; SGLang's is written after its sources. */
 const FOLDER = join(import.meta.dirname, '../../../support/engine-logs');
@@ -11,6 +11,8 @@ const cutAsKubelet = (log: string): string => log.trimEnd().slice(-2_048);
 
 const NOT_A_REPO =
   "huggingface_hub.errors.HFValidationError: Repo id must be in the form 'repo_name' or 'namespace/repo_name': '/models/missing'. Use `repo_type` argument if needed.";
+
+const SERVED = 'INFO:     10.0.0.1:5 - "GET /health HTTP/1.1" 200 OK';
 
 describe('the cause of a crash', () => {
   const recorded: [name: string, line: string, lineKept?: string][] = [
@@ -38,16 +40,16 @@ describe('the cause of a crash', () => {
   ];
   for (const [name, line, lineKept = line] of recorded) {
     it(`begins with the line that matters: ${name}`, () => {
-      expect(findCause(readLog(name)).split('\n')[0]).to.equal(line);
+      expect(findCause(readLog(name))!.split('\n')[0]).to.equal(line);
     });
 
     it(`begins so with what the kubelet keeps: ${name}`, () => {
-      expect(findCause(cutAsKubelet(readLog(name))).split('\n')[0]).to.equal(lineKept);
+      expect(findCause(cutAsKubelet(readLog(name)))!.split('\n')[0]).to.equal(lineKept);
     });
   }
 
   it('goes on with the lines that follow, each once and without its time', () => {
-    const lines = findCause(readLog('llama-cpp-missing-file')).split('\n');
+    const lines = findCause(readLog('llama-cpp-missing-file'))!.split('\n');
     expect(lines[1]).to.equal(
       'llama_model_load: error loading model: llama_model_loader: failed to load model from /models/missing.gguf',
     );
@@ -61,9 +63,30 @@ describe('the cause of a crash', () => {
     expect(cause).not.to.include('Traceback');
   });
 
-  const other: [string, string, string][] = [
-    ['nothing of an empty log', '\n', ''],
-    ['the last line if no line reports an error', 'loading\nstill loading\n', 'still loading'],
+  const other: [string, string, string | null][] = [
+    ['nothing of an empty log', '\n', null],
+    ['nothing if no line reports an error', 'loading\nstill loading\n', null],
+    [
+      'a line with the level of an error, whatever its words',
+      '(EngineCore pid=7) ERROR 11-29 14:31:03 [multiproc_executor.py:315] Worker proc VllmWorker-0 died unexpectedly, shutting down executor.\n(EngineCore pid=7) INFO 11-29 14:31:03 [core.py:1] bye',
+      'Worker proc VllmWorker-0 died unexpectedly, shutting down executor.',
+    ],
+    [
+      'not the exception of a request after which the engine served',
+      `Traceback (most recent call last):\nValueError: bad template\n${SERVED}\ntorch.OutOfMemoryError: CUDA out of memory.`,
+      'torch.OutOfMemoryError: CUDA out of memory.',
+    ],
+    ['nothing if the engine served after all errors', `ValueError: bad template\n${SERVED}\nstopping`, null],
+    [
+      'the latest exception if what followed only points to it',
+      `ValueError: bad template\ntorch.OutOfMemoryError: no\n${SERVED}\nEngineDeadError: See the root cause above.`,
+      'torch.OutOfMemoryError: no\nEngineDeadError: See the root cause above.',
+    ],
+    [
+      "the gateway's fatal error, not those of requests",
+      '{"level":50,"msg":"request failed"}\n{"level":60,"err":{"message":"listen EADDRINUSE"},"msg":"uncaught error, exiting"}',
+      'uncaught error, exiting: listen EADDRINUSE',
+    ],
     ['not a warning', 'WARNING failed to import\nfatal: no device\nbye', 'fatal: no device\nbye'],
     ['without colors', '\u001b[1;36m(EngineCore pid=7)\u001b[0;0m ValueError: no', 'ValueError: no'],
     [
@@ -83,8 +106,26 @@ describe('the cause of a crash', () => {
       expect(findCause(log)).to.equal(cause);
     });
 
+  it('shows neither secrets nor what users sent', () => {
+    const log = [
+      "ValidationError: input_value='tell me a secret', input_type=str",
+      'GET https://user:pass1@example.com/m?token=abc123 401',
+      `started with --api-key abc123 HF_TOKEN=hf_${'x1'.repeat(17)}`,
+      'Authorization: Bearer abc123',
+    ];
+    const cause = findCause(log.join('\n'))!;
+    expect(cause.split('\n')).to.have.length(4);
+    expect(cause).not.to.match(/tell me|pass1|abc123|x1x1/);
+    expect(findLastLine('loading\npassword=abc123')).to.equal('password=…');
+  });
+
+  it('leaves out a first line that the kubelet has cut, whatever its letters', () => {
+    const log = `tial error\n${'█'.repeat(700)}\nfailed to load`;
+    expect(findCause(log)).to.equal('failed to load');
+  });
+
   it('is cut at the end of a word', () => {
-    const cause = findCause(`ValueError: ${'word '.repeat(400)}`);
+    const cause = findCause(`ValueError: ${'word '.repeat(100)}\n${'word '.repeat(100)}`)!;
     expect(cause).to.match(/ word …$/);
     expect(cause.length).to.be.at.most(802);
   });

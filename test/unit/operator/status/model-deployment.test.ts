@@ -264,7 +264,7 @@ const table: Row[] = [
     },
     phase: 'Failed',
     reason: 'GatewayCrashed',
-    message: 'gateway exited with code 9, 3 restarts: boom',
+    message: 'gateway exited with code 9, 3 restarts; last log: boom',
   },
   {
     name: 'an evicted pod',
