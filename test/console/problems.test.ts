@@ -36,7 +36,7 @@ describe('problems', () => {
     await row.getByText(/The image was not found\./).waitFor();
     const log = row.getByRole('link', { name: 'Open logs of tiny-chat' });
     expect(await log.getAttribute('href')).to.equal(
-      '/default/deployments/tiny-chat?tab=logs&container=engine',
+      '/default/deployments/tiny-chat?tab=logs&container=engine&run=crashed',
     );
     expect(await findFaults(page)).to.deep.equal([]);
     const names = page.getByRole('link', { name: /^(Deployment|Key) / });

@@ -4,6 +4,7 @@ import { IconAlertCircle } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { DeploymentView } from '../../api.ts';
+import { useAccess } from '../client/session.ts';
 import { findCrashedContainer, findLogSearch } from './crash.ts';
 
 /** Kind and model, after `children`. */
@@ -71,7 +72,8 @@ export function EngineAndPrices({
 
 /** Why a deployment does not serve; a crash has a link to the log. */
 export function StatusMessage({ message }: { message: string }) {
-  const container = findCrashedContainer(message);
+  const { readLogs = false } = useAccess();
+  const container = readLogs ? findCrashedContainer(message) : undefined;
   return (
     <Group gap="xs" wrap="nowrap" align="flex-start">
       <IconAlertCircle size={18} aria-hidden style={{ flex: 'none', marginTop: 2 }} />

@@ -3,7 +3,7 @@ import { Anchor, Group, Table, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import type { ProblemsView, ProblemView } from '../../api.ts';
 import { useNamespace } from '../client/namespace.ts';
-import { useSession } from '../client/session.ts';
+import { useAccess, useSession } from '../client/session.ts';
 import { ArrangedTable, useArrangement } from '../parts/arranged-list.tsx';
 import type { Column } from '../parts/arrangement.ts';
 import { Loaded, Page } from '../parts/page.tsx';
@@ -63,7 +63,8 @@ function ProblemRow({ problem }: { problem: ProblemView }) {
   const namespace = useNamespace();
   const session = useSession();
   const { severity, title, message, since } = problem;
-  const log = findLogPath(problem);
+  const { readLogs = false } = useAccess();
+  const log = readLogs ? findLogPath(problem) : undefined;
   const runbook = findRunbook(problem, session.data?.documentationURL ?? null);
   return (
     <Table.Tr>

@@ -135,7 +135,7 @@ describe('a problem', () => {
   it('leads to the log of what crashed, and to a runbook that is published', () => {
     const message = 'init container weights exited with code 2: access denied';
     expect(findLogPath(of('deployment', 'error', { message }))).to.equal(
-      'deployments/a%20b?tab=logs&container=weights',
+      'deployments/a%20b?tab=logs&container=weights&run=crashed',
     );
     expect(findLogPath(of('deployment', 'error', { message: 'no node fits' }))).to.equal(undefined);
     const known = { runbook: 'not-ready' };
