@@ -6,7 +6,8 @@
 -- a repeat.
 local MAX_COUNTER_BYTES = 32
 local MAX_KEEP_SECONDS = 100 * DAY_SECONDS
-local SKETCH_MARK = string.byte('~')
+-- `~`; Lua's own libraries are not there while this loads.
+local SKETCH_MARK = 126
 
 local function read_field(key, field)
   if redis.call('HSTRLEN', key, field) > MAX_NUMBER_BYTES then

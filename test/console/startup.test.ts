@@ -30,7 +30,7 @@ describe('the startup of a replica', function () {
     expect(stages.map(({ stage }) => stage)).to.deep.equal(order);
     expect(order).to.include.members(['Scheduled', 'Ready']);
     const page = await open(`deployments/${name}?tab=replicas`);
-    await page.getByText(`Total: ${spellDuration(took)}.`, { exact: true }).waitFor();
+    await page.getByText(`Total: ${spellDuration(took!)}.`, { exact: true }).waitFor();
     expect(await readLines(page, 'Last replica startup')).to.deep.equal(
       stages.map(({ stage, took }) => `${stage} after ${spellDuration(took)}`),
     );
