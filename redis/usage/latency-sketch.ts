@@ -7,7 +7,7 @@ import { LIMITS } from '../function-table.ts';
 
 const FACTOR = 1.06;
 const GROWTH = Math.log(FACTOR);
-/** Of a bucket's upper bound: from there, both bounds are off by the same share. */
+/** The share of a bucket's upper bound from which both bounds are off by the same share. */
 const MIDDLE = 2 / (FACTOR + 1);
 const { EXACT_LATENCIES, MAX_SKETCH_BYTES, SKETCH_BUCKETS } = LIMITS;
 /** Also of longer times. The first is of times below 1 ms, which are shown as 0. */

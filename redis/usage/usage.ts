@@ -70,13 +70,7 @@ export interface DeploymentSums {
 }
 
 /** A batch's part for the charts, in each resolution. */
-export const listUsage = ({
-  namespace,
-  deployment,
-  at,
-  sums,
-  latencies,
-}: DeploymentSums): HashCounts[] => {
+export const listUsage = ({ namespace, deployment, at, sums, latencies }: DeploymentSums): HashCounts[] => {
   const texts = SKETCH_NAMES.filter((name) => latencies?.[name].isEmpty === false).map(
     (name) => [SKETCHES[name], `${latencies![name]}`] as const,
   );

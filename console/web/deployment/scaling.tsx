@@ -25,7 +25,8 @@ export function Scaling({
       {lastChange && (
         <>
           {' · '}
-          scaled from {lastChange.from} to {countOf(lastChange.to, 'replica')} <Timestamp at={lastChange.at} />
+          scaled from {lastChange.from} to {countOf(lastChange.to, 'replica')}{' '}
+          <Timestamp at={lastChange.at} />
           {lastChange.reason !== reason && `: ${lastChange.reason}`}
         </>
       )}

@@ -101,7 +101,9 @@ interface DeploymentFilterProps {
 }
 
 function DeploymentFilter({ deployments, value, onChange }: DeploymentFilterProps) {
-  const names = deployments.filter(({ kind }) => kind === 'Image' || kind === 'Video').map(({ name }) => name);
+  const names = deployments
+    .filter(({ kind }) => kind === 'Image' || kind === 'Video')
+    .map(({ name }) => name);
   return (
     <Select
       label="Deployment"

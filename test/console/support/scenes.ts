@@ -129,9 +129,21 @@ const openKeyMenu = (item: string) => async (page: Page) => {
 const CRASH = `engine exited with code 1, 3 restarts: ValueError: The model needs 41.2 GiB for its KV cache, and 17.9 GiB are free.
 Lower --max-model-len, or raise --gpu-memory-utilization.`;
 const PROBLEMS: ProblemView[] = [
-  { kind: 'credit', name: '', severity: 'error', title: 'Credit used up', message: 'Requests are rejected with HTTP 503.' },
+  {
+    kind: 'credit',
+    name: '',
+    severity: 'error',
+    title: 'Credit used up',
+    message: 'Requests are rejected with HTTP 503.',
+  },
   { kind: 'deployment', name: NAME, severity: 'error', title: 'Failing', message: CRASH },
-  { kind: 'queue', name: 'film', severity: 'warning', title: 'Old queue', message: 'The oldest request has waited for 42 minutes.' },
+  {
+    kind: 'queue',
+    name: 'film',
+    severity: 'warning',
+    title: 'Old queue',
+    message: 'The oldest request has waited for 42 minutes.',
+  },
 ].map((problem, index) => ({
   ...(problem as ProblemView),
   since: index === 0 ? null : ago(index * 500),
