@@ -17,7 +17,7 @@ export interface UsageCounts {
   /** From the request to the first token, of streams. */
   firstTokenP50Ms: number | null;
   firstTokenP95Ms: number | null;
-  /** In line for a slot of an engine. */
+  /** Before an engine took the request; its own queue is not in it. */
   waitP50Ms: number | null;
   waitP95Ms: number | null;
   /** The most requests of one deployment that waited at once. */

@@ -144,12 +144,13 @@ export interface DeploymentView {
 
 /** Requests at a deployment now. */
 export interface LoadView {
+  /** With probes of health. */
   inflight: number;
-  /** Requests that its ready replicas have room for; null = unlimited. */
+  /** Requests that its replicas have room for which are ready or still busy; null = unlimited. */
   slots: number | null;
   /** Requests that wait for a replica or a slot. */
   queued: number;
-  /** Those in flight that engines have queued for some seconds; null: no engine reports it, or it changes. */
+  /** The least that engines which report it have queued for some seconds; null: none does, or it changes. */
   waiting: number | null;
   /** Percent of the fullest replica's KV cache; null: no engine reports it, or none has two requests. */
   cacheUse: number | null;

@@ -62,7 +62,7 @@ export function App() {
     <Suspense fallback={<PageLoader />}>
       <Routes>
         <Route path="/:namespace" element={<Shell key={session.data.user} session={session.data} />}>
-          <Route index element={<Navigate to="deployments" replace />} />
+          <Route index element={<Start namespaces={session.data.namespaces} />} />
           <Route path="deployments" element={<DeploymentsPage />} />
           <Route path="deployments/:name" element={<DeploymentPage />} />
           <Route path="deploy" element={<NewDeploymentPage />} />
@@ -82,13 +82,17 @@ export function App() {
   );
 }
 
+/** Of a namespace. What the user cannot list may as well be a mistaken address. */
+function Start({ namespaces }: { namespaces: readonly string[] }) {
+  return namespaces.includes(useNamespace()) ? <Navigate to="deployments" replace /> : <UnknownPage />;
+}
+
 function UnknownPage() {
-  const namespace = useNamespace();
   return (
     <Page title="Page not found">
       <Text>
         The console has no page at this address.{' '}
-        <Anchor component={Link} to={`/${namespace}/deployments`} underline="always">
+        <Anchor component={Link} to="/" underline="always">
           All deployments
         </Anchor>
       </Text>

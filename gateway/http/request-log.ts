@@ -17,7 +17,7 @@ export type RequestLine = {
   /** Present if true. */
   client_disconnected: true | undefined;
   duration_ms: number;
-  /** In line for a slot of an engine; absent below a millisecond. */
+  /** Before an engine took it; absent below a millisecond. */
   wait_ms: number | undefined;
   /** Set for streams. */
   time_to_first_token_ms: number | undefined;

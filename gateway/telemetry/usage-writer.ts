@@ -88,7 +88,8 @@ export class UsageWriter {
   /** After a rollback, Redis has the functions of an earlier version. False: something else was refused. */
   #coarsen(refused: UsageBatch, why: string): boolean {
     const { namespace, deployment: name, log, now = Date.now } = this.#options;
-    if (!why.includes(REFUSAL) || !refused.hashes.some(({ sketches = [] }) => sketches.length > 0)) return false;
+    if (!why.includes(REFUSAL) || !refused.hashes.some(({ sketches = [] }) => sketches.length > 0))
+      return false;
     this.#coarseUntil = now() + COARSE_MS;
     for (const sent of this.#batches)
       sent.batch = { ...sent.batch, hashes: sent.batch.hashes.map(coarsenLatencies) };

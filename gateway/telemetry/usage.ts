@@ -49,7 +49,7 @@ export class DeploymentUsage {
     }
   }
 
-  /** A finished request: `status` is HTTP's, 499 if the client disconnected; `firstTokenMs` of a stream; `waitedMs` in line for a slot. */
+  /** A finished request: `status` is HTTP's, 499 if the client disconnected; `firstTokenMs` of a stream; `waitedMs` before an engine took it. */
   countRequest(status: number, milliseconds: number, firstTokenMs: number | null = null, waitedMs = 0): void {
     this.add('requests');
     if (status === 429 || status === OVERLOADED) this.add('rateLimited');

@@ -10,7 +10,8 @@ const COLORS = /\u001b\[[\d;]*m/g;
 /** Processes, times, levels and places that logs of engines start with, such as `[2026-01-31 12:00:00 TP0] `. */
 const PREFIX =
   /^(?:\([^)]*\bpid=\d+\) ?|\[[^\]]*(?:\d{4}-\d\d-|\.py:\d)[^\]]*\] ?|(?:ERROR|CRITICAL|FATAL) [\d-]+ [\d:.,]+ |[\d.]+ [EF] )+/;
-const QUIET = /^(?:\([^)]*\) ?)?(?:DEBUG|INFO|WARNING)\b|^[\d.]+ [DIW] |^\[[IW]\d{4} |^\S+\.py:\d+: \w*Warning: /;
+const QUIET =
+  /^(?:\([^)]*\) ?)?(?:DEBUG|INFO|WARNING)\b|^[\d.]+ [DIW] |^\[[IW]\d{4} |^\S+\.py:\d+: \w*Warning: /;
 /** By its level, wherever a logger writes it. */
 const MARKED = /^[\d.]+ [EF] |^.{0,80}?\b(?:ERROR|CRITICAL|FATAL)\b/;
 const FAULT =
@@ -68,7 +69,11 @@ function parseLine(line: string): Line {
 /** A line of the gateway's log. It reports each request that failed; what ends it is fatal. */
 function parseRecord(line: string): Line {
   try {
-    const { level, msg, err } = JSON.parse(line) as { level?: unknown; msg?: unknown; err?: { message?: unknown } };
+    const { level, msg, err } = JSON.parse(line) as {
+      level?: unknown;
+      msg?: unknown;
+      err?: { message?: unknown };
+    };
     const text = [msg, err?.message].filter((part) => typeof part === 'string').join(': ');
     return { text: text || line, isQuiet: level !== FATAL_LEVEL, isMarked: level === FATAL_LEVEL };
   } catch {

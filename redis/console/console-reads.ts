@@ -26,12 +26,13 @@ export async function countQueue(
 
 /** Requests at a deployment now, as its replicas and fronts last reported. */
 export interface DeploymentLoad {
+  /** With probes of health. */
   inflight: number;
-  /** Requests that its ready replicas have room for; null = unlimited. */
+  /** Requests that its replicas have room for which are ready or still busy; null = unlimited. */
   slots: number | null;
   /** Requests that wait for a replica or a slot. */
   queued: number;
-  /** Those in flight that engines have queued for some seconds; null: no engine reports it, or it changes. */
+  /** The least that engines which report it have queued for some seconds; null: none does, or it changes. */
   waiting: number | null;
   /** Percent of the fullest replica's KV cache; null: no engine reports it, or none has two requests. */
   cacheUse: number | null;
@@ -43,7 +44,7 @@ export async function readLoad(
 ): Promise<DeploymentLoad> {
   const key = `${namespace}/${deployment}`;
   const { replicas = [], fronts = [] } = (await readDemand(redis, [key], () => wanted)).get(key) ?? {};
-  const open = replicas.filter(({ ready, draining }) => ready && !draining);
+  const open = replicas.filter(({ ready, draining, inflight }) => (ready && !draining) || inflight > 0);
   const cacheUses = replicas.flatMap(({ cacheUse }) => cacheUse ?? []);
   const reporting = replicas.filter(({ waiting }) => waiting !== undefined);
   return {

@@ -75,14 +75,15 @@ function decodeReplica(text: string, now: number): DeploymentSample['replicas'][
   const { pod, boot, ready, draining, limit } = report;
   if (![pod, boot].every(isShortText) || ![ready, draining].every((flag) => typeof flag === 'boolean'))
     return null;
-  const { busyMs, arrivals, inflight, waiting, cacheUse, queued = 0, abandoned = 0, activeAt, at } = report;
-  const counts = [busyMs, arrivals, inflight, waiting ?? 0, cacheUse ?? 0, queued, abandoned, activeAt, at];
-  if (!counts.every(isCount)) return null;
+  const { busyMs, arrivals, inflight, waiting, cacheUse, queued, abandoned = 0, activeAt, at } = report;
+  if (![busyMs, arrivals, inflight, waiting ?? 0, abandoned, activeAt, at].every(isCount)) return null;
   if (limit !== null && !isCount(limit)) return null;
   return {
-    ...{ pod, boot, ready, draining, limit, busyMs, arrivals, inflight, queued, abandoned, at },
+    ...{ pod, boot, ready, draining, limit, busyMs, arrivals, inflight, abandoned, at },
     ...(waiting !== undefined && { waiting: Math.min(waiting, inflight) }),
-    ...(cacheUse !== undefined && { cacheUse: Math.min(cacheUse, 100) }),
+    // Only shown: a replica without them is scaled all the same.
+    queued: isCount(queued) ? queued! : 0,
+    ...(isCount(cacheUse) && { cacheUse: Math.min(cacheUse!, 100) }),
     asleep: report.asleep === true,
     activeAt: Math.min(activeAt, now),
   };

@@ -34,7 +34,7 @@ export type UsageCounter = keyof typeof COUNTERS;
 /** To add. */
 export type UsageSums = ReadonlyMap<UsageCounter, number>;
 
-/** The latencies of whole requests, the times to the first token of streams, and those in line for a slot, with their fields. */
+/** The latencies of whole requests, the times to the first token of streams, and waits before an engine took them, with their fields. */
 const SKETCHES = { whole: 'w', firstToken: 'f', wait: 'g' } as const;
 export type UsageLatencies = Record<keyof typeof SKETCHES, LatencySketch>;
 const SKETCH_NAMES = Object.keys(SKETCHES) as (keyof typeof SKETCHES)[];

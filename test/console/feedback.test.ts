@@ -73,6 +73,8 @@ describe('feedback', () => {
     await page.getByRole('heading', { name: 'Page not found', level: 1 }).waitFor();
     await page.getByRole('link', { name: 'All deployments' }).click();
     await page.waitForURL('**/default/deployments');
+    await page.goto('/no-such-page');
+    await page.getByRole('heading', { name: 'Page not found', level: 1 }).waitFor();
     await page.goto('/default/deployments/no-such-one');
     await page.getByRole('alert').filter({ hasText: 'Not found' }).waitFor();
     await page.context().close();

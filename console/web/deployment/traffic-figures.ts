@@ -10,7 +10,7 @@ export function describeLoad({ inflight, slots, queued, waiting, cacheUse }: Loa
   const places = [
     slots === null ? 'no limit' : `of ${countOf(slots, 'slot')}`,
     `${formatCount(queued)} waiting in the gateway`,
-    ...(waiting === null ? [] : [`${formatCount(waiting)} in the engine`]),
+    ...(waiting === null ? [] : [`at least ${formatCount(waiting)} in the engine`]),
     ...(cacheUse === null ? [] : [`KV cache ${cacheUse}%`]),
   ];
   return { label: 'In flight now', value: formatCount(inflight), more: places.join('; ') };

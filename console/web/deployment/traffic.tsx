@@ -21,22 +21,29 @@ export function Traffic({ deployment }: { deployment: Served }) {
     { name: deployment.name },
     { enabled: readUsage, refetchInterval: LOAD_INTERVAL_MS },
   );
-  if (!data) return null;
-  const figures = describeTraffic(data, deployment);
   return (
-    <section aria-label="Last hour">
-      <Figures figures={load.data ? [describeLoad(load.data), ...figures] : figures} />
-      <Text size="xs" c="dimmed" mt={4}>
-        Last hour, by minute ·{' '}
-        <Anchor
-          component={Link}
-          to={`/${namespace}/usage?${new URLSearchParams(wanted)}`}
-          inherit
-          underline="always"
-        >
-          Usage
-        </Anchor>
-      </Text>
-    </section>
+    <>
+      {load.data && (
+        <section aria-label="Now">
+          <Figures figures={[describeLoad(load.data)]} />
+        </section>
+      )}
+      {data && (
+        <section aria-label="Last hour">
+          <Figures figures={describeTraffic(data, deployment)} />
+          <Text size="xs" c="dimmed" mt={4}>
+            Last hour, by minute ·{' '}
+            <Anchor
+              component={Link}
+              to={`/${namespace}/usage?${new URLSearchParams(wanted)}`}
+              inherit
+              underline="always"
+            >
+              Usage
+            </Anchor>
+          </Text>
+        </section>
+      )}
+    </>
   );
 }

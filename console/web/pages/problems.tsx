@@ -1,5 +1,6 @@
 /** What needs attention in the namespace, with links to where it is dealt with. */
-import { Anchor, Group, Table, Text } from '@mantine/core';
+import { Anchor, Group, Table, Text, UnstyledButton } from '@mantine/core';
+import { useState } from 'react';
 import { Link } from 'react-router';
 import type { ProblemsView, ProblemView } from '../../api.ts';
 import { useNamespace } from '../client/namespace.ts';
@@ -62,6 +63,7 @@ function ProblemList({ problems, total }: ProblemsView) {
 function ProblemRow({ problem }: { problem: ProblemView }) {
   const namespace = useNamespace();
   const session = useSession();
+  const [isOpen, setOpen] = useState(false);
   const { severity, title, message, since } = problem;
   const { readLogs = false } = useAccess();
   const log = readLogs ? findLogPath(problem) : undefined;
@@ -79,8 +81,15 @@ function ProblemRow({ problem }: { problem: ProblemView }) {
       <Table.Td style={{ whiteSpace: 'nowrap' }}>
         <Timestamp at={since} />
       </Table.Td>
-      <Table.Td maw={480} title={message} style={ONE_LINE}>
-        {message}
+      <Table.Td>
+        <UnstyledButton
+          onClick={() => setOpen(!isOpen)}
+          aria-expanded={isOpen}
+          maw={480}
+          style={isOpen ? WHOLE : ONE_LINE}
+        >
+          {message}
+        </UnstyledButton>
       </Table.Td>
       <Table.Td>
         <Group gap="sm" wrap="nowrap">
@@ -112,4 +121,10 @@ function ProblemRow({ problem }: { problem: ProblemView }) {
 }
 
 const LINK = { size: 'sm', underline: 'always', style: { whiteSpace: 'nowrap' } } as const;
-const ONE_LINE = { overflow: 'hidden', textOverflow: 'ellipsis', whiteSpace: 'nowrap' } as const;
+const ONE_LINE = {
+  display: 'block',
+  overflow: 'hidden',
+  textOverflow: 'ellipsis',
+  whiteSpace: 'nowrap',
+} as const;
+const WHOLE = { display: 'block', whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' } as const;

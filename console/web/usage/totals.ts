@@ -16,13 +16,15 @@ export const countOf = (count: number, noun: string): string =>
   `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 
 /** Such as "2.5%". */
-export const formatShare = (part: number, whole: number): string =>
-  `${Number((whole > 0 ? (100 * part) / whole : 0).toFixed(1))}%`;
+export function formatShare(part: number, whole: number): string {
+  const percent = Number((whole > 0 ? (100 * part) / whole : 0).toFixed(1));
+  return part > 0 && percent === 0 ? '<0.1%' : `${percent}%`;
+}
 
 export function formatMs(ms: number | null): string {
   if (ms === null) return '–';
-  if (ms < 1_000) return `${roundFigure(ms)} ms`;
-  if (ms < 60_000) return `${roundFigure(ms / 1_000)} s`;
+  if (ms < 999.5) return `${roundFigure(ms)} ms`;
+  if (ms < 59_950) return `${roundFigure(ms / 1_000)} s`;
   return `${roundFigure(ms / 60_000)} min`;
 }
 

@@ -82,12 +82,12 @@ export function UsageCharts({ usage, range, isOneDeployment }: UsageChartsProps)
           summary={`p95 of streams, last ${range}: ${formatMs(totals.firstTokenP95Ms)}.`}
         />
       )}
-      {isOneDeployment && totals.waitP95Ms !== null && (
+      {isOneDeployment && totals.waitP95Ms !== null && totals.waitP95Ms > 0 && (
         <PercentileChart
-          title="Wait for a slot"
+          title="Wait before the engine"
           names={['waitP50Ms', 'waitP95Ms']}
           data={data}
-          summary={`p95, last ${range}: ${formatMs(totals.waitP95Ms)}, in the gateway.`}
+          summary={`p95 at a replica, last ${range}: ${formatMs(totals.waitP95Ms)}. The engine's own queue is not in it.`}
         />
       )}
       <ChartPanel

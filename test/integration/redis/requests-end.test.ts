@@ -40,7 +40,9 @@ describe('the end of a request', () => {
     expect(part).to.deep.equal({ canceled: 2, hasMore: false });
     const later = await submit();
     expect(await cancelQueued(space.redis, { ...place, before })).to.include({ canceled: 0 });
-    const statuses = await Promise.all([running, ...queued, later].map(async (id) => (await read(id)).status));
+    const statuses = await Promise.all(
+      [running, ...queued, later].map(async (id) => (await read(id)).status),
+    );
     expect(statuses).to.deep.equal(['running', 'canceled', 'canceled', 'queued']);
   });
 

@@ -56,7 +56,16 @@ describe('what a function does in one call', () => {
     const add = (count: number, last = '0;;') => {
       const texts = [...Array<string>(count - 1).fill('0;;'), last];
       const counts = texts.flatMap((text, i) => [`${i}:w`, `~${text}`]);
-      return space.redis.fcall(FUNCTIONS.addUsage, 2, keys().counted('film', ''), key, 0, 60, count, ...counts);
+      return space.redis.fcall(
+        FUNCTIONS.addUsage,
+        2,
+        keys().counted('film', ''),
+        key,
+        0,
+        60,
+        count,
+        ...counts,
+      );
     };
     const store = (text: string) =>
       space.redis.hset(key, ...Array.from({ length: 600 }, (_, i) => [`${i}:w`, text]).flat());
@@ -64,7 +73,10 @@ describe('what a function does in one call', () => {
     expect(await refusal(add(600))).to.include('Too many sketches');
     expect(await refusal(add(6, 'mine'))).to.include('Not a sketch: 5:w');
     await add(6);
-    expect(await space.redis.hmget(key, '5:w', '6:w')).to.deep.equal(['1;1=249;', `1;${'1=1,'.repeat(1_500)};`]);
+    expect(await space.redis.hmget(key, '5:w', '6:w')).to.deep.equal([
+      '1;1=249;',
+      `1;${'1=1,'.repeat(1_500)};`,
+    ]);
     for (const text of [`1;;${'1,'.repeat(3_000)}`, `1;${'1'.repeat(6_000)};`]) {
       await store(text);
       await add(6);

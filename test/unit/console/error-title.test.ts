@@ -8,6 +8,10 @@ describe('the title of an error', () => {
     [503, 'insufficient_quota', 'Credit used up'],
     [402, 'insufficient_quota', 'Credit used up'],
     [404, 'not_found', 'Not found'],
+    // Mostly not a change of someone else, and not only of engines.
+    [409, 'conflict', 'Not possible now'],
+    [502, 'upstream_error', 'No answer from the endpoint'],
+    [401, 'invalid_api_key', 'API key not accepted'],
     [0, 'unreachable', 'No connection to the console'],
     [400, 'some_new_code', 'Request refused'],
     [500, 'internal_error', 'Server error'],

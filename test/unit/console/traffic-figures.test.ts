@@ -65,7 +65,7 @@ describe('the traffic of a deployment', () => {
     expect(describeLoad({ inflight: 5, slots: 8, queued: 2, waiting: 3, cacheUse: 43 })).to.deep.equal({
       label: 'In flight now',
       value: '5',
-      more: 'of 8 slots; 2 waiting in the gateway; 3 in the engine; KV cache 43%',
+      more: 'of 8 slots; 2 waiting in the gateway; at least 3 in the engine; KV cache 43%',
     });
     const idle = { inflight: 0, slots: null, queued: 0, waiting: null, cacheUse: null };
     expect(describeLoad(idle).more).to.equal('no limit; 0 waiting in the gateway');

@@ -82,7 +82,8 @@ describe('a sketch of latencies', () => {
   it('holds no more values than it counted, whatever a workspace wrote', () => {
     const sketch = new LatencySketch();
     const many = Array(2_000).fill(1).join(',');
-    for (let i = 0; i < 100; i++) for (const counts of ['', '1=1', '1=0']) sketch.merge(`5000;${counts};${many}`);
+    for (let i = 0; i < 100; i++)
+      for (const counts of ['', '1=1', '1=0']) sketch.merge(`5000;${counts};${many}`);
     sketch.clear();
     sketch.merge(`5000;;${many}`);
     expect(`${sketch}`).to.equal('5000;;');

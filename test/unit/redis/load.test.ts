@@ -25,9 +25,9 @@ describe('the load of a deployment', () => {
     });
   });
 
-  it('has slots of ready replicas alone', async () => {
-    const beats = [{ limit: 8 }, { limit: 8, ready: false }, { inflight: 1, limit: 8, draining: true }];
-    expect(await read(beats)).to.include({ inflight: 1, slots: 8 });
+  it('has slots of replicas that are ready, or still busy', async () => {
+    const beats = [{ limit: 8 }, { limit: 8, ready: false }, { inflight: 1, limit: 4, draining: true }];
+    expect(await read(beats)).to.include({ inflight: 1, slots: 12 });
   });
 
   it('has no limit where a replica has none, and no figure of engines that report none', async () => {
@@ -37,7 +37,12 @@ describe('the load of a deployment', () => {
   });
 
   it('leaves out a report that no gateway writes', async () => {
-    const wrong = { inflight: 9, limit: 1, queued: -1 };
+    const wrong = { inflight: -9, limit: 1 };
     expect(await read([wrong, { inflight: 1, limit: 1 }])).to.include({ inflight: 1, queued: 0 });
+  });
+
+  it('leaves out a figure that is only shown, and not the replica', async () => {
+    const wrong = { inflight: 9, limit: 9, queued: -1, cacheUse: 0.5 };
+    expect(await read([wrong])).to.include({ inflight: 9, slots: 9, queued: 0, cacheUse: null });
   });
 });

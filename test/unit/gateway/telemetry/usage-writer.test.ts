@@ -36,7 +36,10 @@ describe('a writer of usage', () => {
     const writer = new UsageWriter({ redis, namespace: 'team', deployment: 'chat', log, now: () => now });
     const write = () =>
       writer.write(async () => [[{ key: 'k', keepSeconds: 10, counts: [['1:r', 1]], sketches }]]);
-    return { sent, lines, write, wait: (ms: number) => void (now += ms) };
+    const wait = (ms: number) => {
+      now += ms;
+    };
+    return { sent, lines, write, wait };
   };
 
   it('counts latencies in earlier buckets for an hour where functions of an earlier version refuse sketches', async () => {

@@ -27,7 +27,7 @@ describe('the sums of one deployment', () => {
     expect(`${usage.latencies.firstToken}`).to.match(/=1;75000$/);
   });
 
-  it('have the wait for a slot, of those that did not wait, too', () => {
+  it('have the wait before the engine, of those that did not wait, too', () => {
     const usage = new DeploymentUsage();
     usage.countRequest(200, 900, null, 60);
     usage.countRequest(200, 900);
