@@ -82,7 +82,7 @@ export function App() {
   );
 }
 
-/** Of a namespace. What the user cannot list may as well be a mistaken address. */
+/** The start of a namespace. What the user cannot list may as well be a mistaken address. */
 function Start({ namespaces }: { namespaces: readonly string[] }) {
   return namespaces.includes(useNamespace()) ? <Navigate to="deployments" replace /> : <UnknownPage />;
 }

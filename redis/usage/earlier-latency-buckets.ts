@@ -10,7 +10,7 @@ const BOUNDS_MS = [
   50, 100, 200, 350, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 1_800_000,
 ] as const;
 
-/** Of a kind's sketch, the letter of its buckets; none for waits. */
+/** The letter of a kind's buckets, by that of its sketch; none for waits. */
 const LETTERS: Record<string, string> = { w: 'b', f: 't' };
 
 /** Counts times of an earlier bucket, as if they were spread evenly within it. */

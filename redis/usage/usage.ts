@@ -207,7 +207,7 @@ class StepSums {
       audioSeconds: audioMilliseconds / 1000,
       p50Ms: whole.quantile(0.5),
       p95Ms: whole.quantile(0.95),
-      // Of the last one in a hundred, a bucket of an earlier version tells too little.
+      // A bucket of an earlier version tells too little of the last one in a hundred.
       p99Ms: buckets.length === 0 ? whole.quantile(0.99) : null,
       firstTokenP50Ms: firstToken.quantile(0.5),
       firstTokenP95Ms: firstToken.quantile(0.95),

@@ -6,7 +6,7 @@ export interface AuditedChange {
   resource: string;
   namespace?: string | undefined;
   name?: string | undefined;
-  /** Of requests, if it canceled many. */
+  /** How many requests it canceled at once. */
   canceled?: number | undefined;
 }
 
