@@ -15,6 +15,9 @@ const ACCEPTED = 202;
 /** Anthropic's status for a full deployment (429 elsewhere). */
 const OVERLOADED = 529;
 
+/** At least so long between latencies of a deployment: Redis takes ten times as long to merge them as to add counts. */
+const LATENCIES_INTERVAL_MS = 60_000;
+
 export interface UsageMeterOptions {
   redis: RedisClient;
   log: Logger;
@@ -74,6 +77,8 @@ interface Entry {
   usage: DeploymentUsage;
   writer: UsageWriter;
   hasQueue: boolean;
+  /** When latencies were last written; Unix milliseconds. */
+  latenciesAt: number;
 }
 
 export class UsageMeter {
@@ -97,16 +102,16 @@ export class UsageMeter {
     const known = this.#entries.get(key);
     if (known) return known.usage;
     const writer = new UsageWriter({ ...this.#options, namespace, deployment: name });
-    const entry = { namespace, name, usage: new DeploymentUsage(), writer, hasQueue };
+    const entry = { namespace, name, usage: new DeploymentUsage(), writer, hasQueue, latenciesAt: 0 };
     this.#entries.set(key, entry);
     return entry.usage;
   }
 
   /** Writes what was collected. While Redis is away, it stays for a later flush. */
-  async flush(): Promise<void> {
+  async flush({ isLast = false } = {}): Promise<void> {
     await Promise.all(
       [...this.#entries.values()].map(async (entry) => {
-        await entry.writer.write(() => this.#cut(entry));
+        await entry.writer.write(() => this.#cut(entry, isLast));
         await this.#writeUses(entry);
       }),
     );
@@ -114,22 +119,28 @@ export class UsageMeter {
 
   async close(): Promise<void> {
     await this.#flushes.stop();
-    await this.flush();
+    await this.flush({ isLast: true });
   }
 
   /** Returns the hashes of each batch. */
-  async #cut(entry: Entry): Promise<HashCounts[][]> {
+  async #cut(entry: Entry, isLast: boolean): Promise<HashCounts[][]> {
     await this.#sampleQueue(entry);
     const { namespace, name: deployment, usage } = entry;
     const place = { namespace, deployment, at: Date.now() };
     const [first = [], ...others] = [...listKeyUsage({ ...place, used: usage.keys })].map((each) => [each]);
     const { sums, latencies } = usage;
-    const batches = [[...listUsage({ ...place, sums, latencies }), ...first], ...others];
+    const isDue = isLast || place.at - entry.latenciesAt >= LATENCIES_INTERVAL_MS;
+    const withLatencies = isDue && !latencies.whole.isEmpty;
+    const batches = [
+      [...listUsage({ ...place, sums, ...(withLatencies && { latencies }) }), ...first],
+      ...others,
+    ];
     sums.clear();
-    latencies.whole.clear();
-    latencies.firstToken.clear();
-    latencies.wait.clear();
     usage.keys.clear();
+    if (withLatencies) {
+      entry.latenciesAt = place.at;
+      for (const sketch of Object.values(latencies)) sketch.clear();
+    }
     return batches;
   }
 

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
-import { DeploymentUsage } from '../../../../gateway/telemetry/usage.ts';
+import { createLog } from '../../../../gateway/telemetry/log.ts';
+import { DeploymentUsage, UsageMeter } from '../../../../gateway/telemetry/usage.ts';
+import type { RedisClient } from '../../../../redis/client.ts';
 
 describe('the sums of one deployment', () => {
   const outcomes: [number, object][] = [
@@ -40,5 +42,24 @@ describe('the sums of one deployment', () => {
     usage.add('images', 4);
     usage.add('images');
     expect(usage.sums.get('images')).to.equal(5);
+  });
+});
+
+describe('a meter', () => {
+  it('writes latencies at once, then once a minute, and the rest when it closes', async () => {
+    const sketches: number[] = [];
+    const fcall = async (...args: unknown[]) => {
+      sketches.push(args.filter((arg) => String(arg).startsWith('~')).length);
+      return 1;
+    };
+    const meter = new UsageMeter({ redis: { fcall } as unknown as RedisClient, log: createLog('silent') });
+    const usage = meter.of('team', 'chat');
+    for (let flush = 0; flush < 3; flush++) {
+      usage.countRequest(200, 75);
+      await meter.flush();
+    }
+    await meter.close();
+    // The kinds of whole requests and of waits, in two resolutions.
+    expect(sketches).to.deep.equal([4, 0, 0, 4]);
   });
 });
