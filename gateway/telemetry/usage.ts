@@ -77,7 +77,7 @@ interface Entry {
   usage: DeploymentUsage;
   writer: UsageWriter;
   hasQueue: boolean;
-  /** When latencies were last written; Unix milliseconds. */
+  /** When latencies were last written, by performance.now(). */
   latenciesAt: number;
 }
 
@@ -102,7 +102,14 @@ export class UsageMeter {
     const known = this.#entries.get(key);
     if (known) return known.usage;
     const writer = new UsageWriter({ ...this.#options, namespace, deployment: name });
-    const entry = { namespace, name, usage: new DeploymentUsage(), writer, hasQueue, latenciesAt: 0 };
+    const entry = {
+      namespace,
+      name,
+      usage: new DeploymentUsage(),
+      writer,
+      hasQueue,
+      latenciesAt: Number.NEGATIVE_INFINITY,
+    };
     this.#entries.set(key, entry);
     return entry.usage;
   }
@@ -129,7 +136,8 @@ export class UsageMeter {
     const place = { namespace, deployment, at: Date.now() };
     const [first = [], ...others] = [...listKeyUsage({ ...place, used: usage.keys })].map((each) => [each]);
     const { sums, latencies } = usage;
-    const isDue = isLast || place.at - entry.latenciesAt >= LATENCIES_INTERVAL_MS;
+    const now = performance.now();
+    const isDue = isLast || now - entry.latenciesAt >= LATENCIES_INTERVAL_MS;
     const withLatencies = isDue && !latencies.whole.isEmpty;
     const batches = [
       [...listUsage({ ...place, sums, ...(withLatencies && { latencies }) }), ...first],
@@ -138,7 +146,7 @@ export class UsageMeter {
     sums.clear();
     usage.keys.clear();
     if (withLatencies) {
-      entry.latenciesAt = place.at;
+      entry.latenciesAt = now;
       for (const sketch of Object.values(latencies)) sketch.clear();
     }
     return batches;
