@@ -353,6 +353,25 @@ export interface RequestsView {
   /** A search by key stops after some thousand requests, at this time; null: it saw all, or found enough. */
   searchedTo: string | null;
 }
+/** A request of any kind that has ended: what happened, and nothing of its content. */
+export interface RecentRequestView {
+  id: string;
+  deployment: string;
+  /** Name of the route, such as `chat_completions`. */
+  route: string;
+  /** HTTP's; 499 if the client disconnected. */
+  status: number;
+  errorCode: string | null;
+  endedAt: string;
+  durationMs: number;
+  /** In line for a slot of an engine. */
+  waitMs: number;
+  /** For a stream. */
+  firstTokenMs: number | null;
+  inputTokens: number | null;
+  outputTokens: number | null;
+  submitter: SubmitterView | null;
+}
 export interface CanceledView {
   canceled: number;
   /** Unix milliseconds: what was queued from then on stays. */

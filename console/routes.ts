@@ -144,6 +144,8 @@ export const routes = {
    * `id`: that one alone.
    */
   listRequests: inNamespace('GET', '/requests').answers<view.RequestsView>(),
+  /** `?deployment=`: the latest of every kind, of one deployment or all, newest first. */
+  listRecentRequests: inNamespace('GET', '/recent-requests').answers<view.RecentRequestView[]>(),
   /** With links to results. */
   readRequest: inNamespace('GET', '/requests/:deployment/:id').answers<view.RequestDetail>(),
   cancelRequest: inNamespace('POST', '/requests/:deployment/:id/cancel').answers<

@@ -2,6 +2,7 @@
 import { PeriodicTask } from '../../kit/periodic-task.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import { countSample, SAMPLE_INTERVAL_MS, sampleQueueDepth } from '../../redis/requests/queue-depth.ts';
+import { noteRequests } from '../../redis/requests/recent-requests.ts';
 import { HASH_DIGITS, type KeyUsage, listKeyUsage } from '../../redis/usage/key-usage.ts';
 import { writeKeyUses } from '../../redis/usage/key-uses.ts';
 import { createLatencies, listUsage, type UsageCounter } from '../../redis/usage/usage.ts';
@@ -9,6 +10,7 @@ import type { HashCounts } from '../../redis/usage/usage-batch.ts';
 import { KeyUses } from './key-uses.ts';
 import type { Logger } from './log.ts';
 import type { GatewayMetrics } from './metrics.ts';
+import { RecentRequests } from './recent-requests.ts';
 import { UsageWriter } from './usage-writer.ts';
 
 const ACCEPTED = 202;
@@ -34,6 +36,7 @@ export class DeploymentUsage {
   /** By the first digits of the keys' SHA-256. */
   readonly keys = new Map<string, KeyUsage>();
   readonly keyUses = new KeyUses();
+  readonly recent = new RecentRequests();
 
   add(entry: UsageCounter, amount = 1): void {
     this.sums.set(entry, add(this.sums.get(entry) ?? 0, amount));
@@ -120,6 +123,7 @@ export class UsageMeter {
       [...this.#entries.values()].map(async (entry) => {
         await entry.writer.write(() => this.#cut(entry, isLast));
         await this.#writeUses(entry);
+        await this.#writeRecent(entry);
       }),
     );
   }
@@ -161,6 +165,18 @@ export class UsageMeter {
       for (const [counter, amount] of countSample(sample)) usage.sums.set(counter, amount);
     } catch (error) {
       if (!isRedisAway(error)) log.error({ err: error, namespace, name }, 'sampling the queue failed');
+    }
+  }
+
+  async #writeRecent({ namespace, name: deployment, usage }: Entry): Promise<void> {
+    const { redis, log } = this.#options;
+    const requests = usage.recent.take();
+    if (requests.length === 0) return;
+    try {
+      await noteRequests(redis, { namespace, deployment }, requests);
+    } catch (error) {
+      if (!isRedisAway(error))
+        log.error({ err: error, namespace, name: deployment }, 'noting requests failed');
     }
   }
 

@@ -40,6 +40,33 @@ describe('the page of requests', () => {
     await page.context().close();
   });
 
+  it('lists the latest of every kind, with the slowest first where that is asked', async () => {
+    const { open, stack } = use();
+    const { baseURL, apiKey } = stack.find('LLM');
+    const id = `asked-${Date.now()}`;
+    const response = await fetch(`${baseURL}/chat/completions`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        'content-type': 'application/json',
+        'x-request-id': id,
+      },
+      body: JSON.stringify({ model: 'berth/tiny-chat', messages: [{ role: 'user', content: 'Hello' }] }),
+    });
+    expect(response.status).to.equal(200);
+    await response.text();
+    const page = await open('requests?view=all&sort=-duration');
+    const row = page.getByRole('row').filter({ has: page.getByTitle(id) });
+    await row.waitFor({ timeout: 45_000 });
+    expect(await row.textContent())
+      .to.include('tiny-chat')
+      .and.to.include('chat completions')
+      .and.to.include('200');
+    await page.getByRole('searchbox', { name: 'Filter latest requests' }).fill(id);
+    expect(await page.getByRole('row').count()).to.equal(2);
+    await page.context().close();
+  });
+
   it('says what a failed request cost', async () => {
     const id = `req_${'d'.repeat(32)}`;
     const page = await use().open('deployments');

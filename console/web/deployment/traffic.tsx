@@ -13,7 +13,7 @@ const LOAD_INTERVAL_MS = 5_000;
 
 export function Traffic({ deployment }: { deployment: Served }) {
   const namespace = useNamespace();
-  const { readUsage = false } = useAccess();
+  const { readUsage = false, readRequests = false } = useAccess();
   const wanted = { deployment: deployment.name, range: RANGE };
   const { data } = useRead(routes.readUsage, wanted, { enabled: readUsage, refetchInterval: INTERVAL_MS });
   const load = useRead(
@@ -41,6 +41,19 @@ export function Traffic({ deployment }: { deployment: Served }) {
             >
               Usage
             </Anchor>
+            {readRequests && (
+              <>
+                {' · '}
+                <Anchor
+                  component={Link}
+                  to={`/${namespace}/requests?view=all&sort=-duration&deployment=${deployment.name}`}
+                  inherit
+                  underline="always"
+                >
+                  Slowest requests
+                </Anchor>
+              </>
+            )}
           </Text>
         </section>
       )}

@@ -1,6 +1,6 @@
-/** Asynchronous requests with their status and results. */
+/** Requests: those in the background with their status and results, or the latest of every kind. */
 import '../theme/later-styles.ts';
-import { Group, Select, Text } from '@mantine/core';
+import { Group, SegmentedControl, Select, Text } from '@mantine/core';
 import type { DeploymentView } from '../../api.ts';
 import { routes } from '../../routes.ts';
 import { useRead } from '../client/namespace.ts';
@@ -14,6 +14,7 @@ import { TIME_FILTERS, TimeFilter } from '../parts/time-filter.tsx';
 import { formatDateTime } from '../parts/time-format.ts';
 import { CancelQueued } from '../requests/cancel-queued.tsx';
 import { KeyFilter } from '../requests/key-filter.tsx';
+import { RecentRequests } from '../requests/recent-requests.tsx';
 import { RequestDrawer } from '../requests/request-drawer.tsx';
 import { RequestTable } from '../requests/request-table.tsx';
 
@@ -21,7 +22,36 @@ const STATUSES = ['queued', 'running', 'succeeded', 'failed', 'canceled'];
 const FILTERS = ['deployment', 'status', 'id', 'key', ...TIME_FILTERS];
 const PAGE_SIZE = 100;
 
+const VIEWS = [
+  { value: '', label: 'In the background' },
+  { value: 'all', label: 'All, the latest' },
+];
+
 export function RequestsPage() {
+  const { search, change } = useFilters();
+  const isOfAll = search.get('view') === 'all';
+  return (
+    <Page
+      title="Requests"
+      about={
+        isOfAll
+          ? 'Requests of every kind that have ended, with where they waited.'
+          : 'Videos, and images generated in the background, newest first.'
+      }
+    >
+      <SegmentedControl
+        aria-label="Which requests"
+        data={VIEWS}
+        value={isOfAll ? 'all' : ''}
+        onChange={(view) => change({ view, filter: null, sort: null, after: null })}
+        style={{ alignSelf: 'flex-start' }}
+      />
+      {isOfAll ? <RecentRequests deployment={search.get('deployment') ?? ''} /> : <BackgroundRequests />}
+    </Page>
+  );
+}
+
+function BackgroundRequests() {
   const { search, change, linkTo } = useFilters();
   const close = useDrawerClose(() => change({ request: null }, { replace: true }));
   const deployment = search.get('deployment') ?? '';
@@ -39,7 +69,7 @@ export function RequestsPage() {
   const queued = deployments.find(({ name }) => name === deployment)?.queue?.queued ?? 0;
   const isFiltered = Object.values(filters).some((value) => value !== '');
   return (
-    <Page title="Requests" about="Videos, and images generated in the background, newest first.">
+    <>
       <Group align="flex-end">
         <DeploymentFilter
           deployments={deployments}
@@ -72,7 +102,7 @@ export function RequestsPage() {
               <EmptyState title={isFiltered ? 'No matching requests' : 'No background requests yet'}>
                 {isFiltered
                   ? 'Try another deployment, status, key, time or ID.'
-                  : 'Generate a video, or an image in the background, in a deployment’s playground. Chats and other requests that are answered at once are counted on the page Usage.'}
+                  : 'Generate a video, or an image in the background, in a deployment’s playground. Chats and others that are answered at once are in the list of all requests.'}
               </EmptyState>
             ) : (
               <RequestTable
@@ -90,7 +120,7 @@ export function RequestsPage() {
         )}
       </Loaded>
       <RequestDrawer chosen={search.get('request')} onClose={close} />
-    </Page>
+    </>
   );
 }
 

@@ -1,6 +1,6 @@
 /** Pages with data that `make run` does not have, and what opens over pages: all responses are made up. */
 import type { Page } from 'playwright-core';
-import type { DeploymentView, LoadView, ProblemView } from '../../../console/api.ts';
+import type { DeploymentView, LoadView, ProblemView, RecentRequestView } from '../../../console/api.ts';
 import { listRequests, makeKey, makeRequest, makeSession } from './answers.ts';
 import { NAMESPACE } from './console.ts';
 import { makeHistory, makeUsage } from './histories.ts';
@@ -36,6 +36,21 @@ const REQUESTS = STATUSES.map((status, index) => ({
   ...(status === 'failed' && { errorCode: 'vram_exceeded', errorMessage: 'The GPU ran out of memory.' }),
   submitter: { kind: 'key', name: 'app', hint: 'sk-berth-…x3a0' },
   price: '0.04',
+}));
+
+const RECENT: RecentRequestView[] = [200, 200, 429, 502].map((status, index) => ({
+  id: `chatcmpl-${String(index).repeat(24)}`,
+  deployment: 'tiny-chat',
+  route: 'chat_completions',
+  status,
+  errorCode: [null, null, 'rate_limit_exceeded', 'upstream_error'][index]!,
+  endedAt: ago(index / 4),
+  durationMs: [18_004, 912, 3, 640][index]!,
+  waitMs: [14_200, 0, 0, 0][index]!,
+  firstTokenMs: [15_120, 74, null, null][index]!,
+  inputTokens: status === 200 ? 1_204 : null,
+  outputTokens: status === 200 ? 96 : null,
+  submitter: index === 1 ? { kind: 'playground', name: 'ada' } : { kind: 'key', name: 'app', hint: null },
 }));
 
 const LISTED = listRequests(...REQUESTS);
@@ -203,6 +218,7 @@ export const listScenes = (): Scene[] => [
   { name: 'speech', path: `${OWN}?tab=playground`, deployment: { kind: 'Speech' } },
   { name: 'transcription', path: `${OWN}?tab=playground`, deployment: { kind: 'Transcription' } },
   { name: 'requests with data', path: 'requests', answers: { requests: LISTED } },
+  { name: 'latest requests', path: 'requests?view=all', answers: { 'recent-requests': RECENT } },
   ...[1, 3].map((index) => ({
     name: `request ${STATUSES[index]}`,
     path: `requests?request=free-video/${id('req', index)}`,

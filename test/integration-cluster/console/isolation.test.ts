@@ -49,6 +49,7 @@ const PATHS: [string, string, unknown, number][] = [
   ['POST', 'signing-secret/roll', {}, 200],
   ['GET', 'deliveries', undefined, 200],
   ['GET', 'requests', undefined, 200],
+  ['GET', 'recent-requests', undefined, 200],
   ['GET', `requests/llm/${ID}`, undefined, 200],
   ['POST', `requests/llm/${ID}/cancel`, undefined, 502],
   ['POST', 'requests/llm/cancel-queued', undefined, 200],
