@@ -1,11 +1,12 @@
 /** Deployments' usage, for the console's charts: aggregated in memory, written every few seconds. */
+import { type Clock, systemClock } from '../../kit/clock.ts';
 import { PeriodicTask } from '../../kit/periodic-task.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import { countSample, SAMPLE_INTERVAL_MS, sampleQueueDepth } from '../../redis/requests/queue-depth.ts';
 import { noteRequests } from '../../redis/requests/recent-requests.ts';
 import { HASH_DIGITS, type KeyUsage, listKeyUsage } from '../../redis/usage/key-usage.ts';
 import { writeKeyUses } from '../../redis/usage/key-uses.ts';
-import { createLatencies, listUsage, type UsageCounter } from '../../redis/usage/usage.ts';
+import { createLatencies, listUsage, type UsageCounter, type UsageSums } from '../../redis/usage/usage.ts';
 import type { HashCounts } from '../../redis/usage/usage-batch.ts';
 import { KeyUses } from './key-uses.ts';
 import type { Logger } from './log.ts';
@@ -17,14 +18,17 @@ const ACCEPTED = 202;
 /** Anthropic's status for a full deployment (429 elsewhere). */
 const OVERLOADED = 529;
 
-/** At least so long between latencies of a deployment: Redis takes ten times as long to merge them as to add counts. */
-const LATENCIES_INTERVAL_MS = 60_000;
+/** Latencies are written once for each: Redis takes ten times as long to merge them as to add counts. */
+const LATENCIES_MS = 60_000;
+const countMinutes = (at: number): number => Math.floor(at / LATENCIES_MS);
+const NO_SUMS: UsageSums = new Map();
 
 export interface UsageMeterOptions {
   redis: RedisClient;
   log: Logger;
   /** Counts queue samples, and what is lost. */
   metrics?: Pick<GatewayMetrics, 'queues' | 'usageLost'>;
+  clock?: Pick<Clock, 'date'>;
 }
 
 const add = (sum: number, amount: number): number => Math.min(sum + amount, Number.MAX_SAFE_INTEGER);
@@ -80,8 +84,8 @@ interface Entry {
   usage: DeploymentUsage;
   writer: UsageWriter;
   hasQueue: boolean;
-  /** When latencies were last written, by performance.now(). */
-  latenciesAt: number;
+  /** When the latencies that are not written yet were first seen, Unix milliseconds; null: there are none. */
+  latenciesAt: number | null;
 }
 
 export class UsageMeter {
@@ -105,13 +109,13 @@ export class UsageMeter {
     const known = this.#entries.get(key);
     if (known) return known.usage;
     const writer = new UsageWriter({ ...this.#options, namespace, deployment: name });
-    const entry = {
+    const entry: Entry = {
       namespace,
       name,
       usage: new DeploymentUsage(),
       writer,
       hasQueue,
-      latenciesAt: Number.NEGATIVE_INFINITY,
+      latenciesAt: null,
     };
     this.#entries.set(key, entry);
     return entry.usage;
@@ -137,22 +141,19 @@ export class UsageMeter {
   async #cut(entry: Entry, isLast: boolean): Promise<HashCounts[][]> {
     await this.#sampleQueue(entry);
     const { namespace, name: deployment, usage } = entry;
-    const place = { namespace, deployment, at: Date.now() };
+    const place = { namespace, deployment, at: (this.#options.clock ?? systemClock).date().getTime() };
     const [first = [], ...others] = [...listKeyUsage({ ...place, used: usage.keys })].map((each) => [each]);
     const { sums, latencies } = usage;
-    const now = performance.now();
-    const isDue = isLast || now - entry.latenciesAt >= LATENCIES_INTERVAL_MS;
-    const withLatencies = isDue && !latencies.whole.isEmpty;
-    const batches = [
-      [...listUsage({ ...place, sums, ...(withLatencies && { latencies }) }), ...first],
-      ...others,
-    ];
+    const batches = [[...listUsage({ ...place, sums }), ...first], ...others];
     sums.clear();
     usage.keys.clear();
-    if (withLatencies) {
-      entry.latenciesAt = now;
-      for (const sketch of Object.values(latencies)) sketch.clear();
-    }
+    if (!latencies.whole.isEmpty) entry.latenciesAt ??= place.at;
+    const at = entry.latenciesAt;
+    // In the minute in which they were seen.
+    if (at === null || !(isLast || countMinutes(place.at) > countMinutes(at))) return batches;
+    batches.push(listUsage({ ...place, at, sums: NO_SUMS, latencies }));
+    for (const sketch of Object.values(latencies)) sketch.clear();
+    entry.latenciesAt = null;
     return batches;
   }
 

@@ -23,10 +23,11 @@ const TRACEBACK = /Traceback \(most recent call last\)/;
 const CAUSED = /^(?:During handling of the above exception|The above exception was the direct cause)/;
 /** vLLM's front end, once its engine process has ended. */
 const POINTER = /root cause/i;
-/** What a request met before an engine answered again has not ended it. */
-const SERVED = /HTTP\/\d(?:\.\d)?" 2\d\d\b|\bAvg prompt throughput\b|\bDecode batch\b/;
-/** pydantic repeats what a user sent. */
-const USER_INPUT = /\binput_value=.*?(?=, input_type=|$)/;
+/** What a request met before an engine answered one again, or refused one, has not ended it. The front end of vLLM answers GET without its engine. */
+const SERVED = /"POST [^"]{1,200}" [24]\d\d\b|\bAvg prompt throughput\b|\bDecode batch\b/;
+/** pydantic and FastAPI repeat what a user sent. */
+const USER_INPUT =
+  /(\binput_value=|'input': |"input": ?|\bprompt: )(?!…).*?(?=, (?:input_type=|'ctx'|"ctx")|$)/g;
 /** pino's. */
 const FATAL_LEVEL = 60;
 
@@ -66,24 +67,25 @@ function parseLine(line: string): Line {
   return { text: shown.replace(PREFIX, ''), isQuiet: QUIET.test(shown), isMarked: MARKED.test(shown) };
 }
 
-/** A line of the gateway's log. It reports each request that failed; what ends it is fatal. */
+/** A line of the gateway's log, which reports each request that failed: what ends it is fatal. Or of an engine's that writes JSON. */
 function parseRecord(line: string): Line {
   try {
-    const { level, msg, err } = JSON.parse(line) as {
+    const { level, msg, message, err } = JSON.parse(line) as {
       level?: unknown;
       msg?: unknown;
+      message?: unknown;
       err?: { message?: unknown };
     };
-    const text = [msg, err?.message].filter((part) => typeof part === 'string').join(': ');
-    return { text: text || line, isQuiet: level !== FATAL_LEVEL, isMarked: level === FATAL_LEVEL };
+    const text = [msg ?? message, err?.message].filter((part) => typeof part === 'string').join(': ');
+    const isMarked = level === FATAL_LEVEL || /^(?:error|critical|fatal)$/i.test(String(level));
+    return { text: text || line, isQuiet: !isMarked, isMarked };
   } catch {
     return { text: line, isQuiet: false, isMarked: false };
   }
 }
 
 /** Readable without the right to read logs. */
-const clear = (text: string): string =>
-  String(redactText(text.trimEnd().replace(USER_INPUT, 'input_value=…')));
+const clear = (text: string): string => String(redactText(text.trimEnd().replace(USER_INPUT, '$1…')));
 
 /** The first since it served that caused no other. One that only points to another names the latest before, or itself if there is none. */
 function findException(lines: readonly Line[], served: number): number | undefined {

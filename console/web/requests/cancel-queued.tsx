@@ -1,7 +1,7 @@
 /** Cancels all queued requests of a deployment, after a confirmation. */
 import { Button, Group, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { routes } from '../../routes.ts';
 import { useAction } from '../client/action.ts';
 import { call } from '../client/call.ts';
@@ -30,6 +30,13 @@ export function CancelQueued({ deployment, queued }: CancelQueuedProps) {
   const [done, setDone] = useState(0);
   /** `before`: what was queued after the first confirmation stays, also when it is repeated after an error. */
   const run = useRef({ before: '', done: 0, isStopped: false });
+  // Elsewhere nobody could stop it.
+  useEffect(
+    () => () => {
+      run.current.isStopped = true;
+    },
+    [],
+  );
   const cancel = useAction<void>({
     mutationFn: async () => {
       const { current } = run;

@@ -46,20 +46,32 @@ describe('the sums of one deployment', () => {
 });
 
 describe('a meter', () => {
-  it('writes latencies at once, then once a minute, and the rest when it closes', async () => {
-    const sketches: number[] = [];
+  it('writes latencies once a minute, to the minute in which they were seen, and the rest when it closes', async () => {
+    const slots: string[] = [];
     const fcall = async (...args: unknown[]) => {
-      sketches.push(args.filter((arg) => String(arg).startsWith('~')).length);
+      for (const [at, arg] of args.entries())
+        if (String(arg).startsWith('~')) slots.push(String(args[at - 1]));
       return 1;
     };
-    const meter = new UsageMeter({ redis: { fcall } as unknown as RedisClient, log: createLog('silent') });
+    let second = 0;
+    const clock = { date: () => new Date(Date.UTC(2026, 0, 1, 7, 59, second)) };
+    const redis = { fcall } as unknown as RedisClient;
+    const meter = new UsageMeter({ redis, log: createLog('silent'), clock });
     const usage = meter.of('team', 'chat');
-    for (let flush = 0; flush < 3; flush++) {
+    const count = async () => {
       usage.countRequest(200, 75);
       await meter.flush();
-    }
+      return slots.splice(0).sort();
+    };
+    expect(await count()).to.deep.equal([]);
+    second = 50;
+    expect(await count()).to.deep.equal([]);
+    second = 61;
+    // Whole requests and waits, by minutes of the hour and hours of the day.
+    expect(await count()).to.deep.equal(['59:g', '59:w', '7:g', '7:w']);
+    second = 70;
+    usage.countRequest(200, 75);
     await meter.close();
-    // The kinds of whole requests and of waits, in two resolutions.
-    expect(sketches).to.deep.equal([4, 0, 0, 4]);
+    expect(slots.sort()).to.deep.equal(['0:g', '0:w', '8:g', '8:w']);
   });
 });

@@ -12,7 +12,7 @@ const cutAsKubelet = (log: string): string => log.trimEnd().slice(-2_048);
 const NOT_A_REPO =
   "huggingface_hub.errors.HFValidationError: Repo id must be in the form 'repo_name' or 'namespace/repo_name': '/models/missing'. Use `repo_type` argument if needed.";
 
-const SERVED = 'INFO:     10.0.0.1:5 - "GET /health HTTP/1.1" 200 OK';
+const SERVED = 'INFO:     10.0.0.1:5 - "POST /v1/chat/completions HTTP/1.1" 200 OK';
 
 describe('the cause of a crash', () => {
   const recorded: [name: string, line: string, lineKept?: string][] = [
@@ -76,6 +76,21 @@ describe('the cause of a crash', () => {
       `Traceback (most recent call last):\nValueError: bad template\n${SERVED}\ntorch.OutOfMemoryError: CUDA out of memory.`,
       'torch.OutOfMemoryError: CUDA out of memory.',
     ],
+    [
+      'the exception after which only health checks and scrapes were answered, which vLLM does without its engine',
+      'torch.OutOfMemoryError: no\nINFO:     10.0.0.1:5 - "GET /metrics HTTP/1.1" 200 OK\nFinished server process',
+      'torch.OutOfMemoryError: no\nFinished server process',
+    ],
+    [
+      'not the exception of a request that was refused',
+      `ValueError: bad template\n${SERVED.replace('200 OK', '400 Bad Request')}\nRuntimeError: NCCL error`,
+      'RuntimeError: NCCL error',
+    ],
+    [
+      'the error of a log in JSON',
+      '{"level":"INFO","message":"loading"}\n{"level":"ERROR","message":"no such model"}',
+      'no such model',
+    ],
     ['nothing if the engine served after all errors', `ValueError: bad template\n${SERVED}\nstopping`, null],
     [
       'the latest exception if what followed only points to it',
@@ -112,9 +127,11 @@ describe('the cause of a crash', () => {
       'GET https://user:pass1@example.com/m?token=abc123 401',
       `started with --api-key abc123 HF_TOKEN=hf_${'x1'.repeat(17)}`,
       'Authorization: Bearer abc123',
+      "AWS_SECRET_ACCESS_KEY=abc123 'api_key': ['abc123']",
+      "[{'type': 'missing', 'input': {'messages': 'tell me all'}, 'ctx': {}}] and 'input': 'tell me more'",
     ];
     const cause = findCause(log.join('\n'))!;
-    expect(cause.split('\n')).to.have.length(4);
+    expect(cause.split('\n')).to.have.length(6);
     expect(cause).not.to.match(/tell me|pass1|abc123|x1x1/);
     expect(findLastLine('loading\npassword=abc123')).to.equal('password=…');
   });
