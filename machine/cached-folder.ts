@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CACHE_FOLDER } from '../../machine/cache-folder.ts';
-import { awaitProcessLock } from '../../machine/process-lock.ts';
+import { CACHE_FOLDER } from './cache-folder.ts';
+import { awaitProcessLock } from './process-lock.ts';
 
 export interface CachedFolder {
   name: string;
@@ -18,10 +18,20 @@ export interface CachedFolder {
 
 const READY = 'ready';
 
+function placeOf({ name, madeFrom, within = CACHE_FOLDER }: CachedFolder): string {
+  const key = createHash('sha256').update(madeFrom).digest('hex').slice(0, 12);
+  return join(within, `${name}-${key}`);
+}
+
+/** The folder's path if it is complete. */
+export function findFolder(cached: CachedFolder): string | undefined {
+  const folder = placeOf(cached);
+  return existsSync(join(folder, READY)) ? folder : undefined;
+}
+
 /** The folder's path, once it is complete. Concurrent processes block until one of them has created it. */
 export function ensureFolder(cached: CachedFolder): string {
-  const key = createHash('sha256').update(cached.madeFrom).digest('hex').slice(0, 12);
-  const folder = join(cached.within ?? CACHE_FOLDER, `${cached.name}-${key}`);
+  const folder = placeOf(cached);
   const ready = join(folder, READY);
   if (existsSync(ready)) return folder;
   const lock = awaitProcessLock(`${folder}.lock`, 'node');

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { ensureFolder } from '../../engines/cached-folder.ts';
+import { ensureFolder } from '../../../machine/cached-folder.ts';
 
 const MAKER = join(import.meta.dirname, 'cached-folder-maker.ts');
 

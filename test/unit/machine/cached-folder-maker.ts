@@ -1,7 +1,7 @@
 /** A process that requests a folder of the cache, creates it slowly, and prints its path. */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ensureFolder } from '../../engines/cached-folder.ts';
+import { ensureFolder } from '../../../machine/cached-folder.ts';
 
 process.on('message', () => {
   const folder = ensureFolder({
