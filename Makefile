@@ -4,12 +4,14 @@ SHELL := /bin/bash
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 INSTALLED := node_modules/.package-lock.json
 DOCS_INSTALLED := docs/node_modules/.package-lock.json
+# Options of env: what an environment has under such common names is meant for other programs.
+without = $(foreach name,$(1),$(if $(findstring command,$(origin $(name))),,-u $(name)))
 
 ##@ Try it
 
 .PHONY: run
-run: $(INSTALLED) ## Serve the example models on this machine: no cluster, no GPU (MODELS=folder PORT=8100)
-	@exec node launch/local.ts
+run: $(INSTALLED) ## Serve the example models on this machine: no cluster, no GPU (MODELS=folder PORT=8100), or your own: MODEL=./model.gguf, MODEL=owner/repo:quant, MODEL=safetensors-folder (ARGS="--ctx-size 8192")
+	@exec env $(call without,MODEL ARGS) node launch/local.ts
 
 .PHONY: cluster
 cluster: $(INSTALLED) ## Start a real Kubernetes cluster with Berth and an example of each kind

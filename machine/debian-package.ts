@@ -65,6 +65,11 @@ export function writeStarter(program: string, folder: string, ownLibraries: stri
 
 function run(command: string, args: string[]): void {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const { status, stderr } = spawnSync(command, args, { env, encoding: 'utf8' });
+  // What apt-get gets is its progress: stdout belongs to the caller's own output.
+  const { status, stderr } = spawnSync(command, args, {
+    env,
+    stdio: ['ignore', process.stderr.fd, 'pipe'],
+    encoding: 'utf8',
+  });
   if (status !== 0) throw new Error(`${command} ${args.slice(-2).join(' ')} failed:\n${stderr}`);
 }

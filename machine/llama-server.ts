@@ -36,12 +36,15 @@ export function findFetchedLlamaServer(): string | undefined {
   return folder && join(folder, PROGRAM);
 }
 
+/** The one on PATH, else one that was fetched before. */
+export const findLlamaServer = (): string | undefined => findProgram(PROGRAM) ?? findFetchedLlamaServer();
+
 /** The folder for PATH. Fetches the program if it is not installed; throws with the remedy. */
 export function ensureLlamaServer(): string {
-  const installed = findProgram(PROGRAM);
+  const installed = findLlamaServer();
   if (installed) return dirname(installed);
   const canFetch = findProgram('apt-get') && findProgram('dpkg');
-  if (!findFetchedLlamaServer() && !canFetch) throw new Error(`${PROGRAM} is not on PATH: ${REMEDY}`);
+  if (!canFetch) throw new Error(`${PROGRAM} is not on PATH: ${REMEDY}`);
   return ensureFolder(CACHED);
 }
 
@@ -66,3 +69,11 @@ function linkBackends(folder: string): void {
     symlinkSync(relative(place, backend), join(folder, place, basename(backend)));
   }
 }
+
+if (import.meta.main)
+  try {
+    ensureLlamaServer();
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exitCode = 1;
+  }

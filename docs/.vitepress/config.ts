@@ -38,6 +38,7 @@ export default defineConfig({
       {
         text: 'Running Berth',
         items: [
+          page('Your own model', '/own-model'),
           page('Local runs', '/local'),
           page('Try it on kind', '/kind'),
           page('Install', '/install'),

@@ -84,7 +84,8 @@ async function describeTarget(endpoints: EndpointsFile): Promise<ChatTarget> {
 async function startRun(): Promise<{ endpoints: EndpointsFile; close(): Promise<void> }> {
   const folder = makeFolder();
   const child = spawn('setpriv', ['--pdeathsig', 'TERM', '--', process.execPath, 'launch/local.ts'], {
-    env: { ...process.env, BERTH_STATE: folder, MODELS: writeModels(folder) },
+    // Its MODEL is the name of one that is served.
+    env: { ...process.env, BERTH_STATE: folder, MODELS: writeModels(folder), MODEL: '' },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const close = async () => {
