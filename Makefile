@@ -26,8 +26,8 @@ cluster-logs: $(INSTALLED) ## Show a component's log (COMPONENT=kubelet)
 	@exec node launch/cluster.ts logs $(COMPONENT)
 
 .PHONY: key
-key: $(INSTALLED) ## Create an API key for the running models: make -s key RPM=60 TPD=1000 PRIORITY=0 EXPIRES=2030-01-01T00:00:00Z NAMESPACE=default
-	@node launch/key.ts
+key: $(INSTALLED) ## Create an API key for the running models: make -s key NAME=mine RPM=60 TPD=1000 PRIORITY=0 EXPIRES=2030-01-01T00:00:00Z NAMESPACE=default
+	@exec env $(call without,NAME) node launch/key.ts
 
 .PHONY: listen
 listen: $(INSTALLED) ## Show the webhooks of `make run`, forward and replay them: make listen URL=http://localhost:3000/hook NAMESPACE=default

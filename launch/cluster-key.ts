@@ -2,14 +2,13 @@
 import { API_VERSION } from '../api/kubernetes-types.ts';
 import type { EndpointsFile } from './endpoints-file.ts';
 import type { KeyRequest } from './key-request.ts';
-import { applyObjects, runKubectl } from './kubectl.ts';
+import { runKubectl } from './kubectl.ts';
 
-/** Applies the key and waits until the gateways know it. */
-export async function applyKey(endpoints: EndpointsFile, request: KeyRequest): Promise<void> {
+/** Creates the key and waits until the gateways know it. Throws if there is one of its name, which would lose its own. */
+export async function createClusterKey(endpoints: EndpointsFile, request: KeyRequest): Promise<void> {
   const { namespace, name, ...spec } = request;
-  await applyObjects(endpoints.cluster!, [
-    { apiVersion: API_VERSION, kind: 'APIKey', metadata: { name, namespace }, spec },
-  ]);
+  const object = { apiVersion: API_VERSION, kind: 'APIKey', metadata: { name, namespace }, spec };
+  await runKubectl(endpoints.cluster!, ['create', '-f', '-'], JSON.stringify(object));
   await runKubectl(endpoints.cluster!, [
     'wait',
     `apikey/${name}`,

@@ -14,6 +14,7 @@ export const KEY_VARIABLES = {
     'EXPIRES',
     '`make key`: time from which the key is rejected, such as 2030-01-01T00:00:00Z.',
   ),
+  name: text('NAME', '`make key`, on its command line: name of the key; derived from its hash if unset.'),
   namespace: text('NAMESPACE', '`make key`: namespace of the key.', DEFAULT_NAMESPACE),
 } as const;
 
@@ -28,10 +29,11 @@ export interface KeyRequest {
   expiresAt?: string;
 }
 
-const toNumber = (given: string | undefined): number | undefined =>
-  given === undefined ? undefined : Number(given);
+/** What is no number stays as it is, for the schema's message. */
+const toNumber = (given: string | undefined): number | string | undefined =>
+  given !== undefined && /^-?\d+(\.\d+)?$/.test(given) ? Number(given) : given;
 
-/** Reads RPM, TPD, PRIORITY, EXPIRES and NAMESPACE; throws with the field and its allowed values. */
+/** Reads NAME, RPM, TPD, PRIORITY, EXPIRES and NAMESPACE; throws with the field and its allowed values. */
 export function readRequest(env: NodeJS.ProcessEnv, key: string): KeyRequest {
   const given = parseEnvironment(env, (reader) => reader.readAll(KEY_VARIABLES));
   const spec = apiKeySpec.safeParse(
@@ -54,7 +56,7 @@ export function readRequest(env: NodeJS.ProcessEnv, key: string): KeyRequest {
   const sha256 = hashApiKey(key);
   return {
     namespace: given.namespace,
-    name: `key-${sha256.slice(0, 10)}`,
+    name: given.name ?? `key-${sha256.slice(0, 10)}`,
     sha256,
     hint: hintApiKey(key),
     rpm,

@@ -9,8 +9,8 @@ async function main(): Promise<void> {
   const key = generateApiKey();
   const request = readRequest(process.env, key);
   if (endpoints.mode === 'cluster') {
-    const { applyKey } = await import('./cluster-key.ts');
-    await applyKey(endpoints, request);
+    const { createClusterKey } = await import('./cluster-key.ts');
+    await createClusterKey(endpoints, request);
   } else {
     const { createLocalKey } = await import('./local-key.ts');
     await createLocalKey(endpoints, request);

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateApiKey, hashApiKey } from '../../../api/identity.ts';
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
-import { applyKey } from '../../../launch/cluster-key.ts';
+import { createClusterKey } from '../../../launch/cluster-key.ts';
 import { type EndpointsFile, LOCAL_ENDPOINTS, readEndpoints } from '../../../launch/endpoints-file.ts';
 import { createLocalKey } from '../../../launch/local-key.ts';
 import { pollUntil } from '../../support/poll.ts';
@@ -70,7 +70,7 @@ async function describeTarget(endpoints: EndpointsFile): Promise<ChatTarget> {
   const key = generateApiKey();
   const sha256 = hashApiKey(key);
   const request = { namespace: NAMESPACE, name: `key-${sha256.slice(0, 10)}`, sha256, ...LIMITS };
-  await (isCluster ? applyKey(endpoints, request) : createLocalKey(endpoints, request));
+  await (isCluster ? createClusterKey(endpoints, request) : createLocalKey(endpoints, request));
   return {
     name: isCluster ? 'through the ingress of make cluster' : 'through make run',
     origin: toOrigin(baseURL),

@@ -13,10 +13,12 @@ function plan(args: string[], env: Record<string, string>): string {
 
 describe('variables with common names', () => {
   it('count on the command line of make alone', () => {
-    const env = { MODEL: 'gpt-4o', ARGS: '--verbose' };
+    const env = { MODEL: 'gpt-4o', ARGS: '--verbose', NAME: 'DESKTOP-1' };
     expect(plan(['run'], env)).to.match(/ -u MODEL\b.* -u ARGS\b/);
     expect(plan(['run', 'MODEL=./a.gguf'], env))
       .to.match(/ -u ARGS\b/)
       .and.not.include('-u MODEL');
+    expect(plan(['key'], env)).to.match(/ -u NAME\b/);
+    expect(plan(['key', 'NAME=mine'], env)).not.to.include('-u NAME');
   });
 });
