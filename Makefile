@@ -25,13 +25,15 @@ cluster-status: $(INSTALLED) ## Show the cluster's nodes, deployments and pods
 cluster-logs: $(INSTALLED) ## Show a component's log (COMPONENT=kubelet)
 	@exec node launch/cluster.ts logs $(COMPONENT)
 
+BERTH = node cli/main.ts
 .PHONY: key
 key: $(INSTALLED) ## Create an API key for the running models: make -s key NAME=mine RPM=60 TPD=1000 PRIORITY=0 EXPIRES=2030-01-01T00:00:00Z NAMESPACE=default
-	@exec env $(call without,NAME) node launch/key.ts
+	@$(BERTH) key $(if $(call without,NAME),,$${NAME:+"$$NAME"}) $${RPM:+--rpm "$$RPM"} $${TPD:+--tpd "$$TPD"} $${PRIORITY:+--priority="$$PRIORITY"} \
+	  $${EXPIRES:+--expires "$$EXPIRES"} $${NAMESPACE:+--namespace "$$NAMESPACE"} --folder "$${BERTH_STATE:-.berth}"
 
 .PHONY: listen
 listen: $(INSTALLED) ## Show the webhooks of `make run`, forward and replay them: make listen URL=http://localhost:3000/hook NAMESPACE=default
-	@exec node launch/listener/main.ts $${URL:+"$$URL"} $${NAMESPACE:+--namespace "$$NAMESPACE"}
+	@exec $(BERTH) listen $${URL:+"$$URL"} $${NAMESPACE:+--namespace "$$NAMESPACE"}
 
 .PHONY: images
 images: $(INSTALLED) ## Build the images that the chart installs, and load them into a kind cluster of your own (CLUSTER=name)
@@ -66,9 +68,9 @@ docs-build: $(DOCS_INSTALLED) docs-openapi ## Build the documentation into docs/
 docs-openapi: $(INSTALLED)
 	@mkdir -p docs/public && node tools/generate/openapi.ts > docs/public/openapi.json
 
-.PHONY: listen-package
-listen-package: $(INSTALLED) ## Pack the command berth-listen, which is `make listen` without a checkout, as dist-listen/berth-listen.tgz
-	@node bundle-listener.ts
+.PHONY: cli
+cli: $(INSTALLED) ## Pack the command berth as dist-cli/berth.tgz, for npm install --global
+	@node pack-cli.ts
 
 ##@ Test
 

@@ -1,4 +1,4 @@
-/** The only place where `make run` and `make cluster` read `process.env`; `make key` reads its own in launch/key.ts. */
+/** The only place where `make run` and `make cluster` read `process.env`. */
 import { port, text, type ValuesOf } from '../api/variables.ts';
 import { WEIGHTS_VARIABLES } from '../api/weights-cache.ts';
 import { parseEnvironment, type Variables } from '../kit/environment.ts';
@@ -29,13 +29,6 @@ export const STATE_VARIABLES = {
     '.berth',
   ),
   cluster: text('CLUSTER', 'Name of the cluster that `make cluster` starts.', 'berth'),
-} as const;
-
-export const LISTEN_VARIABLES = {
-  token: text(
-    'BERTH_TOKEN',
-    '`make listen` by a console: a Kubernetes bearer token, instead of --token-file.',
-  ),
 } as const;
 
 const state = parseEnvironment(process.env, (env) => env.readAll(STATE_VARIABLES));

@@ -28,6 +28,7 @@ export default defineConfig({
         text: 'Using endpoints',
         items: [
           page('API', '/api'),
+          page('Command line', '/cli'),
           page('Coding agents', '/coding-agents'),
           page('Errors', '/errors'),
           page('Images and videos', '/media'),

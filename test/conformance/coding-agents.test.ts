@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { generateApiKey, hashApiKey } from '../../api/identity.ts';
 import { ConcurrencyLimit } from '../../kit/concurrency-limit.ts';
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
-import { createLocalKey } from '../../launch/local-key.ts';
+import { createLocalKey } from '../support/local-key.ts';
 import { INSTALL_TIMEOUT_MS } from '../support/cached-install.ts';
 import { isSimulated, type LocalStack } from '../support/local-stack.ts';
 import { pollUntil } from '../support/poll.ts';

@@ -4,9 +4,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateApiKey, hashApiKey } from '../../../api/identity.ts';
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
-import { createClusterKey } from '../../../launch/cluster-key.ts';
 import { type EndpointsFile, LOCAL_ENDPOINTS, readEndpoints } from '../../../launch/endpoints-file.ts';
-import { createLocalKey } from '../../../launch/local-key.ts';
+import { applyObjects, runKubectl } from '../../../launch/kubectl.ts';
+import { createLocalKey, type LocalKey } from '../../support/local-key.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { makeFolder } from '../folders.ts';
 
@@ -70,7 +70,7 @@ async function describeTarget(endpoints: EndpointsFile): Promise<ChatTarget> {
   const key = generateApiKey();
   const sha256 = hashApiKey(key);
   const request = { namespace: NAMESPACE, name: `key-${sha256.slice(0, 10)}`, sha256, ...LIMITS };
-  await (isCluster ? createClusterKey(endpoints, request) : createLocalKey(endpoints, request));
+  await (isCluster ? applyKey(endpoints, request) : createLocalKey(endpoints, request));
   return {
     name: isCluster ? 'through the ingress of make cluster' : 'through make run',
     origin: toOrigin(baseURL),
@@ -78,6 +78,15 @@ async function describeTarget(endpoints: EndpointsFile): Promise<ChatTarget> {
     key,
     exec: endpoints.cluster?.exec ?? [],
   };
+}
+
+/** Resolves once the gateways know it. */
+async function applyKey({ cluster }: EndpointsFile, { namespace, name, ...spec }: LocalKey): Promise<void> {
+  await applyObjects(cluster!, [
+    { apiVersion: API_VERSION, kind: 'APIKey', metadata: { name, namespace }, spec },
+  ]);
+  const wait = ['wait', `apikey/${name}`, '-n', namespace, '--for=condition=Ready', '--timeout=20s'];
+  await runKubectl(cluster!, wait);
 }
 
 /** A new `make run` in a new folder, which ends with the bench in any case. */
