@@ -50,6 +50,11 @@ export async function printLogs(
   { containers, about, options }: LogRequest,
   output: Output,
 ): Promise<void> {
+  if (target.place.kind === 'run' && (options.previous || options.sinceSeconds !== undefined))
+    throw new Failure(
+      'usage',
+      'make run has one log per container, earlier runs included, without times: leave out --previous and --since; --tail takes the last lines',
+    );
   await findDeployment(target, name);
   const pods = await listPods(target, name);
   if (pods.length === 0)

@@ -70,7 +70,7 @@ async function converse(endpoint: Endpoint, messages: Message[], output: Output)
         messages.splice(0, messages.length, ...asked, { role: 'assistant', content });
       } catch (error) {
         if (running.signal.aborted) output.note('');
-        else output.note((error as Error).message);
+        else output.fail(error as Error);
       }
       running = undefined;
     }

@@ -10,6 +10,7 @@ import { printLogs, readLogRequest } from '../../../cli/deployment/logs.ts';
 import { explainDeployment } from '../../../cli/deployment/why.ts';
 import { readCommandLine } from '../../../cli/framework/command-line.ts';
 import type { Failure } from '../../../cli/framework/failure.ts';
+import type { EndpointsFile } from '../../../launch/endpoints-file.ts';
 import { type MemoryTarget, recordOutput, setConditions, startMemoryTarget } from './memory-target.ts';
 
 const MODELS = 'modeldeployments.berth.dev';
@@ -246,6 +247,19 @@ Its log: berth logs chat
         '--tail must be a number of lines, not "all"',
       );
       expect((await refusal(print({ since: '5' }))).message).to.include('such as 30s, 5m, 2h or 1d');
+    });
+
+    it('refuses what make run cannot select', async () => {
+      const endpoints = {} as EndpointsFile;
+      const run = { ...target, place: { kind: 'run', folder: '.berth', endpoints } } as const;
+      for (const [values, flag] of [
+        [{ since: '5m' }, 'follow'],
+        [{}, 'previous'],
+      ] as const) {
+        const request = readLogRequest({ values, flags: new Set([flag]) });
+        const error = await refusal(printLogs(run, 'chat', request, recordOutput().output));
+        expect(error.message).to.match(/^make run has one log per container.*--tail/);
+      }
     });
   });
 

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import { CATALOG, catalogPath, formatCatalog, readCatalog } from '../../../cli/deployment/catalog.ts';
+import { MemoryApi } from '../../../kube/memory/memory-api.ts';
+import { readLocalTypes } from '../../../launch/local-resources.ts';
 import { readManifests } from '../../../launch/manifests.ts';
 
 describe('the catalog', () => {
@@ -11,6 +13,23 @@ describe('the catalog', () => {
         'ModelDeployment',
       ]);
     expect(new Set(models.map(({ name }) => name)).size).to.equal(CATALOG.length);
+  });
+
+  it('has manifests that the definition accepts, rules included, with no unknown field', () => {
+    const api = new MemoryApi({ types: readLocalTypes() });
+    api.store.put('namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team' } });
+    const apply = (object: object, name: string) =>
+      api.patch('modeldeployments.berth.dev', { namespace: 'team', name }, object, {
+        type: 'apply',
+        manager: 'berth',
+        strict: true,
+      });
+    for (const { object } of readManifests(CATALOG.map(({ file }) => catalogPath(file)))) {
+      const placed = { ...object, metadata: { ...object.metadata, namespace: 'team' } };
+      expect(apply(placed, object.metadata.name).metadata.generation, object.metadata.name).to.equal(1);
+      const wrong = { ...placed, spec: { ...(object.spec as object), replica: 2 } };
+      expect(() => apply(wrong, object.metadata.name)).to.throw(/spec\.replica/);
+    }
   });
 
   it('says where and when each was proved', () => {

@@ -23,9 +23,14 @@ describe('the completion of berth', () => {
     expect(complete('berth', 'completion', 'f')).to.deep.equal(['fish']);
   });
 
-  it('has all commands in each shell', () => {
-    for (const shell of ['bash', 'zsh', 'fish'])
-      for (const name of COMMAND_NAMES) expect(writeCompletion(shell)).to.include(name);
+  it('has all commands in each shell, which parses it where it is installed', () => {
+    for (const shell of ['bash', 'zsh', 'fish']) {
+      const input = writeCompletion(shell);
+      for (const name of COMMAND_NAMES) expect(input).to.include(name);
+      const { error, stderr } = spawnSync(shell, ['-n'], { input, encoding: 'utf8' });
+      if (shell === 'bash') expect(error).to.equal(undefined);
+      if (!error) expect(stderr, shell).to.equal('');
+    }
     expect(() => writeCompletion('csh')).to.throw('there is one for bash, zsh, fish');
   });
 });
