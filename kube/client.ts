@@ -251,7 +251,7 @@ export function createKubeClient(options: ClientOptions) {
     /** The events of one watch, until the server or the signal ends it. */
     watch,
 
-    /** The lines of a container's log; with `follow`, until the container or the signal ends it. */
+    /** The lines of a container's log. */
     readLog: (pod: ObjectName, { signal, ...query }: LogOptions): AsyncGenerator<string> => {
       const at = { ...pod, subresource: 'log' };
       const resource = RESOURCES.Pod;

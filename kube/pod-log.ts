@@ -8,7 +8,6 @@ export interface LogOptions {
   sinceSeconds?: number | undefined;
   /** The log of the container before its last restart. */
   previous?: boolean | undefined;
-  follow?: boolean | undefined;
   signal?: AbortSignal | undefined;
 }
 

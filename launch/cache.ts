@@ -16,6 +16,7 @@ const WHAT: Record<string, string> = {
   docker: 'Docker, where it is started for the cluster: nodes and images',
   cluster: 'state and images of clusters',
   models: 'models that make run MODEL=… downloaded',
+  runs: 'a list of the folders in which something runs',
   'gateway-bundles': 'the gateway, bundled for tests',
 };
 const OTHERS = 'packages of npm, PyPI, Debian and Maven for tests';

@@ -33,6 +33,7 @@ import { listObstacles, waitForModel, waitForObjects } from './local-readiness.t
 import { type LocalStack, startLocalStack } from './local-stack.ts';
 import { type ManifestObject, readManifests } from './manifests.ts';
 import { prepareOwnModel } from './own-model/own-model.ts';
+import { listOwnRun, RUN_LOCK, unlistOwnRun } from './own-runs.ts';
 import { type Child, describeExit, stopChild, waitForURL } from './processes/child-process.ts';
 import { killGroups } from './processes/process-groups.ts';
 
@@ -170,13 +171,18 @@ function refuseSecondInstance(): void {
   // Secrets, logs and results of all models are in it.
   mkdirSync(STATE_FOLDER, { recursive: true });
   chmodSync(STATE_FOLDER, 0o700);
-  const lock = tryProcessLock(join(STATE_FOLDER, 'run.lock'), 'launch/local.ts');
+  const lock = tryProcessLock(join(STATE_FOLDER, RUN_LOCK.file), RUN_LOCK.program);
   if ('heldBy' in lock)
     throw new Error(
       `make run is already running (PID ${lock.heldBy}; ${STATE_FOLDER}/endpoints.json has its addresses): ` +
         `stop it with Ctrl-C or "kill ${lock.heldBy}", or set BERTH_STATE to another folder to run a second one`,
     );
   releaseLock = lock.release;
+  try {
+    listOwnRun(STATE_FOLDER);
+  } catch (error) {
+    console.error(`berth will find this only by --folder: ${(error as Error).message}`);
+  }
 }
 
 /** Created once, so that keys and sign-ins survive a restart. */
@@ -206,6 +212,7 @@ async function leave(code: number): Promise<void> {
   isStopping = true;
   if (releaseLock) {
     removeEndpoints(LOCAL_ENDPOINTS);
+    unlistOwnRun(STATE_FOLDER);
     await closers.close();
     releaseLock();
   }

@@ -41,7 +41,7 @@ const LAYERS: Record<string, string[]> = {
   machine: [],
   cluster: ['machine'],
   launch: [...PROGRAMS, 'machine', 'cluster'],
-  cli: [...PROGRAMS, 'launch'],
+  cli: [...PROGRAMS, 'machine', 'launch'],
   'pack-cli.ts': ['api', 'bundle-program.ts', 'cli'],
   'docs/.vitepress/slugify.ts': [],
   tools: [

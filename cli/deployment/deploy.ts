@@ -1,22 +1,29 @@
 /** `berth deploy`: applies a manifest of the catalog or a file, and waits until its deployments are ready. */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isConflict } from '../../kube/api-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { RESOURCES, type Resource } from '../../kube/resource.ts';
 import { readManifests } from '../../launch/manifests.ts';
+import { explainRefusal } from '../framework/api-refusal.ts';
 import type { Invocation } from '../framework/command-line.ts';
 import { readDuration } from '../framework/duration.ts';
 import { Failure } from '../framework/failure.ts';
-import { type Output, printable } from '../framework/output.ts';
+import type { Output } from '../framework/output.ts';
 import { BERTH_RESOURCES } from '../framework/resources.ts';
 import type { Target } from '../framework/target.ts';
+import { isPassing } from '../framework/wait.ts';
 import { catalogPath, formatCatalog, readCatalog } from './catalog.ts';
-import type { Deployment } from './deployment.ts';
-import { findCause, formatCause } from './why.ts';
+import { type Deployment, isSeen } from './deployment.ts';
+import { describeReady, findCause, formatCause } from './why.ts';
 
 const FIELD_MANAGER = 'berth';
 const TIMEOUT = '1h';
 const INTERVAL_MS = 1_000;
+/** The same reason again, so that a long wait is no silence. */
+const REMINDER_MS = 60_000;
+/** An Ingress or a Gateway may take that long; one that is missing takes forever. */
+const ROUTE_MS = 120_000;
 
 const ALLOWED: Record<string, Resource> = {
   ...BERTH_RESOURCES,
@@ -30,7 +37,7 @@ export function findManifest(named: string): { path: string; isOfCatalog: boolea
   const models = readCatalog();
   const found = models.find(({ name }) => name === named);
   if (found) return { path: catalogPath(found.file), isOfCatalog: true };
-  if (existsSync(named)) return { path: named, isOfCatalog: false };
+  if (statSync(named, { throwIfNoEntry: false })?.isFile()) return { path: named, isOfCatalog: false };
   const names = models.map(({ name }) => name).join(', ');
   throw new Failure('not_found', `${named} is neither a file nor in the catalog, which has ${names}`);
 }
@@ -44,10 +51,7 @@ export function printManifest({ positionals: [named], flags }: Invocation, outpu
   }
   const { path } = findManifest(named);
   if (!flags.has('print')) return false;
-  output.show(
-    readManifests([path]).map(({ object }) => object),
-    () => readFileSync(path, 'utf8').trimEnd(),
-  );
+  output.show(readFile(path), () => readFileSync(path, 'utf8').trimEnd());
   return true;
 }
 
@@ -58,11 +62,8 @@ export async function deploy(
 ): Promise<void> {
   const timeoutMs = readDuration('timeout', values.timeout ?? TIMEOUT) * 1_000;
   const objects = readObjects(target, named!, values.namespace);
-  for (const object of objects) {
-    const { kind, metadata } = object;
-    await target.client.apply(ALLOWED[kind]!, object, { fieldManager: FIELD_MANAGER });
-    output.note(`${kind} ${metadata.name} is applied in ${metadata.namespace}.`);
-  }
+  output.note(`Deploys to ${target.where}.`);
+  await applyAll(target, objects, { force: flags.has('force-conflicts'), output });
   const deployments = objects.filter(({ kind }) => kind === 'ModelDeployment');
   const deadline = performance.now() + timeoutMs;
   for (const { metadata } of deployments) {
@@ -72,10 +73,32 @@ export async function deploy(
   }
 }
 
+/** In the order of the file. Throws Failure with what is not applied. */
+async function applyAll(
+  target: Target,
+  objects: readonly KubeObject[],
+  { force, output }: { force: boolean; output: Output },
+): Promise<void> {
+  for (const [index, object] of objects.entries()) {
+    const { kind, metadata } = object;
+    try {
+      await target.client.apply(ALLOWED[kind]!, object, { fieldManager: FIELD_MANAGER, force });
+    } catch (error) {
+      const remedy = isConflict(error) ? '; --force-conflicts takes these fields over' : '';
+      const left = objects.slice(index + 1).map((next) => `${next.kind} ${next.metadata.name}`);
+      const rest = left.length > 0 ? `; not applied either: ${left.join(', ')}` : '';
+      const refusal = explainRefusal(error as Error, target);
+      const reason = refusal instanceof Failure ? refusal.kind : 'failed';
+      throw new Failure(reason, `${refusal.message}${remedy}${rest}`, { cause: error });
+    }
+    output.note(`${kind} ${metadata.name} is applied in ${metadata.namespace}.`);
+  }
+}
+
 /** Throws Failure, before anything is applied. */
 function readObjects(target: Target, named: string, asked: string | undefined): KubeObject[] {
   const { path, isOfCatalog } = findManifest(named);
-  return readManifests([path]).map(({ object }) => {
+  return readFile(path).map((object) => {
     const { kind, metadata } = object;
     const resource = ALLOWED[kind];
     if (resource?.apiVersion !== object.apiVersion)
@@ -93,34 +116,72 @@ function readObjects(target: Target, named: string, asked: string | undefined): 
   });
 }
 
+function readFile(path: string): KubeObject[] {
+  const objects = attempt(() => readManifests([path]).map(({ object }) => object));
+  if (objects.length === 0) throw new Failure('usage', `${path} has no objects`);
+  return objects;
+}
+
+function attempt<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new Failure('usage', (error as Error).message, { cause: error });
+  }
+}
+
 const read = ({ client, namespace }: Target, name: string): Promise<Deployment> =>
   client.get<Deployment>(BERTH_RESOURCES.ModelDeployment, { namespace, name });
 
-/** Reports each new reason. Ends with `not_ready` if it is stalled, or the deadline is over. */
-async function waitUntilReady(
+/** Reports each new reason, and again from time to time. Ends with `not_ready` if waiting does not help, or the deadline is over. */
+export async function waitUntilReady(
   target: Target,
   name: string,
-  { deadline, output }: { deadline: number; output: Output },
+  { deadline, output, routeMs = ROUTE_MS }: { deadline: number; output: Output; routeMs?: number },
 ): Promise<void> {
-  let reported = '';
+  let unroutedSince: number | undefined;
+  let reported = { message: '', at: 0 };
+  const report = (message: string) => {
+    const now = performance.now();
+    if (message === '' || (message === reported.message && now - reported.at < REMINDER_MS)) return;
+    output.note(`${name}: ${message}`);
+    reported = { message, at: now };
+  };
   for (;;) {
-    const deployment = await read(target, name);
-    const { conditions = [], observedGeneration = 0 } = deployment.status ?? {};
-    const find = (type: string) => conditions.find((condition) => condition.type === type);
-    const isSeen = observedGeneration >= (deployment.metadata.generation ?? 0);
-    const ready = isSeen ? find('Ready') : undefined;
-    if (ready?.status === 'True') return showDeployment(deployment, output);
-    const isStalled = isSeen && find('Stalled')?.status === 'True';
-    if (isStalled || performance.now() > deadline) {
-      const cause = await findCause(target, deployment);
-      output.show(cause, () => formatCause(cause));
-      return output.endWith('not_ready');
+    const now = performance.now();
+    const isOver = now > deadline;
+    try {
+      const deployment = await read(target, name);
+      const { state, message } = judge(deployment);
+      if (state === 'ready') return showDeployment(deployment, output);
+      unroutedSince = state === 'unrouted' ? (unroutedSince ?? now) : undefined;
+      const hasNoRoute = unroutedSince !== undefined && now - unroutedSince >= routeMs;
+      if (state === 'stalled' || hasNoRoute || isOver) {
+        const cause = await findCause(target, deployment);
+        output.show(cause, () => formatCause(cause));
+        return output.endWith('not_ready');
+      }
+      report(message);
+    } catch (error) {
+      if (!isPassing(error) || isOver) throw error;
+      report(error.message);
     }
-    const [message = ''] = (ready?.message ?? '').split('\n');
-    if (message !== '' && message !== reported) output.note(`${name}: ${printable(message)}`);
-    reported = message;
     await sleep(INTERVAL_MS);
   }
+}
+
+type Progress = { state: 'ready' | 'stalled' | 'unrouted' | 'waiting'; message: string };
+
+function judge(deployment: Deployment): Progress {
+  if (!isSeen(deployment)) return { state: 'waiting', message: '' };
+  const { phase, conditions = [] } = deployment.status ?? {};
+  const find = (type: string) => conditions.find((condition) => condition.type === type);
+  const ready = find('Ready');
+  const [message = ''] = (ready?.message ?? '').split('\n');
+  if (ready?.status === 'True') return { state: 'ready', message };
+  if (find('Stalled')?.status === 'True') return { state: 'stalled', message };
+  // Its pods are ready.
+  return { state: phase === 'Unrouted' ? 'unrouted' : 'waiting', message };
 }
 
 function showDeployment({ metadata, status }: Deployment, output: Output): void {
@@ -129,7 +190,7 @@ function showDeployment({ metadata, status }: Deployment, output: Output): void 
   const ready = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
   output.show({ name, namespace, ready, phase, url }, () =>
     ready
-      ? `${name} is ready: ${url}\nA key for it: berth key -n ${namespace}`
+      ? `${name} ${describeReady(phase)}: ${url}\nA key for it: berth key -n ${namespace}`
       : `${name} is applied. What it waits for: berth why ${name} -n ${namespace}`,
   );
 }

@@ -9,6 +9,7 @@ import type { Target } from '../framework/target.ts';
 import type { Pod } from './pod.ts';
 
 const MAX_LISTED = 20;
+const PAGE = 100;
 
 /** Fields that the operator has not written yet are absent. */
 export type Deployment = KubeObject & {
@@ -32,17 +33,37 @@ export async function findDeployment(target: Target, name: string): Promise<Depl
   );
 }
 
-export async function listDeployments({ client, namespace }: Target): Promise<string[]> {
-  const { items } = await client.list(BERTH_RESOURCES.ModelDeployment, { namespace });
+/** Whether its status is about its present spec. */
+export const isSeen = ({ metadata, status }: Deployment): boolean =>
+  (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+
+async function listDeployments({ client, namespace }: Target): Promise<string[]> {
+  const { items } = await client.list(BERTH_RESOURCES.ModelDeployment, { namespace, limit: MAX_LISTED + 1 });
   return items.map(({ metadata }) => metadata.name).sort();
 }
 
 /** Oldest first. */
-export async function listPods({ client, namespace }: Target, name: string): Promise<Pod[]> {
+export async function listPods(
+  { client, namespace }: Target,
+  name: string,
+  signal?: AbortSignal,
+): Promise<Pod[]> {
   const labelSelector = Object.entries(podSelector(name))
     .map(([label, value]) => `${label}=${value}`)
     .join(',');
-  const { items } = await client.list<Pod>(RESOURCES.Pod, { namespace, labelSelector });
+  const items: Pod[] = [];
+  let next: string | undefined;
+  do {
+    const page = await client.list<Pod>(RESOURCES.Pod, {
+      namespace,
+      labelSelector,
+      limit: PAGE,
+      ...(next && { continue: next }),
+      ...(signal && { signal }),
+    });
+    items.push(...page.items);
+    next = page.metadata.continue;
+  } while (next);
   const age = ({ metadata }: Pod) => Date.parse(metadata.creationTimestamp ?? '') || 0;
   return items.sort((one, other) => age(one) - age(other));
 }

@@ -19,7 +19,7 @@ export interface KeyLimits {
 
 const HASH_DIGITS = 10;
 
-/** Without a name, it gets one of its hash. Resolves once the gateways know it. */
+/** Without a name, it gets one of its hash. Resolves once the gateways know it, or with exit code 5. */
 export async function createKey(
   target: Target,
   given: { name: string | undefined; limits: KeyLimits },
@@ -27,7 +27,7 @@ export async function createKey(
 ): Promise<void> {
   const key = generateApiKey();
   const sha256 = hashApiKey(key);
-  const name = given.name ?? `key-${sha256.slice(0, HASH_DIGITS)}`;
+  const name = given.name || `key-${sha256.slice(0, HASH_DIGITS)}`;
   const limits = readLimits(given.limits, new Date());
   const { namespace, client } = target;
   const { apiVersion, kind } = BERTH_RESOURCES.APIKey;
@@ -44,11 +44,12 @@ export async function createKey(
       `there is an API key ${name} in ${namespace} already: choose another name, or remove it with kubectl delete apikey ${name} -n ${namespace}`,
     );
   });
-  // The key would be lost otherwise.
+  // Before anything else can happen: nobody else has the key.
+  output.show({ name, namespace, key }, () => key);
+  output.note(`The key ${name} is of the namespace ${namespace} of ${target.where}.`);
   const problem = await waitForCondition(target, 'APIKey', { name, type: 'Ready' }).catch(
     (error: Error) => error.message,
   );
-  output.show({ name, namespace, key, ready: problem === undefined }, () => key);
   if (problem === undefined) return;
   output.note(`The key ${name} is created, but gateways do not know it yet: ${problem}`);
   output.endWith('not_ready');

@@ -2,6 +2,7 @@
 import { CONTAINERS } from '../../api/names.ts';
 import { KubeApiError } from '../../kube/api-error.ts';
 import type { LogOptions } from '../../kube/pod-log.ts';
+import { withoutRemains } from '../../operator/status/pod-findings.ts';
 import type { Invocation } from '../framework/command-line.ts';
 import { readDuration } from '../framework/duration.ts';
 import { Failure } from '../framework/failure.ts';
@@ -24,6 +25,7 @@ export function readLogRequest({ values, flags }: Pick<Invocation, 'values' | 'f
   const { request: about, container, tail, since } = values;
   if (tail !== undefined && !/^\d{1,9}$/.test(tail))
     throw new Failure('usage', `--tail must be a number of lines, not "${tail}"`);
+  if (about === '') throw new Failure('usage', '--request must be the x-request-id of a response');
   const all = [CONTAINERS.gateway, CONTAINERS.engine];
   const isWhole = about !== undefined || since !== undefined;
   return {
@@ -33,17 +35,11 @@ export function readLogRequest({ values, flags }: Pick<Invocation, 'values' | 'f
       tailLines: tail === undefined ? (isWhole ? undefined : TAIL_LINES) : Number(tail),
       sinceSeconds: since === undefined ? undefined : readDuration('since', since),
       previous: flags.has('previous') || undefined,
-      follow: flags.has('follow') || undefined,
     },
   };
 }
 
-interface Source {
-  pod: string;
-  container: string;
-}
-
-/** Throws Failure if nothing could be read, or nothing is about the request. */
+/** Ends with 1 if a log could not be read. Throws Failure if none could, or nothing is about the request. */
 export async function printLogs(
   target: Target,
   name: string,
@@ -56,49 +52,35 @@ export async function printLogs(
       'make run has one log per container, earlier runs included, without times: leave out --previous and --since; --tail takes the last lines',
     );
   await findDeployment(target, name);
-  const pods = await listPods(target, name);
+  const pods = withoutRemains(await listPods(target, name));
   if (pods.length === 0)
     throw new Failure('not_ready', `${name} has no pods, so there are no logs: berth why ${name} says why`);
   const sources = pods.flatMap(({ metadata }) =>
-    containers.map((container): Source => ({ pod: metadata.name, container })),
+    containers.map((container) => ({ pod: metadata.name, container })),
   );
   let count = 0;
-  const print = async ({ pod, container }: Source): Promise<void> => {
+  const problems: KubeApiError[] = [];
+  for (const { pod, container } of sources) {
     const prefix = sources.length > 1 ? `[${pod}/${container}] ` : '';
-    const lines = target.client.readLog(
-      { namespace: target.namespace, name: pod },
-      { ...options, container },
-    );
-    for await (const line of lines) {
-      if (line === '' || (about !== undefined && !line.includes(about))) continue;
-      count++;
-      output.show({ pod, container, line: parseLine(line) }, () => prefix + formatLine(line));
+    const at = { namespace: target.namespace, name: pod };
+    try {
+      for await (const line of target.client.readLog(at, { ...options, container })) {
+        if (line === '' || (about !== undefined && !line.includes(about))) continue;
+        count++;
+        output.show({ pod, container, line: parseLine(line) }, () => prefix + formatLine(line));
+        await output.drain();
+      }
+    } catch (error) {
+      if (!(error instanceof KubeApiError)) throw error;
+      problems.push(error);
+      output.report({ pod, container, error: error.message }, `${prefix}${error.message}`);
     }
-  };
-  const problems = await printEach(sources, print, options.follow === true);
-  for (const problem of problems) output.note(problem.message);
+  }
   if (problems.length === sources.length) throw problems[0]!;
+  if (problems.length > 0) output.endWith('failed');
   if (about !== undefined && count === 0)
     throw new Failure(
       'not_found',
       `no line about ${about} in the logs of ${pods.length} pods of ${name}: their logs may begin later, or the gateways' log level be warn`,
     );
-}
-
-/** Followed logs at the same time, others in turn. Returns what could not be read. */
-async function printEach(
-  sources: Source[],
-  print: (source: Source) => Promise<void>,
-  atOnce: boolean,
-): Promise<Error[]> {
-  const problems: Error[] = [];
-  const attempt = (source: Source) =>
-    print(source).catch((error: unknown) => {
-      // The container has not started, or the pod is gone.
-      if (!(error instanceof KubeApiError) || ![400, 404].includes(error.code)) throw error;
-      problems.push(error);
-    });
-  if (atOnce) await Promise.all(sources.map(attempt));
-  else for (const source of sources) await attempt(source);
-  return problems;
 }

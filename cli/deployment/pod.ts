@@ -1,22 +1,24 @@
 /** The state of a deployment's pods: whose log says why it does not serve. Pure. */
-import type { V1ContainerStatus, V1PodStatus } from '@kubernetes/client-node';
+import type { V1PodStatus } from '@kubernetes/client-node';
 import { CONTAINERS } from '../../api/names.ts';
 import type { KubeObject } from '../../kube/object.ts';
+import { findCrash, withoutRemains } from '../../operator/status/pod-findings.ts';
 
 export type Pod = KubeObject & { status?: V1PodStatus };
 
 export interface LogPlace {
   pod: string;
   container: string;
+  hasFailed: boolean;
   /** Whether the log is that of the container before its last restart. */
   previous: boolean;
   /** End of the log that the kubelet kept; empty if there is none. */
   kept: string;
 }
 
-/** The container that failed last, else the engine that is still starting. */
+/** The container that failed last, else the engine that is still starting; by the operator's rules. */
 export function findTellingLog(pods: readonly Pod[]): LogPlace | undefined {
-  const containers = pods.flatMap((pod) => {
+  const containers = withoutLeaving(withoutRemains(pods)).flatMap((pod) => {
     const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
     return [...initContainerStatuses, ...containerStatuses].map((status) => ({
       pod: pod.metadata.name,
@@ -24,25 +26,32 @@ export function findTellingLog(pods: readonly Pod[]): LogPlace | undefined {
     }));
   });
   const failed = containers.flatMap(({ pod, status }) => {
-    const ended = findBadEnd(status);
-    return ended ? [{ pod, container: status.name, ...ended }] : [];
+    const ended = findCrash(status);
+    return ended ? [{ pod, status, ended, at: toMillis(ended.finishedAt) }] : [];
   });
   const last = failed.sort((one, other) => one.at - other.at).at(-1);
   if (last) {
-    const { at: _, ...place } = last;
-    return place;
+    const { pod, status, ended } = last;
+    const previous = status.state?.terminated === undefined;
+    return { pod, container: status.name, hasFailed: true, previous, kept: ended.message ?? '' };
   }
-  const running = containers.find(
+  const starting = containers.find(
     ({ status }) => status.name === CONTAINERS.engine && status.state?.running && !status.ready,
   );
-  return running && { pod: running.pod, container: CONTAINERS.engine, previous: false, kept: '' };
+  return (
+    starting && {
+      pod: starting.pod,
+      container: CONTAINERS.engine,
+      hasFailed: false,
+      previous: false,
+      kept: '',
+    }
+  );
 }
 
-function findBadEnd({ name, ready, state, lastState, restartCount }: V1ContainerStatus) {
-  if (ready) return undefined;
-  const now = state?.terminated;
-  const ended = now ?? ((restartCount ?? 0) > 0 ? lastState?.terminated : undefined);
-  if (!ended || (ended.exitCode === 0 && name !== CONTAINERS.engine)) return undefined;
-  const at = ended.finishedAt ? new Date(ended.finishedAt).getTime() : 0;
-  return { previous: now === undefined, kept: ended.message ?? '', at };
+function withoutLeaving(pods: readonly Pod[]): readonly Pod[] {
+  const staying = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  return staying.length > 0 ? staying : pods;
 }
+
+const toMillis = (time: Date | string | undefined): number => (time ? new Date(time).getTime() : 0);

@@ -4,7 +4,7 @@ import { isForbidden, isNotFound, KubeApiError } from '../../kube/api-error.ts';
 import { type Output, printable } from '../framework/output.ts';
 import type { Target } from '../framework/target.ts';
 import { findDecisiveLine } from './decisive-line.ts';
-import { type Deployment, findDeployment, listPods } from './deployment.ts';
+import { type Deployment, findDeployment, isSeen, listPods } from './deployment.ts';
 import { findTellingLog, type LogPlace } from './pod.ts';
 
 export interface Cause {
@@ -16,9 +16,14 @@ export interface Cause {
   sentence: string;
   since: string | null;
   log: { pod: string; container: string; line: string } | null;
+  /** Why there is no line, if it could not be read. */
+  log_problem: string | null;
 }
 
 const TAIL_LINES = 200;
+const MAX_LINE = 4_096;
+/** The condition is known already: its log is worth no long wait. */
+const LOG_TIMEOUT_MS = 5_000;
 
 /** Its exit code says whether the deployment is ready. */
 export async function explainDeployment(target: Target, name: string, output: Output): Promise<void> {
@@ -27,20 +32,36 @@ export async function explainDeployment(target: Target, name: string, output: Ou
   if (!cause.ready) output.endWith('not_ready');
 }
 
-export async function findCause(target: Target, deployment: Deployment): Promise<Cause> {
-  const condition = deployment.status?.conditions?.find(({ type }) => type === 'Ready');
-  const cause = describeCondition(deployment, condition);
+export async function findCause(
+  target: Target,
+  deployment: Deployment,
+  timeoutMs = LOG_TIMEOUT_MS,
+): Promise<Cause> {
+  const cause = describeCondition(deployment);
   if (cause.ready) return cause;
-  const place = findTellingLog(await listPods(target, cause.name));
-  const line = place && findDecisiveLine(await readTail(target, place));
-  return { ...cause, log: place && line ? { pod: place.pod, container: place.container, line } : null };
+  try {
+    return { ...cause, log: await findLine(target, cause.name, AbortSignal.timeout(timeoutMs)) };
+  } catch (error) {
+    if (!(error instanceof KubeApiError)) throw error;
+    return { ...cause, log_problem: error.message };
+  }
+}
+
+async function findLine(target: Target, name: string, signal: AbortSignal): Promise<Cause['log']> {
+  const place = findTellingLog(await listPods(target, name, signal));
+  if (!place) return null;
+  const { pod, container, hasFailed } = place;
+  const lines = await readTail(target, place, signal);
+  const line = hasFailed ? findDecisiveLine(lines) : lines.findLast((each) => each.trim() !== '')?.trim();
+  return line ? { pod, container, line } : null;
 }
 
 /** Without the log lines that the operator appends. */
-export function describeCondition(
-  { metadata, status }: Pick<Deployment, 'metadata' | 'status'>,
-  condition: Condition | undefined,
-): Cause {
+function describeCondition(deployment: Deployment): Cause {
+  const { metadata, status } = deployment;
+  const condition: Condition | undefined = isSeen(deployment)
+    ? status?.conditions?.find(({ type }) => type === 'Ready')
+    : undefined;
   const [sentence = ''] = (condition?.message ?? '').split(/; last log:|\n/);
   return {
     name: metadata.name,
@@ -48,36 +69,56 @@ export function describeCondition(
     ready: condition?.status === 'True',
     phase: status?.phase ?? 'Unknown',
     reason: condition?.reason ?? 'NotReconciled',
-    sentence: condition ? sentence : 'the operator has not seen it yet: check that it runs',
+    sentence: condition ? sentence : 'the operator has not seen its spec yet: check that it runs',
     since: condition?.lastTransitionTime ?? null,
     log: null,
+    log_problem: null,
   };
 }
 
-/** Reading logs may be forbidden, and the kubelet may have removed them: it keeps the end of a failed container's. */
-async function readTail({ client, namespace }: Target, place: LogPlace): Promise<string[]> {
-  const { pod, container, previous, kept } = place;
-  const options = { container, previous, tailLines: TAIL_LINES };
+/** The kubelet may not have the log anymore, and reading it may be forbidden: of a failed container, the pod's status has its end. */
+async function readTail(
+  { client, namespace }: Target,
+  { pod, container, previous, kept }: LogPlace,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const lines: string[] = [];
   try {
-    const lines: string[] = [];
-    for await (const line of client.readLog({ namespace, name: pod }, options)) lines.push(line);
+    const options = { container, previous, tailLines: TAIL_LINES, signal };
+    for await (const line of client.readLog({ namespace, name: pod }, options))
+      lines.push(line.slice(0, MAX_LINE));
     return lines;
   } catch (error) {
     const isMissing = isForbidden(error) || isNotFound(error) || isGoneContainer(error);
-    if (!isMissing) throw error;
-    return kept.split('\n');
+    if (lines.length > 0) return lines;
+    if (kept !== '' || isMissing) return kept.split('\n');
+    throw error;
   }
 }
 
 /** Kubernetes' answer where a container has not run, or has no earlier run. */
 const isGoneContainer = (error: unknown): boolean => error instanceof KubeApiError && error.code === 400;
 
-export function formatCause({ name, ready, reason, sentence, since, log }: Cause): string {
-  const state = ready ? 'is ready' : 'is not ready';
+export function formatCause({
+  name,
+  ready,
+  phase,
+  reason,
+  sentence,
+  since,
+  log,
+  log_problem: problem,
+}: Cause): string {
+  const state = ready ? describeReady(phase) : 'is not ready';
   const note = ready || reason === '' ? '' : ` (${reason}${since ? `, since ${since}` : ''})`;
   const lines = [`${name} ${state}: ${printable(sentence)}${note}`];
   if (log && !sentence.includes(log.line))
     lines.push(`  ${log.container} of ${log.pod}: ${printable(log.line)}`);
+  if (problem) lines.push(`  its log could not be read: ${printable(problem)}`);
   if (!ready) lines.push(`Its log: berth logs ${name}`);
   return lines.join('\n');
 }
+
+/** A deployment is as its spec asks also where nothing serves. */
+export const describeReady = (phase: string): string =>
+  phase === 'Paused' ? 'is paused' : phase === 'ScaledToZero' ? 'is scaled to zero' : 'is ready';

@@ -8,6 +8,8 @@ export interface AgentSettings {
   /** Never the key: other users of the machine can read arguments. */
   args: string[];
   env: Record<string, string>;
+  /** Variables that would lead it elsewhere, or give a key of others to this endpoint. */
+  unset: string[];
 }
 
 /** What each of them calls. */
@@ -31,14 +33,29 @@ export const describeAgent = (name: AgentName, endpoint: Endpoint): AgentSetting
   ...WRITERS[name](endpoint),
 });
 
+/** Claude Code prefers other clouds to a base URL, and sends these keys and headers along. */
+const FOREIGN_TO_CLAUDE = [
+  'CLAUDE_CODE_USE_BEDROCK',
+  'CLAUDE_CODE_USE_VERTEX',
+  'CLAUDE_CODE_USE_FOUNDRY',
+  'CLAUDE_CODE_OAUTH_TOKEN',
+  'ANTHROPIC_API_KEY',
+  'ANTHROPIC_CUSTOM_HEADERS',
+  'ANTHROPIC_SMALL_FAST_MODEL',
+];
+
 const WRITERS: Record<AgentName, (endpoint: Endpoint) => Omit<AgentSettings, 'program'>> = {
   claude: ({ url, key, model: { id, max_model_len: context } }) => ({
     args: [],
+    unset: FOREIGN_TO_CLAUDE,
     env: {
       ANTHROPIC_BASE_URL: url.replace(/\/v1$/, ''),
       ANTHROPIC_AUTH_TOKEN: key,
       ANTHROPIC_MODEL: id,
       ANTHROPIC_DEFAULT_HAIKU_MODEL: id,
+      ANTHROPIC_DEFAULT_SONNET_MODEL: id,
+      ANTHROPIC_DEFAULT_OPUS_MODEL: id,
+      CLAUDE_CODE_SUBAGENT_MODEL: id,
       ...(context && {
         CLAUDE_CODE_MAX_CONTEXT_TOKENS: String(context),
         CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(Math.floor(context / OUTPUT_SHARE)),
@@ -65,7 +82,7 @@ const WRITERS: Record<AgentName, (endpoint: Endpoint) => Omit<AgentSettings, 'pr
       '-c',
       `${name}=${JSON.stringify(value)}`,
     ]);
-    return { args, env: { [KEY_VARIABLE]: key } };
+    return { args, env: { [KEY_VARIABLE]: key }, unset: [] };
   },
   opencode: ({ url, key, model: { id, display_name: name, max_model_len: context } }) => {
     const limit = context && { context, output: Math.floor(context / OUTPUT_SHARE) };
@@ -85,6 +102,7 @@ const WRITERS: Record<AgentName, (endpoint: Endpoint) => Omit<AgentSettings, 'pr
     };
     return {
       args: [],
+      unset: [],
       env: {
         [KEY_VARIABLE]: key,
         OPENCODE_CONFIG_CONTENT: JSON.stringify(config),

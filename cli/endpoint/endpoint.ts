@@ -1,51 +1,112 @@
 /** The endpoint of a deployment with a key for it. */
 import { errorEnvelope, type ModelObject, modelList } from '../../api/api-objects.ts';
-import { API_KEY_SECRET_FIELD, apiKeySecretName } from '../../api/names.ts';
+import { API_KEY_SECRET_FIELD, apiKeySecretName, childNames } from '../../api/names.ts';
+import { readBody } from '../../kit/bounded-body.ts';
 import type { Variables } from '../../kit/environment.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
 import type { EndpointsFile } from '../../launch/endpoints-file.ts';
 import { findDeployment } from '../deployment/deployment.ts';
-import { describeCondition } from '../deployment/why.ts';
 import { Failure } from '../framework/failure.ts';
+import { isReadableByOthers } from '../framework/plain-http.ts';
 import type { Target } from '../framework/target.ts';
 
 export interface Endpoint {
   /** Ends in /v1. */
   url: string;
   key: string;
+  /** Where the key is from, for messages. */
+  keySource: string;
   model: ModelObject;
 }
 
-export const KEY_VARIABLE = 'BERTH_KEY';
+type Access = Omit<Endpoint, 'model'>;
 
-/** Throws Failure if the deployment does not serve `route`, or the key is not valid. */
-export async function openEndpoint(
-  target: Target,
-  { name, keyName, route }: { name: string; keyName: string | undefined; route: string },
-  variables: Variables,
-): Promise<Endpoint> {
-  const deployment = await findDeployment(target, name);
-  const url = deployment.status?.url;
-  if (!url) {
-    const condition = deployment.status?.conditions?.find(({ type }) => type === 'Ready');
-    const { sentence } = describeCondition(deployment, condition);
-    throw new Failure('not_ready', `${name} has no URL yet: ${sentence}`);
-  }
-  const key = await readKey(target, keyName, variables);
-  const answer = await callEndpoint({ url, key }, 'models');
-  const [model] = modelList.parse(await answer.json()).data;
-  if (!model!.routes.includes(`/v1${route}`))
-    throw new Failure('failed', `${name} does not serve /v1${route}; it serves ${model!.routes.join(', ')}`);
-  return { url, key, model: model! };
+export interface EndpointRequest {
+  name: string;
+  route: string;
+  /** Name of an APIKey. */
+  keyName?: string | undefined;
+  /** Instead of the deployment's own. */
+  url?: string | undefined;
+  isPlainAllowed?: boolean;
 }
 
-async function readKey(target: Target, name: string | undefined, variables: Variables): Promise<string> {
-  if (name !== undefined) return readSecret(target, name);
-  const { namespace, place } = target;
-  const key =
-    variables[KEY_VARIABLE] || (place.kind !== 'cluster' && findLocalKey(place.endpoints, namespace));
-  if (key) return key;
+export const KEY_VARIABLE = 'BERTH_KEY';
+/** Lists of one model and errors are smaller. */
+const MAX_ANSWER_BYTES = 1024 ** 2;
+
+/** Throws Failure if the deployment does not serve the route, or the key is not valid. */
+export async function openEndpoint(
+  target: Target,
+  request: EndpointRequest,
+  variables: Variables,
+): Promise<Endpoint> {
+  const { name, route, keyName } = request;
+  const url = await findURL(target, request);
+  const access = { url, ...(await readKey(target, keyName, variables)) };
+  const model = await readModel(access).catch((error: unknown) => {
+    if (!(error instanceof Failure) || error.kind !== 'unreachable' || target.place.kind === 'run')
+      throw error;
+    const { service } = childNames(name);
+    throw new Failure(
+      'unreachable',
+      `${error.message}. Without a way in from here, run kubectl port-forward -n ${target.namespace} service/${service} 8080:80, and add --url http://localhost:8080`,
+      { cause: error },
+    );
+  });
+  if (!model.routes.includes(`/v1${route}`))
+    throw new Failure('failed', `${name} does not serve /v1${route}; it serves ${model.routes.join(', ')}`);
+  return { ...access, model };
+}
+
+async function findURL(
+  target: Target,
+  { name, url: given, isPlainAllowed }: EndpointRequest,
+): Promise<string> {
+  const deployment = await findDeployment(target, name);
+  const url = given === undefined ? deployment.status?.url : readURL(given);
+  if (!url)
+    throw new Failure('not_ready', `${name} has no URL yet: berth why ${name} says what it waits for`);
+  // The addresses of make cluster are on this machine.
+  if (target.place.kind === 'cluster' && !isPlainAllowed && isReadableByOthers(new URL(url)))
+    throw new Failure(
+      'usage',
+      `${url} would get your API key over plain HTTP, where others can read it: use https, or --plain-http`,
+    );
+  return url;
+}
+
+/** With or without /v1. */
+function readURL(given: string): string {
+  const url = URL.parse(given);
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
+    throw new Failure('usage', `--url ${given} is not an address such as http://localhost:8080`);
+  return `${url.origin}${url.pathname.replace(/\/(v1\/?)?$/, '')}/v1`;
+}
+
+async function readModel(access: Access): Promise<ModelObject> {
+  const response = await callEndpoint(access, 'models');
+  const list = modelList.safeParse(await readJSON(response));
+  const model = list.data?.data[0];
+  if (model) return model;
+  throw new Failure(
+    'unreachable',
+    `${access.url} is no endpoint of Berth: it answered ${response.status} without a list of models; check its DNS and its Ingress or Gateway`,
+  );
+}
+
+async function readKey(
+  target: Target,
+  name: string | undefined,
+  variables: Variables,
+): Promise<Omit<Access, 'url'>> {
+  if (name !== undefined) return { key: await readSecret(target, name), keySource: `the APIKey ${name}` };
+  const { namespace, place, where } = target;
+  const own = variables[KEY_VARIABLE];
+  if (own) return { key: own, keySource: KEY_VARIABLE };
+  const key = place.kind === 'cluster' ? undefined : findLocalKey(place.endpoints, namespace);
+  if (key) return { key, keySource: where };
   throw new Failure(
     'usage',
     `there is no API key: export ${KEY_VARIABLE}=$(berth key -n ${namespace}), or name an APIKey whose Secret you may read with --key`,
@@ -78,7 +139,7 @@ async function readSecret({ client, namespace }: Target, name: string): Promise<
 
 /** A response of the endpoint. Throws Failure with the words of its error. */
 export async function callEndpoint(
-  { url, key }: Pick<Endpoint, 'url' | 'key'>,
+  { url, key, keySource }: Access,
   path: string,
   request: { body?: object; signal?: AbortSignal | undefined } = {},
 ): Promise<Response> {
@@ -96,11 +157,21 @@ export async function callEndpoint(
   });
   if (response.ok) return response;
   const { status } = response;
-  const envelope = errorEnvelope.safeParse(await response.json().catch(() => null));
+  const envelope = errorEnvelope.safeParse(await readJSON(response));
   const what = envelope.success
     ? describeEnvelope(envelope.data.error)
     : `${url} answered ${status} without a reason`;
-  throw new Failure(status === 503 ? 'not_ready' : 'failed', what);
+  const whose = status === 401 ? `; the key is that of ${keySource}` : '';
+  throw new Failure(status === 503 ? 'not_ready' : 'failed', what + whose);
+}
+
+/** null: it is no JSON, or too much. */
+async function readJSON({ body }: Response): Promise<unknown> {
+  try {
+    return JSON.parse((await readBody(body!, MAX_ANSWER_BYTES)).toString());
+  } catch {
+    return null;
+  }
 }
 
 export const describeEnvelope = ({ message, code }: { message: string; code?: string | null }): string =>

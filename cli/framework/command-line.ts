@@ -29,10 +29,14 @@ export const optionsOf = (command: Command): Record<string, Option> => ({
 /** Throws Failure with what is allowed. */
 export function readCommandLine(args: readonly string[], version: string): CommandLine {
   const [first, ...rest] = args;
+  const about = COMMAND_NAMES.find((each) => each === rest[0]);
+  if (first === 'help' && about) return { kind: 'print', text: writeCommandHelp(about) };
   if (first === undefined || first === '--help' || first === '-h' || first === 'help')
     return { kind: 'print', text: writeHelp() };
   if (first === '--version') return { kind: 'print', text: version };
   const name = COMMAND_NAMES.find((each) => each === first);
+  if (!name && first.startsWith('-'))
+    throw new Failure('usage', `options follow the command: berth why ${first} …, not berth ${first}`);
   if (!name)
     throw new Failure('usage', `there is no command ${first}; the commands are ${COMMAND_NAMES.join(', ')}`);
   const command = describeCommand(name);
@@ -56,6 +60,25 @@ export function readCommandLine(args: readonly string[], version: string): Comma
   };
 }
 
+/** Whether `--json` is an option of `berth` itself, and no value nor another program's; also where the rest is wrong. */
+export function asksForJSON([first, ...rest]: readonly string[]): boolean {
+  const name = COMMAND_NAMES.find((each) => each === first);
+  if (!name) return rest.includes('--json');
+  const command = describeCommand(name);
+  const tokens = tokenize(command, splitArguments(command, rest).own);
+  return tokens.some((token) => token.kind === 'option' && token.name === 'json');
+}
+
+/** Whatever is wrong with them. */
+const tokenize = (command: Command, args: string[]) =>
+  parseArgs({
+    args,
+    options: toParsed(optionsOf(command)),
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  }).tokens;
+
 function parse(name: CommandName, args: string[]) {
   try {
     const options = optionsOf(describeCommand(name));
@@ -73,9 +96,7 @@ const toParsed = (options: Record<string, Option>) =>
 /** Options of the agents are not Berth's, whatever their names. */
 function splitArguments(command: Command, args: string[]): { own: string[]; passedOn: string[] } {
   if (!command.passesOn) return { own: args, passedOn: [] };
-  const options = toParsed(optionsOf(command));
-  const { tokens } = parseArgs({ args, options, allowPositionals: true, strict: false, tokens: true });
-  const name = tokens.find(({ kind }) => kind === 'positional');
+  const name = tokenize(command, args).find(({ kind }) => kind === 'positional');
   if (!name) return { own: args, passedOn: [] };
   const rest = args.slice(name.index + 1);
   return { own: args.slice(0, name.index + 1), passedOn: rest[0] === '--' ? rest.slice(1) : rest };

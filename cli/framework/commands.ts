@@ -7,7 +7,7 @@ export interface Option {
   about: string;
 }
 
-export type Completed = 'deployment' | 'catalog' | 'shell' | 'file';
+export type Completed = 'catalog' | 'shell';
 
 export interface Command {
   about: string;
@@ -37,13 +37,18 @@ const KEY_OPTION: Option = {
   about: 'APIKey whose Secret has the key; instead of BERTH_KEY',
 };
 
+const ENDPOINT_OPTIONS: Record<string, Option> = {
+  key: KEY_OPTION,
+  url: { type: 'string', value: 'URL', about: 'of the endpoint, such as of a forwarded port' },
+  'plain-http': { type: 'boolean', about: 'send the key over plain HTTP to other machines, too' },
+};
+
 const agent = (program: string): Command => ({
   about: `start ${program} with the model; --json prints its settings instead`,
   arguments: 'NAME [ARGUMENT…]',
   min: 1,
   max: 1,
-  completes: 'deployment',
-  options: { key: KEY_OPTION },
+  options: ENDPOINT_OPTIONS,
   passesOn: true,
 });
 
@@ -53,7 +58,6 @@ export const COMMANDS = {
     arguments: 'NAME',
     min: 1,
     max: 1,
-    completes: 'deployment',
     options: {},
   },
   logs: {
@@ -61,7 +65,6 @@ export const COMMANDS = {
     arguments: 'NAME',
     min: 1,
     max: 1,
-    completes: 'deployment',
     options: {
       request: {
         type: 'string',
@@ -72,7 +75,6 @@ export const COMMANDS = {
       tail: { type: 'string', value: 'LINES', about: 'so many of the last lines (100)' },
       since: { type: 'string', value: 'TIME', about: 'not older than this, such as 30s, 5m, 2h or 1d' },
       previous: { type: 'boolean', short: 'p', about: 'of the containers before their last restart' },
-      follow: { type: 'boolean', short: 'f', about: 'go on with new lines' },
     },
   },
   key: {
@@ -92,12 +94,11 @@ export const COMMANDS = {
     },
   },
   chat: {
-    about: 'chat with a model; with a message, or one on stdin, answer it and end',
+    about: 'chat with a model; with a message, or text on stdin, answer it and end',
     arguments: 'NAME [MESSAGE]',
     min: 1,
     max: 2,
-    completes: 'deployment',
-    options: { key: KEY_OPTION, system: { type: 'string', value: 'TEXT', about: 'system prompt' } },
+    options: { ...ENDPOINT_OPTIONS, system: { type: 'string', value: 'TEXT', about: 'system prompt' } },
   },
   deploy: {
     about: 'deploy a model of the catalog or a file; without an argument, list the catalog',
@@ -107,6 +108,7 @@ export const COMMANDS = {
     completes: 'catalog',
     options: {
       print: { type: 'boolean', about: 'print the manifest, and deploy nothing' },
+      'force-conflicts': { type: 'boolean', about: 'take over fields that others have set' },
       'no-wait': { type: 'boolean', about: 'do not wait until it is ready' },
       timeout: { type: 'string', value: 'TIME', about: 'wait for so long at most (1h)' },
     },

@@ -1,5 +1,4 @@
 /** What the commands speak to: a `make run` on this machine, or a cluster by kubeconfig. */
-import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Variables } from '../../kit/environment.ts';
 import { createKubeClient, type KubeClient } from '../../kube/client.ts';
@@ -7,6 +6,7 @@ import { type KubeConfigSource, loadKubeConfig } from '../../kube/connection.ts'
 import { type EndpointsFile, FILE_NAME, readEndpoints } from '../../launch/endpoints-file.ts';
 import { DEFAULT_FOLDER } from '../../launch/environment.ts';
 import { DEFAULT_NAMESPACE } from '../../launch/local-plan.ts';
+import { findOwnRun, isStarting } from '../../launch/own-runs.ts';
 import { Failure } from './failure.ts';
 
 export interface TargetOptions {
@@ -21,7 +21,7 @@ export interface TargetOptions {
 export type Place =
   | { kind: 'run'; folder: string; endpoints: EndpointsFile }
   /** A `make cluster`: only its `exec` prefix leads to its addresses. */
-  | { kind: 'made'; endpoints: EndpointsFile }
+  | { kind: 'made'; folder: string; endpoints: EndpointsFile }
   | { kind: 'cluster'; source: KubeConfigSource };
 
 export interface Target {
@@ -32,39 +32,40 @@ export interface Target {
   place: Place;
 }
 
-/** The given folder, that of a running `make run` here or above, or of its kubeconfig. */
-export function findStateFolder(named: string | undefined, cwd: string, variables: Variables): string {
-  const chosen = named ?? variables.BERTH_STATE;
-  if (chosen) return resolve(cwd, chosen);
-  const isRunning = (folder: string) => existsSync(join(folder, FILE_NAME));
-  for (let parent = cwd; ; parent = dirname(parent)) {
-    const folder = join(parent, DEFAULT_FOLDER);
-    if (isRunning(folder)) return folder;
-    if (parent === dirname(parent)) break;
-  }
-  const beside = variables.KUBECONFIG && dirname(resolve(cwd, variables.KUBECONFIG));
-  return beside && isRunning(beside) ? beside : join(cwd, DEFAULT_FOLDER);
-}
-
-/** Throws Failure if a named folder has nothing running. */
-export function findPlace(options: TargetOptions, cwd: string, variables: Variables): Place {
-  const { folder: named, kubeconfig, context } = options;
-  if (named && (kubeconfig ?? context))
+/** Throws Failure if a named folder has nothing running. `cache`: where this user's runs are listed. */
+export function findPlace(options: TargetOptions, cwd: string, variables: Variables, cache?: string): Place {
+  const { folder, kubeconfig, context } = options;
+  if (folder && (kubeconfig ?? context))
     throw new Failure('usage', '--folder is of make run; give either it, or --kubeconfig and --context');
   if (kubeconfig ?? context)
     return {
       kind: 'cluster',
       source: { ...(kubeconfig && { file: kubeconfig }), ...(context && { context }) },
     };
-  const folder = findStateFolder(named, cwd, variables);
-  const endpoints = readEndpoints(join(folder, FILE_NAME));
-  if (endpoints) return endpoints.cluster ? { kind: 'made', endpoints } : { kind: 'run', folder, endpoints };
-  if (named ?? variables.BERTH_STATE)
-    throw new Failure(
-      'unreachable',
-      `nothing is running in ${folder}: start make run or make cluster first, or name another folder with --folder`,
-    );
-  return { kind: 'cluster', source: {} };
+  const named = folder ?? variables.BERTH_STATE;
+  const found = named ? resolve(cwd, named) : findStateFolder(cwd, variables, cache);
+  const endpoints = found === undefined ? undefined : readEndpoints(join(found, FILE_NAME));
+  if (found !== undefined && endpoints)
+    return { kind: endpoints.cluster ? 'made' : 'run', folder: found, endpoints };
+  if (found === undefined) return { kind: 'cluster', source: {} };
+  // Not the cluster of a kubeconfig in its place, which may be anything.
+  throw new Failure(
+    'unreachable',
+    isStarting(found)
+      ? `make run is starting in ${found}: try again once it has its addresses`
+      : `nothing is running in ${found}: start make run or make cluster first, or name another folder with --folder`,
+  );
+}
+
+/** That of this user's `make run` or `make cluster` here or above, or of its kubeconfig. */
+function findStateFolder(cwd: string, variables: Variables, cache?: string): string | undefined {
+  for (let parent = cwd; ; parent = dirname(parent)) {
+    const folder = join(parent, DEFAULT_FOLDER);
+    if (findOwnRun(folder, cache)) return folder;
+    if (parent === dirname(parent)) break;
+  }
+  const beside = variables.KUBECONFIG && dirname(resolve(cwd, variables.KUBECONFIG));
+  return beside && findOwnRun(beside, cache) ? beside : undefined;
 }
 
 /** Close its client. Throws Failure if there is no cluster. */

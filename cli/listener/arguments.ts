@@ -1,5 +1,6 @@
 /** Where `berth listen` gets deliveries from, and forwards them to. Pure. */
 import { Failure } from '../framework/failure.ts';
+import { isReadableByOthers } from '../framework/plain-http.ts';
 
 /** Where deliveries come from. */
 export type Source =
@@ -23,7 +24,6 @@ export interface Arguments {
 type Values = Readonly<Record<string, string | undefined>>;
 const OF_CONSOLE = ['token-file', 'secret-file', 'endpoint'];
 const OF_CLUSTER = ['folder', 'kubeconfig', 'context'];
-const LOOPBACK = /^(([a-z0-9-]+\.)*localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /** Throws Failure with the problem. */
 export function readArguments(
@@ -45,7 +45,7 @@ function readSource(values: Values, isPlainAllowed: boolean): Source {
   }
   refuse(values, OF_CLUSTER, 'cannot be combined with --console');
   const url = readURL(values.console, 'https://console.example.com');
-  if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname) && !isPlainAllowed)
+  if (isReadableByOthers(url) && !isPlainAllowed)
     throw new Failure(
       'usage',
       `--console ${url.origin} would get your token over plain HTTP, where others can read it: use https, or --plain-http`,

@@ -2,7 +2,7 @@
 import type { DeliveryDetail, DeliveryView } from '../../console/api.ts';
 import { type Clock, sleep } from '../../kit/clock.ts';
 import { type ConsoleClient, ConsoleRefusal } from './console-client.ts';
-import { printable } from './inbox.ts';
+import { toWord } from './inbox.ts';
 
 export interface FeedOptions {
   client: Pick<ConsoleClient, 'get'>;
@@ -89,4 +89,4 @@ function startOf(deliveries: DeliveryView[], before: string | null): string | nu
 }
 
 const describe = ({ message, cause }: Error): string =>
-  printable(cause instanceof Error && cause.message ? cause.message : message);
+  toWord(cause instanceof Error && cause.message ? cause.message : message);

@@ -1,4 +1,6 @@
 /** Deliveries for a developer: each is printed, forwarded to their own program, and kept for replay. */
+import { escapeControls } from '../framework/output.ts';
+
 export interface Delivery {
   headers: Record<string, string>;
   body: Buffer;
@@ -35,7 +37,7 @@ export function createInbox({ target, print, now }: InboxOptions): Inbox {
       if (kept.length > MAX_KEPT) kept.shift();
       const { 'x-service-event': event = 'unknown' } = headers;
       const time = now().toISOString();
-      print(`${time}  #${delivery.number}  ${printable(event)}${note && `  ${printable(note)}`}`, {
+      print(`${time}  #${delivery.number}  ${toWord(event)}${note && `  ${toWord(note)}`}`, {
         delivery: delivery.number,
         time,
         event,
@@ -84,7 +86,7 @@ async function forward(
     const { cause, message } = error as Error & { cause?: Error };
     const reason = cause?.message ?? message;
     const ms = spent();
-    print(`  → ${target} did not respond: ${printable(reason)} (${ms} ms)`, {
+    print(`  → ${target} did not respond: ${toWord(reason)} (${ms} ms)`, {
       forwarded: number,
       target,
       error: reason,
@@ -103,9 +105,5 @@ function formatBody(body: Buffer): string[] {
   }
 }
 
-/** Control characters beyond ASCII, which JSON does not escape. */
-const escapeControls = (json: string): string =>
-  json.replaceAll(/[\x7f-\x9f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`);
-
-/** Without terminal control characters. */
-export const printable = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?');
+/** A word of somebody else's within a line: ASCII alone, without line feeds. */
+export const toWord = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?');

@@ -31,9 +31,10 @@ export async function listenToRun(options: RunOptions): Promise<Listening> {
   const { receiverHost: host, signingSecret } = place.endpoints.webhooks;
   // The file has the secret of one namespace.
   const secret = namespace === DEFAULT_NAMESPACE ? signingSecret : null;
+  // It throws if the kubeconfig is broken, and a relay that listens would keep the process alive.
+  const run = openTarget(place, namespace);
   const relay = await startWebhookRelay({ target, secret, host, print });
   const name = `listen-${randomBytes(3).toString('hex')}`;
-  const run = openTarget(place, namespace);
   const close = async () => {
     // Nothing is left to remove if make run has ended before.
     await run.client.delete(RESOURCE, { namespace, name }).catch(() => {});

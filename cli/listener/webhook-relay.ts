@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { Webhook } from 'standardwebhooks';
 import { readBody } from '../../kit/bounded-body.ts';
 import { closeServer, listen } from '../../kit/http-server.ts';
-import { createInbox, type Delivery, type Inbox, type Print, printable } from './inbox.ts';
+import { createInbox, type Delivery, type Inbox, type Print, toWord } from './inbox.ts';
 
 export interface RelayOptions {
   /** null: deliveries are only shown, and get a 200. */
@@ -39,7 +39,7 @@ export async function startWebhookRelay(options: RelayOptions): Promise<WebhookR
   };
   const server = createServer((request, response) => {
     take(request, response).catch((error: Error) => {
-      print(`  rejected: ${printable(error.message)}`);
+      print(`  rejected: ${toWord(error.message)}`);
       if (response.headersSent) response.destroy();
       else response.writeHead(400).end();
     });

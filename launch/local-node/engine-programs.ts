@@ -1,8 +1,8 @@
 /** Which program of this machine replaces a container's image. */
 import { execFile } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { findFetchedLlamaServer } from '../../machine/llama-server.ts';
+import { findOnPath } from '../../machine/system-package.ts';
 import type { Container } from './pod-spec.ts';
 
 /** The image of Berth's own programs in `make run`. */
@@ -109,21 +109,6 @@ function hasModule(python: string, module: string, env: Machine['env']): Promise
     execFile(python, ['-c', FIND_MODULE, packageOf(module)], options, (error) =>
       resolve(error?.code !== NO_MODULE_CODE),
     );
-  });
-}
-
-/** The file that a shell would run; undefined if there is none. */
-function findOnPath(name: string, path: string): string | undefined {
-  const candidates = name.includes('/')
-    ? [name]
-    : path.split(delimiter).map((folder) => join(folder || '.', name));
-  return candidates.find((file) => {
-    try {
-      accessSync(file, constants.X_OK);
-      return statSync(file).isFile();
-    } catch {
-      return false;
-    }
   });
 }
 

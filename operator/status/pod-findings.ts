@@ -171,8 +171,7 @@ function findFailure(status: V1ContainerStatus, who: string, crashed: string): F
       reason: waiting.reason!,
       message: `${who} could not be started: ${waiting.message ?? waiting.reason}`,
     };
-  const serves = status.ready || (status.started === true && status.name === CONTAINERS.gateway);
-  const ended = serves ? undefined : findBadEnd(status);
+  const ended = findCrash(status);
   if (!ended) return undefined;
   const restarts = status.restartCount ?? 0;
   const loops = crashed === 'EngineCrashed' && (waiting?.reason === 'CrashLoopBackOff' || restarts > 1);
@@ -180,6 +179,18 @@ function findFailure(status: V1ContainerStatus, who: string, crashed: string): F
 }
 
 type Ended = NonNullable<V1ContainerState['terminated']>;
+
+/** The bad end of a container that does not serve since. A gateway serves once it has started: it is ready when its engine is. */
+export const findCrash = (status: V1ContainerStatus): Ended | undefined =>
+  status.ready || (status.started === true && status.name === CONTAINERS.gateway)
+    ? undefined
+    : findBadEnd(status);
+
+/** Finished pods, such as evicted ones, stay behind and say nothing while others live. */
+export function withoutRemains<Pod extends Pick<V1Pod, 'status'>>(pods: readonly Pod[]): readonly Pod[] {
+  const living = pods.filter(({ status }) => status?.phase !== 'Failed' && status?.phase !== 'Succeeded');
+  return living.length > 0 ? living : pods;
+}
 
 function findBadEnd(status: V1ContainerStatus): Ended | undefined {
   const now = status.state?.terminated;

@@ -1,9 +1,14 @@
 /** Chats and agents of `berth`, by an endpoint that answers as written here. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { Readable } from 'node:stream';
 import { expect } from 'chai';
+import { startAgent } from '../../../cli/endpoint/agent-start.ts';
 import { describeAgent } from '../../../cli/endpoint/agents.ts';
-import { answer } from '../../../cli/endpoint/chat.ts';
+import { answer, converse, joinMessage } from '../../../cli/endpoint/chat.ts';
 import { openEndpoint } from '../../../cli/endpoint/endpoint.ts';
 import { type MemoryTarget, recordOutput, setConditions, startMemoryTarget } from './memory-target.ts';
 
@@ -14,7 +19,7 @@ const MODEL = {
   owned_by: 'qwen',
   display_name: 'Qwen3',
   permission: [],
-  routes: ['/v1/chat/completions'],
+  routes: ['/v1/chat/completions', '/v1/responses'],
   max_model_len: 65_536,
 };
 const KEY = 'sk-berth-of-the-test';
@@ -25,7 +30,9 @@ describe('berth, by an endpoint', () => {
   let target: MemoryTarget;
   let server: Server;
   let frames: string[];
+  let models: string;
   beforeEach(async () => {
+    models = JSON.stringify({ object: 'list', data: [MODEL] });
     frames = [
       delta('Hello'),
       delta(' there\u001b'),
@@ -40,7 +47,7 @@ describe('berth, by an endpoint', () => {
           .end(
             '{"error":{"message":"The API key is not valid.","type":"t","param":null,"code":"invalid_api_key"}}',
           );
-      else if (req.method === 'GET') res.end(JSON.stringify({ object: 'list', data: [MODEL] }));
+      else if (req.method === 'GET') res.end(models);
       else res.setHeader('x-request-id', 'req_1').end(frames.join(''));
     }).listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
@@ -59,8 +66,8 @@ describe('berth, by an endpoint', () => {
     server.close();
   });
 
-  const open = (variables = {}, keyName?: string, route = '/chat/completions') =>
-    openEndpoint(target, { name: 'chat', keyName, route }, variables);
+  const open = (variables = {}, keyName?: string, route = '/chat/completions', more = {}) =>
+    openEndpoint(target, { name: 'chat', keyName, route, ...more }, variables);
   const problemOf = (promise: Promise<unknown>): Promise<string> =>
     promise.then(
       () => 'none',
@@ -94,7 +101,7 @@ describe('berth, by an endpoint', () => {
       'there is no API key: export BERTH_KEY=$(berth key -n team), or name an APIKey whose Secret you may read with --key',
     );
     expect(await problemOf(open({ BERTH_KEY: 'sk-wrong' }))).to.equal(
-      'The API key is not valid. (invalid_api_key)',
+      'The API key is not valid. (invalid_api_key); the key is that of BERTH_KEY',
     );
     expect(await problemOf(open({}, 'mine'))).to.match(/^there is no Secret mine-api-key in team/);
     const data = { 'api-key': Buffer.from(KEY).toString('base64') };
@@ -109,8 +116,99 @@ describe('berth, by an endpoint', () => {
 
   it('refuses an agent whose route is not served', async () => {
     expect(await problemOf(open({ BERTH_KEY: KEY }, undefined, '/messages'))).to.equal(
-      'chat does not serve /v1/messages; it serves /v1/chat/completions',
+      'chat does not serve /v1/messages; it serves /v1/chat/completions, /v1/responses',
     );
+  });
+
+  it('says what to do if the endpoint cannot be reached from here, and takes another URL', async () => {
+    const { url } = await open({ BERTH_KEY: KEY });
+    const setURL = (other: string) =>
+      setConditions(target, 'modeldeployments.berth.dev', 'chat', { url: other, conditions: [] });
+    setURL('http://127.0.0.1:1/v1');
+    expect(await problemOf(open({ BERTH_KEY: KEY }))).to.match(
+      /does not answer.*kubectl port-forward -n team service\/chat 8080:80, and add --url http:\/\/localhost:8080$/,
+    );
+    for (const given of [url, new URL(url).origin])
+      expect(await open({ BERTH_KEY: KEY }, undefined, undefined, { url: given })).to.have.property(
+        'url',
+        url,
+      );
+    expect(await problemOf(open({ BERTH_KEY: KEY }, undefined, undefined, { url: 'x' }))).to.match(
+      /^--url x is/,
+    );
+  });
+
+  it('sends no key over plain HTTP to other machines, unless it may', async () => {
+    const url = 'http://chat.invalid/v1';
+    setConditions(target, 'modeldeployments.berth.dev', 'chat', { url, conditions: [] });
+    expect(await problemOf(open({ BERTH_KEY: KEY }))).to.match(/over plain HTTP.*--plain-http$/);
+    const more = { isPlainAllowed: true };
+    expect(await problemOf(open({ BERTH_KEY: KEY }, undefined, undefined, more))).to.match(/does not answer/);
+  });
+
+  it('says so if something else answers', async () => {
+    models = '<html>';
+    expect(await problemOf(open({ BERTH_KEY: KEY }))).to.match(/is no endpoint of Berth: it answered 200/);
+  });
+
+  it('answers in a conversation what was typed before its end, and ends well after an error', async () => {
+    const { output, printed } = recordOutput();
+    const endpoint = await open({ BERTH_KEY: KEY });
+    await converse(endpoint, [], { input: Readable.from('Hi\nAnd you?\n'), output });
+    expect(printed.out).to.equal('Hello there\nHello there\n');
+    frames = [delta('Hel'), frame({ error: { message: 'The engine failed.' } })];
+    const other = recordOutput();
+    await converse(endpoint, [], { input: Readable.from('Hi\n'), output: other.output });
+    expect(other.printed.out).to.equal('Hel\n');
+    expect(other.printed.error).to.include('berth: The engine failed.');
+    expect(other.output.exitCode).to.equal(0);
+  });
+
+  it('takes a message and what is piped together', () => {
+    expect(joinMessage('Review this', 'diff\n')).to.equal('Review this\n\ndiff');
+    expect(joinMessage(undefined, 'diff\n')).to.equal('diff');
+    expect(joinMessage('Hello', '')).to.equal('Hello');
+  });
+
+  it('refuses an event without an end, and one that is no JSON', async () => {
+    const { output } = recordOutput();
+    const endpoint = await open({ BERTH_KEY: KEY });
+    frames = [`data: ${'x'.repeat(9 * 1024 ** 2)}`];
+    expect(await problemOf(answer(endpoint, [USER], output))).to.match(/more than 8 MiB/);
+    frames = ['data: <html>\n\n'];
+    expect(await problemOf(answer(endpoint, [USER], output))).to.match(/no JSON/);
+  });
+
+  it('starts an agent with its own arguments, without variables that lead it elsewhere, and ends with its code', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'berth-agent-'));
+    const before = { ...process.env };
+    try {
+      const script = `#!/bin/sh\n{ printf '%s\\n' "$@"; env; } > '${folder}/seen'\nexit 3\n`;
+      for (const name of ['claude', 'codex']) writeFileSync(join(folder, name), script, { mode: 0o755 });
+      Object.assign(process.env, {
+        PATH: `${folder}${delimiter}${before.PATH}`,
+        BERTH_KEY: KEY,
+        ANTHROPIC_API_KEY: 'of-another',
+        CLAUDE_CODE_USE_BEDROCK: '1',
+      });
+      const start = async (name: 'claude' | 'codex', passedOn: string[]) => {
+        const { output } = recordOutput();
+        const invocation = { name, positionals: ['chat'], passedOn, flags: new Set<string>(), values: {} };
+        await startAgent(target, invocation, output);
+        expect(output.exitCode).to.equal(3);
+        return readFileSync(join(folder, 'seen'), 'utf8');
+      };
+      expect(await start('codex', ['exec', '--json', 'Hi'])).to.match(/^exec\n--json\nHi$/m);
+      models = JSON.stringify({ object: 'list', data: [{ ...MODEL, routes: ['/v1/messages'] }] });
+      const seen = await start('claude', []);
+      expect(seen)
+        .to.include(`ANTHROPIC_AUTH_TOKEN=${KEY}`)
+        .and.include('ANTHROPIC_DEFAULT_OPUS_MODEL=qwen/qwen3');
+      expect(seen).not.to.match(/ANTHROPIC_API_KEY|CLAUDE_CODE_USE_BEDROCK/);
+    } finally {
+      process.env = before;
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('gives agents the key by their environment alone', async () => {

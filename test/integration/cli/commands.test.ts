@@ -4,12 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
-import { deploy, printManifest } from '../../../cli/deployment/deploy.ts';
+import { deploy, printManifest, waitUntilReady } from '../../../cli/deployment/deploy.ts';
+import { findDeployment } from '../../../cli/deployment/deployment.ts';
 import { createKey } from '../../../cli/deployment/key.ts';
 import { printLogs, readLogRequest } from '../../../cli/deployment/logs.ts';
-import { explainDeployment } from '../../../cli/deployment/why.ts';
+import { explainDeployment, findCause } from '../../../cli/deployment/why.ts';
 import { readCommandLine } from '../../../cli/framework/command-line.ts';
 import type { Failure } from '../../../cli/framework/failure.ts';
+import { KubeApiError } from '../../../kube/api-error.ts';
 import type { EndpointsFile } from '../../../launch/endpoints-file.ts';
 import { type MemoryTarget, recordOutput, setConditions, startMemoryTarget } from './memory-target.ts';
 
@@ -46,6 +48,7 @@ describe('berth, by the API server', () => {
     });
     setConditions(target, MODELS, name, {
       phase: 'Failed',
+      observedGeneration: 1,
       url: 'http://127.0.0.1:1/v1',
       conditions: [{ type: 'Ready', ...ready }],
     });
@@ -109,7 +112,60 @@ Its log: berth logs chat
         sentence: 'engine exited with code 1, 3 restarts',
         since: '2026-11-29T12:00:00Z',
         log: { pod: 'chat-1', container: 'engine', line: "failed to open GGUF file 'x.gguf'" },
+        log_problem: null,
       });
+    });
+
+    it('says the condition also if the log cannot be read, by what the kubelet kept', async () => {
+      addCrash();
+      target.logs.set('chat-1/engine', 500);
+      const { output, printed } = recordOutput();
+      await explainDeployment(target, 'chat', output);
+      expect(printed.out)
+        .to.include('engine exited with code 1, 3 restarts')
+        .and.include('engine of chat-1: kept: no such file');
+      addPod('chat-1', { ready: false, state: { running: {} } });
+      const other = recordOutput();
+      await explainDeployment(target, 'chat', other.output);
+      expect(other.printed.out).to.match(/3 restarts[\s\S]*its log could not be read: get pods\/log .* 500/);
+      expect(other.output.exitCode).to.equal(5);
+    });
+
+    it('waits no long time for a log', async () => {
+      addDeployment('chat', CRASHED);
+      addPod('chat-1', { ready: false, state: { running: {} } });
+      target.logs.set('chat-1/engine', null);
+      const cause = await findCause(target, await findDeployment(target, 'chat'), 50);
+      expect(cause.sentence).to.include('3 restarts');
+      expect(cause.log_problem).to.include('Aborted');
+    });
+
+    it('shows how far an engine is that only starts', async () => {
+      addDeployment('chat', { status: 'False', reason: 'Starting', message: 'the engine starts' });
+      addPod('chat-1', { ready: false, state: { running: {} } });
+      target.logs.set('chat-1/engine', 'INFO config not found, using default\nloading: 40 %\n\n');
+      const { output, printed } = recordOutput();
+      await explainDeployment(target, 'chat', output);
+      expect(printed.out).to.include('engine of chat-1: loading: 40 %');
+    });
+
+    it('takes no verdict on a former spec, and tells of a pause', async () => {
+      addDeployment('chat', { status: 'True', reason: 'Paused', message: 'spec.paused is true' });
+      const ask = async () => {
+        const { output, printed } = recordOutput();
+        await explainDeployment(target, 'chat', output);
+        return printed.out;
+      };
+      const setPhase = (observedGeneration: number) =>
+        setConditions(target, MODELS, 'chat', {
+          phase: 'Paused',
+          observedGeneration,
+          conditions: [{ type: 'Ready', status: 'True', message: 'spec.paused is true' }],
+        });
+      setPhase(1);
+      expect(await ask()).to.equal('chat is paused: spec.paused is true\n');
+      setPhase(0);
+      expect(await ask()).to.include('chat is not ready: the operator has not seen its spec yet');
     });
 
     it('ends with 0 if it is ready', async () => {
@@ -165,8 +221,36 @@ Its log: berth logs chat
       expect(rest).to.deep.equal({
         name: `key-${hashApiKey(key).slice(0, 10)}`,
         namespace: 'team',
-        ready: true,
       });
+    });
+
+    it('prints the key before it waits, and says where it is', async () => {
+      const { output, printed } = recordOutput();
+      const printedAtCreation: string[] = [];
+      const get = target.client.get;
+      const client = {
+        ...target.client,
+        get: ((...args: Parameters<typeof get>) => {
+          printedAtCreation.push(printed.out);
+          // An API server that is restarted meanwhile.
+          if (printedAtCreation.length > 1) return get(...args);
+          return Promise.reject(new KubeApiError({ code: 503, reason: '', call: 'get' }, 'rolling'));
+        }) as typeof get,
+      };
+      const stop = target.api.store.listen(({ key, type, object }) => {
+        if (key === KEYS && type === 'ADDED')
+          setImmediate(() =>
+            setConditions(target, KEYS, object.metadata.name, {
+              conditions: [{ type: 'Ready', status: 'True' }],
+            }),
+          );
+      });
+      await createKey({ ...target, client }, { name: '', limits: {} }, output).finally(stop);
+      expect(printedAtCreation[0]).to.match(/^sk-berth-/);
+      expect(output.exitCode).to.equal(0);
+      expect(printed.error).to.match(
+        /^The key key-[0-9a-f]{10} is of the namespace team of the context test\.$/m,
+      );
     });
 
     it('refuses limits with what is allowed, before it asks anything', async () => {
@@ -247,13 +331,30 @@ Its log: berth logs chat
         '--tail must be a number of lines, not "all"',
       );
       expect((await refusal(print({ since: '5' }))).message).to.include('such as 30s, 5m, 2h or 1d');
+      expect((await refusal(print({ request: '' }))).message).to.include('x-request-id');
+    });
+
+    it('goes on where one cannot be read, and ends with 1', async () => {
+      addCrash();
+      addPod('chat-2', { ready: true });
+      target.logs.set('chat-1/engine', 500);
+      target.logs.set('chat-2/engine', 'ready\n');
+      const { output, printed } = recordOutput(true);
+      await printLogs(target, 'chat', readLogRequest({ values: {}, flags: new Set() }), output);
+      const [first, second] = printed.out
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      expect(first).to.include({ pod: 'chat-1', container: 'engine' }).and.have.property('error');
+      expect(second).to.deep.equal({ pod: 'chat-2', container: 'engine', line: 'ready' });
+      expect(output.exitCode).to.equal(1);
     });
 
     it('refuses what make run cannot select', async () => {
       const endpoints = {} as EndpointsFile;
       const run = { ...target, place: { kind: 'run', folder: '.berth', endpoints } } as const;
       for (const [values, flag] of [
-        [{ since: '5m' }, 'follow'],
+        [{ since: '5m' }, 'json'],
         [{}, 'previous'],
       ] as const) {
         const request = readLogRequest({ values, flags: new Set([flag]) });
@@ -334,13 +435,80 @@ Its log: berth logs chat
         'kind: LLMs',
       );
       writeFileSync(file, manifest.replace('namespace: default', 'namespace: team'));
-      expect((await refusal(run([file]))).message).to.match(/422 Invalid: [^]*LLMs/);
+      expect((await refusal(run([file]))).message).to.match(/422 Invalid: [\s\S]*LLMs/);
       expect((await refusal(run([file, '-n', 'other']))).message).to.match(
         /of the namespace team, not other$/,
       );
     });
 
+    it('takes over fields of others only if it is told to', async () => {
+      addDeployment('simulator-chat', { status: 'True' });
+      const error = await refusal(run(['simulator-chat', '--no-wait']));
+      expect(error.message).to.match(/409 Conflict: .*; --force-conflicts takes these fields over$/);
+      const { printed } = await run(['simulator-chat', '--no-wait', '--force-conflicts']);
+      expect(printed.error).to.match(
+        /^Deploys to the context test\.\nModelDeployment simulator-chat is applied/,
+      );
+    });
+
+    it('says what is not applied after a refusal', async () => {
+      const file = join(folder, 'several.yaml');
+      const chat = readFileSync('examples/simulator-chat.yaml', 'utf8').replace('namespace: default', '');
+      const other = chat.replace('name: simulator-chat', 'name: other');
+      writeFileSync(file, [chat.replace('kind: LLM', 'kind: LLMs'), other].join('\n---\n'));
+      expect((await refusal(run([file]))).message).to.match(
+        /422 [\s\S]*; not applied either: ModelDeployment other$/,
+      );
+    });
+
+    it('says so where Berth is not installed', async () => {
+      const apply = (() =>
+        Promise.reject(
+          new KubeApiError(
+            { code: 404, reason: 'NotFound', call: 'apply' },
+            'the server could not find the requested resource',
+          ),
+        )) as typeof target.client.apply;
+      const bare = { ...target, client: { ...target.client, apply } };
+      const line = readCommandLine(['deploy', 'simulator-chat'], '');
+      if (line.kind !== 'run') throw new Error(line.text);
+      const error = await refusal(deploy(bare, line.invocation, recordOutput().output));
+      expect(error).to.include({ kind: 'unreachable' });
+      expect(error.message).to.match(/^Berth is not installed in the cluster of the context test/);
+    });
+
+    it('does not wait for a route that does not come', async () => {
+      addDeployment('chat', { status: 'False', reason: 'NoIngress', message: 'nothing serves the Ingress' });
+      setConditions(target, MODELS, 'chat', {
+        phase: 'Unrouted',
+        observedGeneration: 1,
+        conditions: [{ type: 'Ready', status: 'False', message: 'nothing serves the Ingress' }],
+      });
+      const { output, printed } = recordOutput();
+      await waitUntilReady(target, 'chat', { deadline: Infinity, output, routeMs: 0 });
+      expect(printed.out).to.include('nothing serves the Ingress');
+      expect(output.exitCode).to.equal(5);
+    });
+
+    it('goes on waiting after a call that failed', async () => {
+      addDeployment('chat', { status: 'True' });
+      let calls = 0;
+      const get = target.client.get;
+      const failing = ((...args: Parameters<typeof get>) => {
+        if (calls++ > 0) return get(...args);
+        return Promise.reject(new KubeApiError({ code: 503, reason: 'Unavailable', call: 'get' }, 'rolling'));
+      }) as typeof get;
+      const { output, printed } = recordOutput();
+      const flaky = { ...target, client: { ...target.client, get: failing } };
+      await waitUntilReady(flaky, 'chat', { deadline: Infinity, output });
+      expect(printed.error).to.include('chat: get: 503');
+      expect(printed.out).to.include('chat is ready');
+    });
+
     it('refuses what is no file, no name and no kind that it deploys', async () => {
+      expect((await refusal(run([folder]))).message).to.include('is neither a file nor in the catalog');
+      writeFileSync(join(folder, 'empty.yaml'), '# nothing\n');
+      expect(await refusal(run([join(folder, 'empty.yaml')]))).to.include({ kind: 'usage' });
       expect((await refusal(run(['qwen']))).message).to.match(/^qwen is neither a file nor in the catalog/);
       const file = join(folder, 'pod.yaml');
       writeFileSync(file, 'apiVersion: v1\nkind: Pod\nmetadata: { name: a }\n');

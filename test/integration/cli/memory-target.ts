@@ -11,8 +11,8 @@ import { readLocalTypes } from '../../../launch/local-resources.ts';
 
 export interface MemoryTarget extends Target {
   api: MemoryApi;
-  /** Text of each log by `pod/container`. */
-  logs: Map<string, string>;
+  /** Text of each log by `pod/container`, or the status that reading it gets; null: never an answer. */
+  logs: Map<string, string | number | null>;
   close(): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ const NAMESPACE = 'team';
 export async function startMemoryTarget(): Promise<MemoryTarget> {
   const api = new MemoryApi({ types: readLocalTypes() });
   api.store.put('namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } });
-  const logs = new Map<string, string>();
+  const logs: MemoryTarget['logs'] = new Map();
   const server = await startApiServer({
     api,
     token: 'token',
@@ -29,7 +29,10 @@ export async function startMemoryTarget(): Promise<MemoryTarget> {
     host: '127.0.0.1',
     port: 0,
     readLogs: ({ metadata }, query, res) => {
-      res.end(logs.get(`${metadata.name}/${query.get('container')}`) ?? '');
+      const log = logs.get(`${metadata.name}/${query.get('container')}`);
+      if (log === null) return;
+      if (typeof log === 'number') res.writeHead(log);
+      res.end(typeof log === 'string' ? log : '');
     },
   });
   const config = new KubeConfig();

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readCommandLine } from '../../../cli/framework/command-line.ts';
+import { asksForJSON, readCommandLine } from '../../../cli/framework/command-line.ts';
 import { COMMAND_NAMES } from '../../../cli/framework/commands.ts';
 import { EXIT_CODES } from '../../../cli/framework/failure.ts';
 
@@ -23,14 +23,14 @@ describe('the command line of berth', () => {
       'team',
       'chat',
       '--tail=5',
-      '-f',
+      '-p',
       '--json',
     );
     expect({ name, positionals, values, flags: [...flags] }).to.deep.equal({
       name: 'logs',
       positionals: ['chat'],
       values: { namespace: 'team', tail: '5' },
-      flags: ['follow', 'json'],
+      flags: ['previous', 'json'],
     });
   });
 
@@ -53,6 +53,15 @@ describe('the command line of berth', () => {
     expect(read('codex', 'chat', '--', '-p').passedOn).to.deep.equal(['-p']);
   });
 
+  it('asks for JSON only by an option of its own', () => {
+    expect(asksForJSON(['why', 'chat', '--json'])).to.equal(true);
+    expect(asksForJSON(['why', '--wrong', '--json'])).to.equal(true);
+    expect(asksForJSON(['codex', '--json', 'chat'])).to.equal(true);
+    expect(asksForJSON(['codex', 'chat', 'exec', '--json', 'Explain this'])).to.equal(false);
+    expect(asksForJSON(['chat', 'chat', '--system', '--json'])).to.equal(false);
+    expect(asksForJSON(['chat', 'chat', '--', '--json'])).to.equal(false);
+  });
+
   it('prints help with all commands and exit codes, that of a command with its options, and the version', () => {
     for (const asking of [[], ['--help'], ['-h'], ['help']]) {
       const help = print(...asking);
@@ -62,12 +71,14 @@ describe('the command line of berth', () => {
     expect(print('key', '--help'))
       .to.include('usage: berth key [NAME] [options]')
       .and.include('--rpm NUMBER');
+    expect(print('help', 'deploy')).to.equal(print('deploy', '--help'));
     expect(print('--version')).to.equal(VERSION);
   });
 
   it('is refused with what is allowed', () => {
     const cases: [string[], string][] = [
       [['wy', 'chat'], 'there is no command wy; the commands are why, logs, key'],
+      [['-n', 'team', 'why', 'chat'], 'options follow the command: berth why -n …'],
       [['why'], 'expected berth why NAME, got 0 arguments'],
       [['why', 'a', 'b'], 'expected berth why NAME, got 2 arguments'],
       [['why', 'a', '--rpm', '1'], "Unknown option '--rpm'"],
