@@ -11,7 +11,7 @@ const PAGES = globSync(['README.md', 'docs/**/*.md', 'cli/README.md'], {
 const page = readFileSync('docs/cli.md', 'utf8');
 const reference = page + readFileSync('docs/webhooks.md', 'utf8');
 
-/** Of npm and of a shell. */
+/** Options of other programs. */
 const OTHERS = ['--global'];
 
 /** What a shell would pass to `berth`, in blocks of code. */
