@@ -1,9 +1,9 @@
 /** `berth why`: the condition of a deployment in one sentence, with the log line that matters. */
 import type { Condition } from '../../api/kubernetes-types.ts';
 import { isForbidden, isNotFound, KubeApiError } from '../../kube/api-error.ts';
+import { findCause as findCrashCause, findLastLine } from '../../operator/status/crash-cause.ts';
 import { type Output, printable } from '../framework/output.ts';
 import type { Target } from '../framework/target.ts';
-import { findDecisiveLine } from './decisive-line.ts';
 import { type Deployment, findDeployment, isSeen, listPods } from './deployment.ts';
 import { findTellingLog, type LogPlace } from './pod.ts';
 
@@ -51,8 +51,8 @@ async function findLine(target: Target, name: string, signal: AbortSignal): Prom
   const place = findTellingLog(await listPods(target, name, signal));
   if (!place) return null;
   const { pod, container, hasFailed } = place;
-  const lines = await readTail(target, place, signal);
-  const line = hasFailed ? findDecisiveLine(lines) : lines.findLast((each) => each.trim() !== '')?.trim();
+  const text = (await readTail(target, place, signal)).join('\n');
+  const line = (hasFailed ? findCrashCause(text)?.split('\n', 1)[0] : undefined) ?? findLastLine(text);
   return line ? { pod, container, line } : null;
 }
 
