@@ -22,4 +22,16 @@ export interface UsageCounts {
   waitP95Ms: number | null;
   /** The most requests of one deployment that waited at once. */
   queuePeak: number;
+  /** The most requests of one deployment that its engines had at once, by a sample a second; 0: none was seen. */
+  inflightPeak: number;
+  /** The most that ran; 0: no engine tells. */
+  runningPeak: number;
+  /** The most that had been queued within the engines for some seconds; 0: none, or no engine tells. */
+  engineWaitingPeak: number;
+  /** The most that waited for a slot at a replica. */
+  slotWaitingPeak: number;
+  /** Percent of the KV cache in use, on average of the replicas with two requests or more; null: no engine tells. */
+  cacheUse: number | null;
+  /** The same of the fullest replica. */
+  cacheUsePeak: number | null;
 }

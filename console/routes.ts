@@ -144,7 +144,7 @@ export const routes = {
    * `id`: that one alone.
    */
   listRequests: inNamespace('GET', '/requests').answers<view.RequestsView>(),
-  /** `?deployment=`: the latest of every kind, of one deployment or all, newest first. */
+  /** `?deployment=&within=&since=&until=`: the latest of every kind that were in progress then, newest first. */
   listRecentRequests: inNamespace('GET', '/recent-requests').answers<view.RecentRequestView[]>(),
   /** With links to results. */
   readRequest: inNamespace('GET', '/requests/:deployment/:id').answers<view.RequestDetail>(),

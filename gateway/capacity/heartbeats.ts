@@ -11,6 +11,8 @@ export interface HeartbeatOptions {
   send: (own: Omit<Heartbeat, 'at'>, knownEdition: string) => Promise<PeerUpdate>;
   /** Called with the live peers whenever any of them has changed. */
   onPeers?: (peers: readonly Heartbeat[]) => void;
+  /** Called every second. */
+  onSecond?: ((own: OwnHeartbeat, peers: readonly Heartbeat[]) => void) | undefined;
   onError: (error: unknown) => void;
   clock?: Clock;
 }
@@ -69,13 +71,14 @@ export class Heartbeats {
   #watch(): void {
     this.#cancelInterval = this.#clock.after(INTERVAL_MS, () => {
       this.#watch();
-      if (this.#isDue()) this.poke();
+      const own = this.#options.describe();
+      this.#options.onSecond?.(own, this.#peers);
+      if (this.#isDue(own)) this.poke();
     });
   }
 
   /** Every second while busy or changed, else often enough to stay fresh for the peers. */
-  #isDue(): boolean {
-    const own = this.#options.describe();
+  #isDue(own: OwnHeartbeat): boolean {
     const isIdle = own.inflight === 0 && JSON.stringify(own) === this.#reported;
     return !isIdle || this.#clock.now() - this.#sentAt >= IDLE_INTERVAL_MS - INTERVAL_MS / 2;
   }

@@ -10,7 +10,7 @@ import type { Pools } from '../upstream/pools.ts';
 import type { Capacity } from './capacity.ts';
 import { EngineQueue } from './engine-queue.ts';
 import type { EngineSleep } from './engine-sleep.ts';
-import { Heartbeats } from './heartbeats.ts';
+import { type HeartbeatOptions, Heartbeats } from './heartbeats.ts';
 import { createPeerRoutes, type PeerRoutes } from './peer-routes.ts';
 import { formatOrigin, Peers, rankPeers } from './peers.ts';
 import { PrefixBalance, type PrefixChoice } from './prefix-balance.ts';
@@ -33,6 +33,7 @@ export interface ReplicaOptions {
     send: (own: Omit<Heartbeat, 'at'>, knownEdition: string) => Promise<PeerUpdate>;
     /** Abandoned jobs that the engine still works on. */
     countAbandoned: () => number;
+    onSecond?: HeartbeatOptions['onSecond'];
     onError: (error: unknown) => void;
   };
   /** Called for each request with a routing prefix. */
@@ -96,6 +97,7 @@ export function startReplica(options: ReplicaOptions): Replica {
       peerPools.keepOnly(new Set(peers.map(({ address, port }) => formatOrigin(address, port))));
       balance.keepOnly(peers);
     },
+    onSecond: heartbeat.onSecond,
     onError: heartbeat.onError,
   });
   slots.onCrossing(() => heartbeats.poke());

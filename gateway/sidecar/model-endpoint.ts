@@ -13,6 +13,7 @@ import { setDocumentationSite } from '../http/error-response.ts';
 import { createServer } from '../http/server.ts';
 import type { JobCounts, StorageServices } from '../jobs/services.ts';
 import { startWorker } from '../jobs/worker.ts';
+import { sampleLoad } from '../telemetry/load-sample.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { UsageMeter } from '../telemetry/usage.ts';
 import { Pools } from '../upstream/pools.ts';
@@ -76,6 +77,8 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     isEngineLost: engine.isLost,
     timeoutMs: options.drainTimeoutMs,
   });
+  const meter = new UsageMeter({ redis, log, metrics });
+  const usage = meter.of(namespace, name, isQueued(options.initialConfig));
   const peerPools = new Pools({ onResend: () => metrics.resent.inc({ to: 'replica' }) });
   const replica = startReplica({
     config,
@@ -88,13 +91,15 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     heartbeat: {
       send: (own, knownEdition) => heartbeat(redis, { namespace, name, heartbeat: own, knownEdition }),
       countAbandoned: () => jobs.abandoned,
+      // A deployment's peak is that of a replica with work; the others write nothing.
+      onSecond: (own, peers) => {
+        if (slots.busy.level > 0) sampleLoad(usage, own, peers);
+      },
       onError: logUnlessAway('heartbeat failed'),
     },
     onPrefixChoice: (choice) => metrics.prefixChoices.add(1, choice),
     tracer,
   });
-  const meter = new UsageMeter({ redis, log, metrics });
-  const usage = meter.of(namespace, name, isQueued(options.initialConfig));
   const telemetry = { ...options.telemetry, usage };
   const worker = isQueued(options.initialConfig)
     ? startWorker({ config, redis, storage, engine, slots, jobs, pod: self.pod, telemetry })

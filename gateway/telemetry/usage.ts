@@ -59,6 +59,11 @@ export class DeploymentUsage {
     this.sums.set(entry, add(this.sums.get(entry) ?? 0, amount));
   }
 
+  /** Keeps the highest. */
+  raise(entry: UsageCounter, amount: number): void {
+    if (amount > (this.sums.get(entry) ?? 0)) this.sums.set(entry, amount);
+  }
+
   /** Charges of a key. */
   addOfKey(sha256: string, used: KeyUsage): void {
     const keyHash = sha256.slice(0, HASH_DIGITS);

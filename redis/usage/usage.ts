@@ -26,10 +26,27 @@ const COUNTERS = {
   characters: 'h',
   /** How often the queue depth was sampled. */
   queueSamples: 'n',
-  /** The maximum observed queue depth: not a sum. */
   queuePeak: 'q',
+  inflightPeak: 'p',
+  runningPeak: 'x',
+  engineWaitingPeak: 'e',
+  slotWaitingPeak: 'z',
+  cacheUsePeak: 'y',
+  /** Percent of the KV cache in use, over all samples of all replicas. */
+  cacheUseSum: 'k',
+  cacheUseSamples: 'u',
 } as const;
 export type UsageCounter = keyof typeof COUNTERS;
+
+/** Fields of the maxima: not sums. */
+const PEAKS: ReadonlySet<string> = new Set([
+  COUNTERS.queuePeak,
+  COUNTERS.inflightPeak,
+  COUNTERS.runningPeak,
+  COUNTERS.engineWaitingPeak,
+  COUNTERS.slotWaitingPeak,
+  COUNTERS.cacheUsePeak,
+]);
 
 /** To add. */
 export type UsageSums = ReadonlyMap<UsageCounter, number>;
@@ -80,9 +97,10 @@ export const listUsage = ({ namespace, deployment, at, sums, latencies }: Deploy
     return {
       key: workKeys(namespace).usage(deployment, name, Math.floor(seconds / periodSeconds)),
       keepSeconds,
-      counts: [...sums].map(
-        ([counter, amount]) => [`${slot}:${COUNTERS[counter]}`, amount, counter === 'queuePeak'] as const,
-      ),
+      counts: [...sums].map(([counter, amount]) => {
+        const field = COUNTERS[counter];
+        return [`${slot}:${field}`, amount, PEAKS.has(field)] as const;
+      }),
       sketches: texts.map(([field, text]) => [`${slot}:${field}`, text] as const),
     };
   });
@@ -188,7 +206,7 @@ class StepSums {
 
   #count(field: string, amount: number): void {
     const before = this.#sums.get(field) ?? 0;
-    this.#sums.set(field, field === COUNTERS.queuePeak ? Math.max(before, amount) : before + amount);
+    this.#sums.set(field, PEAKS.has(field) ? Math.max(before, amount) : before + amount);
   }
 
   /** Once, at the end. */
@@ -196,7 +214,8 @@ class StepSums {
     const counters = Object.fromEntries(
       Object.entries(COUNTERS).map(([counter, field]) => [counter, this.#sums.get(field) ?? 0]),
     ) as Record<UsageCounter, number>;
-    const { videoMilliseconds, audioMilliseconds, queueSamples: _, ...others } = counters;
+    const { videoMilliseconds, audioMilliseconds, queueSamples: _, ...measured } = counters;
+    const { cacheUseSum, cacheUseSamples, cacheUsePeak, ...others } = measured;
     const { whole, firstToken, wait } = this.#latencies;
     const buckets = [...this.#sums].filter(([field]) => isEarlierBucket(field));
     for (const [field, count] of buckets)
@@ -205,6 +224,8 @@ class StepSums {
       ...others,
       videoSeconds: videoMilliseconds / 1000,
       audioSeconds: audioMilliseconds / 1000,
+      cacheUse: cacheUseSamples > 0 ? Math.round(cacheUseSum / cacheUseSamples) : null,
+      cacheUsePeak: cacheUseSamples > 0 ? cacheUsePeak : null,
       p50Ms: whole.quantile(0.5),
       p95Ms: whole.quantile(0.95),
       // A bucket of an earlier version tells too little of the last one in a hundred.

@@ -26,6 +26,12 @@ export interface TimeSpan {
   before?: number;
 }
 
+/** Whether something that took so long until it ended was in progress at any time of the span. */
+export const wasInProgress = (
+  { since = Number.NEGATIVE_INFINITY, before = Number.POSITIVE_INFINITY }: TimeSpan,
+  { endedAt, durationMs }: { endedAt: number; durationMs: number },
+): boolean => endedAt >= since && endedAt - durationMs < before;
+
 interface Filters {
   within?: UsageRange | '' | undefined;
   since?: string | undefined;

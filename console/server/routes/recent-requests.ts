@@ -5,17 +5,19 @@ import { type RecentRequest, readRecentRequests } from '../../../redis/requests/
 import type { RecentRequestView } from '../../api.ts';
 import { routes } from '../../routes.ts';
 import { check } from '../http/bodies.ts';
+import { readTimeSpan, timeFilters, wasInProgress } from '../http/time-range.ts';
 import { describeSubmitter } from '../views/request.ts';
 import type { ServeRoute } from './served-route.ts';
 import type { Services } from './services.ts';
 
 const MAX_SHOWN = 300;
-const query = z.object({ deployment: z.string().max(63).optional() });
+const query = z.object({ deployment: z.string().max(63).optional(), ...timeFilters });
 
 export function addRecentRequestRoutes(serve: ServeRoute, { access, redis, largeAnswers }: Services): void {
   serve(routes.listRecentRequests, async ({ ctx, session, namespace }) => {
     const asked = check(ctx.query, query);
     await access.require(session, namespace, 'readRequests');
+    const span = readTimeSpan(asked, Date.now());
     return largeAnswers.answer(ctx.res, namespace, async () => {
       const names = asked.deployment ? [asked.deployment] : await readDeploymentNames(redis, namespace);
       let latest: OwnedRequest[] = [];
@@ -23,7 +25,7 @@ export function addRecentRequestRoutes(serve: ServeRoute, { access, redis, large
       for (const deployment of names) {
         const requests = await readRecentRequests(redis, { namespace, deployment });
         const oldest = latest.length < MAX_SHOWN ? 0 : latest.at(-1)!.endedAt;
-        const newer = requests.filter(({ endedAt }) => endedAt > oldest);
+        const newer = requests.filter((each) => each.endedAt > oldest && wasInProgress(span, each));
         if (newer.length === 0) continue;
         latest = [...latest, ...newer.map((request) => ({ ...request, deployment }))]
           .sort((a, b) => b.endedAt - a.endedAt)

@@ -13,6 +13,7 @@ import { Conditions } from '../deployment/conditions.tsx';
 import { Connect } from '../deployment/connect.tsx';
 import { Events } from '../deployment/events.tsx';
 import { EngineAndPrices, KindAndModel, ReplicasAndQueue, StatusMessage } from '../deployment/facts.tsx';
+import { LoadTab } from '../deployment/load-tab.tsx';
 import { Logs } from '../deployment/logs.tsx';
 import { Replicas } from '../deployment/replicas.tsx';
 import { Scaling } from '../deployment/scaling.tsx';
@@ -28,7 +29,7 @@ import { Playground } from '../playground/playground.tsx';
 // The parser of YAML is large.
 const Manifest = lazy(async () => ({ default: (await import('../deployment/manifest.tsx')).Manifest }));
 
-const TABS = ['connect', 'playground', 'replicas', 'logs', 'events', 'scaling', 'conditions', 'yaml'];
+const TABS = ['connect', 'playground', 'replicas', 'logs', 'events', 'load', 'scaling', 'conditions', 'yaml'];
 
 const QUEUE_INTERVAL_MS = 5_000;
 
@@ -63,9 +64,10 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
   const { name, state, message, createdAt, conditions } = deployment;
   const [search, setSearch] = useSearchParams();
   const chosen = search.get('tab') ?? '';
-  const { readUsage } = useAccess();
+  const { readUsage = false } = useAccess();
   const isScaled = deployment.scaling !== null && readUsage;
-  const tab = TABS.includes(chosen) && (isScaled || chosen !== 'scaling') ? chosen : 'connect';
+  const hidden: (string | false)[] = [!readUsage && 'load', !isScaled && 'scaling'];
+  const tab = TABS.includes(chosen) && !hidden.includes(chosen) ? chosen : 'connect';
   const isTrying = tab === 'playground';
   // Keeps the playground's state when another tab is opened.
   const [wasTrying, setWasTrying] = useState(isTrying);
@@ -95,6 +97,7 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
           <Tabs.Tab value="replicas">Replicas</Tabs.Tab>
           <Tabs.Tab value="logs">Logs</Tabs.Tab>
           <Tabs.Tab value="events">Events</Tabs.Tab>
+          {readUsage && <Tabs.Tab value="load">Load</Tabs.Tab>}
           {isScaled && <Tabs.Tab value="scaling">Scaling</Tabs.Tab>}
           <Tabs.Tab value="conditions">Conditions</Tabs.Tab>
           <Tabs.Tab value="yaml">YAML</Tabs.Tab>
@@ -114,6 +117,11 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
         <Tabs.Panel value="events" pt="md">
           <Events deployment={name} />
         </Tabs.Panel>
+        {readUsage && (
+          <Tabs.Panel value="load" pt="md">
+            <LoadTab name={name} />
+          </Tabs.Panel>
+        )}
         {isScaled && (
           <Tabs.Panel value="scaling" pt="md">
             <ScalingTab name={name} />

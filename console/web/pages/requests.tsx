@@ -54,15 +54,19 @@ export function RequestsPage() {
 function LatestRequests() {
   const { search, change } = useFilters();
   const deployment = search.get('deployment') ?? '';
+  const times = Object.fromEntries(TIME_FILTERS.map((name) => [name, search.get(name) ?? '']));
   const { data: deployments = [] } = useRead(routes.listDeployments, {}, { refetchInterval: 30_000 });
   return (
     <>
-      <DeploymentFilter
-        deployments={deployments}
-        value={deployment}
-        onChange={(chosen) => change({ deployment: chosen })}
-      />
-      <RecentRequests deployment={deployment} />
+      <Group align="flex-end">
+        <DeploymentFilter
+          deployments={deployments}
+          value={deployment}
+          onChange={(chosen) => change({ deployment: chosen })}
+        />
+        <TimeFilter search={search} filter={change} />
+      </Group>
+      <RecentRequests deployment={deployment} times={times} />
     </>
   );
 }

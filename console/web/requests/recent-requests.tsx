@@ -35,13 +35,26 @@ const textsOf = (request: RecentRequestView) => [
   nameSubmitter(request),
 ];
 
-export function RecentRequests({ deployment }: { deployment: string }) {
-  const query = useRead(routes.listRecentRequests, { deployment }, { refetchInterval: INTERVAL_MS });
+interface RecentRequestsProps {
+  /** '' = all. */
+  deployment: string;
+  /** Filters by time, of those in progress then; '' = none. */
+  times: Record<string, string>;
+}
+
+export function RecentRequests({ deployment, times }: RecentRequestsProps) {
+  const query = useRead(
+    routes.listRecentRequests,
+    { deployment, ...times },
+    { refetchInterval: INTERVAL_MS },
+  );
+  const where = deployment ? ' of this deployment' : '';
+  const when = Object.values(times).some((time) => time !== '') ? ' at this time' : ' yet';
   return (
     <Loaded query={query}>
       {(requests) =>
         requests.length === 0 ? (
-          <EmptyState title={deployment ? 'No requests of this deployment yet' : 'No requests yet'}>
+          <EmptyState title={`No requests${where}${when}`}>
             Requests appear some seconds after they have ended. Of each deployment, the latest 300 of the last
             day are kept.
           </EmptyState>

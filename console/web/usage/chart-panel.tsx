@@ -1,7 +1,20 @@
 /** A chart with a summary and an accessible table. */
-import { Box, Button, Collapse, ColorSwatch, Group, Paper, Stack, Table, Text, Title } from '@mantine/core';
+import {
+  Anchor,
+  Box,
+  Button,
+  Collapse,
+  ColorSwatch,
+  Group,
+  Paper,
+  Stack,
+  Table,
+  Text,
+  Title,
+} from '@mantine/core';
 import { useDisclosure, useId } from '@mantine/hooks';
 import type { ReactNode } from 'react';
+import { Link } from 'react-router';
 import { ScrollTable } from '../parts/scroll-table.tsx';
 import { formatCount } from './totals.ts';
 
@@ -20,6 +33,8 @@ interface ChartPanelProps {
   series: Series[];
   data: Row[];
   format?: (value: number) => string;
+  /** Where the requests of a row's time are. */
+  linkTo?: ((row: Row) => string) | undefined;
   /** The chart itself, hidden from screen readers and not focusable. */
   children: ReactNode;
 }
@@ -30,6 +45,7 @@ export function ChartPanel({
   series,
   data,
   format = formatCount,
+  linkTo,
   children,
 }: ChartPanelProps) {
   const [isOpen, { toggle }] = useDisclosure();
@@ -67,7 +83,20 @@ export function ChartPanel({
               <ScrollTable label={title} minWidth={320} columns={columns}>
                 {rows.map((row) => (
                   <Table.Tr key={row.at}>
-                    <Table.Td style={{ whiteSpace: 'nowrap' }}>{row.time}</Table.Td>
+                    <Table.Td style={{ whiteSpace: 'nowrap' }}>
+                      {linkTo ? (
+                        <Anchor
+                          component={Link}
+                          to={linkTo(row)}
+                          inherit
+                          aria-label={`Requests at ${row.time}`}
+                        >
+                          {row.time}
+                        </Anchor>
+                      ) : (
+                        row.time
+                      )}
+                    </Table.Td>
                     {series.map(({ name }) => (
                       <Table.Td key={name}>{row[name] === null ? '–' : format(Number(row[name]))}</Table.Td>
                     ))}

@@ -68,5 +68,11 @@ function makePoint(at: Date, index: number): UsagePoint {
     waitP50Ms: ms(0),
     waitP95Ms: ms(60),
     queuePeak: Math.round(3 * tide),
+    inflightPeak: Math.round(14 * tide),
+    runningPeak: Math.round(8 * tide),
+    engineWaitingPeak: Math.round(6 * tide),
+    slotWaitingPeak: Math.round(2 * tide),
+    cacheUse: isQuiet ? null : Math.round(30 * tide),
+    cacheUsePeak: isQuiet ? null : Math.round(44 * tide),
   };
 }

@@ -188,6 +188,13 @@ export const listScenes = (): Scene[] => [
     answers: { [`${OWN}/scaling`]: makeHistory(60, '1h') },
   },
   {
+    name: 'load',
+    path: `${OWN}?tab=load`,
+    deployment: {},
+    answers: { usage: makeUsage(60, 60) },
+    wait: (page) => page.locator('svg.recharts-surface').nth(1).waitFor(),
+  },
+  {
     name: 'startup',
     path: `${OWN}?tab=replicas`,
     deployment: {

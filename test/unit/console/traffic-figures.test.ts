@@ -22,6 +22,12 @@ const NOTHING: UsageCounts = {
   waitP50Ms: null,
   waitP95Ms: null,
   queuePeak: 0,
+  inflightPeak: 0,
+  runningPeak: 0,
+  engineWaitingPeak: 0,
+  slotWaitingPeak: 0,
+  cacheUse: null,
+  cacheUsePeak: null,
 };
 const pointOf = (counts: Partial<UsageCounts>) => ({ ...NOTHING, at: '2026-01-01T00:00:00Z', ...counts });
 

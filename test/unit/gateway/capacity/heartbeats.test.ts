@@ -52,6 +52,19 @@ describe('heartbeats', () => {
     expect(said).to.deep.equal([1_000, 1_000, 1_000]);
   });
 
+  it('are looked at every second with those of the peers, whether one is sent or not', async () => {
+    const seen: string[][] = [];
+    heartbeats = new Heartbeats({
+      describe: () => beat(own),
+      send: async () => ({ edition: '1', beats: [beat({}), beat({ pod: 'peer' })] }),
+      onSecond: (mine, peers) => seen.push([mine.pod, ...peers.map(({ pod }) => pod)]),
+      onError: () => {},
+      clock,
+    });
+    await clock.advance(3_000);
+    expect(seen).to.deep.equal(Array(3).fill(['own', 'peer']));
+  });
+
   it('are said seldom while nothing happens, and within a second once something does', async () => {
     const sent: { at: number; every: number; inflight: number }[] = [];
     start(async (word) => {

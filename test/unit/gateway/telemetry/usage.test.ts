@@ -43,6 +43,12 @@ describe('the sums of one deployment', () => {
     usage.add('images');
     expect(usage.sums.get('images')).to.equal(5);
   });
+
+  it('keep the highest of a maximum', () => {
+    const usage = new DeploymentUsage();
+    for (const amount of [3, 7, 0, 5]) usage.raise('inflightPeak', amount);
+    expect(usage.sums.get('inflightPeak')).to.equal(7);
+  });
 });
 
 describe('a meter', () => {

@@ -1,0 +1,56 @@
+/** What a deployment's engines had to do over time: requests that ran and waited, and the KV cache. */
+import { SegmentedControl, Stack, Text } from '@mantine/core';
+import { keepPreviousData } from '@tanstack/react-query';
+import { lazy, Suspense } from 'react';
+import { USAGE_RANGES } from '../../api.ts';
+import { routes } from '../../routes.ts';
+import { useRead } from '../client/namespace.ts';
+import { useAccess } from '../client/session.ts';
+import { useFilters } from '../parts/filters.ts';
+import { Loaded } from '../parts/page.tsx';
+import { EmptyState, PageLoader } from '../parts/page-states.tsx';
+
+// Charts are most of this tab's code.
+const LoadCharts = lazy(async () => ({ default: (await import('./load-charts.tsx')).LoadCharts }));
+
+export function LoadTab({ name }: { name: string }) {
+  const { search, change } = useFilters();
+  const { readRequests = false } = useAccess();
+  const range = USAGE_RANGES.find((known) => known === search.get('range')) ?? USAGE_RANGES[0];
+  const query = useRead(
+    routes.readUsage,
+    { deployment: name, range },
+    { placeholderData: keepPreviousData, refetchInterval: 10_000 },
+  );
+  return (
+    <Stack>
+      <SegmentedControl
+        aria-label="Time range"
+        data={[...USAGE_RANGES]}
+        value={range}
+        onChange={(next) => change({ range: next })}
+        w="fit-content"
+      />
+      <Loaded query={query}>
+        {(usage) =>
+          usage.total.inflightPeak === 0 ? (
+            <EmptyState title={`No requests seen in the last ${range}`}>
+              While there are requests, replicas look every second how many run and wait.
+            </EmptyState>
+          ) : (
+            <>
+              <Suspense fallback={<PageLoader />}>
+                <LoadCharts name={name} usage={usage} range={range} isLinked={readRequests} />
+              </Suspense>
+              {readRequests && (
+                <Text size="sm" c="dimmed">
+                  Click a time in a chart, or choose it in a table, to see its requests.
+                </Text>
+              )}
+            </>
+          )
+        }
+      </Loaded>
+    </Stack>
+  );
+}
