@@ -53,7 +53,7 @@ describe('the documentation', () => {
     };
     const { stdout } = await run('bash', ['-c', script], { cwd: folder, env, timeout: 60_000 });
     expect(stdout).to.include('"object":"chat.completion"');
-    expect(stdout).to.include('200 200 200 429 {"error":{"message":"This API key has reached its limit of 3 ');
+    expect(stdout).to.include('200 200 200 429 {"error":{"message":"This API key has reached its limit ');
     expect(stdout).to.include('"object":"inference.request","status":"queued","modality":"image"');
     expect(stdout).to.include('"object":"inference.request","modality":"image","status":"succeeded"');
     expect(await describePicture(readFileSync(join(folder, 'harbor.png')))).to.equal('png 1024x1024');
