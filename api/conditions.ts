@@ -67,6 +67,12 @@ export const CONDITIONS = {
     meaning:
       'The engine passes its health check. False: Starting, EngineUnhealthy (it was healthy before), or a crash, with its last log lines. True, StartedWithoutParsers: the parsers of a guessed model family did not fit.',
   },
+  adapterReady: {
+    kind: 'ModelDeployment',
+    type: 'AdapterReady',
+    meaning:
+      'At least one engine of the base has loaded the adapter; absent for deployments that are none. False: NotAccepted, BaseNotReady, Loading, LoadFailed (with the words of the engine). Unknown: NotReported while Redis is unavailable.',
+  },
   routeReady: {
     kind: 'ModelDeployment',
     type: 'RouteReady',

@@ -65,7 +65,10 @@ export function createControllers(
     reconcile: (key, signal) => modelReconciler.reconcile(key, signal),
     watches: [
       watchOf({ watcher: view.models, mapToKeys: ownKey, isRelevant: changedBeyondStatus }),
-      watchOf({ watcher: view.pods, mapToKeys: modelKeyOf }),
+      watchOf({
+        watcher: view.pods,
+        mapToKeys: (pod) => modelKeyOf(pod).flatMap((key) => [key, ...index.listAdapters(key)]),
+      }),
       ...view.children.map((watcher) => watchOf({ watcher, mapToKeys: parentKeyOf })),
       watchOf({ watcher: view.credentials, mapToKeys: (credential) => index.listStoringIn(credential) }),
     ],

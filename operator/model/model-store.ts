@@ -6,6 +6,7 @@ import type { KubeObject } from '../../kube/object.ts';
 import { toMillis } from '../../kube/time.ts';
 import { ClaimIndex, type OwnershipClaim } from '../framework/claim-index.ts';
 import { type Parsed, ParsedStore, type RawObject } from '../framework/parsed-store.ts';
+import { isAdmitted } from '../status/adapter.ts';
 import { findObstacle, type Obstacle } from '../status/obstacle.ts';
 
 type IsHostAllowed = (model: ModelDeployment, host: string) => boolean;
@@ -14,6 +15,9 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
   readonly #hosts = new ClaimIndex();
   readonly #ids = new ClaimIndex();
   readonly #withdrawn = new Set<string>();
+  /** Keys of adapters by the key of their base, and the other way round. */
+  readonly #adapters = new Map<string, Set<string>>();
+  readonly #bases = new Map<string, string>();
   readonly #obstacles = new Map<string, Obstacle | undefined>();
   readonly #domain: string;
   readonly #isHostAllowed: IsHostAllowed;
@@ -29,13 +33,53 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
     // It may be a newer version's, or a mistake: others must not take over what it owned meanwhile.
     if (!parsed.ok) return [];
     const claim = { key, since: toMillis(metadata.creationTimestamp) };
-    return [...this.#claimHost(parsed.value, claim), ...this.#claimId(parsed.value, claim)];
+    return [
+      ...this.#claimHost(parsed.value, claim),
+      ...this.#claimId(parsed.value, claim),
+      ...this.#noteAdapter(key, parsed.value),
+    ];
   }
 
   protected onRemove(key: string): string[] {
     this.#withdrawn.delete(key);
     this.#obstacles.delete(key);
-    return [...this.#hosts.release(key), ...this.#ids.release(key)];
+    const base = this.#bases.get(key);
+    const related = base === undefined ? this.listAdapters(key) : [base];
+    if (base !== undefined) this.#adapters.get(base)?.delete(key);
+    this.#bases.delete(key);
+    return [...this.#hosts.release(key), ...this.#ids.release(key), ...related];
+  }
+
+  /** Returns the base, or its adapters: each depends on the other. */
+  #noteAdapter(key: string, { metadata, spec }: ModelDeployment): string[] {
+    if (!spec.adapterOf) return this.listAdapters(key);
+    const base = `${metadata.namespace}/${spec.adapterOf.deployment}`;
+    this.#bases.set(key, base);
+    this.#adapters.set(base, (this.#adapters.get(base) ?? new Set()).add(key));
+    return [base];
+  }
+
+  /** Keys of the deployments that name this one as their base. */
+  listAdapters(key: string): string[] {
+    return [...(this.#adapters.get(key) ?? [])].sort();
+  }
+
+  /** The deployment whose pods serve an adapter; undefined if there is none that is valid. */
+  baseOf({ metadata, spec }: ModelDeployment): ModelDeployment | undefined {
+    return spec.adapterOf && this.#read(`${metadata.namespace}/${spec.adapterOf.deployment}`);
+  }
+
+  /** The adapters that a deployment's pods serve: those that were admitted once, until they are gone. */
+  servedBy({ metadata: { namespace, name } }: ModelDeployment): ModelDeployment[] {
+    return this.listAdapters(`${namespace}/${name}`).flatMap((key) => {
+      const adapter = this.isWithdrawn(key) ? undefined : this.#read(key);
+      return adapter && isAdmitted(adapter) ? [adapter] : [];
+    });
+  }
+
+  #read(key: string): ModelDeployment | undefined {
+    const parsed = this.get(key);
+    return parsed?.ok ? parsed.value : undefined;
   }
 
   #claimHost(model: ModelDeployment, claim: OwnershipClaim): string[] {

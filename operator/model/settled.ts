@@ -6,6 +6,7 @@ import { BY_MODEL } from '../framework/cluster-view.ts';
 import type { BuiltChildren } from '../resources/children.ts';
 import type { FrontRole } from '../resources/front-slices.ts';
 import { frontRouteName } from '../resources/route.ts';
+import { findObstacle } from '../status/obstacle.ts';
 import type { ModelContext } from './context.ts';
 import { registrationIdOf } from './model-store.ts';
 
@@ -101,6 +102,14 @@ export function describeInputs(
     registrationId: registrationIdOf(model),
     hostOwner: host && models.hostOwner(host),
     idOwner: models.idOwner(registrationIdOf(model)),
+    adapters: models
+      .servedBy(model)
+      .map(({ metadata: { uid, generation, deletionTimestamp }, status }) => [
+        uid,
+        generation,
+        deletionTimestamp,
+        findObstacle(status),
+      ]),
     sidecarGrant: sidecars.grantOf(key),
     scaling: model.spec.scaling && [
       scaler.wantedOf(model, view.deployments.get(key)),

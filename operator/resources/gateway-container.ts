@@ -28,6 +28,8 @@ import { parseDuration, parseQuantity } from '../../api/quantity.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { ENGINE_HOST, variables } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
+import { buildAdapterConfig } from './adapter-config.ts';
+import type { ServedAdapter } from './adapters.ts';
 import { buildEngineNotes } from './engine-notes.ts';
 import { childMetadata } from './metadata.ts';
 import { decideURL, type URLSettings } from './route.ts';
@@ -204,13 +206,20 @@ type SecretSettings = URLSettings &
   >;
 
 /** What a sidecar needs to start while Redis is down: its configuration and credentials. */
-export function buildSidecarSecret(model: ModelDeployment, settings: SecretSettings): KubeObject {
+export function buildSidecarSecret(
+  model: ModelDeployment,
+  settings: SecretSettings,
+  adapters: readonly ServedAdapter[] = [],
+): KubeObject {
   const { name, namespace } = model.metadata;
   const { username, password } = redisCredentials(namespace, settings);
   const files = {
-    [SIDECAR_SECRET_FILES.config]: JSON.stringify(
-      buildGatewayConfig(model, { ...settings, baseURL: decideURL(model, settings) }),
-    ),
+    [SIDECAR_SECRET_FILES.config]: JSON.stringify({
+      ...buildGatewayConfig(model, { ...settings, baseURL: decideURL(model, settings) }),
+      ...(adapters.length > 0 && {
+        adapters: adapters.map((adapter) => buildAdapterConfig(adapter, settings)),
+      }),
+    }),
     [SIDECAR_SECRET_FILES.redisUsername]: username,
     [SIDECAR_SECRET_FILES.redisPassword]: password,
     [SIDECAR_SECRET_FILES.redisCA]: settings.readRedisCA(),

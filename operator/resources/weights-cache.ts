@@ -94,7 +94,13 @@ export function buildLease(model: ModelDeployment): { path: string; mounts: V1Vo
   };
 }
 
-function buildLoader(model: ModelDeployment, settings: CacheSettings, env: V1EnvVar[]): V1Container {
+/** `folder`: within the claim; the claim itself if absent. */
+function buildLoader(
+  model: ModelDeployment,
+  settings: CacheSettings,
+  env: V1EnvVar[],
+  folder?: string,
+): V1Container {
   const { spec } = model;
   const { source } = spec.model;
   const passedOn = listPassedOn(spec);
@@ -119,7 +125,7 @@ function buildLoader(model: ModelDeployment, settings: CacheSettings, env: V1Env
     ),
     // Namespaces with a quota refuse pods without resources.
     resources: LOADER_RESOURCES,
-    volumeMounts: [{ name: WEIGHTS_VOLUME, mountPath: CACHE_PATH }],
+    volumeMounts: [{ name: WEIGHTS_VOLUME, mountPath: CACHE_PATH, ...(folder && { subPath: folder }) }],
     securityContext: restricted(settings.platform),
     terminationMessagePolicy: 'FallbackToLogsOnError',
   };
@@ -163,11 +169,16 @@ function describeSource({ huggingFace, s3 }: ModelSource): V1EnvVar[] {
 }
 
 /** Downloads the weights on any node that can mount the claim, without a GPU; undefined if not requested. */
-export function buildPrefetchJob(model: ModelDeployment, settings: CacheSettings): KubeObject | undefined {
+export function buildPrefetchJob(
+  model: ModelDeployment,
+  settings: CacheSettings,
+  folder?: string,
+): KubeObject | undefined {
   const { metadata, spec } = model;
   const { engine, template } = spec;
   const { source } = spec.model;
-  if (!source.cache?.prefetch) return undefined;
+  // Nothing else downloads an adapter.
+  if (!source.cache || !(source.cache.prefetch || folder)) return undefined;
   const pullSecrets = [...new Set([...settings.imagePullSecrets, ...(template.imagePullSecrets ?? [])])];
   const { cache } = source;
   const hash = createHash('sha256')
@@ -184,7 +195,7 @@ export function buildPrefetchJob(model: ModelDeployment, settings: CacheSettings
         automountServiceAccountToken: false,
         enableServiceLinks: false,
         securityContext: podSecurity(PRESETS[engine.preset], settings.platform, template.podSecurityContext),
-        containers: [buildLoader(model, settings, [])],
+        containers: [buildLoader(model, settings, [], folder)],
         volumes: [{ name: WEIGHTS_VOLUME, persistentVolumeClaim: { claimName: cache.claimName } }],
         ...(pullSecrets.length > 0 && { imagePullSecrets: pullSecrets.map((name) => ({ name })) }),
         ...(template.serviceAccountName && { serviceAccountName: template.serviceAccountName }),

@@ -1,0 +1,43 @@
+/** A ModelDeployment without pods: a LoRA adapter, served by the engine of another deployment. */
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { EnginePreset } from './engine-presets.ts';
+import { cel } from './kubernetes-types.ts';
+
+/** The ranks that vLLM can be started for. */
+export const ADAPTER_RANKS = ['8', '16', '32', '64', '128', '256', '320', '512'] as const;
+
+export const modelAdapter = z
+  .object({
+    deployment: z
+      .string()
+      .min(1)
+      .max(45)
+      .meta({
+        description:
+          'ModelDeployment of this namespace whose pods serve the adapter: an LLM with preset vllm.',
+        ...cel({ rule: 'self == oldSelf', message: 'adapterOf.deployment is immutable' }),
+      }),
+    maxRank: z
+      .enum(ADAPTER_RANKS)
+      .default('16')
+      .describe(
+        'Largest rank (r in adapter_config.json) that the engine has room for. A larger one than that of the other adapters restarts the pods of the base.',
+      ),
+  })
+  .describe(
+    'Makes this deployment a LoRA adapter: it has its own host, keys, limits and prices, and no pods. Its model.source needs a cache, from which the engine of the base loads it.',
+  );
+
+/** Engines that can load and unload adapters while they run, and refuse a request for one that is not loaded. */
+export const canServeAdapters = (preset: EnginePreset): boolean =>
+  preset === 'vllm' || preset === 'simulator';
+
+const FIRST_PORT = 20_000;
+const PORTS = 10_000;
+
+/** The port on which the gateways of the base serve an adapter: by its name, so that it never changes. */
+export function adapterPort(name: string): number {
+  const digest = createHash('sha256').update(name).digest();
+  return FIRST_PORT + (digest.readUInt32BE(0) % PORTS);
+}
