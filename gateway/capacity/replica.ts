@@ -33,6 +33,8 @@ export interface ReplicaOptions {
     send: (own: Omit<Heartbeat, 'at'>, knownEdition: string) => Promise<PeerUpdate>;
     /** Abandoned jobs that the engine still works on. */
     countAbandoned: () => number;
+    /** Why the engine has not loaded the adapter that it serves, if it serves one. */
+    describeAdapter?: () => string | undefined;
     onError: (error: unknown) => void;
   };
   /** Called for each request with a routing prefix. */
@@ -76,6 +78,10 @@ export function startReplica(options: ReplicaOptions): Replica {
     const waiting = queue?.waiting ?? null;
     return waiting === null ? {} : { waiting };
   };
+  const describeFailure = () => {
+    const adapterError = heartbeat.describeAdapter?.();
+    return adapterError === undefined ? {} : { adapterError };
+  };
   const heartbeats = new Heartbeats({
     describe: () => ({
       v: 1,
@@ -86,6 +92,7 @@ export function startReplica(options: ReplicaOptions): Replica {
       ready: isEngineReady(),
       ...(sleep.isAsleep && { asleep: true }),
       ...(heartbeat.countAbandoned() && { abandoned: heartbeat.countAbandoned() }),
+      ...describeFailure(),
       draining: isDraining(),
       version: VERSION,
       ...slots.busy.read(),

@@ -21,6 +21,8 @@ export interface ProxyOptions {
 export interface ProxiedRequest {
   exchange: Exchange;
   addresses: readonly string[];
+  /** Port of the replicas' gateways for an adapter; the usual one if absent. */
+  port?: number | undefined;
   /** The body, if it was already read. */
   body?: Buffer | undefined;
   /** For the replica only. */
@@ -46,7 +48,7 @@ export async function proxyRequest(options: ProxyOptions, request: ProxiedReques
       isLost = true;
       abortRelay();
     });
-    const pool = options.pools.get(formatOrigin(address, options.replicaPort));
+    const pool = options.pools.get(formatOrigin(address, request.port ?? options.replicaPort));
     const hop = span?.begin('replica', { kind: 'client', attributes: { 'server.address': address } });
     const outcome = await relay({
       req,

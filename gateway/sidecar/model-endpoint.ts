@@ -16,6 +16,7 @@ import { startWorker } from '../jobs/worker.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { UsageMeter } from '../telemetry/usage.ts';
 import { Pools } from '../upstream/pools.ts';
+import { serveAdapters } from './adapters.ts';
 import { createSidecarApp } from './app.ts';
 import { Drain } from './drain.ts';
 import { type LiveConfig, watchConfig } from './live-config.ts';
@@ -139,6 +140,15 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     if (state === 'up') announce();
   });
 
+  const adapters = serveAdapters({
+    ...options,
+    live,
+    engine,
+    slots,
+    activity,
+    drain,
+    meter,
+  });
   const server = createServer(
     (req, res) => {
       activity.track(res);
@@ -155,7 +165,10 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     engine,
     drain,
     wakeWorker: () => worker?.wake(true),
-    refreshLimits: app.refreshLimits,
+    refreshLimits: () => {
+      app.refreshLimits();
+      adapters.refreshLimits();
+    },
     stop: async () => {
       activity.setClosing(true);
       const retired = replica
@@ -163,7 +176,8 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
         .then(() => leave(redis, { namespace, name, pod: self.pod }))
         .catch(() => {});
       const passOn = createPassOn({ pools: peerPools, listOpen: () => replica.listOpenPeers(), self });
-      await endWork({ server, activity, cutOff: app.cutOff, drain, worker, retired, passOn });
+      const work = { server, activity, cutOff: app.cutOff, drain, worker, retired, passOn };
+      await Promise.all([endWork(work), adapters.stop()]);
       engine.stop();
       live.close();
       await app.close();

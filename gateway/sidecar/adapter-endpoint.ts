@@ -1,0 +1,142 @@
+/** The endpoint of one LoRA adapter, on a port of its own beside its base's: the same engine and slots, its own keys, limits and usage. */
+import type { Server } from 'node:http';
+import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { adapterToken } from '../../api/identity.ts';
+import { listen } from '../../kit/http-server.ts';
+import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
+import { heartbeat, leave } from '../../redis/heartbeats/heartbeats.ts';
+import { startReplica } from '../capacity/replica.ts';
+import type { Slots } from '../capacity/replica-capacity.ts';
+import type { EgressSettings } from '../egress/agent.ts';
+import type { Activity } from '../http/activity.ts';
+import { createServer } from '../http/server.ts';
+import type { StorageServices } from '../jobs/services.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { UsageMeter } from '../telemetry/usage.ts';
+import { Pools } from '../upstream/pools.ts';
+import type { AdapterLoader } from './adapter-loader.ts';
+import { createSidecarApp } from './app.ts';
+import type { Drain } from './drain.ts';
+import { createPassOn } from './passing-on.ts';
+import { endWork, isDrainOverdue } from './shutdown.ts';
+import type { WatchedEngine } from './watched-engine.ts';
+
+/** What an adapter shares with its base. */
+export interface BaseParts {
+  connection: RedisConnection;
+  /** The base's own. */
+  peerToken: string;
+  self: { pod: string; address: string };
+  /** Address to listen on; undefined = all. */
+  host: string | undefined;
+  egress: EgressSettings;
+  storage: StorageServices;
+  telemetry: Telemetry;
+  engine: WatchedEngine;
+  slots: Slots;
+  activity: Activity;
+  drain: Drain;
+  meter: UsageMeter;
+  loader: Pick<AdapterLoader, 'isLoaded' | 'failureOf'>;
+}
+
+export interface AdapterEndpoint {
+  server: Server;
+  /** It was loaded, or is no longer; or the base's state changed. */
+  announce(): void;
+  refreshLimits(): void;
+  stop(): Promise<void>;
+}
+
+/** Listens when it resolves; rejects if its port is taken. */
+export async function startAdapterEndpoint(
+  config: () => GatewayConfig,
+  base: BaseParts,
+): Promise<AdapterEndpoint> {
+  const { connection, engine, slots, activity, drain, loader, egress, storage } = base;
+  const { redis } = connection;
+  const { namespace, name, adapter } = config();
+  const log = base.telemetry.log.child({ adapter: name });
+  const { metrics, tracer } = base.telemetry;
+  const self = { ...base.self, port: adapter!.port };
+  // Prefixes are hashed with it: equal prompts of two adapters share no cached tokens.
+  const token = adapterToken(base.peerToken, name);
+  const served = {
+    url: engine.url,
+    pool: engine.pool,
+    unwatchedPool: engine.unwatchedPool,
+    ranOutOfMemory: engine.ranOutOfMemory,
+    sleep: engine.sleep,
+    beginWork: engine.beginWork,
+    isLost: engine.isLost,
+    suspect: engine.suspect,
+    contextLength: engine.contextLength,
+    // The base reports the engine's queue.
+    readMetrics: null,
+    isReady: () => engine.isReady() && loader.isLoaded(config().servedModelName),
+  };
+  const peerPools = new Pools({ onResend: () => metrics.resent.inc({ to: 'replica' }) });
+  const replica = startReplica({
+    config,
+    engine: served,
+    slots,
+    isDraining: () => drain.isDraining,
+    peerToken: token,
+    self,
+    peerPools,
+    heartbeat: {
+      send: (own, knownEdition) => heartbeat(redis, { namespace, name, heartbeat: own, knownEdition }),
+      countAbandoned: () => 0,
+      describeAdapter: () => loader.failureOf(config().servedModelName),
+      onError: (error) => {
+        if (!isRedisAway(error)) log.warn({ err: error }, 'heartbeat failed');
+      },
+    },
+    onPrefixChoice: (choice) => metrics.prefixChoices.add(1, choice),
+    tracer,
+  });
+  const app = createSidecarApp({
+    config,
+    redis,
+    engine: served,
+    replica,
+    peers: { pools: peerPools, token },
+    telemetry: { log, metrics, tracer, usage: base.meter.of(namespace, name) },
+    egress,
+    storage,
+    isEnding: () => isDrainOverdue(drain),
+  });
+  const server = createServer(
+    (req, res) => {
+      activity.track(res);
+      if (replica.peerRoutes(req, res)) return;
+      app.listener(req, res);
+    },
+    () => config().limits,
+  );
+  const close = async () => {
+    await app.close();
+    await replica.close();
+    await peerPools.destroy();
+  };
+  try {
+    await listen(server, self.port, base.host);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    server,
+    announce: replica.announce,
+    refreshLimits: app.refreshLimits,
+    stop: async () => {
+      const retired = replica
+        .retire()
+        .then(() => leave(redis, { namespace, name, pod: self.pod }))
+        .catch(() => {});
+      const passOn = createPassOn({ pools: peerPools, listOpen: () => replica.listOpenPeers(), self });
+      await endWork({ server, activity, cutOff: app.cutOff, drain, worker: null, retired, passOn });
+      await close();
+    },
+  };
+}

@@ -1,0 +1,143 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { GatewayConfig } from '../../../api/gateway-config.ts';
+import { publishDeployment } from '../../../redis/publication/publication.ts';
+import { callChat, readError } from '../../support/chat.ts';
+import { findFreePort } from '../../support/child-program.ts';
+import { readHeartbeats } from '../../support/heartbeats.ts';
+import { API_KEY, describeModel, startEngine } from '../../support/model-replica.ts';
+import { pollUntil } from '../../support/poll.ts';
+import { useReplicas } from '../../support/replica-stack.ts';
+
+const ADDRESSES = ['127.0.61.1', '127.0.61.2'];
+const BASE = describeModel();
+
+describe('A LoRA adapter beside its base', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-adapters-'));
+  const ports = new Map<string, number>();
+  let adapterPort: number;
+  before(async () => {
+    adapterPort = await findFreePort(ADDRESSES);
+    for (const address of ADDRESSES) ports.set(address, await findFreePort([address]));
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  const startAt = (address: string) =>
+    startEngine({
+      SIMULATOR_HOST: address,
+      SIMULATOR_PORT: String(ports.get(address)),
+      SIMULATOR_ADAPTERS: '1',
+    });
+  const stack = useReplicas(BASE, ADDRESSES, { startEngine: startAt, isPerTest: true });
+
+  const write = (entry: string) => {
+    mkdirSync(join(folder, entry), { recursive: true });
+    writeFileSync(join(folder, entry, 'adapter_config.json'), '{"r":16}');
+  };
+  /** As the operator does: `entry` is the folder of its files, and a part of the engine's name. */
+  const publish = async (entry: string) => {
+    const adapter: GatewayConfig = {
+      ...describeModel({ model: { id: 'acme/sql', source: { none: {} } } }, { name: 'sql' }),
+      servedModelName: `sql-${entry}`,
+      adapter: { base: 'chat', port: adapterPort, path: join(folder, entry) },
+    };
+    await publishDeployment(stack.redis, { ...BASE, adapters: [adapter] });
+  };
+  const urlOf = (index: number) => `http://${ADDRESSES[index]}:${adapterPort}/v1`;
+  const beats = () => readHeartbeats(stack.redis, BASE.namespace, 'sql');
+  const untilLoaded = (count = ADDRESSES.length) =>
+    pollUntil(
+      async () => (await beats()).filter(({ ready }) => ready).length === count,
+      `loaded by ${count}`,
+    );
+  const listModels = async (url: string) => {
+    const response = await fetch(`${url}/models`, { headers: { authorization: `Bearer ${API_KEY}` } });
+    return ((await response.json()) as { data: { id: string }[] }).data.map(({ id }) => id);
+  };
+  const lastModel = async (index: number) =>
+    ((await stack.engines[index]!.read()).last?.body as { model?: string } | undefined)?.model;
+
+  it('has an endpoint with its own model, which the engine is asked for by the name of its files', async () => {
+    write('one');
+    await publish('one');
+    await untilLoaded();
+    expect(await listModels(urlOf(0))).to.deep.equal(['acme/sql']);
+    expect(await listModels(stack.replicas[0]!.url)).to.deep.equal(['berth/chat']);
+    const answer = (await (await callChat(urlOf(0))).json()) as { model: string };
+    expect(answer.model).to.equal('acme/sql');
+    expect(await lastModel(0)).to.equal('sql-one');
+    const refused = await callChat(urlOf(0), { body: { model: 'berth/chat' } });
+    expect(refused.status).to.equal(400);
+    await callChat(stack.replicas[0]!.url);
+    expect(await lastModel(0)).to.equal('berth/chat');
+  });
+
+  it('gets 503 until an engine has loaded it, says why in the words of the engine, and is never answered by the base', async () => {
+    await publish('absent');
+    await pollUntil(
+      async () => (await beats()).length === 2 && (await beats()).every((beat) => beat.adapterError),
+      'words',
+    );
+    const before = await stack.countRequests();
+    const response = await callChat(urlOf(0));
+    expect(response.status).to.equal(503);
+    expect(await readError(response)).to.deep.include({ code: 'no_pod_available' });
+    expect(await stack.countRequests()).to.deep.equal(before);
+    expect((await beats())[0]!.adapterError).to.match(
+      /^Loading lora sql-absent failed: No adapter found for /,
+    );
+    write('absent');
+    await untilLoaded();
+    expect((await callChat(urlOf(0))).status).to.equal(200);
+  });
+
+  it('is loaded again by an engine that was killed; meanwhile a peer serves it', async () => {
+    write('two');
+    await publish('two');
+    await untilLoaded();
+    await stack.engines[0]!.stop('SIGKILL');
+    await pollUntil(async () => (await beats()).filter(({ ready }) => ready).length === 1, 'lost');
+    const before = (await stack.engines[1]!.read()).requests;
+    for (let sent = 0; sent < 5; sent++) expect((await callChat(urlOf(0))).status).to.equal(200);
+    expect((await stack.engines[1]!.read()).requests).to.equal(before + 5);
+    expect(await lastModel(1)).to.equal('sql-two');
+    stack.engines[0] = await startAt(ADDRESSES[0]!);
+    await untilLoaded();
+    expect((await callChat(urlOf(0))).status).to.equal(200);
+    expect(await lastModel(0)).to.equal('sql-two');
+  });
+
+  it('is answered by what was published last: new files are loaded, and the old ones unloaded', async () => {
+    write('three');
+    write('four');
+    await publish('three');
+    await untilLoaded();
+    await publish('four');
+    await pollUntil(
+      async () => (await listModels(`${stack.engines[0]!.url}/v1`)).includes('sql-four'),
+      'loaded',
+    );
+    await pollUntil(async () => (await callChat(urlOf(0))).status === 200, 'served');
+    expect(await lastModel(0)).to.equal('sql-four');
+    expect(await listModels(`${stack.engines[0]!.url}/v1`)).not.to.include('sql-three');
+  });
+
+  it('is gone with its port once the base no longer lists it', async () => {
+    write('five');
+    await publish('five');
+    await untilLoaded();
+    await publishDeployment(stack.redis, BASE);
+    await pollUntil(async () => (await beats()).length === 0, 'no replica of it');
+    await pollUntil(
+      () =>
+        callChat(urlOf(0)).then(
+          () => false,
+          () => true,
+        ),
+      'a closed port',
+    );
+    expect((await callChat(stack.replicas[0]!.url)).status).to.equal(200);
+  });
+});
