@@ -10,7 +10,7 @@ import { adaptersFolder, type ServedAdapter, withAdapters } from './adapters.ts'
 import { buildDeployment, buildPodTemplate, decideReplicas } from './deployment.ts';
 import { buildDisruptionBudget } from './disruption-budget.ts';
 import { describeEngine } from './engine-description.ts';
-import { buildSidecarSecret, decideGrace } from './gateway-container.ts';
+import { decideGrace } from './gateway-container.ts';
 import { buildHTTPRoute } from './http-route.ts';
 import { buildIngress } from './ingress.ts';
 import { buildNetworkPolicy } from './network-policy.ts';
@@ -19,6 +19,7 @@ import { findPodFieldProblems } from './pod-fields.ts';
 import { decideRouteType, decideURL } from './route.ts';
 import { buildService } from './service.ts';
 import type { BuildSettings } from './settings.ts';
+import { buildSidecarSecret } from './sidecar-secret.ts';
 import { findIdentityProblem, findRouteProblems, findSpecProblems } from './spec-problems.ts';
 import { findTemplateProblem, pinTemplate, type SidecarGrant } from './template-pin.ts';
 import { buildWeightsClaim } from './weights.ts';
