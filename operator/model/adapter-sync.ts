@@ -63,10 +63,11 @@ export class AdapterSync {
     const built = served && this.#context.buildAdapter(served, problems);
     problems.push(...(built?.problems ?? []));
     const deployment = view.deployments.get(baseKey);
+    const desiredPods = deployment?.spec?.replicas ?? 0;
     const readySince = listReadySince(this.#context, baseKey);
     const front = evaluateFront({
       readySince,
-      desiredReplicas: deployment?.spec?.replicas ?? 0,
+      desiredReplicas: desiredPods,
       deleting: false,
       rollingAway: countRollingAway(deployment, undefined),
       now: now(),
@@ -85,6 +86,7 @@ export class AdapterSync {
     const unpublished = this.#parts.status.findUnpublished(adapter);
     const status = deriveAdapterStatus(adapter, {
       problems,
+      desiredPods,
       readyPods: readySince.length,
       replicas: (await this.#readReplicas(key))?.replicas,
       isPaused: served?.model.spec.paused ?? adapter.spec.paused,

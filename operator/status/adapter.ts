@@ -14,7 +14,8 @@ export const isAdmitted = ({ status }: Pick<ModelDeployment, 'status'>): boolean
   status.conditions.some(({ type, reason }) => type === 'AdapterReady' && reason !== NOT_ADMITTED);
 
 export interface AdapterFacts extends RouteFacts {
-  /** Ready pods of the base. */
+  /** Pods that the base wants, and those that are ready. */
+  desiredPods: number;
   readyPods: number;
   /** Undefined while Redis is unavailable. */
   replicas: DeploymentSample['replicas'] | undefined;
@@ -36,6 +37,7 @@ export function deriveAdapterStatus(adapter: ModelDeployment, facts: AdapterFact
     observedGeneration: metadata.generation,
     phase,
     readyReplicas: countReady(facts.replicas),
+    desiredReplicas: facts.desiredPods,
     registrationId: facts.registrationId,
     conditions: mergeConditions(
       adapter.status.conditions,
