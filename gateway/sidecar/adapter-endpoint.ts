@@ -71,6 +71,7 @@ export async function startAdapterEndpoint(
     isLost: engine.isLost,
     suspect: engine.suspect,
     contextLength: engine.contextLength,
+    takesTools: engine.takesTools,
     // The base reports the engine's queue.
     readMetrics: null,
     isReady: () => engine.isReady() && loader.isLoaded(config().servedModelName),
