@@ -71,7 +71,7 @@ export const CONDITIONS = {
     kind: 'ModelDeployment',
     type: 'AdapterReady',
     meaning:
-      'At least one engine of the base has loaded the adapter; absent for deployments that are none. False: NotAccepted, BaseNotReady, Loading, LoadFailed (with the words of the engine). Unknown: NotReported while Redis is unavailable.',
+      'At least one engine of the base has loaded the adapter, with its current source; absent for deployments that are none. False: NotAccepted (the base does not serve it), Downloading, DownloadFailed (with the words of the Job), BaseNotReady, Loading, LoadFailed (with the words of the engine). Unknown: NotReported while Redis is unavailable.',
   },
   routeReady: {
     kind: 'ModelDeployment',

@@ -33,8 +33,9 @@ export const modelAdapter = z
 export const canServeAdapters = (preset: EnginePreset): boolean =>
   preset === 'vllm' || preset === 'simulator';
 
+/** Below those that PyTorch and vLLM use among their processes (29500, 29550). */
 const FIRST_PORT = 20_000;
-const PORTS = 10_000;
+const PORTS = 9_000;
 
 /** The port on which the gateways of the base serve an adapter: by its name, so that it never changes. */
 export function adapterPort(name: string): number {

@@ -160,6 +160,11 @@ export const modelDeploymentSpec = z
         fieldPath: '.model.source',
       },
       {
+        rule: '!has(self.adapterOf) || !has(self.model.source) || !has(self.model.source.cache) || self.model.source.cache.claimName == oldSelf.model.source.cache.claimName',
+        message: 'cache.claimName of an adapter is immutable: the pods of its base mount the claim',
+        fieldPath: '.model.source',
+      },
+      {
         rule: `!has(self.engine) || self.engine.preset in ${PRESETS_IN_CEL}[self.kind]`,
         message: `engine.preset must serve the kind; ${PRESET_LIST}`,
         messageExpression: `'engine.preset ' + self.engine.preset + ' does not serve kind ' + self.kind + '; ${PRESET_LIST}'`,

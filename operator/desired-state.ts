@@ -19,7 +19,6 @@ import type { DesiredState, PublishedDeployment } from './publish/desired-state.
 import { buildAdapterConfig } from './resources/adapter-config.ts';
 import { serveAdapter } from './resources/adapters.ts';
 import { decideURL, type URLSettings } from './resources/route.ts';
-import { isAdmitted } from './status/adapter.ts';
 import { isServing } from './status/pod-findings.ts';
 import type { EndpointStore } from './webhook/endpoint-store.ts';
 
@@ -68,7 +67,7 @@ export function createDesiredState(sources: DesiredStateSources): DesiredState {
   const describeModel = (model: ModelDeployment, key: string): GatewayConfig | undefined => {
     if (model.spec.adapterOf) {
       const base = models.baseOf(model);
-      return base && isAdmitted(model) ? describeAdapter(model, base) : undefined;
+      return base && describeAdapter(model, base);
     }
     const installation = { ...settings, baseURL: decideURL(model, settings) };
     const adapters = models.servedBy(model).map((adapter) => describeAdapter(adapter, model));
@@ -77,6 +76,13 @@ export function createDesiredState(sources: DesiredStateSources): DesiredState {
       ...obstacleOf(key),
       ...(adapters.length > 0 && { adapters }),
     };
+  };
+  /** The pods of the base that serves an adapter. */
+  const listPodsOf = (adapter: ModelDeployment): V1Pod[] => {
+    const base = models.baseOf(adapter);
+    const isServed = base && models.servedBy(base).some(({ metadata: { uid } }) => uid === adapter.metadata.uid);
+    const key = `${adapter.metadata.namespace}/${adapter.spec.adapterOf!.deployment}`;
+    return isServed ? (view.pods.byIndex(BY_MODEL, key) as unknown as V1Pod[]) : [];
   };
   return {
     namespaces: () =>
@@ -106,15 +112,14 @@ export function createDesiredState(sources: DesiredStateSources): DesiredState {
       const key = `${namespace}/${name}`;
       const parsed = models.get(key);
       if (!parsed || models.isWithdrawn(key) || (!parsed.ok && models.isLeaving(key))) return undefined;
-      const base = parsed.ok ? parsed.value.spec.adapterOf?.deployment : undefined;
-      const podsKey = base === undefined ? key : `${namespace}/${base}`;
-      const pods = view.pods.byIndex(BY_MODEL, podsKey) as unknown as V1Pod[];
-      const addresses = pods.filter(isServing).map(({ status }) => status?.podIP);
+      const pods = view.pods.byIndex(BY_MODEL, key) as unknown as V1Pod[];
+      const serving = parsed.ok && parsed.value.spec.adapterOf ? listPodsOf(parsed.value) : pods;
+      const addresses = serving.filter(isServing).map(({ status }) => status?.podIP);
       return {
         config: parsed.ok ? describeModel(parsed.value, key) : undefined,
         host: parsed.ok ? hostOf(parsed.value, key) : undefined,
         addresses: addresses.filter((address) => address !== undefined).sort(),
-        pods: base === undefined ? pods.length : 0,
+        pods: pods.length,
       };
     },
     apiKeys: (namespace) => keys.published(namespace),

@@ -153,7 +153,7 @@ export function createProgram(options: OperatorOptions) {
       publisher,
       build: (model, context) => buildChildren(model, settings, context),
       buildAdapter: (served, problems) => buildAdapterChildren(served, settings, problems),
-      readAdapter: async (key) => (await readDemand(redis.redis, [key])).get(key),
+      readAdapter: async (key, pods) => (await readDemand(redis.redis, [key], () => pods)).get(key),
       sidecars,
       scaler,
       settings,

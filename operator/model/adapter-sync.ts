@@ -1,21 +1,22 @@
 /** Reconciles a LoRA adapter: its Service and route, the download of its weights, its status. Its base's pods serve it. */
-import type { ModelDeployment } from '../../api/model-deployment.ts';
+import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import { FINALIZER } from '../../api/names.ts';
 import { addFinalizer } from '../../kube/finalizer.ts';
 import { type KubeObject, objectKey } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
 import { earliest, type Requeue } from '../../kube/work-queue.ts';
 import type { DeploymentSample } from '../../redis/demand/demand.ts';
-import { BERTH_RESOURCES } from '../framework/cluster-view.ts';
+import { BERTH_RESOURCES, BY_MODEL } from '../framework/cluster-view.ts';
 import { deploymentTarget } from '../publish/desired-state.ts';
 import { serveAdapter } from '../resources/adapters.ts';
 import { evaluateFront } from '../resources/front-slices.ts';
 import { countRollingAway } from '../resources/rolling.ts';
-import { deriveAdapterStatus } from '../status/adapter.ts';
+import { type Download, deriveAdapterStatus } from '../status/adapter.ts';
 import { findCondition, type Verdict } from '../status/condition-list.ts';
 import { findObstacle } from '../status/obstacle.ts';
-import { isBlocking, type Problem } from '../status/problem.ts';
+import { isBlocking, isUnservable, type Problem } from '../status/problem.ts';
 import { decideRecheckMs, evaluateHTTPRoute } from '../status/route-acceptance.ts';
+import { readDownload } from './adapter-download.ts';
 import { findAdapterProblems } from './adapter-problems.ts';
 import type { Children } from './children.ts';
 import type { ModelContext } from './context.ts';
@@ -62,13 +63,14 @@ export class AdapterSync {
     const served = base && serveAdapter(adapter, base);
     const built = served && this.#context.buildAdapter(served, problems);
     problems.push(...(built?.problems ?? []));
+    const isWithdrawn = problems.some(isUnservable);
     const deployment = view.deployments.get(baseKey);
     const desiredPods = deployment?.spec?.replicas ?? 0;
-    const readySince = listReadySince(this.#context, baseKey);
+    const readySince = isWithdrawn ? [] : listReadySince(this.#context, baseKey);
     const front = evaluateFront({
       readySince,
       desiredReplicas: desiredPods,
-      deleting: false,
+      deleting: view.models.get(baseKey)?.metadata.deletionTimestamp !== undefined,
       rollingAway: countRollingAway(deployment, undefined),
       now: now(),
     });
@@ -77,8 +79,10 @@ export class AdapterSync {
         ? detachFront(this.#context, key, signal)
         : attachFront(this.#context, key, front.needed ? 'Serving' : 'Standby', signal);
     let acceptance: Verdict | undefined;
-    if (built && !problems.some(isBlocking)) {
-      await this.#parts.prefetch.ensure(live, built.prefetchJob, signal);
+    let download: Download | undefined;
+    const isApplied = isWithdrawn ? view.services.get(key) !== undefined : !problems.some(isBlocking);
+    if (built && isApplied) {
+      if (!isWithdrawn) download = await this.#download(live, adapter, built.prefetchJob!, signal);
       const applied = await this.#parts.children.apply({ live, built, beforePods: syncFront, signal });
       problems.push(...applied.problems);
       acceptance = applied.httpRoute && evaluateHTTPRoute(applied.httpRoute);
@@ -88,7 +92,9 @@ export class AdapterSync {
       problems,
       desiredPods,
       readyPods: readySince.length,
-      replicas: (await this.#readReplicas(key))?.replicas,
+      replicas: (await this.#readReplicas(key, baseKey))?.replicas,
+      engineName: served?.model.spec.engine.servedModelName,
+      download,
       isPaused: served?.model.spec.paused ?? adapter.spec.paused,
       url: built?.url,
       unpublished: unpublished.reason,
@@ -99,7 +105,7 @@ export class AdapterSync {
     await this.#parts.status.write(live, adapter.status, status, signal);
     if (models.noteObstacle(key, findObstacle(status)))
       this.#context.publisher.mark(deploymentTarget(adapter.metadata));
-    const isLoaded = findCondition(status.conditions, 'AdapterReady')?.status === 'True';
+    const isLoaded = isLoadedBy(status);
     const routeReady = findCondition(adapter.status.conditions, 'RouteReady');
     return earliest(
       isLoaded ? LOADED_RECHECK_MS : LOADING_RECHECK_MS,
@@ -111,6 +117,23 @@ export class AdapterSync {
 
   delete(key: string): void {
     this.#marked.delete(key);
+  }
+
+  /** Ensured each time, and asked about until the adapter is loaded. */
+  async #download(
+    live: KubeObject,
+    { metadata, status }: ModelDeployment,
+    job: KubeObject,
+    signal: AbortSignal,
+  ): Promise<Download | undefined> {
+    const { prefetch } = this.#parts;
+    const key = objectKey(live);
+    if (!(await prefetch.ensure(live, job, signal))) return { job: job.metadata.name };
+    if (isLoadedBy(status) && status.observedGeneration === metadata.generation) return undefined;
+    const download = await readDownload(this.#context.client, job, signal);
+    // The next turn creates it.
+    if (download?.isMissing) prefetch.delete(key);
+    return download;
   }
 
   /** Once for each change: most reconciles only ask how loading goes. */
@@ -136,9 +159,7 @@ export class AdapterSync {
     base: ModelDeployment | undefined,
     signal: AbortSignal,
   ): Promise<Problem[]> {
-    const { models } = this.#context;
-    const others = base ? models.servedBy(base).filter(isBefore(adapter)) : [];
-    const problems = findAdapterProblems(adapter, base, others);
+    const problems = findAdapterProblems(adapter, base, base ? this.#context.models.adaptersOf(base) : []);
     if (!base || problems.length > 0) return [...problems, ...findConflicts(this.#context, adapter)];
     const { model } = serveAdapter(adapter, base);
     return [
@@ -156,13 +177,11 @@ export class AdapterSync {
     return [{ reason: 'ClaimNotFound', message }];
   }
 
-  #readReplicas(key: string): Promise<DeploymentSample | undefined> {
-    return this.#context.readAdapter(key).catch(() => undefined);
+  #readReplicas(key: string, baseKey: string): Promise<DeploymentSample | undefined> {
+    const pods = this.#context.view.pods.byIndex(BY_MODEL, baseKey).length;
+    return this.#context.readAdapter(key, pods).catch(() => undefined);
   }
 }
 
-const isBefore =
-  ({ metadata }: ModelDeployment) =>
-  (other: ModelDeployment): boolean =>
-    other.metadata.uid !== metadata.uid &&
-    String(other.metadata.creationTimestamp) <= String(metadata.creationTimestamp);
+const isLoadedBy = ({ conditions }: Pick<ModelDeploymentStatus, 'conditions'>): boolean =>
+  findCondition(conditions, 'AdapterReady')?.status === 'True';

@@ -20,8 +20,8 @@ export interface ModelContext extends ReconcileContext {
     served: ServedAdapter,
     problems: readonly Problem[],
   ) => ReturnType<typeof buildAdapterChildren>;
-  /** What replicas report about an adapter, by its key; throws while Redis is down. */
-  readAdapter: (key: string) => Promise<DeploymentSample | undefined>;
+  /** What replicas report about an adapter, by its key; `pods`: those of its base. Throws while Redis is down. */
+  readAdapter: (key: string, pods: number) => Promise<DeploymentSample | undefined>;
   scaler: Pick<Scaler, 'wantedOf' | 'statusOf' | 'adopt' | 'settle' | 'delete'>;
   sidecars: Pick<SidecarRollout, 'grantOf' | 'note' | 'delete' | 'includes'>;
 }

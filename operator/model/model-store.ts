@@ -6,8 +6,8 @@ import type { KubeObject } from '../../kube/object.ts';
 import { toMillis } from '../../kube/time.ts';
 import { ClaimIndex, type OwnershipClaim } from '../framework/claim-index.ts';
 import { type Parsed, ParsedStore, type RawObject } from '../framework/parsed-store.ts';
-import { isAdmitted } from '../status/adapter.ts';
 import { findObstacle, type Obstacle } from '../status/obstacle.ts';
+import { listServed } from './adapter-problems.ts';
 
 type IsHostAllowed = (model: ModelDeployment, host: string) => boolean;
 
@@ -45,8 +45,7 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
     this.#obstacles.delete(key);
     const base = this.#bases.get(key);
     const related = base === undefined ? this.listAdapters(key) : [base];
-    if (base !== undefined) this.#adapters.get(base)?.delete(key);
-    this.#bases.delete(key);
+    if (base !== undefined) this.#forgetAdapter(key, base);
     return [...this.#hosts.release(key), ...this.#ids.release(key), ...related];
   }
 
@@ -59,6 +58,13 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
     return [base];
   }
 
+  #forgetAdapter(key: string, base: string): void {
+    this.#bases.delete(key);
+    const adapters = this.#adapters.get(base);
+    adapters?.delete(key);
+    if (adapters?.size === 0) this.#adapters.delete(base);
+  }
+
   /** Keys of the deployments that name this one as their base. */
   listAdapters(key: string): string[] {
     return [...(this.#adapters.get(key) ?? [])].sort();
@@ -69,12 +75,17 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
     return spec.adapterOf && this.#read(`${metadata.namespace}/${spec.adapterOf.deployment}`);
   }
 
-  /** The adapters that a deployment's pods serve: those that were admitted once, until they are gone. */
-  servedBy({ metadata: { namespace, name } }: ModelDeployment): ModelDeployment[] {
+  /** The adapters that name a deployment as their base, and are not leaving. */
+  adaptersOf({ metadata: { namespace, name } }: ModelDeployment): ModelDeployment[] {
     return this.listAdapters(`${namespace}/${name}`).flatMap((key) => {
       const adapter = this.isWithdrawn(key) ? undefined : this.#read(key);
-      return adapter && isAdmitted(adapter) ? [adapter] : [];
+      return adapter ? [adapter] : [];
     });
+  }
+
+  /** Those of them that its pods serve. */
+  servedBy(base: ModelDeployment): readonly ModelDeployment[] {
+    return listServed(base, this.adaptersOf(base));
   }
 
   #read(key: string): ModelDeployment | undefined {

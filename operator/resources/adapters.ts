@@ -5,6 +5,7 @@ import type { ModelDeployment, ModelDeploymentSpec } from '../../api/model-deplo
 import { CURRENT } from '../../api/weights-cache.ts';
 import { readArgument } from '../engines/arguments.ts';
 import { variables } from '../engines/engine.ts';
+import { ADAPTER_VOLUME_PREFIX } from './pod-fields.ts';
 import { cacheEntry } from './weights-cache.ts';
 
 /** An adapter as its base's pods serve it. */
@@ -27,10 +28,13 @@ const claimOf = ({ model }: ServedAdapter): string => model.spec.model.source.ca
 
 const DIGEST_DIGITS = 16;
 
-/** The adapter runs on the base's engine, under a name that changes with its source: what an engine has loaded is never stale. */
+/** The adapter runs on the base's engine, under a name that changes with its source: an engine never has two sources by one name. */
 export function serveAdapter(adapter: ModelDeployment, base: ModelDeployment): ServedAdapter {
   const { metadata, spec } = adapter;
-  const { engine, gpu, concurrency, paused, replicas, scaling } = base.spec;
+  const { gpu, concurrency, paused, replicas, scaling } = base.spec;
+  const { nodeSelector, podSecurityContext } = base.spec.template;
+  // Its token, hub and proxy are the adapter's own, or the installation's.
+  const engine = { ...base.spec.engine, env: [], envFrom: [] };
   const inherited: ModelDeployment = {
     ...adapter,
     spec: {
@@ -41,6 +45,12 @@ export function serveAdapter(adapter: ModelDeployment, base: ModelDeployment): S
       paused: spec.paused || paused,
       // The scaler knows the base alone.
       replicas: scaling?.max ?? replicas,
+      // The base's pods read what the Job writes, where they run.
+      template: {
+        ...spec.template,
+        ...(nodeSelector && { nodeSelector }),
+        ...(podSecurityContext && { podSecurityContext }),
+      },
     },
   };
   const entry = cacheEntry(inherited);
@@ -60,11 +70,14 @@ const MIN_SLOTS = 4;
 const MAX_SLOTS = 32;
 
 function listFlags(adapters: readonly ServedAdapter[], given: readonly string[]): string[] {
-  const resident = Math.max(MIN_SLOTS, 2 ** Math.ceil(Math.log2(adapters.length)));
+  const wanted = Math.max(MIN_SLOTS, 2 ** Math.ceil(Math.log2(adapters.length)));
   const rank = Math.max(...adapters.map(({ model }) => Number(model.spec.adapterOf!.maxRank)));
+  // vLLM refuses to start with fewer in memory than on the GPU: what the base's own flags say of one bounds the other.
+  const onGPU = Number(readArgument(given, 'max-loras')) || 0;
+  const inMemory = Number(readArgument(given, 'max-cpu-loras')) || MAX_SLOTS;
   const flags = {
-    'max-loras': Math.min(resident, MAX_SLOTS),
-    'max-cpu-loras': resident,
+    'max-loras': Math.min(wanted, MAX_SLOTS, inMemory),
+    'max-cpu-loras': Math.max(wanted, onGPU),
     'max-lora-rank': rank,
   };
   return [
@@ -108,13 +121,13 @@ function mountAdapters(base: string, adapters: readonly ServedAdapter[]) {
   const claims = [...new Set(adapters.map(claimOf))].sort();
   const volumes = claims.map(
     (claimName, index): V1Volume => ({
-      name: `adapters-${index}`,
+      name: `${ADAPTER_VOLUME_PREFIX}${index}`,
       persistentVolumeClaim: { claimName },
     }),
   );
   const mounts = claims.map(
     (claimName, index): V1VolumeMount => ({
-      name: `adapters-${index}`,
+      name: `${ADAPTER_VOLUME_PREFIX}${index}`,
       mountPath: mountPath(claimName),
       subPath: adaptersFolder(base),
       readOnly: true,

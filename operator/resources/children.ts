@@ -4,7 +4,7 @@ import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
 import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import type { RouteVia } from '../../api/model-route.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import { isRouteProblem, type Problem } from '../status/problem.ts';
+import { isRouteProblem, isUnservable, type Problem } from '../status/problem.ts';
 import { decideAccelerators } from './accelerators.ts';
 import { adaptersFolder, type ServedAdapter, withAdapters } from './adapters.ts';
 import { buildDeployment, buildPodTemplate, decideReplicas } from './deployment.ts';
@@ -121,7 +121,7 @@ export function buildChildren(
   };
 }
 
-/** Those of an adapter, which has no pods. */
+/** Those of an adapter, which has no pods. Its base's must not get its requests while they do not serve it: others may have its port. */
 export function buildAdapterChildren(
   served: ServedAdapter,
   settings: BuildSettings,
@@ -134,8 +134,9 @@ export function buildAdapterChildren(
     ...(model.spec.route.enabled ? findRouteProblems(model, settings) : []),
   ];
   const { via, isRouted, route } = decideRoute(model, settings, [...found, ...problems]);
+  const isServed = !found.some(isUnservable);
   return {
-    objects: [buildService(model, settings, served), ...(route && via === 'Direct' ? [route] : [])],
+    objects: [buildService(model, settings, isServed ? served : undefined), ...(route && via === 'Direct' ? [route] : [])],
     frontRoute: via === 'Front' ? route : undefined,
     prefetchJob: buildPrefetchJob(model, settings, adaptersFolder(base)),
     problems,

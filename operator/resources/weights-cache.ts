@@ -19,8 +19,9 @@ const CACHE_PATH = '/var/cache/berth-weights';
 /** As for an engine that downloads by itself. */
 const PASSED_ON = ['HF_ENDPOINT', 'HF_TOKEN', 'HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'];
 const MAX_READABLE = 40;
-/** Retries of a failed prefetch; pods retry anyway. */
+/** Retries of a failed prefetch; pods retry anyway. Nothing else downloads an adapter: its Job goes on, at the kubelet's pace. */
 const PREFETCH_RETRIES = 3;
+const ADAPTER_RETRIES = 2 ** 31 - 1;
 /** For a very slow hub. */
 const PREFETCH_SECONDS = 86_400;
 const LOADER_RESOURCES = { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '1Gi' } };
@@ -168,25 +169,28 @@ function describeSource({ huggingFace, s3 }: ModelSource): V1EnvVar[] {
   ];
 }
 
-/** Downloads the weights on any node that can mount the claim, without a GPU; undefined if not requested. */
+/**
+ * Downloads the weights on any node that can mount the claim, without a GPU; undefined if not requested. `adapterFolder`: within the
+ * claim, for an adapter.
+ */
 export function buildPrefetchJob(
   model: ModelDeployment,
   settings: CacheSettings,
-  folder?: string,
+  adapterFolder?: string,
 ): KubeObject | undefined {
   const { metadata, spec } = model;
   const { engine, template } = spec;
   const { source } = spec.model;
-  // Nothing else downloads an adapter.
-  if (!source.cache || !(source.cache.prefetch || folder)) return undefined;
+  if (!source.cache || !(source.cache.prefetch || adapterFolder)) return undefined;
   const pullSecrets = [...new Set([...settings.imagePullSecrets, ...(template.imagePullSecrets ?? [])])];
   const { cache } = source;
   const hash = createHash('sha256')
     .update(stableStringify([cacheEntry(model), cache]))
     .digest('hex');
   const job: V1JobSpec = {
-    backoffLimit: PREFETCH_RETRIES,
-    activeDeadlineSeconds: PREFETCH_SECONDS,
+    ...(adapterFolder
+      ? { backoffLimit: ADAPTER_RETRIES }
+      : { backoffLimit: PREFETCH_RETRIES, activeDeadlineSeconds: PREFETCH_SECONDS }),
     template: {
       // Neither the Service nor a network policy of the deployment selects these pods.
       metadata: { labels: { [LABELS.managedBy]: MANAGED_BY, [LABELS.component]: 'prefetch' } },
@@ -195,7 +199,7 @@ export function buildPrefetchJob(
         automountServiceAccountToken: false,
         enableServiceLinks: false,
         securityContext: podSecurity(PRESETS[engine.preset], settings.platform, template.podSecurityContext),
-        containers: [buildLoader(model, settings, [], folder)],
+        containers: [buildLoader(model, settings, [], adapterFolder)],
         volumes: [{ name: WEIGHTS_VOLUME, persistentVolumeClaim: { claimName: cache.claimName } }],
         ...(pullSecrets.length > 0 && { imagePullSecrets: pullSecrets.map((name) => ({ name })) }),
         ...(template.serviceAccountName && { serviceAccountName: template.serviceAccountName }),

@@ -15,6 +15,7 @@ const EXPECTED = new Set([
   'Starting',
   'NoReplicaReady',
   'BaseNotReady',
+  'Downloading',
   'Complete',
   'UpToDate',
   'Deleting',

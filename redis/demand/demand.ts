@@ -78,12 +78,13 @@ function decodeReplica(text: string, now: number): DeploymentSample['replicas'][
   const { pod, boot, ready, draining, limit } = report;
   if (![pod, boot].every(isShortText) || ![ready, draining].every((flag) => typeof flag === 'boolean'))
     return null;
-  const { busyMs, arrivals, inflight, waiting, abandoned = 0, activeAt, adapterError, at } = report;
+  const { busyMs, arrivals, inflight, waiting, abandoned = 0, activeAt, adapter, adapterError, at } = report;
   if (![busyMs, arrivals, inflight, waiting ?? 0, abandoned, activeAt, at].every(isCount)) return null;
   if (limit !== null && !isCount(limit)) return null;
   return {
     ...{ pod, boot, ready, draining, limit, busyMs, arrivals, inflight, abandoned, at },
     ...(waiting !== undefined && { waiting: Math.min(waiting, inflight) }),
+    ...(isShortText(adapter) && { adapter }),
     ...(typeof adapterError === 'string' && { adapterError: adapterError.slice(0, MAX_WORDS) }),
     asleep: report.asleep === true,
     activeAt: Math.min(activeAt, now),

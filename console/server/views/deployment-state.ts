@@ -12,7 +12,7 @@ export type DeploymentState = DeploymentView['state'];
 /** If one of these is False, the deployment is failing. */
 const FAILING = ['Accepted', 'RouteReady', 'ImagePulled', 'WeightsLoaded', 'EngineHealthy', 'AdapterReady'];
 /** Except for these reasons, which are progress. */
-const IN_PROGRESS = ['Pulling', 'Loading', 'Starting', 'BaseNotReady'];
+const IN_PROGRESS = ['Pulling', 'Loading', 'Starting', 'BaseNotReady', 'Downloading'];
 /** It served before, still runs, and now fails its health check. */
 const UNHEALTHY = 'EngineUnhealthy';
 const STUCK = ['ReplicaFailure', 'ProgressDeadlineExceeded'];
