@@ -16,7 +16,7 @@ import { formatOrigin, Peers, rankPeers } from './peers.ts';
 import { PrefixBalance, type PrefixChoice } from './prefix-balance.ts';
 import { ReplicaCapacity, type Slots } from './replica-capacity.ts';
 import { Reservations } from './reservations.ts';
-import { SlotQueue } from './slot-queue.ts';
+import { SlotLine, SlotQueue } from './slot-queue.ts';
 import { WakingCapacity } from './waking-capacity.ts';
 
 export interface ReplicaOptions {
@@ -33,12 +33,16 @@ export interface ReplicaOptions {
     send: (own: Omit<Heartbeat, 'at'>, knownEdition: string) => Promise<PeerUpdate>;
     /** Abandoned jobs that the engine still works on. */
     countAbandoned: () => number;
-    /** Why the engine has not loaded the adapter that it serves, if it serves one. */
-    describeAdapter?: () => string | undefined;
+    /** The adapter that it serves, if it serves one. */
+    describeAdapter?: () => Pick<Heartbeat, 'adapter' | 'adapterError'>;
     onError: (error: unknown) => void;
   };
   /** Called for each request with a routing prefix. */
   onPrefixChoice?: (choice: PrefixChoice) => void;
+  /** Of the same engine's other endpoint, for an adapter; it serves the line. */
+  line?: SlotLine;
+  /** Whether a peer can answer what is answered here; always if absent. */
+  isAlike?: (peer: Heartbeat) => boolean;
   /** null: no tracing. */
   tracer: Tracer | null;
 }
@@ -57,6 +61,8 @@ interface ReplicaEngine {
 
 export interface Replica {
   capacity: Capacity;
+  /** Those that wait for a slot. */
+  line: SlotLine;
   /** The prefix of a prompt by its parts, see `Caller.prefix`. */
   readPrefix: (parts: readonly unknown[]) => number | null | undefined;
   peerRoutes: PeerRoutes;
@@ -70,17 +76,13 @@ export interface Replica {
 }
 
 export function startReplica(options: ReplicaOptions): Replica {
-  const { config, engine, slots, self, isDraining, peerPools, heartbeat } = options;
+  const { config, engine, slots, self, isDraining, peerPools, heartbeat, isAlike } = options;
   const { isReady: isEngineReady, sleep, readMetrics } = engine;
   const isEngineOpen = () => isEngineReady() && sleep.isAwake;
   const queue = readMetrics && new EngineQueue({ read: readMetrics, inflight: () => slots.inflight });
   const describeQueue = () => {
     const waiting = queue?.waiting ?? null;
     return waiting === null ? {} : { waiting };
-  };
-  const describeFailure = () => {
-    const adapterError = heartbeat.describeAdapter?.();
-    return adapterError === undefined ? {} : { adapterError };
   };
   const heartbeats = new Heartbeats({
     describe: () => ({
@@ -92,7 +94,7 @@ export function startReplica(options: ReplicaOptions): Replica {
       ready: isEngineReady(),
       ...(sleep.isAsleep && { asleep: true }),
       ...(heartbeat.countAbandoned() && { abandoned: heartbeat.countAbandoned() }),
-      ...describeFailure(),
+      ...heartbeat.describeAdapter?.(),
       draining: isDraining(),
       version: VERSION,
       ...slots.busy.read(),
@@ -104,13 +106,14 @@ export function startReplica(options: ReplicaOptions): Replica {
     },
     onError: heartbeat.onError,
   });
-  slots.onCrossing(() => heartbeats.poke());
+  const stopPoking = slots.onCrossing(() => heartbeats.poke());
+  const listPeers = () => (isAlike ? heartbeats.peers.filter(isAlike) : heartbeats.peers);
 
   const isShared = () => config().kind === 'Image';
   const cordoned = () => config().cordoned;
   const peers = new Peers({
     token: options.peerToken,
-    list: () => heartbeats.peers,
+    list: listPeers,
     pools: peerPools,
     cordoned,
     pod: self.pod,
@@ -123,7 +126,7 @@ export function startReplica(options: ReplicaOptions): Replica {
     slots,
     isOwnOpen: () => isEngineOpen() && !isCordoned(),
     isLeaving: isDraining,
-    list: () => heartbeats.peers,
+    list: listPeers,
     peers,
     onChoice: options.onPrefixChoice,
   });
@@ -135,15 +138,19 @@ export function startReplica(options: ReplicaOptions): Replica {
     peers,
     balance,
   });
+  const line = options.line ?? new SlotLine();
   const slotQueue = new SlotQueue({
     capacity,
     takeLocal: () => capacity.takeLocal(),
     waitMs: () => config().limits.waitForSlotMs,
     isShared,
     busy: slots.busy,
+    line,
+    isOpen: isEngineOpen,
   });
-  slots.onCrossing(() => slotQueue.serve());
+  const stopServing = options.line ? () => {} : slots.onCrossing(() => slotQueue.serve());
   return {
+    line,
     capacity: new WakingCapacity({ capacity: slotQueue, sleep, isEngineReady, busy: slots.busy }),
     readPrefix: (parts) => balance.read(parts),
     peerRoutes: createPeerRoutes({
@@ -159,6 +166,8 @@ export function startReplica(options: ReplicaOptions): Replica {
     announce: () => heartbeats.poke(),
     retire: () => heartbeats.close(),
     close: async () => {
+      stopPoking();
+      stopServing();
       queue?.close();
       await heartbeats.close();
     },

@@ -2,19 +2,20 @@
 import type { Server } from 'node:http';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { adapterToken } from '../../api/identity.ts';
-import { listen } from '../../kit/http-server.ts';
+import type { Heartbeat } from '../../api/redis-keys.ts';
+import { closeServer, listen } from '../../kit/http-server.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
 import { heartbeat, leave } from '../../redis/heartbeats/heartbeats.ts';
 import { startReplica } from '../capacity/replica.ts';
 import type { Slots } from '../capacity/replica-capacity.ts';
+import type { SlotLine } from '../capacity/slot-queue.ts';
 import type { EgressSettings } from '../egress/agent.ts';
-import type { Activity } from '../http/activity.ts';
+import { Activity } from '../http/activity.ts';
 import { createServer } from '../http/server.ts';
 import type { StorageServices } from '../jobs/services.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { UsageMeter } from '../telemetry/usage.ts';
 import { Pools } from '../upstream/pools.ts';
-import type { AdapterLoader } from './adapter-loader.ts';
 import { createSidecarApp } from './app.ts';
 import type { Drain } from './drain.ts';
 import { createPassOn } from './passing-on.ts';
@@ -35,9 +36,21 @@ export interface BaseParts {
   engine: WatchedEngine;
   slots: Slots;
   activity: Activity;
+  /** Those that wait for slots. */
+  line: SlotLine;
   drain: Drain;
   meter: UsageMeter;
-  loader: Pick<AdapterLoader, 'isLoaded' | 'failureOf'>;
+  /** The engine may not have what it was asked for. */
+  onRefusal: () => void;
+}
+
+/** An adapter as its engine has it. */
+export interface ServedAdapter {
+  config(): GatewayConfig;
+  /** By the name in the configuration. */
+  isLoaded(): boolean;
+  /** For its heartbeats. */
+  describe(): Pick<Heartbeat, 'adapter' | 'adapterError'>;
 }
 
 export interface AdapterEndpoint {
@@ -45,15 +58,19 @@ export interface AdapterEndpoint {
   /** It was loaded, or is no longer; or the base's state changed. */
   announce(): void;
   refreshLimits(): void;
+  /** The pod stops. */
   stop(): Promise<void>;
+  /** The pod stays. `left`: peers know, and the port is free. `ended`: so have the requests in flight, which have a drain's time. */
+  remove(): { left: Promise<void>; ended: Promise<void> };
 }
 
 /** Listens when it resolves; rejects if its port is taken. */
 export async function startAdapterEndpoint(
-  config: () => GatewayConfig,
+  served: ServedAdapter,
   base: BaseParts,
 ): Promise<AdapterEndpoint> {
-  const { connection, engine, slots, activity, drain, loader, egress, storage } = base;
+  const { connection, engine, slots, line, drain, egress, storage } = base;
+  const { config } = served;
   const { redis } = connection;
   const { namespace, name, adapter } = config();
   const log = base.telemetry.log.child({ adapter: name });
@@ -61,7 +78,7 @@ export async function startAdapterEndpoint(
   const self = { ...base.self, port: adapter!.port };
   // Prefixes are hashed with it: equal prompts of two adapters share no cached tokens.
   const token = adapterToken(base.peerToken, name);
-  const served = {
+  const local = {
     url: engine.url,
     pool: engine.pool,
     unwatchedPool: engine.unwatchedPool,
@@ -69,18 +86,25 @@ export async function startAdapterEndpoint(
     sleep: engine.sleep,
     beginWork: engine.beginWork,
     isLost: engine.isLost,
-    suspect: engine.suspect,
+    suspect: () => {
+      engine.suspect();
+      base.onRefusal();
+    },
     contextLength: engine.contextLength,
     takesTools: engine.takesTools,
     // The base reports the engine's queue.
     readMetrics: null,
-    isReady: () => engine.isReady() && loader.isLoaded(config().servedModelName),
+    isReady: () => engine.isReady() && served.isLoaded(),
   };
+  // Its own requests alone end with it; the base's drain waits for them, too.
+  const activity = new Activity();
   const peerPools = new Pools({ onResend: () => metrics.resent.inc({ to: 'replica' }) });
   const replica = startReplica({
     config,
-    engine: served,
+    engine: local,
     slots,
+    line,
+    isAlike: ({ adapter: loaded }) => loaded === config().servedModelName,
     isDraining: () => drain.isDraining,
     peerToken: token,
     self,
@@ -88,7 +112,7 @@ export async function startAdapterEndpoint(
     heartbeat: {
       send: (own, knownEdition) => heartbeat(redis, { namespace, name, heartbeat: own, knownEdition }),
       countAbandoned: () => 0,
-      describeAdapter: () => loader.failureOf(config().servedModelName),
+      describeAdapter: served.describe,
       onError: (error) => {
         if (!isRedisAway(error)) log.warn({ err: error }, 'heartbeat failed');
       },
@@ -99,7 +123,7 @@ export async function startAdapterEndpoint(
   const app = createSidecarApp({
     config,
     redis,
-    engine: served,
+    engine: local,
     replica,
     peers: { pools: peerPools, token },
     telemetry: { log, metrics, tracer, usage: base.meter.of(namespace, name) },
@@ -109,6 +133,7 @@ export async function startAdapterEndpoint(
   });
   const server = createServer(
     (req, res) => {
+      base.activity.track(res);
       activity.track(res);
       if (replica.peerRoutes(req, res)) return;
       app.listener(req, res);
@@ -126,15 +151,23 @@ export async function startAdapterEndpoint(
     await close();
     throw error;
   }
+  const retire = () =>
+    replica
+      .retire()
+      .then(() => leave(redis, { namespace, name, pod: self.pod }))
+      .catch(() => {});
   return {
     server,
     announce: replica.announce,
     refreshLimits: app.refreshLimits,
+    remove: () => {
+      activity.setClosing(true);
+      const left = retire();
+      const ended = Promise.all([left, closeServer(server, drain.remainingMs)]).then(close);
+      return { left, ended };
+    },
     stop: async () => {
-      const retired = replica
-        .retire()
-        .then(() => leave(redis, { namespace, name, pod: self.pod }))
-        .catch(() => {});
+      const retired = retire();
       const passOn = createPassOn({ pools: peerPools, listOpen: () => replica.listOpenPeers(), self });
       await endWork({ server, activity, cutOff: app.cutOff, drain, worker: null, retired, passOn });
       await close();

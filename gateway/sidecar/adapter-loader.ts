@@ -1,13 +1,15 @@
 /** Keeps LoRA adapters loaded in the engine: after each of its starts, and when they change. The engine forgets them when it ends. */
 import type { Dispatcher } from 'undici';
-import type { Clock } from '../../kit/clock.ts';
+import { type Clock, systemClock } from '../../kit/clock.ts';
 import { isObject } from '../../kit/json.ts';
 import { PeriodicTask } from '../../kit/periodic-task.ts';
+import { exponentialDelay } from '../../kit/retry.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { fetchFromEngine } from '../upstream/engine-request.ts';
 
 export interface WantedAdapter {
-  /** The engine's own name of it, which changes with its files. */
+  name: string;
+  /** The engine's own name of it, which changes with its source. */
   engineName: string;
   path: string;
 }
@@ -24,24 +26,43 @@ export interface AdapterLoaderOptions {
 
 /** An engine that restarted unnoticed, and files that are still downloaded. */
 const CHECK_INTERVAL_MS = 5_000;
+/** Of an adapter that the engine refuses. */
+const RETRY = { baseMs: 5_000, maxMs: 60_000 };
 /** An adapter may lie on a slow volume. */
 const LOAD_TIMEOUT_MS = 120_000;
+/** From the engine's start on, its pod waits so long for its adapters. */
+const MAX_START_MS = 60_000;
+/** Requests that know a name only from before may come for so long. */
+const KEPT_MS = 600_000;
 const LIST_TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const MAX_WORDS = 500;
 
+interface Failure {
+  /** The engine's own. */
+  words: string;
+  attempts: number;
+  retryAt: number;
+}
+
 export class AdapterLoader {
   readonly #options: AdapterLoaderOptions;
+  readonly #clock: Clock;
   readonly #task: PeriodicTask;
-  #loaded = new Set<string>();
-  #failures = new Map<string, string>();
+  /** Engine names, and since when each is unwanted; null: it is wanted. */
+  #loaded = new Map<string, number | null>();
+  #failures = new Map<string, Failure>();
+  #loading = new Set<string>();
+  /** The engine name that each adapter was last loaded by. */
+  readonly #current = new Map<string, string>();
   /** Counts the engine's ends: what was asked before one says nothing. */
   #life = 0;
-  #syncing: Promise<void> | null = null;
-  #isStale = false;
+  /** When the pod waits no longer for what its engine has to load first. */
+  #startedBy = 0;
 
   constructor(options: AdapterLoaderOptions) {
     this.#options = options;
+    this.#clock = options.clock ?? systemClock;
     this.#task = new PeriodicTask({
       run: () => this.sync(),
       intervalMs: CHECK_INTERVAL_MS,
@@ -57,89 +78,116 @@ export class AdapterLoader {
 
   /** Why the engine did not load it, in its own words. */
   failureOf(engineName: string): string | undefined {
-    return this.#failures.get(engineName);
+    return this.#failures.get(engineName)?.words;
+  }
+
+  /** The name to ask the engine for: an earlier source's until the current one is loaded. */
+  nameOf(name: string, engineName: string): string {
+    return this.isLoaded(engineName) ? engineName : (this.#current.get(name) ?? engineName);
+  }
+
+  /** Whether the engine has just started, and has not yet loaded or refused each of its adapters. */
+  get isStarting(): boolean {
+    if (this.#clock.now() >= this.#startedBy) return false;
+    const isTried = ({ engineName }: WantedAdapter) =>
+      this.#loaded.has(engineName) || this.#failures.has(engineName);
+    const isStarting = this.#options.isEngineReady() && !this.#options.list().every(isTried);
+    // Those that are added later keep no pod from its requests.
+    if (!isStarting) this.#startedBy = 0;
+    return isStarting;
+  }
+
+  /** The engine is ready. */
+  start(): void {
+    this.#startedBy = this.#clock.now() + MAX_START_MS;
+    void this.sync();
   }
 
   /** The engine is not ready: it may have ended. */
   forget(): void {
     this.#life++;
-    this.#loaded = new Set();
+    this.#loaded = new Map();
     this.#failures = new Map();
+    this.#loading = new Set();
     this.#options.onChange();
   }
 
-  /** Loads what is missing and unloads what is no longer wanted; a call meanwhile triggers one more. */
-  sync(): Promise<void> {
-    this.#isStale = true;
-    this.#syncing ??= this.#syncUntilFresh();
-    return this.#syncing;
+  /** Begins to load what is missing, and unloads what is long unwanted. Resolves when that has been asked for. */
+  async sync(): Promise<void> {
+    const { isEngineReady, list } = this.#options;
+    if (!isEngineReady() || (list().length === 0 && this.#loaded.size === 0)) return;
+    const life = this.#life;
+    const before = new Map(this.#loaded);
+    const present = await this.#listPresent();
+    if (!present || life !== this.#life) return;
+    const wanted = list();
+    const names = new Set(wanted.map(({ engineName }) => engineName));
+    for (const [engineName, unwantedSince] of before)
+      if (!present.has(engineName)) this.#lose(engineName);
+      else if (!names.has(engineName)) this.#release(engineName, unwantedSince);
+    for (const [name, engineName] of this.#current)
+      if (!this.#loaded.has(engineName) && !wanted.some((adapter) => adapter.name === name))
+        this.#current.delete(name);
+    for (const adapter of wanted)
+      if (present.has(adapter.engineName)) this.#note(adapter, null);
+      else if (this.#isDue(adapter.engineName)) void this.#load(adapter);
   }
 
   stop(): void {
     void this.#task.stop();
   }
 
-  async #syncUntilFresh(): Promise<void> {
-    try {
-      do {
-        this.#isStale = false;
-        await this.#syncOnce();
-      } while (this.#isStale);
-    } finally {
-      this.#syncing = null;
-    }
+  #isDue(engineName: string): boolean {
+    const failure = this.#failures.get(engineName);
+    return !this.#loading.has(engineName) && (!failure || this.#clock.now() >= failure.retryAt);
   }
 
-  async #syncOnce(): Promise<void> {
-    const { isEngineReady, list, log } = this.#options;
-    const wanted = list();
-    if (!isEngineReady() || (wanted.length === 0 && this.#loaded.size === 0)) return;
+  async #load(adapter: WantedAdapter): Promise<void> {
+    const { engineName, path } = adapter;
     const life = this.#life;
-    const present = await this.#listPresent();
-    if (!present || life !== this.#life) return;
-    const names = new Set(wanted.map(({ engineName }) => engineName));
-    for (const engineName of this.#loaded)
-      if (!names.has(engineName)) await this.#unload(engineName, life);
-      else if (!present.has(engineName)) this.#note(life, engineName, 'the engine lost it');
-    for (const { engineName, path } of wanted) {
-      if (present.has(engineName)) {
-        this.#note(life, engineName, null);
-        continue;
-      }
-      const failure = await this.#post('load', { lora_name: engineName, lora_path: path });
-      if (life !== this.#life) return;
-      if (failure === null) log.info({ adapter: engineName }, 'adapter loaded');
-      else if (failure !== this.failureOf(engineName))
-        log.warn({ adapter: engineName, reason: failure }, 'the engine did not load the adapter');
-      this.#note(life, engineName, failure);
-    }
+    this.#loading.add(engineName);
+    const failure = await this.#post('load', { lora_name: engineName, lora_path: path });
+    if (life !== this.#life) return;
+    this.#loading.delete(engineName);
+    this.#note(adapter, failure);
   }
 
-  /** `failure` null: it is loaded. */
-  #note(life: number, engineName: string, failure: string | null): void {
-    if (life !== this.#life) return;
-    const isSame =
-      this.isLoaded(engineName) === (failure === null) &&
-      this.failureOf(engineName) === (failure ?? undefined);
-    if (isSame) return;
-    if (failure === null) {
-      this.#loaded.add(engineName);
+  /** `words` null: it is loaded. */
+  #note({ name, engineName }: WantedAdapter, words: string | null): void {
+    const { log, onChange } = this.#options;
+    const before = this.#failures.get(engineName);
+    if (words === null) {
+      const isNew = !this.#loaded.has(engineName);
+      this.#loaded.set(engineName, null);
       this.#failures.delete(engineName);
+      this.#current.set(name, engineName);
+      if (!isNew) return;
+      log.info({ adapter: engineName }, 'adapter loaded');
     } else {
-      this.#loaded.delete(engineName);
-      this.#failures.set(engineName, failure);
+      const attempts = (before?.attempts ?? 0) + 1;
+      const retryAt = this.#clock.now() + exponentialDelay(RETRY, attempts);
+      this.#failures.set(engineName, { words, attempts, retryAt });
+      if (words === before?.words) return;
+      log.warn({ adapter: engineName, reason: words }, 'the engine did not load the adapter');
     }
+    onChange();
+  }
+
+  /** It is loaded again at once if it is wanted. */
+  #lose(engineName: string): void {
+    this.#loaded.delete(engineName);
+    this.#options.log.warn({ adapter: engineName }, 'the engine lost the adapter');
     this.#options.onChange();
   }
 
-  /** Nobody asks for it anymore, so a failure matters only for the engine's memory. */
-  async #unload(engineName: string, life: number): Promise<void> {
-    const failure = await this.#post('unload', { lora_name: engineName });
-    if (life !== this.#life) return;
-    this.#loaded.delete(engineName);
-    const { log } = this.#options;
-    if (failure === null) log.info({ adapter: engineName }, 'adapter unloaded');
-    else log.warn({ adapter: engineName, reason: failure }, 'the engine did not unload the adapter');
+  /** A failure matters only for the engine's memory. */
+  #release(engineName: string, unwantedSince: number | null): void {
+    const now = this.#clock.now();
+    if (unwantedSince === null) this.#loaded.set(engineName, now);
+    else if (now - unwantedSince >= KEPT_MS) {
+      this.#loaded.delete(engineName);
+      void this.#post('unload', { lora_name: engineName });
+    }
   }
 
   /** Names of the adapters in the engine; undefined if it does not say. */

@@ -43,6 +43,8 @@ export interface ModelEndpoint {
   server: Server;
   live: LiveConfig;
   engine: Pick<WatchedEngine, 'health' | 'unwatchedPool'>;
+  /** Whether its engine serves all that it can: after a start, it has tried to load its adapters. */
+  isReady(): boolean;
   drain: Drain;
   /** A message on the deployment's `channels.jobs`, or a renewed subscription: jobs may be queued. */
   wakeWorker(): void;
@@ -145,6 +147,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     live,
     engine,
     slots,
+    line: replica.line,
     activity,
     drain,
     meter,
@@ -163,6 +166,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     server,
     live,
     engine,
+    isReady: () => engine.isReady() && !adapters.isStarting(),
     drain,
     wakeWorker: () => worker?.wake(true),
     refreshLimits: () => {

@@ -73,6 +73,8 @@ interface Entry {
   usage: DeploymentUsage;
   writer: UsageWriter;
   hasQueue: boolean;
+  /** It is no longer served here: kept until all is written. */
+  isLeft: boolean;
 }
 
 export class UsageMeter {
@@ -94,21 +96,32 @@ export class UsageMeter {
   of(namespace: string, name: string, hasQueue = false): DeploymentUsage {
     const key = `${namespace}/${name}`;
     const known = this.#entries.get(key);
-    if (known) return known.usage;
+    if (known) {
+      known.isLeft = false;
+      return known.usage;
+    }
     const writer = new UsageWriter({ ...this.#options, namespace, deployment: name });
-    const entry = { namespace, name, usage: new DeploymentUsage(), writer, hasQueue };
+    const entry = { namespace, name, usage: new DeploymentUsage(), writer, hasQueue, isLeft: false };
     this.#entries.set(key, entry);
     return entry.usage;
   }
 
+  /** A deployment is no longer served here: after the next flush that succeeds, nothing of it is kept. */
+  leave(namespace: string, name: string): void {
+    const entry = this.#entries.get(`${namespace}/${name}`);
+    if (entry) entry.isLeft = true;
+  }
+
   /** Writes what was collected. While Redis is away, it stays for a later flush. */
   async flush(): Promise<void> {
-    await Promise.all(
-      [...this.#entries.values()].map(async (entry) => {
-        await entry.writer.write(() => this.#cut(entry));
-        await this.#writeUses(entry);
-      }),
-    );
+    await Promise.all([...this.#entries.values()].map((entry) => this.#flush(entry)));
+  }
+
+  async #flush(entry: Entry): Promise<void> {
+    await entry.writer.write(() => this.#cut(entry));
+    await this.#writeUses(entry);
+    if (entry.isLeft && entry.writer.isEmpty && entry.usage.sums.size === 0)
+      this.#entries.delete(`${entry.namespace}/${entry.name}`);
   }
 
   async close(): Promise<void> {

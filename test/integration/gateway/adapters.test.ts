@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { GatewayConfig } from '../../../api/gateway-config.ts';
+import { ADMIN_PATHS, DRAIN_TOKEN_HEADER } from '../../../api/gateway-environment.ts';
 import { publishDeployment } from '../../../redis/publication/publication.ts';
 import { callChat, readError } from '../../support/chat.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import { readHeartbeats } from '../../support/heartbeats.ts';
-import { API_KEY, describeModel, startEngine } from '../../support/model-replica.ts';
+import { API_KEY, DRAIN_TOKEN, describeModel, startEngine } from '../../support/model-replica.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { useReplicas } from '../../support/replica-stack.ts';
 
@@ -104,31 +105,67 @@ describe('A LoRA adapter beside its base', () => {
     expect((await stack.engines[1]!.read()).requests).to.equal(before + 5);
     expect(await lastModel(1)).to.equal('sql-two');
     stack.engines[0] = await startAt(ADDRESSES[0]!);
+    // A pod that is ready gets requests, and lets a roll go on.
+    await pollUntil(async () => (await stack.replicas[0]!.admin(ADMIN_PATHS.readyz)).ok, 'a ready pod');
+    expect(await listModels(`${stack.engines[0]!.url}/v1`)).to.include('sql-two');
     await untilLoaded();
     expect((await callChat(urlOf(0))).status).to.equal(200);
     expect(await lastModel(0)).to.equal('sql-two');
   });
 
-  it('is answered by what was published last: new files are loaded, and the old ones unloaded', async () => {
+  it('is answered all the time while its source changes, by the new one as soon as that is loaded', async () => {
     write('three');
-    write('four');
     await publish('three');
     await untilLoaded();
+    const statuses = new Set<number>();
+    let isOver = false;
+    const asking = (async () => {
+      while (!isOver)
+        for (const index of [0, 1]) statuses.add((await callChat(urlOf(index))).status);
+    })();
     await publish('four');
     await pollUntil(
-      async () => (await listModels(`${stack.engines[0]!.url}/v1`)).includes('sql-four'),
-      'loaded',
+      async () => (await beats()).every(({ adapterError }) => adapterError?.includes('sql-four')),
+      'refused: its files are missing',
     );
-    await pollUntil(async () => (await callChat(urlOf(0))).status === 200, 'served');
+    expect(await lastModel(0)).to.equal('sql-three');
+    write('four');
+    await pollUntil(async () => (await beats()).every(({ adapter }) => adapter === 'sql-four'), 'loaded');
+    isOver = true;
+    await asking;
+    expect([...statuses]).to.deep.equal([200]);
+    await callChat(urlOf(0));
     expect(await lastModel(0)).to.equal('sql-four');
-    expect(await listModels(`${stack.engines[0]!.url}/v1`)).not.to.include('sql-three');
   });
 
-  it('is gone with its port once the base no longer lists it', async () => {
+  it('is answered elsewhere where the engine lost it, and loaded there again', async () => {
+    write('six');
+    await publish('six');
+    await untilLoaded();
+    await fetch(`${stack.engines[0]!.url}/v1/unload_lora_adapter`, {
+      method: 'POST',
+      body: JSON.stringify({ lora_name: 'sql-six' }),
+    });
+    expect((await callChat(urlOf(0))).status).to.equal(200);
+    expect(await lastModel(1)).to.equal('sql-six');
+    await pollUntil(
+      async () => (await listModels(`${stack.engines[0]!.url}/v1`)).includes('sql-six'),
+      'loaded again',
+    );
+  });
+
+  it('is gone with its port once the base no longer lists it, and cuts no stream, not even while the pod drains', async () => {
     write('five');
     await publish('five');
     await untilLoaded();
+    await stack.control({ ttftMs: 0, itlMs: 100, tokens: 20 });
+    const [base, own] = await Promise.all([
+      callChat(stack.replicas[0]!.url, { body: { stream: true } }),
+      callChat(urlOf(0), { body: { stream: true } }),
+    ]);
+    void stack.replicas[0]!.admin(ADMIN_PATHS.drain, { headers: { [DRAIN_TOKEN_HEADER]: DRAIN_TOKEN } });
     await publishDeployment(stack.redis, BASE);
+    for (const response of [base, own]) expect(await response.text()).to.include('[DONE]').and.not.include('error');
     await pollUntil(async () => (await beats()).length === 0, 'no replica of it');
     await pollUntil(
       () =>
@@ -138,6 +175,6 @@ describe('A LoRA adapter beside its base', () => {
         ),
       'a closed port',
     );
-    expect((await callChat(stack.replicas[0]!.url)).status).to.equal(200);
+    expect((await callChat(stack.replicas[1]!.url)).status).to.equal(200);
   });
 });

@@ -82,7 +82,15 @@ describe('An adapter of a deployment', function () {
       spec: {},
       status: readyStatus('10.1.0.1'),
     });
-  const report = (beat: { ready: boolean; adapterError?: string }) =>
+  /** As the Job's controller does once the files are there. */
+  const download = () =>
+    pollUntil(() => {
+      const job = cluster.store(RESOURCES.Job).get(`${namespace}/sql-prefetch`);
+      if (job) cluster.put(RESOURCES.Job, { ...job, status: { succeeded: 1 } } as KubeObject);
+      return job !== undefined;
+    }, 'the Job');
+  const engineName = async () => (await readDeployment(stack.redis, namespace, 'sql'))!.servedModelName;
+  const report = (beat: { ready: boolean; adapter?: string; adapterError?: string }) =>
     heartbeat(stack.redis, {
       namespace,
       name: 'sql',
@@ -113,6 +121,8 @@ describe('An adapter of a deployment', function () {
     putClaim();
     putBase();
     putAdapter();
+    await until('Downloading');
+    await download();
     await until('BaseNotReady');
     const own = (resource: { plural: string }) => cluster.store(resource).get(`${namespace}/sql`);
     const service = own(RESOURCES.Service) as Wire<V1Service>;
@@ -151,15 +161,32 @@ describe('An adapter of a deployment', function () {
     putAdapter();
     await pollUntil(() => engineArgs().includes('--enable-lora'), 'the flags');
     putPod();
+    await download();
     await report({ ready: false, adapterError: 'LoRA rank 64 is greater than max_lora_rank 16.' });
     await until('LoadFailed');
     expect(conditionOf('sql', 'AdapterReady')!.message).to.equal(
       'LoRA rank 64 is greater than max_lora_rank 16.',
     );
     expect(conditionOf('sql', 'Ready')).to.include({ status: 'False', reason: 'LoadFailed' });
-    await report({ ready: true });
+    await report({ ready: true, adapter: await engineName() });
     await until('Loaded');
     await until('Ready', 'Ready');
+  });
+
+  it('is dropped by a base that can no longer serve it, whose pods are then as its spec says', async () => {
+    putClaim();
+    putBase();
+    putAdapter();
+    await pollUntil(() => engineArgs().includes('--enable-lora'), 'the flags');
+    putBase({ preset: 'sglang' });
+    await until('NotAccepted');
+    await until('BaseNotSupported', 'Accepted');
+    await pollUntil(() => !engineArgs().includes('--enable-lora'), 'a base without flags');
+    expect(JSON.stringify(cluster.store(RESOURCES.Deployment).get(`${namespace}/chat`))).not.to.include(
+      'berth-adapters',
+    );
+    const service = cluster.store(RESOURCES.Service).get(`${namespace}/sql`) as Wire<V1Service>;
+    expect(service.spec!.selector).to.include({ 'berth.dev/deployment': 'sql' });
   });
 
   it('is refused without its base, without its claim, and for a base that cannot serve it; the base is left alone', async () => {

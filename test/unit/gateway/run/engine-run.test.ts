@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { EngineMemoryError } from '../../../../gateway/engine/engine-error.ts';
+import { AdapterMissingError, EngineMemoryError } from '../../../../gateway/engine/engine-error.ts';
 import { ApiError } from '../../../../gateway/http/error-response.ts';
 import { noteFailure } from '../../../../gateway/run/engine-run.ts';
 
@@ -18,6 +18,9 @@ describe('a failed run at an engine', () => {
 
   it('says nothing of the engine’s health where it had too little memory for the request', () =>
     expect(note(new EngineMemoryError('use a shorter prompt'))).to.deep.equal(['out_of_memory']));
+
+  it('has it probed, and its adapters loaded again, where it did not know one', () =>
+    expect(note(new AdapterMissingError())).to.deep.equal(['no_pod_available', 'probed']));
 
   it('says nothing of it where its time was up', () =>
     expect(note(new ApiError('request_timeout', 'Too late.', { status: 504 }))).to.deep.equal([

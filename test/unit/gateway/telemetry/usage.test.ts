@@ -1,5 +1,7 @@
 import { expect } from 'chai';
-import { DeploymentUsage } from '../../../../gateway/telemetry/usage.ts';
+import { createLog } from '../../../../gateway/telemetry/log.ts';
+import { DeploymentUsage, UsageMeter } from '../../../../gateway/telemetry/usage.ts';
+import type { RedisClient } from '../../../../redis/client.ts';
 import { findBucket, findFirstTokenBucket } from '../../../../redis/usage/latency-buckets.ts';
 
 describe('the sums of one deployment', () => {
@@ -31,5 +33,24 @@ describe('the sums of one deployment', () => {
     usage.add('images', 4);
     usage.add('images');
     expect(usage.sums.get('images')).to.equal(5);
+  });
+});
+
+describe('the meter of several deployments', () => {
+  it('forgets one that is no longer served, once its sums are written', async () => {
+    let isAway = true;
+    const away = Object.assign(new Error('away'), { name: 'MaxRetriesPerRequestError' });
+    const redis = { fcall: async () => (isAway ? Promise.reject(away) : 1) } as unknown as RedisClient;
+    const meter = new UsageMeter({ redis, log: createLog('silent') });
+    const sums = meter.of('team-a', 'sql');
+    sums.countRequest(200, 75);
+    meter.leave('team-a', 'sql');
+    await meter.flush();
+    expect(meter.of('team-a', 'sql'), 'kept until then, and used again').to.equal(sums);
+    isAway = false;
+    meter.leave('team-a', 'sql');
+    await meter.flush();
+    expect(meter.of('team-a', 'sql')).not.to.equal(sums);
+    await meter.close();
   });
 });

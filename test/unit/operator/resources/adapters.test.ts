@@ -34,6 +34,38 @@ describe('an adapter', () => {
     expect(other.path).not.to.equal(one.path);
   });
 
+  it('is downloaded with its own token, whatever the variables of its base', () => {
+    const variable = (value: string) => ({
+      engine: { preset: 'vllm', env: [{ name: 'HF_TOKEN', value }], envFrom: [{ secretRef: { name: 'x' } }] },
+    });
+    const huggingFace = { repo: 'acme/sql-lora', tokenSecret: { name: 'mine', key: 'token' } };
+    const adapter = makeAdapter('sql', { model: { id: 'sql', source: { huggingFace, cache: { claimName: 'models' } } } });
+    const [one, rotated] = ['one', 'two'].map((token) => serveAdapter(adapter, makeModel(variable(token))));
+    expect(rotated).to.have.property('path', one!.path);
+    const { prefetchJob } = buildAdapterChildren(one!, SETTINGS, []);
+    const { containers } = (prefetchJob!.spec as V1JobSpec).template.spec!;
+    expect(containers[0]!.env!.filter(({ name }) => name === 'HF_TOKEN')).to.deep.equal([
+      { name: 'HF_TOKEN', valueFrom: { secretKeyRef: { name: 'mine', key: 'token' } } },
+    ]);
+  });
+
+  it('is downloaded until that succeeds, for the group by which the pods of its base read it', () => {
+    const base = makeModel({ template: { podSecurityContext: { fsGroup: 77 } } });
+    const { prefetchJob } = buildAdapterChildren(serveAdapter(makeAdapter('sql'), base), SETTINGS, []);
+    const { backoffLimit, activeDeadlineSeconds, template } = prefetchJob!.spec as V1JobSpec;
+    expect({ backoffLimit, activeDeadlineSeconds }).to.deep.equal({
+      backoffLimit: 2_147_483_647,
+      activeDeadlineSeconds: undefined,
+    });
+    expect(template.spec!.securityContext).to.include({ fsGroup: 77 });
+  });
+
+  it('has a Service without pods once its base no longer serves it: another adapter may have its port', () => {
+    const problems = [{ reason: 'PortTaken', message: '' }];
+    const { objects } = buildAdapterChildren(serve('sql'), SETTINGS, problems);
+    expect((objects[0] as unknown as V1Service).spec!.selector).to.include({ 'berth.dev/deployment': 'sql' });
+  });
+
   it('has its own id, prices and limits, and the routes and habits of its base', () => {
     const config = buildAdapterConfig(
       serve('sql', { pricing: { perMillionInputTokens: '2' }, limits: { requestTimeout: '7s' } }),
@@ -84,13 +116,13 @@ describe('the pods of a base', () => {
     expect(engine.args).to.include.members(['--enable-lora', '--max-loras=4', '--max-lora-rank=16']);
     expect(engine.env).to.deep.include({ name: 'VLLM_ALLOW_RUNTIME_LORA_UPDATING', value: '1' });
     expect(engine.volumeMounts).to.deep.include({
-      name: 'adapters-0',
+      name: 'berth-adapters-0',
       mountPath: '/var/lib/berth-adapters/models',
       subPath: '.adapters/qwen',
       readOnly: true,
     });
     expect(pod.volumes).to.deep.include({
-      name: 'adapters-0',
+      name: 'berth-adapters-0',
       persistentVolumeClaim: { claimName: 'models' },
     });
   });
@@ -100,11 +132,14 @@ describe('the pods of a base', () => {
     expect(argsOf('a', 'b', 'c', 'd', 'e')).to.include('--max-loras=8');
   });
 
-  it('keep the flags that their spec gives', () => {
-    const base = makeModel({ engine: { preset: 'vllm', args: ['--max-loras', '2'] } });
-    const { args } = withAdapters(base, [serve('sql')]).spec.engine;
-    expect(args.filter((arg) => arg.startsWith('--max-loras'))).to.deep.equal(['--max-loras']);
-    expect(args).to.include('--enable-lora');
+  it('keep the flags that their spec gives, and no other contradicts them: vLLM needs as much room in memory as on the GPU', () => {
+    const flagsOf = (...args: string[]) =>
+      withAdapters(makeModel({ engine: { preset: 'vllm', args } }), [serve('sql')]).spec.engine.args.filter(
+        (arg) => arg.includes('loras'),
+      );
+    expect(flagsOf('--max-loras', '8')).to.deep.equal(['--max-cpu-loras=8', '--max-loras']);
+    expect(flagsOf('--max-cpu-loras=2')).to.deep.equal(['--max-loras=2', '--max-cpu-loras=2']);
+    expect(flagsOf()).to.deep.equal(['--max-loras=4', '--max-cpu-loras=4']);
   });
 
   it('accept connections on the ports of the adapters', () => {
