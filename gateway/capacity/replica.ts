@@ -39,7 +39,7 @@ export interface ReplicaOptions {
   };
   /** Called for each request with a routing prefix. */
   onPrefixChoice?: (choice: PrefixChoice) => void;
-  /** Of the same engine's other endpoint, for an adapter; it serves the line. */
+  /** The line of the engine's other endpoint, for an adapter; that endpoint serves it. */
   line?: SlotLine;
   /** Whether a peer can answer what is answered here; always if absent. */
   isAlike?: (peer: Heartbeat) => boolean;

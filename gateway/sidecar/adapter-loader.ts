@@ -26,7 +26,7 @@ export interface AdapterLoaderOptions {
 
 /** An engine that restarted unnoticed, and files that are still downloaded. */
 const CHECK_INTERVAL_MS = 5_000;
-/** Of an adapter that the engine refuses. */
+/** While the engine refuses an adapter. */
 const RETRY = { baseMs: 5_000, maxMs: 60_000 };
 /** An adapter may lie on a slow volume. */
 const LOAD_TIMEOUT_MS = 120_000;

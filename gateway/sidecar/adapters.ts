@@ -70,10 +70,12 @@ export function serveAdapters({ live, ...base }: AdaptersOptions): Adapters {
     const { namespace, name } = entry.wanted;
     const removal = entry.endpoint?.remove();
     if (!removal) return;
-    const end = removal.ended.then(() => {
-      ending.delete(end);
-      if (!served.has(name)) meter.leave(namespace, name);
-    });
+    const end = removal.ended
+      .catch((error) => log.error({ err: error, adapter: name }, 'the adapter did not end cleanly'))
+      .then(() => {
+        ending.delete(end);
+        if (!served.has(name)) meter.leave(namespace, name);
+      });
     ending.add(end);
     await removal.left;
   };
@@ -124,7 +126,7 @@ class Entry implements ServedAdapter {
   wanted: GatewayConfig;
   endpoint: AdapterEndpoint | undefined;
   readonly #loader: AdapterLoader;
-  /** Of `wanted`, with the name by which the engine has it. */
+  /** `wanted` with the name by which the engine has it. */
   #config: GatewayConfig;
   #source: GatewayConfig;
 

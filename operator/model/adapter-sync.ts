@@ -119,7 +119,7 @@ export class AdapterSync {
     this.#marked.delete(key);
   }
 
-  /** Ensured each time, and asked about until the adapter is loaded. */
+  /** Undefined once it has ended, or the adapter is loaded: then nothing of it is downloaded again. */
   async #download(
     live: KubeObject,
     { metadata, status }: ModelDeployment,
@@ -127,12 +127,11 @@ export class AdapterSync {
     signal: AbortSignal,
   ): Promise<Download | undefined> {
     const { prefetch } = this.#parts;
-    const key = objectKey(live);
-    if (!(await prefetch.ensure(live, job, signal))) return { job: job.metadata.name };
     if (isLoadedBy(status) && status.observedGeneration === metadata.generation) return undefined;
+    if (!(await prefetch.ensure(live, job, signal))) return { job: job.metadata.name };
     const download = await readDownload(this.#context.client, job, signal);
     // The next turn creates it.
-    if (download?.isMissing) prefetch.delete(key);
+    if (download?.isMissing) prefetch.delete(objectKey(live));
     return download;
   }
 

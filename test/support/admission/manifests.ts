@@ -43,9 +43,9 @@ const storage = (what: string, fields: Spec, more: Partial<Manifest> = {}): Mani
   other('StorageCredential', what, { bucket: 'results', secret: 'keys', ...fields }, more);
 const named = (name: string, what: string): Manifest => model(what, llm(), { name });
 
-const adapter = (more: Spec = {}): Spec => ({
+const adapter = (more: Spec = {}, claimName = 'models'): Spec => ({
   kind: 'LLM',
-  model: { id: 'a', source: { huggingFace: { repo: 'a/b', cache: { size: '1Gi' } } } },
+  model: { id: 'a', source: { huggingFace: { repo: 'a/b' }, cache: { claimName } } },
   adapterOf: { deployment: 'base' },
   ...more,
 });
@@ -177,6 +177,7 @@ const MODELS: Manifest[] = [
   model('an adapter without a cache', adapter({ model: { id: 'a' } })),
   model('no engine', { kind: 'LLM', model: { id: 'org/model' } }),
   model('an adapter of another base', adapter({ adapterOf: { deployment: 'other' } }), { before: adapter() }),
+  model('an adapter in another claim', adapter({}, 'others'), { before: adapter() }),
   model('an adapter that becomes a deployment', llm(), { before: adapter() }),
   model('an update that changes replicas', llm({ id: 7, replicas: 2 }), { before: llm({ id: 7 }) }),
   model('a status', llm(), { status: { phase: 'Ready' } }),
