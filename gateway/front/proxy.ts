@@ -66,7 +66,8 @@ export async function proxyRequest(options: ProxyOptions, request: ProxiedReques
     watched.leave();
     leave();
     const isUnreached = outcome.result === 'failed' && outcome.canRetry;
-    if (isUnreached || isLost) options.picker.avoid(address);
+    // An adapter's port alone may be closed.
+    if ((isUnreached && request.port === undefined) || isLost) options.picker.avoid(address);
     if (hop) endRelaySpan(hop, outcome);
     if (outcome.result !== 'failed') return outcome.result;
     if (!outcome.canRetry) return 'lost';

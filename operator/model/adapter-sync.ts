@@ -167,11 +167,12 @@ export class AdapterSync {
     ];
   }
 
-  /** The pods of the base mount it: without it, none could start. */
+  /** The pods of the base mount it: without it, none could start, nor while it is being deleted. */
   async #findMissingClaim({ metadata, spec }: ModelDeployment, signal: AbortSignal): Promise<Problem[]> {
     const name = spec.model.source.cache!.claimName;
     const at = { namespace: metadata.namespace, name };
-    if (await this.#context.client.find(RESOURCES.PersistentVolumeClaim, at, { signal })) return [];
+    const claim = await this.#context.client.find(RESOURCES.PersistentVolumeClaim, at, { signal });
+    if (claim && claim.metadata.deletionTimestamp === undefined) return [];
     const message = `spec.model.source.cache.claimName: claim ${name} not found`;
     return [{ reason: 'ClaimNotFound', message }];
   }
