@@ -53,6 +53,7 @@ export class AdapterLoader {
   #loaded = new Map<string, number | null>();
   #failures = new Map<string, Failure>();
   #loading = new Set<string>();
+  #syncing: Promise<void> | null = null;
   /** The engine name that each adapter was last loaded by. */
   readonly #current = new Map<string, string>();
   /** Counts the engine's ends: what was asked before one says nothing. */
@@ -109,17 +110,28 @@ export class AdapterLoader {
     this.#loaded = new Map();
     this.#failures = new Map();
     this.#loading = new Set();
+    this.#syncing = null;
     this.#options.onChange();
   }
 
-  /** Begins to load what is missing, and unloads what is long unwanted. Resolves when that has been asked for. */
-  async sync(): Promise<void> {
+  /** Begins to load what is missing, and unloads what is long unwanted. Resolves when that has been asked for. Once at a time. */
+  sync(): Promise<void> {
+    if (this.#syncing) return this.#syncing;
+    const syncing = this.#sync().finally(() => {
+      if (this.#syncing === syncing) this.#syncing = null;
+    });
+    this.#syncing = syncing;
+    return syncing;
+  }
+
+  async #sync(): Promise<void> {
     const { isEngineReady, list } = this.#options;
     if (!isEngineReady() || (list().length === 0 && this.#loaded.size === 0)) return;
     const life = this.#life;
     const before = new Map(this.#loaded);
     const present = await this.#listPresent();
     if (!present || life !== this.#life) return;
+    // What is wanted by now, so that no change waits for the next turn.
     const wanted = list();
     const names = new Set(wanted.map(({ engineName }) => engineName));
     for (const [engineName, unwantedSince] of before)
@@ -139,7 +151,8 @@ export class AdapterLoader {
 
   #isDue(engineName: string): boolean {
     const failure = this.#failures.get(engineName);
-    return !this.#loading.has(engineName) && (!failure || this.#clock.now() >= failure.retryAt);
+    if (this.#loaded.has(engineName) || this.#loading.has(engineName)) return false;
+    return !failure || this.#clock.now() >= failure.retryAt;
   }
 
   async #load(adapter: WantedAdapter): Promise<void> {
