@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { EnginePreset } from './engine-presets.ts';
-import { cel } from './kubernetes-types.ts';
+import { cel, objectName } from './kubernetes-types.ts';
 
 /** The ranks that vLLM can be started for. */
 export const ADAPTER_RANKS = ['8', '16', '32', '64', '128', '256', '320', '512'] as const;
@@ -15,18 +15,33 @@ export const modelAdapter = z
       .max(45)
       .meta({
         description:
-          'ModelDeployment of this namespace whose pods serve the adapter: an LLM with preset vllm.',
+          'ModelDeployment of this namespace whose pods serve the adapter: an LLM with preset vllm and engine.adapters.',
         ...cel({ rule: 'self == oldSelf', message: 'adapterOf.deployment is immutable' }),
       }),
+  })
+  .describe(
+    'Makes this deployment a LoRA adapter: it has its own host, keys, limits and prices, and no pods. Alpha: may change.',
+  );
+
+/** What the pods of a base are started with, so that no adapter restarts them. */
+export const engineAdapters = z
+  .object({
+    claimName: objectName(
+      'An existing claim with access mode ReadWriteMany, into which adapters are downloaded and from which the engine loads them.',
+    ),
+    max: z
+      .int()
+      .min(1)
+      .max(64)
+      .default(8)
+      .describe('Adapters that the deployment serves. GPU memory is reserved for each, for at most 32.'),
     maxRank: z
       .enum(ADAPTER_RANKS)
       .default('16')
-      .describe(
-        'Largest rank (r in adapter_config.json) that the engine has room for. A larger one than that of the other adapters restarts the pods of the base.',
-      ),
+      .describe('Largest rank (r in adapter_config.json) that the engine has room for.'),
   })
   .describe(
-    'Makes this deployment a LoRA adapter: it has its own host, keys, limits and prices, and no pods. Its model.source needs a cache, from which the engine of the base loads it.',
+    'Lets other ModelDeployments be LoRA adapters of this one (adapterOf), with preset vllm. Alpha: may change.',
   );
 
 /** Engines that can load and unload adapters while they run, and refuse a request for one that is not loaded. */

@@ -154,14 +154,9 @@ export const modelDeploymentSpec = z
         fieldPath: '.adapterOf',
       },
       {
-        rule: '!has(self.adapterOf) || (has(self.model.source) && has(self.model.source.cache))',
+        rule: '!has(self.adapterOf) || (has(self.model.source) && (has(self.model.source.s3) || has(self.model.source.huggingFace) && !has(self.model.source.huggingFace.cache)) && !has(self.model.source.cache))',
         message:
-          'an adapter needs huggingFace or s3 with a cache, from which the engine of its base loads it',
-        fieldPath: '.model.source',
-      },
-      {
-        rule: '!has(self.adapterOf) || !has(self.model.source) || !has(self.model.source.cache) || self.model.source.cache.claimName == oldSelf.model.source.cache.claimName',
-        message: 'cache.claimName of an adapter is immutable: the pods of its base mount the claim',
+          'an adapter needs huggingFace or s3, without a cache: it is kept in the claim of engine.adapters of its base',
         fieldPath: '.model.source',
       },
       {
@@ -234,6 +229,13 @@ export const modelDeploymentStatus = z.object({
     .optional()
     .describe('What the autoscaler sees and does; absent without spec.scaling.'),
   startup: modelStartup.optional(),
+  adapter: z
+    .object({
+      claimName: z.string().describe('The claim.'),
+      entry: z.string().describe('Its folder there.'),
+    })
+    .optional()
+    .describe('What was downloaded last of a LoRA adapter: its base serves that.'),
   conditions,
 });
 export type ModelDeploymentStatus = z.infer<typeof modelDeploymentStatus>;

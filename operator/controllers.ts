@@ -70,6 +70,10 @@ export function createControllers(
         mapToKeys: (pod) => modelKeyOf(pod).flatMap((key) => [key, ...index.listAdapters(key)]),
       }),
       ...view.children.map((watcher) => watchOf({ watcher, mapToKeys: parentKeyOf })),
+      watchOf({
+        watcher: view.jobs,
+        mapToKeys: (job) => parentKeyOf(job).filter((key) => index.isAdapter(key)),
+      }),
       watchOf({ watcher: view.credentials, mapToKeys: (credential) => index.listStoringIn(credential) }),
     ],
     fanOuts: [

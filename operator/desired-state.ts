@@ -79,10 +79,8 @@ export function createDesiredState(sources: DesiredStateSources): DesiredState {
   };
   /** The pods of the base that serves an adapter. */
   const listPodsOf = (adapter: ModelDeployment): V1Pod[] => {
-    const base = models.baseOf(adapter);
-    const isServed = base && models.servedBy(base).some(({ metadata: { uid } }) => uid === adapter.metadata.uid);
     const key = `${adapter.metadata.namespace}/${adapter.spec.adapterOf!.deployment}`;
-    return isServed ? (view.pods.byIndex(BY_MODEL, key) as unknown as V1Pod[]) : [];
+    return models.isServed(adapter) ? (view.pods.byIndex(BY_MODEL, key) as unknown as V1Pod[]) : [];
   };
   return {
     namespaces: () =>

@@ -152,7 +152,7 @@ export function createProgram(options: OperatorOptions) {
       record: events.record,
       publisher,
       build: (model, context) => buildChildren(model, settings, context),
-      buildAdapter: (served, problems) => buildAdapterChildren(served, settings, problems),
+      buildAdapter: (served, build) => buildAdapterChildren(served, settings, build),
       readAdapter: async (key, pods) => (await readDemand(redis.redis, [key], () => pods)).get(key),
       sidecars,
       scaler,

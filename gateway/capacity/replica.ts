@@ -33,18 +33,26 @@ export interface ReplicaOptions {
     send: (own: Omit<Heartbeat, 'at'>, knownEdition: string) => Promise<PeerUpdate>;
     /** Abandoned jobs that the engine still works on. */
     countAbandoned: () => number;
-    /** The adapter that it serves, if it serves one. */
-    describeAdapter?: () => Pick<Heartbeat, 'adapter' | 'adapterError'>;
     onError: (error: unknown) => void;
   };
   /** Called for each request with a routing prefix. */
   onPrefixChoice?: (choice: PrefixChoice) => void;
-  /** The line of the engine's other endpoint, for an adapter; that endpoint serves it. */
-  line?: SlotLine;
-  /** Whether a peer can answer what is answered here; always if absent. */
-  isAlike?: (peer: Heartbeat) => boolean;
+  /** For an adapter, which has neither slots nor load of its own. */
+  adapter?: AdapterSide;
   /** null: no tracing. */
   tracer: Tracer | null;
+}
+
+/** The same engine's endpoint for an adapter, beside that of the base. */
+export interface AdapterSide {
+  /** The base's, which serves it. */
+  line: SlotLine;
+  /** Of the base at a peer. */
+  loadOf: Replica['loadOf'];
+  /** Whether a peer can answer what is answered here. */
+  isAlike: (peer: Heartbeat) => boolean;
+  describe: () => Pick<Heartbeat, 'adapter' | 'adapterError'>;
+  onPeers: (peers: readonly Heartbeat[]) => void;
 }
 
 interface ReplicaEngine {
@@ -68,6 +76,8 @@ export interface Replica {
   peerRoutes: PeerRoutes;
   /** Peers that may receive work, least loaded first. */
   listOpenPeers(): Heartbeat[];
+  /** What the peer of a pod last said of its load. */
+  loadOf(pod: string): Pick<Heartbeat, 'inflight' | 'limit' | 'waiting' | 'at'> | undefined;
   /** Announces a change to the peers soon. */
   announce(): void;
   /** Sends no more heartbeats; requests in flight continue. */
@@ -76,7 +86,7 @@ export interface Replica {
 }
 
 export function startReplica(options: ReplicaOptions): Replica {
-  const { config, engine, slots, self, isDraining, peerPools, heartbeat, isAlike } = options;
+  const { config, engine, slots, self, isDraining, peerPools, heartbeat, adapter } = options;
   const { isReady: isEngineReady, sleep, readMetrics } = engine;
   const isEngineOpen = () => isEngineReady() && sleep.isAwake;
   const queue = readMetrics && new EngineQueue({ read: readMetrics, inflight: () => slots.inflight });
@@ -84,30 +94,37 @@ export function startReplica(options: ReplicaOptions): Replica {
     const waiting = queue?.waiting ?? null;
     return waiting === null ? {} : { waiting };
   };
+  // An adapter's beats stay the same whatever its base does: many idle adapters must cost Redis little.
+  const { boot, activeAt } = slots.busy.read();
+  const idle = { boot, activeAt, busyMs: 0, arrivals: 0 };
   const heartbeats = new Heartbeats({
     describe: () => ({
       v: 1,
       ...self,
-      inflight: slots.inflight,
+      inflight: adapter ? 0 : slots.inflight,
       ...describeQueue(),
       limit: slots.limit,
       ready: isEngineReady(),
       ...(sleep.isAsleep && { asleep: true }),
       ...(heartbeat.countAbandoned() && { abandoned: heartbeat.countAbandoned() }),
-      ...heartbeat.describeAdapter?.(),
+      ...adapter?.describe(),
       draining: isDraining(),
       version: VERSION,
-      ...slots.busy.read(),
+      ...(adapter ? idle : slots.busy.read()),
     }),
     send: heartbeat.send,
     onPeers: (peers) => {
       peerPools.keepOnly(new Set(peers.map(({ address, port }) => formatOrigin(address, port))));
       balance.keepOnly(peers);
+      adapter?.onPeers(peers);
     },
     onError: heartbeat.onError,
   });
-  const stopPoking = slots.onCrossing(() => heartbeats.poke());
-  const listPeers = () => (isAlike ? heartbeats.peers.filter(isAlike) : heartbeats.peers);
+  const stopPoking = adapter ? () => {} : slots.onCrossing(() => heartbeats.poke());
+  const listPeers = () =>
+    adapter
+      ? heartbeats.peers.filter(adapter.isAlike).map((peer) => ({ ...peer, ...adapter.loadOf(peer.pod) }))
+      : heartbeats.peers;
 
   const isShared = () => config().kind === 'Image';
   const cordoned = () => config().cordoned;
@@ -138,7 +155,7 @@ export function startReplica(options: ReplicaOptions): Replica {
     peers,
     balance,
   });
-  const line = options.line ?? new SlotLine();
+  const line = adapter?.line ?? new SlotLine();
   const slotQueue = new SlotQueue({
     capacity,
     takeLocal: () => capacity.takeLocal(),
@@ -148,7 +165,7 @@ export function startReplica(options: ReplicaOptions): Replica {
     line,
     isOpen: isEngineOpen,
   });
-  const stopServing = options.line ? () => {} : slots.onCrossing(() => slotQueue.serve());
+  const stopServing = adapter ? () => {} : slots.onCrossing(() => slotQueue.serve());
   return {
     line,
     capacity: new WakingCapacity({ capacity: slotQueue, sleep, isEngineReady, busy: slots.busy }),
@@ -163,6 +180,12 @@ export function startReplica(options: ReplicaOptions): Replica {
       tracer: options.tracer,
     }),
     listOpenPeers: () => rankPeers(peers.listOpen()),
+    loadOf: (pod) => {
+      const peer = heartbeats.peers.find((each) => each.pod === pod);
+      if (!peer) return undefined;
+      const { inflight, limit, waiting, at } = peer;
+      return { inflight, limit, at, ...(waiting !== undefined && { waiting }) };
+    },
     announce: () => heartbeats.poke(),
     retire: () => heartbeats.close(),
     close: async () => {

@@ -96,7 +96,8 @@ export class SlotQueue implements Capacity {
   }
 
   #takeLocal(): EngineTarget | null {
-    return this.#line.find(isOpen)?.queue.#options.takeLocal() ?? null;
+    const entry = this.#line.find(isOpen);
+    return entry ? entry.queue.#options.takeLocal() : null;
   }
 
   async #waitIfFull(

@@ -6,9 +6,8 @@ import type { Heartbeat } from '../../api/redis-keys.ts';
 import { closeServer, listen } from '../../kit/http-server.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
 import { heartbeat, leave } from '../../redis/heartbeats/heartbeats.ts';
-import { startReplica } from '../capacity/replica.ts';
+import { type Replica, startReplica } from '../capacity/replica.ts';
 import type { Slots } from '../capacity/replica-capacity.ts';
-import type { SlotLine } from '../capacity/slot-queue.ts';
 import type { EgressSettings } from '../egress/agent.ts';
 import { Activity } from '../http/activity.ts';
 import { createServer } from '../http/server.ts';
@@ -36,8 +35,8 @@ export interface BaseParts {
   engine: WatchedEngine;
   slots: Slots;
   activity: Activity;
-  /** Those that wait for slots. */
-  line: SlotLine;
+  /** The base's own: its line for slots, and the load of its pods. */
+  base: Pick<Replica, 'line' | 'loadOf'>;
   drain: Drain;
   meter: UsageMeter;
   /** The engine may not have what it was asked for. */
@@ -51,6 +50,7 @@ export interface ServedAdapter {
   isLoaded(): boolean;
   /** For its heartbeats. */
   describe(): Pick<Heartbeat, 'adapter' | 'adapterError'>;
+  notePeers(peers: readonly Heartbeat[]): void;
 }
 
 export interface AdapterEndpoint {
@@ -69,7 +69,7 @@ export async function startAdapterEndpoint(
   served: ServedAdapter,
   base: BaseParts,
 ): Promise<AdapterEndpoint> {
-  const { connection, engine, slots, line, drain, egress, storage } = base;
+  const { connection, engine, slots, drain, egress, storage } = base;
   const { config } = served;
   const { redis } = connection;
   const { namespace, name, adapter } = config();
@@ -98,13 +98,29 @@ export async function startAdapterEndpoint(
   };
   // Its own requests alone end with it; the base's drain waits for them, too.
   const activity = new Activity();
+  const server = createServer(
+    (req, res) => {
+      base.activity.track(res);
+      activity.track(res);
+      if (replica.peerRoutes(req, res)) return;
+      app.listener(req, res);
+    },
+    () => config().limits,
+  );
+  // Nothing is said of a port that is taken.
+  await listen(server, self.port, base.host);
   const peerPools = new Pools({ onResend: () => metrics.resent.inc({ to: 'replica' }) });
   const replica = startReplica({
     config,
     engine: local,
     slots,
-    line,
-    isAlike: ({ adapter: loaded }) => loaded === config().servedModelName,
+    adapter: {
+      line: base.base.line,
+      loadOf: base.base.loadOf,
+      isAlike: ({ adapter: loaded }) => loaded === config().servedModelName,
+      describe: served.describe,
+      onPeers: served.notePeers,
+    },
     isDraining: () => drain.isDraining,
     peerToken: token,
     self,
@@ -112,7 +128,6 @@ export async function startAdapterEndpoint(
     heartbeat: {
       send: (own, knownEdition) => heartbeat(redis, { namespace, name, heartbeat: own, knownEdition }),
       countAbandoned: () => 0,
-      describeAdapter: served.describe,
       onError: (error) => {
         if (!isRedisAway(error)) log.warn({ err: error }, 'heartbeat failed');
       },
@@ -131,26 +146,11 @@ export async function startAdapterEndpoint(
     storage,
     isEnding: () => isDrainOverdue(drain),
   });
-  const server = createServer(
-    (req, res) => {
-      base.activity.track(res);
-      activity.track(res);
-      if (replica.peerRoutes(req, res)) return;
-      app.listener(req, res);
-    },
-    () => config().limits,
-  );
   const close = async () => {
     await app.close();
     await replica.close();
     await peerPools.destroy();
   };
-  try {
-    await listen(server, self.port, base.host);
-  } catch (error) {
-    await close();
-    throw error;
-  }
   const retire = () =>
     replica
       .retire()

@@ -82,9 +82,9 @@ export class AdapterLoader {
     return this.#failures.get(engineName)?.words;
   }
 
-  /** The name to ask the engine for: an earlier source's until the current one is loaded. */
-  nameOf(name: string, engineName: string): string {
-    return this.isLoaded(engineName) ? engineName : (this.#current.get(name) ?? engineName);
+  /** The name by which the engine has the adapter: an earlier source's until the current one is loaded; undefined: it has none. */
+  loadedNameOf(name: string, engineName: string): string | undefined {
+    return [engineName, this.#current.get(name)].find((each) => each !== undefined && this.isLoaded(each));
   }
 
   /** Whether the engine has just started, and has not yet loaded or refused each of its adapters. */
@@ -138,7 +138,9 @@ export class AdapterLoader {
       if (!present.has(engineName)) this.#lose(engineName);
       else if (!names.has(engineName)) this.#release(engineName, unwantedSince);
     for (const [name, engineName] of this.#current)
-      if (!this.#loaded.has(engineName) && !wanted.some((adapter) => adapter.name === name))
+      // The engine seemed to have ended, and had not.
+      if (present.has(engineName) && !this.#loaded.has(engineName)) this.#note({ name, engineName }, null);
+      else if (!this.#loaded.has(engineName) && !wanted.some((adapter) => adapter.name === name))
         this.#current.delete(name);
     for (const adapter of wanted)
       if (present.has(adapter.engineName)) this.#note(adapter, null);
@@ -166,7 +168,7 @@ export class AdapterLoader {
   }
 
   /** `words` null: it is loaded. */
-  #note({ name, engineName }: WantedAdapter, words: string | null): void {
+  #note({ name, engineName }: Pick<WantedAdapter, 'name' | 'engineName'>, words: string | null): void {
     const { log, onChange } = this.#options;
     const before = this.#failures.get(engineName);
     if (words === null) {

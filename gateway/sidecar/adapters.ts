@@ -1,5 +1,6 @@
 /** The LoRA adapters of a deployment, as its configuration lists them: an endpoint each, and one loader. */
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import type { Heartbeat } from '../../api/redis-keys.ts';
 import {
   type AdapterEndpoint,
   type BaseParts,
@@ -121,16 +122,19 @@ export function serveAdapters({ live, ...base }: AdaptersOptions): Adapters {
   };
 }
 
-class Entry implements ServedAdapter {
+/** One adapter here, by the name that its engine has. */
+export class Entry implements ServedAdapter {
   /** As published. */
   wanted: GatewayConfig;
   endpoint: AdapterEndpoint | undefined;
-  readonly #loader: AdapterLoader;
+  readonly #loader: Pick<AdapterLoader, 'loadedNameOf' | 'isLoaded' | 'failureOf'>;
   /** `wanted` with the name by which the engine has it. */
   #config: GatewayConfig;
   #source: GatewayConfig;
+  /** The engines' names of it at ready peers. */
+  #atPeers: readonly string[] = [];
 
-  constructor(wanted: GatewayConfig, loader: AdapterLoader) {
+  constructor(wanted: GatewayConfig, loader: Pick<AdapterLoader, 'loadedNameOf' | 'isLoaded' | 'failureOf'>) {
     this.wanted = wanted;
     this.#config = wanted;
     this.#source = wanted;
@@ -139,13 +143,29 @@ class Entry implements ServedAdapter {
 
   /** Built again only when something changes: it is read many times a request. */
   config = (): GatewayConfig => {
-    const servedModelName = this.#loader.nameOf(this.wanted.name, this.wanted.servedModelName);
+    const { name } = this.wanted;
+    const loaded = this.#loader.loadedNameOf(name, this.wanted.servedModelName);
+    const servedModelName = loaded ?? this.#nameAtPeers();
     if (this.#source !== this.wanted || this.#config.servedModelName !== servedModelName) {
       this.#source = this.wanted;
       this.#config = { ...this.wanted, servedModelName };
     }
     return this.#config;
   };
+
+  /** Those that have none here are asked for what most of them have, the current source first. */
+  notePeers = (peers: readonly Heartbeat[]): void => {
+    const open = peers.filter(({ ready, draining }) => ready && !draining);
+    this.#atPeers = open.flatMap(({ adapter }) => adapter ?? []);
+  };
+
+  #nameAtPeers(): string {
+    const { servedModelName } = this.wanted;
+    const names = this.#atPeers;
+    if (names.length === 0 || names.includes(servedModelName)) return servedModelName;
+    const count = (name: string) => names.filter((each) => each === name).length;
+    return names.reduce((most, name) => (count(name) > count(most) ? name : most));
+  }
 
   isLoaded = (): boolean => this.#loader.isLoaded(this.config().servedModelName);
 

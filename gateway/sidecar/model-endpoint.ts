@@ -147,7 +147,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     live,
     engine,
     slots,
-    line: replica.line,
+    base: replica,
     activity,
     drain,
     meter,

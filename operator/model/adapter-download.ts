@@ -2,29 +2,33 @@
 import type { V1Job, V1Pod } from '@kubernetes/client-node';
 import { ANNOTATIONS } from '../../api/names.ts';
 import type { KubeClient } from '../../kube/client.ts';
-import type { KubeObject, Wire } from '../../kube/object.ts';
+import { controllerOf, type KubeObject, type Wire } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
 import type { Download } from '../status/adapter.ts';
 
-const MISSING = 'it does not exist: the API server refused it, or it was deleted';
-
-/** Undefined once it has succeeded. `job`: as it was created. */
+/** `found`: as last seen; `job`: as it is wanted. `Missing`: it was refused or deleted, or not seen yet. */
 export async function readDownload(
-  client: Pick<KubeClient, 'find' | 'list'>,
+  client: Pick<KubeClient, 'list'>,
+  found: Wire<V1Job> | undefined,
   job: KubeObject,
   signal: AbortSignal,
-): Promise<(Download & { isMissing?: true }) | undefined> {
-  const { name, annotations } = job.metadata;
-  const namespace = job.metadata.namespace!;
-  const found = await client.find<Wire<V1Job>>(RESOURCES.Job, { name, namespace }, { signal });
-  if (!found) return { job: name, failure: MISSING, isMissing: true };
+): Promise<Download | 'Missing' | 'Done'> {
+  const { name, namespace, annotations } = job.metadata;
+  if (!found || controllerOf(found)?.uid !== controllerOf(job)?.uid) return 'Missing';
   const wanted = annotations?.[ANNOTATIONS.prefetched];
-  // Else it is the Job of an earlier source, which is being deleted.
-  const isCurrent = found.metadata.annotations?.[ANNOTATIONS.prefetched] === wanted;
-  if (isCurrent && (found.status?.succeeded ?? 0) > 0) return undefined;
+  // That of an earlier source, which is being deleted.
+  if (found.metadata.annotations?.[ANNOTATIONS.prefetched] !== wanted) return { job: name };
+  const { succeeded = 0, ready = 0, active = 0 } = found.status ?? {};
+  if (succeeded > 0) return 'Done';
+  // It works.
+  if (ready > 0 || active === 0) return { job: name };
   const labelSelector = `batch.kubernetes.io/job-name=${name}`;
-  const { items } = await client.list<Wire<V1Pod>>(RESOURCES.Pod, { namespace, labelSelector, signal });
-  const failure = isCurrent ? items.flatMap(readFailure).at(-1) : undefined;
+  const { items } = await client.list<Wire<V1Pod>>(RESOURCES.Pod, {
+    namespace: namespace!,
+    labelSelector,
+    signal,
+  });
+  const failure = items.flatMap(readFailure).at(-1);
   return { job: name, ...(failure !== undefined && { failure }) };
 }
 

@@ -1,20 +1,22 @@
 /** Reconciles a LoRA adapter: its Service and route, the download of its weights, its status. Its base's pods serve it. */
-import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-deployment.ts';
+import type { V1Job } from '@kubernetes/client-node';
+import { isDeepStrictEqual } from 'node:util';
+import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { FINALIZER } from '../../api/names.ts';
 import { addFinalizer } from '../../kube/finalizer.ts';
-import { type KubeObject, objectKey } from '../../kube/object.ts';
-import { RESOURCES } from '../../kube/resource.ts';
+import { type KubeObject, objectKey, type Wire } from '../../kube/object.ts';
+import { toMillis } from '../../kube/time.ts';
 import { earliest, type Requeue } from '../../kube/work-queue.ts';
 import type { DeploymentSample } from '../../redis/demand/demand.ts';
 import { BERTH_RESOURCES, BY_MODEL } from '../framework/cluster-view.ts';
 import { deploymentTarget } from '../publish/desired-state.ts';
-import { serveAdapter } from '../resources/adapters.ts';
+import { type ServedAdapter, serveAdapter } from '../resources/adapters.ts';
 import { evaluateFront } from '../resources/front-slices.ts';
 import { countRollingAway } from '../resources/rolling.ts';
 import { type Download, deriveAdapterStatus } from '../status/adapter.ts';
 import { findCondition, type Verdict } from '../status/condition-list.ts';
 import { findObstacle } from '../status/obstacle.ts';
-import { isBlocking, isUnservable, type Problem } from '../status/problem.ts';
+import { isBlocking, type Problem } from '../status/problem.ts';
 import { decideRecheckMs, evaluateHTTPRoute } from '../status/route-acceptance.ts';
 import { readDownload } from './adapter-download.ts';
 import { findAdapterProblems } from './adapter-problems.ts';
@@ -22,13 +24,17 @@ import type { Children } from './children.ts';
 import type { ModelContext } from './context.ts';
 import { attachFront, detachFront, listReadySince } from './front-attachment.ts';
 import { registrationIdOf } from './model-store.ts';
-import { findConflicts, findProblems } from './problems.ts';
+import { findAdapterClaimProblem, findConflicts, findProblems } from './problems.ts';
 import type { StatusReport } from './status-report.ts';
 import type { WeightsPrefetch } from './weights-prefetch.ts';
 
-/** Gateways report to Redis, which is not watched. */
-const LOADING_RECHECK_MS = 5_000;
-const LOADED_RECHECK_MS = 30_000;
+/** Gateways report to Redis, which is not watched: asked as often as half the time that loading has taken. */
+const LOADING_RECHECK = { minMs: 5_000, maxMs: 30_000 };
+const LOADED_RECHECK_MS = 60_000;
+/** Neither claims nor Secrets are watched, nor that a quota has room for a Job again. */
+const PROBLEM_RECHECK = { minMs: 15_000, maxMs: 300_000 };
+/** A new Job is seen in less. */
+const MISSING_MS = 10_000;
 
 interface Parts {
   children: Children;
@@ -59,14 +65,15 @@ export class AdapterSync {
       finalizer: FINALIZER,
       signal,
     });
-    const problems = await this.#findProblems(adapter, base, signal);
     const served = base && serveAdapter(adapter, base);
-    const built = served && this.#context.buildAdapter(served, problems);
+    const isServed = models.isServed(adapter);
+    const isDownloaded = served?.wanted && isDeepStrictEqual(adapter.status.adapter, served.wanted);
+    const problems = await this.#findProblems(adapter, base, served, signal);
+    const built = served && this.#context.buildAdapter(served, { problems, isServed });
     problems.push(...(built?.problems ?? []));
-    const isWithdrawn = problems.some(isUnservable);
     const deployment = view.deployments.get(baseKey);
     const desiredPods = deployment?.spec?.replicas ?? 0;
-    const readySince = isWithdrawn ? [] : listReadySince(this.#context, baseKey);
+    const readySince = isServed ? listReadySince(this.#context, baseKey) : [];
     const front = evaluateFront({
       readySince,
       desiredReplicas: desiredPods,
@@ -78,24 +85,29 @@ export class AdapterSync {
       built?.via === 'Front'
         ? detachFront(this.#context, key, signal)
         : attachFront(this.#context, key, front.needed ? 'Serving' : 'Standby', signal);
+    const isRefused = problems.some(isBlocking);
     let acceptance: Verdict | undefined;
-    let download: Download | undefined;
-    const isApplied = isWithdrawn ? view.services.get(key) !== undefined : !problems.some(isBlocking);
-    if (built && isApplied) {
-      if (!isWithdrawn) download = await this.#download(live, adapter, built.prefetchJob!, signal);
+    let download: Download | 'Done' | undefined;
+    // A refused one keeps what it has, and its Service leads nowhere once its base does not serve it.
+    if (built && (!isRefused || view.services.get(key) !== undefined)) {
+      const job = built.prefetchJob;
+      if (job && !isRefused && !isDownloaded) download = await this.#download(live, adapter, job, signal);
       const applied = await this.#parts.children.apply({ live, built, beforePods: syncFront, signal });
       problems.push(...applied.problems);
       acceptance = applied.httpRoute && evaluateHTTPRoute(applied.httpRoute);
     } else await syncFront();
     const unpublished = this.#parts.status.findUnpublished(adapter);
+    const isPaused = served?.model.spec.paused ?? adapter.spec.paused;
     const status = deriveAdapterStatus(adapter, {
       problems,
       desiredPods,
       readyPods: readySince.length,
-      replicas: (await this.#readReplicas(key, baseKey))?.replicas,
+      isServed,
+      replicas: isServed ? (await this.#readReplicas(key, baseKey))?.replicas : [],
       engineName: served?.model.spec.engine.servedModelName,
-      download,
-      isPaused: served?.model.spec.paused ?? adapter.spec.paused,
+      download: download === 'Done' ? undefined : download,
+      downloaded: download === 'Done' ? served?.wanted : adapter.status.adapter,
+      isPaused,
       url: built?.url,
       unpublished: unpublished.reason,
       acceptance,
@@ -103,12 +115,18 @@ export class AdapterSync {
       now: now(),
     });
     await this.#parts.status.write(live, adapter.status, status, signal);
-    if (models.noteObstacle(key, findObstacle(status)))
-      this.#context.publisher.mark(deploymentTarget(adapter.metadata));
-    const isLoaded = isLoadedBy(status);
+    if (models.noteObstacle(key, findObstacle(status))) this.#publish(adapter.metadata, baseKey);
+    const loaded = findCondition(status.conditions, 'AdapterReady')!;
+    const waitedMs = now() - toMillis(loaded.lastTransitionTime);
     const routeReady = findCondition(adapter.status.conditions, 'RouteReady');
     return earliest(
-      isLoaded ? LOADED_RECHECK_MS : LOADING_RECHECK_MS,
+      isRefused || download ? slowDown(waitedMs, PROBLEM_RECHECK) : undefined,
+      // Of what else changes, there are events.
+      isServed && readySince.length > 0 && !isPaused
+        ? loaded.status === 'True'
+          ? LOADED_RECHECK_MS
+          : slowDown(waitedMs, LOADING_RECHECK)
+        : undefined,
       unpublished.recheckAfterMs,
       front.recheckAfterMs,
       acceptance && decideRecheckMs(acceptance, routeReady, now()),
@@ -119,25 +137,30 @@ export class AdapterSync {
     this.#marked.delete(key);
   }
 
-  /** Undefined once it has ended, or the adapter is loaded: then nothing of it is downloaded again. */
   async #download(
     live: KubeObject,
-    { metadata, status }: ModelDeployment,
+    { status }: ModelDeployment,
     job: KubeObject,
     signal: AbortSignal,
-  ): Promise<Download | undefined> {
+  ): Promise<Download | 'Done'> {
+    const { client, view, now } = this.#context;
     const { prefetch } = this.#parts;
-    if (isLoadedBy(status) && status.observedGeneration === metadata.generation) return undefined;
-    if (!(await prefetch.ensure(live, job, signal))) return { job: job.metadata.name };
-    const download = await readDownload(this.#context.client, job, signal);
+    const key = objectKey(live);
+    const isEnsured = await prefetch.ensure(live, job, signal);
+    const { name } = job.metadata;
+    const found = view.jobs.byIndex(BY_MODEL, key).find(({ metadata }) => metadata.name === name);
+    const download = await readDownload(client, found as Wire<V1Job> | undefined, job, signal);
+    if (download !== 'Missing') return download;
+    const since = findCondition(status.conditions, 'AdapterReady')?.lastTransitionTime;
+    if (!isEnsured || since === undefined || now() - toMillis(since) < MISSING_MS) return { job: name };
     // The next turn creates it.
-    if (download?.isMissing) prefetch.delete(objectKey(live));
-    return download;
+    prefetch.delete(key);
+    return { job: name, failure: 'it does not exist: it was refused or deleted, or its name is taken' };
   }
 
   /** Once for each change: most reconciles only ask how loading goes. */
   #mark(live: KubeObject, baseKey: string, base: ModelDeployment | undefined): void {
-    const { publisher, view } = this.#context;
+    const { view } = this.#context;
     const key = objectKey(live);
     const pods = listReadySince(this.#context, baseKey);
     const { resourceVersion } = view.deployments.get(baseKey)?.metadata ?? {};
@@ -150,31 +173,32 @@ export class AdapterSync {
     ]);
     if (this.#marked.get(key) === state) return;
     this.#marked.set(key, state);
-    publisher.mark(deploymentTarget(live.metadata as ModelDeployment['metadata']));
+    this.#context.publisher.mark(deploymentTarget(live.metadata as ModelDeployment['metadata']));
+  }
+
+  /** The base's gateways have its configuration, too. */
+  #publish(metadata: ModelDeployment['metadata'], baseKey: string): void {
+    const { publisher, models } = this.#context;
+    publisher.mark(deploymentTarget(metadata));
+    if (models.get(baseKey))
+      publisher.mark(deploymentTarget({ namespace: metadata.namespace, name: baseKey.split('/')[1]! }));
   }
 
   async #findProblems(
     adapter: ModelDeployment,
     base: ModelDeployment | undefined,
+    served: ServedAdapter | undefined,
     signal: AbortSignal,
   ): Promise<Problem[]> {
-    const problems = findAdapterProblems(adapter, base, base ? this.#context.models.adaptersOf(base) : []);
-    if (!base || problems.length > 0) return [...problems, ...findConflicts(this.#context, adapter)];
-    const { model } = serveAdapter(adapter, base);
+    const { models } = this.#context;
+    const problems = findAdapterProblems(adapter, base, base ? models.adaptersOf(base) : []);
+    if (!base || !served || problems.length > 0) return [...problems, ...findConflicts(this.#context, adapter)];
+    // Pods of the base hold the claim: what is there stays.
+    const isHeld = isDeepStrictEqual(adapter.status.adapter, served.wanted);
     return [
-      ...(await findProblems(this.#context, model, signal)),
-      ...(await this.#findMissingClaim(adapter, signal)),
+      ...(await findProblems(this.#context, withoutClaim(served.model), signal)),
+      ...(isHeld ? [] : await findAdapterClaimProblem(this.#context, base, signal)),
     ];
-  }
-
-  /** The pods of the base mount it: without it, none could start, nor while it is being deleted. */
-  async #findMissingClaim({ metadata, spec }: ModelDeployment, signal: AbortSignal): Promise<Problem[]> {
-    const name = spec.model.source.cache!.claimName;
-    const at = { namespace: metadata.namespace, name };
-    const claim = await this.#context.client.find(RESOURCES.PersistentVolumeClaim, at, { signal });
-    if (claim && claim.metadata.deletionTimestamp === undefined) return [];
-    const message = `spec.model.source.cache.claimName: claim ${name} not found`;
-    return [{ reason: 'ClaimNotFound', message }];
   }
 
   #readReplicas(key: string, baseKey: string): Promise<DeploymentSample | undefined> {
@@ -183,5 +207,12 @@ export class AdapterSync {
   }
 }
 
-const isLoadedBy = ({ conditions }: Pick<ModelDeploymentStatus, 'conditions'>): boolean =>
-  findCondition(conditions, 'AdapterReady')?.status === 'True';
+/** The base's own claim is looked at apart. */
+const withoutClaim = (model: ModelDeployment): ModelDeployment => ({
+  ...model,
+  spec: { ...model.spec, engine: { ...model.spec.engine, adapters: undefined } },
+});
+
+/** Rare where it has taken long: about ten times in an hour. */
+const slowDown = (waitedMs: number, { minMs, maxMs }: { minMs: number; maxMs: number }): number =>
+  Math.min(maxMs, Math.max(minMs, waitedMs / 2));

@@ -4,10 +4,9 @@ import type { DeploymentSample } from '../../redis/demand/demand.ts';
 import type { Fits } from '../fit/fits.ts';
 import type { ReconcileContext } from '../framework/reconciler.ts';
 import type { ServedAdapter } from '../resources/adapters.ts';
-import type { BuildContext, BuiltChildren, buildAdapterChildren } from '../resources/children.ts';
+import type { AdapterBuild, BuildContext, BuiltChildren, buildAdapterChildren } from '../resources/children.ts';
 import type { Scaler } from '../scaling/scaler.ts';
 import type { SidecarRollout } from '../sidecar/rollout.ts';
-import type { Problem } from '../status/problem.ts';
 import type { ModelStore } from './model-store.ts';
 import type { SecretKeys } from './secret-keys.ts';
 
@@ -16,10 +15,7 @@ export interface ModelContext extends ReconcileContext {
   secretKeys: SecretKeys;
   fits: Pick<Fits, 'evaluate' | 'delete'>;
   build: (model: ModelDeployment, context?: BuildContext) => BuiltChildren;
-  buildAdapter: (
-    served: ServedAdapter,
-    problems: readonly Problem[],
-  ) => ReturnType<typeof buildAdapterChildren>;
+  buildAdapter: (served: ServedAdapter, build: AdapterBuild) => ReturnType<typeof buildAdapterChildren>;
   /** What replicas report about an adapter, by its key; `pods`: those of its base. Throws while Redis is down. */
   readAdapter: (key: string, pods: number) => Promise<DeploymentSample | undefined>;
   scaler: Pick<Scaler, 'wantedOf' | 'statusOf' | 'adopt' | 'settle' | 'delete'>;

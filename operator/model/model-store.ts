@@ -18,6 +18,10 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
   /** Keys of adapters by the key of their base, and the other way round. */
   readonly #adapters = new Map<string, Set<string>>();
   readonly #bases = new Map<string, string>();
+  /** What others see of each, as text: it changes less often than the object. */
+  readonly #seen = new Map<string, string>();
+  /** Adapters and their bases as last valid: one that cannot be read for a moment is served on. */
+  readonly #valid = new Map<string, ModelDeployment>();
   readonly #obstacles = new Map<string, Obstacle | undefined>();
   readonly #domain: string;
   readonly #isHostAllowed: IsHostAllowed;
@@ -43,19 +47,27 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
   protected onRemove(key: string): string[] {
     this.#withdrawn.delete(key);
     this.#obstacles.delete(key);
+    this.#seen.delete(key);
+    this.#valid.delete(key);
     const base = this.#bases.get(key);
-    const related = base === undefined ? this.listAdapters(key) : [base];
     if (base !== undefined) this.#forgetAdapter(key, base);
+    const related = base === undefined ? this.listAdapters(key) : [base, ...this.listAdapters(base)];
     return [...this.#hosts.release(key), ...this.#ids.release(key), ...related];
   }
 
-  /** Returns the base, or its adapters: each depends on the other. */
-  #noteAdapter(key: string, { metadata, spec }: ModelDeployment): string[] {
-    if (!spec.adapterOf) return this.listAdapters(key);
+  /** Returns who depends on a change: the base, its other adapters, and the adapter itself, whose download may have ended. */
+  #noteAdapter(key: string, model: ModelDeployment): string[] {
+    const { metadata, spec, status } = model;
+    if (spec.adapterOf || spec.engine.adapters) this.#valid.set(key, model);
+    else this.#valid.delete(key);
+    const state = JSON.stringify([metadata.generation, metadata.deletionTimestamp, status.adapter]);
+    const isChanged = this.#seen.get(key) !== state;
+    this.#seen.set(key, state);
+    if (!spec.adapterOf) return isChanged ? this.listAdapters(key) : [];
     const base = `${metadata.namespace}/${spec.adapterOf.deployment}`;
     this.#bases.set(key, base);
     this.#adapters.set(base, (this.#adapters.get(base) ?? new Set()).add(key));
-    return [base];
+    return isChanged ? [base, ...this.listAdapters(base)] : [];
   }
 
   #forgetAdapter(key: string, base: string): void {
@@ -90,7 +102,17 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
 
   #read(key: string): ModelDeployment | undefined {
     const parsed = this.get(key);
-    return parsed?.ok ? parsed.value : undefined;
+    return parsed?.ok ? parsed.value : this.#valid.get(key);
+  }
+
+  /** Whether its base serves it. */
+  isServed(adapter: ModelDeployment): boolean {
+    const base = this.baseOf(adapter);
+    return base !== undefined && this.servedBy(base).some(({ metadata: { uid } }) => uid === adapter.metadata.uid);
+  }
+
+  isAdapter(key: string): boolean {
+    return this.#bases.has(key);
   }
 
   #claimHost(model: ModelDeployment, claim: OwnershipClaim): string[] {

@@ -6,7 +6,6 @@ import { BY_MODEL } from '../framework/cluster-view.ts';
 import type { BuiltChildren } from '../resources/children.ts';
 import type { FrontRole } from '../resources/front-slices.ts';
 import { frontRouteName } from '../resources/route.ts';
-import { findObstacle } from '../status/obstacle.ts';
 import type { ModelContext } from './context.ts';
 import { registrationIdOf } from './model-store.ts';
 
@@ -108,7 +107,7 @@ export function describeInputs(
         uid,
         generation,
         deletionTimestamp,
-        findObstacle(status),
+        status.adapter,
       ]),
     sidecarGrant: sidecars.grantOf(key),
     scaling: model.spec.scaling && [

@@ -4,7 +4,7 @@ import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
 import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import type { RouteVia } from '../../api/model-route.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import { isRouteProblem, isUnservable, type Problem } from '../status/problem.ts';
+import { isRouteProblem, type Problem } from '../status/problem.ts';
 import { decideAccelerators } from './accelerators.ts';
 import { adaptersFolder, type ServedAdapter, withAdapters } from './adapters.ts';
 import { buildDeployment, buildPodTemplate, decideReplicas } from './deployment.ts';
@@ -83,9 +83,9 @@ export function buildChildren(
   }: BuildContext = {},
 ): BuiltChildren {
   const { spec } = model;
-  const served = withAdapters(model, adapters);
+  const served = withAdapters(model);
   const pinned = pinTemplate({
-    spec: served.spec,
+    spec,
     live: deployment,
     version: settings.version,
     grant: sidecarGrant,
@@ -121,11 +121,18 @@ export function buildChildren(
   };
 }
 
+export interface AdapterBuild {
+  /** Found before: a route problem withholds the route. */
+  problems: readonly Problem[];
+  /** By the pods of its base. */
+  isServed: boolean;
+}
+
 /** Those of an adapter, which has no pods. Its base's must not get its requests while they do not serve it: others may have its port. */
 export function buildAdapterChildren(
   served: ServedAdapter,
   settings: BuildSettings,
-  found: readonly Problem[],
+  { problems: found, isServed }: AdapterBuild,
 ): Pick<BuiltChildren, 'objects' | 'frontRoute' | 'prefetchJob' | 'problems' | 'url' | 'via'> {
   const { model, base } = served;
   const problems = [
@@ -134,7 +141,6 @@ export function buildAdapterChildren(
     ...(model.spec.route.enabled ? findRouteProblems(model, settings) : []),
   ];
   const { via, isRouted, route } = decideRoute(model, settings, [...found, ...problems]);
-  const isServed = !found.some(isUnservable);
   return {
     objects: [buildService(model, settings, isServed ? served : undefined), ...(route && via === 'Direct' ? [route] : [])],
     frontRoute: via === 'Front' ? route : undefined,

@@ -181,7 +181,7 @@ export function buildPrefetchJob(
   const { metadata, spec } = model;
   const { engine, template } = spec;
   const { source } = spec.model;
-  if (!source.cache || !(source.cache.prefetch || adapterFolder)) return undefined;
+  if (!source.cache?.prefetch) return undefined;
   const pullSecrets = [...new Set([...settings.imagePullSecrets, ...(template.imagePullSecrets ?? [])])];
   const { cache } = source;
   const hash = createHash('sha256')

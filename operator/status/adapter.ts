@@ -1,28 +1,27 @@
 /** The status of a LoRA adapter, which has no pods: derived from its base's. Pure. */
 import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import type { DeploymentSample } from '../../redis/demand/demand.ts';
-import { ACCEPTED, mergeConditions, type Verdict, verdict } from './condition-list.ts';
+import { ACCEPTED, findCondition, mergeConditions, type Verdict, verdict } from './condition-list.ts';
 import { evaluateRoute, type RouteFacts } from './model-deployment.ts';
-import { isBlocking, isRefusal, isUnservable, joinMessages, type Problem } from './problem.ts';
+import { isBlocking, isRefusal, joinMessages, type Problem } from './problem.ts';
 import { stallOf } from './readiness.ts';
 
-/** Reason of `AdapterReady`: its base does not know it. */
-export const NOT_ADMITTED = 'NotAccepted';
-
-/** Whether the base may serve it: by its status, which a restart of the operator does not change. */
-export const isAdmitted = ({ status }: Pick<ModelDeployment, 'status'>): boolean =>
-  status.conditions.some(({ type, reason }) => type === 'AdapterReady' && reason !== NOT_ADMITTED);
+/** Reason of `AdapterReady`: its base does not serve it. */
+const NOT_ADMITTED = 'NotAccepted';
 
 export interface AdapterFacts extends RouteFacts {
   /** Pods that the base wants, and those that are ready. */
   desiredPods: number;
   readyPods: number;
+  /** By its base: what was downloaded last. */
+  isServed: boolean;
   /** Undefined while Redis is unavailable. */
   replicas: DeploymentSample['replicas'] | undefined;
-  /** The engines' name of it, with its current source. */
+  /** The engines' name of what is served. */
   engineName: string | undefined;
-  /** Undefined: its files are there, or the Job that downloads them is not known. */
+  /** Undefined: the files of its current source are there, or are not asked for. */
   download: Download | undefined;
+  downloaded: ModelDeploymentStatus['adapter'];
   /** By its own spec, or by its base's. */
   isPaused: boolean;
   registrationId: number;
@@ -37,14 +36,15 @@ export interface Download {
 }
 
 export function deriveAdapterStatus(adapter: ModelDeployment, facts: AdapterFacts): ModelDeploymentStatus {
-  const { metadata, spec } = adapter;
+  const { metadata } = adapter;
   const refusals = facts.problems.filter(isRefusal);
   const accepted =
     refusals.length === 0 ? ACCEPTED : verdict('False', refusals[0]!.reason, joinMessages(refusals));
   const loaded = evaluateLoading(adapter, facts);
   const route = evaluateRoute(adapter, facts);
-  const serving = listServing(facts.replicas).length;
-  const { phase, ready } = decideReadiness(facts, { accepted, loaded, route });
+  const former = facts.replicas ? undefined : adapter.status;
+  const serving = former?.readyReplicas ?? listServing(facts.replicas).length;
+  const { phase, ready } = decideReadiness(facts, { accepted, loaded, route, former });
   const status: ModelDeploymentStatus = {
     observedGeneration: metadata.generation,
     phase,
@@ -55,10 +55,12 @@ export function deriveAdapterStatus(adapter: ModelDeployment, facts: AdapterFact
       adapter.status.conditions,
       {
         Ready: ready,
+        // Gateways serve on without Redis.
         Available:
-          serving > 0
+          findCondition(former?.conditions ?? [], 'Available') ??
+          (serving > 0
             ? verdict('True', 'ReplicaReady', loaded.message)
-            : verdict('False', 'NoReplicaReady', loaded.message),
+            : verdict('False', 'NoReplicaReady', loaded.message)),
         ...stallOf(accepted),
         Accepted: accepted,
         AdapterReady: loaded,
@@ -67,7 +69,8 @@ export function deriveAdapterStatus(adapter: ModelDeployment, facts: AdapterFact
       { generation: metadata.generation, now: facts.now },
     ),
   };
-  if (facts.url !== undefined && spec.adapterOf) status.url = facts.url;
+  if (facts.url !== undefined) status.url = facts.url;
+  if (facts.downloaded) status.adapter = facts.downloaded;
   return status;
 }
 
@@ -76,16 +79,16 @@ const listServing = (replicas: AdapterFacts['replicas']) =>
   (replicas ?? []).filter(({ ready, draining }) => ready && !draining);
 
 function evaluateLoading(adapter: ModelDeployment, facts: AdapterFacts): Verdict {
-  const { problems, readyPods, replicas, engineName, download } = facts;
+  const { problems, readyPods, isServed, replicas, engineName, download } = facts;
   const base = adapter.spec.adapterOf!.deployment;
-  if (problems.some(isUnservable) || (problems.some(isBlocking) && !isAdmitted(adapter)))
+  if (problems.some(isBlocking) && !isServed)
     return verdict('False', NOT_ADMITTED, `${base} does not serve it: ${joinMessages(problems)}`);
   if (!replicas) return verdict('Unknown', 'NotReported', 'Redis is unavailable');
   const serving = listServing(replicas);
   const loaded = serving.filter((replica) => replica.adapter === engineName).length;
   const words = replicas.find(({ adapterError }) => adapterError)?.adapterError;
   const failure = words === undefined ? '' : `; an engine says: ${words}`;
-  if (loaded > 0)
+  if (loaded > 0 && !download)
     return verdict(
       'True',
       'Loaded',
@@ -96,6 +99,7 @@ function evaluateLoading(adapter: ModelDeployment, facts: AdapterFacts): Verdict
   if (download?.failure !== undefined)
     return not('DownloadFailed', `Job ${download.job} failed, and tries again: ${download.failure}`);
   if (download) return not('Downloading', `Job ${download.job} is downloading it`);
+  if (!isServed) return not('Loading', `${base} is about to serve it`);
   if (words !== undefined) return not('LoadFailed', words);
   if (readyPods === 0) return not('BaseNotReady', `no replica of ${base} is ready`);
   return not('Loading', `waiting for the engines of ${base} to load it`);
@@ -105,7 +109,10 @@ const FAILURES: readonly string[] = ['LoadFailed', 'DownloadFailed'];
 
 function decideReadiness(
   { isPaused, replicas }: AdapterFacts,
-  { accepted, loaded, route }: Record<'accepted' | 'loaded' | 'route', Verdict>,
+  { accepted, loaded, route, former }: Record<'accepted' | 'loaded' | 'route', Verdict> & {
+    /** The status before, while nothing is known. */
+    former: ModelDeploymentStatus | undefined;
+  },
 ): { phase: string; ready: Verdict } {
   const not = (phase: string, { reason, message }: Problem) => ({
     phase,
@@ -113,8 +120,10 @@ function decideReadiness(
   });
   if (accepted.status === 'False') return not('Invalid', accepted);
   if (isPaused) return { phase: 'Paused', ready: verdict('True', 'Paused', 'spec.paused is true') };
-  const isServed = listServing(replicas).length > 0;
-  if (FAILURES.includes(loaded.reason) && !isServed) return not('Failed', loaded);
+  const ready = findCondition(former?.conditions ?? [], 'Ready');
+  if (ready) return { phase: former!.phase ?? 'Starting', ready };
+  const isAnswered = listServing(replicas).length > 0;
+  if (FAILURES.includes(loaded.reason) && !isAnswered) return not('Failed', loaded);
   if (loaded.status !== 'True') return not('Starting', loaded);
   if (route.status !== 'True') return not('Unrouted', route);
   return { phase: 'Ready', ready: verdict('True', 'Ready', loaded.message) };

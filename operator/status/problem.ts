@@ -20,17 +20,6 @@ export const isRouteProblem = ({ reason }: Problem): boolean => ROUTE_REASONS.ha
 /** A problem that blocks the whole spec; what is running stays unchanged. */
 export const isBlocking = (problem: Problem): boolean => !isRouteProblem(problem);
 
-const UNSERVABLE_REASONS = new Set([
-  'BaseNotFound',
-  'BaseNotSupported',
-  'PortTaken',
-  'ClaimNotFound',
-  'ClaimNotShared',
-]);
-
-/** A problem of an adapter that also ends its serving: with it, the pods of its base could not start, or serve another there. */
-export const isUnservable = ({ reason }: Problem): boolean => UNSERVABLE_REASONS.has(reason);
-
 /** The cluster lacks something, but the spec is valid: the object stays accepted. */
 export const isRefusal = ({ reason }: Problem): boolean =>
   !['NoIngressClass', 'NoHTTPRoute', 'NoGateway'].includes(reason);
@@ -41,6 +30,7 @@ export const isRefusal = ({ reason }: Problem): boolean =>
  */
 const PASSING_REASONS = new Set([
   'BaseNotFound',
+  'TooManyAdapters',
   'ClaimNotFound',
   'SecretNotFound',
   'SecretKeyNotFound',

@@ -37,7 +37,7 @@ describe('An adapter of a deployment', function () {
     put('chat', {
       kind: 'LLM',
       model: { id: 'qwen' },
-      engine: { preset: 'vllm', args: ['qwen'], ...engine },
+      engine: { preset: 'vllm', args: ['qwen'], adapters: { claimName: 'models' }, ...engine },
       ...more,
     });
   const putAdapter = (more: object = {}) =>
@@ -45,7 +45,7 @@ describe('An adapter of a deployment', function () {
       kind: 'LLM',
       model: {
         id: 'acme/sql',
-        source: { huggingFace: { repo: 'acme/sql-lora' }, cache: { claimName: 'models' } },
+        source: { huggingFace: { repo: 'acme/sql-lora' } },
       },
       adapterOf: { deployment: 'chat' },
       ...more,

@@ -8,7 +8,7 @@ const ADAPTER = {
   kind: 'LLM',
   model: {
     id: 'acme/sql',
-    source: { huggingFace: { repo: 'acme/sql-lora' }, cache: { claimName: 'models' } },
+    source: { huggingFace: { repo: 'acme/sql-lora' } },
   },
   adapterOf: { deployment: 'chat' },
 };
@@ -46,28 +46,32 @@ describe('an adapter in the API', () => {
       expect(create({ ...ADAPTER, [field]: value })).to.throw('served by the pods of its base');
     });
 
-  it('stays what it is: its base and its claim never change', () => {
+  it('stays what it is: its base never changes', () => {
     const made = create(ADAPTER)();
     const update = (spec: object) => () => api.update('modeldeployments.berth.dev', { ...made, spec });
     expect(update({ ...ADAPTER, adapterOf: { deployment: 'other' } })).to.throw(
       'adapterOf.deployment is immutable',
     );
-    const cache = { claimName: 'others' };
-    const moved = { ...ADAPTER.model, source: { ...ADAPTER.model.source, cache } };
-    expect(update({ ...ADAPTER, model: moved })).to.throw('cache.claimName of an adapter is immutable');
-    const source = { ...ADAPTER.model.source, huggingFace: { repo: 'acme/sql-lora-2' } };
+    const source = { huggingFace: { repo: 'acme/sql-lora-2' } };
     expect(update({ ...ADAPTER, model: { ...ADAPTER.model, source } })).not.to.throw();
     const { adapterOf: _, ...plain } = ADAPTER;
     expect(update({ ...plain, engine: { preset: 'vllm' } })).to.throw('adapterOf is immutable');
   });
 
-  it('is a language model, with a cache from which it is loaded', () => {
+  it('is a language model, whose source is downloaded into the claim of its base', () => {
     expect(create({ ...ADAPTER, kind: 'Embedding' })).to.throw('adapterOf is allowed with kind LLM only');
-    const source = { huggingFace: { repo: 'acme/sql-lora' } };
-    expect(create({ ...ADAPTER, model: { id: 'sql', source } })).to.throw(
-      'needs huggingFace or s3 with a cache',
-    );
-    expect(create({ ...ADAPTER, model: { id: 'sql' } })).to.throw('needs huggingFace or s3 with a cache');
+    const { huggingFace } = ADAPTER.model.source;
+    const cache = { claimName: 'models' };
+    for (const source of [undefined, { none: {} }, { huggingFace, cache }, { huggingFace: { ...huggingFace, cache } }])
+      expect(create({ ...ADAPTER, model: { id: 'sql', source } })).to.throw('needs huggingFace or s3, without a cache');
+  });
+
+  it('needs a base that says what room its engine has, with vllm', () => {
+    const base = (preset: string, adapters: object) => ({ kind: 'LLM', model: { id: 'qwen' }, engine: { preset, adapters } });
+    expect(create(base('vllm', { claimName: 'models' }))).not.to.throw();
+    expect(create(base('sglang', { claimName: 'models' }))).to.throw('engine.adapters is allowed with preset vllm only');
+    expect(create(base('vllm', { claimName: 'models', max: 65 }))).to.throw('max');
+    expect(create(base('vllm', {}))).to.throw('claimName');
   });
 
   it('is read with an engine that nothing is started with', () => {

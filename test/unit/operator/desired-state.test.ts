@@ -73,22 +73,22 @@ describe('what ought to be in Redis', () => {
       },
       status: { podIP: '10.0.0.1', conditions: [{ type: 'Ready', status: 'True' }] },
     } as never);
-    putModel({}, '1');
+    putModel({ engine: { preset: 'simulator', adapters: { claimName: 'models' } } }, '1');
     models.put('team-a/sql', {
       apiVersion: 'berth.dev/v1alpha1',
       kind: 'ModelDeployment',
       metadata: { ...sql, uid: 's', resourceVersion: '1' },
       spec: {
         kind: 'LLM',
-        model: { id: 'sql', source: { huggingFace: { repo: 'a/b' }, cache: { claimName: 'models' } } },
+        model: { id: 'sql', source: { huggingFace: { repo: 'a/b' } } },
         adapterOf: { deployment: 'chat' },
       },
-      status: {
-        conditions: [{ type: 'AdapterReady', status: 'True', reason: 'Loaded', lastTransitionTime: '' }],
-      },
+      status: { adapter: { claimName: 'models', entry: 'b-0123456789abcdef' } },
     } as never);
     expect(desired.deployment(sql)).to.deep.include({ addresses: ['10.0.0.1'], pods: 0 });
-    expect(desired.deployment(NAME)!.config!.adapters).to.have.length(1);
+    // What was downloaded last, whatever its spec asks for by now.
+    const [nested] = desired.deployment(NAME)!.config!.adapters as { servedModelName: string }[];
+    expect(nested!.servedModelName).to.equal('sql-0123456789abcdef');
     putModel({ engine: { preset: 'sglang' } }, '2');
     expect(desired.deployment(sql)).to.deep.include({ addresses: [], pods: 0 });
     expect(desired.deployment(NAME)!.config).not.to.have.property('adapters');

@@ -44,16 +44,21 @@ describe('the loader of adapters', () => {
       req.on('end', () => {
         if (req.url === '/v1/models') {
           const data = [{ id: 'base', parent: null }, ...[...present].map((id) => ({ id, parent: 'base' }))];
-          return res.end(JSON.stringify({ data }));
+          res.end(JSON.stringify({ data }));
+          return;
         }
         const name = (JSON.parse(Buffer.concat(chunks).toString()) as { lora_name: string }).lora_name;
         if (req.url === '/v1/unload_lora_adapter') {
           present.delete(name);
-          return res.end();
+          res.end();
+          return;
         }
         loads.push(name);
         const answer = () => {
-          if (refused.has(name)) return res.writeHead(400).end(JSON.stringify({ error: { message: 'too large' } }));
+          if (refused.has(name)) {
+            res.writeHead(400).end(JSON.stringify({ error: { message: 'too large' } }));
+            return;
+          }
           present.add(name);
           res.end('Success');
         };
@@ -87,11 +92,11 @@ describe('the loader of adapters', () => {
     want('sql-two');
     held.set('sql-two', () => {});
     await loader.sync();
-    expect(loader.nameOf('sql', 'sql-two')).to.equal('sql-one');
+    expect(loader.loadedNameOf('sql', 'sql-two')).to.equal('sql-one');
     await pollUntil(() => loads.includes('sql-two'), 'asked for');
     held.get('sql-two')!();
     await untilLoaded('sql-two');
-    expect(loader.nameOf('sql', 'sql-two')).to.equal('sql-two');
+    expect(loader.loadedNameOf('sql', 'sql-two')).to.equal('sql-two');
     await check(300_000);
     expect([...present]).to.have.members(['sql-one', 'sql-two']);
     await check(600_000);
@@ -106,7 +111,7 @@ describe('the loader of adapters', () => {
     refused.add('sql-two');
     await loader.sync();
     await pollUntil(() => loader.failureOf('sql-two') === 'too large', 'refused');
-    expect(loader.nameOf('sql', 'sql-two')).to.equal('sql-one');
+    expect(loader.loadedNameOf('sql', 'sql-two')).to.equal('sql-one');
     expect(loader.isLoaded('sql-one')).to.equal(true);
   });
 
@@ -155,6 +160,17 @@ describe('the loader of adapters', () => {
     isReady = false;
     loader.forget();
     expect(loader.isLoaded('sql-one')).to.equal(false);
-    expect(loader.nameOf('sql', 'sql-one')).to.equal('sql-one');
+    expect(loader.loadedNameOf('sql', 'sql-one')).to.equal(undefined);
+  });
+
+  it('knows an earlier source again in an engine that had not ended', async () => {
+    await loader.sync();
+    await untilLoaded('sql-one');
+    want('sql-two');
+    refused.add('sql-two');
+    loader.forget();
+    expect(loader.loadedNameOf('sql', 'sql-two')).to.equal(undefined);
+    await loader.sync();
+    expect(loader.loadedNameOf('sql', 'sql-two')).to.equal('sql-one');
   });
 });

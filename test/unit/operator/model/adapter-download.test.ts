@@ -1,9 +1,10 @@
+import type { V1Job } from '@kubernetes/client-node';
 import { expect } from 'chai';
 import { ANNOTATIONS } from '../../../../api/names.ts';
-import type { KubeObject } from '../../../../kube/object.ts';
+import type { KubeObject, Wire } from '../../../../kube/object.ts';
 import { readDownload } from '../../../../operator/model/adapter-download.ts';
 
-const describeJob = (source: string, status: object = {}) =>
+const describeJob = (source: string, status: object = {}, uid = 'uid-sql') =>
   ({
     apiVersion: 'batch/v1',
     kind: 'Job',
@@ -11,34 +12,44 @@ const describeJob = (source: string, status: object = {}) =>
       name: 'sql-prefetch',
       namespace: 'team-a',
       annotations: { [ANNOTATIONS.prefetched]: source },
+      ownerReferences: [{ apiVersion: 'berth.dev/v1alpha1', kind: 'ModelDeployment', name: 'sql', uid, controller: true }],
     },
     status,
-  }) as unknown as KubeObject;
+  }) as unknown as Wire<V1Job>;
 const pod = (state: object) => ({ status: { containerStatuses: [state] } }) as unknown as KubeObject;
 
 describe('the download of an adapter', () => {
-  const read = (found: KubeObject | undefined, pods: KubeObject[] = []) => {
-    const client = { find: async () => found, list: async () => ({ items: pods, metadata: {} }) };
-    return readDownload(client as never, describeJob('one'), new AbortController().signal);
+  /** Undefined: the pods are not asked for. */
+  const read = (found: Wire<V1Job> | undefined, pods?: KubeObject[]) => {
+    const list = async () => {
+      if (!pods) throw new Error('pods were listed');
+      return { items: pods, metadata: {} };
+    };
+    const job = describeJob('one') as unknown as KubeObject;
+    return readDownload({ list } as never, found, job, new AbortController().signal);
   };
 
   it('has ended once its Job has succeeded', async () => {
-    expect(await read(describeJob('one', { succeeded: 1 }))).to.equal(undefined);
+    expect(await read(describeJob('one', { succeeded: 1 }))).to.equal('Done');
   });
 
-  it('goes on while its Job runs, or that of an earlier source is still there', async () => {
+  it('goes on while its Job works, or that of an earlier source is still there, and nothing is asked for', async () => {
+    expect(await read(describeJob('one', { active: 1, ready: 1 }))).to.deep.equal({ job: 'sql-prefetch' });
     expect(await read(describeJob('one'))).to.deep.equal({ job: 'sql-prefetch' });
     expect(await read(describeJob('earlier', { succeeded: 1 }))).to.deep.equal({ job: 'sql-prefetch' });
   });
 
   it('says why it failed last, in the words of the loader', async () => {
+    const waits = describeJob('one', { active: 1, ready: 0 });
     const failed = pod({ lastState: { terminated: { exitCode: 1, message: 'Repository not found\n' } }, state: {} });
-    expect(await read(describeJob('one'), [failed])).to.deep.include({ failure: 'Repository not found' });
+    expect(await read(waits, [failed])).to.deep.include({ failure: 'Repository not found' });
     const killed = pod({ state: { terminated: { exitCode: 137 } } });
-    expect(await read(describeJob('one'), [killed])).to.deep.include({ failure: 'exit code 137' });
+    expect(await read(waits, [killed])).to.deep.include({ failure: 'exit code 137' });
+    expect(await read(waits, [])).to.deep.equal({ job: 'sql-prefetch' });
   });
 
-  it('has a Job that was refused or deleted created again', async () => {
-    expect(await read(undefined)).to.deep.include({ isMissing: true });
+  it('is not that of another owner, nor of one that was refused or deleted', async () => {
+    expect(await read(undefined)).to.equal('Missing');
+    expect(await read(describeJob('one', { succeeded: 1 }, 'other'))).to.equal('Missing');
   });
 });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type AdapterFacts, deriveAdapterStatus, isAdmitted } from '../../../../operator/status/adapter.ts';
+import { type AdapterFacts, deriveAdapterStatus } from '../../../../operator/status/adapter.ts';
 import { findCondition } from '../../../../operator/status/condition-list.ts';
 import { makeModel } from '../resources/fixtures.ts';
 
@@ -10,16 +10,11 @@ const replica = (fields: Partial<NonNullable<AdapterFacts['replicas']>[number]> 
 });
 
 const ADAPTER = makeModel({
-  model: { id: 'sql', source: { huggingFace: { repo: 'acme/lora' }, cache: { claimName: 'models' } } },
+  model: { id: 'sql', source: { huggingFace: { repo: 'acme/lora' } } },
   engine: undefined,
   adapterOf: { deployment: 'qwen' },
 });
-const SERVED = {
-  ...ADAPTER,
-  status: {
-    conditions: [{ type: 'AdapterReady', status: 'True' as const, reason: 'Loaded', lastTransitionTime: '' }],
-  },
-} as typeof ADAPTER;
+const DOWNLOADED = { claimName: 'models', entry: 'lora-0' };
 
 function derive(facts: Partial<AdapterFacts> = {}, adapter = ADAPTER) {
   const status = deriveAdapterStatus(adapter, {
@@ -28,7 +23,9 @@ function derive(facts: Partial<AdapterFacts> = {}, adapter = ADAPTER) {
     readyPods: 1,
     replicas: [replica()],
     engineName: 'sql-new',
+    isServed: true,
     download: undefined,
+    downloaded: DOWNLOADED,
     isPaused: false,
     url: 'https://sql.example/v1',
     unpublished: undefined,
@@ -76,12 +73,30 @@ describe('the status of an adapter', () => {
     expect(derive({ replicas }).loaded).to.deep.include({ reason: 'LoadFailed', message: 'no such file' });
   });
 
-  it('is no longer admitted once its base cannot serve it, and stays so for what only concerns an edit', () => {
-    const problem = (reason: string) => ({ problems: [{ reason, message: 'why' }] });
-    for (const reason of ['BaseNotSupported', 'PortTaken', 'ClaimNotFound', 'ClaimNotShared'])
-      expect(isAdmitted(derive(problem(reason), SERVED)), reason).to.equal(false);
-    for (const reason of ['NoPods', 'SecretNotFound'])
-      expect(isAdmitted(derive(problem(reason), SERVED)), reason).to.equal(true);
-    expect(isAdmitted(derive(problem('SecretNotFound')))).to.equal(false);
+  it('is not loaded while its new source is downloaded, though engines have the one that is served', () => {
+    const { loaded, available } = derive({ download: { job: 'sql-prefetch' } });
+    expect(loaded).to.include({ is: 'False', reason: 'Downloading' });
+    expect(loaded.message).to.include('meanwhile its earlier source is served');
+    expect(available.is).to.equal('True');
+  });
+
+  it('is not accepted where its base serves nothing of it, and stays loaded for what only concerns an edit', () => {
+    const problems = [{ reason: 'SecretNotFound', message: 'why' }];
+    expect(derive({ problems, isServed: false, replicas: [] }).loaded.reason).to.equal('NotAccepted');
+    expect(derive({ problems }).loaded.reason).to.equal('Loaded');
+    expect(derive({ problems }).ready.reason).to.equal('SecretNotFound');
+  });
+
+  it('remembers what was downloaded', () => {
+    expect(derive().status.adapter).to.deep.equal(DOWNLOADED);
+    expect(derive({ downloaded: undefined }).status).not.to.have.property('adapter');
+  });
+
+  it('says of itself what it said before while Redis is away: gateways serve on', () => {
+    const { status: before } = derive();
+    const { status, loaded, ready, available } = derive({ replicas: undefined }, { ...ADAPTER, status: before });
+    expect(loaded).to.include({ is: 'Unknown', reason: 'NotReported' });
+    expect([ready.is, available.is]).to.deep.equal(['True', 'True']);
+    expect(status).to.deep.include({ phase: before.phase, readyReplicas: 1 });
   });
 });
