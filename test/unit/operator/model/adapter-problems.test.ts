@@ -61,7 +61,7 @@ describe('the adapters that a base serves', () => {
       engine: { env: [{ name: 'VLLM_ALLOW_RUNTIME_LORA_UPDATING', value: '0' }] },
     },
     'no replicas': { replicas: 0 },
-    'scaling to zero at night': { scaling: { min: 1, max: 2, schedules: [{ at: '0 20 * * *', min: 0, max: 1 }] } },
+    'scaling to zero at night': { scaling: { min: 1, max: 2, schedules: [{ cron: '0 20 * * *', min: 0, max: 1 }] } },
     'scaling to zero': { scaling: { min: 0, max: 2 } },
     'sleep while idle': { scaling: { min: 1, max: 2, idle: 'Sleep' } },
   }))
