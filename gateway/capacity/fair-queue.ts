@@ -30,7 +30,8 @@ export class FairQueue<W> {
 
   /** Any waiter for which this holds; nobody's turn changes. */
   find(holds: (waiter: W) => boolean): W | undefined {
-    for (const { waiting } of this.#turns.owners()) for (const waiter of waiting) if (holds(waiter)) return waiter;
+    for (const { waiting } of this.#turns.owners())
+      for (const waiter of waiting) if (holds(waiter)) return waiter;
     return undefined;
   }
 

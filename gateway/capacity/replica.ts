@@ -19,6 +19,9 @@ import { Reservations } from './reservations.ts';
 import { SlotLine, SlotQueue } from './slot-queue.ts';
 import { WakingCapacity } from './waking-capacity.ts';
 
+/** All engines load an adapter at about the same time. */
+const ADAPTER_EAGER_MS = 10_000;
+
 export interface ReplicaOptions {
   config: () => GatewayConfig;
   engine: ReplicaEngine;
@@ -47,11 +50,12 @@ export interface ReplicaOptions {
 export interface AdapterSide {
   /** The base's, which serves it. */
   line: SlotLine;
-  /** Of the base at a peer. */
+  /** The load of the base at a peer. */
   loadOf: Replica['loadOf'];
   /** Whether a peer can answer what is answered here. */
   isAlike: (peer: Heartbeat) => boolean;
-  describe: () => Pick<Heartbeat, 'adapter' | 'adapterError'>;
+  /** `inflight`: its own requests, for which its peers must be known as they are now. */
+  describe: () => Pick<Heartbeat, 'adapter' | 'adapterError' | 'inflight'>;
   onPeers: (peers: readonly Heartbeat[]) => void;
 }
 
@@ -94,14 +98,14 @@ export function startReplica(options: ReplicaOptions): Replica {
     const waiting = queue?.waiting ?? null;
     return waiting === null ? {} : { waiting };
   };
-  // An adapter's beats stay the same whatever its base does: many idle adapters must cost Redis little.
+  // An idle adapter's beats stay the same whatever its base does: many of them must cost Redis little.
   const { boot, activeAt } = slots.busy.read();
   const idle = { boot, activeAt, busyMs: 0, arrivals: 0 };
   const heartbeats = new Heartbeats({
     describe: () => ({
       v: 1,
       ...self,
-      inflight: adapter ? 0 : slots.inflight,
+      inflight: slots.inflight,
       ...describeQueue(),
       limit: slots.limit,
       ready: isEngineReady(),
@@ -119,6 +123,7 @@ export function startReplica(options: ReplicaOptions): Replica {
       adapter?.onPeers(peers);
     },
     onError: heartbeat.onError,
+    eagerMs: adapter && ADAPTER_EAGER_MS,
   });
   const stopPoking = adapter ? () => {} : slots.onCrossing(() => heartbeats.poke());
   const listPeers = () =>

@@ -65,10 +65,7 @@ export interface AdapterEndpoint {
 }
 
 /** Listens when it resolves; rejects if its port is taken. */
-export async function startAdapterEndpoint(
-  served: ServedAdapter,
-  base: BaseParts,
-): Promise<AdapterEndpoint> {
+export async function startAdapterEndpoint(served: ServedAdapter, base: BaseParts): Promise<AdapterEndpoint> {
   const { connection, engine, slots, drain, egress, storage } = base;
   const { config } = served;
   const { redis } = connection;
@@ -118,7 +115,7 @@ export async function startAdapterEndpoint(
       line: base.base.line,
       loadOf: base.base.loadOf,
       isAlike: ({ adapter: loaded }) => loaded === config().servedModelName,
-      describe: served.describe,
+      describe: () => ({ ...served.describe(), inflight: activity.inflight }),
       onPeers: served.notePeers,
     },
     isDraining: () => drain.isDraining,

@@ -137,8 +137,8 @@ export class AdapterLoader {
     for (const [engineName, unwantedSince] of before)
       if (!present.has(engineName)) this.#lose(engineName);
       else if (!names.has(engineName)) this.#release(engineName, unwantedSince);
+    // The engine seemed to have ended, and had not.
     for (const [name, engineName] of this.#current)
-      // The engine seemed to have ended, and had not.
       if (present.has(engineName) && !this.#loaded.has(engineName)) this.#note({ name, engineName }, null);
       else if (!this.#loaded.has(engineName) && !wanted.some((adapter) => adapter.name === name))
         this.#current.delete(name);

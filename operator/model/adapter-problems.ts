@@ -15,9 +15,7 @@ export function listServed(
 ): readonly ModelDeployment[] {
   if (candidates.length === 0 || findBaseProblem(base).length > 0) return [];
   const refusals = findRefusals(base, candidates);
-  return candidates.filter(
-    (adapter) => findDownloaded(adapter, base) && !refusals.has(adapter.metadata.uid),
-  );
+  return candidates.filter((adapter) => findDownloaded(adapter, base) && !refusals.has(adapter.metadata.uid));
 }
 
 /** `candidates`: all adapters that name the base, this one among them. */
@@ -35,7 +33,8 @@ export function findAdapterProblems(
       },
     ];
   const baseProblems = findBaseProblem(base);
-  const refusal = baseProblems.length > 0 ? undefined : findRefusals(base, candidates).get(adapter.metadata.uid);
+  const refusal =
+    baseProblems.length > 0 ? undefined : findRefusals(base, candidates).get(adapter.metadata.uid);
   const unused = Object.keys(template).filter((field) => !USED_BY_JOB.includes(field));
   const message = `spec.template: an adapter has no pods of its own: ${unused.join(', ')} would not be used`;
   return [
@@ -91,7 +90,8 @@ function findBaseProblem({ metadata: { name }, spec }: ModelDeployment): Problem
     { reason: 'BaseNotSupported', message: `spec.adapterOf: ${name} ${message}` },
   ];
   if (spec.adapterOf) return refuse('is an adapter, too');
-  if (!engine.adapters) return refuse('takes no adapters: set its spec.engine.adapters, which needs preset vllm');
+  if (!engine.adapters)
+    return refuse('takes no adapters: set its spec.engine.adapters, which needs preset vllm');
   if (spec.kind !== 'LLM') return refuse(`serves ${spec.kind}: adapters need an LLM`);
   if (engine.args.some((arg) => IS_SWITCHED_OFF.test(arg)))
     return refuse('turns adapters off: remove --no-enable-lora from its spec.engine.args');

@@ -1,6 +1,7 @@
 /** Reconciles a LoRA adapter: its Service and route, the download of its weights, its status. Its base's pods serve it. */
-import type { V1Job } from '@kubernetes/client-node';
+
 import { isDeepStrictEqual } from 'node:util';
+import type { V1Job } from '@kubernetes/client-node';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { FINALIZER } from '../../api/names.ts';
 import { addFinalizer } from '../../kube/finalizer.ts';
@@ -121,7 +122,7 @@ export class AdapterSync {
     const routeReady = findCondition(adapter.status.conditions, 'RouteReady');
     return earliest(
       isRefused || download ? slowDown(waitedMs, PROBLEM_RECHECK) : undefined,
-      // Of what else changes, there are events.
+      // All other changes have events.
       isServed && readySince.length > 0 && !isPaused
         ? loaded.status === 'True'
           ? LOADED_RECHECK_MS
@@ -192,7 +193,8 @@ export class AdapterSync {
   ): Promise<Problem[]> {
     const { models } = this.#context;
     const problems = findAdapterProblems(adapter, base, base ? models.adaptersOf(base) : []);
-    if (!base || !served || problems.length > 0) return [...problems, ...findConflicts(this.#context, adapter)];
+    if (!base || !served || problems.length > 0)
+      return [...problems, ...findConflicts(this.#context, adapter)];
     // Pods of the base hold the claim: what is there stays.
     const isHeld = isDeepStrictEqual(adapter.status.adapter, served.wanted);
     return [

@@ -4,7 +4,12 @@ import type { DeploymentSample } from '../../redis/demand/demand.ts';
 import type { Fits } from '../fit/fits.ts';
 import type { ReconcileContext } from '../framework/reconciler.ts';
 import type { ServedAdapter } from '../resources/adapters.ts';
-import type { AdapterBuild, BuildContext, BuiltChildren, buildAdapterChildren } from '../resources/children.ts';
+import type {
+  AdapterBuild,
+  BuildContext,
+  BuiltChildren,
+  buildAdapterChildren,
+} from '../resources/children.ts';
 import type { Scaler } from '../scaling/scaler.ts';
 import type { SidecarRollout } from '../sidecar/rollout.ts';
 import type { ModelStore } from './model-store.ts';

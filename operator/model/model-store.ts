@@ -108,7 +108,9 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
   /** Whether its base serves it. */
   isServed(adapter: ModelDeployment): boolean {
     const base = this.baseOf(adapter);
-    return base !== undefined && this.servedBy(base).some(({ metadata: { uid } }) => uid === adapter.metadata.uid);
+    return (
+      base !== undefined && this.servedBy(base).some(({ metadata: { uid } }) => uid === adapter.metadata.uid)
+    );
   }
 
   isAdapter(key: string): boolean {

@@ -138,7 +138,9 @@ export async function findAdapterClaimProblem(
   const name = spec.engine.adapters?.claimName;
   if (name === undefined) return [];
   const at = { namespace, name };
-  const claim = await client.find<Wire<V1PersistentVolumeClaim>>(RESOURCES.PersistentVolumeClaim, at, { signal });
+  const claim = await client.find<Wire<V1PersistentVolumeClaim>>(RESOURCES.PersistentVolumeClaim, at, {
+    signal,
+  });
   const refuse = (reason: string, message: string) => [
     { reason, message: `spec.engine.adapters.claimName: claim ${name} ${message}` },
   ];

@@ -1,7 +1,11 @@
 /** LoRA adapters: what they take from their base, and what its pods are started with for them. Pure. */
 import type { V1Volume, V1VolumeMount } from '@kubernetes/client-node';
 import { adapterPort } from '../../api/model-adapter.ts';
-import type { ModelDeployment, ModelDeploymentSpec, ModelDeploymentStatus } from '../../api/model-deployment.ts';
+import type {
+  ModelDeployment,
+  ModelDeploymentSpec,
+  ModelDeploymentStatus,
+} from '../../api/model-deployment.ts';
 import { CURRENT } from '../../api/weights-cache.ts';
 import { readArgument } from '../engines/arguments.ts';
 import { variables } from '../engines/engine.ts';
@@ -70,7 +74,10 @@ export function serveAdapter(adapter: ModelDeployment, base: ModelDeployment): S
 /** Each takes GPU memory; more adapters take turns. */
 const MAX_SLOTS = 32;
 
-function listFlags({ max, maxRank }: NonNullable<ModelDeploymentSpec['engine']['adapters']>, given: readonly string[]): string[] {
+function listFlags(
+  { max, maxRank }: NonNullable<ModelDeploymentSpec['engine']['adapters']>,
+  given: readonly string[],
+): string[] {
   // vLLM refuses to start with fewer in memory than on the GPU: what the base's own flags say of one bounds the other.
   const onGPU = Number(readArgument(given, 'max-loras')) || 0;
   const inMemory = Number(readArgument(given, 'max-cpu-loras')) || MAX_SLOTS;

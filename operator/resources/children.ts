@@ -142,7 +142,10 @@ export function buildAdapterChildren(
   ];
   const { via, isRouted, route } = decideRoute(model, settings, [...found, ...problems]);
   return {
-    objects: [buildService(model, settings, isServed ? served : undefined), ...(route && via === 'Direct' ? [route] : [])],
+    objects: [
+      buildService(model, settings, isServed ? served : undefined),
+      ...(route && via === 'Direct' ? [route] : []),
+    ],
     frontRoute: via === 'Front' ? route : undefined,
     prefetchJob: buildPrefetchJob(model, settings, adaptersFolder(base)),
     problems,

@@ -109,7 +109,12 @@ const FAILURES: readonly string[] = ['LoadFailed', 'DownloadFailed'];
 
 function decideReadiness(
   { isPaused, replicas }: AdapterFacts,
-  { accepted, loaded, route, former }: Record<'accepted' | 'loaded' | 'route', Verdict> & {
+  {
+    accepted,
+    loaded,
+    route,
+    former,
+  }: Record<'accepted' | 'loaded' | 'route', Verdict> & {
     /** The status before, while nothing is known. */
     former: ModelDeploymentStatus | undefined;
   },

@@ -120,17 +120,20 @@ describe('A LoRA adapter beside its base', () => {
     const statuses = new Set<number>();
     let isOver = false;
     const asking = (async () => {
-      while (!isOver)
-        for (const index of [0, 1]) statuses.add((await callChat(urlOf(index))).status);
+      while (!isOver) for (const index of [0, 1]) statuses.add((await callChat(urlOf(index))).status);
     })();
     await publish('four');
     await pollUntil(
-      async () => (await beats()).every(({ adapterError }) => adapterError?.includes('sql-four')),
+      async () =>
+        (await beats()).filter(({ adapterError }) => adapterError?.includes('sql-four')).length === 2,
       'refused: its files are missing',
     );
     expect(await lastModel(0)).to.equal('sql-three');
     write('four');
-    await pollUntil(async () => (await beats()).every(({ adapter }) => adapter === 'sql-four'), 'loaded');
+    await pollUntil(
+      async () => (await beats()).filter(({ adapter }) => adapter === 'sql-four').length === 2,
+      'loaded',
+    );
     isOver = true;
     await asking;
     expect([...statuses]).to.deep.equal([200]);
@@ -138,10 +141,34 @@ describe('A LoRA adapter beside its base', () => {
     expect(await lastModel(0)).to.equal('sql-four');
   });
 
+  it('is answered by a peer where the engine was killed during a change of source, and where the new one is refused', async () => {
+    const [own, peer] = ADDRESSES.map(
+      (address) => (all: Awaited<ReturnType<typeof beats>>) => all.find((beat) => beat.address === address),
+    );
+    write('seven');
+    await publish('seven');
+    await untilLoaded();
+    await stack.engines[0]!.stop('SIGKILL');
+    await pollUntil(async () => own!(await beats())?.ready === false, 'lost');
+    write('eight');
+    await publish('eight');
+    await pollUntil(async () => peer!(await beats())?.adapter === 'sql-eight', 'loaded by the peer');
+    await pollUntil(async () => (await callChat(urlOf(0))).status === 200, 'answered by the peer', 3_000);
+    expect(await lastModel(1)).to.equal('sql-eight');
+    await publish('absent-nine');
+    await pollUntil(async () => peer!(await beats())?.adapterError !== undefined, 'refused by the peer');
+    stack.engines[0] = await startAt(ADDRESSES[0]!);
+    await pollUntil(async () => own!(await beats())?.adapterError !== undefined, 'refused here');
+    await pollUntil(async () => (await callChat(urlOf(0))).status === 200, 'answered by the peer', 3_000);
+    expect(await lastModel(1)).to.equal('sql-eight');
+  });
+
   it('is answered elsewhere where the engine lost it, and loaded there again', async () => {
     write('six');
     await publish('six');
     await untilLoaded();
+    // Replicas know of each other's.
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
     await fetch(`${stack.engines[0]!.url}/v1/unload_lora_adapter`, {
       method: 'POST',
       body: JSON.stringify({ lora_name: 'sql-six' }),
@@ -165,7 +192,10 @@ describe('A LoRA adapter beside its base', () => {
     ]);
     void stack.replicas[0]!.admin(ADMIN_PATHS.drain, { headers: { [DRAIN_TOKEN_HEADER]: DRAIN_TOKEN } });
     await publishDeployment(stack.redis, BASE);
-    for (const response of [base, own]) expect(await response.text()).to.include('[DONE]').and.not.include('error');
+    for (const response of [base, own])
+      expect(await response.text())
+        .to.include('[DONE]')
+        .and.not.include('error');
     await pollUntil(async () => (await beats()).length === 0, 'no replica of it');
     await pollUntil(
       () =>

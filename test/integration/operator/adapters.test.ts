@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import type { GatewayConfig } from '../../../api/gateway-config.ts';
 import { adapterPort } from '../../../api/model-adapter.ts';
 import type { ModelDeployment } from '../../../api/model-deployment.ts';
-import { silentLog } from '../../../kube/log.ts';
 import type { KubeClient } from '../../../kube/client.ts';
+import { silentLog } from '../../../kube/log.ts';
 import type { KubeObject, Wire } from '../../../kube/object.ts';
 import { RESOURCES, type Resource } from '../../../kube/resource.ts';
 import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
@@ -156,12 +156,15 @@ describe('An adapter of a deployment', function () {
     putAdapter();
     await until('Downloading');
     const own = (resource: { plural: string }) => cluster.store(resource).get(`${namespace}/sql`);
-    const selector = () => (own(RESOURCES.Service) as Wire<V1Service>).spec!.selector!['berth.dev/deployment'];
+    const selector = () =>
+      (own(RESOURCES.Service) as Wire<V1Service>).spec!.selector!['berth.dev/deployment'];
     expect(selector()).to.equal('sql');
     await serve();
     await until('BaseNotReady');
     expect(selector()).to.equal('chat');
-    expect((own(RESOURCES.Service) as Wire<V1Service>).spec!.ports![0]!.targetPort).to.equal(adapterPort('sql'));
+    expect((own(RESOURCES.Service) as Wire<V1Service>).spec!.ports![0]!.targetPort).to.equal(
+      adapterPort('sql'),
+    );
     expect(own(RESOURCES.Ingress)).not.to.equal(undefined);
     expect(own(RESOURCES.Deployment)).to.equal(undefined);
     await pollUntil(
@@ -223,14 +226,18 @@ describe('An adapter of a deployment', function () {
     await serve();
     const [before] = await nestedNames();
     const change = (huggingFace: object) =>
-      putAdapter({ model: { id: 'acme/sql', source: { huggingFace } }, pricing: { perMillionInputTokens: '5' } });
+      putAdapter({
+        model: { id: 'acme/sql', source: { huggingFace } },
+        pricing: { perMillionInputTokens: '5' },
+      });
     change({ repo: 'acme/sql-lora-2', tokenSecret: { name: 'missing', key: 'token' } });
     await until('SecretNotFound', 'Accepted');
     change({ repo: 'acme/sql-lora-2' });
     await until('Downloading');
     // What is no matter of files holds at once.
     await pollUntil(
-      async () => (await readDeployment(stack.redis, namespace, 'sql'))!.pricing.perMillionInputTokens === 5_000_000,
+      async () =>
+        (await readDeployment(stack.redis, namespace, 'sql'))!.pricing.perMillionInputTokens === 5_000_000,
       'the new price',
     );
     expect(await nestedNames()).to.deep.equal([before]);
@@ -251,13 +258,18 @@ describe('An adapter of a deployment', function () {
     await report({ ready: true, adapter: await engineName() });
     await until('Loaded');
     const reads = () => calls.filter((call) => /^(find|list|get) (Job|PersistentVolumeClaim|Pod)/.test(call));
-    expect(reads().filter((call) => call.endsWith('/sql-prefetch')), String(calls)).to.have.length.at.most(3);
+    expect(
+      reads().filter((call) => call.endsWith('/sql-prefetch')),
+      String(calls),
+    ).to.have.length.at.most(3);
     expect(reads().length, String(calls)).to.be.at.most(10);
     calls.length = 0;
     // Every event of the base's pods has its adapters looked at.
     putPod({ annotations: { seen: 'again' } });
     await new Promise((resolve) => setTimeout(resolve, 1_500));
-    expect(reads().filter((call) => call !== `find PersistentVolumeClaim ${namespace}/models`)).to.deep.equal([]);
+    expect(reads().filter((call) => call !== `find PersistentVolumeClaim ${namespace}/models`)).to.deep.equal(
+      [],
+    );
     expect(reads().length).to.be.at.most(1);
   });
 

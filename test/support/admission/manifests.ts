@@ -182,7 +182,10 @@ const MODELS: Manifest[] = [
     adapter({ model: { id: 'a', source: { huggingFace: { repo: 'a/b' }, cache: { claimName: 'models' } } } }),
   ),
   model('room for adapters', llm({ engine: { ...simulator, adapters: { claimName: 'models' } } })),
-  model('room for adapters with sglang', llm({ engine: { preset: 'sglang', adapters: { claimName: 'models' } } })),
+  model(
+    'room for adapters with sglang',
+    llm({ engine: { preset: 'sglang', adapters: { claimName: 'models' } } }),
+  ),
   model('an adapter that becomes a deployment', llm(), { before: adapter() }),
   model('an update that changes replicas', llm({ id: 7, replicas: 2 }), { before: llm({ id: 7 }) }),
   model('a status', llm(), { status: { phase: 'Ready' } }),

@@ -62,13 +62,26 @@ describe('an adapter in the API', () => {
     expect(create({ ...ADAPTER, kind: 'Embedding' })).to.throw('adapterOf is allowed with kind LLM only');
     const { huggingFace } = ADAPTER.model.source;
     const cache = { claimName: 'models' };
-    for (const source of [undefined, { none: {} }, { huggingFace, cache }, { huggingFace: { ...huggingFace, cache } }])
-      expect(create({ ...ADAPTER, model: { id: 'sql', source } })).to.throw('needs huggingFace or s3, without a cache');
+    for (const source of [
+      undefined,
+      { none: {} },
+      { huggingFace, cache },
+      { huggingFace: { ...huggingFace, cache } },
+    ])
+      expect(create({ ...ADAPTER, model: { id: 'sql', source } })).to.throw(
+        'needs huggingFace or s3, without a cache',
+      );
   });
 
   it('needs a base that says what room its engine has, with vllm', () => {
-    const base = (preset: string, adapters: object) => ({ kind: 'LLM', model: { id: 'qwen' }, engine: { preset, adapters } });
-    expect(create(base('sglang', { claimName: 'models' }))).to.throw('engine.adapters is allowed with preset vllm only');
+    const base = (preset: string, adapters: object) => ({
+      kind: 'LLM',
+      model: { id: 'qwen' },
+      engine: { preset, adapters },
+    });
+    expect(create(base('sglang', { claimName: 'models' }))).to.throw(
+      'engine.adapters is allowed with preset vllm only',
+    );
     expect(create(base('vllm', { claimName: 'models', max: 65 }))).to.throw('max');
     expect(create(base('vllm', {}))).to.throw('claimName');
     expect(create(base('vllm', { claimName: 'models' }))).not.to.throw();

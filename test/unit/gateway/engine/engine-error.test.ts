@@ -315,7 +315,8 @@ describe('the error of an engine', () => {
 
   it('is that of an unknown model in the words of vLLM, in each of its dialects, and not of anything else unknown', () => {
     const message = 'The model `sql-1f` does not exist.';
-    const isUnknown = (status: number, body: object) => isUnknownModel(status, Buffer.from(JSON.stringify(body)));
+    const isUnknown = (status: number, body: object) =>
+      isUnknownModel(status, Buffer.from(JSON.stringify(body)));
     expect(isUnknown(404, { error: { message, type: 'NotFoundError', code: 404 } })).to.equal(true);
     expect(isUnknown(404, { type: 'error', error: { type: 'not_found_error', message } })).to.equal(true);
     expect(isUnknown(400, { error: { message } })).to.equal(false);

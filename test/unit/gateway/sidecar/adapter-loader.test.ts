@@ -29,7 +29,8 @@ describe('the loader of adapters', () => {
       path: `/${engineName}`,
     }));
   };
-  const untilLoaded = (engineName: string) => pollUntil(() => loader.isLoaded(engineName), `${engineName} loaded`);
+  const untilLoaded = (engineName: string) =>
+    pollUntil(() => loader.isLoaded(engineName), `${engineName} loaded`);
   /** The next check, and what follows from it. */
   const check = async (ms = 5_000) => {
     await clock.advance(ms);

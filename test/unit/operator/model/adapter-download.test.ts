@@ -12,7 +12,9 @@ const describeJob = (source: string, status: object = {}, uid = 'uid-sql') =>
       name: 'sql-prefetch',
       namespace: 'team-a',
       annotations: { [ANNOTATIONS.prefetched]: source },
-      ownerReferences: [{ apiVersion: 'berth.dev/v1alpha1', kind: 'ModelDeployment', name: 'sql', uid, controller: true }],
+      ownerReferences: [
+        { apiVersion: 'berth.dev/v1alpha1', kind: 'ModelDeployment', name: 'sql', uid, controller: true },
+      ],
     },
     status,
   }) as unknown as Wire<V1Job>;
@@ -41,7 +43,10 @@ describe('the download of an adapter', () => {
 
   it('says why it failed last, in the words of the loader', async () => {
     const waits = describeJob('one', { active: 1, ready: 0 });
-    const failed = pod({ lastState: { terminated: { exitCode: 1, message: 'Repository not found\n' } }, state: {} });
+    const failed = pod({
+      lastState: { terminated: { exitCode: 1, message: 'Repository not found\n' } },
+      state: {},
+    });
     expect(await read(waits, [failed])).to.deep.include({ failure: 'Repository not found' });
     const killed = pod({ state: { terminated: { exitCode: 137 } } });
     expect(await read(waits, [killed])).to.deep.include({ failure: 'exit code 137' });

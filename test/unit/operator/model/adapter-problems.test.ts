@@ -5,9 +5,16 @@ import { findAdapterProblems, listServed } from '../../../../operator/model/adap
 import { ModelStore } from '../../../../operator/model/model-store.ts';
 import { makeModel } from '../resources/fixtures.ts';
 
-const makeAdapter = (name: string, { isDownloaded = true, created = '2026-01-01T00:00:00Z' } = {}): ModelDeployment => {
+const makeAdapter = (
+  name: string,
+  { isDownloaded = true, created = '2026-01-01T00:00:00Z' } = {},
+): ModelDeployment => {
   const adapter = makeModel(
-    { model: { id: name, source: { huggingFace: { repo: 'acme/lora' } } }, engine: undefined, adapterOf: { deployment: 'qwen' } },
+    {
+      model: { id: name, source: { huggingFace: { repo: 'acme/lora' } } },
+      engine: undefined,
+      adapterOf: { deployment: 'qwen' },
+    },
     { name, uid: `uid-${name}`, creationTimestamp: created },
   );
   const status = { ...adapter.status, adapter: { claimName: 'models', entry: 'lora-0' } };
@@ -61,7 +68,9 @@ describe('the adapters that a base serves', () => {
       engine: { env: [{ name: 'VLLM_ALLOW_RUNTIME_LORA_UPDATING', value: '0' }] },
     },
     'no replicas': { replicas: 0 },
-    'scaling to zero at night': { scaling: { min: 1, max: 2, schedules: [{ cron: '0 20 * * *', min: 0, max: 1 }] } },
+    'scaling to zero at night': {
+      scaling: { min: 1, max: 2, schedules: [{ cron: '0 20 * * *', min: 0, max: 1 }] },
+    },
     'scaling to zero': { scaling: { min: 0, max: 2 } },
     'sleep while idle': { scaling: { min: 1, max: 2, idle: 'Sleep' } },
   }))

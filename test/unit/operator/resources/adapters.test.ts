@@ -41,7 +41,10 @@ describe('an adapter', () => {
   it('is served as it was downloaded last, until its new source is there', () => {
     const adapter = makeAdapter('sql', { repo: 'acme/sql-lora-2' });
     const entry = 'sql-lora-0123456789abcdef';
-    const downloaded = (claimName: string) => ({ ...adapter, status: { ...adapter.status, adapter: { claimName, entry } } });
+    const downloaded = (claimName: string) => ({
+      ...adapter,
+      status: { ...adapter.status, adapter: { claimName, entry } },
+    });
     const before = serveAdapter(downloaded('models'), BASE);
     expect(before.path).to.include(entry);
     expect(before.model.spec.engine.servedModelName).to.equal('sql-0123456789abcdef');

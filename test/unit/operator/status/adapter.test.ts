@@ -94,7 +94,10 @@ describe('the status of an adapter', () => {
 
   it('says of itself what it said before while Redis is away: gateways serve on', () => {
     const { status: before } = derive();
-    const { status, loaded, ready, available } = derive({ replicas: undefined }, { ...ADAPTER, status: before });
+    const { status, loaded, ready, available } = derive(
+      { replicas: undefined },
+      { ...ADAPTER, status: before },
+    );
     expect(loaded).to.include({ is: 'Unknown', reason: 'NotReported' });
     expect([ready.is, available.is]).to.deep.equal(['True', 'True']);
     expect(status).to.deep.include({ phase: before.phase, readyReplicas: 1 });
