@@ -1,11 +1,10 @@
 /** Reconciles a LoRA adapter: its Service and route, the download of its weights, its status. Its base's pods serve it. */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { V1Job } from '@kubernetes/client-node';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
-import { FINALIZER } from '../../api/names.ts';
+import { ANNOTATIONS, FINALIZER } from '../../api/names.ts';
 import { addFinalizer } from '../../kube/finalizer.ts';
-import { type KubeObject, objectKey, type Wire } from '../../kube/object.ts';
+import { type KubeObject, objectKey } from '../../kube/object.ts';
 import { toMillis } from '../../kube/time.ts';
 import { earliest, type Requeue } from '../../kube/work-queue.ts';
 import type { DeploymentSample } from '../../redis/demand/demand.ts';
@@ -48,6 +47,8 @@ export class AdapterSync {
   readonly #parts: Parts;
   /** What was last marked for publication, by key. */
   readonly #marked = new Map<string, string>();
+  /** Which Job was asked for last, and since when, by key. */
+  readonly #asked = new Map<string, { source: string | undefined; at: number }>();
 
   constructor(context: ModelContext, parts: Parts) {
     this.#context = context;
@@ -92,11 +93,15 @@ export class AdapterSync {
     // A refused one keeps what it has, and its Service leads nowhere once its base does not serve it.
     if (built && (!isRefused || view.services.get(key) !== undefined)) {
       const job = built.prefetchJob;
-      if (job && !isRefused && !isDownloaded) download = await this.#download(live, adapter, job, signal);
+      if (job && !isRefused && !isDownloaded) download = await this.#download(live, job, signal);
       const applied = await this.#parts.children.apply({ live, built, beforePods: syncFront, signal });
       problems.push(...applied.problems);
       acceptance = applied.httpRoute && evaluateHTTPRoute(applied.httpRoute);
     } else await syncFront();
+    const next =
+      download === 'Done'
+        ? serveAdapter({ ...adapter, status: { ...adapter.status, adapter: served!.wanted } }, base!)
+        : served;
     const unpublished = this.#parts.status.findUnpublished(adapter);
     const isPaused = served?.model.spec.paused ?? adapter.spec.paused;
     const status = deriveAdapterStatus(adapter, {
@@ -105,7 +110,7 @@ export class AdapterSync {
       readyPods: readySince.length,
       isServed,
       replicas: isServed ? (await this.#readReplicas(key, baseKey))?.replicas : [],
-      engineName: served?.model.spec.engine.servedModelName,
+      engineName: next?.model.spec.engine.servedModelName,
       download: download === 'Done' ? undefined : download,
       downloaded: download === 'Done' ? served?.wanted : adapter.status.adapter,
       isPaused,
@@ -136,24 +141,20 @@ export class AdapterSync {
 
   delete(key: string): void {
     this.#marked.delete(key);
+    this.#asked.delete(key);
   }
 
-  async #download(
-    live: KubeObject,
-    { status }: ModelDeployment,
-    job: KubeObject,
-    signal: AbortSignal,
-  ): Promise<Download | 'Done'> {
+  async #download(live: KubeObject, job: KubeObject, signal: AbortSignal): Promise<Download | 'Done'> {
     const { client, view, now } = this.#context;
     const { prefetch } = this.#parts;
     const key = objectKey(live);
     const isEnsured = await prefetch.ensure(live, job, signal);
-    const { name } = job.metadata;
-    const found = view.jobs.byIndex(BY_MODEL, key).find(({ metadata }) => metadata.name === name);
-    const download = await readDownload(client, found as Wire<V1Job> | undefined, job, signal);
+    const { name, annotations } = job.metadata;
+    const source = annotations?.[ANNOTATIONS.prefetched];
+    if (this.#asked.get(key)?.source !== source) this.#asked.set(key, { source, at: now() });
+    const download = await readDownload(client, view.jobs.get(objectKey(job)), job, signal);
     if (download !== 'Missing') return download;
-    const since = findCondition(status.conditions, 'AdapterReady')?.lastTransitionTime;
-    if (!isEnsured || since === undefined || now() - toMillis(since) < MISSING_MS) return { job: name };
+    if (!isEnsured || now() - this.#asked.get(key)!.at < MISSING_MS) return { job: name };
     // The next turn creates it.
     prefetch.delete(key);
     return { job: name, failure: 'it does not exist: it was refused or deleted, or its name is taken' };
@@ -195,8 +196,10 @@ export class AdapterSync {
     const problems = findAdapterProblems(adapter, base, base ? models.adaptersOf(base) : []);
     if (!base || !served || problems.length > 0)
       return [...problems, ...findConflicts(this.#context, adapter)];
-    // Pods of the base hold the claim: what is there stays.
-    const isHeld = isDeepStrictEqual(adapter.status.adapter, served.wanted);
+    // Pods of the base, or the Job, hold the claim.
+    const isHeld =
+      isDeepStrictEqual(adapter.status.adapter, served.wanted) ||
+      this.#context.view.jobs.byIndex(BY_MODEL, objectKey(adapter as unknown as KubeObject)).length > 0;
     return [
       ...(await findProblems(this.#context, withoutClaim(served.model), signal)),
       ...(isHeld ? [] : await findAdapterClaimProblem(this.#context, base, signal)),
