@@ -4,12 +4,14 @@ SHELL := /bin/bash
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 INSTALLED := node_modules/.package-lock.json
 DOCS_INSTALLED := docs/node_modules/.package-lock.json
+# Options of env: what an environment has under such common names is meant for other programs.
+without = $(foreach name,$(1),$(if $(findstring command,$(origin $(name))),,-u $(name)))
 
 ##@ Try it
 
 .PHONY: run
-run: $(INSTALLED) ## Serve the example models on this machine: no cluster, no GPU (MODELS=folder PORT=8100)
-	@exec node launch/local.ts
+run: $(INSTALLED) ## Serve the example models on this machine: no cluster, no GPU (MODELS=folder PORT=8100), or your own: MODEL=./model.gguf, MODEL=owner/repo:quant, MODEL=safetensors-folder (ARGS="--ctx-size 8192")
+	@exec env $(call without,MODEL ARGS) node launch/local.ts
 
 .PHONY: cluster
 cluster: $(INSTALLED) ## Start a real Kubernetes cluster with Berth and an example of each kind
@@ -23,13 +25,15 @@ cluster-status: $(INSTALLED) ## Show the cluster's nodes, deployments and pods
 cluster-logs: $(INSTALLED) ## Show a component's log (COMPONENT=kubelet)
 	@exec node launch/cluster.ts logs $(COMPONENT)
 
+BERTH = node cli/main.ts
 .PHONY: key
-key: $(INSTALLED) ## Create an API key for the running models: make -s key RPM=60 TPD=1000 PRIORITY=0 EXPIRES=2030-01-01T00:00:00Z NAMESPACE=default
-	@node launch/key.ts
+key: $(INSTALLED) ## Create an API key for the running models: make -s key NAME=mine RPM=60 TPD=1000 PRIORITY=0 EXPIRES=2030-01-01T00:00:00Z NAMESPACE=default
+	@$(BERTH) key $(if $(call without,NAME),,$${NAME:+"$$NAME"}) $${RPM:+--rpm "$$RPM"} $${TPD:+--tpd "$$TPD"} $${PRIORITY:+--priority="$$PRIORITY"} \
+	  $${EXPIRES:+--expires "$$EXPIRES"} $${NAMESPACE:+--namespace "$$NAMESPACE"} --folder "$${BERTH_STATE:-.berth}"
 
 .PHONY: listen
 listen: $(INSTALLED) ## Show the webhooks of `make run`, forward and replay them: make listen URL=http://localhost:3000/hook NAMESPACE=default
-	@exec node launch/listener/main.ts $${URL:+"$$URL"} $${NAMESPACE:+--namespace "$$NAMESPACE"}
+	@exec $(BERTH) listen $${URL:+"$$URL"} $${NAMESPACE:+--namespace "$$NAMESPACE"}
 
 .PHONY: images
 images: $(INSTALLED) ## Build the images that the chart installs, and load them into a kind cluster of your own (CLUSTER=name)
@@ -64,9 +68,9 @@ docs-build: $(DOCS_INSTALLED) docs-openapi ## Build the documentation into docs/
 docs-openapi: $(INSTALLED)
 	@mkdir -p docs/public && node tools/generate/openapi.ts > docs/public/openapi.json
 
-.PHONY: listen-package
-listen-package: $(INSTALLED) ## Pack the command berth-listen, which is `make listen` without a checkout, as dist-listen/berth-listen.tgz
-	@node bundle-listener.ts
+.PHONY: cli
+cli: $(INSTALLED) ## Pack the command berth as dist-cli/berth.tgz, for npm install --global
+	@node pack-cli.ts
 
 ##@ Test
 

@@ -3,7 +3,7 @@ import { cpSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } 
 import { basename, dirname, join, resolve } from 'node:path';
 import { build, type Plugin } from 'vite';
 
-interface Program {
+export interface Program {
   /** Its main module. */
   entry: string;
   /** A folder of files that it reads at run time. */
@@ -22,9 +22,11 @@ export const PROGRAMS = {
   'uninstall-guard': { entry: 'operator/uninstall-guard.ts' },
 } as const satisfies Record<string, Program>;
 
+export const bundleProgram = (name: keyof typeof PROGRAMS, folder: string): Promise<void> =>
+  bundle(PROGRAMS[name], folder);
+
 /** Writes main.js, its parts and the licenses of what they contain, in the place of what is in `folder`. */
-export async function bundleProgram(name: keyof typeof PROGRAMS, folder: string): Promise<void> {
-  const { entry, assets, unused = [] }: Program = PROGRAMS[name];
+export async function bundle({ entry, assets, unused = [] }: Program, folder: string): Promise<void> {
   const bundle = resolve(dirname(folder), '.bundle');
   await build({
     configFile: false,

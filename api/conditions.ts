@@ -65,7 +65,7 @@ export const CONDITIONS = {
     kind: 'ModelDeployment',
     type: 'EngineHealthy',
     meaning:
-      'The engine passes its health check. False: Starting, EngineUnhealthy (it was healthy before), or a crash, with its last log lines. True, StartedWithoutParsers: the parsers of a guessed model family did not fit.',
+      'The engine passes its health check. False: Starting, EngineUnhealthy (it was healthy before), or a crash, with the lines of its log that report an error, or else its last one. True, StartedWithoutParsers: the parsers of a guessed model family did not fit.',
   },
   adapterReady: {
     kind: 'ModelDeployment',

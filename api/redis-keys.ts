@@ -83,6 +83,8 @@ export const workKeys = (namespace: string) => ({
     tagged('w', namespace, `usage:${deployment}:${resolution}:${period}`),
   /** Hash: usage of each API key (24 digits of its hash) on one UTC day since 1970 (redis/usage/key-usage.ts). */
   keyUsage: (deployment: string, day: number) => tagged('w', namespace, `usage:${deployment}:keys:${day}`),
+  /** Sorted set: the latest requests that have ended (redis/requests/recent-requests.ts), by when, Unix milliseconds. */
+  recent: (deployment: string) => tagged('w', namespace, `recent:${deployment}`),
   /** Counter: the last batch of usage that was added for a writer, a gateway's (redis/usage/usage-batch.ts). */
   counted: (deployment: string, writer: string) => tagged('w', namespace, `counted:${deployment}:${writer}`),
   /** String: a gateway has just sampled the deployment's queue depth for these counters. */
@@ -257,6 +259,10 @@ export interface Heartbeat extends WorkCounters {
   inflight: number;
   /** How many of these have been queued within the engine for some seconds; absent: unknown, or changing. */
   waiting?: number;
+  /** Percent of the engine's KV cache in use; absent: unknown. */
+  cacheUse?: number;
+  /** Requests that wait for one of its slots; absent: none. */
+  queued?: number;
   /** Slots; null = unlimited. */
   limit: number | null;
   ready: boolean;

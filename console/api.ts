@@ -110,10 +110,10 @@ export interface DeploymentView {
     expected: string | null;
   } | null;
   /**
-   * Waiting and running requests, and abandoned ones that engines still work on; null for kinds without a queue,
-   * or without permission.
+   * Waiting requests, those of them that are queued and not waiting for another worker, running ones, and abandoned ones that
+   * engines still work on; null for kinds without a queue, or without permission.
    */
-  queue: { waiting: number; running: number; abandoned: number } | null;
+  queue: { waiting: number; queued: number; running: number; abandoned: number } | null;
   createdAt: string;
   /** The deployment whose pods serve it as a LoRA adapter; null: it has pods of its own. */
   adapterOf: string | null;
@@ -142,6 +142,20 @@ export interface DeploymentView {
     /** Those that the model applies, beside the prompt, the size and the length, such as `seed`. */
     parameters: string[];
   } | null;
+}
+
+/** Requests at a deployment now. */
+export interface LoadView {
+  /** With probes of health. */
+  inflight: number;
+  /** Requests that its replicas have room for which are ready or still busy; null = unlimited. */
+  slots: number | null;
+  /** Requests that wait for a replica or a slot. */
+  queued: number;
+  /** The least that engines which report it have queued for some seconds; null: none does, or it changes. */
+  waiting: number | null;
+  /** Percent of the fullest replica's KV cache; null: no engine reports it, or none has two requests. */
+  cacheUse: number | null;
 }
 
 export const SCALING_RANGES = ['1h', '6h', '24h'] as const;
@@ -341,6 +355,32 @@ export interface RequestsView {
   /** A search by key stops after some thousand requests, at this time; null: it saw all, or found enough. */
   searchedTo: string | null;
 }
+/** A request of any kind that has ended: what happened, and nothing of its content. */
+export interface RecentRequestView {
+  id: string;
+  deployment: string;
+  /** Name of the route, such as `chat_completions`. */
+  route: string;
+  /** HTTP's; 499 if the client disconnected. */
+  status: number;
+  errorCode: string | null;
+  endedAt: string;
+  durationMs: number;
+  /** In line for a slot of an engine. */
+  waitMs: number;
+  /** For a stream. */
+  firstTokenMs: number | null;
+  inputTokens: number | null;
+  outputTokens: number | null;
+  submitter: SubmitterView | null;
+}
+export interface CanceledView {
+  canceled: number;
+  /** Unix milliseconds: what was queued from then on stays. */
+  before: number;
+  /** More may be queued. */
+  hasMore: boolean;
+}
 export interface RequestView extends ChargeView {
   id: string;
   deployment: string;
@@ -492,6 +532,10 @@ export interface ProblemView {
   severity: 'error' | 'warning';
   title: string;
   message: string;
+  /** ISO; null if that is unknown. */
+  since: string | null;
+  /** Its page below "runbooks" of the documentation. */
+  runbook: string | null;
 }
 
 /** Answers of endpoints to the playground, as far as the page reads them. */

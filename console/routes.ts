@@ -91,6 +91,7 @@ export const routes = {
   readManifest: inNamespace('GET', '/deployments/:name/manifest').answers<view.ManifestView>(),
   /** `?range=`: as far as its scaling is remembered; 1h by default. */
   readScaling: inNamespace('GET', '/deployments/:name/scaling').answers<view.ScalingHistoryView>(),
+  readLoad: inNamespace('GET', '/deployments/:name/load').answers<view.LoadView>(),
   /** Its pods, oldest first. */
   listReplicas: inNamespace('GET', '/deployments/:name/replicas').answers<view.ReplicaView[]>(),
   /** The latest 100 about it and its pods, newest first. Kubernetes keeps them for an hour. */
@@ -143,11 +144,15 @@ export const routes = {
    * `id`: that one alone.
    */
   listRequests: inNamespace('GET', '/requests').answers<view.RequestsView>(),
+  /** `?deployment=`: the latest of every kind, of one deployment or all, newest first. */
+  listRecentRequests: inNamespace('GET', '/recent-requests').answers<view.RecentRequestView[]>(),
   /** With links to results. */
   readRequest: inNamespace('GET', '/requests/:deployment/:id').answers<view.RequestDetail>(),
   cancelRequest: inNamespace('POST', '/requests/:deployment/:id/cancel').answers<
     Omit<view.RequestView, keyof view.ChargeView>
   >(),
+  /** A part of the queued requests. `?before=`: as the first part answered, so that all of them are of the same set. */
+  cancelQueued: inNamespace('POST', '/requests/:deployment/cancel-queued').answers<view.CanceledView>(),
   readRequestInput: inNamespace('GET', '/requests/:deployment/:id/input').answers<view.RequestInputView>(),
   /** The same once more, of a failed or canceled request whose input is kept. */
   retryRequest: inNamespace('POST', '/requests/:deployment/:id/retry').answers<view.RetryView>(),

@@ -26,6 +26,13 @@ const SECRETS: readonly [RegExp, string][] = [
   [/\/\/[^\s/@]{1,256}@/g, '//…@'],
   [/\b(bearer|basic) +[^\s"',]{1,512}/gi, '$1 …'],
   [/\bsk-[\w-]{4,256}/g, 'sk-…'],
+  // Tokens of Hugging Face; its packages, such as hf_transfer, have more words.
+  [/\bhf_[A-Za-z0-9]{16,256}/g, 'hf_…'],
+  [/(--[\w-]{0,64}(?:token|key|password|secret)[= ]["']?)[^\s"']{1,2048}/gi, '$1…'],
+  [
+    /\b((?:\w{0,64}_)?(?:(?:api|access)[_-]?key|credential|token|password|passwd|secret)["']?[=:] ?["'[(]{0,3})[^\s"',;&]{1,2048}/gi,
+    '$1…',
+  ],
   [/([?&][\w-]*(?:signature|credential|token|key|password|secret)[\w-]*=)[^\s&"']{1,2048}/gi, '$1…'],
   [/\b(?:AKIA|ASIA)[A-Z0-9]{12,128}/g, 'AKIA…'],
 ];

@@ -1,4 +1,5 @@
 /** Calls to the API server: each with a deadline, readable errors and metrics. */
+import type { Readable } from 'node:stream';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { isNotFound, isUnauthorized, KubeApiError, parseApiError } from './api-error.ts';
 import { MAX_ANSWER_BYTES, MAX_OBJECT_BYTES, readText } from './bounded-text.ts';
@@ -18,7 +19,8 @@ import {
 } from './call.ts';
 import { Connection } from './connection.ts';
 import type { KubeObject } from './object.ts';
-import type { Resource } from './resource.ts';
+import { type LogOptions, readLogLines } from './pod-log.ts';
+import { RESOURCES, type Resource } from './resource.ts';
 import { readWatchEvents, type WatchEvent } from './watch-stream.ts';
 
 export interface RequestSample {
@@ -83,15 +85,13 @@ export function createKubeClient(options: ClientOptions) {
     }
   }
 
-  async function* watch<T extends KubeObject>(
-    resource: Resource,
-    { signal, namespace, labelSelector, fieldSelector, resourceVersion, timeoutSeconds }: WatchOptions,
-  ): AsyncGenerator<WatchEvent<T>> {
-    const selection = { labelSelector, fieldSelector, resourceVersion, timeoutSeconds };
-    const query = { ...selection, watch: true, allowWatchBookmarks: true };
-    const accept = acceptOf(resource, 'PartialObjectMetadata');
-    const request: Call = { verb: 'watch', resource, at: { namespace }, method: 'GET', query, accept };
-    const deadline = startDeadline(timeoutMs, signal);
+  /** What `read` makes of a response; the deadline covers the time to its first byte. */
+  async function* stream<T>(
+    request: Call,
+    parent: AbortSignal | undefined,
+    read: (body: Readable) => AsyncIterable<T>,
+  ): AsyncGenerator<T> {
+    const deadline = startDeadline(timeoutMs, parent);
     const finish = startSample(request);
     let code = 0;
     try {
@@ -107,18 +107,29 @@ export function createKubeClient(options: ClientOptions) {
         const call = describeCall(request);
         throw parseApiError(call, code, await readText(response.body, call, MAX_ANSWER_BYTES));
       }
-      // The deadline covers the time to the first byte; the reader decides about the stream itself.
       deadline.stopClock();
       finish(code);
-      const { apiVersion, kind } = resource;
-      for await (const { type, object } of readWatchEvents<T>(response.body, describeCall(request)))
-        yield { type, object: accept ? { ...object, apiVersion, kind } : object };
+      yield* read(response.body);
     } catch (error) {
       if (!code || code >= 300) finish(code);
       throw explain(error, request, deadline);
     } finally {
       deadline.end();
     }
+  }
+
+  async function* watch<T extends KubeObject>(
+    resource: Resource,
+    { signal, namespace, labelSelector, fieldSelector, resourceVersion, timeoutSeconds }: WatchOptions,
+  ): AsyncGenerator<WatchEvent<T>> {
+    const selection = { labelSelector, fieldSelector, resourceVersion, timeoutSeconds };
+    const query = { ...selection, watch: true, allowWatchBookmarks: true };
+    const accept = acceptOf(resource, 'PartialObjectMetadata');
+    const request: Call = { verb: 'watch', resource, at: { namespace }, method: 'GET', query, accept };
+    const { apiVersion, kind } = resource;
+    const read = (body: Readable) => readWatchEvents<T>(body, describeCall(request));
+    for await (const { type, object } of stream(request, signal, read))
+      yield { type, object: accept ? { ...object, apiVersion, kind } : object };
   }
 
   function startSample({ verb, resource }: Call): (code: number) => void {
@@ -239,6 +250,13 @@ export function createKubeClient(options: ClientOptions) {
 
     /** The events of one watch, until the server or the signal ends it. */
     watch,
+
+    /** The lines of a container's log. */
+    readLog: (pod: ObjectName, { signal, ...query }: LogOptions): AsyncGenerator<string> => {
+      const at = { ...pod, subresource: 'log' };
+      const resource = RESOURCES.Pod;
+      return stream({ verb: 'get', resource, at, method: 'GET', query, accept: '*/*' }, signal, readLogLines);
+    },
 
     /** Closes every connection, open watches included. */
     close: () => connection.close(),

@@ -15,6 +15,8 @@ const WHAT: Record<string, string> = {
   'go-mod': 'their sources',
   docker: 'Docker, where it is started for the cluster: nodes and images',
   cluster: 'state and images of clusters',
+  models: 'models that make run MODEL=… downloaded',
+  runs: 'a list of the folders in which something runs',
   'gateway-bundles': 'the gateway, bundled for tests',
 };
 const OTHERS = 'packages of npm, PyPI, Debian and Maven for tests';

@@ -1,13 +1,15 @@
 /** `cluster.ts up|down|status|logs`: run by `make cluster` and its companions. */
+import { chmodSync } from 'node:fs';
 import { stopCluster } from '../cluster/cluster.ts';
 import { hasCluster, readCluster } from '../cluster/layout.ts';
 import { NODE_LOGS, readNodeLog } from '../cluster/node.ts';
 import { describeWebhooks } from './cluster-endpoints.ts';
 import { installCluster } from './cluster-up.ts';
 import { readEndpoints, removeEndpoints, writeEndpoints } from './endpoints-file.ts';
-import { CLUSTER_NAME } from './environment.ts';
+import { CLUSTER_NAME, DEFAULT_FOLDER } from './environment.ts';
 import { writeGuide } from './guide.ts';
 import { runKubectl } from './kubectl.ts';
+import { listOwnRun, unlistOwnRun } from './own-runs.ts';
 import { RELEASE_NAMESPACE } from './release.ts';
 
 const COMMANDS: Record<string, () => Promise<void>> = { up, down, status, logs };
@@ -16,6 +18,9 @@ async function up(): Promise<void> {
   await refuseBesideRun();
   const { endpoints } = await installCluster(CLUSTER_NAME);
   writeEndpoints(endpoints);
+  // Its keys are in it.
+  chmodSync(DEFAULT_FOLDER, 0o700);
+  listOwnRun(DEFAULT_FOLDER);
   console.log(`\n${writeGuide(endpoints)}\n\nmake cluster-status shows it, make cluster-down stops it.`);
 }
 
@@ -31,7 +36,10 @@ async function refuseBesideRun(): Promise<void> {
 }
 
 async function down(): Promise<void> {
-  if (readEndpoints()?.mode === 'cluster') removeEndpoints();
+  if (readEndpoints()?.mode === 'cluster') {
+    removeEndpoints();
+    unlistOwnRun(DEFAULT_FOLDER);
+  }
   await stopCluster(CLUSTER_NAME);
   console.log(`cluster ${CLUSTER_NAME} stopped`);
 }

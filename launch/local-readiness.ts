@@ -37,8 +37,38 @@ const isDone = (api: MemoryApi): boolean =>
   api.list('workspaces.berth.dev').every((workspace) => isObserved(workspace, 'Ready'));
 
 /** Resolves when everything is known, or after the timeout. */
-export async function waitForObjects(api: MemoryApi, timeoutMs: number): Promise<void> {
-  if (isDone(api)) return;
+export const waitForObjects = (api: MemoryApi, timeoutMs: number): Promise<void> =>
+  waitUntilStored(api, () => isDone(api), timeoutMs);
+
+/** Waits for one deployment, however long it loads, and reports why it waits. Throws with the reason as soon as its engine has failed. */
+export async function waitForModel(
+  api: MemoryApi,
+  at: { namespace: string; name: string },
+  report: (reason: string) => void,
+): Promise<void> {
+  let [phase, reported] = ['', ''];
+  const hasSettled = () => {
+    const model = api.find('modeldeployments.berth.dev', at);
+    // A status of the former spec says nothing.
+    if (!model || !isObserved(model, 'Ready')) return false;
+    phase = (model.status as { phase?: string }).phase ?? '';
+    if (SETTLED.has(phase)) return true;
+    const [reason = ''] = (readCondition(model, 'Ready')?.message ?? '').split('\n');
+    if (reason !== '' && reason !== reported) report(reason);
+    reported = reason;
+    return false;
+  };
+  await waitUntilStored(api, hasSettled);
+  if (phase === 'Ready') return;
+  const obstacle = listObstacles(api).find(
+    ({ kind, name }) => kind === 'ModelDeployment' && name === at.name,
+  );
+  throw new Error(`${at.name} does not start: ${obstacle?.reason}: ${obstacle?.message}`);
+}
+
+/** Resolves when `isDone`, which only changes with an object, or after the timeout if there is one. */
+async function waitUntilStored(api: MemoryApi, isDone: () => boolean, timeoutMs?: number): Promise<void> {
+  if (isDone()) return;
   await new Promise<void>((resolve) => {
     let isDue = false;
     const stopListening = api.store.listen(() => {
@@ -46,10 +76,10 @@ export async function waitForObjects(api: MemoryApi, timeoutMs: number): Promise
       isDue = true;
       setImmediate(() => {
         isDue = false;
-        if (isDone(api)) end();
+        if (isDone()) end();
       });
     });
-    const timer = setTimeout(() => end(), timeoutMs);
+    const timer = timeoutMs === undefined ? undefined : setTimeout(() => end(), timeoutMs);
     function end(): void {
       clearTimeout(timer);
       stopListening();

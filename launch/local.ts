@@ -6,13 +6,7 @@ import { join } from 'node:path';
 import { FRONT_SECRET_FILES } from '../api/names.ts';
 import { tryProcessLock } from '../machine/process-lock.ts';
 import { Closers } from './closers.ts';
-import {
-  type EndpointsFile,
-  LOCAL_ENDPOINTS,
-  readEndpoints,
-  removeEndpoints,
-  writeEndpoints,
-} from './endpoints-file.ts';
+import { LOCAL_ENDPOINTS, readEndpoints, removeEndpoints, writeEndpoints } from './endpoints-file.ts';
 import { readRunEnvironment, STATE_FOLDER } from './environment.ts';
 import { findBasePort } from './free-ports.ts';
 import { writeGuide } from './guide.ts';
@@ -35,9 +29,11 @@ import {
   listPorts,
   planPorts,
 } from './local-plan.ts';
-import { listObstacles, waitForObjects } from './local-readiness.ts';
+import { listObstacles, waitForModel, waitForObjects } from './local-readiness.ts';
 import { type LocalStack, startLocalStack } from './local-stack.ts';
 import { type ManifestObject, readManifests } from './manifests.ts';
+import { prepareOwnModel } from './own-model/own-model.ts';
+import { listOwnRun, RUN_LOCK, unlistOwnRun } from './own-runs.ts';
 import { type Child, describeExit, stopChild, waitForURL } from './processes/child-process.ts';
 import { killGroups } from './processes/process-groups.ts';
 
@@ -61,8 +57,10 @@ async function main(): Promise<void> {
   refuseSecondInstance();
   // A leftover file would refer to unused ports.
   removeEndpoints(LOCAL_ENDPOINTS);
-  const { models, port } = readRunEnvironment();
-  const manifests = readManifests([models]);
+  const { model, models, port, hub, hubToken, args } = readRunEnvironment();
+  const place = { stateFolder: STATE_FOLDER, namespace: DEFAULT_NAMESPACE };
+  const own = model ? await prepareOwnModel(model, { ...place, hub, token: hubToken, args }) : undefined;
+  const manifests = [...(own ? [{ file: 'MODEL', object: own }] : []), ...readManifests(models)];
   const count = manifests.filter(({ object: { kind } }) => kind === 'ModelDeployment').length;
   const podPorts = listPodPorts(manifests);
   const base = await findBasePort(
@@ -95,11 +93,6 @@ async function main(): Promise<void> {
   const hasConsole = await serveConsole(ports, page, masterKey);
   // The file would be left behind.
   if (isStopping) return;
-  const examples = new Set(buckets.map(({ name }) => name));
-  for (const { kind, namespace, name, reason, message } of listObstacles(api))
-    if (!(kind === 'StorageCredential' && examples.has(name)))
-      console.error(`${kind} ${namespace}/${name} is not ready: ${reason}: ${message}`);
-
   const instance: LocalInstance = {
     api,
     ports,
@@ -110,15 +103,33 @@ async function main(): Promise<void> {
     portOf: (deployment) => endpoints.portOf(deployment),
     addressOf: (uid) => node.addressOf(uid),
   };
-  const written = keepEndpoints(instance);
-  console.log(`\n${writeGuide(written, STATE_FOLDER)}\n\nCtrl-C stops it. Logs: ${STATE_FOLDER}/logs/\n`);
+  // Also while a model of one's own loads, which may take an hour: its logs and state are of interest then.
+  keepEndpoints(instance);
+  if (own) await waitForOwnModel(api, own.metadata.name);
+  if (isStopping) return;
+  const examples = new Set(buckets.map(({ name }) => name));
+  for (const { kind, namespace, name, reason, message } of listObstacles(api))
+    if (!(kind === 'StorageCredential' && examples.has(name)))
+      console.error(`${kind} ${namespace}/${name} is not ready: ${reason}: ${message}`);
+  console.log(
+    `\n${writeGuide(describeEndpoints(instance), STATE_FOLDER)}\n\nCtrl-C stops it. Logs: ${STATE_FOLDER}/logs/\n`,
+  );
+}
+
+async function waitForOwnModel(api: LocalStack['api'], name: string): Promise<void> {
+  const logs = `${STATE_FOLDER}/logs/${DEFAULT_NAMESPACE}_${name}-*_engine.log`;
+  console.error(`loading ${name} … (the engine's log: ${logs})`);
+  const report = (reason: string) => console.error(`${name}: ${reason}`);
+  await waitForModel(api, { namespace: DEFAULT_NAMESPACE, name }, report).catch((error: Error) => {
+    throw new Error(`${error.message}\nThe engine's log: ${logs}`);
+  });
 }
 
 const describeBucketExamples = (buckets: readonly CustomerBucket[]): ManifestObject[] =>
   buckets.flatMap((bucket) => describeBucketObjects(bucket, DEFAULT_NAMESPACE));
 
 /** Writes the file now, and whenever its content changes, such as a rolled secret or a new deployment. */
-function keepEndpoints(instance: LocalInstance): EndpointsFile {
+function keepEndpoints(instance: LocalInstance): void {
   const first = describeEndpoints(instance);
   let written = JSON.stringify(first);
   let timer: NodeJS.Timeout | undefined;
@@ -137,7 +148,6 @@ function keepEndpoints(instance: LocalInstance): EndpointsFile {
     if (key === 'secrets' || key === 'workspaces.berth.dev') refresh();
     else if (DESCRIBED_KINDS.has(key)) timer ??= setTimeout(refresh, REFRESH_DELAY_MS);
   });
-  return first;
 }
 
 /** Returns whether it started: endpoints serve without it. */
@@ -161,13 +171,18 @@ function refuseSecondInstance(): void {
   // Secrets, logs and results of all models are in it.
   mkdirSync(STATE_FOLDER, { recursive: true });
   chmodSync(STATE_FOLDER, 0o700);
-  const lock = tryProcessLock(join(STATE_FOLDER, 'run.lock'), 'launch/local.ts');
+  const lock = tryProcessLock(join(STATE_FOLDER, RUN_LOCK.file), RUN_LOCK.program);
   if ('heldBy' in lock)
     throw new Error(
       `make run is already running (PID ${lock.heldBy}; ${STATE_FOLDER}/endpoints.json has its addresses): ` +
         `stop it with Ctrl-C or "kill ${lock.heldBy}", or set BERTH_STATE to another folder to run a second one`,
     );
   releaseLock = lock.release;
+  try {
+    listOwnRun(STATE_FOLDER);
+  } catch (error) {
+    console.error(`berth will find this only by --folder: ${(error as Error).message}`);
+  }
 }
 
 /** Created once, so that keys and sign-ins survive a restart. */
@@ -197,6 +212,7 @@ async function leave(code: number): Promise<void> {
   isStopping = true;
   if (releaseLock) {
     removeEndpoints(LOCAL_ENDPOINTS);
+    unlistOwnRun(STATE_FOLDER);
     await closers.close();
     releaseLock();
   }

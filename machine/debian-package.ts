@@ -37,19 +37,11 @@ export function unpackFromDebian({ release, name }: DebianPackage, folder: strin
   rmSync(apt, { recursive: true });
 }
 
-export interface StarterOptions {
-  /** Where a package has its own libraries, below the machine's library folder. */
-  ownLibraries?: string[];
-  /** Variables whose values are files in `folder`. */
-  files?: Record<string, string>;
-}
-
-/** A script in `folder` that execs a program with the C library that it was built for. */
-export function writeStarter(
-  program: string,
-  folder: string,
-  { ownLibraries = [], files = {} }: StarterOptions = {},
-): void {
+/**
+ * A script in `folder` that execs a program with the C library that it was built for. `ownLibraries`: where a package has its own libraries,
+ * below the machine's library folder.
+ */
+export function writeStarter(program: string, folder: string, ownLibraries: string[] = []): void {
   // Before the release in which /lib became a link, packages contained files of both.
   const [loader] = ['lib', 'usr/lib'].flatMap((place) =>
     globSync(join(folder, `root/${place}/*-linux-gnu*/ld-linux-*.so.*`)),
@@ -63,7 +55,6 @@ export function writeStarter(
     '#!/bin/sh',
     // Relative to itself, since the folder is created under another name.
     'here=$(dirname "$0")',
-    ...Object.entries(files).map(([name, file]) => `export ${name}="$here/${file}"`),
     `exec "$here/${loader.slice(folder.length + 1)}" --library-path "${libraries}" \\`,
     `  "$here/root/usr/bin/${program}" "$@"`,
   ];
@@ -74,6 +65,11 @@ export function writeStarter(
 
 function run(command: string, args: string[]): void {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const { status, stderr } = spawnSync(command, args, { env, encoding: 'utf8' });
+  // What apt-get gets is its progress: stdout belongs to the caller's own output.
+  const { status, stderr } = spawnSync(command, args, {
+    env,
+    stdio: ['ignore', process.stderr.fd, 'pipe'],
+    encoding: 'utf8',
+  });
   if (status !== 0) throw new Error(`${command} ${args.slice(-2).join(' ')} failed:\n${stderr}`);
 }

@@ -31,6 +31,12 @@ export function tryProcessLock(path: string, program: string): ProcessLock | { h
   }
 }
 
+/** The id of the process that holds it, without taking it. */
+export function findLockHolder(path: string, program: string): number | undefined {
+  const holder = readHolder(path);
+  return holder !== null && isHeld(path, holder, program) ? holder : undefined;
+}
+
 const WAIT_INTERVAL_MS = 500;
 
 /** The lock, as soon as no other process holds it; blocks this one meanwhile. */

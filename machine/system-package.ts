@@ -1,12 +1,20 @@
 /** Installs a command's Debian packages, or reports how to install them. */
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /** The path of a program on PATH (or in /usr/sbin), or undefined. */
 export function findProgram(name: string): string | undefined {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/local/sbin', '/usr/sbin', '/sbin'];
-  return folders.map((folder) => join(folder, name)).find(isExecutable);
+  return findOnPath(name, folders.join(delimiter));
+}
+
+/** The file that a shell would run; undefined if there is none. */
+export function findOnPath(name: string, path: string): string | undefined {
+  const candidates = name.includes('/')
+    ? [name]
+    : path.split(delimiter).map((folder) => join(folder || '.', name));
+  return candidates.find(isProgram);
 }
 
 /** Ensures that a program is installed, from its Debian package if possible. Throws with the remedy. */
@@ -51,10 +59,10 @@ export function installPackages(packages: string[]): void {
   if (result.status !== 0) throw new Error(`apt-get install ${packages.join(' ')} failed:\n${result.stderr}`);
 }
 
-const isExecutable = (path: string): boolean => {
+const isProgram = (path: string): boolean => {
   try {
     accessSync(path, constants.X_OK);
-    return true;
+    return statSync(path).isFile();
   } catch {
     return false;
   }

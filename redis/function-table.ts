@@ -49,6 +49,19 @@ export const LIMITS = {
   REMEMBERED_SECONDS: 86_400,
   /** Counts that a hash of usage may get in one call: it blocks Redis. */
   MAX_COUNTS: 600,
+  /** Sketches of latencies in one call, of three kinds in two resolutions: to merge one takes as long as hundreds of counts. */
+  MAX_SKETCHES: 6,
+  /** A sketch: all of its buckets with the largest counts. */
+  MAX_SKETCH_BYTES: 6 * KIB,
+  /** With the first, of times below 1 ms, they reach 30 minutes (latency-sketch.ts). */
+  SKETCH_BUCKETS: 249,
+  /** From so many on, a sketch has no values. */
+  EXACT_LATENCIES: 20,
+  /** The latest requests of a deployment that have ended, those that a gateway adds at once, and the length of each. */
+  MAX_NOTED: 300,
+  MAX_NOTED_AT_ONCE: 50,
+  MAX_LINE_BYTES: KIB,
+  NOTED_SECONDS: 86_400,
 } as const;
 
 const SUBMITTED_FIELDS = 'status deployment modality api_key order queued_at registration_id price keep_ms';
@@ -161,6 +174,13 @@ export const SIGNATURES = {
     bytes: 64 * KIB,
   },
   usage: { kind: 'reads', args: '', bytes: KIB },
+  noteRequests: {
+    kind: 'begins',
+    args: '',
+    rest: { each: 'endedAt line', least: 1, most: LIMITS.MAX_NOTED_AT_ONCE },
+    bytes: 64 * KIB,
+  },
+  recent: { kind: 'reads', args: '', bytes: KIB },
   // Webhook deliveries.
   expand: {
     args: 'namespace id eventType requestId testBody',
@@ -224,6 +244,8 @@ export interface Replies {
   takeDue: string[];
   addUsage: Flag;
   usage: string[];
+  noteRequests: 1;
+  recent: string[];
   expand: number | null;
   leaseDeliveries: [nextInMs: number, rows: [id: string, attempt: number | string, ...string[]][]];
   settleDelivery: 'done' | 'stale';

@@ -41,10 +41,19 @@ const LAYERS: Record<string, string[]> = {
   machine: [],
   cluster: ['machine'],
   launch: [...PROGRAMS, 'machine', 'cluster'],
-  'bundle-listener.ts': ['api'],
+  cli: [...PROGRAMS, 'machine', 'launch'],
+  'pack-cli.ts': ['api', 'bundle-program.ts', 'cli'],
   'docs/.vitepress/slugify.ts': [],
-  tools: [...PROGRAMS, 'bundle-program.ts', 'machine', 'cluster', 'launch', 'docs/.vitepress/slugify.ts'],
-  test: [...PROGRAMS, 'bundle-program.ts', 'bundle-listener.ts', 'machine', 'cluster', 'launch', 'tools'],
+  tools: [
+    ...PROGRAMS,
+    'bundle-program.ts',
+    'cli',
+    'machine',
+    'cluster',
+    'launch',
+    'docs/.vitepress/slugify.ts',
+  ],
+  test: [...PROGRAMS, 'bundle-program.ts', 'pack-cli.ts', 'cli', 'machine', 'cluster', 'launch', 'tools'],
 };
 
 interface Import {
@@ -59,7 +68,7 @@ const IMPORT = /(?:\b(?:import|export) (type )?[^'";()]*?)?\b(?:from|import)\s*\
 
 export function listImports(): Import[] {
   const files = globSync(
-    '{*.ts,{api,kit,kube,redis,operator,gateway,weights,console,simulator,machine,cluster,launch,tools,test}/**/*.{ts,tsx}}',
+    '{*.ts,{api,kit,kube,redis,operator,gateway,weights,console,simulator,machine,cluster,launch,cli,tools,test}/**/*.{ts,tsx}}',
     {
       exclude: (path) => /node_modules|(^|\/)dist(\/|$)/.test(path),
     },

@@ -6,9 +6,9 @@ import { globSync, readFileSync } from 'node:fs';
 import { findDeadLinks } from './links.ts';
 import { listSentences, type Sentence } from './prose.ts';
 
-const PAGES = '{*,{cluster,launch/listener,operator,redis}/README,docs/**/*}.md';
+const PAGES = '{*,{cluster,cli,operator,redis}/README,docs/**/*}.md';
 const SOURCES =
-  '{*.ts,{api,kit,kube,redis,operator,gateway,weights,console,simulator,machine,cluster,launch,tools,test,examples,docs}/**/*.{ts,tsx,lua,css,go}}';
+  '{*.ts,{api,kit,kube,redis,operator,gateway,weights,console,simulator,machine,cluster,launch,cli,tools,test,examples,docs}/**/*.{ts,tsx,lua,css,go}}';
 const isForeign = (path: string): boolean => /(^|\/)(node_modules|dist[\w-]*|cache)(\/|$)/.test(path);
 
 const MAX_WORDS = 40;

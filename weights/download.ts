@@ -11,6 +11,8 @@ export interface DownloadOptions {
   source: WeightsSource;
   signal: AbortSignal;
   onBytes: (count: number) => void;
+  /** Bytes of an earlier attempt, while they are read again for the checksum; `onBytes` if absent. */
+  onPresent?: (count: number) => void;
   clock?: Clock;
   /** Idle timeout of the connection. */
   idleTimeoutMs?: number;
@@ -54,8 +56,7 @@ async function fill(partial: string, file: WeightsFile, options: DownloadOptions
   });
   try {
     const check = startCheck(file);
-    const present = await readPresent(handle, file, check);
-    options.onBytes(present);
+    const present = await readPresent(handle, { file, check }, options);
     await fetchRest(handle, { file, check, present }, options);
     await handle.sync();
     return check.isRight();
@@ -65,7 +66,11 @@ async function fill(partial: string, file: WeightsFile, options: DownloadOptions
 }
 
 /** Bytes already downloaded. */
-async function readPresent(handle: FileHandle, { size }: WeightsFile, check: Check): Promise<number> {
+async function readPresent(
+  handle: FileHandle,
+  { file: { size }, check }: { file: WeightsFile; check: Check },
+  { onBytes, onPresent = onBytes }: DownloadOptions,
+): Promise<number> {
   const present = (await handle.stat()).size;
   if (present > size) await handle.truncate(0);
   if (present > size || present === 0) return 0;
@@ -76,6 +81,7 @@ async function readPresent(handle: FileHandle, { size }: WeightsFile, check: Che
     if (bytesRead === 0) break;
     check.update(buffer.subarray(0, bytesRead));
     position += bytesRead;
+    onPresent(bytesRead);
   }
   return position;
 }

@@ -35,11 +35,14 @@ interface Sibling {
 export class HubSource implements WeightsSource {
   readonly name: string;
   readonly #options: HubOptions;
+  readonly #choose: typeof chooseFiles;
   readonly #base: string;
   #commit = '';
 
-  constructor(options: HubOptions) {
+  /** `choose`: the files of the repository that are listed. */
+  constructor(options: HubOptions, choose = chooseFiles) {
     this.#options = options;
+    this.#choose = choose;
     this.#base = options.hub.replace(/\/+$/, '');
     this.name = options.revision ? `${options.repository}@${options.revision}` : options.repository;
   }
@@ -50,7 +53,7 @@ export class HubSource implements WeightsSource {
     const answer = await this.#ask(url, {}, AbortSignal.any([signal, AbortSignal.timeout(LIST_TIMEOUT_MS)]));
     const { sha, siblings } = parseList(await readText(answer));
     this.#commit = sha;
-    const files = chooseFiles(siblings.map(readSibling));
+    const files = this.#choose(siblings.map(readSibling));
     return checkManifest({ digest: sha, files });
   }
 

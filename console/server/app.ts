@@ -20,6 +20,7 @@ import { addMemberRoutes } from './routes/members.ts';
 import { addOIDCRoutes, showSignInErrors } from './routes/oidc.ts';
 import { addPlaygroundRoutes } from './routes/playground.ts';
 import { addProblemRoutes } from './routes/problems.ts';
+import { addRecentRequestRoutes } from './routes/recent-requests.ts';
 import { addReplicaRoutes } from './routes/replicas.ts';
 import { addRequestListRoutes } from './routes/request-list.ts';
 import { addRequestRoutes } from './routes/requests.ts';
@@ -101,6 +102,7 @@ function serveAPI(
   addSigningSecretRoutes(serve, services);
   addStorageCredentialRoutes(serve, services);
   addRequestListRoutes(serve, services);
+  addRecentRequestRoutes(serve, services);
   addRequestRoutes(serve, services);
   addUsageRoutes(serve, services);
   addKeyUsageRoutes(serve, services);

@@ -1,8 +1,10 @@
 /** Routes. Pages are loaded lazily. */
+import { Anchor, Text } from '@mantine/core';
 import { lazy, Suspense } from 'react';
-import { Navigate, Route, Routes } from 'react-router';
+import { Link, Navigate, Route, Routes } from 'react-router';
+import { useNamespace } from './client/namespace.ts';
 import { useSession } from './client/session.ts';
-import { useLastError } from './parts/page.tsx';
+import { Page, useLastError } from './parts/page.tsx';
 import { PageLoader, Unreachable } from './parts/page-states.tsx';
 import { Shell } from './shell.tsx';
 
@@ -60,7 +62,7 @@ export function App() {
     <Suspense fallback={<PageLoader />}>
       <Routes>
         <Route path="/:namespace" element={<Shell key={session.data.user} session={session.data} />}>
-          <Route index element={<Navigate to="deployments" replace />} />
+          <Route index element={<Start namespaces={session.data.namespaces} />} />
           <Route path="deployments" element={<DeploymentsPage />} />
           <Route path="deployments/:name" element={<DeploymentPage />} />
           <Route path="deploy" element={<NewDeploymentPage />} />
@@ -72,10 +74,29 @@ export function App() {
           <Route path="storage" element={<StoragePage />} />
           <Route path="members" element={<MembersPage />} />
           <Route path="problems" element={<ProblemsPage />} />
+          <Route path="*" element={<UnknownPage />} />
         </Route>
-        <Route path="*" element={<Navigate to={`/${first}/deployments`} replace />} />
+        <Route path="/" element={<Navigate to={`/${first}/deployments`} replace />} />
       </Routes>
     </Suspense>
+  );
+}
+
+/** The start of a namespace. What the user cannot list may as well be a mistaken address. */
+function Start({ namespaces }: { namespaces: readonly string[] }) {
+  return namespaces.includes(useNamespace()) ? <Navigate to="deployments" replace /> : <UnknownPage />;
+}
+
+function UnknownPage() {
+  return (
+    <Page title="Page not found">
+      <Text>
+        The console has no page at this address.{' '}
+        <Anchor component={Link} to="/" underline="always">
+          All deployments
+        </Anchor>
+      </Text>
+    </Page>
   );
 }
 

@@ -28,6 +28,7 @@ export default defineConfig({
         text: 'Using endpoints',
         items: [
           page('API', '/api'),
+          page('Command line', '/cli'),
           page('Coding agents', '/coding-agents'),
           page('Errors', '/errors'),
           page('Images and videos', '/media'),
@@ -38,6 +39,7 @@ export default defineConfig({
       {
         text: 'Running Berth',
         items: [
+          page('Your own model', '/own-model'),
           page('Local runs', '/local'),
           page('Try it on kind', '/kind'),
           page('Install', '/install'),

@@ -1,4 +1,4 @@
-/** Requests queued within the engine, from its own metrics: it may be full long before its slots are taken. */
+/** Requests queued within the engine, and its KV cache, from its own metrics: it may be full long before its slots are taken. */
 import type { Clock } from '../../kit/clock.ts';
 import { PeriodicTask } from '../../kit/periodic-task.ts';
 import { readCount } from '../upstream/reported-count.ts';
@@ -20,6 +20,8 @@ export class EngineQueue {
   readonly #task: PeriodicTask;
   /** Shares of the engine's requests that were queued, the latest last. */
   #shares: number[] = [];
+  /** Percent in use; null: unknown. */
+  #cacheUse: number | null = null;
 
   constructor(options: EngineQueueOptions) {
     this.#options = options;
@@ -28,6 +30,7 @@ export class EngineQueue {
       intervalMs: INTERVAL_MS,
       onError: () => {
         this.#shares = [];
+        this.#cacheUse = null;
       },
       clock: options.clock,
     });
@@ -46,6 +49,11 @@ export class EngineQueue {
     return Math.min(inflight - 1, Math.round(Math.min(...this.#shares) * inflight)) || null;
   }
 
+  /** Percent of the KV cache in use; null: not reported, or no two requests are in flight. */
+  get cacheUse(): number | null {
+    return this.#options.inflight() > 1 ? this.#cacheUse : null;
+  }
+
   /** Without waiting for the engine, which may hang. */
   close(): void {
     void this.#task.stop();
@@ -53,7 +61,9 @@ export class EngineQueue {
 
   /** A single request waits for no other. */
   async #read(): Promise<void> {
-    const share = this.#options.inflight() > 1 ? readWaitingShare(await this.#options.read()) : null;
+    const text = this.#options.inflight() > 1 ? await this.#options.read() : '';
+    const share = readWaitingShare(text);
+    this.#cacheUse = readCacheUse(text);
     this.#shares = share === null ? [] : [...this.#shares, share].slice(-READINGS);
   }
 }
@@ -81,26 +91,38 @@ export function readWaitingShare(text: string): number | null {
   return null;
 }
 
+/** Shares of a KV cache. */
+const CACHE_GAUGES = ['vllm:kv_cache_usage_perc', 'sglang:token_usage'];
+
+/** Percent of the KV cache in use, that of the fullest rank; null if not reported. */
+export function readCacheUse(text: string): number | null {
+  const shares = CACHE_GAUGES.flatMap((name) => listSamples(text, name)).filter((share) => share <= 1);
+  return shares.length > 0 ? Math.round(100 * Math.max(...shares)) : null;
+}
+
 function sumGauge(text: string, name: string): number | null {
-  let sum: number | null = null;
-  let series = 0;
-  for (let at = text.indexOf(name); at >= 0 && series < MAX_SERIES; at = text.indexOf(name, at + 1)) {
+  const counts = listSamples(text, name).flatMap((value) => readCount(value) ?? []);
+  return counts.length > 0 ? counts.reduce((sum, count) => sum + count, 0) : null;
+}
+
+/** Values from 0 on, one per series. */
+function listSamples(text: string, name: string): number[] {
+  const values: number[] = [];
+  for (let at = text.indexOf(name); at >= 0 && values.length < MAX_SERIES; at = text.indexOf(name, at + 1)) {
     if (at > 0 && text[at - 1] !== '\n') continue;
     const end = text.indexOf('\n', at);
     const value = readSample(text.slice(at + name.length, end < 0 ? undefined : end));
-    if (value === null) continue;
-    series++;
-    sum = (sum ?? 0) + value;
+    if (value >= 0) values.push(value);
   }
-  return sum;
+  return values;
 }
 
-/** Parses what follows a name: optional labels, the value, an optional timestamp. null for another name or a non-count. */
-function readSample(rest: string): number | null {
-  if (rest.length > MAX_LINE_LENGTH || !/^[{ \t]/.test(rest)) return null;
+/** Parses what follows a name: optional labels, the value, an optional timestamp. NaN for another name or no number. */
+function readSample(rest: string): number {
+  if (rest.length > MAX_LINE_LENGTH || !/^[{ \t]/.test(rest)) return Number.NaN;
   const [value] = rest
     .slice(rest.lastIndexOf('}') + 1)
     .trim()
     .split(/\s+/);
-  return readCount(Number(value || Number.NaN));
+  return Number(value || Number.NaN);
 }

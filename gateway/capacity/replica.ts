@@ -95,8 +95,8 @@ export function startReplica(options: ReplicaOptions): Replica {
   const isEngineOpen = () => isEngineReady() && sleep.isAwake;
   const queue = readMetrics && new EngineQueue({ read: readMetrics, inflight: () => slots.inflight });
   const describeQueue = () => {
-    const waiting = queue?.waiting ?? null;
-    return waiting === null ? {} : { waiting };
+    const { waiting = null, cacheUse = null } = queue ?? {};
+    return { ...(waiting !== null && { waiting }), ...(cacheUse !== null && { cacheUse }) };
   };
   // An idle adapter's beats stay the same whatever its base does: many of them must cost Redis little.
   const { boot, activeAt } = slots.busy.read();
@@ -107,6 +107,7 @@ export function startReplica(options: ReplicaOptions): Replica {
       ...self,
       inflight: slots.inflight,
       ...describeQueue(),
+      ...(!adapter && slotQueue.waiting > 0 && { queued: slotQueue.waiting }),
       limit: slots.limit,
       ready: isEngineReady(),
       ...(sleep.isAsleep && { asleep: true }),

@@ -53,14 +53,15 @@ export const answerErrors =
       answerError(exchange, error, log);
     } finally {
       metrics.inflight.dec();
-      const status = record(ctx.state, { log, metrics, model: model?.() });
+      const usage = ctx.state.keyHash === undefined ? null : findUsage(ctx.state);
+      const isCounted = isCountedRequest(ctx.state) && !isSentAgain(exchange);
+      const status = record(ctx.state, { log, metrics, model: model?.(), usage: isCounted ? usage : null });
       // A stream that fails has sent its 200 already.
       const outcome = exchange.errorCode !== null && status < 400 ? BROKEN : status;
       if (exchange.span) endRequestSpan(exchange.span, ctx.state, outcome);
-      const usage = ctx.state.keyHash === undefined ? null : findUsage(ctx.state);
       noteKeyUse(usage, ctx.state);
-      if (isCountedRequest(ctx.state) && !isSentAgain(exchange)) {
-        usage?.countRequest(outcome, exchange.elapsed(), findFirstTokenMs(exchange));
+      if (isCounted) {
+        usage?.countRequest(outcome, exchange.elapsed(), findFirstTokenMs(exchange), exchange.waitedMs);
         // Queued requests are charged by their job.
         if (exchange.account.bill && status !== ACCEPTED && ctx.state.keyHash !== undefined)
           usage?.addOfKey(ctx.state.keyHash, describeUse(exchange.account.bill));
@@ -164,10 +165,14 @@ function toInternalError(thrown: unknown, requestId: string, log: Logger): ApiEr
   );
 }
 
-type RecordSinks = Pick<Sinks, 'log' | 'metrics'> & { model: ServingModel | undefined };
+type RecordSinks = Pick<Sinks, 'log' | 'metrics'> & {
+  model: ServingModel | undefined;
+  /** null: the request does not count. */
+  usage: DeploymentUsage | null;
+};
 
 /** Returns the status. */
-function record(state: GatewayState, { log, metrics, model }: RecordSinks): number {
+function record(state: GatewayState, { log, metrics, model, usage }: RecordSinks): number {
   const { exchange } = state;
   const { res, errorMessage, firstByteAt } = exchange;
   const route = state.route?.name ?? UNROUTED;
@@ -195,6 +200,7 @@ function record(state: GatewayState, { log, metrics, model }: RecordSinks): numb
   const level = errorMessage !== null ? 'warn' : state.keyHash === undefined ? 'debug' : 'info';
   if (log.isLevelEnabled(level)) {
     const fields = describeRequestLine(state, { route, status, durationMs });
+    usage?.recent.note(fields);
     if (errorMessage !== null) log[level](fields, errorMessage);
     else writePlain(log, level, { fields, message: 'request' });
   }

@@ -58,6 +58,8 @@ export class Exchange {
   countEvents: (() => number) | null = null;
   /** By performance.now(); 0 until the first body byte is written, apart from notices of a stream. */
   firstByteAt = 0;
+  /** Milliseconds before an engine took it: in line for a slot, at a peer, or while one wakes. Its own queue is not in it. */
+  waitedMs = 0;
   /** Berth's code of the error that was sent, as the response or within a stream. */
   errorCode: string | null = null;
   /** What is logged of it, if the gateway or the engine is at fault. */

@@ -17,6 +17,8 @@ export type RequestLine = {
   /** Present if true. */
   client_disconnected: true | undefined;
   duration_ms: number;
+  /** Before an engine took it; absent below a millisecond. */
+  wait_ms: number | undefined;
   /** Set for streams. */
   time_to_first_token_ms: number | undefined;
   /** Name of the APIKey. */
@@ -51,6 +53,7 @@ export function describeRequestLine(
     error: exchange.errorCode ?? undefined,
     client_disconnected: exchange.hasClientLeft || undefined,
     duration_ms: Math.round(durationMs),
+    wait_ms: Math.round(exchange.waitedMs) || undefined,
     time_to_first_token_ms: readFirstTokenMs(exchange),
     api_key: keyName || undefined,
     api_key_hash: keyHash?.slice(0, HASH_DIGITS),

@@ -35,7 +35,9 @@ function acquire(
   const { exchange, keyHash: id, priority = 0, prefix } = state;
   const acquired = capacity.acquire(exchange.signal, { id, priority, prefix });
   if (!(acquired instanceof Promise)) return readTarget(acquired, config);
+  const since = performance.now();
   return acquired.then((acquisition) => {
+    exchange.waitedMs += performance.now() - since;
     if (exchange.canceled && 'target' in acquisition) acquisition.target.release();
     exchange.check();
     return readTarget(acquisition, config);

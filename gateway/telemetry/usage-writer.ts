@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import { isCount } from '../../redis/untrusted-values.ts';
+import { coarsenLatencies } from '../../redis/usage/earlier-latency-buckets.ts';
 import { addBatch, type HashCounts, REMEMBERED_MS, type UsageBatch } from '../../redis/usage/usage-batch.ts';
 import type { Logger } from './log.ts';
 import type { GatewayMetrics } from './metrics.ts';
@@ -18,6 +19,9 @@ export interface UsageWriterOptions {
 
 /** Sooner than Redis forgets a batch, which could then be added twice. */
 const GIVE_UP_MS = REMEMBERED_MS - 3_600_000;
+/** As functions of earlier versions refuse sketches. */
+const REFUSAL = 'A count is not a whole number';
+const COARSE_MS = 3_600_000;
 
 export class UsageWriter {
   readonly #options: UsageWriterOptions;
@@ -25,6 +29,8 @@ export class UsageWriter {
   /** In order. The first may have been added although no reply came. */
   #batches: { batch: UsageBatch; since: number }[] = [];
   #number = 0;
+  /** Unix milliseconds: until then, latencies are sent as earlier versions count them. */
+  #coarseUntil = 0;
   #run: Promise<void> = Promise.resolve();
 
   constructor(options: UsageWriterOptions) {
@@ -51,10 +57,10 @@ export class UsageWriter {
   #add(hashes: HashCounts[]): void {
     const { namespace, deployment, now = Date.now } = this.#options;
     const id = { writer: this.#writer, number: ++this.#number };
-    this.#batches.push({
-      batch: { namespace, deployment, id, hashes: this.#dropInvalid(hashes) },
-      since: now(),
-    });
+    const since = now();
+    const valid = this.#dropInvalid(hashes);
+    const sent = since < this.#coarseUntil ? valid.map(coarsenLatencies) : valid;
+    this.#batches.push({ batch: { namespace, deployment, id, hashes: sent }, since });
   }
 
   /** Redis would refuse the batch for one of them. */
@@ -74,11 +80,25 @@ export class UsageWriter {
       } catch (error) {
         const isLate = now() - next.since > GIVE_UP_MS;
         if (isRedisAway(error) && !isLate) return false;
+        const why = (error as Error).message;
+        if (!isLate && this.#coarsen(next.batch, why)) continue;
         // Another attempt would be refused as well, and count again what was added since.
-        this.#lose(isLate ? 'late' : 'refused', (error as Error).message);
+        this.#lose(isLate ? 'late' : 'refused', why);
       }
       this.#batches.shift();
     }
+    return true;
+  }
+
+  /** After a rollback, Redis has the functions of an earlier version. False: something else was refused. */
+  #coarsen(refused: UsageBatch, why: string): boolean {
+    const { namespace, deployment: name, log, now = Date.now } = this.#options;
+    if (!why.includes(REFUSAL) || !refused.hashes.some(({ sketches = [] }) => sketches.length > 0))
+      return false;
+    this.#coarseUntil = now() + COARSE_MS;
+    for (const sent of this.#batches)
+      sent.batch = { ...sent.batch, hashes: sent.batch.hashes.map(coarsenLatencies) };
+    log.warn({ namespace, name, reason: why }, 'latencies are counted coarsely for an hour');
     return true;
   }
 

@@ -1,38 +1,48 @@
 /** Deployments' usage, for the console's charts: aggregated in memory, written every few seconds. */
+import { type Clock, systemClock } from '../../kit/clock.ts';
 import { PeriodicTask } from '../../kit/periodic-task.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import { countSample, SAMPLE_INTERVAL_MS, sampleQueueDepth } from '../../redis/requests/queue-depth.ts';
+import { noteRequests } from '../../redis/requests/recent-requests.ts';
 import { HASH_DIGITS, type KeyUsage, listKeyUsage } from '../../redis/usage/key-usage.ts';
 import { writeKeyUses } from '../../redis/usage/key-uses.ts';
-import { findBucket, findFirstTokenBucket } from '../../redis/usage/latency-buckets.ts';
-import { listUsage, type UsageEntry } from '../../redis/usage/usage.ts';
+import { createLatencies, listUsage, type UsageCounter, type UsageSums } from '../../redis/usage/usage.ts';
 import type { HashCounts } from '../../redis/usage/usage-batch.ts';
 import { KeyUses } from './key-uses.ts';
 import type { Logger } from './log.ts';
 import type { GatewayMetrics } from './metrics.ts';
+import { RecentRequests } from './recent-requests.ts';
 import { UsageWriter } from './usage-writer.ts';
 
 const ACCEPTED = 202;
 /** Anthropic's status for a full deployment (429 elsewhere). */
 const OVERLOADED = 529;
 
+/** Latencies are written once for each: Redis takes ten times as long to merge them as to add counts. */
+const LATENCIES_MS = 60_000;
+const countMinutes = (at: number): number => Math.floor(at / LATENCIES_MS);
+const NO_SUMS: UsageSums = new Map();
+
 export interface UsageMeterOptions {
   redis: RedisClient;
   log: Logger;
   /** Counts queue samples, and what is lost. */
   metrics?: Pick<GatewayMetrics, 'queues' | 'usageLost'>;
+  clock?: Pick<Clock, 'date'>;
 }
 
 const add = (sum: number, amount: number): number => Math.min(sum + amount, Number.MAX_SAFE_INTEGER);
 
 /** One deployment's sums not written yet. */
 export class DeploymentUsage {
-  readonly sums = new Map<UsageEntry, number>();
+  readonly sums = new Map<UsageCounter, number>();
+  readonly latencies = createLatencies();
   /** By the first digits of the keys' SHA-256. */
   readonly keys = new Map<string, KeyUsage>();
   readonly keyUses = new KeyUses();
+  readonly recent = new RecentRequests();
 
-  add(entry: UsageEntry, amount = 1): void {
+  add(entry: UsageCounter, amount = 1): void {
     this.sums.set(entry, add(this.sums.get(entry) ?? 0, amount));
   }
 
@@ -49,8 +59,8 @@ export class DeploymentUsage {
     }
   }
 
-  /** A finished request: `status` is HTTP's, 499 if the client disconnected; `firstTokenMs` of a stream. */
-  countRequest(status: number, milliseconds: number, firstTokenMs: number | null = null): void {
+  /** A finished request: `status` is HTTP's, 499 if the client disconnected; `firstTokenMs` of a stream; `waitedMs` before an engine took it. */
+  countRequest(status: number, milliseconds: number, firstTokenMs: number | null = null, waitedMs = 0): void {
     this.add('requests');
     if (status === 429 || status === OVERLOADED) this.add('rateLimited');
     else if (status >= 500) this.add('serverErrors');
@@ -58,12 +68,13 @@ export class DeploymentUsage {
     // Queued requests are timed when a worker ends them.
     else if (status !== ACCEPTED) {
       this.observe(milliseconds);
-      if (firstTokenMs !== null) this.add(findFirstTokenBucket(firstTokenMs));
+      if (firstTokenMs !== null) this.latencies.firstToken.observe(firstTokenMs);
+      this.latencies.wait.observe(waitedMs);
     }
   }
 
   observe(milliseconds: number): void {
-    this.add(findBucket(milliseconds));
+    this.latencies.whole.observe(milliseconds);
   }
 }
 
@@ -75,6 +86,8 @@ interface Entry {
   hasQueue: boolean;
   /** It is no longer served here: kept until all is written. */
   isLeft: boolean;
+  /** When the latencies that are not written yet were first seen, Unix milliseconds; null: there are none. */
+  latenciesAt: number | null;
 }
 
 export class UsageMeter {
@@ -101,7 +114,15 @@ export class UsageMeter {
       return known.usage;
     }
     const writer = new UsageWriter({ ...this.#options, namespace, deployment: name });
-    const entry = { namespace, name, usage: new DeploymentUsage(), writer, hasQueue, isLeft: false };
+    const entry: Entry = {
+      namespace,
+      name,
+      usage: new DeploymentUsage(),
+      writer,
+      hasQueue,
+      isLeft: false,
+      latenciesAt: null,
+    };
     this.#entries.set(key, entry);
     return entry.usage;
   }
@@ -113,31 +134,40 @@ export class UsageMeter {
   }
 
   /** Writes what was collected. While Redis is away, it stays for a later flush. */
-  async flush(): Promise<void> {
-    await Promise.all([...this.#entries.values()].map((entry) => this.#flush(entry)));
+  async flush({ isLast = false } = {}): Promise<void> {
+    await Promise.all([...this.#entries.values()].map((entry) => this.#flush(entry, isLast)));
   }
 
-  async #flush(entry: Entry): Promise<void> {
-    await entry.writer.write(() => this.#cut(entry));
+  async #flush(entry: Entry, isLast: boolean): Promise<void> {
+    await entry.writer.write(() => this.#cut(entry, isLast || entry.isLeft));
     await this.#writeUses(entry);
+    await this.#writeRecent(entry);
     if (entry.isLeft && entry.writer.isEmpty && entry.usage.sums.size === 0)
       this.#entries.delete(`${entry.namespace}/${entry.name}`);
   }
 
   async close(): Promise<void> {
     await this.#flushes.stop();
-    await this.flush();
+    await this.flush({ isLast: true });
   }
 
   /** Returns the hashes of each batch. */
-  async #cut(entry: Entry): Promise<HashCounts[][]> {
+  async #cut(entry: Entry, isLast: boolean): Promise<HashCounts[][]> {
     await this.#sampleQueue(entry);
     const { namespace, name: deployment, usage } = entry;
-    const place = { namespace, deployment, at: Date.now() };
+    const place = { namespace, deployment, at: (this.#options.clock ?? systemClock).date().getTime() };
     const [first = [], ...others] = [...listKeyUsage({ ...place, used: usage.keys })].map((each) => [each]);
-    const batches = [[...listUsage({ ...place, sums: usage.sums }), ...first], ...others];
-    usage.sums.clear();
+    const { sums, latencies } = usage;
+    const batches = [[...listUsage({ ...place, sums }), ...first], ...others];
+    sums.clear();
     usage.keys.clear();
+    if (!latencies.whole.isEmpty) entry.latenciesAt ??= place.at;
+    const at = entry.latenciesAt;
+    // In the minute in which they were seen.
+    if (at === null || !(isLast || countMinutes(place.at) > countMinutes(at))) return batches;
+    batches.push(listUsage({ ...place, at, sums: NO_SUMS, latencies }));
+    for (const sketch of Object.values(latencies)) sketch.clear();
+    entry.latenciesAt = null;
     return batches;
   }
 
@@ -150,6 +180,18 @@ export class UsageMeter {
       for (const [counter, amount] of countSample(sample)) usage.sums.set(counter, amount);
     } catch (error) {
       if (!isRedisAway(error)) log.error({ err: error, namespace, name }, 'sampling the queue failed');
+    }
+  }
+
+  async #writeRecent({ namespace, name: deployment, usage }: Entry): Promise<void> {
+    const { redis, log } = this.#options;
+    const requests = usage.recent.take();
+    if (requests.length === 0) return;
+    try {
+      await noteRequests(redis, { namespace, deployment }, requests);
+    } catch (error) {
+      if (!isRedisAway(error))
+        log.error({ err: error, namespace, name: deployment }, 'noting requests failed');
     }
   }
 

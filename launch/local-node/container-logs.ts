@@ -26,6 +26,7 @@ export function removeLogs(folder: string): void {
 }
 
 const FOLLOW_INTERVAL_MS = 200;
+const MAX_TAIL_BYTES = 64 * 1024;
 const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container';
 
 /** Throws StatusError. */
@@ -45,13 +46,20 @@ export function sendLogs(folder: string, pod: Pod, query: URLSearchParams, res: 
   else follow(path, res);
 }
 
-/** The end of a log; empty if there is none. */
-export const readTail = (path: string, lines: number): string =>
-  (readLines(path) ?? []).slice(-lines).join('').trimEnd();
+/** The end of what a log got after its first `start` bytes; empty if there is none. */
+export const readTail = (path: string, lines: number, start: number): string =>
+  (readLines(path, Math.max(start, sizeOf(path) - MAX_TAIL_BYTES)) ?? []).slice(-lines).join('').trimEnd();
 
-function readLines(path: string): string[] | undefined {
+/** In bytes; 0 if there is none. */
+export const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+function readLines(path: string, start = 0): string[] | undefined {
   try {
-    return readFileSync(path, 'utf8').match(/[^\n]*\n|[^\n]+$/g) ?? [];
+    return (
+      readFileSync(path)
+        .toString('utf8', start)
+        .match(/[^\n]*\n|[^\n]+$/g) ?? []
+    );
   } catch {
     return undefined;
   }

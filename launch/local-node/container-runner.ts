@@ -1,7 +1,7 @@
 /** One container of a pod: starts, probes and restarts it. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { formatTime } from '../../kube/time.ts';
-import { readTail } from './container-logs.ts';
+import { readTail, sizeOf } from './container-logs.ts';
 import type { ContainerProcess, ContainerProcesses, StartOptions } from './container-process.ts';
 import type { Program } from './engine-programs.ts';
 import { ConfigError } from './pod-files.ts';
@@ -33,7 +33,8 @@ const MAX_BACKOFF_MS = 300_000;
 const STEADY_MS = 600_000;
 /** What is missing may be installed meanwhile. */
 const RETRY_INTERVAL_MS = 3_000;
-const LOG_LINES = 10;
+/** As the kubelet, which also keeps 2,048 bytes at most, too few for a traceback of vLLM with its cause. */
+const LOG_LINES = 80;
 const PROBE_GRACE_MS = 30_000;
 
 export class ContainerRunner {
@@ -133,6 +134,8 @@ export class ContainerRunner {
   }: PreparedContainer & Pick<StartOptions, 'program'>): Promise<Terminated> {
     const { container, processes, logPath, isTask } = this.#options;
     const startedAt = formatTime(new Date());
+    // Earlier runs have the same file.
+    const logStart = sizeOf(logPath);
     this.#target = target;
     this.#process = processes.start({ program, env, logPath });
     if (this.#stopping.signal.aborted) this.#process.stop();
@@ -148,7 +151,7 @@ export class ContainerRunner {
     return {
       exitCode,
       reason: exitCode === 0 ? 'Completed' : 'Error',
-      ...(exitCode === 0 ? {} : { message: readTail(logPath, LOG_LINES) }),
+      ...(exitCode === 0 ? {} : { message: readTail(logPath, LOG_LINES, logStart) }),
       startedAt,
       finishedAt: formatTime(new Date()),
     };

@@ -1,7 +1,8 @@
 /** Which program of this machine replaces a container's image. */
 import { execFile } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
+import { findFetchedLlamaServer } from '../../machine/llama-server.ts';
+import { findOnPath } from '../../machine/system-package.ts';
 import type { Container } from './pod-spec.ts';
 
 /** The image of Berth's own programs in `make run`. */
@@ -18,6 +19,8 @@ interface KnownEngine {
   image: RegExp;
   /** The image's entry point, if a container has no command. */
   command?: string;
+  /** Where else it is than on PATH. */
+  find?: () => string | undefined;
   install: string;
 }
 
@@ -25,6 +28,7 @@ const ENGINES: readonly KnownEngine[] = [
   {
     image: /llama\.cpp/,
     command: 'llama-server',
+    find: findFetchedLlamaServer,
     install:
       'brew install llama.cpp (or a build from https://github.com/ggml-org/llama.cpp/releases on PATH)',
   },
@@ -74,7 +78,7 @@ export async function resolveProgram(
     return missing(
       `image ${image}: make run starts programs of this machine: name one in spec.engine.command`,
     );
-  const found = findOnPath(name, path);
+  const found = findOnPath(name, path) ?? (command.length === 0 ? engine?.find?.() : undefined);
   if (!found)
     return missing(`${name} is not on this machine${engine ? `; install it with: ${engine.install}` : ''}`);
   // A preset's shell script is named after what it starts.
@@ -105,21 +109,6 @@ function hasModule(python: string, module: string, env: Machine['env']): Promise
     execFile(python, ['-c', FIND_MODULE, packageOf(module)], options, (error) =>
       resolve(error?.code !== NO_MODULE_CODE),
     );
-  });
-}
-
-/** The file that a shell would run; undefined if there is none. */
-function findOnPath(name: string, path: string): string | undefined {
-  const candidates = name.includes('/')
-    ? [name]
-    : path.split(delimiter).map((folder) => join(folder || '.', name));
-  return candidates.find((file) => {
-    try {
-      accessSync(file, constants.X_OK);
-      return statSync(file).isFile();
-    } catch {
-      return false;
-    }
   });
 }
 

@@ -10,7 +10,7 @@ import {
   type Verdict,
   verdict,
 } from './condition-list.ts';
-import { inspectPod, type PodFindings } from './pod-findings.ts';
+import { inspectPod, type PodFindings, withoutRemains } from './pod-findings.ts';
 import { evaluatePods, evaluateShortage } from './pod-verdicts.ts';
 import { isRefusal, isRouteProblem, joinMessages, type Problem } from './problem.ts';
 import { evaluateReadiness, stallOf } from './readiness.ts';
@@ -120,12 +120,6 @@ function keepFit({ metadata, status }: ModelDeployment, { fit }: StatusFacts): {
   const before = isOpen ? findCondition(status.conditions, 'Fits') : undefined;
   if (before && before.observedGeneration === metadata.generation) return { Fits: before };
   return fit === 'Pending' ? {} : { Fits: fit };
-}
-
-/** Evicted pods stay behind after they were replaced; they matter only while there is no other. */
-function withoutRemains(pods: readonly V1Pod[]): readonly V1Pod[] {
-  const living = pods.filter(({ status }) => status?.phase !== 'Failed' && status?.phase !== 'Succeeded');
-  return living.length > 0 ? living : pods;
 }
 
 /** The status of an object that its schema rejects: nothing of it is applied. */

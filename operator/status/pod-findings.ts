@@ -2,6 +2,7 @@
 import type { V1ContainerState, V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
 import { CONTAINERS } from '../../api/names.ts';
 import { toMillis } from '../../kube/time.ts';
+import { findCause, findLastLine, truncateText } from './crash-cause.ts';
 import { describeRefusal } from './scheduling.ts';
 
 export interface Finding {
@@ -56,7 +57,6 @@ const START_REASONS = new Set([
   'StartError',
   'PostStartHookError',
 ]);
-const MAX_LOG = 800;
 /** An engine may crash while something that it needs is not there yet; the kubelet's pauses before these take 70 s together. */
 const MIN_LOOP_RESTARTS = 3;
 
@@ -153,7 +153,7 @@ function findImageProblem(pod: V1Pod, statuses: V1ContainerStatus[]): Finding | 
     const detail = (state?.waiting?.message ?? '').trim();
     return {
       reason,
-      message: `${name} image ${wanted} cannot be pulled${detail && `: ${detail}`}`.slice(0, MAX_LOG),
+      message: truncateText(`${name} image ${wanted} cannot be pulled${detail && `: ${detail}`}`),
     };
   });
 }
@@ -171,8 +171,7 @@ function findFailure(status: V1ContainerStatus, who: string, crashed: string): F
       reason: waiting.reason!,
       message: `${who} could not be started: ${waiting.message ?? waiting.reason}`,
     };
-  const serves = status.ready || (status.started === true && status.name === CONTAINERS.gateway);
-  const ended = serves ? undefined : findBadEnd(status);
+  const ended = findCrash(status);
   if (!ended) return undefined;
   const restarts = status.restartCount ?? 0;
   const loops = crashed === 'EngineCrashed' && (waiting?.reason === 'CrashLoopBackOff' || restarts > 1);
@@ -180,6 +179,18 @@ function findFailure(status: V1ContainerStatus, who: string, crashed: string): F
 }
 
 type Ended = NonNullable<V1ContainerState['terminated']>;
+
+/** The bad end of a container that does not serve since. A gateway serves once it has started: it is ready when its engine is. */
+export const findCrash = (status: V1ContainerStatus): Ended | undefined =>
+  status.ready || (status.started === true && status.name === CONTAINERS.gateway)
+    ? undefined
+    : findBadEnd(status);
+
+/** Finished pods, such as evicted ones, stay behind and say nothing while others live. */
+export function withoutRemains<Pod extends Pick<V1Pod, 'status'>>(pods: readonly Pod[]): readonly Pod[] {
+  const living = pods.filter(({ status }) => status?.phase !== 'Failed' && status?.phase !== 'Succeeded');
+  return living.length > 0 ? living : pods;
+}
 
 function findBadEnd(status: V1ContainerStatus): Ended | undefined {
   const now = status.state?.terminated;
@@ -190,8 +201,15 @@ function findBadEnd(status: V1ContainerStatus): Ended | undefined {
 function describeEnd(ended: Ended, who: string, restarts: number): string {
   const why = ended.reason && !['Error', 'Completed'].includes(ended.reason) ? ` (${ended.reason})` : '';
   const times = restarts > 0 ? `, ${restarts} ${restarts === 1 ? 'restart' : 'restarts'}` : '';
-  const log = (ended.message ?? '').trim();
-  return `${who} exited with code ${ended.exitCode}${why}${times}${log && `; last log: ${log.slice(-MAX_LOG)}`}`;
+  return `${who} exited with code ${ended.exitCode}${why}${times}${describeLog(ended)}`;
+}
+
+/** A process that the kernel killed has not written why. */
+function describeLog({ reason, message = '' }: Ended): string {
+  const cause = reason === 'OOMKilled' ? null : findCause(message);
+  if (cause !== null) return `: ${cause}`;
+  const last = findLastLine(message);
+  return last && `; last log: ${last}`;
 }
 
 /** Evicted and preempted pods stay behind with phase Failed and no container to blame. */

@@ -78,7 +78,8 @@ function decodeReplica(text: string, now: number): DeploymentSample['replicas'][
   const { pod, boot, ready, draining, limit } = report;
   if (![pod, boot].every(isShortText) || ![ready, draining].every((flag) => typeof flag === 'boolean'))
     return null;
-  const { busyMs, arrivals, inflight, waiting, abandoned = 0, activeAt, adapter, adapterError, at } = report;
+  const { busyMs, arrivals, inflight, waiting, cacheUse, queued, abandoned = 0, activeAt, at } = report;
+  const { adapter, adapterError } = report;
   if (![busyMs, arrivals, inflight, waiting ?? 0, abandoned, activeAt, at].every(isCount)) return null;
   if (limit !== null && !isCount(limit)) return null;
   return {
@@ -86,6 +87,9 @@ function decodeReplica(text: string, now: number): DeploymentSample['replicas'][
     ...(waiting !== undefined && { waiting: Math.min(waiting, inflight) }),
     ...(isShortText(adapter) && { adapter }),
     ...(typeof adapterError === 'string' && { adapterError: adapterError.slice(0, MAX_WORDS) }),
+    // Only shown: a replica without them is scaled all the same.
+    queued: isCount(queued) ? queued! : 0,
+    ...(isCount(cacheUse) && { cacheUse: Math.min(cacheUse!, 100) }),
     asleep: report.asleep === true,
     activeAt: Math.min(activeAt, now),
   };

@@ -2,7 +2,9 @@
 import { workKeys } from '../../api/redis-keys.ts';
 import type { UsageCounts } from '../../api/usage.ts';
 import type { RedisClient } from '../client.ts';
-import { estimateQuantile, type FirstTokenBucket, LATENCY_BOUNDS_MS } from './latency-buckets.ts';
+import { isCount } from '../untrusted-values.ts';
+import { addEarlierBucket } from './earlier-latency-buckets.ts';
+import { LatencySketch } from './latency-sketch.ts';
 import { addBatch, type HashCounts } from './usage-batch.ts';
 import { readUsageHashes } from './usage-hashes.ts';
 
@@ -29,11 +31,20 @@ const COUNTERS = {
 } as const;
 export type UsageCounter = keyof typeof COUNTERS;
 
-/** A counter, the index of a latency bucket, or a bucket of times to the first token. */
-export type UsageEntry = UsageCounter | number | FirstTokenBucket;
-
 /** To add. */
-export type UsageSums = ReadonlyMap<UsageEntry, number>;
+export type UsageSums = ReadonlyMap<UsageCounter, number>;
+
+/** The latencies of whole requests, the times to the first token of streams, and waits before an engine took them, with their fields. */
+const SKETCHES = { whole: 'w', firstToken: 'f', wait: 'g' } as const;
+export type UsageLatencies = Record<keyof typeof SKETCHES, LatencySketch>;
+const SKETCH_NAMES = Object.keys(SKETCHES) as (keyof typeof SKETCHES)[];
+const findSketch = (field: string) => SKETCH_NAMES.find((name) => SKETCHES[name] === field);
+
+export const createLatencies = (): UsageLatencies => ({
+  whole: new LatencySketch(),
+  firstToken: new LatencySketch(),
+  wait: new LatencySketch(),
+});
 
 interface Resolution {
   name: 'minute' | 'hour';
@@ -55,32 +66,31 @@ export interface DeploymentSums {
   /** Unix milliseconds. */
   at: number;
   sums: UsageSums;
+  latencies?: UsageLatencies;
 }
 
 /** A batch's part for the charts, in each resolution. */
-export const listUsage = ({ namespace, deployment, at, sums }: DeploymentSums): HashCounts[] =>
-  RESOLUTIONS.map(({ name, slotSeconds, periodSeconds, keepSeconds }) => {
+export const listUsage = ({ namespace, deployment, at, sums, latencies }: DeploymentSums): HashCounts[] => {
+  const texts = SKETCH_NAMES.filter((name) => latencies?.[name].isEmpty === false).map(
+    (name) => [SKETCHES[name], `${latencies![name]}`] as const,
+  );
+  return RESOLUTIONS.map(({ name, slotSeconds, periodSeconds, keepSeconds }) => {
     const seconds = Math.floor(at / 1000);
     const slot = Math.floor((seconds % periodSeconds) / slotSeconds);
     return {
       key: workKeys(namespace).usage(deployment, name, Math.floor(seconds / periodSeconds)),
       keepSeconds,
       counts: [...sums].map(
-        ([counter, amount]) => [`${slot}:${fieldOf(counter)}`, amount, counter === 'queuePeak'] as const,
+        ([counter, amount]) => [`${slot}:${COUNTERS[counter]}`, amount, counter === 'queuePeak'] as const,
       ),
+      sketches: texts.map(([field, text]) => [`${slot}:${field}`, text] as const),
     };
   });
+};
 
 /** Adds to a deployment's usage. A caller that repeats it after an error may add it twice. */
 export async function addUsage(redis: RedisClient, added: DeploymentSums): Promise<void> {
   await addBatch(redis, { ...added, hashes: listUsage(added) });
-}
-
-const isCounter = (entry: UsageEntry): entry is UsageCounter => entry in COUNTERS;
-
-function fieldOf(entry: UsageEntry): string {
-  if (typeof entry === 'number') return `b${entry}`;
-  return isCounter(entry) ? COUNTERS[entry] : entry;
 }
 
 export interface UsageStep extends UsageCounts {
@@ -89,7 +99,7 @@ export interface UsageStep extends UsageCounts {
 }
 
 export interface UsageReport {
-  /** One entry per step, oldest first, including empty steps. */
+  /** One entry per step, oldest first, including empty steps. Latencies are those of one deployment; null if several were asked for. */
   steps: UsageStep[];
   /** Total of the whole range, from all its times: quantiles of steps do not add up. */
   total: Omit<UsageStep, 'at'>;
@@ -113,18 +123,18 @@ export async function readUsage(redis: RedisClient, question: UsageQuestion): Pr
   )!;
   const begin = Math.floor(from / 1000 / stepSeconds) * stepSeconds;
   const end = Math.ceil(to / 1000 / stepSeconds) * stepSeconds;
-  const steps = Array.from({ length: (end - begin) / stepSeconds }, () => new Map<string, number>());
-  const total = new Map<string, number>();
+  const steps = Array.from({ length: (end - begin) / stepSeconds }, () => new StepSums());
+  const total = new StepSums();
+  const withLatencies = deployments.length === 1;
   for await (const { period, counters } of readUsageHashes(redis, namespace, listPeriods()))
-    for (const { slot, counter, amount } of counters) {
+    for (const { slot, field, value } of counters) {
       const sums = steps[Math.floor((period * periodSeconds + slot * slotSeconds - begin) / stepSeconds)];
-      if (!sums) continue;
-      combine(sums, counter, amount);
-      combine(total, counter, amount);
+      sums?.addField(field, value);
     }
+  for (const sums of steps) total.add(sums);
   return {
-    steps: steps.map((sums, index) => ({ at: (begin + index * stepSeconds) * 1000, ...decodeSums(sums) })),
-    total: decodeSums(total),
+    steps: steps.map((sums, index) => ({ at: (begin + index * stepSeconds) * 1000, ...sums.describe() })),
+    total: total.describe(),
   };
 
   function* listPeriods() {
@@ -132,52 +142,77 @@ export async function readUsage(redis: RedisClient, question: UsageQuestion): Pr
       for (const deployment of deployments)
         yield {
           key: workKeys(namespace).usage(deployment, name, period),
-          view: (entries: readonly string[]) => ({ period, counters: decodePeriod(entries) }),
+          view: (entries: readonly string[]) => ({ period, counters: decodePeriod(entries, withLatencies) }),
         };
   }
 }
 
-function combine(sums: Map<string, number>, counter: string, amount: number): void {
-  const before = sums.get(counter) ?? 0;
-  sums.set(counter, counter === COUNTERS.queuePeak ? Math.max(before, amount) : before + amount);
-}
-
-interface PeriodCounter {
+interface PeriodField {
   slot: number;
-  counter: string;
-  amount: number;
+  field: string;
+  value: string;
 }
 
-const FIELD = /^(\d{1,2}):([a-z]|[bt]\d{1,2})$/;
+const FIELD = /^(\d{1,2}):([a-z]|[bt](?:1[0-3]|\d))$/;
 
-/** Skips anything that is not one of our counters: the workspace's own Redis user may write there. */
-function decodePeriod(entries: readonly string[]): PeriodCounter[] {
-  const counters: PeriodCounter[] = [];
+const isEarlierBucket = (field: string): boolean => field.length > 1;
+
+/** Skips anything that is not one of our fields: the workspace's own Redis user may write there. */
+function decodePeriod(entries: readonly string[], withLatencies: boolean): PeriodField[] {
+  const fields: PeriodField[] = [];
   for (let i = 0; i < entries.length; i += 2) {
-    const [, slot, counter] = FIELD.exec(entries[i]!) ?? [];
-    const amount = Number(entries[i + 1]);
-    if (slot && counter && Number.isSafeInteger(amount))
-      counters.push({ slot: Number(slot), counter, amount });
+    const [, slot, field] = FIELD.exec(entries[i]!) ?? [];
+    if (!slot || !field || (!withLatencies && (isEarlierBucket(field) || findSketch(field)))) continue;
+    fields.push({ slot: Number(slot), field, value: entries[i + 1]! });
   }
-  return counters;
+  return fields;
 }
 
-function decodeSums(sums: ReadonlyMap<string, number>): Omit<UsageStep, 'at'> {
-  const counters = Object.fromEntries(
-    Object.entries(COUNTERS).map(([counter, field]) => [counter, sums.get(field) ?? 0]),
-  ) as Record<UsageCounter, number>;
-  const { videoMilliseconds, audioMilliseconds, queueSamples: _, ...others } = counters;
-  const readBuckets = (letter: 'b' | 't') =>
-    Array.from({ length: LATENCY_BOUNDS_MS.length + 1 }, (_, i) => sums.get(`${letter}${i}`) ?? 0);
-  const whole = readBuckets('b');
-  const firstToken = readBuckets('t');
-  return {
-    ...others,
-    videoSeconds: videoMilliseconds / 1000,
-    audioSeconds: audioMilliseconds / 1000,
-    p50Ms: estimateQuantile(whole, 0.5),
-    p95Ms: estimateQuantile(whole, 0.95),
-    firstTokenP50Ms: estimateQuantile(firstToken, 0.5),
-    firstTokenP95Ms: estimateQuantile(firstToken, 0.95),
-  };
+/** What the fields of a step add up to. */
+class StepSums {
+  readonly #sums = new Map<string, number>();
+  readonly #latencies = createLatencies();
+
+  addField(field: string, value: string): void {
+    const sketch = findSketch(field);
+    const amount = Number(value);
+    if (sketch) this.#latencies[sketch].merge(value);
+    else if (isCount(amount)) this.#count(field, amount);
+  }
+
+  /** What another step adds up to, before it is described. */
+  add(other: StepSums): void {
+    for (const [field, amount] of other.#sums) this.#count(field, amount);
+    for (const name of SKETCH_NAMES) this.#latencies[name].add(other.#latencies[name]);
+  }
+
+  #count(field: string, amount: number): void {
+    const before = this.#sums.get(field) ?? 0;
+    this.#sums.set(field, field === COUNTERS.queuePeak ? Math.max(before, amount) : before + amount);
+  }
+
+  /** Once, at the end. */
+  describe(): Omit<UsageStep, 'at'> {
+    const counters = Object.fromEntries(
+      Object.entries(COUNTERS).map(([counter, field]) => [counter, this.#sums.get(field) ?? 0]),
+    ) as Record<UsageCounter, number>;
+    const { videoMilliseconds, audioMilliseconds, queueSamples: _, ...others } = counters;
+    const { whole, firstToken, wait } = this.#latencies;
+    const buckets = [...this.#sums].filter(([field]) => isEarlierBucket(field));
+    for (const [field, count] of buckets)
+      addEarlierBucket(field.startsWith('b') ? whole : firstToken, Number(field.slice(1)), count);
+    return {
+      ...others,
+      videoSeconds: videoMilliseconds / 1000,
+      audioSeconds: audioMilliseconds / 1000,
+      p50Ms: whole.quantile(0.5),
+      p95Ms: whole.quantile(0.95),
+      // A bucket of an earlier version tells too little of the last one in a hundred.
+      p99Ms: buckets.length === 0 ? whole.quantile(0.99) : null,
+      firstTokenP50Ms: firstToken.quantile(0.5),
+      firstTokenP95Ms: firstToken.quantile(0.95),
+      waitP50Ms: wait.quantile(0.5),
+      waitP95Ms: wait.quantile(0.95),
+    };
+  }
 }

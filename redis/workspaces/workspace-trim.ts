@@ -50,6 +50,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   replicas: { sort: 'brief', type: 'hash', most: 2 * KIB * KIB },
   pace: { sort: 'brief', type: 'hash', most: NOTE_BYTES },
   usage: { sort: 'brief', type: 'hash', most: KIB * KIB },
+  recent: { sort: 'brief', type: 'zset', most: KIB * KIB },
   request: { sort: 'request', type: 'hash', most: LIMITS.MAX_RECORD_BYTES },
   ...listKinds('params prompt result event', text),
   ...listKinds('by queue turns again leases ended deployments outbox cleanup', index),

@@ -27,6 +27,11 @@ const completion = JSON.stringify({
   usage,
 });
 const plain = respond('application/json', completion);
+// smg routes by it.
+const models = respond(
+  'application/json',
+  JSON.stringify({ object: 'list', data: [{ id: process.env.MODEL, object: 'model' }] }),
+);
 
 const chunk = (data: object | string) => {
   const text = `data: ${typeof data === 'string' ? data : JSON.stringify({ ...head, object: 'chat.completion.chunk', ...data })}\n\n`;
@@ -113,6 +118,7 @@ createServer((socket) => {
       buffer = request.rest;
       if (request.target === '/stats') socket.write(respond('application/json', JSON.stringify(counters)));
       else if (request.target === '/health') socket.write(respond('text/plain', 'ok'));
+      else if (request.target === '/v1/models') socket.write(models);
       else answer(socket, request.body);
     }
   });

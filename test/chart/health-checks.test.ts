@@ -202,7 +202,7 @@ describe('the health of objects, for Flux, Helm, kubectl and Argo CD', () => {
   it('says what is wrong', () => {
     const model = makeModel();
     const status = deriveStatus(model, makeFacts({ pods: [crash(3)] }));
-    const why = 'engine exited with code 1, 3 restarts; last log: CUDA error';
+    const why = 'engine exited with code 1, 3 restarts: CUDA error';
     const { message, argocd } = judge({ ...model, status });
     expect([message, argocd.message]).to.deep.equal([why, `CrashLoopBackOff: ${why}`]);
   });

@@ -67,6 +67,19 @@ describe('feedback', () => {
     });
   });
 
+  it('says that an address is of no page, and of no deployment', async () => {
+    const page = await use().open('deployments');
+    await page.goto('/default/no-such-page/at-all');
+    await page.getByRole('heading', { name: 'Page not found', level: 1 }).waitFor();
+    await page.getByRole('link', { name: 'All deployments' }).click();
+    await page.waitForURL('**/default/deployments');
+    await page.goto('/no-such-page');
+    await page.getByRole('heading', { name: 'Page not found', level: 1 }).waitFor();
+    await page.goto('/default/deployments/no-such-one');
+    await page.getByRole('alert').filter({ hasText: 'Not found' }).waitFor();
+    await page.context().close();
+  });
+
   describe('of a playground', () => {
     const openChat = async (): Promise<Page> => {
       const page = await use().open('deployments/tiny-chat?tab=playground');

@@ -1,11 +1,11 @@
-/** `make listen` beside `make run`. */
+/** `berth listen` beside `make run`. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { expect } from 'chai';
 import { pollUntil } from '../support/poll.ts';
 import { NAMESPACE, useConsole } from './support/console.ts';
 import { isSigned, type Receiver, startReceiver } from './support/receiver.ts';
 
-describe('make listen', function () {
+describe('berth listen', function () {
   this.timeout(120_000);
   const use = useConsole();
   let receiver: Receiver;
@@ -14,7 +14,7 @@ describe('make listen', function () {
 
   before(async () => {
     receiver = await startReceiver();
-    child = spawn(process.execPath, ['launch/listener/main.ts', receiver.url], {
+    child = spawn(process.execPath, ['cli/main.ts', 'listen', receiver.url], {
       env: { ...process.env, BERTH_STATE: use().stack.folder },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
@@ -22,7 +22,7 @@ describe('make listen', function () {
       stream.on('data', (chunk) => {
         output += chunk;
       });
-    await pollUntil(async () => output.includes('Receives the webhooks'), 'make listen to be ready', 60_000);
+    await pollUntil(async () => output.includes('Receives the webhooks'), 'berth listen to be ready', 60_000);
   });
   after(() => {
     child?.kill('SIGKILL');

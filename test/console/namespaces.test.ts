@@ -31,7 +31,7 @@ describe('changing the namespace', () => {
     await page.getByLabel('Loading').waitFor();
     expect(await page.getByTitle(ID).count()).to.equal(0);
     letGo();
-    await page.getByText('No requests yet').waitFor();
+    await page.getByText('No background requests yet').waitFor();
     await page.context().close();
   });
 });

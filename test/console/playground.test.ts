@@ -46,7 +46,7 @@ describe('the playground', () => {
     const page = await openFor('paused-chat');
     await page.getByLabel('Message').fill('Hello?');
     await page.getByRole('button', { name: 'Send' }).click();
-    const fault = page.getByRole('alert').filter({ hasText: 'Something went wrong' });
+    const fault = page.getByRole('alert').filter({ hasText: 'No replica ready' });
     expect(await fault.textContent()).to.include('paused');
     await page.context().close();
   });

@@ -10,7 +10,9 @@ describe('problems', () => {
     name: 'tiny-chat',
     severity: 'error',
     title: 'Failing',
-    message: 'The image was not found.',
+    message: 'engine exited with code 1: The image was not found.',
+    since: '2026-01-01T00:00:00Z',
+    runbook: 'not-ready',
   };
   const limited = {
     kind: 'key',
@@ -18,6 +20,8 @@ describe('problems', () => {
     severity: 'warning',
     title: 'Limit reached',
     message: 'Requests per minute. Requests are rejected with HTTP 429.',
+    since: null,
+    runbook: null,
   };
 
   it('are counted in the navigation, and lead to where they are dealt with', async () => {
@@ -29,12 +33,19 @@ describe('problems', () => {
     await page.getByRole('link', { name: 'Problems 2' }).click();
     await page.getByRole('heading', { name: 'Problems', level: 1 }).waitFor();
     const row = page.getByRole('row').filter({ hasText: 'Failing' });
-    await row.getByText('The image was not found.').waitFor();
+    await row.getByText(/The image was not found\./).waitFor();
+    const log = row.getByRole('link', { name: 'Open logs of tiny-chat' });
+    expect(await log.getAttribute('href')).to.equal(
+      '/default/deployments/tiny-chat?tab=logs&container=engine&run=crashed',
+    );
     expect(await findFaults(page)).to.deep.equal([]);
     const names = page.getByRole('link', { name: /^(Deployment|Key) / });
-    await page.getByRole('button', { name: 'Problem', exact: true }).click();
-    await page.getByRole('button', { name: 'Problem', exact: true }).click();
-    await page.waitForURL(/sort=-problem/);
+    // The address changes before the table does.
+    for (const order of ['ascending', 'descending']) {
+      await page.getByRole('button', { name: 'Problem', exact: true }).click();
+      await page.locator(`th[aria-sort="${order}"]`).waitFor();
+    }
+    expect(page.url()).to.include('sort=-problem');
     expect(await names.allTextContents()).to.deep.equal(['Key shop', 'Deployment tiny-chat']);
     const filter = page.getByRole('searchbox', { name: 'Filter problems' });
     await filter.fill('429');

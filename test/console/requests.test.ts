@@ -33,10 +33,37 @@ describe('the page of requests', () => {
     expect(await fact('Submitted by')).to.equal(`Key make-run (sk-berth-…${apiKey.slice(-4)})`);
     expect(await fact('Cost')).to.equal('Free');
     expect(await fact('Images')).to.equal('1');
-    expect(await fact('Queued')).to.match(/^\d{1,2} \w+ \d{4}, \d{2}:\d{2}:\d{2} \(.+\)$/);
+    expect(await fact('Queued')).to.match(/^\w+ \d{1,2}, \d{4}, \d{2}:\d{2}:\d{2} \(.+\)$/);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
     expect(await isFocused(opener)).to.equal(true);
+    await page.context().close();
+  });
+
+  it('lists the latest of every kind, with the slowest first where that is asked', async () => {
+    const { open, stack } = use();
+    const { baseURL, apiKey } = stack.find('LLM');
+    const id = `asked-${Date.now()}`;
+    const response = await fetch(`${baseURL}/chat/completions`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        'content-type': 'application/json',
+        'x-request-id': id,
+      },
+      body: JSON.stringify({ model: 'berth/tiny-chat', messages: [{ role: 'user', content: 'Hello' }] }),
+    });
+    expect(response.status).to.equal(200);
+    await response.text();
+    const page = await open('requests?view=all&sort=-duration');
+    const row = page.getByRole('row').filter({ has: page.getByTitle(id) });
+    await row.waitFor({ timeout: 45_000 });
+    expect(await row.textContent())
+      .to.include('tiny-chat')
+      .and.to.include('chat completions')
+      .and.to.include('200');
+    await page.getByRole('searchbox', { name: 'Filter latest requests' }).fill(id);
+    expect(await page.getByRole('row').count()).to.equal(2);
     await page.context().close();
   });
 
@@ -183,9 +210,15 @@ describe('the page of requests', () => {
     await page.reload();
     await row.waitFor();
     expect(await page.getByRole('row').count()).to.equal(2);
+    await page.goto('/default/requests?deployment=free-video&status=queued');
+    await page.getByRole('button', { name: /^Cancel all \d+ queued…$/ }).click();
+    const dialog = page.getByRole('dialog', { name: /^Cancel \d+ queued requests$/ });
+    await dialog.waitFor();
+    expect(await findFaults(page)).to.deep.equal([]);
+    await dialog.getByRole('button', { name: 'Cancel them all' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    await page.getByText('No matching requests').waitFor();
     await page.context().close();
-    const headers = { authorization: `Bearer ${apiKey}` };
-    for (const id of ids) await fetch(`${baseURL}/requests/${id}/cancel`, { method: 'POST', headers });
   });
 });
 

@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { type ModelStartup, STARTUP_STAGES } from '../../api/model-startup.ts';
+import { spellDuration } from '../../console/web/parts/time-format.ts';
 import { pollUntil } from '../support/poll.ts';
 import { useConsole } from './support/console.ts';
 import { listScenes, openScene } from './support/scenes.ts';
@@ -29,9 +30,9 @@ describe('the startup of a replica', function () {
     expect(stages.map(({ stage }) => stage)).to.deep.equal(order);
     expect(order).to.include.members(['Scheduled', 'Ready']);
     const page = await open(`deployments/${name}?tab=replicas`);
-    await page.getByText(`Total: ${took}.`, { exact: true }).waitFor();
+    await page.getByText(`Total: ${spellDuration(took!)}.`, { exact: true }).waitFor();
     expect(await readLines(page, 'Last replica startup')).to.deep.equal(
-      stages.map(({ stage, took }) => `${stage} after ${took}`),
+      stages.map(({ stage, took }) => `${stage} after ${spellDuration(took)}`),
     );
     await page.context().close();
   });
@@ -39,9 +40,9 @@ describe('the startup of a replica', function () {
   it('is shown while it goes on: what is done, what it waits for since when, and what is expected', async () => {
     const page = await use().open('deployments');
     await openScene(page, listScenes().find(({ name }) => name === 'startup')!);
-    await page.getByText('Expected total: 95s.', { exact: true }).waitFor();
+    await page.getByText('Expected total: 95 s.', { exact: true }).waitFor();
     const [first, second, current, ...rest] = await readLines(page, 'Replica startup');
-    expect([first, second]).to.deep.equal(['Scheduled after 2s', 'Prepared after 41s']);
+    expect([first, second]).to.deep.equal(['Scheduled after 2 s', 'Prepared after 41 s']);
     expect(current).to.match(/^WeightsLoaded in progress, started .*1 min/);
     expect(rest).to.deep.equal([]);
     await page.context().close();

@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatTinyModel } from '../../cluster/tiny-gguf.ts';
-import { ensureFolder } from './cached-folder.ts';
-import { ensureLlamaServer, readLlamaVersion } from './llama-server.ts';
+import { ensureFolder } from '../../machine/cached-folder.ts';
+import { ensureLlamaServer, readLlamaVersion } from '../../machine/llama-server.ts';
 import { ensureModel, ensurePythonEngine, type PythonEngine } from './python-engine.ts';
 
 export const ENGINE_NAMES = ['vllm', 'llama-cpp', 'vllm-omni', 'sglang-diffusion', 'sglang'] as const;

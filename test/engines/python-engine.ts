@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { CACHE_FOLDER } from '../../machine/cache-folder.ts';
+import { ensureFolder } from '../../machine/cached-folder.ts';
 import { findProgram } from '../../machine/system-package.ts';
-import { ensureFolder } from './cached-folder.ts';
 
 export interface PythonEngine {
   name: string;

@@ -6,7 +6,7 @@ import { generateApiKey, hashApiKey } from '../../api/identity.ts';
 import { PORTS } from '../../api/names.ts';
 import { workKeys } from '../../api/redis-keys.ts';
 import type { EndpointEntry } from '../../launch/endpoints-file.ts';
-import { createLocalKey } from '../../launch/local-key.ts';
+import { createLocalKey } from '../support/local-key.ts';
 import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
 import { pollUntil } from '../support/poll.ts';
 import { connectTo } from '../support/redis-client.ts';

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashApiKey } from '../../api/identity.ts';
-import { createLocalKey } from '../../launch/local-key.ts';
+import { createLocalKey } from './local-key.ts';
 import type { LocalStack } from './local-stack.ts';
 
 export interface CheckRun {

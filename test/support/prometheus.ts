@@ -1,8 +1,8 @@
 /** Prometheus and its promtool: those on PATH, or Debian's, in the cache folder; nothing is installed or started on the machine. */
 import { join } from 'node:path';
+import { ensureFolder } from '../../machine/cached-folder.ts';
 import { unpackFromDebian, writeStarter } from '../../machine/debian-package.ts';
 import { findProgram } from '../../machine/system-package.ts';
-import { ensureFolder } from '../engines/cached-folder.ts';
 
 const PACKAGE = { release: 'bookworm', name: 'prometheus' };
 const PROGRAMS = ['prometheus', 'promtool'] as const;

@@ -4,8 +4,8 @@ import { CONSOLE_VARIABLES } from '../../api/console-environment.ts';
 import { GATEWAY_VARIABLES } from '../../api/gateway-environment.ts';
 import { isVariable, type Variable, type VariableTable } from '../../api/variables.ts';
 import { WEIGHTS_VARIABLES } from '../../api/weights-cache.ts';
-import { LISTEN_VARIABLES, RUN_VARIABLES, STATE_VARIABLES } from '../../launch/environment.ts';
-import { KEY_VARIABLES } from '../../launch/key-request.ts';
+import { CLI_VARIABLES } from '../../cli/framework/environment.ts';
+import { RUN_VARIABLES, STATE_VARIABLES } from '../../launch/environment.ts';
 import { OPERATOR_VARIABLES } from '../../operator/environment.ts';
 import { SETTING_VARIABLES, START_VARIABLES } from '../../simulator/environment.ts';
 import { code, formatTable, NOTICE } from './markdown.ts';
@@ -91,5 +91,10 @@ ${formatTable(
 )}
 ## make run and make cluster
 
-${formatVariables({ ...RUN_VARIABLES, ...STATE_VARIABLES, ...KEY_VARIABLES, ...LISTEN_VARIABLES })}`;
+${formatVariables({ ...RUN_VARIABLES, ...STATE_VARIABLES })}
+## berth
+
+[Command line](cli.md) says how it finds \`make run\` or a cluster.
+
+${formatVariables(CLI_VARIABLES)}`;
 }

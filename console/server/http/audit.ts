@@ -6,6 +6,8 @@ export interface AuditedChange {
   resource: string;
   namespace?: string | undefined;
   name?: string | undefined;
+  /** How many requests it canceled at once. */
+  canceled?: number | undefined;
 }
 
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -32,13 +34,21 @@ export function describeChange(method: string, path: string, answer: unknown): A
   if (area !== 'namespaces') return { action: SESSION_ACTIONS[method] ?? method, resource: area };
   // A verb comes last: /webhooks/NAME/test.
   if (method === 'POST' && rest.length > 0)
-    return { action: rest.at(-1)!, resource, namespace, name: rest.slice(0, -1).join('/') || undefined };
+    return {
+      ...{ action: rest.at(-1)!, resource, namespace, name: rest.slice(0, -1).join('/') || undefined },
+      ...readCanceled(answer),
+    };
   return { action: ACTIONS[method] ?? method, resource, namespace, name: rest.join('/') || readName(answer) };
 }
 
 function readName(answer: unknown): string | undefined {
   const { name, key } = (answer ?? {}) as { name?: unknown; key?: { name?: unknown } };
   return readText(name ?? key?.name);
+}
+
+function readCanceled(answer: unknown): Pick<AuditedChange, 'canceled'> {
+  const { canceled } = (answer ?? {}) as { canceled?: unknown };
+  return typeof canceled === 'number' ? { canceled } : {};
 }
 
 const readText = (name: unknown): string | undefined =>

@@ -64,11 +64,13 @@ export function addProblemRoutes(serve: ServeRoute, services: Services): void {
       ),
       list(
         webhookEndpointResource.plural,
-        viewAs(webhookEndpoint, (each) => findWebhookProblems(describeWebhook(each))),
+        viewAs(webhookEndpoint, (each) => findWebhookProblems(describeWebhook(each), each.status.conditions)),
       ),
       list(
         storageCredentialResource.plural,
-        viewAs(storageCredential, (each) => findStorageProblems(describeStorageCredential(each))),
+        viewAs(storageCredential, (each) =>
+          findStorageProblems(describeStorageCredential(each), each.status.conditions),
+        ),
       ),
       mayReadUsage
         ? list(

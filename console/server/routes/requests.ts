@@ -2,9 +2,12 @@
 import { z } from 'zod';
 import { modelDeploymentResource } from '../../../api/model-deployment.ts';
 import { REQUEST_ID, type RequestRecord } from '../../../api/request.ts';
+import { ConcurrencyLimit } from '../../../kit/concurrency-limit.ts';
+import { cancelQueued } from '../../../redis/requests/queue-cancellation.ts';
 import { type ChargedRecord, readRequest } from '../../../redis/requests/request-record.ts';
 import { routes } from '../../routes.ts';
 import { callTimeout, readEndpointJSON } from '../endpoints/answer.ts';
+import { check } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
 import type { Session } from '../sessions/session.ts';
 import { toBaseURL } from '../views/deployment.ts';
@@ -15,6 +18,11 @@ import type { Services } from './services.ts';
 
 const { plural } = modelDeploymentResource;
 
+/** Parts of queues that are canceled at once; a workspace's one after the other. */
+const CANCELS = { total: 4, perOwner: 1 };
+/** Unix milliseconds, of which Redis is asked in microseconds. */
+const MAX_TIME = 9e12;
+const part = z.object({ before: z.coerce.number().int().positive().max(MAX_TIME).optional() });
 const NO_INPUT = { parameters: null, files: [] };
 const input = z.object({
   parameters: z.record(z.string(), z.unknown()).nullable(),
@@ -25,6 +33,7 @@ const outputs = z.object({ output_urls: z.array(z.string()).default([]) });
 
 export function addRequestRoutes(serve: ServeRoute, services: Services): void {
   const { kubernetes, access, redis, endpoints } = services;
+  const cancels = new ConcurrencyLimit(CANCELS.total, CANCELS);
 
   serve(routes.readRequest, async ({ session, namespace, deployment, id }) => {
     await access.require(session, namespace, 'readRequests');
@@ -57,6 +66,13 @@ export function addRequestRoutes(serve: ServeRoute, services: Services): void {
       );
     await ask(session, namespace, { method: 'POST', baseURL, path: `requests/${id}/cancel` });
     return describeRecord(await find({ namespace, deployment, id }));
+  });
+
+  serve(routes.cancelQueued, async ({ ctx, session, namespace, deployment }) => {
+    await access.require(session, namespace, 'cancelRequests');
+    const { before } = check(ctx.query, part);
+    await kubernetes.get(session.token, { plural, namespace }, deployment);
+    return cancels.run(() => cancelQueued(redis, { namespace, deployment, before }), namespace);
   });
 
   serve(routes.readRequestInput, async ({ session, namespace, deployment, id }) => {

@@ -1,6 +1,7 @@
-/** A deployment's scaling history. */
+/** A deployment's load, and its scaling history. */
 import { z } from 'zod';
 import { modelDeployment, modelDeploymentResource } from '../../../api/model-deployment.ts';
+import { readLoad } from '../../../redis/console/console-reads.ts';
 import { readScaling, type ScalingPoint } from '../../../redis/demand/scaling-history.ts';
 import { SCALING_RANGES, type ScalingRange } from '../../api.ts';
 import { routes } from '../../routes.ts';
@@ -16,6 +17,13 @@ const RANGES_MS: Record<ScalingRange, number> = { '1h': HOUR_MS, '6h': 6 * HOUR_
 const query = z.object({ range: z.enum(SCALING_RANGES).default('1h') });
 
 export function addScalingRoutes(serve: ServeRoute, { kubernetes, access, redis }: Services): void {
+  serve(routes.readLoad, async ({ session, namespace, name }) => {
+    await access.require(session, namespace, 'readUsage');
+    const object = await kubernetes.get(session.token, { plural, namespace }, name);
+    const { replicas } = describeDeployment(modelDeployment.parse(object));
+    return readLoad(redis, { namespace, deployment: name, replicas: replicas.wanted });
+  });
+
   serve(routes.readScaling, async ({ ctx, session, namespace, name }) => {
     const { range } = check(ctx.query, query);
     await access.require(session, namespace, 'readUsage');

@@ -41,7 +41,7 @@ export function describeCharge(
   };
 }
 
-function describeSubmitter(keyName: string | null, key: KnownKey | undefined): SubmitterView | null {
+export function describeSubmitter(keyName: string | null, key?: KnownKey): SubmitterView | null {
   if (keyName?.startsWith(PERSONAL_KEY_PREFIX))
     return { kind: 'playground', name: keyName.slice(PERSONAL_KEY_PREFIX.length) };
   const name = keyName ?? key?.name;

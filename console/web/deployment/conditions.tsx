@@ -4,6 +4,7 @@ import type { Condition } from '../../../api/kubernetes-types.ts';
 import { ArrangedTable, useArrangement } from '../parts/arranged-list.tsx';
 import type { Column } from '../parts/arrangement.ts';
 import { Timestamp } from '../parts/timestamp.tsx';
+import { MessageText } from './facts.tsx';
 
 const COLUMNS: readonly Column<Condition>[] = [
   { by: 'type', label: 'Condition', value: ({ type }) => type },
@@ -36,7 +37,9 @@ export function Conditions({ conditions }: { conditions: Condition[] }) {
               </Badge>
             </Table.Td>
             <Table.Td>{reason}</Table.Td>
-            <Table.Td>{message}</Table.Td>
+            <Table.Td>
+              <MessageText>{message}</MessageText>
+            </Table.Td>
             <Table.Td style={{ whiteSpace: 'nowrap' }}>
               <Timestamp at={lastTransitionTime ?? null} />
             </Table.Td>

@@ -7,7 +7,7 @@ import { ListFilter, SortHeader, useArrangement } from '../parts/arranged-list.t
 import type { Column } from '../parts/arrangement.ts';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
-import { countErrors, formatCount, formatMs, formatShare } from '../usage/totals.ts';
+import { countErrors, countOf, formatCount, formatMs, formatShare } from '../usage/totals.ts';
 
 interface DeploymentTableProps {
   deployments: readonly DeploymentView[];
@@ -110,7 +110,7 @@ function DeploymentRow({ deployment }: { deployment: ListedDeployment }) {
         )}
         <Text size="xs" c="dimmed" hiddenFrom={WIDE}>
           {replicas.ready} of {replicas.wanted} ready
-          {total && ` · ${formatCount(total.requests)} requests/h`}
+          {total && ` · ${countOf(total.requests, 'request')}/h`}
         </Text>
       </Table.Td>
       <Table.Td visibleFrom={WIDE} style={{ whiteSpace: 'nowrap' }}>

@@ -1,8 +1,11 @@
 /** Kind, model, replicas and status message of a deployment, for its card and its page. */
-import { Badge, Group, Text } from '@mantine/core';
+import { Anchor, Badge, Group, Text } from '@mantine/core';
 import { IconAlertCircle } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
+import { Link } from 'react-router';
 import type { DeploymentView } from '../../api.ts';
+import { useAccess } from '../client/session.ts';
+import { findCrashedContainer, findLogSearch } from './crash.ts';
 
 /** Kind and model, after `children`. */
 export function KindAndModel({
@@ -67,14 +70,28 @@ export function EngineAndPrices({
   );
 }
 
-/** Why a deployment does not serve. */
+/** Why a deployment does not serve; a crash has a link to the log. */
 export function StatusMessage({ message }: { message: string }) {
+  const { readLogs = false } = useAccess();
+  const container = readLogs ? findCrashedContainer(message) : undefined;
   return (
     <Group gap="xs" wrap="nowrap" align="flex-start">
       <IconAlertCircle size={18} aria-hidden style={{ flex: 'none', marginTop: 2 }} />
-      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-        {message}
-      </Text>
+      <div>
+        <MessageText>{message}</MessageText>
+        {container && (
+          <Anchor component={Link} to={{ search: findLogSearch(container) }} size="sm" underline="always">
+            Open logs
+          </Anchor>
+        )}
+      </div>
     </Group>
   );
 }
+
+/** Keeps the line breaks of a log. */
+export const MessageText = ({ children }: { children: string }) => (
+  <Text size="sm" style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+    {children}
+  </Text>
+);

@@ -8,6 +8,7 @@ import { useAccess } from '../client/session.ts';
 import { useFilters } from '../parts/filters.ts';
 import { Loaded } from '../parts/page.tsx';
 import { EmptyState, ErrorAlert } from '../parts/page-states.tsx';
+import { findCrashedRun } from './crash.ts';
 import { findLines } from './log-buffer.ts';
 import { useLog } from './log-query.ts';
 import { useReplicas } from './replicas.tsx';
@@ -37,10 +38,14 @@ export function Logs({ deployment }: { deployment: string }) {
 function ReplicaLog({ deployment, replicas }: { deployment: string; replicas: ReplicaView[] }) {
   const namespace = useNamespace();
   const { search, change } = useFilters();
-  const [isPrevious, setPrevious] = useState(false);
+  /** null until it is chosen. */
+  const [chosen, setPrevious] = useState<boolean | null>(null);
   const [turn, setTurn] = useState(0);
   const [wanted, setWanted] = useState('');
-  const replica = replicas.find(({ name }) => name === search.get('replica')) ?? replicas[0]!;
+  const crashed = search.get('run') === 'crashed' ? findCrashedRun(replicas) : undefined;
+  const replica =
+    replicas.find(({ name }) => name === search.get('replica')) ?? crashed?.replica ?? replicas[0]!;
+  const isPrevious = chosen ?? (crashed?.replica === replica && crashed.isPrevious);
   const container =
     replica.containers.find((name) => name === search.get('container')) ?? replica.containers[0]!;
   const { text, state, error } = useLog(

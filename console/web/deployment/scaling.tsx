@@ -1,7 +1,9 @@
 /** Why a deployment that is scaled has as many replicas as it has, and when that last changed. */
 import { Text } from '@mantine/core';
 import type { DeploymentView } from '../../api.ts';
+import { spellDuration } from '../parts/time-format.ts';
 import { Timestamp } from '../parts/timestamp.tsx';
+import { countOf } from '../usage/totals.ts';
 
 export function Scaling({
   deployment: { scaling, replicas },
@@ -13,9 +15,9 @@ export function Scaling({
   const facts = [
     `Demand ${demand}`,
     needed > replicas.wanted &&
-      `needs ${needed} replicas${isShort ? `, but the cluster has room for ${replicas.wanted}` : ''}`,
+      `needs ${countOf(needed, 'replica')}${isShort ? `, but the cluster has room for ${replicas.wanted}` : ''}`,
     reason,
-    loadTime && `startup takes ${loadTime}`,
+    loadTime && `startup takes ${spellDuration(loadTime)}`,
   ];
   return (
     <Text size="sm" c="dimmed" component="div" style={{ overflowWrap: 'anywhere' }}>
@@ -23,7 +25,8 @@ export function Scaling({
       {lastChange && (
         <>
           {' · '}
-          scaled from {lastChange.from} to {lastChange.to} replicas <Timestamp at={lastChange.at} />
+          scaled from {lastChange.from} to {countOf(lastChange.to, 'replica')}{' '}
+          <Timestamp at={lastChange.at} />
           {lastChange.reason !== reason && `: ${lastChange.reason}`}
         </>
       )}

@@ -1,6 +1,7 @@
 /** How a replica starts, or how the last one did: its stages in order, each with its time. */
 import { Text } from '@mantine/core';
 import type { DeploymentView } from '../../api.ts';
+import { spellDuration } from '../parts/time-format.ts';
 import { Timestamp } from '../parts/timestamp.tsx';
 
 type Started = Pick<DeploymentView, 'startup'>;
@@ -17,7 +18,7 @@ export function StartupStages({ startup }: { startup: NonNullable<DeploymentView
       <ol className="stages">
         {stages.map(({ stage, took }) => (
           <li key={stage} data-done>
-            <span>{stage}</span> <span className="dimmed">after {took}</span>
+            <span>{stage}</span> <span className="dimmed">after {spellDuration(took)}</span>
           </li>
         ))}
         {current && (
@@ -30,7 +31,9 @@ export function StartupStages({ startup }: { startup: NonNullable<DeploymentView
         )}
       </ol>
       <Text size="xs" c="dimmed" mt={4}>
-        {current ? expected && `Expected total: ${expected}.` : `Total: ${took}.`}
+        {current
+          ? expected && `Expected total: ${spellDuration(expected)}.`
+          : took && `Total: ${spellDuration(took)}.`}
       </Text>
     </section>
   );

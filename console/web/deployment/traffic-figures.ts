@@ -1,9 +1,20 @@
 /** How a deployment served, in figures. Pure. */
-import type { DeploymentView, UsagePoint, UsageView } from '../../api.ts';
+import type { DeploymentView, LoadView, UsagePoint, UsageView } from '../../api.ts';
 import type { Figure } from '../parts/figure.ts';
-import { countErrors, formatCount, formatMs, formatShare } from '../usage/totals.ts';
+import { countErrors, countOf, formatCount, formatMs, formatShare } from '../usage/totals.ts';
 
 export type Served = Pick<DeploymentView, 'name' | 'kind' | 'queue'>;
+
+/** Requests at the deployment now, and where they wait. */
+export function describeLoad({ inflight, slots, queued, waiting, cacheUse }: LoadView): Figure {
+  const places = [
+    slots === null ? 'no limit' : `of ${countOf(slots, 'slot')}`,
+    `${formatCount(queued)} waiting in the gateway`,
+    ...(waiting === null ? [] : [`at least ${formatCount(waiting)} in the engine`]),
+    ...(cacheUse === null ? [] : [`KV cache ${cacheUse}%`]),
+  ];
+  return { label: 'In flight now', value: formatCount(inflight), more: places.join('; ') };
+}
 
 /** Those that the kind has. */
 export function describeTraffic(
@@ -24,7 +35,7 @@ export function describeTraffic(
     {
       label: 'Latency, p95',
       value: formatMs(total.p95Ms),
-      more: `p50 ${formatMs(total.p50Ms)}`,
+      more: `p50 ${formatMs(total.p50Ms)}, p99 ${formatMs(total.p99Ms)}`,
       course: trace(({ p95Ms }) => p95Ms),
     },
   ];

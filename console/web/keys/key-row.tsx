@@ -4,6 +4,7 @@ import { type CreatorView, findReachedLimit, type KeyTotalView, type KeyView } f
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { Timestamp } from '../parts/timestamp.tsx';
+import { countOf } from '../usage/totals.ts';
 import { KeyMenu } from './key-menu.tsx';
 import { findState } from './key-state.ts';
 
@@ -122,10 +123,10 @@ function Total({ total }: { total: KeyTotal | undefined }) {
   const tokens = total.inputTokens + total.outputTokens;
   return (
     <>
-      <Text size="sm">{total.requests.toLocaleString('en')} requests</Text>
+      <Text size="sm">{countOf(total.requests, 'request')}</Text>
       <Text size="xs" c="dimmed">
         Cost {total.cost}
-        {tokens > 0 && ` · ${tokens.toLocaleString('en')} tokens`}
+        {tokens > 0 && ` · ${countOf(tokens, 'token')}`}
       </Text>
     </>
   );

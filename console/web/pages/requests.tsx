@@ -1,6 +1,7 @@
-/** Asynchronous requests with their status and results. */
+/** Requests: those in the background with their status and results, or the latest of every kind. */
 import '../theme/later-styles.ts';
-import { Group, Select, Text } from '@mantine/core';
+import { Group, SegmentedControl, Select, Text } from '@mantine/core';
+import type { DeploymentView } from '../../api.ts';
 import { routes } from '../../routes.ts';
 import { useRead } from '../client/namespace.ts';
 import { useFilters } from '../parts/filters.ts';
@@ -11,7 +12,9 @@ import { RequestIdField } from '../parts/request-id-field.tsx';
 import { useDrawerClose } from '../parts/side-drawer.tsx';
 import { TIME_FILTERS, TimeFilter } from '../parts/time-filter.tsx';
 import { formatDateTime } from '../parts/time-format.ts';
+import { CancelQueued } from '../requests/cancel-queued.tsx';
 import { KeyFilter } from '../requests/key-filter.tsx';
+import { RecentRequests } from '../requests/recent-requests.tsx';
 import { RequestDrawer } from '../requests/request-drawer.tsx';
 import { RequestTable } from '../requests/request-table.tsx';
 
@@ -19,7 +22,36 @@ const STATUSES = ['queued', 'running', 'succeeded', 'failed', 'canceled'];
 const FILTERS = ['deployment', 'status', 'id', 'key', ...TIME_FILTERS];
 const PAGE_SIZE = 100;
 
+const VIEWS = [
+  { value: '', label: 'In the background' },
+  { value: 'all', label: 'All, the latest' },
+];
+
 export function RequestsPage() {
+  const { search, change } = useFilters();
+  const isOfAll = search.get('view') === 'all';
+  return (
+    <Page
+      title="Requests"
+      about={
+        isOfAll
+          ? 'Requests of every kind that have ended, with where they waited.'
+          : 'Videos, and images generated in the background, newest first.'
+      }
+    >
+      <SegmentedControl
+        aria-label="Which requests"
+        data={VIEWS}
+        value={isOfAll ? 'all' : ''}
+        onChange={(view) => change({ view, filter: null, sort: null, after: null })}
+        style={{ alignSelf: 'flex-start' }}
+      />
+      {isOfAll ? <RecentRequests deployment={search.get('deployment') ?? ''} /> : <BackgroundRequests />}
+    </Page>
+  );
+}
+
+function BackgroundRequests() {
   const { search, change, linkTo } = useFilters();
   const close = useDrawerClose(() => change({ request: null }, { replace: true }));
   const deployment = search.get('deployment') ?? '';
@@ -33,11 +65,17 @@ export function RequestsPage() {
     pageSize: PAGE_SIZE,
     olderOf: (page) => page.older,
   });
+  const { data: deployments = [] } = useRead(routes.listDeployments, {}, { refetchInterval: 30_000 });
+  const queued = deployments.find(({ name }) => name === deployment)?.queue?.queued ?? 0;
   const isFiltered = Object.values(filters).some((value) => value !== '');
   return (
-    <Page title="Requests" about="Videos, and images generated in the background, newest first.">
+    <>
       <Group align="flex-end">
-        <DeploymentFilter value={deployment} onChange={(chosen) => filter({ deployment: chosen })} />
+        <DeploymentFilter
+          deployments={deployments}
+          value={deployment}
+          onChange={(chosen) => filter({ deployment: chosen })}
+        />
         <Select
           label="Status"
           placeholder="All"
@@ -55,15 +93,16 @@ export function RequestsPage() {
         />
         <TimeFilter search={search} filter={filter} />
         <RequestIdField value={id} onChange={(typed) => filter({ id: typed }, { replace: true })} />
+        <CancelQueued key={deployment} deployment={deployment} queued={queued} />
       </Group>
       <Loaded query={query}>
         {({ requests, searchedTo }) => (
           <>
             {requests.length === 0 ? (
-              <EmptyState title={isFiltered ? 'No matching requests' : 'No requests yet'}>
+              <EmptyState title={isFiltered ? 'No matching requests' : 'No background requests yet'}>
                 {isFiltered
                   ? 'Try another deployment, status, key, time or ID.'
-                  : 'Generate a video, or an image in the background, in a deployment’s playground.'}
+                  : 'Generate a video, or an image in the background, in a deployment’s playground. Chats and others that are answered at once are in the list of all requests.'}
               </EmptyState>
             ) : (
               <RequestTable
@@ -81,13 +120,20 @@ export function RequestsPage() {
         )}
       </Loaded>
       <RequestDrawer chosen={search.get('request')} onClose={close} />
-    </Page>
+    </>
   );
 }
 
-function DeploymentFilter({ value, onChange }: { value: string; onChange: (chosen: string | null) => void }) {
-  const { data = [] } = useRead(routes.listDeployments, {}, { refetchInterval: 30_000 });
-  const names = data.filter(({ kind }) => kind === 'Image' || kind === 'Video').map(({ name }) => name);
+interface DeploymentFilterProps {
+  deployments: readonly DeploymentView[];
+  value: string;
+  onChange: (chosen: string | null) => void;
+}
+
+function DeploymentFilter({ deployments, value, onChange }: DeploymentFilterProps) {
+  const names = deployments
+    .filter(({ kind }) => kind === 'Image' || kind === 'Video')
+    .map(({ name }) => name);
   return (
     <Select
       label="Deployment"

@@ -22,7 +22,7 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, { isBroken: boo
     return (
       <Stack>
         <Title order={1}>This page could not be loaded</Title>
-        <ErrorAlert error={BROKEN} action="Reload" onRetry={() => location.reload()} />
+        <ErrorAlert title="Loading failed" error={BROKEN} action="Reload" onRetry={() => location.reload()} />
       </Stack>
     );
   }

@@ -2,6 +2,7 @@
 import { Alert, Button, Center, Loader, Stack, Text, Title } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
+import { describeFault } from './error-title.ts';
 
 export function PageLoader() {
   return (
@@ -44,11 +45,17 @@ interface FaultProps {
   onRetry?: () => void;
   /** Label of the button. */
   action?: string;
+  title?: string;
 }
 
-export function ErrorAlert({ error, onRetry, action = 'Try again' }: FaultProps) {
+export function ErrorAlert({ error, onRetry, action = 'Try again', title }: FaultProps) {
   return (
-    <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title="Something went wrong" role="alert">
+    <Alert
+      color="red"
+      icon={<IconAlertTriangle aria-hidden />}
+      title={title ?? describeFault(error, navigator.onLine)}
+      role="alert"
+    >
       <Text size="sm">{error.message}</Text>
       {onRetry && (
         <Button mt="sm" size="xs" variant="default" onClick={onRetry}>

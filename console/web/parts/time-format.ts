@@ -1,13 +1,18 @@
 /** Formats of times and durations. Pure. */
 
-const dateTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+const dateTime = new Intl.DateTimeFormat('en-US', {
+  dateStyle: 'medium',
+  timeStyle: 'medium',
+  hourCycle: 'h23',
+});
 
-/** Such as "22 Nov 2026, 05:18:09", in local time. */
+/** Such as "Nov 22, 2026, 05:18:09", in local time. */
 export const formatDateTime = (date: Date): string => dateTime.format(date);
 
 /** The label of a chart step, with the date if steps are an hour or more. */
 export const formatStep = (date: Date, stepSeconds: number): string =>
-  date.toLocaleString('en-GB', {
+  date.toLocaleString('en-US', {
+    hourCycle: 'h23',
     ...(stepSeconds >= 3_600 && { day: 'numeric', month: 'short' }),
     hour: '2-digit',
     minute: '2-digit',
@@ -16,6 +21,12 @@ export const formatStep = (date: Date, stepSeconds: number): string =>
 /** Such as "15 min": of chart steps. */
 export const formatLength = (seconds: number): string =>
   seconds < 3_600 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
+
+/** As durations of a status, such as "1m30s", are shown: "1 min 30 s". */
+export const spellDuration = (text: string): string =>
+  text.replace(/(\d)(ms|s|m|h)(?=(\d?))/g, (_, digit: string, unit: string, next: string) => {
+    return `${digit} ${unit === 'm' ? 'min' : unit}${next && ' '}`;
+  });
 
 /** '–' while either end is unknown. */
 export function describeSpan(from: string | null, to: string | null): string {

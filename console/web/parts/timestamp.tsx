@@ -45,5 +45,6 @@ export function Timestamp({ at, isFull = false }: TimestampProps) {
 
 function describe(seconds: number): string {
   const [unit, length] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? UNITS.at(-1)!;
-  return format.format(Math.round(seconds / length), unit);
+  // Without the period of "1 min. ago": units have none elsewhere.
+  return format.format(Math.round(seconds / length), unit).replace('.', '');
 }

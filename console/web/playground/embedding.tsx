@@ -6,7 +6,7 @@ import type { EmbeddingAnswer } from '../../api.ts';
 import { playgroundRoutes } from '../../routes.ts';
 import { call } from '../client/call.ts';
 import { useNamespace } from '../client/namespace.ts';
-import { formatMs } from '../usage/totals.ts';
+import { countOf, formatMs } from '../usage/totals.ts';
 import { BesideCode } from './call-code.tsx';
 import type { PlaygroundProps } from './playground-props.ts';
 import { QuestionForm } from './question-form.tsx';
@@ -61,7 +61,7 @@ function Embedding({ timed: { answer, tookMs } }: { timed: Timed<EmbeddingAnswer
         {first.embedding.length > SHOWN_NUMBERS && ', …'}
       </Code>
       <Text size="sm" c="dimmed" mt="xs">
-        {answer.usage && `${answer.usage.prompt_tokens} tokens · `}
+        {answer.usage && `${countOf(answer.usage.prompt_tokens, 'token')} · `}
         {formatMs(tookMs)}
       </Text>
     </Paper>

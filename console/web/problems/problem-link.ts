@@ -1,5 +1,6 @@
 /** Where a problem is dealt with. Pure. */
 import type { ProblemView } from '../../api.ts';
+import { findCrashedContainer, findLogSearch } from '../deployment/crash.ts';
 
 /** Below the namespace. */
 export function findProblemPath({ kind, name }: Pick<ProblemView, 'kind' | 'name'>): string {
@@ -19,6 +20,19 @@ export function findProblemPath({ kind, name }: Pick<ProblemView, 'kind' | 'name
       return 'usage';
   }
 }
+
+/** Below the namespace; undefined if no container has crashed. */
+export function findLogPath({ kind, name, message }: ProblemView): string | undefined {
+  const container = kind === 'deployment' ? findCrashedContainer(message) : undefined;
+  return container && `deployments/${encodeURIComponent(name)}${findLogSearch(container)}`;
+}
+
+/** undefined if the installation names no documentation. */
+export const findRunbook = (
+  { runbook }: Pick<ProblemView, 'runbook'>,
+  documentationURL: string | null,
+): string | undefined =>
+  runbook && documentationURL ? `${documentationURL.replace(/\/$/, '')}/runbooks/${runbook}` : undefined;
 
 const NOUNS: Record<ProblemView['kind'], string> = {
   deployment: 'Deployment',

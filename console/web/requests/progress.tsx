@@ -15,7 +15,7 @@ export function RequestProgress({ request }: RequestProgressProps) {
     <Stack gap={4}>
       <Group gap="xs" wrap="nowrap">
         <StateBadge state={status} />
-        {percent !== null && <Text size="xs">{percent} %</Text>}
+        {percent !== null && <Text size="xs">{percent}%</Text>}
       </Group>
       {percent !== null && <Progress value={percent} size="sm" aria-label={`Progress of ${id}`} />}
     </Stack>

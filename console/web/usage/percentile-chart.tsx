@@ -8,7 +8,7 @@ import { formatMs } from './totals.ts';
 /** More dots would hide the line. */
 const MAX_DOTS = 30;
 
-type Percentile = 'p50Ms' | 'p95Ms' | 'firstTokenP50Ms' | 'firstTokenP95Ms';
+type Percentile = 'p50Ms' | 'p95Ms' | 'firstTokenP50Ms' | 'firstTokenP95Ms' | 'waitP50Ms' | 'waitP95Ms';
 
 interface PercentileChartProps {
   title: string;

@@ -15,13 +15,18 @@ export const formatCount = (count: number): string =>
 export const countOf = (count: number, noun: string): string =>
   `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 
-/** Such as "2.5 %". */
-export const formatShare = (part: number, whole: number): string =>
-  `${(whole > 0 ? (100 * part) / whole : 0).toFixed(1)} %`;
+/** Such as "2.5%". */
+export function formatShare(part: number, whole: number): string {
+  const percent = Number((whole > 0 ? (100 * part) / whole : 0).toFixed(1));
+  return part > 0 && percent === 0 ? '<0.1%' : `${percent}%`;
+}
 
 export function formatMs(ms: number | null): string {
   if (ms === null) return '–';
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
-  return `${(ms / 60_000).toFixed(1)} min`;
+  if (ms < 999.5) return `${roundFigure(ms)} ms`;
+  if (ms < 59_950) return `${roundFigure(ms / 1_000)} s`;
+  return `${roundFigure(ms / 60_000)} min`;
 }
+
+/** Three digits: a percentile is not more exact. */
+const roundFigure = (value: number): number => Number(value.toPrecision(3));

@@ -82,6 +82,14 @@ export function UsageCharts({ usage, range, isOneDeployment }: UsageChartsProps)
           summary={`p95 of streams, last ${range}: ${formatMs(totals.firstTokenP95Ms)}.`}
         />
       )}
+      {isOneDeployment && totals.waitP95Ms !== null && totals.waitP95Ms > 0 && (
+        <PercentileChart
+          title="Wait before the engine"
+          names={['waitP50Ms', 'waitP95Ms']}
+          data={data}
+          summary={`p95 at a replica, last ${range}: ${formatMs(totals.waitP95Ms)}. The engine's own queue is not in it.`}
+        />
+      )}
       <ChartPanel
         title="Tokens"
         series={TOKENS}
@@ -108,7 +116,7 @@ export function UsageCharts({ usage, range, isOneDeployment }: UsageChartsProps)
         </ChartPanel>
       )}
       <ChartPanel
-        title="Queue"
+        title="Background queue"
         series={QUEUE}
         data={data}
         summary={

@@ -24,7 +24,11 @@ export function UsageTotals({ usage: { total: totals, credit }, isOneDeployment 
       more: `${formatCount(totals.inputTokens)} input, ${formatCount(totals.outputTokens)} output`,
     },
     isOneDeployment
-      ? { label: 'p95', value: formatMs(totals.p95Ms), more: `p50 ${formatMs(totals.p50Ms)}` }
+      ? {
+          label: 'p95',
+          value: formatMs(totals.p95Ms),
+          more: `p50 ${formatMs(totals.p50Ms)}, p99 ${formatMs(totals.p99Ms)}`,
+        }
       : { label: 'p95', value: '–', more: 'select a deployment' },
     {
       label: 'Images and videos',

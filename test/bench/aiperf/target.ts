@@ -4,9 +4,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateApiKey, hashApiKey } from '../../../api/identity.ts';
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
-import { applyKey } from '../../../launch/cluster-key.ts';
 import { type EndpointsFile, LOCAL_ENDPOINTS, readEndpoints } from '../../../launch/endpoints-file.ts';
-import { createLocalKey } from '../../../launch/local-key.ts';
+import { applyObjects, runKubectl } from '../../../launch/kubectl.ts';
+import { createLocalKey, type LocalKey } from '../../support/local-key.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { makeFolder } from '../folders.ts';
 
@@ -80,11 +80,21 @@ async function describeTarget(endpoints: EndpointsFile): Promise<ChatTarget> {
   };
 }
 
+/** Resolves once the gateways know it. */
+async function applyKey({ cluster }: EndpointsFile, { namespace, name, ...spec }: LocalKey): Promise<void> {
+  await applyObjects(cluster!, [
+    { apiVersion: API_VERSION, kind: 'APIKey', metadata: { name, namespace }, spec },
+  ]);
+  const wait = ['wait', `apikey/${name}`, '-n', namespace, '--for=condition=Ready', '--timeout=20s'];
+  await runKubectl(cluster!, wait);
+}
+
 /** A new `make run` in a new folder, which ends with the bench in any case. */
 async function startRun(): Promise<{ endpoints: EndpointsFile; close(): Promise<void> }> {
   const folder = makeFolder();
   const child = spawn('setpriv', ['--pdeathsig', 'TERM', '--', process.execPath, 'launch/local.ts'], {
-    env: { ...process.env, BERTH_STATE: folder, MODELS: writeModels(folder) },
+    // Its MODEL is the name of one that is served.
+    env: { ...process.env, BERTH_STATE: folder, MODELS: writeModels(folder), MODEL: '' },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const close = async () => {

@@ -62,8 +62,11 @@ function makePoint(at: Date, index: number): UsagePoint {
     characters: 0,
     p50Ms: ms(900),
     p95Ms: ms(3_200),
+    p99Ms: ms(4_100),
     firstTokenP50Ms: ms(140),
     firstTokenP95Ms: ms(420),
+    waitP50Ms: ms(0),
+    waitP95Ms: ms(60),
     queuePeak: Math.round(3 * tide),
   };
 }

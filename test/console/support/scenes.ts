@@ -1,6 +1,6 @@
 /** Pages with data that `make run` does not have, and what opens over pages: all responses are made up. */
 import type { Page } from 'playwright-core';
-import type { DeploymentView } from '../../../console/api.ts';
+import type { DeploymentView, LoadView, ProblemView, RecentRequestView } from '../../../console/api.ts';
 import { listRequests, makeKey, makeRequest, makeSession } from './answers.ts';
 import { NAMESPACE } from './console.ts';
 import { makeHistory, makeUsage } from './histories.ts';
@@ -36,6 +36,21 @@ const REQUESTS = STATUSES.map((status, index) => ({
   ...(status === 'failed' && { errorCode: 'vram_exceeded', errorMessage: 'The GPU ran out of memory.' }),
   submitter: { kind: 'key', name: 'app', hint: 'sk-berth-…x3a0' },
   price: '0.04',
+}));
+
+const RECENT: RecentRequestView[] = [200, 200, 429, 502].map((status, index) => ({
+  id: `chatcmpl-${String(index).repeat(24)}`,
+  deployment: 'tiny-chat',
+  route: 'chat_completions',
+  status,
+  errorCode: [null, null, 'rate_limit_exceeded', 'upstream_error'][index]!,
+  endedAt: ago(index / 4),
+  durationMs: [18_004, 912, 3, 640][index]!,
+  waitMs: [14_200, 0, 0, 0][index]!,
+  firstTokenMs: [15_120, 74, null, null][index]!,
+  inputTokens: status === 200 ? 1_204 : null,
+  outputTokens: status === 200 ? 96 : null,
+  submitter: index === 1 ? { kind: 'playground', name: 'ada' } : { kind: 'key', name: 'app', hint: null },
 }));
 
 const LISTED = listRequests(...REQUESTS);
@@ -126,8 +141,33 @@ const openKeyMenu = (item: string) => async (page: Page) => {
   await isOpen(page);
 };
 
+const CRASH = `engine exited with code 1, 3 restarts: ValueError: The model needs 41.2 GiB for its KV cache, and 17.9 GiB are free.
+Lower --max-model-len, or raise --gpu-memory-utilization.`;
+const PROBLEMS: ProblemView[] = [
+  {
+    kind: 'credit',
+    name: '',
+    severity: 'error',
+    title: 'Credit used up',
+    message: 'Requests are rejected with HTTP 503.',
+  },
+  { kind: 'deployment', name: NAME, severity: 'error', title: 'Failing', message: CRASH },
+  {
+    kind: 'queue',
+    name: 'film',
+    severity: 'warning',
+    title: 'Old queue',
+    message: 'The oldest request has waited for 42 minutes.',
+  },
+].map((problem, index) => ({
+  ...(problem as ProblemView),
+  since: index === 0 ? null : ago(index * 500),
+  runbook: 'not-ready',
+}));
+
 const LIVE_KEYS = { keys: KEYS, 'usage/keys/totals': [] };
 const OWN = `deployments/${NAME}`;
+const LOAD: LoadView = { inflight: 5, slots: 8, queued: 2, waiting: 3, cacheUse: 43 };
 
 /** Times within are relative to the call. */
 export const listScenes = (): Scene[] => [
@@ -164,9 +204,21 @@ export const listScenes = (): Scene[] => [
       },
     },
   },
+  {
+    name: 'crash',
+    path: OWN,
+    deployment: { state: 'failing', message: CRASH },
+    wait: (page) => page.getByText('3 in the engine').waitFor(),
+  },
+  {
+    name: 'problems with data',
+    path: 'problems',
+    answers: { problems: { problems: PROBLEMS, total: PROBLEMS.length } },
+  },
   { name: 'speech', path: `${OWN}?tab=playground`, deployment: { kind: 'Speech' } },
   { name: 'transcription', path: `${OWN}?tab=playground`, deployment: { kind: 'Transcription' } },
   { name: 'requests with data', path: 'requests', answers: { requests: LISTED } },
+  { name: 'latest requests', path: 'requests?view=all', answers: { 'recent-requests': RECENT } },
   ...[1, 3].map((index) => ({
     name: `request ${STATUSES[index]}`,
     path: `requests?request=free-video/${id('req', index)}`,
@@ -225,6 +277,7 @@ export async function openScene(page: Page, scene: Scene): Promise<void> {
   if (deployment) {
     const real = (await (await page.request.get(`${base}/deployments/tiny-chat`)).json()) as DeploymentView;
     all[OWN] = { ...real, name: NAME, ...deployment };
+    all[`${OWN}/load`] = LOAD;
   }
   for (const [place, json] of Object.entries(all)) {
     const wanted = place.startsWith('/') ? place : `${base}/${place}`;

@@ -50,7 +50,7 @@ describe("the console's list of requests", () => {
     expect(await list(`?id=${id('3')}`)).to.deep.equal([id('3')]);
     expect(await list(`?id=${id('9')}`)).to.deep.equal([]);
     const { body: views } = await fixture.someone.call('GET', `${fixture.base}/deployments`);
-    expect(views[0].queue).to.deep.equal({ waiting: 1, running: 1, abandoned: 0 });
+    expect(views[0].queue).to.deep.equal({ waiting: 1, queued: 1, running: 1, abandoned: 0 });
   });
 
   it('has those of a time, and pages within it', async () => {

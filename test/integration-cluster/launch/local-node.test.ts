@@ -1,12 +1,13 @@
 /** What `make run` does as a cluster does it: through its API server, with kubectl where a person would take it. */
 
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
 import { ensureBinary } from '../../../cluster/binaries.ts';
+import { writeFakeEngine } from '../../support/fake-engine.ts';
 import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
 import { startModelHub } from '../../support/model-hub.ts';
 import { pollUntil } from '../../support/poll.ts';
@@ -19,23 +20,6 @@ const describeModel = (name: string, engine: object, more: object = {}) => ({
 });
 const GGUF = { source: { huggingFace: { repo: 'example/model' } } };
 
-/** A llama-server that answers its health check and chats, and tells how it was called. */
-const LLAMA_SERVER = `#!${process.execPath}
-const { createServer } = require('node:http');
-const args = process.argv.slice(2);
-const read = (flag) => args[args.indexOf(flag) + 1];
-console.log('called with ' + args.join(' '));
-createServer((req, res) => {
-  res.setHeader('content-type', 'application/json');
-  res.end(JSON.stringify(req.url === '/health' ? { status: 'ok' } : {
-    id: 'x', object: 'chat.completion', created: 1, model: read('--alias'),
-    choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hello from llama' } }],
-    usage: { prompt_tokens: 1, completion_tokens: 3, total_tokens: 4 },
-  }));
-}).listen(Number(read('--port')), read('--host'));
-process.on('SIGTERM', () => process.exit(0));
-`;
-
 describe('a deployment of make run', () => {
   let stack: LocalStack;
   let kubectl: string;
@@ -47,8 +31,7 @@ describe('a deployment of make run', () => {
     kubectl = await ensureBinary('kubectl');
     models = mkdtempSync(join(tmpdir(), 'berth-models-'));
     programs = mkdtempSync(join(tmpdir(), 'berth-programs-'));
-    writeFileSync(join(programs, 'llama-server'), LLAMA_SERVER);
-    chmodSync(join(programs, 'llama-server'), 0o755);
+    writeFakeEngine(programs, 'llama-server');
     const write = (name: string, object: object) =>
       writeFileSync(join(models, `${name}.yaml`), JSON.stringify(object));
     write('chat', describeModel('chat', { preset: 'simulator' }));
@@ -112,7 +95,7 @@ describe('a deployment of make run', () => {
     expect([
       answer.status,
       ((await answer.json()) as { choices: { message: { content: string } }[] }).choices[0]!.message.content,
-    ]).to.deep.equal([200, 'Hello from llama']);
+    ]).to.deep.equal([200, 'Hello from an engine']);
     expect(await run('logs', 'deployment/llama')).to.match(
       /called with --hf-repo example\/model --host 127\./,
     );

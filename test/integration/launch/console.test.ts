@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
 import { CSRF_HEADER, type KeyView } from '../../../console/api.ts';
 import { ensurePage } from '../../../launch/local-console.ts';
-import { createLocalKey } from '../../../launch/local-key.ts';
+import { createLocalKey } from '../../support/local-key.ts';
 import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
 
 describe('the console of make run', () => {

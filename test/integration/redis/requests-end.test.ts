@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { StoredObject } from '../../../api/request.ts';
 import { removeEvents, takeEvents } from '../../../redis/deliveries/delivery-calls.ts';
@@ -6,6 +7,7 @@ import {
   takeDueObjects,
   unregisterObjects,
 } from '../../../redis/requests/object-cleanup.ts';
+import { cancelQueued } from '../../../redis/requests/queue-cancellation.ts';
 import { finishRequest, releaseRequest, renewClaim } from '../../../redis/requests/request-calls.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
 import {
@@ -27,6 +29,22 @@ describe('the end of a request', () => {
   const { deployment, claim, cancel, read, events, submitted: submit } = space;
   const dueObjects = () => takeDueObjects(space.redis, space.namespace, { limit: 100, leaseMs: 60_000 });
   const object = (key: string): StoredObject => ({ credential: null, key });
+
+  it('is that of all that is queued at once, but not of what is queued later or runs', async () => {
+    const running = await submit();
+    await claim();
+    const queued = [await submit(), await submit()];
+    await delay(5);
+    const place = { namespace: space.namespace, deployment };
+    const { before, ...part } = await cancelQueued(space.redis, place);
+    expect(part).to.deep.equal({ canceled: 2, hasMore: false });
+    const later = await submit();
+    expect(await cancelQueued(space.redis, { ...place, before })).to.include({ canceled: 0 });
+    const statuses = await Promise.all(
+      [running, ...queued, later].map(async (id) => (await read(id)).status),
+    );
+    expect(statuses).to.deep.equal(['running', 'canceled', 'canceled', 'queued']);
+  });
 
   describe('finish', () => {
     it('keeps where the files are, drops the prompt and writes request.completed', async () => {

@@ -3,8 +3,7 @@ import { createLog } from '../../../gateway/telemetry/log.ts';
 import { UsageMeter } from '../../../gateway/telemetry/usage.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { loadLibrary } from '../../../redis/library.ts';
-import { findBucket, findFirstTokenBucket } from '../../../redis/usage/latency-buckets.ts';
-import { addUsage, readUsage, type UsageEntry, type UsageSums } from '../../../redis/usage/usage.ts';
+import { addUsage, createLatencies, readUsage, type UsageSums } from '../../../redis/usage/usage.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { connectTo } from '../../support/redis-client.ts';
 import { TestStack } from '../../support/test-stack.ts';
@@ -75,29 +74,71 @@ describe('usage', () => {
     expect((await readTotal(['image', 'video'], NOON + 60 * MINUTE, 3_600)).queuePeak).to.equal(6);
   });
 
+  const observe = (at: number, ms: readonly number[], firstTokenMs: readonly number[] = []) => {
+    const latencies = createLatencies();
+    for (const each of ms) latencies.whole.observe(each);
+    for (const each of firstTokenMs) latencies.firstToken.observe(each);
+    return addUsage(tenant.redis, { namespace, deployment: 'chat', at, sums: new Map(), latencies });
+  };
+
   it('reports the same quantiles of the same requests, whatever the steps', async () => {
-    // 95 quick ones in one minute, 5 slow ones alone in another.
-    const quick = findBucket(80);
-    const slow = findBucket(9_000);
-    await addUsage(tenant.redis, { namespace, deployment: 'chat', at: NOON, sums: new Map([[quick, 96]]) });
-    const at = NOON + 10 * MINUTE;
-    await addUsage(tenant.redis, { namespace, deployment: 'chat', at, sums: new Map([[slow, 4]]) });
+    // 96 quick ones in one minute, 4 slow ones alone in another.
+    await observe(NOON, Array(96).fill(80));
+    await observe(NOON + 10 * MINUTE, Array(4).fill(9_000));
     const byMinute = await readTotal(['chat'], NOON + 60 * MINUTE, 60);
     const byHour = await readTotal(['chat'], NOON + 60 * MINUTE, 3_600);
-    expect(byMinute.p95Ms).to.be.within(50, 100).and.to.equal(byHour.p95Ms);
+    expect(byMinute.p95Ms).to.be.within(76, 84).and.to.equal(byHour.p95Ms);
     const steps = await read(['chat'], NOON, NOON + 60 * MINUTE, 60);
-    expect(Math.max(...steps.map(({ p95Ms }) => p95Ms ?? 0))).to.be.above(5_000);
+    expect(Math.max(...steps.map(({ p95Ms }) => p95Ms ?? 0))).to.equal(9_000);
+  });
+
+  it('reports quantiles within 5 % of the exact ones of 1,000 requests, whoever counted them', async () => {
+    const values = Array.from({ length: 1_000 }, (_, i) => 600_000 ** (((i * 367) % 1_000) / 1_000));
+    for (let i = 0; i < 10; i++) await observe(NOON + i * 3_000, values.slice(i * 100, (i + 1) * 100));
+    const { p50Ms, p95Ms, p99Ms } = await readTotal(['chat'], NOON + MINUTE, 60);
+    const sorted = values.toSorted((a, b) => a - b);
+    expect(p50Ms! / sorted[499]!).to.be.within(0.95, 1.05);
+    expect(p95Ms! / sorted[949]!).to.be.within(0.95, 1.05);
+    expect(p99Ms! / sorted[989]!).to.be.within(0.95, 1.05);
+  });
+
+  it('reports the latencies themselves while they are few, of several gateways', async () => {
+    for (const ms of [3_712, 18_004, 5_500]) await observe(NOON, [ms]);
+    expect(await readTotal(['chat'], NOON + MINUTE, 60)).to.include({ p50Ms: 5_500, p95Ms: 18_004 });
   });
 
   it('reports times to the first token beside those of whole requests', async () => {
-    const sums: UsageSums = new Map<UsageEntry, number>([
-      [findBucket(9_000), 1],
-      [findFirstTokenBucket(80), 1],
-    ]);
-    await addUsage(tenant.redis, { namespace, deployment: 'chat', at: NOON, sums });
+    await observe(NOON, [9_000], [80]);
     const total = await readTotal(['chat'], NOON + MINUTE, 60);
-    expect(total.p95Ms).to.be.above(5_000);
-    expect(total.firstTokenP95Ms).to.be.within(50, 100);
+    expect(total).to.include({ p95Ms: 9_000, firstTokenP95Ms: 80 });
+  });
+
+  it('reads latencies as earlier versions counted them', async () => {
+    await observe(NOON, [900]);
+    const [key] = await stack.redis.keys('w:{team}:usage:chat:minute:*');
+    await stack.redis.hset(key!, { '0:b1': 98, '0:b6': 1, '0:t0': 4 });
+    const total = await readTotal(['chat'], NOON + MINUTE, 60);
+    expect(total.p50Ms).to.be.within(70, 80);
+    expect(total.firstTokenP95Ms).to.be.within(44, 50);
+  });
+
+  it('tells of earlier counts no p99, and of several deployments no latencies', async () => {
+    await observe(NOON, [900]);
+    expect((await readTotal(['chat'], NOON + MINUTE, 60)).p99Ms).to.equal(900);
+    expect((await readTotal(['chat', 'image'], NOON + MINUTE, 60)).p95Ms).to.equal(null);
+    const [key] = await stack.redis.keys('w:{team}:usage:chat:minute:*');
+    await stack.redis.hset(key!, { '0:b1': 98 });
+    expect(await readTotal(['chat'], NOON + MINUTE, 60)).to.include({ p99Ms: null });
+  });
+
+  it('replaces what a workspace wrote in place of latencies', async () => {
+    await observe(NOON, [900]);
+    const [key] = await stack.redis.keys('w:{team}:usage:chat:minute:*');
+    for (const text of ['nonsense', `1;${'1=1,'.repeat(5_000)};`]) {
+      await stack.redis.hset(key!, '0:w', text);
+      await observe(NOON, [70]);
+      expect((await readTotal(['chat'], NOON + MINUTE, 60)).p95Ms).to.equal(70);
+    }
   });
 
   it('ends: minutes after a day, hours after a month', async () => {

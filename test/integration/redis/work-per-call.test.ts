@@ -51,6 +51,39 @@ describe('what a function does in one call', () => {
     expect(await refusal(read(21))).to.include('Too many, too few or too long arguments');
   });
 
+  it('is at most six sketches of latencies, of what is stored no more than a sketch has', async () => {
+    const key = keys().usage(space.deployment, 'minute', 1);
+    const add = (count: number, last = '0;;') => {
+      const texts = [...Array<string>(count - 1).fill('0;;'), last];
+      const counts = texts.flatMap((text, i) => [`${i}:w`, `~${text}`]);
+      return space.redis.fcall(
+        FUNCTIONS.addUsage,
+        2,
+        keys().counted('film', ''),
+        key,
+        0,
+        60,
+        count,
+        ...counts,
+      );
+    };
+    const store = (text: string) =>
+      space.redis.hset(key, ...Array.from({ length: 600 }, (_, i) => [`${i}:w`, text]).flat());
+    await store(`1;${'1=1,'.repeat(1_500)};`);
+    expect(await refusal(add(600))).to.include('Too many sketches');
+    expect(await refusal(add(6, 'mine'))).to.include('Not a sketch: 5:w');
+    await add(6);
+    expect(await space.redis.hmget(key, '5:w', '6:w')).to.deep.equal([
+      '1;1=249;',
+      `1;${'1=1,'.repeat(1_500)};`,
+    ]);
+    for (const text of [`1;;${'1,'.repeat(3_000)}`, `1;${'1'.repeat(6_000)};`]) {
+      await store(text);
+      await add(6);
+      expect(await space.redis.hget(key, '0:w')).to.equal('1;;');
+    }
+  });
+
   for (const [name, bytes, count] of [
     ['submit', 48 * KIB, 13],
     ['finish', 128 * KIB, 11],

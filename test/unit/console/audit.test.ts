@@ -21,6 +21,17 @@ describe("the console's audit", () => {
     expect(describeChange('POST', `${BASE}/v1/webhooks/v1/test`, null)).to.include({ action: 'test' });
   });
 
+  it('tells how many requests were canceled at once', () => {
+    const canceled = { canceled: 200, before: 5, hasMore: true };
+    expect(describeChange('POST', `${BASE}/team/requests/film/cancel-queued`, canceled)).to.deep.equal({
+      action: 'cancel-queued',
+      resource: 'requests',
+      namespace: 'team',
+      name: 'film',
+      canceled: 200,
+    });
+  });
+
   it('tells of a sign-in by OIDC once it has come back', () => {
     expect(describeChange('POST', '/api/oidc', { url: 'https://id.example.com' })).to.equal(null);
     expect(describeChange('GET', '/api/oidc/callback', null)).to.deep.equal({

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { RequestDetail } from '../../../console/api.ts';
 import { findExpiry, findFirstDate } from '../../../console/web/keys/expiry.ts';
-import { describeSpan } from '../../../console/web/parts/time-format.ts';
+import { describeSpan, formatDateTime, spellDuration } from '../../../console/web/parts/time-format.ts';
 import { readEvents } from '../../../console/web/playground/event-stream.ts';
 import { describeCost, describeSubmitter, formatReceipt } from '../../../console/web/requests/charge.ts';
 import { makeRequest } from '../../console/support/answers.ts';
@@ -92,6 +92,20 @@ describe("the console's page", () => {
     it(`says ${expected} for ${from} to ${to}`, () => {
       expect(describeSpan(from, to)).to.equal(expected);
     });
+
+  for (const [text, expected] of [
+    ['1s', '1 s'],
+    ['1m30s', '1 min 30 s'],
+    ['1h0m5s', '1 h 0 min 5 s'],
+    ['250ms', '250 ms'],
+  ] as const)
+    it(`spells the duration ${text} as ${expected}`, () => {
+      expect(spellDuration(text)).to.equal(expected);
+    });
+
+  it('shows dates as Americans do, and 24 hours a day', () => {
+    expect(formatDateTime(new Date(2026, 10, 22, 17, 18, 9))).to.equal('Nov 22, 2026, 17:18:09');
+  });
 
   for (const size of [1, 2, 7, 1000])
     it(`reads events that come ${size} bytes at a time`, async () => {

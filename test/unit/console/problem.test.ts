@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type {
   DeploymentView,
@@ -16,7 +17,12 @@ import {
   OLD_QUEUE_MS,
   sortProblems,
 } from '../../../console/server/views/problem.ts';
-import { describeSubject, findProblemPath } from '../../../console/web/problems/problem-link.ts';
+import {
+  describeSubject,
+  findLogPath,
+  findProblemPath,
+  findRunbook,
+} from '../../../console/web/problems/problem-link.ts';
 
 const words = (problems: ProblemView[]) => problems.map(({ severity, title }) => `${severity}: ${title}`);
 
@@ -65,28 +71,83 @@ describe('a problem', () => {
     expect(findKeyProblems({ ...key, disabled: true })).to.deep.equal([]);
     expect(findKeyProblems({ ...key, rpm: 6 })).to.deep.equal([]);
     const hook = (state: string) =>
-      words(findWebhookProblems({ name: 'h', state, message: '' } as WebhookView));
+      words(findWebhookProblems({ name: 'h', state, message: '' } as WebhookView, []));
     expect(hook('auto-disabled')).to.deep.equal(['error: Endpoint disabled']);
     expect(hook('refused')).to.deep.equal(['error: Endpoint refused']);
     expect([...hook('active'), ...hook('disabled')]).to.deep.equal([]);
+    const verified = {
+      type: 'Verified',
+      status: 'False',
+      reason: '',
+      message: '',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    } as const;
     const bucket = (state: string) =>
-      findStorageProblems({ name: 'b', state, message: '' } as StorageCredentialView);
+      findStorageProblems({ name: 'b', state, message: '' } as StorageCredentialView, [verified]);
     expect(words(bucket('failed'))).to.deep.equal(['error: Bucket verification failed']);
+    expect(bucket('failed')[0]!.since).to.equal('2026-01-01T00:00:00Z');
     expect(bucket('verified')).to.deep.equal([]);
   });
 
-  it('leads to where it is dealt with; errors come first', () => {
-    const of = (kind: ProblemView['kind'], severity: ProblemView['severity'], name = 'a b') =>
-      ({ kind, name, severity, title: '', message: '' }) satisfies ProblemView;
-    const sorted = sortProblems([of('key', 'warning'), of('webhook', 'error'), of('credit', 'error', '')]);
+  const of = (
+    kind: ProblemView['kind'],
+    severity: ProblemView['severity'],
+    more: Partial<ProblemView> = {},
+  ) =>
+    ({
+      kind,
+      name: 'a b',
+      severity,
+      title: '',
+      message: '',
+      since: null,
+      runbook: null,
+      ...more,
+    }) satisfies ProblemView;
+
+  it('leads to where it is dealt with; the worst comes first', () => {
+    const sorted = sortProblems([
+      of('key', 'warning'),
+      of('webhook', 'error'),
+      of('deployment', 'error', { name: 'young', since: '2026-01-02T00:00:00Z' }),
+      of('deployment', 'error', { name: 'old', since: '2026-01-01T00:00:00Z' }),
+      of('credit', 'error', { name: '' }),
+    ]);
     expect(sorted.map(findProblemPath)).to.deep.equal([
       'usage',
+      'deployments/old?tab=conditions',
+      'deployments/young?tab=conditions',
       'webhooks?filter=a%20b',
       'keys?filter=a%20b',
     ]);
-    expect(sorted.map(describeSubject)).to.deep.equal(['Workspace', 'Endpoint a b', 'Key a b']);
-    expect(findProblemPath(of('queue', 'warning', 'film'))).to.equal(
+    expect(sorted.map(describeSubject)).to.deep.equal([
+      'Workspace',
+      'Deployment old',
+      'Deployment young',
+      'Endpoint a b',
+      'Key a b',
+    ]);
+    expect(findProblemPath(of('queue', 'warning', { name: 'film' }))).to.equal(
       'requests?deployment=film&status=queued',
     );
+  });
+
+  it('leads to the log of what crashed, and to a runbook that is published', () => {
+    const message = 'init container weights exited with code 2: access denied';
+    expect(findLogPath(of('deployment', 'error', { message }))).to.equal(
+      'deployments/a%20b?tab=logs&container=weights&run=crashed',
+    );
+    expect(findLogPath(of('deployment', 'error', { message: 'no node fits' }))).to.equal(undefined);
+    const known = { runbook: 'not-ready' };
+    expect(findRunbook(known, 'https://docs.example/')).to.equal('https://docs.example/runbooks/not-ready');
+    expect(findRunbook(known, null)).to.equal(undefined);
+    expect(findRunbook({ runbook: null }, 'https://docs.example')).to.equal(undefined);
+  });
+
+  it('names runbooks that there are', () => {
+    const source = readFileSync('console/server/views/problem.ts', 'utf8');
+    const named = [...source.matchAll(/runbook: '([^']+)'/g)].map(([, name]) => name!);
+    expect(named).to.include('gpus-short');
+    for (const name of named) expect(existsSync(`docs/runbooks/${name}.md`), name).to.equal(true);
   });
 });

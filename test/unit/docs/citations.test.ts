@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 
 const SOURCES =
-  '{api,kit,kube,redis,operator,gateway,weights,console,launch,simulator,machine,cluster,tools,test,charts,examples}/**/*.{ts,tsx,lua,yaml,md}';
+  '{api,kit,kube,redis,operator,gateway,weights,console,launch,cli,simulator,machine,cluster,tools,test,charts,examples}/**/*.{ts,tsx,lua,yaml,md}';
 const CITATION = /(docs\/[\w/-]+\.md)`?((?:,? (?:and )?"[^"\n]+")+)/g;
 
 const HEADINGS = new Map(

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 
 const PAGE = 'docs/decisions.md';
 const SOURCES =
-  '{*.ts,{api,kit,kube,redis,operator,gateway,weights,console,simulator,launch,machine,cluster,tools,images,charts,examples}/**/*.{ts,tsx,lua,yaml,Dockerfile}}';
+  '{*.ts,{api,kit,kube,redis,operator,gateway,weights,console,simulator,launch,cli,machine,cluster,tools,images,charts,examples}/**/*.{ts,tsx,lua,yaml,Dockerfile}}';
 const CITATION = /decisions? \[?(\d{4}(?:\]\([^)]*\))?(?:(?:, | and )\d{4})*)/gi;
 const FORM =
   /^\d{4}-\d\d-\d\d(, changed \d{4}-\d\d-\d\d)? · .+\n\n\*\*Context:\*\* .+\n\n\*\*Choice:\*\* .+\n\n\*\*Given up:\*\* .+\n+$/s;

@@ -13,6 +13,7 @@ const TOP = [
   'console',
   'simulator',
   'launch',
+  'cli',
   'machine',
   'cluster',
   'tools',
@@ -45,7 +46,7 @@ describe('the map of folders in docs/architecture.md', () => {
 
   it('has every folder of sources', () => {
     const folders = globSync(
-      '{api,kit,kube,redis,operator,gateway,weights,console,simulator,launch,machine,cluster,tools}/**/*.{ts,tsx,lua}',
+      '{api,kit,kube,redis,operator,gateway,weights,console,simulator,launch,cli,machine,cluster,tools}/**/*.{ts,tsx,lua}',
       {
         exclude: (path) => /node_modules|(^|\/)dist(\/|$)/.test(path),
       },

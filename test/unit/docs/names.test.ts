@@ -8,7 +8,7 @@ const FILES = globSync(
     '{README,CHANGELOG,CONTRIBUTING}.md',
     'docs/**/*.{md,json}',
     '{charts,examples,images}/**/*',
-    '{api,gateway,operator,console,simulator,weights,launch,machine,cluster,kit,tools}/**/*.{ts,tsx,md,yaml,Dockerfile}',
+    '{api,gateway,operator,console,simulator,weights,launch,cli,machine,cluster,kit,tools}/**/*.{ts,tsx,md,yaml,Dockerfile}',
     '*.ts',
     'Makefile',
   ],
@@ -20,6 +20,9 @@ const PACKAGES: Record<string, string> = {
   vllm: 'PyPI, the vLLM project',
   'vllm-omni': 'PyPI, the vLLM project',
   'sglang[all]': 'PyPI, the SGLang project',
+  '@anthropic-ai/claude-code': 'npm, Anthropic',
+  '@openai/codex': 'npm, OpenAI',
+  'opencode-ai': 'npm, the opencode project',
 };
 
 const IMAGES = [

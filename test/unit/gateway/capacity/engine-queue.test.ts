@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { EngineQueue, readWaitingShare } from '../../../../gateway/capacity/engine-queue.ts';
+import { EngineQueue, readCacheUse, readWaitingShare } from '../../../../gateway/capacity/engine-queue.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
 const describeQueue = (waiting: number, running: number) =>
@@ -31,6 +31,18 @@ describe('the queue within an engine', () => {
     expect(queue.waiting).to.equal(null);
     await clock.advance(1_000);
     expect(queue.waiting).to.equal(8);
+  });
+
+  it('has the use of the KV cache beside it, while requests may wait', async () => {
+    metrics = `${describeQueue(8, 4)}vllm:kv_cache_usage_perc 0.9\n`;
+    await clock.advance(3_000);
+    expect(queue.cacheUse).to.equal(90);
+    inflight = 1;
+    expect(queue.cacheUse).to.equal(null);
+    inflight = 12;
+    metrics = new Error('gone');
+    await clock.advance(3_000);
+    expect(queue.cacheUse).to.equal(null);
   });
 
   it('is not known of numbers that count nothing', async () => {
@@ -103,6 +115,18 @@ describe('the queue within an engine', () => {
     finish();
     await clock.advance(60_000);
     expect(running).to.equal(1);
+  });
+});
+
+describe('the use of the KV cache, by the metrics of an engine', () => {
+  it('is that of the fullest rank, in percent', () => {
+    const ranks = 'vllm:kv_cache_usage_perc{engine="0"} 0.124\nvllm:kv_cache_usage_perc{engine="1"} 0.97\n';
+    expect([ranks, 'sglang:token_usage 0.5\n'].map(readCacheUse)).to.deep.equal([97, 50]);
+  });
+
+  it('is unknown where it is not reported, or is no share', () => {
+    for (const text of ['', 'vllm:kv_cache_usage_perc NaN\n', 'vllm:kv_cache_usage_perc 43\n'])
+      expect(readCacheUse(text), text).to.equal(null);
   });
 });
 

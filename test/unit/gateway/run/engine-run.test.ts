@@ -1,7 +1,13 @@
+import { EventEmitter } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import type { Acquisition } from '../../../../gateway/capacity/capacity.ts';
 import { AdapterMissingError, EngineMemoryError } from '../../../../gateway/engine/engine-error.ts';
 import { ApiError } from '../../../../gateway/http/error-response.ts';
-import { noteFailure } from '../../../../gateway/run/engine-run.ts';
+import { Exchange, type GatewayState } from '../../../../gateway/http/exchange.ts';
+import { describeRequestLine } from '../../../../gateway/http/request-log.ts';
+import { acquireTarget, noteFailure } from '../../../../gateway/run/engine-run.ts';
 
 describe('a failed run at an engine', () => {
   const note = (error: unknown) => {
@@ -30,5 +36,33 @@ describe('a failed run at an engine', () => {
   it('is not counted where the client is at fault', () => {
     expect(note(new ApiError('invalid_request_error', 'No.'))).to.deep.equal([]);
     expect(note(new Error('the client left'))).to.deep.equal([]);
+  });
+});
+
+describe('the line of a request in the log', () => {
+  const WAIT_MS = 15;
+  const slot = { target: { release: () => {} } } as Acquisition;
+
+  async function readWait(acquire: () => Acquisition | Promise<Acquisition>): Promise<number | undefined> {
+    const exchange = new Exchange(
+      { headers: {} } as IncomingMessage,
+      new EventEmitter() as ServerResponse,
+      'id',
+    );
+    const capacity = { acquire, acquireElsewhere: acquire };
+    const config = () => {
+      throw new Error('not needed');
+    };
+    await acquireTarget({ capacity, config }, { exchange, keyHash: 'k' } as GatewayState);
+    return describeRequestLine({ exchange, keyHash: 'k' }, { route: 'r', status: 200, durationMs: 20 })
+      .wait_ms;
+  }
+
+  it('says how long the request waited for a slot', async () => {
+    expect(await readWait(() => delay(WAIT_MS, slot))).to.be.at.least(WAIT_MS - 1);
+  });
+
+  it('says nothing of a wait where a slot was free', async () => {
+    expect(await readWait(() => slot)).to.equal(undefined);
   });
 });

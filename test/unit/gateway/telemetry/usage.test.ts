@@ -2,11 +2,10 @@ import { expect } from 'chai';
 import { createLog } from '../../../../gateway/telemetry/log.ts';
 import { DeploymentUsage, UsageMeter } from '../../../../gateway/telemetry/usage.ts';
 import type { RedisClient } from '../../../../redis/client.ts';
-import { findBucket, findFirstTokenBucket } from '../../../../redis/usage/latency-buckets.ts';
 
 describe('the sums of one deployment', () => {
   const outcomes: [number, object][] = [
-    [200, { requests: 1, [findBucket(75)]: 1 }],
+    [200, { requests: 1 }],
     [202, { requests: 1 }],
     [400, { requests: 1, clientErrors: 1 }],
     [429, { requests: 1, rateLimited: 1 }],
@@ -19,13 +18,23 @@ describe('the sums of one deployment', () => {
       const usage = new DeploymentUsage();
       usage.countRequest(status, 75);
       expect(Object.fromEntries(usage.sums)).to.deep.equal(sums);
+      expect(usage.latencies.whole.quantile(0.5)).to.equal(status === 200 ? 75 : null);
     });
 
   it('have the time to the first token of streams that succeeded', () => {
     const usage = new DeploymentUsage();
     usage.countRequest(200, 900, 75);
     usage.countRequest(503, 900, 75);
-    expect(usage.sums.get(findFirstTokenBucket(75))).to.equal(1);
+    expect(usage.latencies.firstToken.quantile(1)).to.equal(75);
+    expect(`${usage.latencies.firstToken}`).to.match(/=1;75000$/);
+  });
+
+  it('have the wait before the engine, of those that did not wait, too', () => {
+    const usage = new DeploymentUsage();
+    usage.countRequest(200, 900, null, 60);
+    usage.countRequest(200, 900);
+    expect(usage.latencies.wait.quantile(0.5)).to.equal(0);
+    expect(usage.latencies.wait.quantile(1)).to.equal(60);
   });
 
   it('add up', () => {
@@ -52,5 +61,36 @@ describe('the meter of several deployments', () => {
     await meter.flush();
     expect(meter.of('team-a', 'sql')).not.to.equal(sums);
     await meter.close();
+  });
+});
+
+describe('a meter', () => {
+  it('writes latencies once a minute, to the minute in which they were seen, and the rest when it closes', async () => {
+    const slots: string[] = [];
+    const fcall = async (...args: unknown[]) => {
+      for (const [at, arg] of args.entries())
+        if (String(arg).startsWith('~')) slots.push(String(args[at - 1]));
+      return 1;
+    };
+    let second = 0;
+    const clock = { date: () => new Date(Date.UTC(2026, 0, 1, 7, 59, second)) };
+    const redis = { fcall } as unknown as RedisClient;
+    const meter = new UsageMeter({ redis, log: createLog('silent'), clock });
+    const usage = meter.of('team', 'chat');
+    const count = async () => {
+      usage.countRequest(200, 75);
+      await meter.flush();
+      return slots.splice(0).sort();
+    };
+    expect(await count()).to.deep.equal([]);
+    second = 50;
+    expect(await count()).to.deep.equal([]);
+    second = 61;
+    // Whole requests and waits, by minutes of the hour and hours of the day.
+    expect(await count()).to.deep.equal(['59:g', '59:w', '7:g', '7:w']);
+    second = 70;
+    usage.countRequest(200, 75);
+    await meter.close();
+    expect(slots.sort()).to.deep.equal(['0:g', '0:w', '8:g', '8:w']);
   });
 });

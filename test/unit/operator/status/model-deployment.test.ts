@@ -102,7 +102,7 @@ const table: Row[] = [
     condition: { type: 'ImagePulled', status: 'Unknown' },
   },
   {
-    name: 'a crash loop with the last log lines',
+    name: 'a crash loop with its cause',
     facts: {
       pods: [
         makePod({
@@ -116,7 +116,7 @@ const table: Row[] = [
     },
     phase: 'Failed',
     reason: 'CrashLoopBackOff',
-    message: 'engine exited with code 1, 5 restarts; last log: CUDA error: no device',
+    message: 'engine exited with code 1, 5 restarts: CUDA error: no device',
     condition: { type: 'EngineHealthy', status: 'False' },
   },
   {
@@ -166,7 +166,7 @@ const table: Row[] = [
     },
     phase: 'Failed',
     reason: 'InitContainerFailed',
-    message: 'init container weights exited with code 2, 2 restarts; last log: access denied',
+    message: 'init container weights exited with code 2, 2 restarts: access denied',
     condition: { type: 'WeightsLoaded', status: 'False' },
   },
   {

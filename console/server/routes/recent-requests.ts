@@ -1,0 +1,42 @@
+/** The latest requests of every kind, streamed or not, across deployments. */
+import { z } from 'zod';
+import { readDeploymentNames } from '../../../redis/console/console-reads.ts';
+import { type RecentRequest, readRecentRequests } from '../../../redis/requests/recent-requests.ts';
+import type { RecentRequestView } from '../../api.ts';
+import { routes } from '../../routes.ts';
+import { check } from '../http/bodies.ts';
+import { describeSubmitter } from '../views/request.ts';
+import type { ServeRoute } from './served-route.ts';
+import type { Services } from './services.ts';
+
+const MAX_SHOWN = 300;
+const query = z.object({ deployment: z.string().max(63).optional() });
+
+export function addRecentRequestRoutes(serve: ServeRoute, { access, redis, largeAnswers }: Services): void {
+  serve(routes.listRecentRequests, async ({ ctx, session, namespace }) => {
+    const asked = check(ctx.query, query);
+    await access.require(session, namespace, 'readRequests');
+    return largeAnswers.answer(ctx.res, namespace, async () => {
+      const names = asked.deployment ? [asked.deployment] : await readDeploymentNames(redis, namespace);
+      let views: RecentRequestView[] = [];
+      // Sequentially: what one deployment has may be large.
+      for (const deployment of names) {
+        const requests = await readRecentRequests(redis, { namespace, deployment });
+        views = [...views, ...requests.map((request) => describe(deployment, request))]
+          .sort((a, b) => b.endedAt.localeCompare(a.endedAt))
+          .slice(0, MAX_SHOWN);
+      }
+      return views;
+    });
+  });
+}
+
+const describe = (
+  deployment: string,
+  { endedAt, keyName, ...request }: RecentRequest,
+): RecentRequestView => ({
+  ...request,
+  deployment,
+  endedAt: new Date(endedAt).toISOString(),
+  submitter: describeSubmitter(keyName),
+});
