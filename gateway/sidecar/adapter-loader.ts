@@ -133,10 +133,17 @@ export class AdapterLoader {
     if (!present || life !== this.#life) return;
     // What is wanted by now, so that no change waits for the next turn.
     const wanted = list();
-    const names = new Set(wanted.map(({ engineName }) => engineName));
-    for (const [engineName, unwantedSince] of before)
-      if (!present.has(engineName)) this.#lose(engineName);
-      else if (!names.has(engineName)) this.#release(engineName, unwantedSince);
+    // An earlier source answers for as long as the engine has not loaded the wanted one.
+    const kept = new Set(
+      wanted.flatMap(({ name, engineName }) => [engineName, this.loadedNameOf(name, engineName)]),
+    );
+    for (const [engineName, unwantedSince] of before) {
+      const isPresent = present.has(engineName);
+      if (kept.has(engineName)) {
+        if (!isPresent) this.#lose(engineName);
+      } else if (isPresent) this.#release(engineName, unwantedSince);
+      else this.#loaded.delete(engineName);
+    }
     // The engine seemed to have ended, and had not.
     for (const [name, engineName] of this.#current)
       if (present.has(engineName) && !this.#loaded.has(engineName)) this.#note({ name, engineName }, null);
@@ -195,14 +202,12 @@ export class AdapterLoader {
     this.#options.onChange();
   }
 
-  /** A failure matters only for the engine's memory. */
+  /** The next list of what is present says whether the engine did it; if not, it is asked again after as long. */
   #release(engineName: string, unwantedSince: number | null): void {
     const now = this.#clock.now();
-    if (unwantedSince === null) this.#loaded.set(engineName, now);
-    else if (now - unwantedSince >= KEPT_MS) {
-      this.#loaded.delete(engineName);
-      void this.#post('unload', { lora_name: engineName });
-    }
+    if (unwantedSince !== null && now - unwantedSince < KEPT_MS) return;
+    this.#loaded.set(engineName, now);
+    if (unwantedSince !== null) void this.#post('unload', { lora_name: engineName });
   }
 
   /** Names of the adapters in the engine; undefined if it does not say. */

@@ -6,7 +6,8 @@ import { FakeClock } from '../../../support/fake-clock.ts';
 import { pollUntil } from '../../../support/poll.ts';
 import { openUndici } from '../../../support/undici-pool.ts';
 
-const log = { info: () => {}, warn: () => {} };
+const warnings: unknown[] = [];
+const log = { info: () => {}, warn: (...words: unknown[]) => void warnings.push(words) };
 
 describe('the loader of adapters', () => {
   let server: Server;
@@ -16,6 +17,7 @@ describe('the loader of adapters', () => {
   /** In the engine. */
   let present: Set<string>;
   let loads: string[];
+  let unloads: string[];
   let wanted: WantedAdapter[];
   let isReady: boolean;
   /** Names that the engine refuses, or holds back until it is let go. */
@@ -38,7 +40,7 @@ describe('the loader of adapters', () => {
   };
 
   beforeEach(async () => {
-    [present, refused, held, loads, isReady] = [new Set(), new Set(), new Map(), [], true];
+    [present, refused, held, loads, unloads, isReady] = [new Set(), new Set(), new Map(), [], [], true];
     server = createServer((req, res) => {
       const chunks: Buffer[] = [];
       req.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -50,7 +52,9 @@ describe('the loader of adapters', () => {
         }
         const name = (JSON.parse(Buffer.concat(chunks).toString()) as { lora_name: string }).lora_name;
         if (req.url === '/v1/unload_lora_adapter') {
-          present.delete(name);
+          unloads.push(name);
+          if (refused.has(name)) res.writeHead(500);
+          else present.delete(name);
           res.end();
           return;
         }
@@ -113,7 +117,37 @@ describe('the loader of adapters', () => {
     await loader.sync();
     await pollUntil(() => loader.failureOf('sql-two') === 'too large', 'refused');
     expect(loader.loadedNameOf('sql', 'sql-two')).to.equal('sql-one');
+    // For as long as it takes.
+    for (let checks = 0; checks < 3; checks++) await check(600_000);
+    expect([...present]).to.deep.equal(['sql-one']);
+    expect(loader.loadedNameOf('sql', 'sql-two')).to.equal('sql-one');
+  });
+
+  it('unloads one that was removed, once, and says nothing of a loss', async () => {
+    await loader.sync();
+    await untilLoaded('sql-one');
+    want();
+    warnings.length = 0;
+    for (let checks = 0; checks < 2; checks++) await check(600_000);
+    await pollUntil(() => !present.has('sql-one'), 'unloaded');
+    await check();
+    expect(loader.isLoaded('sql-one')).to.equal(false);
+    expect({ unloads, warnings }).to.deep.equal({ unloads: ['sql-one'], warnings: [] });
+  });
+
+  it('tries again later where the engine does not unload one', async () => {
+    await loader.sync();
+    await untilLoaded('sql-one');
+    want();
+    refused.add('sql-one');
+    await check();
+    await check(600_000);
+    await pollUntil(() => unloads.length === 1, 'asked for');
     expect(loader.isLoaded('sql-one')).to.equal(true);
+    refused.clear();
+    await check(600_000);
+    await pollUntil(() => !present.has('sql-one'), 'unloaded');
+    expect(unloads).to.have.length(2);
   });
 
   it('asks less and less often for one that is refused, and for others at the same time', async () => {
