@@ -95,7 +95,7 @@ export function buildLease(model: ModelDeployment): { path: string; mounts: V1Vo
   };
 }
 
-/** `folder`: within the claim; the claim itself if absent. */
+/** `folder`: that of adapters within the claim; the claim itself if absent. */
 function buildLoader(
   model: ModelDeployment,
   settings: CacheSettings,
@@ -118,6 +118,7 @@ function buildLoader(
         [WEIGHTS_ENV.entry]: cacheEntry(model),
         ...(limit && { [WEIGHTS_ENV.limitBytes]: String(Math.floor(parseQuantity(limit))) }),
         ...(hasProxy && { NODE_USE_ENV_PROXY: '1' }),
+        ...(folder && { [WEIGHTS_ENV.isRequired]: 'true' }),
       }),
       env,
       describeSource(source),

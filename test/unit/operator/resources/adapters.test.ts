@@ -77,6 +77,8 @@ describe('an adapter', () => {
       activeDeadlineSeconds: undefined,
     });
     expect(template.spec!.securityContext).to.include({ fsGroup: 77 });
+    // Without, its Job would succeed on a full volume, and the adapter be switched to what is not there.
+    expect(template.spec!.containers[0]!.env).to.deep.include({ name: 'WEIGHTS_REQUIRED', value: 'true' });
   });
 
   it('has a Service without pods while its base does not serve it: another adapter may have its port', () => {
