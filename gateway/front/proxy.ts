@@ -1,5 +1,6 @@
 /** Relays a request to a ready replica of its deployment. */
 import { copyArrivedBody } from '../../kit/arrived-body.ts';
+import { readConnectionFailure } from '../../kit/connection-error.ts';
 import { formatOrigin } from '../capacity/peers.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Span } from '../tracing/span.ts';
@@ -66,8 +67,10 @@ export async function proxyRequest(options: ProxyOptions, request: ProxiedReques
     watched.leave();
     leave();
     const isUnreached = outcome.result === 'failed' && outcome.canRetry;
-    // An adapter's port alone may be closed.
-    if ((isUnreached && request.port === undefined) || isLost) options.picker.avoid(address);
+    // An adapter's port alone may be closed, which costs no time.
+    const isPortClosed =
+      isUnreached && request.port !== undefined && readConnectionFailure(outcome.error) === 'refused';
+    if ((isUnreached && !isPortClosed) || isLost) options.picker.avoid(address);
     if (hop) endRelaySpan(hop, outcome);
     if (outcome.result !== 'failed') return outcome.result;
     if (!outcome.canRetry) return 'lost';
