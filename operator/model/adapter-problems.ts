@@ -2,20 +2,20 @@
 import { adapterPort } from '../../api/model-adapter.ts';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { toMillis } from '../../kube/time.ts';
-import { findDownloaded, switchOf } from '../resources/adapters.ts';
+import { switchOf } from '../resources/adapters.ts';
 import type { Problem } from '../status/problem.ts';
 
 /** What its pods could use alone: an adapter has none. The rest of the template is for the Job that downloads it. */
 const USED_BY_JOB = ['serviceAccountName', 'imagePullSecrets'];
 
-/** Those whose files are there. `candidates`: all adapters that name the base. */
+/** Those that were downloaded. `candidates`: all adapters that name the base. */
 export function listServed(
   base: ModelDeployment,
   candidates: readonly ModelDeployment[],
 ): readonly ModelDeployment[] {
   if (candidates.length === 0 || findBaseProblem(base).length > 0) return [];
   const refusals = findRefusals(base, candidates);
-  return candidates.filter((adapter) => findDownloaded(adapter, base) && !refusals.has(adapter.metadata.uid));
+  return candidates.filter(({ metadata, status }) => status.adapter && !refusals.has(metadata.uid));
 }
 
 /** `candidates`: all adapters that name the base, this one among them. */
@@ -54,7 +54,7 @@ function findRefusals(
   const owners = new Map([[port, `the engine of ${baseName}`]]);
   const refusals = new Map<string, Problem>();
   let count = 0;
-  const isReady = (adapter: ModelDeployment) => Number(findDownloaded(adapter, base) !== undefined);
+  const isReady = ({ status }: ModelDeployment) => Number(status.adapter !== undefined);
   const ageOf = ({ metadata }: ModelDeployment) => toMillis(metadata.creationTimestamp);
   const ranked = [...candidates].sort(
     (a, b) => isReady(b) - isReady(a) || ageOf(a) - ageOf(b) || (a.metadata.uid < b.metadata.uid ? -1 : 1),

@@ -197,9 +197,10 @@ export class AdapterSync {
     if (!base || !served || problems.length > 0)
       return [...problems, ...findConflicts(this.#context, adapter)];
     // Pods of the base, or the Job, hold the claim.
-    const isHeld =
-      isDeepStrictEqual(adapter.status.adapter, served.wanted) ||
-      this.#context.view.jobs.byIndex(BY_MODEL, objectKey(adapter as unknown as KubeObject)).length > 0;
+    const { adapter: downloaded } = adapter.status;
+    const isHeld = downloaded
+      ? downloaded.claimName === served.wanted?.claimName
+      : this.#context.view.jobs.byIndex(BY_MODEL, objectKey(adapter as unknown as KubeObject)).length > 0;
     return [
       ...(await findProblems(this.#context, withoutClaim(served.model), signal)),
       ...(isHeld ? [] : await findAdapterClaimProblem(this.#context, base, signal)),

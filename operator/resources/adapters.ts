@@ -33,18 +33,9 @@ export const adaptersFolder = (base: string): string => `.adapters/${base}`;
 const MOUNT_PATH = '/var/lib/berth-adapters';
 const DIGEST_DIGITS = 16;
 
-/** What was downloaded last into the claim of the base. */
-export function findDownloaded(
-  { status }: Pick<ModelDeployment, 'status'>,
-  base: ModelDeployment,
-): Downloaded | undefined {
-  const { adapters } = base.spec.engine;
-  return adapters && status.adapter?.claimName === adapters.claimName ? status.adapter : undefined;
-}
-
 /** The adapter runs on the base's engine, under a name that changes with its source: an engine never has two sources by one name. */
 export function serveAdapter(adapter: ModelDeployment, base: ModelDeployment): ServedAdapter {
-  const { metadata, spec } = adapter;
+  const { metadata, spec, status } = adapter;
   const { gpu, concurrency, paused } = base.spec;
   const { podSecurityContext } = base.spec.template;
   const claimName = base.spec.engine.adapters?.claimName;
@@ -59,7 +50,8 @@ export function serveAdapter(adapter: ModelDeployment, base: ModelDeployment): S
     spec: { ...spec, model, engine, gpu, concurrency, paused: spec.paused || paused, template },
   };
   const wanted = cacheEntry(inherited);
-  const entry = findDownloaded(adapter, base)?.entry ?? wanted;
+  // Also of another claim: the base's pods may still have that, or its change may be refused.
+  const entry = status.adapter?.entry ?? wanted;
   const servedModelName = `${metadata.name}-${entry.slice(-DIGEST_DIGITS)}`;
   inherited.spec.engine = { ...engine, servedModelName };
   return {

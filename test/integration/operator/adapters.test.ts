@@ -273,6 +273,19 @@ describe('An adapter of a deployment', function () {
     expect(reads().length).to.be.at.most(1);
   });
 
+  it('is served on where its base gets a claim that is missing, and none of their pods is changed', async () => {
+    putClaim();
+    putBase();
+    putAdapter();
+    await serve();
+    const before = JSON.stringify(podTemplate());
+    putBase({ adapters: { claimName: 'missing' } });
+    await until('ClaimNotFound', 'Accepted', 'chat');
+    await until('ClaimNotFound', 'Accepted');
+    expect(await nestedNames()).to.have.length(1);
+    expect(JSON.stringify(podTemplate())).to.equal(before);
+  });
+
   it('is dropped by a base that can no longer serve it, whose pods are then as its spec says', async () => {
     putClaim();
     putBase();

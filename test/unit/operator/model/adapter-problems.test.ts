@@ -42,12 +42,16 @@ const reasonsOf = (...args: Parameters<typeof findAdapterProblems>) =>
 describe('the adapters that a base serves', () => {
   const sql = makeAdapter('sql');
 
-  it('are those whose files are in its claim: nothing that was not downloaded concerns it', () => {
+  it('are those that were downloaded: nothing else concerns it', () => {
     const law = makeAdapter('law', { isDownloaded: false });
     expect(namesOf(listServed(makeBase(), [sql, law]))).to.deep.equal(['sql']);
     expect(reasonsOf(law, makeBase(), [sql, law])).to.deep.equal([]);
+  });
+
+  it('stay when it gets another claim, which may be missing: its pods have the old one until they are replaced', () => {
     const moved = makeBase({ engine: { adapters: { claimName: 'others' } } });
-    expect(listServed(moved, [sql])).to.deep.equal([]);
+    expect(namesOf(listServed(moved, [sql]))).to.deep.equal(['sql']);
+    expect(reasonsOf(sql, moved, [sql])).to.deep.equal([]);
   });
 
   it('are as many as its spec says: the first that came', () => {

@@ -49,8 +49,10 @@ describe('an adapter', () => {
     expect(before.path).to.include(entry);
     expect(before.model.spec.engine.servedModelName).to.equal('sql-0123456789abcdef');
     expect(before.wanted!.entry).to.match(/^sql-lora-2-/);
-    // In another claim it would have to be downloaded anew.
-    expect(serveAdapter(downloaded('others'), BASE).path).to.include(before.wanted!.entry);
+    // Into another claim it is downloaded anew; the engines that have it know it by its source.
+    const moved = serveAdapter(downloaded('others'), BASE);
+    expect(moved.path).to.equal(before.path);
+    expect(moved.wanted).to.deep.equal({ claimName: 'models', entry: before.wanted!.entry });
   });
 
   it('is downloaded with its own token, whatever the variables of its base', () => {
