@@ -30,6 +30,7 @@ export const isRefusal = ({ reason }: Problem): boolean =>
  */
 const PASSING_REASONS = new Set([
   'BaseNotFound',
+  'BaseNotSupported',
   'TooManyAdapters',
   'ClaimNotFound',
   'SecretNotFound',

@@ -87,6 +87,16 @@ describe('the status of an adapter', () => {
     expect(derive({ problems }).ready.reason).to.equal('SecretNotFound');
   });
 
+  it('has stalled for good only where its own spec has to change: its base may change, too', () => {
+    const isStalled = (reason: string) =>
+      derive({ problems: [{ reason, message: 'why' }] }).status.conditions.some(
+        ({ type }) => type === 'Stalled',
+      );
+    for (const reason of ['BaseNotFound', 'BaseNotSupported', 'TooManyAdapters', 'ClaimNotFound'])
+      expect(isStalled(reason), reason).to.equal(false);
+    for (const reason of ['NoPods', 'PortTaken']) expect(isStalled(reason), reason).to.equal(true);
+  });
+
   it('remembers what was downloaded', () => {
     expect(derive().status.adapter).to.deep.equal(DOWNLOADED);
     expect(derive({ downloaded: undefined }).status).not.to.have.property('adapter');
