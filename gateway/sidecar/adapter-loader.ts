@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import { type Clock, systemClock } from '../../kit/clock.ts';
 import { isObject } from '../../kit/json.ts';
 import { PeriodicTask } from '../../kit/periodic-task.ts';
-import { exponentialDelay } from '../../kit/retry.ts';
+import { type Backoff, exponentialDelay } from '../../kit/retry.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { fetchFromEngine } from '../upstream/engine-request.ts';
 
@@ -28,6 +28,9 @@ export interface AdapterLoaderOptions {
 const CHECK_INTERVAL_MS = 5_000;
 /** While the engine refuses an adapter. */
 const RETRY = { baseMs: 5_000, maxMs: 60_000 };
+/** An adapter that ends the engine would end it after each of its starts. */
+const RETRY_AFTER_END = { baseMs: 5_000, maxMs: 600_000 };
+const ENDED = 'the engine ended, or failed its health check, while it loaded the adapter';
 /** An adapter may lie on a slow volume. */
 const LOAD_TIMEOUT_MS = 120_000;
 /** From the engine's start on, its pod waits so long for its adapters. */
@@ -39,7 +42,7 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
 const MAX_WORDS = 500;
 
 interface Failure {
-  /** The engine's own. */
+  /** The engine's own, or `ENDED`. */
   words: string;
   attempts: number;
   retryAt: number;
@@ -108,7 +111,10 @@ export class AdapterLoader {
   forget(): void {
     this.#life++;
     this.#loaded = new Map();
-    this.#failures = new Map();
+    const suspects = new Map([...this.#failures].filter(([, { words }]) => words === ENDED));
+    for (const engineName of this.#loading)
+      suspects.set(engineName, this.#fail(engineName, ENDED, RETRY_AFTER_END));
+    this.#failures = suspects;
     this.#loading = new Set();
     this.#syncing = null;
     this.#options.onChange();
@@ -186,13 +192,16 @@ export class AdapterLoader {
       if (!isNew) return;
       log.info({ adapter: engineName }, 'adapter loaded');
     } else {
-      const attempts = (before?.attempts ?? 0) + 1;
-      const retryAt = this.#clock.now() + exponentialDelay(RETRY, attempts);
-      this.#failures.set(engineName, { words, attempts, retryAt });
+      this.#failures.set(engineName, this.#fail(engineName, words, RETRY));
       if (words === before?.words) return;
       log.warn({ adapter: engineName, reason: words }, 'the engine did not load the adapter');
     }
     onChange();
+  }
+
+  #fail(engineName: string, words: string, backoff: Backoff): Failure {
+    const attempts = (this.#failures.get(engineName)?.attempts ?? 0) + 1;
+    return { words, attempts, retryAt: this.#clock.now() + exponentialDelay(backoff, attempts) };
   }
 
   /** It is loaded again at once if it is wanted. */

@@ -164,6 +164,29 @@ describe('the loader of adapters', () => {
     expect(loads.filter((name) => name === 'sql-one').length).to.be.within(3, 5);
   });
 
+  it('asks less and less often for one with which the engine ends, so that it serves others', async () => {
+    held.set('sql-one', () => {});
+    let ends = 0;
+    for (let start = 0; start < 20; start++) {
+      loader.start();
+      await loader.sync();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      if (loads.length > ends) {
+        ends = loads.length;
+        loader.forget();
+      }
+      clock.elapse(60_000);
+    }
+    expect(ends).to.be.within(5, 10);
+    expect(loader.failureOf('sql-one')).to.include('the engine ended');
+    // No pod waits for it.
+    loader.start();
+    expect(loader.isStarting).to.equal(false);
+    present.add('sql-one');
+    await loader.sync();
+    expect(loader.failureOf('sql-one')).to.equal(undefined);
+  });
+
   it('has the pod wait for the first attempt of each after a start, for a minute at most, and never for one that is added', async () => {
     want('sql-one', 'law-one');
     refused.add('law-one');
