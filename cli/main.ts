@@ -43,8 +43,14 @@ const RUNS: Record<Exclude<CommandName, 'listen' | 'completion'>, Run> = {
 async function main(args: string[]): Promise<number> {
   const { stdout, stderr } = process;
   // `berth logs … | head` has what it wants.
+  let isBroken = false;
   for (const stream of [stdout, stderr])
-    stream.on('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? 0 : 1));
+    stream.on('error', ({ code }: NodeJS.ErrnoException) => {
+      if (args[0] !== 'listen') process.exit(code === 'EPIPE' ? 0 : 1);
+      // It has an object to remove; a second signal would end it at once.
+      if (!isBroken) process.kill(process.pid, 'SIGTERM');
+      isBroken = true;
+    });
   const streams = {
     out: (text: string) => stdout.write(text),
     error: (text: string) => stderr.write(text),

@@ -29,8 +29,13 @@ const SECRETS: readonly [RegExp, string][] = [
   // Tokens of Hugging Face; its packages, such as hf_transfer, have more words.
   [/\bhf_[A-Za-z0-9]{16,256}/g, 'hf_…'],
   [/(--[\w-]{0,64}(?:token|key|password|secret)[= ]["']?)[^\s"']{1,2048}/gi, '$1…'],
+  // A list of them.
   [
-    /\b((?:\w{0,64}_)?(?:(?:api|access)[_-]?key|credential|token|password|passwd|secret)["']?[=:] ?["'[(]{0,3})[^\s"',;&]{1,2048}/gi,
+    /\b((?:\w{0,64}_)?(?:(?:api|access|secret|private)[_-]?key|credential|token|password|secret)s?["']?[=:] ?[[(])[^\])]{0,2048}/gi,
+    '$1…',
+  ],
+  [
+    /\b((?:\w{0,64}_)?(?:(?:api|access|secret|private)[_-]?key|credential|token|password|passwd|secret)["']?[=:] ?["'[(]{0,3})[^\s"',;&]{1,2048}/gi,
     '$1…',
   ],
   [/([?&][\w-]*(?:signature|credential|token|key|password|secret)[\w-]*=)[^\s&"']{1,2048}/gi, '$1…'],

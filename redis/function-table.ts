@@ -5,6 +5,7 @@
  */
 import type { RequestStatus } from '../api/request.ts';
 import { MAX_SEALED_PARAMS_LENGTH } from '../api/sealed-request.ts';
+import { SKETCH_LIMITS } from '../kit/latency-sketch.ts';
 import type { RedisClient } from './client.ts';
 
 /** The library that this version calls; older ones stay loaded while a live sidecar pins them. */
@@ -51,12 +52,7 @@ export const LIMITS = {
   MAX_COUNTS: 600,
   /** Sketches of latencies in one call, of three kinds in two resolutions: to merge one takes as long as hundreds of counts. */
   MAX_SKETCHES: 6,
-  /** A sketch: all of its buckets with the largest counts. */
-  MAX_SKETCH_BYTES: 6 * KIB,
-  /** With the first, of times below 1 ms, they reach 30 minutes (latency-sketch.ts). */
-  SKETCH_BUCKETS: 249,
-  /** From so many on, a sketch has no values. */
-  EXACT_LATENCIES: 20,
+  ...SKETCH_LIMITS,
   /** The latest requests of a deployment that have ended, those that a gateway adds at once, and the length of each. */
   MAX_NOTED: 300,
   MAX_NOTED_AT_ONCE: 50,

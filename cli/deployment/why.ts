@@ -105,6 +105,7 @@ const isGoneContainer = (error: unknown): boolean => error instanceof KubeApiErr
 
 export function formatCause({
   name,
+  namespace,
   ready,
   phase,
   reason,
@@ -119,7 +120,7 @@ export function formatCause({
   if (log && !sentence.includes(log.line))
     lines.push(`  ${log.container} of ${log.pod}: ${printable(log.line)}`);
   if (problem) lines.push(`  its log could not be read: ${printable(problem)}`);
-  if (!ready) lines.push(`Its log: berth logs ${name}`);
+  if (!ready) lines.push(`Its log: berth logs ${name} -n ${namespace}`);
   return lines.join('\n');
 }
 

@@ -8,7 +8,7 @@ import { RESOURCES } from '../../kube/resource.ts';
 import type { EndpointsFile } from '../../launch/endpoints-file.ts';
 import { findDeployment } from '../deployment/deployment.ts';
 import { Failure } from '../framework/failure.ts';
-import { isReadableByOthers } from '../framework/plain-http.ts';
+import { isPod, isReadableByOthers } from '../framework/plain-http.ts';
 import type { Target } from '../framework/target.ts';
 
 export interface Endpoint {
@@ -32,6 +32,9 @@ export interface EndpointRequest {
   isPlainAllowed?: boolean;
 }
 
+/** Those that a deployment can have. */
+const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:/@-]*$/;
+
 export const KEY_VARIABLE = 'BERTH_KEY';
 /** Lists of one model and errors are smaller. */
 const MAX_ANSWER_BYTES = 1024 ** 2;
@@ -43,7 +46,7 @@ export async function openEndpoint(
   variables: Variables,
 ): Promise<Endpoint> {
   const { name, route, keyName } = request;
-  const url = await findURL(target, request);
+  const url = await findURL(target, request, isPod(variables));
   const access = { url, ...(await readKey(target, keyName, variables)) };
   const model = await readModel(access).catch((error: unknown) => {
     if (!(error instanceof Failure) || error.kind !== 'unreachable' || target.place.kind === 'run')
@@ -63,13 +66,18 @@ export async function openEndpoint(
 async function findURL(
   target: Target,
   { name, url: given, isPlainAllowed }: EndpointRequest,
+  isInPod: boolean,
 ): Promise<string> {
   const deployment = await findDeployment(target, name);
   const url = given === undefined ? deployment.status?.url : readURL(given);
   if (!url)
-    throw new Failure('not_ready', `${name} has no URL yet: berth why ${name} says what it waits for`);
+    throw new Failure(
+      'not_ready',
+      `${name} has no URL yet: berth why ${name} -n ${target.namespace} says what it waits for`,
+    );
   // The addresses of make cluster are on this machine.
-  if (target.place.kind === 'cluster' && !isPlainAllowed && isReadableByOthers(new URL(url)))
+  const isMade = target.place.kind === 'made' && given === undefined;
+  if (!isMade && !isPlainAllowed && isReadableByOthers(new URL(url), isInPod))
     throw new Failure(
       'usage',
       `${url} would get your API key over plain HTTP, where others can read it: use https, or --plain-http`,
@@ -89,6 +97,9 @@ async function readModel(access: Access): Promise<ModelObject> {
   const response = await callEndpoint(access, 'models');
   const list = modelList.safeParse(await readJSON(response));
   const model = list.data?.data[0];
+  // Agents take braces in a name for variables and files of this machine.
+  if (model && !MODEL_ID.test(model.id))
+    throw new Failure('failed', `${access.url} names its model in a way that no deployment does`);
   if (model) return model;
   throw new Failure(
     'unreachable',

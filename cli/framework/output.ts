@@ -22,7 +22,7 @@ export class Output {
 
   /** `value` in a line of JSON, or the text. */
   show(value: object, text: () => string): void {
-    this.#streams.out(`${this.isJSON ? escapeControls(JSON.stringify(value)) : text()}\n`);
+    this.#streams.out(`${this.isJSON ? escapeControls(JSON.stringify(value)) : printable(text())}\n`);
   }
 
   /** Between many lines: a slow reader would fill the memory. */

@@ -6,7 +6,7 @@ import { type KubeConfigSource, loadKubeConfig } from '../../kube/connection.ts'
 import { type EndpointsFile, FILE_NAME, readEndpoints } from '../../launch/endpoints-file.ts';
 import { DEFAULT_FOLDER } from '../../launch/environment.ts';
 import { DEFAULT_NAMESPACE } from '../../launch/local-plan.ts';
-import { findOwnRun, isStarting } from '../../launch/own-runs.ts';
+import { findOwnRun, isInUse, looksLikeRun } from '../../launch/own-runs.ts';
 import { Failure } from './failure.ts';
 
 export interface TargetOptions {
@@ -44,29 +44,57 @@ export function findPlace(options: TargetOptions, cwd: string, variables: Variab
     };
   const named = folder ?? variables.BERTH_STATE;
   const found = named ? resolve(cwd, named) : findStateFolder(cwd, variables, cache);
-  const endpoints = found === undefined ? undefined : readEndpoints(join(found, FILE_NAME));
-  if (found !== undefined && endpoints)
-    return { kind: endpoints.cluster ? 'made' : 'run', folder: found, endpoints };
   if (found === undefined) return { kind: 'cluster', source: {} };
+  const endpoints = readFolder(found);
   // Not the cluster of a kubeconfig in its place, which may be anything.
-  throw new Failure(
-    'unreachable',
-    isStarting(found)
-      ? `make run is starting in ${found}: try again once it has its addresses`
-      : `nothing is running in ${found}: start make run or make cluster first, or name another folder with --folder`,
-  );
+  if (!endpoints)
+    throw new Failure(
+      'unreachable',
+      isInUse(found)
+        ? `make run is starting in ${found}: try again once it has its addresses`
+        : `nothing is running in ${found}: start make run or make cluster first, or name another folder with --folder`,
+    );
+  // What the command line names is trusted, but to run a program.
+  const isTrusted = folder !== undefined && !endpoints.cluster;
+  const own = isTrusted ? undefined : findOwnRun(found, cache);
+  if (!isTrusted && own?.state !== 'running') throw refuseFolder(found, own?.state);
+  return { kind: endpoints.cluster ? 'made' : 'run', folder: own?.folder ?? found, endpoints };
 }
 
-/** That of this user's `make run` or `make cluster` here or above, or of its kubeconfig. */
-function findStateFolder(cwd: string, variables: Variables, cache?: string): string | undefined {
-  for (let parent = cwd; ; parent = dirname(parent)) {
-    const folder = join(parent, DEFAULT_FOLDER);
-    if (findOwnRun(folder, cache)) return folder;
-    if (parent === dirname(parent)) break;
+function readFolder(folder: string): EndpointsFile | undefined {
+  try {
+    return readEndpoints(join(folder, FILE_NAME));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EACCES') throw refuseFolder(folder, undefined);
+    throw error;
   }
-  const beside = variables.KUBECONFIG && dirname(resolve(cwd, variables.KUBECONFIG));
-  return beside && findOwnRun(beside, cache) ? beside : undefined;
 }
+
+/** That of this user's `make run` or `make cluster` here or above, or of its kubeconfig. Throws Failure for one that is not this user's. */
+function findStateFolder(cwd: string, variables: Variables, cache?: string): string | undefined {
+  const beside = variables.KUBECONFIG && dirname(resolve(cwd, variables.KUBECONFIG));
+  for (const folder of [...listStateFolders(cwd), ...(beside ? [beside] : [])]) {
+    if (findOwnRun(folder, cache)) return folder;
+    if (looksLikeRun(folder)) throw refuseFolder(folder, undefined);
+  }
+  return undefined;
+}
+
+function* listStateFolders(cwd: string): Generator<string> {
+  for (let parent = cwd; ; parent = dirname(parent)) {
+    yield join(parent, DEFAULT_FOLDER);
+    if (parent === dirname(parent)) return;
+  }
+}
+
+const refuseFolder = (folder: string, state: string | undefined): Failure =>
+  new Failure(
+    'unreachable',
+    state === 'ended'
+      ? `the make run of ${folder} has ended: start it again, or choose a cluster with --context or --kubeconfig`
+      : `${folder} is not of a make run or make cluster that you started, or is open to others: ` +
+          'use sudo berth for make cluster, or choose a cluster with --context or --kubeconfig',
+  );
 
 /** Close its client. Throws Failure if there is no cluster. */
 export function openTarget(place: Place, namespace: string | undefined): Target {

@@ -1,6 +1,6 @@
 /** Where `berth listen` gets deliveries from, and forwards them to. Pure. */
 import { Failure } from '../framework/failure.ts';
-import { isReadableByOthers } from '../framework/plain-http.ts';
+import { isPod, isReadableByOthers } from '../framework/plain-http.ts';
 
 /** Where deliveries come from. */
 export type Source =
@@ -45,7 +45,7 @@ function readSource(values: Values, isPlainAllowed: boolean): Source {
   }
   refuse(values, OF_CLUSTER, 'cannot be combined with --console');
   const url = readURL(values.console, 'https://console.example.com');
-  if (isReadableByOthers(url) && !isPlainAllowed)
+  if (isReadableByOthers(url, isPod(process.env)) && !isPlainAllowed)
     throw new Failure(
       'usage',
       `--console ${url.origin} would get your token over plain HTTP, where others can read it: use https, or --plain-http`,

@@ -20,7 +20,7 @@ export async function listenForWebhooks(
   const ending = new AbortController();
   const { signal } = ending;
   // A second one exits at once.
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ending.abort());
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => ending.abort());
   const print: Print = (line, fact) => {
     if (fact || !output.isJSON) output.show(fact ?? {}, () => line);
   };

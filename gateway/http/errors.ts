@@ -55,9 +55,11 @@ export const answerErrors =
       metrics.inflight.dec();
       const usage = ctx.state.keyHash === undefined ? null : findUsage(ctx.state);
       const isCounted = isCountedRequest(ctx.state) && !isSentAgain(exchange);
-      const status = record(ctx.state, { log, metrics, model: model?.(), usage: isCounted ? usage : null });
+      const status = exchange.res.headersSent ? exchange.res.statusCode : CLIENT_LEFT;
       // A stream that fails has sent its 200 already.
       const outcome = exchange.errorCode !== null && status < 400 ? BROKEN : status;
+      const sinks = { log, metrics, model: model?.(), usage: isCounted ? usage : null };
+      record(ctx.state, { status, outcome }, sinks);
       if (exchange.span) endRequestSpan(exchange.span, ctx.state, outcome);
       noteKeyUse(usage, ctx.state);
       if (isCounted) {
@@ -171,13 +173,15 @@ type RecordSinks = Pick<Sinks, 'log' | 'metrics'> & {
   usage: DeploymentUsage | null;
 };
 
-/** Returns the status. */
-function record(state: GatewayState, { log, metrics, model, usage }: RecordSinks): number {
+function record(
+  state: GatewayState,
+  { status, outcome }: { status: number; outcome: number },
+  { log, metrics, model, usage }: RecordSinks,
+): void {
   const { exchange } = state;
   const { res, errorMessage, firstByteAt } = exchange;
   const route = state.route?.name ?? UNROUTED;
   const durationMs = exchange.elapsed();
-  const status = res.headersSent ? res.statusCode : CLIENT_LEFT;
   metrics.requests.add(1, route, status);
   const traceId = exchange.trace?.traceId;
   const firstByteSeconds = firstByteAt > 0 ? (firstByteAt - exchange.startedAt) / 1_000 : null;
@@ -200,11 +204,11 @@ function record(state: GatewayState, { log, metrics, model, usage }: RecordSinks
   const level = errorMessage !== null ? 'warn' : state.keyHash === undefined ? 'debug' : 'info';
   if (log.isLevelEnabled(level)) {
     const fields = describeRequestLine(state, { route, status, durationMs });
-    usage?.recent.note(fields);
+    // Queued requests have a list of their own.
+    if (usage && status !== ACCEPTED) usage.recent.note(fields, outcome);
     if (errorMessage !== null) log[level](fields, errorMessage);
     else writePlain(log, level, { fields, message: 'request' });
   }
-  return status;
 }
 
 const EXCHANGE = Symbol('exchange');

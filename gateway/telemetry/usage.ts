@@ -20,6 +20,10 @@ const OVERLOADED = 529;
 
 /** Latencies are written once for each: Redis takes ten times as long to merge them as to add counts. */
 const LATENCIES_MS = 60_000;
+/** Flushes until a minute's latencies are written, at random: Redis would merge those of all gateways at once. */
+const MAX_DELAY = 5;
+/** Latencies that waited for Redis for longer are told of now, as counts are. */
+const MAX_LATE_MS = 2 * LATENCIES_MS;
 const countMinutes = (at: number): number => Math.floor(at / LATENCIES_MS);
 const NO_SUMS: UsageSums = new Map();
 
@@ -29,6 +33,15 @@ export interface UsageMeterOptions {
   /** Counts queue samples, and what is lost. */
   metrics?: Pick<GatewayMetrics, 'queues' | 'usageLost'>;
   clock?: Pick<Clock, 'date'>;
+  /** From 0 to below 1. */
+  random?: () => number;
+}
+
+interface Place {
+  namespace: string;
+  deployment: string;
+  /** Unix milliseconds. */
+  at: number;
 }
 
 const add = (sum: number, amount: number): number => Math.min(sum + amount, Number.MAX_SAFE_INTEGER);
@@ -86,8 +99,10 @@ interface Entry {
   hasQueue: boolean;
   /** It is no longer served here: kept until all is written. */
   isLeft: boolean;
-  /** When the latencies that are not written yet were first seen, Unix milliseconds; null: there are none. */
+  /** The first flush that saw latencies which are not cut yet, Unix milliseconds; null: there are none. */
   latenciesAt: number | null;
+  /** Latencies of an earlier minute, to be written after as many further flushes. */
+  late: { hashes: HashCounts[]; flushes: number } | null;
 }
 
 export class UsageMeter {
@@ -122,6 +137,7 @@ export class UsageMeter {
       hasQueue,
       isLeft: false,
       latenciesAt: null,
+      late: null,
     };
     this.#entries.set(key, entry);
     return entry.usage;
@@ -139,10 +155,12 @@ export class UsageMeter {
   }
 
   async #flush(entry: Entry, isLast: boolean): Promise<void> {
-    await entry.writer.write(() => this.#cut(entry, isLast || entry.isLeft));
+    // What is left meanwhile has latencies that are not cut yet.
+    const { isLeft } = entry;
+    await entry.writer.write(() => this.#cut(entry, isLast || isLeft));
     await this.#writeUses(entry);
     await this.#writeRecent(entry);
-    if (entry.isLeft && entry.writer.isEmpty && entry.usage.sums.size === 0)
+    if (isLeft && entry.isLeft && entry.writer.isEmpty && entry.usage.sums.size === 0)
       this.#entries.delete(`${entry.namespace}/${entry.name}`);
   }
 
@@ -157,17 +175,31 @@ export class UsageMeter {
     const { namespace, name: deployment, usage } = entry;
     const place = { namespace, deployment, at: (this.#options.clock ?? systemClock).date().getTime() };
     const [first = [], ...others] = [...listKeyUsage({ ...place, used: usage.keys })].map((each) => [each]);
-    const { sums, latencies } = usage;
+    const { sums } = usage;
     const batches = [[...listUsage({ ...place, sums }), ...first], ...others];
     sums.clear();
     usage.keys.clear();
+    return [...batches, ...this.#cutLatencies(entry, place, isLast)];
+  }
+
+  /** Once a minute, for the minute in which they were seen. */
+  #cutLatencies(entry: Entry, place: Place, isLast: boolean): HashCounts[][] {
+    const { latencies } = entry.usage;
+    const batches: HashCounts[][] = [];
     if (!latencies.whole.isEmpty) entry.latenciesAt ??= place.at;
     const at = entry.latenciesAt;
-    // In the minute in which they were seen.
-    if (at === null || !(isLast || countMinutes(place.at) > countMinutes(at))) return batches;
-    batches.push(listUsage({ ...place, at, sums: NO_SUMS, latencies }));
+    const isCut = at !== null && (isLast || countMinutes(place.at) !== countMinutes(at));
+    if (entry.late && (isLast || isCut || entry.late.flushes-- === 0)) {
+      batches.push(entry.late.hashes);
+      entry.late = null;
+    }
+    if (!isCut) return batches;
+    const seen = place.at - at > MAX_LATE_MS ? place.at : at;
+    const hashes = listUsage({ ...place, at: seen, sums: NO_SUMS, latencies });
     for (const sketch of Object.values(latencies)) sketch.clear();
     entry.latenciesAt = null;
+    if (isLast) batches.push(hashes);
+    else entry.late = { hashes, flushes: Math.floor((this.#options.random ?? Math.random)() * MAX_DELAY) };
     return batches;
   }
 

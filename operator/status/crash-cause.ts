@@ -23,11 +23,14 @@ const TRACEBACK = /Traceback \(most recent call last\)/;
 const CAUSED = /^(?:During handling of the above exception|The above exception was the direct cause)/;
 /** vLLM's front end, once its engine process has ended. */
 const POINTER = /root cause/i;
-/** What a request met before an engine answered one again, or refused one, has not ended it. The front end of vLLM answers GET without its engine. */
-const SERVED = /"POST [^"]{1,200}" [24]\d\d\b|\bAvg prompt throughput\b|\bDecode batch\b/;
+/** What a request met before an engine answered one again has not ended it. The front end of vLLM answers others without its engine. */
+const SERVED =
+  /"POST [^"]{0,160}\/(?:completions|messages|responses|embeddings|rerank|score|pooling|transcriptions|speech)\b[^"]{0,40}" 2\d\d\b|\bAvg prompt throughput\b|\bDecode batch\b/;
+/** The answer to a request that met an exception. */
+const REFUSED = /"POST [^"]{1,200}" 4\d\d\b/;
 /** pydantic and FastAPI repeat what a user sent. */
 const USER_INPUT =
-  /(\binput_value=|'input': |"input": ?|\bprompt: )(?!…).*?(?=, (?:input_type=|'ctx'|"ctx")|$)/g;
+  /(\binput_value=|'input': |"input": ?|\bprompt: )(?!…)[\s\S]*?(?=, (?:input_type=|'ctx'|"ctx")|$)/g;
 /** pino's. */
 const FATAL_LEVEL = 60;
 
@@ -90,9 +93,8 @@ const clear = (text: string): string => String(redactText(text.trimEnd().replace
 /** The first since it served that caused no other. One that only points to another names the latest before, or itself if there is none. */
 function findException(lines: readonly Line[], served: number): number | undefined {
   const found = lines.flatMap(({ text, isQuiet }, at) => (EXCEPTION.test(text) && !isQuiet ? [at] : []));
-  const ends = found.filter(
-    (at, index) => !lines.slice(at, found[index + 1] ?? lines.length).some(({ text }) => CAUSED.test(text)),
-  );
+  const isOver = ({ text }: Line) => CAUSED.test(text) || REFUSED.test(text);
+  const ends = found.filter((at, index) => !lines.slice(at, found[index + 1] ?? lines.length).some(isOver));
   const causes = ends.filter((at) => !POINTER.test(lines[at]!.text));
   const pointer = ends.find((at) => at > served);
   return causes.find((at) => at > served) ?? (pointer === undefined ? undefined : (causes.at(-1) ?? pointer));

@@ -1,4 +1,4 @@
---- @include "memory", "numbers", "register"
+--- @include "clock", "memory", "numbers", "register"
 -- The latest requests of a deployment that have ended, for the console: `note_requests`, `recent`.
 local MAX_NOTED_BYTES = 512 * 1024
 
@@ -22,7 +22,10 @@ register('note_requests', function(keys, args)
     redis.call('UNLINK', keys[1])
   end
   redis.call(unpack(call))
-  local over = redis.call('ZCARD', keys[1]) - MAX_NOTED
+  -- The key itself never expires while there are new ones.
+  local oldest = digits(now_ms() - NOTED_SECONDS * SECOND_MS)
+  local old = #redis.call('ZRANGE', keys[1], '-inf', '(' .. oldest, 'BYSCORE', 'LIMIT', 0, 2 * MAX_NOTED)
+  local over = math.max(old, redis.call('ZCARD', keys[1]) - MAX_NOTED)
   if over > 0 then
     redis.call('ZPOPMIN', keys[1], digits(over))
   end
@@ -32,5 +35,5 @@ end)
 
 -- Lines of the latest requests, oldest first. KEYS: the deployment's requests.
 register('recent', function(keys)
-  return is_noted(keys[1]) and redis.call('ZRANGE', keys[1], 0, -1) or {}
+  return is_noted(keys[1]) and redis.call('ZRANGE', keys[1], -MAX_NOTED, -1) or {}
 end)

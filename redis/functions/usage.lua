@@ -16,7 +16,7 @@ local function read_field(key, field)
   return parse_number(redis.call('HGET', key, field) or '')
 end
 
--- Adds a sketch's text (redis/usage/latency-sketch.ts) to sums. False, and nothing added, for any other text. Values are kept
+-- Adds a sketch's text (kit/latency-sketch.ts) to sums. False, and nothing added, for any other text. Values are kept
 -- only where no more than are exact can be among them. A bucket's digits are bounded, since a pattern is tried at each character.
 local function add_sketch(sums, text)
   local most, counts, values

@@ -53,14 +53,15 @@ function encodeLimits({ kind, limits, registrationId }: GatewayConfig): string {
   return [limits.maxQueued, limits.recordRetentionMs, jobMs, registrationId].join(' ');
 }
 
-/** Removes a deployment's configuration, replicas, heartbeats and history of scaling; its hosts are removed by `removeHost`. */
+/** Removes a deployment's configuration, replicas, heartbeats, latest requests and history of scaling; its hosts are removed by `removeHost`. */
 export async function removeDeployment(
   redis: RedisClient,
   namespace: string,
   name: string,
 ): Promise<boolean> {
   const { deployments, limits, replicas, scaling } = configKeys(namespace);
-  const heartbeats = workKeys(namespace).heartbeats(name);
+  const { heartbeats: heartbeatsOf, recent } = workKeys(namespace);
+  const heartbeats = heartbeatsOf(name);
   const [config, addresses, beating] = await Promise.all([
     redis.hexists(deployments, name),
     redis.hexists(replicas, name),
@@ -72,7 +73,7 @@ export async function removeDeployment(
     .hdel(deployments, name)
     .hdel(limits, name)
     .hdel(replicas, name)
-    .unlink(heartbeats, scaling(name));
+    .unlink(heartbeats, recent(name), scaling(name));
   return commit(batch, { what: 'deployment', namespace, name });
 }
 

@@ -48,13 +48,17 @@ export async function noteRequests(
   await callFunction(redis, 'noteRequests', [workKeys(namespace).recent(deployment)], {}, rest);
 }
 
-/** Newest first. */
+/** Those of the last day, newest first. */
 export async function readRecentRequests(
   redis: RedisClient,
-  { namespace, deployment }: { namespace: string; deployment: string },
+  { namespace, deployment, now = Date.now() }: { namespace: string; deployment: string; now?: number },
 ): Promise<RecentRequest[]> {
   const lines = await callFunction(redis, 'recent', [workKeys(namespace).recent(deployment)], {});
-  return lines.flatMap((line) => decode(line) ?? []).reverse();
+  const oldest = now - LIMITS.NOTED_SECONDS * 1_000;
+  return lines
+    .flatMap((line) => decode(line) ?? [])
+    .filter(({ endedAt }) => endedAt >= oldest)
+    .reverse();
 }
 
 const encode = (request: RecentRequest): Line => [

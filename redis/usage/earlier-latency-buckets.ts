@@ -2,7 +2,7 @@
  * Latency buckets as gateways of earlier versions write them (decision 0375). Redis keeps them for 35 days, and later gateways
  * write them where Redis has the functions of an earlier version.
  */
-import { LatencySketch } from './latency-sketch.ts';
+import { LatencySketch } from '../../kit/latency-sketch.ts';
 import type { HashCounts } from './usage-batch.ts';
 
 /** Upper bounds in milliseconds; one more bucket holds longer times. */

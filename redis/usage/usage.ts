@@ -1,10 +1,10 @@
 /** Deployments' usage over time: counters by minute for a day, by hour for a month (decision 0098). */
 import { workKeys } from '../../api/redis-keys.ts';
 import type { UsageCounts } from '../../api/usage.ts';
+import { LatencySketch } from '../../kit/latency-sketch.ts';
 import type { RedisClient } from '../client.ts';
 import { isCount } from '../untrusted-values.ts';
 import { addEarlierBucket } from './earlier-latency-buckets.ts';
-import { LatencySketch } from './latency-sketch.ts';
 import { addBatch, type HashCounts } from './usage-batch.ts';
 import { readUsageHashes } from './usage-hashes.ts';
 

@@ -18,25 +18,26 @@ export function addRecentRequestRoutes(serve: ServeRoute, { access, redis, large
     await access.require(session, namespace, 'readRequests');
     return largeAnswers.answer(ctx.res, namespace, async () => {
       const names = asked.deployment ? [asked.deployment] : await readDeploymentNames(redis, namespace);
-      let views: RecentRequestView[] = [];
+      let latest: OwnedRequest[] = [];
       // Sequentially: what one deployment has may be large.
       for (const deployment of names) {
         const requests = await readRecentRequests(redis, { namespace, deployment });
-        views = [...views, ...requests.map((request) => describe(deployment, request))]
-          .sort((a, b) => b.endedAt.localeCompare(a.endedAt))
+        const oldest = latest.length < MAX_SHOWN ? 0 : latest.at(-1)!.endedAt;
+        const newer = requests.filter(({ endedAt }) => endedAt > oldest);
+        if (newer.length === 0) continue;
+        latest = [...latest, ...newer.map((request) => ({ ...request, deployment }))]
+          .sort((a, b) => b.endedAt - a.endedAt)
           .slice(0, MAX_SHOWN);
       }
-      return views;
+      return latest.map(describe);
     });
   });
 }
 
-const describe = (
-  deployment: string,
-  { endedAt, keyName, ...request }: RecentRequest,
-): RecentRequestView => ({
+type OwnedRequest = RecentRequest & { deployment: string };
+
+const describe = ({ endedAt, keyName, ...request }: OwnedRequest): RecentRequestView => ({
   ...request,
-  deployment,
   endedAt: new Date(endedAt).toISOString(),
   submitter: describeSubmitter(keyName),
 });

@@ -50,7 +50,7 @@ export function Traffic({ deployment }: { deployment: Served }) {
                   inherit
                   underline="always"
                 >
-                  Slowest requests
+                  Latest requests, slowest first
                 </Anchor>
               </>
             )}

@@ -46,8 +46,24 @@ export function RequestsPage() {
         onChange={(view) => change({ view, filter: null, sort: null, after: null })}
         style={{ alignSelf: 'flex-start' }}
       />
-      {isOfAll ? <RecentRequests deployment={search.get('deployment') ?? ''} /> : <BackgroundRequests />}
+      {isOfAll ? <LatestRequests /> : <BackgroundRequests />}
     </Page>
+  );
+}
+
+function LatestRequests() {
+  const { search, change } = useFilters();
+  const deployment = search.get('deployment') ?? '';
+  const { data: deployments = [] } = useRead(routes.listDeployments, {}, { refetchInterval: 30_000 });
+  return (
+    <>
+      <DeploymentFilter
+        deployments={deployments}
+        value={deployment}
+        onChange={(chosen) => change({ deployment: chosen })}
+      />
+      <RecentRequests deployment={deployment} />
+    </>
   );
 }
 
@@ -72,7 +88,7 @@ function BackgroundRequests() {
     <>
       <Group align="flex-end">
         <DeploymentFilter
-          deployments={deployments}
+          deployments={deployments.filter(({ kind }) => kind === 'Image' || kind === 'Video')}
           value={deployment}
           onChange={(chosen) => filter({ deployment: chosen })}
         />
@@ -131,9 +147,7 @@ interface DeploymentFilterProps {
 }
 
 function DeploymentFilter({ deployments, value, onChange }: DeploymentFilterProps) {
-  const names = deployments
-    .filter(({ kind }) => kind === 'Image' || kind === 'Video')
-    .map(({ name }) => name);
+  const names = deployments.map(({ name }) => name);
   return (
     <Select
       label="Deployment"

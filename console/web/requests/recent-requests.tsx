@@ -41,9 +41,9 @@ export function RecentRequests({ deployment }: { deployment: string }) {
     <Loaded query={query}>
       {(requests) =>
         requests.length === 0 ? (
-          <EmptyState title="No requests yet">
-            Requests appear some seconds after they have ended. The latest 300 of each deployment are kept for
-            a day.
+          <EmptyState title={deployment ? 'No requests of this deployment yet' : 'No requests yet'}>
+            Requests appear some seconds after they have ended. Of each deployment, the latest 300 of the last
+            day are kept.
           </EmptyState>
         ) : (
           <RecentTable requests={requests} />
@@ -63,7 +63,10 @@ function RecentTable({ requests }: { requests: readonly RecentRequestView[] }) {
             {request.id.length > SHOWN_CHARACTERS ? `…${request.id.slice(-SHOWN_CHARACTERS)}` : request.id}
           </Table.Td>
           <Table.Td style={NO_WRAP}>
-            <StateBadge state={describeStatus(request)} tone={request.status < 400 ? 'good' : 'bad'} />
+            <StateBadge
+              state={describeStatus(request)}
+              tone={request.status < 400 && request.errorCode === null ? 'good' : 'bad'}
+            />
           </Table.Td>
           <Table.Td style={NO_WRAP}>{formatMs(request.durationMs)}</Table.Td>
           <Table.Td style={NO_WRAP}>{formatMs(request.waitMs)}</Table.Td>

@@ -36,8 +36,8 @@ describe("the console's problems", () => {
     expect(problems.map(({ kind, name, title }) => [kind, name, title])).to.deep.equal([
       ['credit', '', 'Credit used up'],
       ['deployment', 'llm', 'Failing'],
-      ['key', 'busy', 'Limit reached'],
       ['queue', 'llm', 'Old queue'],
+      ['key', 'busy', 'Limit reached'],
     ]);
   });
 

@@ -93,7 +93,7 @@ describe('berth, by the API server', () => {
       expect(printed.out).to.equal(
         `chat is not ready: engine exited with code 1, 3 restarts (CrashLoopBackOff, since 2026-11-29T12:00:00Z)
   engine of chat-1: failed to open GGUF file 'x.gguf'
-Its log: berth logs chat
+Its log: berth logs chat -n team
 `,
       );
       expect(output.exitCode).to.equal(5);

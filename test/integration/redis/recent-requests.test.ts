@@ -14,9 +14,11 @@ import { TestStack } from '../../support/test-stack.ts';
 const PLACE = { namespace: 'team', deployment: 'chat' };
 const KEY = workKeys(PLACE.namespace).recent(PLACE.deployment);
 
-const makeRequest = (endedAt: number): RecentRequest => ({
+/** Milliseconds of the tests' times after it; within the last day. */
+const START = Date.now() - 3_600_000;
+const makeRequest = (since: number, endedAt = START + since): RecentRequest => ({
   endedAt,
-  id: `req-${endedAt}`,
+  id: `req-${since}`,
   route: 'chat_completions',
   status: 200,
   errorCode: null,
@@ -31,7 +33,12 @@ const makeRequest = (endedAt: number): RecentRequest => ({
 describe('the latest requests in Redis', () => {
   let stack: TestStack;
   let tenant: RedisConnection;
-  const note = (...times: number[]) => noteRequests(tenant.redis, PLACE, times.map(makeRequest));
+  const note = (...times: number[]) =>
+    noteRequests(
+      tenant.redis,
+      PLACE,
+      times.map((since) => makeRequest(since)),
+    );
   const read = () => readRecentRequests(stack.redis, PLACE);
 
   before(async () => {
@@ -48,17 +55,24 @@ describe('the latest requests in Redis', () => {
   it('are read newest first, for a day, whoever noted them', async () => {
     await note(3_000, 1_000);
     await note(2_000);
-    expect(await read()).to.deep.equal([3_000, 2_000, 1_000].map(makeRequest));
+    expect(await read()).to.deep.equal([3_000, 2_000, 1_000].map((since) => makeRequest(since)));
     expect(await stack.redis.ttl(KEY)).to.be.within(86_000, 86_400);
   });
 
   it('are bounded: the oldest go', async () => {
     for (let i = 0; i < 10; i++)
       await note(...Array.from({ length: LIMITS.MAX_NOTED_AT_ONCE }, (_, j) => 50 * i + j + 1));
-    const times = (await read()).map(({ endedAt }) => endedAt);
+    const times = (await read()).map(({ endedAt }) => endedAt - START);
     expect(times).to.have.length(LIMITS.MAX_NOTED);
     expect([times[0], times.at(-1)]).to.deep.equal([500, 201]);
     expect(await stack.redis.memory('USAGE', KEY)).to.be.below(128 * 1024);
+  });
+
+  it('are gone after a day, also while there are new ones', async () => {
+    await note(1_000, -86_400_000);
+    await note(2_000);
+    expect(await read()).to.deep.equal([2_000, 1_000].map((since) => makeRequest(since)));
+    expect(await stack.redis.zcard(KEY)).to.equal(2);
   });
 
   it('replace what a workspace wrote there, and are read without it', async () => {

@@ -4,19 +4,23 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { findPlace } from '../../../cli/framework/target.ts';
 import { listOwnRun, unlistOwnRun } from '../../../launch/own-runs.ts';
-import { tryProcessLock } from '../../../machine/process-lock.ts';
+import { type ProcessLock, tryProcessLock } from '../../../machine/process-lock.ts';
 
 describe('the make run that berth finds', () => {
   let root: string;
   let inner: string;
   let cache: string;
+  const locks: ProcessLock[] = [];
   beforeEach(() => {
     root = mkdtempSync(join(tmpdir(), 'berth-target-'));
     inner = join(root, 'project', 'source');
     cache = join(root, 'cache');
     mkdirSync(inner, { recursive: true });
   });
-  afterEach(() => rmSync(root, { recursive: true }));
+  afterEach(() => {
+    for (const lock of locks.splice(0)) lock.release();
+    rmSync(root, { recursive: true });
+  });
 
   const find = (options = {}, variables = {}) => findPlace(options, inner, variables, cache);
   const write = (folder: string, endpoints: object = {}) => {
@@ -24,11 +28,17 @@ describe('the make run that berth finds', () => {
     writeFileSync(join(folder, 'endpoints.json'), JSON.stringify(endpoints), { mode: 0o600 });
     return folder;
   };
+  const hold = (folder: string) => {
+    const lock = tryProcessLock(join(folder, 'run.lock'), 'mocha');
+    if ('release' in lock) locks.push(lock);
+  };
   const run = (folder: string, endpoints: object = {}) => {
     write(folder, endpoints);
     listOwnRun(folder, cache);
+    hold(folder);
     return folder;
   };
+  const FOREIGN = /is not of a make run or make cluster that you started/;
   const CLUSTER = { kind: 'cluster', source: {} };
 
   it('is the nearest of this user, here or above', () => {
@@ -41,31 +51,43 @@ describe('the make run that berth finds', () => {
 
   it('is none that this user did not start, whatever its file says', () => {
     const exec = ['/bin/sh', '-c', 'touch /tmp/run-by-somebody-else'];
-    const folder = write(join(root, 'project', '.berth'), { cluster: { kubeconfig: 'k', exec } });
-    expect(find()).to.deep.equal(CLUSTER);
-    expect(find({}, { KUBECONFIG: join(folder, 'kubeconfig') })).to.deep.equal(CLUSTER);
+    const cluster = { kubeconfig: 'k', exec };
+    const folder = write(join(root, 'project', '.berth'), { mode: 'cluster', cluster });
+    expect(() => find()).to.throw(FOREIGN);
+    expect(() => find({ folder })).to.throw(FOREIGN);
+    expect(() => find({}, { BERTH_STATE: folder })).to.throw(FOREIGN);
+    expect(find({ context: 'prod' })).to.have.property('kind', 'cluster');
     listOwnRun(folder, cache);
     expect(find()).to.have.property('kind', 'made');
     unlistOwnRun(folder, cache);
-    expect(find()).to.deep.equal(CLUSTER);
+    expect(() => find()).to.throw(FOREIGN);
+    rmSync(folder, { recursive: true });
+    const other = write(join(root, 'other'));
+    expect(() => find({}, { KUBECONFIG: join(other, 'kubeconfig') })).to.throw(FOREIGN);
+  });
+
+  it('is none that was killed: somebody else may have its port', () => {
+    const folder = write(join(root, 'project', '.berth'));
+    listOwnRun(folder, cache);
+    expect(() => find()).to.throw('has ended: start it again');
   });
 
   it('is none that others can read or write', () => {
     const folder = run(join(root, 'project', '.berth'));
     chmodSync(folder, 0o755);
-    expect(find()).to.deep.equal(CLUSTER);
+    expect(() => find()).to.throw(FOREIGN);
     chmodSync(folder, 0o700);
     chmodSync(join(folder, 'endpoints.json'), 0o644);
-    expect(find()).to.deep.equal(CLUSTER);
+    expect(() => find()).to.throw(FOREIGN);
   });
 
   it('is also found by a link, not by one to the folder of others', () => {
     const folder = run(join(root, 'elsewhere'));
     symlinkSync(folder, join(root, 'project', '.berth'));
-    expect(find()).to.have.property('kind', 'run');
+    expect(find()).to.deep.include({ kind: 'run', folder });
     rmSync(join(root, 'project', '.berth'));
     symlinkSync(write(join(root, 'others')), join(root, 'project', '.berth'));
-    expect(find()).to.deep.equal(CLUSTER);
+    expect(() => find()).to.throw(FOREIGN);
   });
 
   it('is waited for while it starts: the cluster of the kubeconfig is not taken instead', () => {
@@ -73,10 +95,9 @@ describe('the make run that berth finds', () => {
     mkdirSync(folder, { mode: 0o700 });
     listOwnRun(folder, cache);
     expect(find()).to.deep.equal(CLUSTER);
-    const lock = tryProcessLock(join(folder, 'run.lock'), 'mocha');
+    hold(folder);
     expect(() => find()).to.throw('make run is starting in');
     expect(() => find({ folder })).to.throw('make run is starting in');
-    if ('release' in lock) lock.release();
   });
 
   it('is the one that is named, which has to run', () => {

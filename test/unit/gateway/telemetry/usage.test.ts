@@ -75,7 +75,8 @@ describe('a meter', () => {
     let second = 0;
     const clock = { date: () => new Date(Date.UTC(2026, 0, 1, 7, 59, second)) };
     const redis = { fcall } as unknown as RedisClient;
-    const meter = new UsageMeter({ redis, log: createLog('silent'), clock });
+    let delay = 0;
+    const meter = new UsageMeter({ redis, log: createLog('silent'), clock, random: () => delay });
     const usage = meter.of('team', 'chat');
     const count = async () => {
       usage.countRequest(200, 75);
@@ -87,10 +88,18 @@ describe('a meter', () => {
     expect(await count()).to.deep.equal([]);
     second = 61;
     // Whole requests and waits, by minutes of the hour and hours of the day.
+    // Cut, and written with the next flush at the earliest.
+    expect(await count()).to.deep.equal([]);
+    second = 65;
     expect(await count()).to.deep.equal(['59:g', '59:w', '7:g', '7:w']);
-    second = 70;
+    delay = 0.5;
+    second = 125;
+    for (let flush = 0; flush < 3; flush++) expect(await count()).to.deep.equal([]);
+    expect(await count()).to.deep.equal(['0:g', '0:w', '8:g', '8:w']);
+    // Redis was away for ten minutes: as the counts, they are told of now.
+    second = 725;
     usage.countRequest(200, 75);
     await meter.close();
-    expect(slots.sort()).to.deep.equal(['0:g', '0:w', '8:g', '8:w']);
+    expect(slots.sort()).to.deep.equal(['11:g', '11:w', '8:g', '8:w']);
   });
 });

@@ -87,6 +87,11 @@ describe('the cause of a crash', () => {
       'RuntimeError: NCCL error',
     ],
     [
+      'the exception after which a request was refused, which needs no engine',
+      'torch.OutOfMemoryError: no\nbye\nINFO:     10.0.0.1:5 - "POST /tokenize HTTP/1.1" 200 OK',
+      'torch.OutOfMemoryError: no\nbye',
+    ],
+    [
       'the error of a log in JSON',
       '{"level":"INFO","message":"loading"}\n{"level":"ERROR","message":"no such model"}',
       'no such model',
@@ -127,12 +132,14 @@ describe('the cause of a crash', () => {
       'GET https://user:pass1@example.com/m?token=abc123 401',
       `started with --api-key abc123 HF_TOKEN=hf_${'x1'.repeat(17)}`,
       'Authorization: Bearer abc123',
-      "AWS_SECRET_ACCESS_KEY=abc123 'api_key': ['abc123']",
+      "AWS_SECRET_ACCESS_KEY=abc123 'api_key': ['other', 'abc123'] secret_key=abc123",
       "[{'type': 'missing', 'input': {'messages': 'tell me all'}, 'ctx': {}}] and 'input': 'tell me more'",
     ];
     const cause = findCause(log.join('\n'))!;
     expect(cause.split('\n')).to.have.length(6);
     expect(cause).not.to.match(/tell me|pass1|abc123|x1x1/);
+    const record = { level: 'ERROR', message: "invalid\n'input': {'messages': 'tell me'}\nend" };
+    expect(findCause(JSON.stringify(record))).to.equal("invalid\n'input': …");
     expect(findLastLine('loading\npassword=abc123')).to.equal('password=…');
   });
 

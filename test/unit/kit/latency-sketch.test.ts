@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { LatencySketch } from '../../../kit/latency-sketch.ts';
 import { addEarlierBucket, coarsenLatencies } from '../../../redis/usage/earlier-latency-buckets.ts';
-import { LatencySketch } from '../../../redis/usage/latency-sketch.ts';
 import { seedRandom } from '../../support/random-seeds.ts';
 
 const SHARES = [0.5, 0.95, 0.99];

@@ -3,13 +3,21 @@
  * 0375). As text, which Redis merges (`redis/functions/usage.lua`): the maximum, the counts of buckets, and the values
  * themselves while they are few.
  */
-import { LIMITS } from '../function-table.ts';
 
 const FACTOR = 1.06;
 const GROWTH = Math.log(FACTOR);
 /** The share of a bucket's upper bound from which both bounds are off by the same share. */
 const MIDDLE = 2 / (FACTOR + 1);
-const { EXACT_LATENCIES, MAX_SKETCH_BYTES, SKETCH_BUCKETS } = LIMITS;
+/** Redis holds them, too. */
+export const SKETCH_LIMITS = {
+  /** A sketch: all of its buckets with the largest counts. */
+  MAX_SKETCH_BYTES: 6 * 1024,
+  /** With the first, of times below 1 ms, they reach 30 minutes. */
+  SKETCH_BUCKETS: 249,
+  /** From so many on, a sketch has no values. */
+  EXACT_LATENCIES: 20,
+} as const;
+const { EXACT_LATENCIES, MAX_SKETCH_BYTES, SKETCH_BUCKETS } = SKETCH_LIMITS;
 /** Also of longer times. The first is of times below 1 ms, which are shown as 0. */
 const LAST_BUCKET = SKETCH_BUCKETS - 1;
 const TEXT = /^(\d{1,16});([\d=,]*);([\d,]*)$/;
