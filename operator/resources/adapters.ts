@@ -77,6 +77,8 @@ function listFlags(
     'max-loras': Math.min(max, MAX_SLOTS, inMemory),
     'max-cpu-loras': Math.max(max, onGPU),
     'max-lora-rank': maxRank,
+    // With data parallelism vLLM starts several, of which one alone would know an adapter: it refuses to start.
+    'api-server-count': 1,
   };
   return [
     '--enable-lora',

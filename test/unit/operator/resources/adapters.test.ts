@@ -182,6 +182,15 @@ describe('the pods of a base', () => {
     expect(flagsOf()).to.deep.equal(['--max-loras=8', '--max-cpu-loras=8']);
   });
 
+  it('have one API server, unless their spec says otherwise: vLLM loads an adapter in one alone', () => {
+    const countOf = (...args: string[]) =>
+      withAdapters(makeBase({ engine: { args } })).spec.engine.args.filter((arg) =>
+        arg.startsWith('--api-server-count'),
+      );
+    expect(countOf('--data-parallel-size=2')).to.deep.equal(['--api-server-count=1']);
+    expect(countOf('--api-server-count=2')).to.deep.equal(['--api-server-count=2']);
+  });
+
   it('accept connections on the ports of the adapters', () => {
     const text = JSON.stringify(build(BASE, {}, { adapters: [serve('sql')] }).find('NetworkPolicy'));
     expect(text).to.include(String(adapterPort('sql')));
