@@ -1,6 +1,7 @@
 /** Reconciles a LoRA adapter: its Service and route, the download of its weights, its status. Its base's pods serve it. */
 
 import { isDeepStrictEqual } from 'node:util';
+import type { Condition } from '../../api/kubernetes-types.ts';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { ANNOTATIONS, FINALIZER } from '../../api/names.ts';
 import { addFinalizer } from '../../kube/finalizer.ts';
@@ -123,15 +124,17 @@ export class AdapterSync {
     await this.#parts.status.write(live, adapter.status, status, signal);
     if (models.noteObstacle(key, findObstacle(status))) this.#publish(adapter.metadata, baseKey);
     const loaded = findCondition(status.conditions, 'AdapterReady')!;
-    const waitedMs = now() - toMillis(loaded.lastTransitionTime);
+    const waitedMs = ({ lastTransitionTime }: Condition) => now() - toMillis(lastTransitionTime);
+    // A refused edit does not end what is loaded.
+    const refused = isRefused ? findCondition(status.conditions, 'Accepted') : undefined;
     const routeReady = findCondition(adapter.status.conditions, 'RouteReady');
     return earliest(
-      isRefused || download ? slowDown(waitedMs, PROBLEM_RECHECK) : undefined,
+      refused || download ? slowDown(waitedMs(refused ?? loaded), PROBLEM_RECHECK) : undefined,
       // All other changes have events.
       isServed && readySince.length > 0 && !isPaused
         ? loaded.status === 'True'
           ? LOADED_RECHECK_MS
-          : slowDown(waitedMs, LOADING_RECHECK)
+          : slowDown(waitedMs(loaded), LOADING_RECHECK)
         : undefined,
       unpublished.recheckAfterMs,
       front.recheckAfterMs,

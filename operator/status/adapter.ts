@@ -86,7 +86,7 @@ function evaluateLoading(adapter: ModelDeployment, facts: AdapterFacts): Verdict
   if (!replicas) return verdict('Unknown', 'NotReported', 'Redis is unavailable');
   const serving = listServing(replicas);
   const loaded = serving.filter((replica) => replica.adapter === engineName).length;
-  const words = replicas.find(({ adapterError }) => adapterError)?.adapterError;
+  const words = replicas.find(({ draining, adapterError }) => !draining && adapterError)?.adapterError;
   const failure = words === undefined ? '' : `; an engine says: ${words}`;
   if (loaded > 0 && !download)
     return verdict(

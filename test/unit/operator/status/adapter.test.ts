@@ -61,6 +61,12 @@ describe('the status of an adapter', () => {
     expect(status.phase).to.equal('Failed');
   });
 
+  it('has no words of an engine that leaves', () => {
+    const leaving = replica({ draining: true, adapter: undefined, adapterError: 'no such file' });
+    expect(derive({ replicas: [leaving] }).loaded.reason).to.equal('Loading');
+    expect(derive({ replicas: [replica(), leaving] }).loaded.message).not.to.include('no such file');
+  });
+
   it('tells a download from loading, and its failure from the words of the engine', () => {
     const replicas = [replica({ ready: false, adapter: undefined, adapterError: 'no such file' })];
     expect(derive({ replicas, download: { job: 'sql-prefetch' } }).loaded).to.deep.include({
