@@ -32,11 +32,11 @@ export async function readDownload(
   return { job: name, ...(failure !== undefined && { failure }) };
 }
 
-/** The last words of its container, as the loader wrote them. */
+/** The last words of its container, as the loader wrote them, or why it cannot begin, such as a folder that cannot be made. */
 function readFailure({ status }: Wire<V1Pod>): string[] {
   return (status?.containerStatuses ?? []).flatMap(({ state, lastState }) => {
     const ended = state?.terminated ?? lastState?.terminated;
-    if (!ended || ended.exitCode === 0) return [];
-    return [ended.message?.trim() || `exit code ${ended.exitCode}`];
+    if (ended && ended.exitCode !== 0) return [ended.message?.trim() || `exit code ${ended.exitCode}`];
+    return state?.waiting?.message ? [state.waiting.message] : [];
   });
 }

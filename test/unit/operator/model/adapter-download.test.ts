@@ -53,6 +53,15 @@ describe('the download of an adapter', () => {
     expect(await read(waits, [])).to.deep.equal({ job: 'sql-prefetch' });
   });
 
+  it('says why its container cannot begin', async () => {
+    const waits = describeJob('one', { active: 1, ready: 0 });
+    const message = 'failed to create subPath directory for volumeMount "weights"';
+    const stuck = pod({ state: { waiting: { reason: 'CreateContainerConfigError', message } } });
+    expect(await read(waits, [stuck])).to.deep.include({ failure: message });
+    const begins = pod({ state: { waiting: { reason: 'ContainerCreating' } } });
+    expect(await read(waits, [begins])).to.deep.equal({ job: 'sql-prefetch' });
+  });
+
   it('is not that of another owner, nor of one that was refused or deleted', async () => {
     expect(await read(undefined)).to.equal('Missing');
     expect(await read(describeJob('one', { succeeded: 1 }, 'other'))).to.equal('Missing');
