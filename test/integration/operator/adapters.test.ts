@@ -278,6 +278,7 @@ describe('An adapter of a deployment', function () {
     putBase();
     putAdapter();
     await serve();
+    await pollUntil(() => engineArgs().includes('--enable-lora'), 'the flags');
     const before = JSON.stringify(podTemplate());
     putBase({ adapters: { claimName: 'missing' } });
     await until('ClaimNotFound', 'Accepted', 'chat');
