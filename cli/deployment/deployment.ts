@@ -3,8 +3,8 @@ import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { podSelector } from '../../api/names.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
+import { BERTH_RESOURCES } from '../../operator/framework/berth-resources.ts';
 import { Failure } from '../framework/failure.ts';
-import { BERTH_RESOURCES } from '../framework/resources.ts';
 import type { Target } from '../framework/target.ts';
 import type { Pod } from './pod.ts';
 

@@ -4,9 +4,9 @@ import { FIELD_MESSAGES } from '../../api/field-messages.ts';
 import { generateApiKey, hashApiKey, hintApiKey } from '../../api/identity.ts';
 import { isAlreadyExists } from '../../kube/api-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
+import { BERTH_RESOURCES } from '../../operator/framework/berth-resources.ts';
 import { Failure } from '../framework/failure.ts';
 import type { Output } from '../framework/output.ts';
-import { BERTH_RESOURCES } from '../framework/resources.ts';
 import type { Target } from '../framework/target.ts';
 import { waitForCondition } from '../framework/wait.ts';
 

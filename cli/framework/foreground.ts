@@ -1,5 +1,5 @@
 /** Another program in the place of `berth`: it has the terminal, and its exit code counts. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { Failure } from './failure.ts';
 
@@ -13,17 +13,20 @@ export async function runInForeground(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<number> {
-  const child = spawn(program, args, { env, stdio: 'inherit' });
-  const forward = (signal: NodeJS.Signals) => child.kill(signal);
+  let child: ChildProcess | undefined;
+  const forward = (signal: NodeJS.Signals) => child?.kill(signal);
   const ignore = () => {};
   for (const signal of ITS_OWN) process.on(signal, ignore);
   for (const signal of FORWARDED) process.on(signal, forward);
   try {
+    // Only now: a signal may come as soon as it runs.
+    const started = spawn(program, args, { env, stdio: 'inherit' });
+    child = started;
     return await new Promise<number>((resolve, reject) => {
-      child.once('error', ({ message }) =>
+      started.once('error', ({ message }) =>
         reject(new Failure('failed', `${program} cannot be started: ${message}`)),
       );
-      child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal!]));
+      started.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal!]));
     });
   } finally {
     for (const signal of ITS_OWN) process.removeListener(signal, ignore);

@@ -45,20 +45,21 @@ export function findPlace(options: TargetOptions, cwd: string, variables: Variab
   const named = folder ?? variables.BERTH_STATE;
   const found = named ? resolve(cwd, named) : findStateFolder(cwd, variables, cache);
   if (found === undefined) return { kind: 'cluster', source: {} };
-  const endpoints = readFolder(found);
+  const own = findOwnRun(found, cache);
+  const place = own?.folder ?? found;
+  const endpoints = readFolder(place);
   // Not the cluster of a kubeconfig in its place, which may be anything.
   if (!endpoints)
     throw new Failure(
       'unreachable',
-      isInUse(found)
-        ? `make run is starting in ${found}: try again once it has its addresses`
-        : `nothing is running in ${found}: start make run or make cluster first, or name another folder with --folder`,
+      isInUse(place)
+        ? `make run is starting in ${place}: try again once it has its addresses`
+        : `nothing is running in ${place}: start make run or make cluster first, or name another folder with --folder`,
     );
   // What the command line names is trusted, but to run a program.
   const isTrusted = folder !== undefined && !endpoints.cluster;
-  const own = isTrusted ? undefined : findOwnRun(found, cache);
-  if (!isTrusted && own?.state !== 'running') throw refuseFolder(found, own?.state);
-  return { kind: endpoints.cluster ? 'made' : 'run', folder: own?.folder ?? found, endpoints };
+  if (!isTrusted && own?.state !== 'running') throw refuseFolder(place, own?.state);
+  return { kind: endpoints.cluster ? 'made' : 'run', folder: place, endpoints };
 }
 
 function readFolder(folder: string): EndpointsFile | undefined {

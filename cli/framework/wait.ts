@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Condition } from '../../api/kubernetes-types.ts';
 import { KubeApiError } from '../../kube/api-error.ts';
 import type { KubeObject } from '../../kube/object.ts';
-import { BERTH_RESOURCES } from './resources.ts';
+import { BERTH_RESOURCES } from '../../operator/framework/berth-resources.ts';
 import type { Target } from './target.ts';
 
 export interface AwaitedCondition {

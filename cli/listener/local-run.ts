@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import type { KubeObject } from '../../kube/object.ts';
 import { DEFAULT_NAMESPACE } from '../../launch/local-plan.ts';
+import { BERTH_RESOURCES } from '../../operator/framework/berth-resources.ts';
 import { Failure } from '../framework/failure.ts';
-import { BERTH_RESOURCES } from '../framework/resources.ts';
 import { openTarget, type Place } from '../framework/target.ts';
 import { waitForCondition } from '../framework/wait.ts';
 import type { Print } from './inbox.ts';

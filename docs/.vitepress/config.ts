@@ -27,6 +27,7 @@ export default defineConfig({
       {
         text: 'Using endpoints',
         items: [
+          page('Get started', '/get-started'),
           page('API', '/api'),
           page('Command line', '/cli'),
           page('Coding agents', '/coding-agents'),

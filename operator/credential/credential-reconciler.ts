@@ -7,7 +7,7 @@ import { openStorageKeys, type StorageKeys, sealStorageKeys } from '../../api/st
 import { type KubeObject, objectKey, splitKey } from '../../kube/object.ts';
 import type { Requeue } from '../../kube/work-queue.ts';
 import { isRedisAway } from '../../redis/client.ts';
-import { BERTH_RESOURCES } from '../framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../framework/berth-resources.ts';
 import { type CheckState, startExternalCheck } from '../framework/external-check.ts';
 import { conditionsOf, type ReconcileContext, Reconciler } from '../framework/reconciler.ts';
 import { ACCEPTED, findCondition, type Verdict, verdict } from '../status/condition-list.ts';

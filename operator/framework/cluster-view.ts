@@ -8,13 +8,7 @@ import type {
   V1Service,
 } from '@kubernetes/client-node';
 import { LRUCache } from 'lru-cache';
-import { apiKeyResource } from '../../api/api-key.ts';
-import { API_VERSION, type ResourceDefinition } from '../../api/kubernetes-types.ts';
-import { modelDeploymentResource } from '../../api/model-deployment.ts';
 import { ANNOTATIONS, FIELD_MANAGER, LABELS, MANAGED_BY, STATUS_FIELD_MANAGER } from '../../api/names.ts';
-import { storageCredentialResource } from '../../api/storage-credential.ts';
-import { webhookEndpointResource } from '../../api/webhook-endpoint.ts';
-import { workspaceResource } from '../../api/workspace.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { Log } from '../../kube/log.ts';
 import type { KubeObject, Wire } from '../../kube/object.ts';
@@ -23,22 +17,8 @@ import { SharedFields } from '../../kube/shared-fields.ts';
 import { createWatcher, type Watcher, type WatcherOptions } from '../../kube/watcher.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGER_LABEL } from '../resources/front-slices.ts';
 import { packTemplate } from '../resources/packed-template.ts';
+import { BERTH_RESOURCES } from './berth-resources.ts';
 import { ObjectBudget } from './object-budget.ts';
-
-const custom = ({ kind, plural }: ResourceDefinition): Resource => ({
-  apiVersion: API_VERSION,
-  kind,
-  plural,
-  namespaced: true,
-});
-
-export const BERTH_RESOURCES = {
-  ModelDeployment: custom(modelDeploymentResource),
-  APIKey: custom(apiKeyResource),
-  Workspace: custom(workspaceResource),
-  StorageCredential: custom(storageCredentialResource),
-  WebhookEndpoint: custom(webhookEndpointResource),
-} as const;
 
 /** Index of children and pods: `namespace/name` of their deployment. */
 export const BY_MODEL = 'model';

@@ -5,7 +5,7 @@ import { API_KEY_SECRET_FIELD, apiKeySecretName } from '../../api/names.ts';
 import { controllerOf, type KubeObject, splitKey } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
 import type { Requeue } from '../../kube/work-queue.ts';
-import { BERTH_RESOURCES } from '../framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../framework/berth-resources.ts';
 import { ensureSecret, ReadSecrets } from '../framework/ensure-secret.ts';
 import { type ReconcileContext, Reconciler } from '../framework/reconciler.ts';
 import { ACCEPTED, type Verdict, verdict } from '../status/condition-list.ts';

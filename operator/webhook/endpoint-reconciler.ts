@@ -8,7 +8,7 @@ import { toMillis } from '../../kube/time.ts';
 import type { Requeue } from '../../kube/work-queue.ts';
 import { isRedisAway } from '../../redis/client.ts';
 import type { EndpointHealth } from '../../redis/deliveries/delivery-log.ts';
-import { BERTH_RESOURCES } from '../framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../framework/berth-resources.ts';
 import type { CheckState } from '../framework/external-check.ts';
 import { type Leaving, type ReconcileContext, Reconciler } from '../framework/reconciler.ts';
 import { findCondition, type Verdict, verdict } from '../status/condition-list.ts';

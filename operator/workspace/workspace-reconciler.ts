@@ -7,7 +7,7 @@ import { joinSigningSecrets, type WorkspaceSecrets } from '../../api/signing-sec
 import { WORKSPACE_NAME, type Workspace, workspace } from '../../api/workspace.ts';
 import { type KubeObject, splitKey } from '../../kube/object.ts';
 import type { Requeue } from '../../kube/work-queue.ts';
-import { BERTH_RESOURCES } from '../framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../framework/berth-resources.ts';
 import { ReadSecrets } from '../framework/ensure-secret.ts';
 import { parseObject } from '../framework/parsed-store.ts';
 import { type ReconcileContext, Reconciler } from '../framework/reconciler.ts';

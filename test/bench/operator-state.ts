@@ -8,7 +8,7 @@ import { createKubeClient, type KubeClient } from '../../kube/client.ts';
 import { loadKubeConfig } from '../../kube/connection.ts';
 import type { KubeObject, Wire } from '../../kube/object.ts';
 import { RESOURCES, type Resource } from '../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../operator/framework/berth-resources.ts';
 import { SLICE_MANAGER_LABEL } from '../../operator/resources/front-slices.ts';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.ts';
 import { startFakeNodes } from '../support/fake-nodes.ts';

@@ -6,7 +6,7 @@ import type { V1Deployment, V1EndpointSlice } from '@kubernetes/client-node';
 import type { KubeClient } from '../../kube/client.ts';
 import type { Wire } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../operator/framework/berth-resources.ts';
 import { type ChildProgram, startProgram } from '../support/child-program.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { makeFolder } from './folders.ts';

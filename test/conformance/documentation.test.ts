@@ -17,7 +17,7 @@ const readBlocks = (page: string, language: string): string[] =>
     .filter(([, name]) => name === language)
     .map(([, , code]) => code!);
 
-describe('the documentation of images and videos', () => {
+describe('the documentation', () => {
   let stack: LocalStack;
   let folder: string;
   const findPython = usePython(['openai==3.22.1']);
@@ -27,24 +27,40 @@ describe('the documentation of images and videos', () => {
     mkdirSync(join(folder, '.berth'));
     writeFileSync(join(folder, '.berth', 'endpoints.json'), JSON.stringify(stack.endpoints));
   });
-  after(() => {
+  after(async () => {
     rmSync(folder, { recursive: true, force: true });
+    const { url, token } = stack.endpoints.objects!;
+    const key = `${url}/apis/berth.dev/v1alpha1/namespaces/default/apikeys/trial`;
+    await fetch(key, { method: 'DELETE', headers: { authorization: `Bearer ${token}` } });
   });
 
-  it('begins with lines in the README that are answered', async () => {
-    const [code] = readBlocks('README.md', 'sh').filter((code) => code.includes('$IMAGE'));
-    const script = ['set -e', code!.replaceAll('curl ', 'echo; curl -sSf ')].join('\n');
-    const { stdout } = await run('bash', ['-c', script], { cwd: folder });
-    const [generated, submitted, list] = stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(generated.data[0].url).to.match(/^http/);
-    expect(submitted).to.include({ object: 'video', status: 'queued' });
-    expect(list.data[0].id).to.equal(submitted.id);
+  it('gets one started: a chat, the limit of a key, and an image in the background', async () => {
+    const [start, ...lines] = readBlocks('docs/get-started.md', 'sh');
+    expect(start).to.equal('make run\n');
+    const script = [
+      'set -eo pipefail',
+      // The folder of the test has no Makefile.
+      'make() { command make --no-print-directory -C "$ROOT" "$@"; }',
+      ...lines,
+      '"$PYTHON" -c "$CODE" > chat.txt',
+    ].join('\n');
+    const env = {
+      ...process.env,
+      ROOT: process.cwd(),
+      BERTH_STATE: stack.folder,
+      PYTHON: findPython(),
+      CODE: readBlocks('docs/get-started.md', 'python').join('\n'),
+    };
+    const { stdout } = await run('bash', ['-c', script], { cwd: folder, env, timeout: 60_000 });
+    expect(stdout).to.include('"object":"chat.completion"');
+    expect(stdout).to.include('200 200 200 429 {"error":{"message":"This API key has reached its limit ');
+    expect(stdout).to.include('"object":"inference.request","status":"queued","modality":"image"');
+    expect(stdout).to.include('"object":"inference.request","modality":"image","status":"succeeded"');
+    expect(await describePicture(readFileSync(join(folder, 'harbor.png')))).to.equal('png 1024x1024');
+    expect(readFileSync(join(folder, 'chat.txt'), 'utf8').trim()).to.not.equal('');
   });
 
-  it('has lines for the shell that make what they say', async () => {
+  it('has lines for the shell that make images and videos', async () => {
     const lines = readBlocks('docs/media.md', 'sh').filter((code) => !code.startsWith('kubectl'));
     const script = ['set -eo pipefail', ...lines].join('\n');
     const { stdout } = await run('bash', ['-c', script], { cwd: folder, timeout: 60_000 });
@@ -53,7 +69,7 @@ describe('the documentation of images and videos', () => {
     expect((await probeFilm(readFileSync(join(folder, 'ship.mp4')))).frames).to.equal(49);
   });
 
-  it('has lines of Python that make what they say', async () => {
+  it('has lines of Python that make a video', async () => {
     const { baseURL, apiKey } = stack.endpoints.deployments.find(({ name }) => name === 'free-video')!;
     const program = [
       'import openai',

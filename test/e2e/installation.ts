@@ -13,7 +13,7 @@ import { isSettled } from '../../launch/cluster-models.ts';
 import { type EndpointEntry, readEndpoints } from '../../launch/endpoints-file.ts';
 import { applyObjects, runKubectl } from '../../launch/kubectl.ts';
 import { RELEASE, runHelm } from '../../launch/release.ts';
-import { BERTH_RESOURCES } from '../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../operator/framework/berth-resources.ts';
 import { pollUntil } from '../support/poll.ts';
 import { CLUSTER_VARIABLE, ENDPOINTS_FILE } from './environment.ts';
 

@@ -86,7 +86,7 @@ export function writeConditionPage(): string {
 
 Conditions follow kstatus. \`kubectl wait --for=condition=Ready md/NAME\` works, and \`observedGeneration\` shows whether
 they refer to the current spec. \`kubectl get md -o wide\` shows the message of \`Ready\`, which is the first problem.
-[Operations](install.md#wait-until-objects-are-ready) describes how Flux, Helm and Argo CD read them.
+[Wait until objects are ready](install.md#wait-until-objects-are-ready) describes how Flux, Helm and Argo CD read them.
 
 ${row('Condition', 'Kind', 'Meaning')}
 ${row('---', '---', '---')}

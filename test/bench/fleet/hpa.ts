@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import type { KubeClient } from '../../../kube/client.ts';
 import type { KubeObject } from '../../../kube/object.ts';
-import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/berth-resources.ts';
 import { serveExternalMetrics } from '../../support/external-metrics.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { createModel } from '../operator-state.ts';

@@ -1,6 +1,6 @@
 /** A shortage: far fewer GPUs than are wanted. */
 import type { KubeObject } from '../../../kube/object.ts';
-import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/berth-resources.ts';
 import { keyOf, type PodWatch } from '../../support/pod-watch.ts';
 import { pollUntil } from '../../support/poll.ts';
 import type { ModelName } from '../operator-state.ts';

@@ -2,7 +2,7 @@
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubeClient } from '../../../kube/client.ts';
-import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/berth-resources.ts';
 import { readSpentMicros } from '../../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../../redis/client.ts';
 import type { LocalStack } from '../../support/local-stack.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { KubeClient } from '../../../kube/client.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/berth-resources.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { useHarness } from './operator-harness.ts';
 

@@ -2,7 +2,7 @@ import type { V1Deployment } from '@kubernetes/client-node';
 import { expect } from 'chai';
 import type { KubeObject, Wire } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/berth-resources.ts';
 import { readDeployment, readEpoch, readHost, readReplicas } from '../../../redis/publication/published.ts';
 import { claimRequest, type NewRequest, submitRequest } from '../../../redis/requests/request-calls.ts';
 import { readRequest } from '../../../redis/requests/request-record.ts';

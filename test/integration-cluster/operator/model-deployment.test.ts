@@ -2,7 +2,7 @@ import type { V1Deployment } from '@kubernetes/client-node';
 import { expect } from 'chai';
 import type { Wire } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/berth-resources.ts';
 import { readDeployment, readHost, readReplicas } from '../../../redis/publication/published.ts';
 import { readyStatus } from '../../integration/operator/cluster-player.ts';
 import { makeSettings } from '../../integration/operator/operator-settings.ts';

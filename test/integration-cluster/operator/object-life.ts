@@ -1,7 +1,7 @@
 /** Everything that the operator is there for, on an API server without controllers. */
 import { expect } from 'chai';
 import { RESOURCES } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/berth-resources.ts';
 import type { Cluster } from '../../integration/operator/cluster-player.ts';
 import { SYSTEM_NAMESPACE } from '../../integration/operator/operator-settings.ts';
 import { pollUntil } from '../../support/poll.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Condition } from '../../../api/kubernetes-types.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/berth-resources.ts';
 import { makeSettings, SYSTEM_NAMESPACE } from '../../integration/operator/operator-settings.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { useHarness } from './operator-harness.ts';

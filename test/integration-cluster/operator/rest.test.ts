@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { SIGNING_SECRET_NAME } from '../../../api/names.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/berth-resources.ts';
 import type { Target } from '../../../operator/publish/desired-state.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { type RunningOperator, useHarness } from './operator-harness.ts';

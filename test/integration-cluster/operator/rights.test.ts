@@ -8,7 +8,7 @@ import { ensureBinary } from '../../../cluster/binaries.ts';
 import type { KubeClient, RequestSample } from '../../../kube/client.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES, type Resource } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/berth-resources.ts';
 import { readStopFile, writeStopFile } from '../../../operator/sidecar/stop-file.ts';
 import { readDeployment } from '../../../redis/publication/published.ts';
 import { makeSettings, SYSTEM_NAMESPACE } from '../../integration/operator/operator-settings.ts';

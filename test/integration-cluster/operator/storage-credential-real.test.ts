@@ -10,7 +10,7 @@ import { StoreUrlSigner } from '../../../gateway/storage/store-url-signer.ts';
 import { Stores } from '../../../gateway/storage/stores.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/berth-resources.ts';
 import { readCredential, readCredentials } from '../../../redis/publication/published.ts';
 import { makeSettings } from '../../integration/operator/operator-settings.ts';
 import { findFreePort } from '../../support/child-program.ts';

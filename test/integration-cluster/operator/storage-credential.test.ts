@@ -10,7 +10,7 @@ import { ANNOTATIONS } from '../../../api/names.ts';
 import { configKeys } from '../../../api/redis-keys.ts';
 import { openStorageKeys } from '../../../api/storage-keys.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/berth-resources.ts';
 import { readCredentials } from '../../../redis/publication/published.ts';
 import { makeSettings } from '../../integration/operator/operator-settings.ts';
 import { pollUntil } from '../../support/poll.ts';

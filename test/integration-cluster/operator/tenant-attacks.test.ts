@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { workKeys } from '../../../api/redis-keys.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/berth-resources.ts';
 import type { RedisConnection } from '../../../redis/client.ts';
 import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { readChartLimits } from '../../support/chart-limits.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { configKeys } from '../../../api/redis-keys.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/berth-resources.ts';
 import { readDeployment, readEpoch, readHosts, readReplicas } from '../../../redis/publication/published.ts';
 import { submitRequest } from '../../../redis/requests/request-calls.ts';
 import { readRequest } from '../../../redis/requests/request-record.ts';

@@ -10,7 +10,7 @@ import { deliveryKeys } from '../../../api/redis-keys.ts';
 import { openSigningSecret, splitSigningSecrets } from '../../../api/signing-secret.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/berth-resources.ts';
 import { readEndpointHealth } from '../../../redis/deliveries/delivery-log.ts';
 import { readEndpoints, readOwnerEmail, readSigningSecret } from '../../../redis/publication/published.ts';
 import { makeSettings } from '../../integration/operator/operator-settings.ts';

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { ANNOTATIONS } from '../../../api/names.ts';
 import { controllerOf, type Wire } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/berth-resources.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { useHarness } from './operator-harness.ts';
 

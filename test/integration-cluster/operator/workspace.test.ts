@@ -3,7 +3,7 @@ import { hashApiKey, workspaceRedisUser } from '../../../api/identity.ts';
 import type { Condition } from '../../../api/kubernetes-types.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES, type Resource } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/berth-resources.ts';
 import { settle as settleUsage } from '../../../redis/admission/admission-calls.ts';
 import { chargeWorkspace } from '../../../redis/admission/credit.ts';
 import { readWorkspaces } from '../../../redis/publication/published.ts';

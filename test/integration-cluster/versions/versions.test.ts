@@ -7,7 +7,7 @@ import { API_VERSION, type Condition } from '../../../api/kubernetes-types.ts';
 import type { KubeObject, Wire } from '../../../kube/object.ts';
 import { RESOURCES, resourcePath } from '../../../kube/resource.ts';
 import { type OperatorSettings, parseSettings } from '../../../operator/environment.ts';
-import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/berth-resources.ts';
 import { SYSTEM_NAMESPACE } from '../../integration/operator/operator-settings.ts';
 import { listExamples } from '../../support/examples.ts';
 import { createKubeRequest, type KubeRequest } from '../../support/kube-request.ts';

@@ -7,7 +7,7 @@ import type { ModelDeployment } from '../../../api/model-deployment.ts';
 import type { KubeClient } from '../../../kube/client.ts';
 import type { KubeObject, Wire } from '../../../kube/object.ts';
 import { RESOURCES, type Resource } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/berth-resources.ts';
 import type { KubeRequest } from '../../support/kube-request.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { FRONT_SERVICE, SYSTEM_NAMESPACE } from './operator-settings.ts';

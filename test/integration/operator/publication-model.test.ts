@@ -5,7 +5,7 @@ import { configKeys, globalKeys } from '../../../api/redis-keys.ts';
 import { silentLog } from '../../../kube/log.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/berth-resources.ts';
 import { createProgram, type Program } from '../../../operator/program.ts';
 import { connectRedis, type RedisConnection } from '../../../redis/client.ts';
 import { listWorkspaceUsers } from '../../../redis/workspaces/users.ts';

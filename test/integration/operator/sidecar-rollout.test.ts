@@ -4,7 +4,7 @@ import { ANNOTATIONS } from '../../../api/names.ts';
 import { silentLog } from '../../../kube/log.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { RESOURCES } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/berth-resources.ts';
 import { createMetrics, type OperatorMetrics } from '../../../operator/metrics.ts';
 import { createProgram, type Program } from '../../../operator/program.ts';
 import { parseSidecarRollout } from '../../../operator/sidecar/settings.ts';

@@ -9,11 +9,8 @@ import { RESOURCES, type Resource } from '../../../../kube/resource.ts';
 import { createWorkQueue } from '../../../../kube/work-queue.ts';
 import { createQueues, keepStores } from '../../../../operator/controllers.ts';
 import { CredentialStore } from '../../../../operator/credential/credential-store.ts';
-import {
-  BERTH_RESOURCES,
-  createClusterView,
-  trimManagers,
-} from '../../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../../operator/framework/berth-resources.ts';
+import { createClusterView, trimManagers } from '../../../../operator/framework/cluster-view.ts';
 import { ObjectBudget } from '../../../../operator/framework/object-budget.ts';
 import { KeyStore } from '../../../../operator/key/key-store.ts';
 import { ModelStore } from '../../../../operator/model/model-store.ts';

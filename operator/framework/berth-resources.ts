@@ -1,4 +1,4 @@
-/** The kinds of objects that the commands read and write. */
+/** The kinds of objects that Berth defines. */
 import { apiKeyResource } from '../../api/api-key.ts';
 import { API_VERSION, type ResourceDefinition } from '../../api/kubernetes-types.ts';
 import { modelDeploymentResource } from '../../api/model-deployment.ts';
