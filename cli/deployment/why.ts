@@ -47,11 +47,7 @@ export async function findCause(
   }
 }
 
-async function findLine(
-  target: Target,
-  deployment: Deployment,
-  signal: AbortSignal,
-): Promise<Cause['log']> {
+async function findLine(target: Target, deployment: Deployment, signal: AbortSignal): Promise<Cause['log']> {
   const place = findTellingLog(await listPods(target, deployment, signal));
   if (!place) return null;
   const { pod, container, hasFailed } = place;

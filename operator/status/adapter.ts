@@ -124,7 +124,8 @@ function decideReadiness(
     ready: verdict('False', reason, message),
   });
   if (accepted.status === 'False') return not('Invalid', accepted);
-  if (isPaused) return { phase: 'Paused', ready: verdict('True', 'Paused', 'spec.paused is true, of it or of its base') };
+  if (isPaused)
+    return { phase: 'Paused', ready: verdict('True', 'Paused', 'spec.paused is true, of it or of its base') };
   const ready = findCondition(former?.conditions ?? [], 'Ready');
   if (ready) return { phase: former!.phase ?? 'Starting', ready };
   const isAnswered = listServing(replicas).length > 0;

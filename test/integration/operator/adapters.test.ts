@@ -7,7 +7,7 @@ import type { KubeClient } from '../../../kube/client.ts';
 import { silentLog } from '../../../kube/log.ts';
 import type { KubeObject, Wire } from '../../../kube/object.ts';
 import { RESOURCES, type Resource } from '../../../kube/resource.ts';
-import { BERTH_RESOURCES } from '../../../operator/framework/cluster-view.ts';
+import { BERTH_RESOURCES } from '../../../operator/framework/berth-resources.ts';
 import { createProgram, type Program } from '../../../operator/program.ts';
 import { heartbeat } from '../../../redis/heartbeats/heartbeats.ts';
 import { readDeployment, readHost, readReplicas } from '../../../redis/publication/published.ts';
